@@ -1,0 +1,75 @@
+# Each target does the whole set-up by itself and is cheap to repeat.
+#   make demo    real vectors from real text, in a minute or two
+#   make test    format, lint, types, tests
+#   make bench   the benchmarks (minutes; they want a quiet machine)
+#   make docs    the pages of docs/ that follow from the program
+#   make format  let ruff format and mend what it can
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.firth-installed
+PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint bench docs format clean
+.DELETE_ON_ERROR:
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+setup: $(READY)
+
+# setuptools comes first, pinned, so that the build of our own package needs no second download.
+$(READY): pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not installed; name a Python: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "$(PYTHON) is $$($(PYTHON) --version 2>&1); Firth needs 3.11 or later: make PYTHON=python3.12"; exit 1; }
+	@echo "Setting up $(VENV) (once, some minutes) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP_INSTALL) setuptools
+	@$(PIP_INSTALL) --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+# ---- demo: a corpus, vectors, neighbours, scores; made again only when the program changed
+
+DEMO := demo
+FIRTH := $(BIN)/firth
+DEMO_WORDS := music sea atoms greek film
+SOURCES := cli.py $(shell find corpora embed -name '*.py')
+
+$(DEMO)/corpus/checksums.json: $(READY) $(SOURCES)
+	$(FIRTH) build-corpus wiki-sample --out $(DEMO)/corpus --force
+	@touch $@
+
+$(DEMO)/svd/checksums.json: $(DEMO)/corpus/checksums.json
+	$(FIRTH) train-svd $(DEMO)/corpus --out $(DEMO)/svd --force
+	@touch $@
+
+demo: $(DEMO)/svd/checksums.json
+	$(FIRTH) neighbors $(DEMO)/svd $(DEMO_WORDS) -k 5
+	$(FIRTH) compare $(DEMO)/svd
+
+# ---- tests
+
+# Two processes; a file stays with one of them, so that a kernel is compiled once. Each
+# process keeps its linear algebra to one thread, or they would fight for the cores.
+test: lint
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+
+lint: $(READY)
+	@$(BIN)/ruff format --check --quiet . || { echo "some files are not formatted: make format"; exit 1; }
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format .
+
+docs: $(READY)
+	$(BIN)/python docs/make_pages.py
+
+bench: $(READY)
+	@for bench in tests/bench/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done
+
+clean:
+	rm -rf $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,81 @@
+"""The command line: ``firth`` or ``python cli.py``. Parse, call one function, print."""
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from corpora.errors import FirthError
+
+# Command to module; the module's ``command`` is imported only when it is asked for.
+COMMANDS = {
+    "build-corpus": "corpora.commands.build_corpus",
+    "corpus-info": "corpora.commands.corpus_info",
+    "train-svd": "embed.commands.train_svd",
+    "neighbors": "embed.commands.neighbors",
+    "similarity": "embed.commands.similarity",
+    "analogy": "embed.commands.analogy",
+    "compare": "embed.commands.compare",
+    "export": "embed.commands.export",
+}
+
+# Said here a second time (a test holds it true) so that --help imports no command.
+SUMMARIES = {
+    "build-corpus": "Encode text into a corpus that every method shares.",
+    "corpus-info": "Describe a corpus: sizes, frequent words, type-token curve.",
+    "train-svd": "Train count-based vectors: co-occurrence, PPMI, truncated SVD.",
+    "neighbors": "Print the nearest neighbours of words by cosine.",
+    "similarity": "Print the cosine of two words.",
+    "analogy": "Answer: A is to B as C is to which word?",
+    "compare": "Score runs against each other and against one-hot vectors.",
+    "export": "Write a run's vectors in another program's format.",
+}
+
+
+class FirthGroup(click.Group):
+    """A lazy group whose commands end in one line when the user made a mistake."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands in the order of a first session."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import the one command that was asked for."""
+        if name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(COMMANDS[name]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, SUMMARIES[name]) for name in COMMANDS])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a FirthError becomes one line and exit status 1."""
+        try:
+            return super().invoke(ctx)
+        except FirthError as error:
+            if ctx.params.get("debug"):
+                raise
+            raise click.ClickException(str(error)) from error
+
+
+@click.group(cls=FirthGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.version_option(package_name="firth")
+def main(debug: bool) -> None:
+    """Train, query and compare word vectors from one encoded corpus.
+
+    \b
+    Example:
+        firth build-corpus wiki-sample --out corpora/wiki
+        firth train-svd corpora/wiki --out runs/svd
+        firth neighbors runs/svd king paris
+        firth compare runs/svd
+    """
+
+
+if __name__ == "__main__":
+    sys.exit(main(prog_name="firth"))

@@ -1,0 +1,1 @@
+"""Text, words, ids and files: from sources to one encoded corpus."""

@@ -1,0 +1,387 @@
+"""Directories that are whole or absent: made beside their place, checked, then renamed.
+
+``OUT`` is made as ``OUT.partial/``, locked by its maker for as long as that
+process lives. When everything is written: checksums, fsync, rename. A process
+that is killed leaves ``OUT.partial/`` behind, which nobody takes for a
+finished artefact and which the same command clears (or resumes).
+"""
+
+import contextlib
+import datetime
+import errno
+import fcntl
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from corpora.errors import ArtifactError
+
+CHECKSUMS = "checksums.json"
+MAKER = "maker.json"
+_LOCK = ".lock"
+_CHUNK = 1 << 22
+_PACKAGES = ("firth", "numpy", "scipy", "numba", "torch", "tokenizers", "scikit-learn", "gensim")
+
+
+@contextlib.contextmanager
+def making(
+    out: Path, maker: Mapping[str, Any], *, force: bool = False, resume: bool = False
+) -> Iterator[Path]:
+    """Make the artefact ``out``: yield ``out.partial`` to write in, then publish it.
+
+    On leaving the block without an error every file is checksummed and synced
+    and the directory renamed to ``out``. After an error the partial directory
+    is removed, unless ``resume`` is set.
+
+    Parameters
+    ----------
+    out : Path
+        Where the artefact will stand; its parent is created.
+    maker : mapping
+        What identifies the command: its name and its settings, as JSON. A
+        partial directory left by another maker is refused.
+    force : bool
+        Replace an artefact that stands at ``out``, and clear what another
+        maker left.
+    resume : bool
+        Keep what the same maker left in the partial directory.
+
+    Yields
+    ------
+    Path
+        The directory to write in.
+
+    Raises
+    ------
+    ArtifactError
+        ``out`` exists, or its partial directory is in use or another maker's.
+    """
+    out = Path(os.path.abspath(out))
+    _refuse_existing(out, force)
+    partial = out.with_name(out.name + ".partial")
+    with _disk_errors(out):
+        partial.mkdir(parents=True, exist_ok=True)
+        lock = open(partial / _LOCK, "a")  # noqa: SIM115 - closed below, after the rename
+    with lock:
+        _lock(lock, partial)
+        _put_back(out)
+        _refuse_existing(out, force)
+        _take_over(partial, maker, force, resume)
+        try:
+            with _disk_errors(out):
+                yield partial
+                (partial / MAKER).unlink()
+                write_json(partial / CHECKSUMS, checksums(partial))
+                _sync(partial)
+                _publish(partial, out)
+        except BaseException:
+            if not resume and partial.exists():
+                shutil.rmtree(partial, ignore_errors=True)
+            raise
+    (out / _LOCK).unlink(missing_ok=True)
+
+
+def verify(directory: Path, names: Sequence[str] | None = None) -> None:
+    """Hold the files of an artefact against its checksums.
+
+    Parameters
+    ----------
+    directory : Path
+        A finished artefact.
+    names : sequence of str, optional
+        Relative paths to check; all by default.
+
+    Raises
+    ------
+    ArtifactError
+        Names the first file that is missing or differs.
+    """
+    expected = read_json(directory / CHECKSUMS)
+    for name in expected if names is None else names:
+        path = directory / name
+        if not path.is_file():
+            raise ArtifactError(f"{path}: the file is missing; make {directory.name} again")
+        if checksum(path) != expected[name]:
+            raise ArtifactError(
+                f"{path}: the checksum differs, the file is damaged; make {directory.name} again"
+            )
+
+
+def checksum(path: Path) -> str:
+    """Hash the bytes of one file.
+
+    Parameters
+    ----------
+    path : Path
+        A file.
+
+    Returns
+    -------
+    str
+        SHA-256 in hexadecimal.
+    """
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def checksums(directory: Path) -> dict[str, str]:
+    """Hash every file below a directory, the lock and the checksums themselves excepted.
+
+    Parameters
+    ----------
+    directory : Path
+        A directory.
+
+    Returns
+    -------
+    dict of str to str
+        Relative path to SHA-256, sorted by path.
+    """
+    names = sorted(
+        path.relative_to(directory).as_posix()
+        for path in directory.rglob("*")
+        if path.is_file() and path.name not in (_LOCK, CHECKSUMS)
+    )
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # hashlib lets go of the GIL
+        return dict(
+            zip(names, pool.map(checksum, (directory / name for name in names)), strict=True)
+        )
+
+
+def fingerprint(value: Any) -> str:
+    """Name a JSON value by its content.
+
+    Parameters
+    ----------
+    value : JSON value
+        Settings, checksums and the like; the order of keys does not matter.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits of SHA-256.
+    """
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def read_json(path: Path) -> Any:
+    """Read one JSON file of an artefact.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    JSON value
+        What it holds.
+
+    Raises
+    ------
+    ArtifactError
+        The file is missing or is no JSON.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ArtifactError(
+            f"{path}: no such file; is {path.parent} a finished artefact?"
+        ) from None
+    except (ValueError, OSError) as error:
+        raise ArtifactError(f"{path}: cannot be read as JSON: {error}") from None
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write one JSON file, UTF-8 and unescaped, a line end last.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    value : JSON value
+        What it will hold.
+    """
+    text = json.dumps(value, ensure_ascii=False, indent=1)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def provenance(started: datetime.datetime, **about: Any) -> dict[str, Any]:
+    """Tell where, when and with what an artefact was made.
+
+    Parameters
+    ----------
+    started : datetime
+        When the work began, with a time zone; the end is now.
+    **about : JSON values
+        What only the caller knows: threads, seeds, the corpus fingerprint.
+
+    Returns
+    -------
+    dict
+        Command, git commit, package versions, machine, start and end, and ``about``.
+    """
+    return {
+        "command": sys.argv,
+        "git": _git_state(),
+        "python": platform.python_version(),
+        "packages": _package_versions(),
+        "machine": {"platform": platform.platform(), "cores": os.cpu_count()},
+        "start": started.isoformat(timespec="seconds"),
+        "end": now().isoformat(timespec="seconds"),
+        **about,
+    }
+
+
+def now() -> datetime.datetime:
+    """Tell the time in UTC.
+
+    Returns
+    -------
+    datetime
+        With its time zone.
+    """
+    return datetime.datetime.now(datetime.UTC)
+
+
+def _refuse_existing(out: Path, force: bool) -> None:
+    """A finished artefact, or anything that is not a directory of ours, is not overwritten."""
+    if not out.exists():
+        return
+    if not force:
+        raise ArtifactError(f"{out}: exists already; choose another --out or pass --force")
+    if not (out / CHECKSUMS).is_file() and not (out.is_dir() and not any(out.iterdir())):
+        raise ArtifactError(f"{out}: is no corpus or run, so --force does not replace it")
+
+
+def _lock(lock: Any, partial: Path) -> None:
+    """Hold the lock for as long as this process lives, however it ends."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # its last holder may have published or removed the directory since we opened the file
+        ours = os.path.samestat(os.fstat(lock.fileno()), os.stat(partial / _LOCK))
+    except OSError:
+        ours = False
+    if not ours:
+        raise ArtifactError(
+            f"{partial}: another process is making it; wait for it or choose another --out"
+        )
+
+
+def _take_over(partial: Path, maker: Mapping[str, Any], force: bool, resume: bool) -> None:
+    """Clear what an interrupted maker left, or keep it to resume; refuse another maker's."""
+    left = [path for path in partial.iterdir() if path.name != _LOCK]
+    maker = json.loads(json.dumps(maker))
+    if (partial / MAKER).is_file() and not force:
+        other = read_json(partial / MAKER)
+        if other.get("command") != maker.get("command"):
+            raise ArtifactError(
+                f"{partial}: was left unfinished by {other.get('command')!r}; "
+                "run that again, choose another --out or pass --force"
+            )
+        if resume and other == maker:
+            return
+    for path in left:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    write_json(partial / MAKER, maker)
+
+
+def _sync(directory: Path) -> None:
+    """Bring every file and folder below a directory to the disk."""
+    for path in [*directory.rglob("*"), directory]:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _publish(partial: Path, out: Path) -> None:
+    """Rename into place; what is replaced steps aside first and is removed last."""
+    aside = _aside(out)
+    if out.exists():
+        out.rename(aside)
+    partial.rename(out)
+    _sync_entry(out.parent)
+    if aside.exists():
+        shutil.rmtree(aside)
+
+
+def _aside(out: Path) -> Path:
+    """Where an artefact stands while another takes its place."""
+    return out.with_name(out.name + ".replaced")
+
+
+def _put_back(out: Path) -> None:
+    """Mend what a process killed between the two renames left behind."""
+    aside = _aside(out)
+    if aside.exists() and out.exists():
+        shutil.rmtree(aside)
+    elif aside.exists():
+        aside.rename(out)
+
+
+def _sync_entry(directory: Path) -> None:
+    """Bring a directory's own entries to the disk."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _disk_errors(out: Path) -> Iterator[None]:
+    """Turn a full or read-only disk into one line."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise ArtifactError(
+                f"{out}: the disk is full; free some space or choose another --out"
+            ) from error
+        if error.errno in (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR):
+            raise ArtifactError(f"{out}: cannot be written: {error.strerror}") from error
+        raise
+
+
+def _package_versions() -> dict[str, str]:
+    """Versions of the packages that results may depend on."""
+    versions = {}
+    for name in _PACKAGES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            versions[name] = importlib.metadata.version(name)
+    return versions
+
+
+def _git_state() -> dict[str, Any] | None:
+    """Commit and dirty flag of the checkout that runs, if it is one."""
+    root = Path(__file__).resolve().parents[1]
+    if not (root / ".git").exists():
+        return None
+    try:
+        commit = _git(root, "rev-parse", "HEAD")
+        return {"commit": commit, "dirty": bool(_git(root, "status", "--porcelain"))}
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _git(root: Path, *words: str) -> str:
+    """Output of one git command."""
+    done = subprocess.run(
+        ["git", "-C", str(root), *words], capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()

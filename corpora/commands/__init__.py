@@ -1,0 +1,1 @@
+"""One module per command over the corpus pipeline; loaded by name from ``cli.py``."""

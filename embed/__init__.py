@@ -1,0 +1,1 @@
+"""Word vectors: counting, factorising, querying and comparing."""

@@ -1,0 +1,1 @@
+"""One module per command over word vectors; loaded by name from ``cli.py``."""

@@ -1,0 +1,1 @@
+"""Comparison of word vectors through tasks that know no training code."""

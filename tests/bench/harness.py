@@ -1,0 +1,418 @@
+"""What the benchmarks share: fair turns, medians, peak memory, a table and JSON.
+
+A benchmark is a script: it names its contestants, calls :func:`time_functions`
+or :func:`time_processes`, and hands the measurements to :func:`report`.
+"""
+
+import argparse
+import contextlib
+import datetime
+import gc
+import json
+import lzma
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from corpora.artifacts import provenance
+from corpora.console import print_table
+
+ROOT = Path(__file__).resolve().parents[2]
+
+_SAMPLE_SECONDS = 0.05
+
+
+@dataclass
+class Measurement:
+    """What the runs of one contestant took.
+
+    Attributes
+    ----------
+    seconds : list of float
+        Wall time of each run.
+    peak_bytes : list of int
+        Largest resident size of any one process of a run, as the kernel saw it.
+    tree_bytes : int or None
+        Highest sum over all processes of a run, shared pages counted once; sampled.
+    outputs : list
+        What each run returned, or printed.
+    """
+
+    seconds: list[float] = field(default_factory=list)
+    peak_bytes: list[int] = field(default_factory=list)
+    tree_bytes: int | None = None
+    outputs: list[Any] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        """Median wall time in seconds."""
+        return statistics.median(self.seconds)
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """Fastest and slowest run in seconds."""
+        return min(self.seconds), max(self.seconds)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the outputs."""
+        return {
+            "median_seconds": self.median,
+            "seconds": self.seconds,
+            "peak_bytes": max(self.peak_bytes, default=None),
+            "tree_bytes": self.tree_bytes,
+        }
+
+
+def turns(names: Sequence[str], repeats: int) -> Iterator[str]:
+    """Order the runs so that drift of the machine treats all alike: A B C C B A A B C ...
+
+    Parameters
+    ----------
+    names : sequence of str
+        The contestants.
+    repeats : int
+        Runs of each.
+
+    Yields
+    ------
+    str
+        Whose turn it is.
+    """
+    for turn in range(repeats):
+        yield from names if turn % 2 == 0 else reversed(names)
+
+
+def time_functions(
+    contestants: Mapping[str, Callable[[], Any]], repeats: int, *, keep_outputs: bool = False
+) -> dict[str, Measurement]:
+    """Time functions in this process; the first call of each is not measured (compilation).
+
+    Parameters
+    ----------
+    contestants : mapping of str to callable
+        Each does the same work and takes no arguments.
+    repeats : int
+        Measured calls of each.
+    keep_outputs : bool
+        Keep what the calls return.
+
+    Returns
+    -------
+    dict of str to Measurement
+    """
+    measured = {name: Measurement() for name in contestants}
+    for run in contestants.values():
+        run()
+    for name in turns(list(contestants), repeats):
+        gc.collect()
+        _tell(name)
+        start = time.perf_counter()
+        output = contestants[name]()
+        measured[name].seconds.append(time.perf_counter() - start)
+        if keep_outputs:
+            measured[name].outputs.append(output)
+        del output
+    return measured
+
+
+def time_processes(
+    contestants: Mapping[str, Sequence[str]],
+    repeats: int,
+    *,
+    before: Callable[[str], None] = lambda name: None,
+    memory: bool = True,
+) -> dict[str, Measurement]:
+    """Time whole processes, start and end included.
+
+    Parameters
+    ----------
+    contestants : mapping of str to sequence of str
+        A command line each, run in the repository's root.
+    repeats : int
+        Measured runs of each.
+    before : callable
+        Called with the name before each run, outside the measured time.
+    memory : bool
+        One more run of each, not timed, samples the memory of all its processes together.
+
+    Returns
+    -------
+    dict of str to Measurement
+    """
+    measured = {name: Measurement() for name in contestants}
+    for name in turns(list(contestants), repeats):
+        before(name)
+        _tell(name)
+        seconds, peak, output, _ = run_process(contestants[name])
+        measured[name].seconds.append(seconds)
+        measured[name].peak_bytes.append(peak)
+        measured[name].outputs.append(output)
+    for name in contestants if memory else ():
+        before(name)
+        _tell(f"{name}: memory")
+        measured[name].tree_bytes = run_process(contestants[name], sample=True)[3]
+    return measured
+
+
+def run_process(
+    command: Sequence[str], *, sample: bool = False
+) -> tuple[float, int, str, int | None]:
+    """Run one command to its end.
+
+    Parameters
+    ----------
+    command : sequence of str
+        The command line.
+    sample : bool
+        Sample the memory of the whole process tree meanwhile, which slows it a little.
+
+    Returns
+    -------
+    tuple
+        Wall seconds, peak bytes of the largest process, standard output, sampled peak bytes
+        of the tree (None unless asked for).
+
+    Raises
+    ------
+    SystemExit
+        The command failed; its standard error is shown.
+    """
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, stdout=out, stderr=err, cwd=ROOT)
+        with _sampling(process.pid) if sample else contextlib.nullcontext([]) as samples:
+            _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        if process.returncode:
+            sys.exit(f"{' '.join(command)}: status {process.returncode}\n{err.read()}")
+        unit = 1 if sys.platform == "darwin" else 1024
+        return seconds, usage.ru_maxrss * unit, out.read(), max(samples, default=None)
+
+
+def report(
+    title: str,
+    measured: Mapping[str, Measurement],
+    *,
+    ours: str,
+    work: float,
+    unit: str,
+    arguments: argparse.Namespace,
+    notes: Mapping[str, Any] | None = None,
+) -> None:
+    """Print the table, and write the JSON if ``--json`` was given.
+
+    Parameters
+    ----------
+    title : str
+        What was measured.
+    measured : mapping of str to Measurement
+        The contestants' results.
+    ours : str
+        The contestant that the ratios are taken against.
+    work : float
+        What one run worked through, in ``unit``.
+    unit : str
+        Such as ``MB`` or ``M tokens``.
+    arguments : Namespace
+        From :func:`parse`.
+    notes : mapping, optional
+        More figures, printed below the table and kept in the JSON.
+    """
+    base = measured[ours].median
+    rows = [_row(name, entry, base, work) for name, entry in measured.items()]
+    columns = ["", "median s", "spread s", f"{unit}/s", "time / ours", "peak MB", "all MB"]
+    about = machine()
+    git = about["git"] or {"commit": "?", "dirty": False}
+    commit = git["commit"][:10] + ("+" if git["dirty"] else "")
+    print_table(columns, rows, title=f"{title} ({work:,.4g} {unit})")
+    for name, value in (notes or {}).items():
+        print(f"{name}: {value}")
+    print(f"{about['processor']}, {about['machine']['cores']} cores; commit {commit}")
+    if arguments.json:
+        results = {name: entry.to_json() for name, entry in measured.items()}
+        value = {
+            "benchmark": title,
+            "work": work,
+            "unit": unit,
+            "ours": ours,
+            "results": results,
+            "notes": dict(notes or {}),
+            **about,
+        }
+        arguments.json.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
+def machine() -> dict[str, Any]:
+    """Tell what the benchmark ran on.
+
+    Returns
+    -------
+    dict
+        Processor, memory in bytes, versions, git commit, time.
+    """
+    about = provenance(datetime.datetime.now(datetime.UTC))
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {**about, "processor": _processor(), "memory_bytes": memory}
+
+
+def parse(
+    description: str,
+    *,
+    repeats: int = 3,
+    more: Callable[[argparse.ArgumentParser], None] | None = None,
+) -> argparse.Namespace:
+    """Read the options that every benchmark has.
+
+    Parameters
+    ----------
+    description : str
+        For ``--help``.
+    repeats : int
+        Default of ``--repeats``.
+    more : callable, optional
+        Adds the benchmark's own options to the parser.
+
+    Returns
+    -------
+    Namespace
+        ``repeats``, ``json`` (Path or None), and the benchmark's own.
+    """
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--repeats", type=int, default=repeats, help="measured runs of each")
+    parser.add_argument("--json", type=Path, help="write the figures there, too")
+    if more:
+        more(parser)
+    return parser.parse_args()
+
+
+def shared_file(name: str) -> Path:
+    """Find a file of the real data, or end the benchmark with status 0 and a line.
+
+    Parameters
+    ----------
+    name : str
+        Path below the data folder, such as ``corpora/enwiki2015-AA.txt.xz``.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
+    folder = Path(os.environ.get("FIRTH_SHARED_DATA", ROOT.parent / "shared" / "data"))
+    if not (folder / name).is_file():
+        print(f"skipped: no {folder / name}; FIRTH_SHARED_DATA names another folder")
+        sys.exit(0)
+    return folder / name
+
+
+def unpacked(path: Path) -> Path:
+    """Unpack an ``.xz`` file, once, into a folder for temporary files.
+
+    Parameters
+    ----------
+    path : Path
+        The packed file.
+
+    Returns
+    -------
+    Path
+        The plain file; left there for the next benchmark.
+    """
+    plain = Path(tempfile.gettempdir()) / "firth-bench" / path.stem
+    if not plain.exists():
+        plain.parent.mkdir(exist_ok=True)
+        part = plain.with_name(f"{plain.name}.{os.getpid()}")
+        with lzma.open(path) as packed, open(part, "wb") as file:
+            shutil.copyfileobj(packed, file, 1 << 22)
+        part.rename(plain)
+    return plain
+
+
+def _row(name: str, entry: Measurement, base: float, work: float) -> list[Any]:
+    """One line of the table; numbers as text carry their own form."""
+    low, high = entry.spread
+    peak = max(entry.peak_bytes, default=0)
+    return [
+        name,
+        _Right(f"{entry.median:.2f}"),
+        _Right(f"{low:.2f}-{high:.2f}"),
+        _Right(f"{work / entry.median:.3g}"),
+        _Right(f"{entry.median / base:.2f}"),
+        _Right(f"{peak / 1e6:.0f}" if peak else "-"),
+        _Right(f"{entry.tree_bytes / 1e6:.0f}" if entry.tree_bytes else "-"),
+    ]
+
+
+class _Right:
+    """Text that the table aligns right."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _tell(name: str) -> None:
+    """Say on standard error whose turn it is."""
+    print(f"... {name}", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def _sampling(pid: int) -> Iterator[list[int]]:
+    """Sample the memory of a process and all below it until the block is left."""
+    samples: list[int] = []
+    stop = threading.Event()
+
+    def sample() -> None:
+        while not stop.wait(_SAMPLE_SECONDS):
+            samples.append(sum(map(_proportional_bytes, _tree(pid))))
+
+    thread = threading.Thread(target=sample, daemon=True)
+    thread.start()
+    try:
+        yield samples
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _tree(pid: int) -> list[int]:
+    """A process and all its descendants, as Linux lists them."""
+    found = [pid]
+    for parent in found:  # grows while we walk it
+        for children in Path(f"/proc/{parent}/task").glob("*/children"):
+            with contextlib.suppress(OSError):
+                found += map(int, children.read_text().split())
+    return found
+
+
+def _proportional_bytes(pid: int) -> int:
+    """Resident bytes of a process, pages shared by n processes counted as 1/n."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
+def _processor() -> str:
+    """The processor's own name."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

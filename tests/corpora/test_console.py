@@ -1,0 +1,114 @@
+"""Progress, tables, JSON and notes."""
+
+import io
+import json
+
+import pytest
+
+from corpora import console
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0"),
+        (7, "7"),
+        (999, "999"),
+        (1000, "1k"),
+        (1234, "1.23k"),
+        (16_300_000, "16.3M"),
+        (2.1e9, "2.1G"),
+        (0.25, "0.25"),
+        (123_456, "123k"),
+    ],
+)
+def test_human_numbers_have_three_figures(number, text):
+    assert console.human(number) == text
+
+
+@pytest.mark.parametrize("number", [999.9, 999_999, 999_999_999])
+def test_numbers_just_under_a_magnitude_are_not_written_with_an_exponent(number):
+    assert "e" not in console.human(number)
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "seconds", "line"),
+    [
+        (400, 1000, 4.0, "counting     40%  400 tokens  100/s  ETA 0:06"),
+        (400, None, 4.0, "counting   400 tokens  100/s"),
+        (0, 1000, 4.0, "counting      0%  0 tokens  0/s"),
+        (1, 7201, 1.0, "counting      0%  1 tokens  1/s  ETA 2:00:00"),
+        (5, 10, 0.0, "counting     50%  5 tokens  0/s"),
+    ],
+)
+def test_a_line_of_progress(done, total, seconds, line):
+    assert console.progress_line("counting", "tokens", done, total, seconds) == line
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that the test turns."""
+    time = [100.0]
+    monkeypatch.setattr(console.time, "monotonic", lambda: time[0])
+    return time
+
+
+def test_progress_is_silent_for_two_seconds_then_prints_a_line_every_ten(clock, capsys):
+    with console.progress("counting", "tokens") as show:
+        for second in range(31):
+            clock[0] = 100.0 + second
+            show(second, 100)
+
+    err = capsys.readouterr().err.splitlines()
+    assert [line.split()[2] for line in err] == ["10", "20", "30"]
+
+
+class Terminal(io.StringIO):
+    """Standard error as a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def test_on_a_terminal_one_line_is_rewritten_and_cleared(clock, monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(console.sys, "stderr", terminal)
+
+    with console.progress("counting", "tokens") as show:
+        clock[0] += 3.0
+        show(3, 100)
+
+    assert "\n" not in terminal.getvalue()
+    assert "3 tokens" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[2K")
+
+
+def test_json_is_unescaped_and_refuses_what_is_none(capsys):
+    console.print_json({"hätte": ["が", 0.5]})
+    out = capsys.readouterr().out
+    assert "hätte" in out
+    assert json.loads(out) == {"hätte": ["が", 0.5]}
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        console.print_json(float("nan"))
+
+
+def test_a_table_shows_words_as_they_are_and_aligns_numbers_right(capsys):
+    console.print_table(["word", "count"], [["[red]x[/red]", 5], ["b", 1234]], title="Words")
+
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines() if line.strip()]
+
+    assert lines[0] == "Words"
+    assert "[red]x[/red]" in lines[3]
+    assert lines[3].endswith("    5")
+    assert lines[4].endswith("1234")
+
+
+def test_a_table_may_be_empty(capsys):
+    console.print_table(["word"], [])
+    assert "word" in capsys.readouterr().out
+
+
+def test_notes_go_to_standard_error(capsys):
+    console.note("5 bytes were replaced")
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "5 bytes were replaced\n")

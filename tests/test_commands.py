@@ -1,0 +1,176 @@
+"""The command line: help, examples, documentation, and how mistakes end."""
+
+import importlib
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import cli
+from corpora import errors
+
+ROOT = Path(__file__).resolve().parents[1]
+NAMES = list(cli.COMMANDS)
+KINDS = [errors.FirthError, *errors.FirthError.__subclasses__()]
+
+
+def load(name):
+    """The click command of that name."""
+    return importlib.import_module(cli.COMMANDS[name]).command
+
+
+def test_every_command_has_a_summary_and_every_summary_a_command():
+    assert list(cli.SUMMARIES) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_help_opens_with_the_summary(name):
+    command = load(name)
+    assert command.name == name
+    assert command.help.splitlines()[0] == cli.SUMMARIES[name]
+
+
+def examples(name):
+    """Arguments of the lines of the worked example that call this command."""
+    block = load(name).help.partition("Example:")[2].replace("\\\n", " ")
+    lines = [line.strip() for line in block.split("\n\n")[0].splitlines()]
+    own = [line.rpartition("| ")[2] for line in lines if f"firth {name}" in line]
+    lexed = [shlex.split(line.removeprefix("$ "), comments=True) for line in own]
+    return [
+        words[2 : next((i for i, w in enumerate(words) if w in "|<>"), None)] for words in lexed
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_help_has_a_worked_example_that_the_command_can_parse(name):
+    command = load(name)
+    found = examples(name)
+    assert found
+    for words in found:
+        context = click.Context(command, info_name=name)
+        _, left, _ = command.make_parser(context).parse_args(words)
+        assert left == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_option_has_help(name):
+    options = [p for p in load(name).params if isinstance(p, click.Option)]
+    assert [option.name for option in options if not option.help] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_stands_in_the_readme_or_the_docs(name):
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    assert any(f"firth {name} " in page.read_text(encoding="utf-8") for page in pages)
+
+
+def test_the_help_of_firth_lists_every_command():
+    result = CliRunner().invoke(cli.main, ["--help"])
+    assert result.exit_code == 0
+    listing = result.stdout.partition("Commands:")[2].split()
+    assert [name for name in NAMES if name not in listing] == []
+
+
+def run_firth(*words):
+    """The program as a process of its own."""
+    return subprocess.run(
+        [sys.executable, "cli.py", *words], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+
+
+def test_the_version_is_told():
+    done = run_firth("--version")
+    assert (done.returncode, done.stdout) == (0, "firth, version 0.1.0\n")
+
+
+def test_an_unknown_command_is_a_usage_error_that_names_it():
+    done = run_firth("train-swd")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("Error: No such command 'train-swd'.")
+    assert "Traceback" not in done.stderr
+
+
+def test_without_a_command_the_help_is_shown():
+    done = run_firth()
+    assert done.returncode == 2
+    assert "Commands:" in done.stdout + done.stderr
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Plants a command that raises what it is given."""
+
+    def plant(error):
+        def fail():
+            raise error
+
+        module = SimpleNamespace(command=click.Command("fail", callback=fail))
+        monkeypatch.setitem(sys.modules, "a_failing_command", module)
+        monkeypatch.setitem(cli.COMMANDS, "fail", "a_failing_command")
+
+    return plant
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_a_mistake_of_the_user_is_one_line_and_status_1(kind, failing):
+    failing(kind("news.txt:4812: byte 0xE9 is not UTF-8; pass --encoding latin-1"))
+
+    result = CliRunner().invoke(cli.main, ["fail"])
+
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr == (
+        "Error: news.txt:4812: byte 0xE9 is not UTF-8; pass --encoding latin-1\n"
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_debug_lets_the_exception_through(kind, failing):
+    failing(kind("a mistake"))
+
+    result = CliRunner().invoke(cli.main, ["--debug", "fail"])
+
+    assert result.exit_code == 1
+    assert type(result.exception) is kind
+
+
+def test_our_own_bugs_keep_their_traceback(failing):
+    failing(ZeroDivisionError("ours"))
+
+    result = CliRunner().invoke(cli.main, ["fail"])
+
+    assert isinstance(result.exception, ZeroDivisionError)
+
+
+def test_a_real_mistake_ends_in_one_line_and_debug_shows_where(tmp_path):
+    words = ("neighbors", str(tmp_path / "no-run"), "king")
+
+    plain, debug = run_firth(*words), run_firth("--debug", *words)
+
+    assert plain.returncode == 1
+    assert plain.stderr.count("\n") == 1
+    assert plain.stderr.startswith(f"Error: {tmp_path / 'no-run'}")
+    assert debug.returncode == 1
+    assert "Traceback" in debug.stderr
+
+
+def test_the_help_of_a_command_loads_nothing_slow():
+    code = f"""
+import sys, click
+from cli import main
+slow = {{"torch", "gensim", "sklearn", "transformers", "pyarrow", "tokenizers"}}
+for name in {NAMES!r}:
+    command = main.get_command(click.Context(main), name)
+    command.get_help(click.Context(command, info_name=name))
+    if slow & set(sys.modules):
+        sys.exit(f"{{name}} loads {{sorted(slow & set(sys.modules))}}")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

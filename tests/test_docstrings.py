@@ -1,0 +1,199 @@
+"""Docstrings that cannot go stale: the parameters documented are the parameters taken."""
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FILES = sorted(
+    [
+        ROOT / "cli.py",
+        *(p for name in ("corpora", "embed", "pretrain") for p in (ROOT / name).rglob("*.py")),
+    ]
+)
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+_SECTION = re.compile(r"^(?P<title>[A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A public function, method or class, and where it stands."""
+
+    file: Path
+    owner: str
+    node: Function | ast.ClassDef
+
+    def __str__(self) -> str:
+        return f"{self.file.relative_to(ROOT)}:{self.node.lineno}"
+
+
+def name_of(place: Place) -> str:
+    """``embed/svd.py:train``, or with a class ``embed/vectors.py:WordVectors.row``."""
+    name = f"{place.owner}.{place.node.name}" if place.owner else place.node.name
+    return f"{place.file.relative_to(ROOT)}:{name}"
+
+
+def public_places(path: Path) -> Iterator[Place]:
+    """Public functions and classes of a module, and the public methods of these classes."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, Function | ast.ClassDef) and not node.name.startswith("_"):
+            yield Place(path, "", node)
+            if isinstance(node, ast.ClassDef):
+                for inner in node.body:
+                    if isinstance(inner, Function) and not inner.name.startswith("_"):
+                        yield Place(path, node.name, inner)
+
+
+PLACES = [place for path in FILES for place in public_places(path)]
+
+
+def sections(docstring: str) -> dict[str, str]:
+    """Split a numpydoc docstring at its underlined headings."""
+    marks = list(_SECTION.finditer(docstring))
+    ends = [*(mark.start() for mark in marks[1:]), len(docstring)]
+    return {
+        mark["title"]: docstring[mark.end() : end] for mark, end in zip(marks, ends, strict=False)
+    }
+
+
+def documented(section: str) -> list[str]:
+    """Names of a Parameters or Attributes section: ``a, b : int`` gives a and b."""
+    entries = [line for line in section.splitlines() if line and not line[0].isspace()]
+    return [
+        name.strip().lstrip("*") for entry in entries for name in entry.split(" :")[0].split(",")
+    ]
+
+
+def taken(node: Function) -> list[str]:
+    """Names of a function's parameters, in order, without self and cls."""
+    spec = node.args
+    every = [*spec.posonlyargs, *spec.args, spec.vararg, *spec.kwonlyargs, spec.kwarg]
+    names = [arg.arg for arg in every if arg is not None]
+    return names[1:] if names[:1] in (["self"], ["cls"]) else names
+
+
+def decorators(node: Function | ast.ClassDef) -> set[str]:
+    """Last names of what decorates a definition: ``click.command(...)`` gives command."""
+    calls = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
+    return {ast.unparse(call).split(".")[-1] for call in calls}
+
+
+def is_described_elsewhere(place: Place) -> bool:
+    """Commands have options, properties no parameters, overrides their base's words.
+
+    A method of a Protocol is a promise: one sentence says it, the implementation the rest.
+    """
+    if decorators(place.node) & {"command", "group", "property", "setter", "cached_property"}:
+        return True
+    if is_inner_kernel(place):
+        return not sections(ast.get_docstring(place.node) or "")
+    if not place.owner:
+        return False
+    owner = getattr(importlib.import_module(module_name(place.file)), place.owner)
+    if getattr(owner, "_is_protocol", False):
+        return not sections(ast.get_docstring(place.node) or "")
+    return any(place.node.name in vars(base) for base in owner.__mro__[1:])
+
+
+def names_outside_kernels() -> set[str]:
+    """Every name that a file other than a kernels file speaks of."""
+    names = set()
+    for path in FILES:
+        if not path.stem.endswith("_kernels"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                names |= {getattr(node, field, None) for field in ("id", "attr", "name")} - {None}
+    return names
+
+
+OUTSIDE_KERNELS = names_outside_kernels()
+
+
+def is_inner_kernel(place: Place) -> bool:
+    """Called by other kernels only: private in all but its name, and one line is enough."""
+    return place.file.stem.endswith("_kernels") and place.node.name not in OUTSIDE_KERNELS
+
+
+def module_name(path: Path) -> str:
+    """``embed/svd.py`` as ``embed.svd``."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_module_says_what_it_is(path):
+    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("place", PLACES, ids=name_of)
+def test_everything_public_has_a_docstring_that_opens_with_a_sentence(place):
+    docstring = ast.get_docstring(place.node) or ""
+    first = docstring.split("\n\n")[0].replace("\n", " ").strip()
+    assert first.endswith((".", ":", "?")), f"{place}: {first!r}"
+
+
+FUNCTIONS = [place for place in PLACES if isinstance(place.node, Function)]
+CLASSES = [place for place in PLACES if isinstance(place.node, ast.ClassDef)]
+
+
+@pytest.mark.parametrize("place", FUNCTIONS, ids=name_of)
+def test_documented_parameters_are_the_parameters_taken(place):
+    if is_described_elsewhere(place):
+        return
+    parts = sections(ast.get_docstring(place.node) or "")
+    assert documented(parts.get("Parameters", "")) == taken(place.node), str(place)
+
+
+@pytest.mark.parametrize("place", FUNCTIONS, ids=name_of)
+def test_what_is_returned_is_documented(place):
+    if is_described_elsewhere(place) or place.node.returns is None:
+        return
+    if place.owner and not taken(place.node):
+        return  # like a property, its one sentence says what it gives
+    parts = sections(ast.get_docstring(place.node) or "")
+    gives = ast.unparse(place.node.returns) not in ("None", "NoReturn", "Never")
+    assert gives == bool({"Returns", "Yields"} & parts.keys()), str(place)
+
+
+@pytest.mark.parametrize("place", CLASSES, ids=name_of)
+def test_classes_document_what_they_are_made_of(place):
+    parts = sections(ast.get_docstring(place.node) or "")
+    named = documented(parts.get("Parameters", "")) + documented(parts.get("Attributes", ""))
+    if "dataclass" in decorators(place.node):
+        described, others = fields_of(place.node)
+        assert [name for name in named if name not in described + others] == [], str(place)
+        assert [name for name in others if name not in named] == [], str(place)
+        return
+    for inner in place.node.body:
+        if isinstance(inner, Function) and inner.name == "__init__":
+            own = documented(parts.get("Parameters", ""))
+            assert own == taken(inner), str(place)
+
+
+def fields_of(node: ast.ClassDef) -> tuple[list[str], list[str]]:
+    """Public fields of a dataclass: those that setting() describes, and the others."""
+    described, others = [], []
+    for inner in node.body:
+        if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name):
+            by_setting = isinstance(inner.value, ast.Call) and "setting" in ast.unparse(
+                inner.value.func
+            )
+            if not inner.target.id.startswith("_"):
+                (described if by_setting else others).append(inner.target.id)
+    return described, others
+
+
+def test_the_parser_reads_shared_entries_stars_and_sections():
+    docstring = (
+        "Do it.\n\nParameters\n----------\na, b : int\n    Both.\n**rest : JSON values\n"
+        "    More.\n\nReturns\n-------\nint\n    It."
+    )
+    node = ast.parse("def f(a, b, **rest): ...").body[0]
+
+    parts = sections(docstring)
+
+    assert documented(parts["Parameters"]) == ["a", "b", "rest"] == taken(node)
+    assert list(parts) == ["Parameters", "Returns"]

@@ -1,0 +1,41 @@
+"""The pages that follow from the program are current; links in the documentation lead somewhere."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+WRITTEN = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def test_the_pages_written_by_the_program_are_current():
+    # in a process of its own: click keeps the help option of whoever asked first
+    script = ROOT / "docs" / "make_pages.py"
+    done = subprocess.run(
+        [sys.executable, script, "--check"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def headings(path):
+    """The anchors of a Markdown page, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda path: path.name)
+def test_links_lead_to_files_and_headings_that_exist(page):
+    links = re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8"))
+    for path, anchor in links:
+        target = (page.parent / path) if path else page
+        assert target.exists(), path
+        assert not anchor or anchor in headings(target), f"{path}#{anchor}"
+
+
+def test_the_first_screen_of_the_readme_shows_both_commands():
+    first_screen = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:24]
+    assert any("make demo" in line for line in first_screen)
+    assert any("make test" in line for line in first_screen)
