@@ -1,0 +1,272 @@
+"""Which files a list of sources stands for, and each of them as a stream of UTF-8."""
+
+import hashlib
+import itertools
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpora.blocks import ReadOptions
+from corpora.compression import compression_of, decompress
+from corpora.decoding import Recoder, is_utf8, refuse_wide, unix_lines, without_mark
+from corpora.errors import SourceError
+
+STANDARD_INPUT = "-"
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One file to read.
+
+    Attributes
+    ----------
+    name : str
+        What messages and documents call it: the path as given, or below the folder given.
+    path : Path or None
+        None for standard input.
+    size, mtime_ns : int or None
+        Bytes and modification time; None for standard input and pipes.
+    named : bool
+        Given by name rather than found in a folder.
+    """
+
+    name: str
+    path: Path | None
+    size: int | None
+    mtime_ns: int | None
+    named: bool = True
+
+
+def source_files(
+    sources: Sequence[str | Path | SourceFile], options: ReadOptions
+) -> list[SourceFile]:
+    """List the files that sources stand for, in the order in which they are read.
+
+    Parameters
+    ----------
+    sources : sequence of str, Path or SourceFile
+        Files, folders (all files below, sorted by path, hidden ones skipped),
+        ``-`` for standard input, and files that were listed before.
+    options : ReadOptions
+        What the reading was asked for.
+
+    Returns
+    -------
+    list of SourceFile
+        Sizes and times as they are now.
+
+    Raises
+    ------
+    SourceError
+        A source that is missing or cannot be read, a folder without files,
+        standard input named twice or as Parquet.
+    """
+    files: list[SourceFile] = []
+    for source in sources:
+        if isinstance(source, SourceFile):
+            files.append(source)
+        elif str(source) == STANDARD_INPUT:
+            files.append(SourceFile("<stdin>", None, None, None))
+        elif Path(source).is_dir():
+            files.extend(_folder_files(Path(source)))
+        else:
+            files.append(_source_file(Path(source), named=True))
+    if not files:
+        raise SourceError("no source given; name files, folders or - for standard input")
+    _check_standard_input(files, options)
+    return files
+
+
+def _check_standard_input(files: Sequence[SourceFile], options: ReadOptions) -> None:
+    """It can be read once, from front to back."""
+    times = sum(file.path is None for file in files)
+    if times > 1:
+        raise SourceError(f"<stdin>: named {times} times; it can be read only once")
+    if times and options.format == "parquet":
+        raise SourceError("<stdin>: Parquet is not read as a stream; save it to a file first")
+
+
+def _source_file(path: Path, named: bool) -> SourceFile:
+    """A file's name, size and time; pipes have neither size nor time."""
+    name = os.fsencode(path).decode("utf-8", "replace")
+    try:
+        about = path.stat()
+    except FileNotFoundError:
+        raise SourceError(f"{name}: no such file or folder; check the path") from None
+    except OSError as error:
+        raise SourceError(f"{name}: cannot be read ({error.strerror})") from None
+    if not stat.S_ISREG(about.st_mode):
+        return SourceFile(name, path, None, None, named)
+    return SourceFile(name, path, about.st_size, about.st_mtime_ns, named)
+
+
+def _folder_files(folder: Path) -> list[SourceFile]:
+    """All regular files below a folder, sorted by path."""
+    paths = sorted(_walk(folder, ()), key=lambda path: path.parts)
+    files = [_source_file(path, named=False) for path in paths]
+    files = [file for file in files if file.size is not None]
+    if not any(file.size for file in files):
+        kind = "only empty files" if files else "no files (hidden ones do not count)"
+        raise SourceError(f"{folder}: the folder holds {kind}; name one that holds text")
+    return files
+
+
+def _walk(folder: Path, above: tuple[tuple[int, int], ...]) -> Iterator[Path]:
+    """Files below a folder; links to folders are followed unless they lead back up."""
+    try:
+        about = folder.stat()
+        entries = [entry for entry in os.scandir(folder) if not entry.name.startswith(".")]
+    except OSError as error:
+        raise SourceError(f"{folder}: cannot be read ({error.strerror})") from None
+    here = (about.st_dev, about.st_ino)
+    if here in above:
+        return
+    for entry in entries:
+        if entry.is_dir():
+            yield from _walk(folder / entry.name, (*above, here))
+        else:
+            yield folder / entry.name
+
+
+class Stream:
+    """One source, opened: its raw bytes hashed and counted while they pass.
+
+    Parameters
+    ----------
+    file : SourceFile
+        What to read.
+    options : ReadOptions
+        Encoding and what to do about errors.
+    chunk_bytes : int
+        Bytes per read.
+
+    Attributes
+    ----------
+    name : str
+        The source's name.
+    head : bytes
+        The first raw bytes, ten at least if there are so many.
+    """
+
+    def __init__(self, file: SourceFile, options: ReadOptions, chunk_bytes: int) -> None:
+        self.name = file.name
+        self.file = file
+        self._recoder = Recoder(file.name, options.encoding, options.errors)
+        self._utf8 = is_utf8(options.encoding)
+        self._sha256 = hashlib.sha256()
+        self._consumed = 0
+        self.head, self._raw = peek(self._read(chunk_bytes), 10)
+
+    def text(self) -> Iterator[bytes]:
+        """Decompress, recode and make line ends LF.
+
+        Yields
+        ------
+        bytes
+            UTF-8, not yet validated where the source claims to be UTF-8; no chunk is empty.
+        """
+        kind = compression_of(self.head)
+        chunks = decompress(self._raw, kind, self.name) if kind else self._raw
+        head, chunks = peek(chunks, 4)
+        if self._utf8:
+            refuse_wide(head, self.name)
+        else:
+            chunks = self._recoder.recode(chunks)
+        _, chunks = peek(chunks, 3)
+        return unix_lines(without_mark(chunks))
+
+    def drain(self) -> None:
+        """Read to the end, for the digest."""
+        for _ in self._raw:
+            pass
+
+    def digest(self) -> str:
+        """Digest the raw bytes that have passed.
+
+        Returns
+        -------
+        str
+            SHA-256, hexadecimal.
+        """
+        return self._sha256.hexdigest()
+
+    def take_consumed(self) -> int:
+        """Tell how far reading is.
+
+        Returns
+        -------
+        int
+            Raw bytes that passed since the last call.
+        """
+        consumed, self._consumed = self._consumed, 0
+        return consumed
+
+    def take_counts(self) -> dict[str, int]:
+        """Tell what decoding before the cut replaced.
+
+        Returns
+        -------
+        dict of str to int
+            ``replaced_bytes`` since the last call, where there were any.
+        """
+        replaced, self._recoder.replaced = self._recoder.replaced, 0
+        return {"replaced_bytes": replaced} if replaced else {}
+
+    def add_replaced(self, replaced: int) -> None:
+        """Count bytes that a reader replaced before the cut.
+
+        Parameters
+        ----------
+        replaced : int
+            Bytes.
+        """
+        self._recoder.replaced += replaced
+
+    def _read(self, chunk_bytes: int) -> Iterator[bytes]:
+        """The raw bytes, hashed and counted."""
+        try:
+            with self._open() as handle:
+                while chunk := handle.read(chunk_bytes):
+                    self._sha256.update(chunk)
+                    self._consumed += len(chunk)
+                    yield chunk
+        except OSError as error:
+            raise SourceError(f"{self.name}: cannot be read ({error.strerror})") from error
+
+    def _open(self) -> AbstractContextManager[Any]:
+        """The file, or standard input left open for whoever owns it."""
+        if self.file.path is None:
+            return nullcontext(sys.stdin.buffer)
+        return open(self.file.path, "rb", buffering=0)
+
+
+def peek(chunks: Iterable[bytes], size: int) -> tuple[bytes, Iterator[bytes]]:
+    """Look at the beginning of a stream without losing it.
+
+    Parameters
+    ----------
+    chunks : iterable of bytes
+        The stream.
+    size : int
+        Bytes wanted.
+
+    Returns
+    -------
+    bytes
+        At least ``size`` bytes, if there are so many.
+    iterator of bytes
+        The whole stream again, its first chunk at least as long.
+    """
+    rest = iter(chunks)
+    head = b""
+    while len(head) < size:
+        chunk = next(rest, None)
+        if chunk is None:
+            break
+        head = head + chunk if head else chunk
+    return head, itertools.chain((head,) if head else (), rest)

@@ -1,0 +1,331 @@
+"""Wiki markup, one kind at a time: tags, links, templates, entities, empty parentheses.
+
+Each function takes text and gives it back without its kind of markup, what a
+reader of the page would see kept. Both readers of wiki text stand on these.
+"""
+
+import html
+import re
+from collections.abc import Callable
+
+# Elements whose content is no prose.
+_HIDDEN_NAMES = (
+    "ref|references|math|chem|ce|gallery|timeline|imagemap|score|source|syntaxhighlight|pre|hiero|"
+    "graph|templatedata|templatestyles|mapframe|maplink|categorytree|inputbox|includeonly|style|script"
+)
+# Elements that vanish while their content stays. Others, such as <stdio.h>, are text.
+_INLINE_NAMES = (
+    "(?-i:[biqsu])|abbr|bdi|bdo|big|br|cite|code|data|del|dfn|em|font|hr|indicator|ins|kbd|mark|"
+    "noinclude|nowiki|onlyinclude|poem|rb|rp|rt|ruby|samp|section|small|span|strike|strong|sub|sup|"
+    "time|tt|var|wbr"
+)
+_BLOCK_NAMES = (
+    "(?-i:p)|blockquote|caption|center|dd|div|dl|dt|h[1-6]|li|ol|table|tbody|td|tfoot|th|thead|"
+    "tr|ul"
+)
+_EMPTY_ELEMENT = re.compile(rf"<(?:{_HIDDEN_NAMES})\b[^<>]*/>", re.IGNORECASE)
+_HIDDEN = re.compile(
+    # unrolled, and never across a second opening: an unclosed <ref> costs no more than itself
+    rf"<({_HIDDEN_NAMES})\b[^<>]*>[^<]*(?:<(?!/?\1\b)[^<]*)*</\1\s*>",
+    re.IGNORECASE,
+)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_BLOCK = re.compile(rf"</?(?:{_BLOCK_NAMES})(?:\s[^<>]*)?/?>", re.IGNORECASE)
+_BREAK = re.compile(r"</?br\b[^<>]*>", re.IGNORECASE)
+_TAG = re.compile(
+    rf"</?(?:{_HIDDEN_NAMES}|{_INLINE_NAMES}|{_BLOCK_NAMES})(?:[\s/][^<>]*)?>|<!--|-->"
+    r"|<(?:span|div|ref|table|td|tr)(?:\s+[\w-]+\s*=[^<>\n]*)?$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,31});")
+
+_FILE_SPACES = (
+    "file image media bild datei archivo imagen fichier immagine imagem ficheiro arquivo bestand "
+    "afbeelding plik grafika fil файл изображение картинка зображення 文件 ファイル 画像 파일 그림 "
+    "चित्र tập dosya soubor fájl"
+)
+_CATEGORY_SPACES = (
+    "category kategorie categoría catégorie categoria categorie kategoria kategori категория "
+    "категорія 分类 カテゴリ 분류 श्रेणी κατηγορία kategória"
+)
+_UNSEEN_SPACES = frozenset((_FILE_SPACES + " " + _CATEGORY_SPACES).split())
+_LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z-]+)?|simple")
+_EXTERNAL = re.compile(r"\[(?:(?:https?:|ftp:|irc:)?//|mailto:)[^\s\[\]]*+[ \t]*+([^\[\]\n]*+)\]")
+_LINK = re.compile(r"\[\[([^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*)\]\]")
+_TEMPLATE = re.compile(r"\{\{([^{}]*)\}\}")
+_PARAMETER = re.compile(r"\{\{\{[^{}]*\}\}\}")
+_LINE_TEMPLATE = re.compile(r"\{\{(\s*[#:]?[A-Za-z][\w&][^{}]*)\}\}")
+_MAIN_ARGUMENT = re.compile(r"\s*(?:1|2|text|quote)\s*=")
+_BRACES = re.compile(r"\{\{|\}\}")
+_LEVELS = 8  # of links in captions, templates in templates
+
+_EMPTY_WORDS = r"(?:\s*\b(?:or|and)\b)*"
+_OPENING = re.compile(rf"\({_EMPTY_WORDS}(?:\s*[,;](?=[\s),;\"]))+\s*")
+_CLOSING = re.compile(r"(\([^()]*?)(?:(?:\s+[,;])+|(?:[,;]\s+)+|;)\)")
+_HOLE = rf"\({_EMPTY_WORDS}\s*\)"
+_EMPTY = re.compile(rf"(?:(?<=\s)|^){_HOLE}(?:\s+|$)|\s{_HOLE}(?=[^\s\w(])")
+_BRACKET = re.compile(r"[\[\]]")
+_STRAY = re.compile(r"(?:\s*(?:[,;]\s*)?\x00)+")
+
+
+def untag(text: str, block: str = "\n\n") -> str:
+    """Remove tags; references, formulas, galleries and code go with their content.
+
+    Parameters
+    ----------
+    text : str
+        Wiki text.
+    block : str
+        What stands in for a tag that ends a block, such as ``</div>``.
+
+    Returns
+    -------
+    str
+        The text without comments and known tags; ``<stdio.h>`` is no known tag.
+    """
+    if "<" not in text:
+        return text
+    text = _EMPTY_ELEMENT.sub("", _COMMENT.sub("", text))
+    text = _HIDDEN.sub("", text)
+    return _TAG.sub("", _BREAK.sub(" ", _BLOCK.sub(block, text)))
+
+
+def unescape(text: str) -> str:
+    """Replace entities by their characters, those of white space by a space.
+
+    Parameters
+    ----------
+    text : str
+        Text in which ``&amp;`` may stand; ``AT&T`` is left alone.
+
+    Returns
+    -------
+    str
+        The text, with as many lines as before.
+    """
+    return _ENTITY.sub(_character, text) if "&" in text else text
+
+
+def unlink(text: str) -> str:
+    """Replace links by what they show; files, categories and interwiki links show nothing.
+
+    Parameters
+    ----------
+    text : str
+        Wiki text.
+
+    Returns
+    -------
+    str
+        ``[[Mars|the planet]]`` as ``the planet``, ``[http://x.org site]`` as ``site``.
+    """
+    if "[" not in text:
+        return text
+    text = _EXTERNAL.sub(r"\1", text)
+    return _innermost_first(_LINK, _link_text, text)
+
+
+def untemplate(text: str) -> str:
+    """Replace templates by what they show, where that is plain; the others vanish.
+
+    Parameters
+    ----------
+    text : str
+        Wiki text whose links are resolved already (their bars would part arguments).
+
+    Returns
+    -------
+    str
+        ``{{lang|fr|mot}}`` as ``mot``, ``{{convert|5|km|mi}}`` as ``5 km``.
+    """
+    if "{{" not in text:
+        return text
+    text = _PARAMETER.sub("", text)
+    return _without_braces(_innermost_first(_TEMPLATE, _template_text, text))
+
+
+def untemplate_line(line: str) -> str:
+    """Remove the templates that begin and end in a line, where nothing else is meant.
+
+    Parameters
+    ----------
+    line : str
+        One line. Sets of sets, ``{{1, 2}, {3}}``, are left alone.
+
+    Returns
+    -------
+    str
+        The line without its templates.
+    """
+    return _innermost_first(_LINE_TEMPLATE, _template_text, line)
+
+
+def tidy(line: str) -> str:
+    """Close the holes that removed templates left in parentheses.
+
+    Parameters
+    ----------
+    line : str
+        One line.
+
+    Returns
+    -------
+    str
+        ``Cyprus (; Greek: x ]), in`` as ``Cyprus (Greek: x), in``; empty
+        parentheses vanish, but those of a call ``f()`` stay.
+    """
+    if "]" in line:
+        line = _without_stray_brackets(line)
+    if "(" in line:
+        line = _CLOSING.sub(r"\1)", _OPENING.sub("(", line))
+        line = _EMPTY.sub("", line)
+    return line
+
+
+def _without_stray_brackets(line: str) -> str:
+    """Closing brackets that nothing opened: what is left of a pronunciation."""
+    opened = 0
+    signs = list(line)
+    for bracket in _BRACKET.finditer(line):
+        at = bracket.start()
+        if bracket[0] == "[":
+            opened += 1
+        elif opened:
+            opened -= 1
+        elif at and line[at - 1] in " (,;":
+            signs[at] = "\0"
+    return _STRAY.sub("", "".join(signs)) if "\0" in signs else line
+
+
+def _character(entity: re.Match[str]) -> str:
+    """One entity as its character; a name that is none stays."""
+    character = html.unescape(entity[0])
+    invisible = any(sign.isspace() or sign < " " or "\x7f" <= sign <= "\x9f" for sign in character)
+    return " " if invisible else character
+
+
+def _innermost_first(
+    pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str], text: str
+) -> str:
+    """Replace from the inside outwards, as deep as pages go."""
+    for _ in range(_LEVELS):
+        text, count = pattern.subn(replacement, text)
+        if not count:
+            break
+    return text
+
+
+def _link_text(link: re.Match[str]) -> str:
+    """What a link shows."""
+    target, bar, label = link[1].partition("|")
+    space, colon, _ = target.partition(":")
+    if colon:
+        space = space.strip()
+        if space.lower() in _UNSEEN_SPACES or (not bar and _LANGUAGE.fullmatch(space)):
+            return ""
+    if bar:
+        return label or re.sub(r"^[^:]*:|\s*\([^()]*\)$", "", target)
+    return target.lstrip(": ")
+
+
+def _template_text(template: re.Match[str]) -> str:
+    """What a template shows, where that is known; nothing otherwise."""
+    name, *parts = template[1].split("|")
+    name = name.strip().lower().replace("_", " ")
+    shows = _SHOWN.get(name)
+    if name.startswith("lang-"):
+        shows = _first
+    if name.startswith("formatnum:"):
+        return name.partition(":")[2]
+    if shows is None:
+        return ""
+    plain = [part.strip() for part in parts if "=" not in part]
+    named = [part.partition("=")[2].strip() for part in parts if _MAIN_ARGUMENT.match(part)]
+    return shows(plain or named)
+
+
+def _without_braces(text: str) -> str:
+    """Remove what balanced double braces enclose; a lone pair of braces vanishes alone."""
+    kept: list[str] = []
+    opened: list[tuple[int, int]] = []  # where in the text, and how much was kept before
+    last = 0
+    for braces in _BRACES.finditer(text):
+        kept.append(text[last : braces.start()])
+        last = braces.end()
+        if braces[0] == "{{":
+            opened.append((braces.start(), len(kept)))
+        elif opened:
+            del kept[opened.pop()[1] :]
+    kept.append(text[last:])
+    return "".join(kept)
+
+
+def _first(arguments: list[str]) -> str:
+    """The first argument."""
+    return arguments[0] if arguments else ""
+
+
+def _second(arguments: list[str]) -> str:
+    """The second argument."""
+    return arguments[1] if len(arguments) > 1 else ""
+
+
+def _last(arguments: list[str]) -> str:
+    """The last argument."""
+    return arguments[-1] if arguments else ""
+
+
+def _as_of(arguments: list[str]) -> str:
+    """``{{as of|2010}}``."""
+    return f"as of {arguments[0]}" if arguments else ""
+
+
+def _circa(arguments: list[str]) -> str:
+    """``{{circa|1200}}``."""
+    return f"c. {_first(arguments)}".rstrip()
+
+
+def _quantity(arguments: list[str]) -> str:
+    """``{{convert|5|km|mi}}`` and ``{{convert|5|to|6|km}}``, in the unit that stands first."""
+    if len(arguments) > 3 and arguments[1] in ("to", "and", "-", "–", "by", "x", "or"):
+        return " ".join(arguments[:4])
+    return " ".join(arguments[:2])
+
+
+def _fraction(arguments: list[str]) -> str:
+    """``{{frac|1|2}}`` and ``{{frac|3|1|2}}``."""
+    whole = arguments[0] + " " if len(arguments) == 3 else ""
+    return whole + "/".join(arguments[-2:])
+
+
+def _always(text: str) -> Callable[[list[str]], str]:
+    """A template that stands for one character."""
+    return lambda arguments: text
+
+
+_SHOWN: dict[str, Callable[[list[str]], str]] = {
+    "as of": _as_of,
+    "circa": _circa,
+    "c.": _circa,
+    "convert": _quantity,
+    "cvt": _quantity,
+    "frac": _fraction,
+    "fraction": _fraction,
+    "lang": _second,
+    "transl": _last,
+    "transliteration": _last,
+    **dict.fromkeys(
+        (
+            "abbr", "angbr", "blockquote", "cquote", "em", "ill", "interlanguage link", "larger",
+            "linktext", "nihongo", "nobold", "nobr", "nowrap", "quotation", "quote", "sic", "small",
+            "smallcaps", "smaller", "sc", "sub", "sup", "strong", "unicode", "polytonic", "script",
+            "val", "vanchor", "visible anchor",
+        ),
+        _first,
+    ),
+    **dict.fromkeys(("ndash", "spaced ndash", "snd", "snds", "spnd", "–"), _always(" – ")),
+    **dict.fromkeys(("mdash", "spaced mdash", "—"), _always(" — ")),
+    **dict.fromkeys(("nbsp", "space", "sp", "·", "•"), _always(" ")),
+    "'": _always("'"),
+    "okina": _always("ʻ"),
+}  # fmt: skip

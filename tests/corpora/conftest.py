@@ -1,0 +1,96 @@
+"""What the tests of the readers share."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from corpora.readers import BLOCK_BYTES, Digests, ReadOptions, TextBlock, read
+
+
+@dataclass
+class Document:
+    """One document, put together again from the blocks that it spans."""
+
+    text: str
+    position: int
+    source: str
+    fields: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Reading:
+    """All that a reading gave."""
+
+    documents: list[Document]
+    counts: dict[str, int]
+    blocks: list[TextBlock]
+    digests: list[str]
+    consumed: int
+
+    @property
+    def texts(self) -> list[str]:
+        """The documents' texts."""
+        return [document.text for document in self.documents]
+
+
+def _read_all(
+    sources: str | Path | Sequence[str | Path], *, block_bytes: int = BLOCK_BYTES, **options: object
+) -> Reading:
+    """Read and parse sources, checking what every block must hold."""
+    if isinstance(sources, str | Path):
+        sources = [sources]
+    digests = Digests()
+    raws = list(read(sources, ReadOptions(**options), digests=digests, block_bytes=block_bytes))
+    reading = Reading([], {}, [], digests.all(), sum(raw.consumed for raw in raws))
+    for raw in raws:
+        block = raw.parse()
+        _check(block)
+        reading.blocks.append(block)
+        for name, count in block.counts.items():
+            reading.counts[name] = reading.counts.get(name, 0) + count
+        for index in range(len(block.positions)):
+            text = block.text[block.documents[index] : block.documents[index + 1]].decode()
+            if index == 0 and block.continues:
+                reading.documents[-1].text += text
+                continue
+            fields = {name: values[index] for name, values in block.fields.items()}
+            position = int(block.positions[index])
+            reading.documents.append(Document(text, position, block.source, fields))
+    return reading
+
+
+def _check(block: TextBlock) -> None:
+    """The promises of TextBlock."""
+    n = len(block.positions)
+    assert block.documents.dtype == block.positions.dtype == np.int64
+    assert len(block.documents) == n + 1
+    assert block.documents[0] == 0
+    assert block.documents[-1] == len(block.text)
+    assert (np.diff(block.documents) >= 0).all()
+    assert all(len(values) == n for values in block.fields.values())
+    assert b"\r" not in block.text
+    for start, end in zip(block.documents[:-1], block.documents[1:], strict=True):
+        assert start == end or block.text[end - 1 : end] == b"\n"
+
+
+@pytest.fixture(scope="session")
+def read_all() -> Callable[..., Reading]:
+    """Read sources with options, as documents."""
+    return _read_all
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str | bytes], str]:
+    """Write a file in a folder of its own, which is the current one; gives the name back."""
+    monkeypatch.chdir(tmp_path)
+
+    def write_file(name: str, content: str | bytes) -> str:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return name
+
+    return write_file
