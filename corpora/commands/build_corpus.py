@@ -1,0 +1,56 @@
+"""``firth build-corpus``."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from corpora.blocks import ReadOptions
+from corpora.request import BuildOptions, make_request
+from corpora.segment import TextSettings
+from corpora.settings import click_options, take
+
+
+@click.command("build-corpus")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Directory to make.")
+@click_options(ReadOptions)
+@click_options(TextSettings)
+@click_options(BuildOptions)
+@click.option("--force", is_flag=True, help="Replace a corpus that stands at --out.")
+def command(sources: tuple[str, ...], out: Path, force: bool, **options: Any) -> None:
+    """Encode text into a corpus that every method shares.
+
+    SOURCE is a file or folder of plain text, JSONL, CSV, TSV, Parquet,
+    CoNLL-U, a MediaWiki XML dump or WikiExtractor output (each plain or
+    compressed by gzip, bzip2, xz or zstd; the format is found by content),
+    - for standard input, or a named corpus: lee, wiki-sample, planted, text8.
+
+    \b
+    Example:
+        firth build-corpus wiki-sample --out out/wiki
+        firth build-corpus news/*.txt.gz --documents line --out out/news
+        firth build-corpus posts.jsonl --field body --keep date,author --out out/posts
+    """
+    from corpora.build import build_corpus
+    from corpora.console import note, progress
+    from corpora.opening import up_to_date
+
+    request = make_request(
+        sources,
+        read=take(ReadOptions, options),
+        text=take(TextSettings, options),
+        options=take(BuildOptions, options),
+    )
+    if not force and up_to_date(out, request):
+        click.echo(f"{out}: up to date")
+        return
+    with progress("reading", "bytes") as show:
+        corpus = build_corpus(request, out, force=force, progress=show)
+    size = corpus.manifest
+    click.echo(
+        f"{out}: {size['documents']:,} documents, {size['sentences']:,} sentences, "
+        f"{size['tokens']:,} tokens, {size['types']:,} types"
+    )
+    for line in corpus.advice():
+        note(line)

@@ -1,0 +1,88 @@
+"""Other processes for slow pure-Python work, started only when there is any."""
+
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class LazyProcesses:
+    """A process pool that does not exist before its first task.
+
+    Parameters
+    ----------
+    n_processes : int
+        How many at most.
+    """
+
+    def __init__(self, n_processes: int) -> None:
+        self._n_processes = n_processes
+        self._pool: ProcessPoolExecutor | None = None
+
+    def submit(self, function: Callable[..., T], *arguments: Any) -> "Future[T]":
+        """Run a picklable function in another process.
+
+        Parameters
+        ----------
+        function : callable
+            Found by name in its module.
+        *arguments
+            Picklable.
+
+        Returns
+        -------
+        Future
+            Of its result.
+        """
+        if self._pool is None:
+            # spawned, not forked: this process has threads
+            self._pool = ProcessPoolExecutor(
+                self._n_processes,
+                mp_context=multiprocessing.get_context("spawn"),
+                initializer=_die_with_parent,
+                initargs=(os.getpid(),),
+            )
+        return self._pool.submit(function, *arguments)
+
+    def shutdown(self) -> None:
+        """End the processes, dropping what has not begun."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def worker_processes(n_processes: int) -> Iterator[LazyProcesses]:
+    """Give a pool that ends with the block.
+
+    Parameters
+    ----------
+    n_processes : int
+        How many at most.
+
+    Yields
+    ------
+    LazyProcesses
+        Costs nothing until it is used.
+    """
+    pool = LazyProcesses(n_processes)
+    try:
+        yield pool
+    finally:
+        pool.shutdown()
+
+
+def _die_with_parent(parent: int) -> None:
+    """Watch the parent: a killed one cannot tell its workers to stop."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

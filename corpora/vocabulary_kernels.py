@@ -1,0 +1,298 @@
+"""Types as bytes: sorting them by code point, merging sorted runs, writing them out."""
+
+import numba
+import numpy as np
+
+
+@numba.njit(cache=True, nogil=True)
+def _prefix(text, start, stop):
+    """The first 8 bytes as a big-endian number, zeros after the end."""
+    value = np.uint64(0)
+    for i in range(8):
+        value <<= np.uint64(8)
+        if start + i < stop:
+            value |= np.uint64(text[start + i])
+    return value
+
+
+@numba.njit(cache=True, nogil=True)
+def _less(text_a, start_a, stop_a, text_b, start_b, stop_b):
+    """Whether string a sorts before string b by bytes (which is by code point)."""
+    for i in range(min(stop_a - start_a, stop_b - start_b)):
+        if text_a[start_a + i] != text_b[start_b + i]:
+            return text_a[start_a + i] < text_b[start_b + i]
+    return stop_a - start_a < stop_b - start_b
+
+
+@numba.njit(cache=True, nogil=True)
+def sort_types(text, offsets, order):
+    """Write the ids of types in code point order, by a merge sort.
+
+    Parameters
+    ----------
+    text : uint8 (n_bytes,)
+        Distinct UTF-8 strings end to end.
+    offsets : int64 (n_types + 1,)
+        Type t is ``text[offsets[t]:offsets[t + 1]]``.
+    order : int64 (n_types,)
+        Output.
+    """
+    n = order.shape[0]
+    prefixes = np.empty(n, dtype=np.uint64)
+    for t in range(n):
+        prefixes[t] = _prefix(text, offsets[t], offsets[t + 1])
+        order[t] = t
+    other = np.empty(n, dtype=np.int64)
+    source, target = order, other
+    in_order = True  # whether ``source`` is ``order``
+    width = 1
+    while width < n:
+        for left in range(0, n, 2 * width):
+            middle = min(left + width, n)
+            right = min(left + 2 * width, n)
+            i, j = left, middle
+            for k in range(left, right):
+                take_left = j >= right
+                if not take_left and i < middle:
+                    a, b = source[i], source[j]
+                    if prefixes[a] != prefixes[b]:
+                        take_left = prefixes[a] < prefixes[b]
+                    else:
+                        take_left = _less(
+                            text, offsets[a], offsets[a + 1], text, offsets[b], offsets[b + 1]
+                        )
+                if take_left:
+                    target[k] = source[i]
+                    i += 1
+                else:
+                    target[k] = source[j]
+                    j += 1
+        source, target = target, source
+        in_order = not in_order
+        width *= 2
+    if not in_order:
+        order[:] = other
+
+
+@numba.njit(cache=True, nogil=True)
+def gather_types(text, offsets, order, out_text, out_offsets):
+    """Copy strings in a given order.
+
+    Parameters
+    ----------
+    text : uint8 (n_bytes,)
+        Strings end to end.
+    offsets : int64 (n + 1,)
+        Where each starts.
+    order : int64 (m,)
+        Which strings to copy.
+    out_text : uint8
+        Output, large enough.
+    out_offsets : int64 (m + 1,)
+        Output.
+    """
+    end = 0
+    out_offsets[0] = 0
+    for k in range(order.shape[0]):
+        for i in range(offsets[order[k]], offsets[order[k] + 1]):
+            out_text[end] = text[i]
+            end += 1
+        out_offsets[k + 1] = end
+
+
+@numba.njit(cache=True, nogil=True)
+def merge_runs(text, offsets, run_starts, counts, out_text, out_offsets, out_counts, out_ranks):
+    """Merge runs of sorted types into one sorted list without repetitions, adding counts.
+
+    Parameters
+    ----------
+    text : uint8 (n_bytes,)
+        The strings of all runs end to end.
+    offsets : int64 (n + 1,)
+        Where each starts.
+    run_starts : int64 (n_runs + 1,)
+        Run r holds strings ``run_starts[r]`` to ``run_starts[r + 1]``, sorted and distinct.
+    counts : int64 (n,)
+        Tokens of each.
+    out_text : uint8 (n_bytes,)
+        Output.
+    out_offsets : int64 (n + 1,)
+        Output, valid up to the number returned.
+    out_counts : int64 (n,)
+        Output, likewise.
+    out_ranks : int32 (n,)
+        Output: where each string of the runs stands in the merged list.
+
+    Returns
+    -------
+    n_merged : int
+        Distinct strings.
+    """
+    n_runs = run_starts.shape[0] - 1
+    heads = run_starts[:-1].copy()
+    prefixes = np.zeros(n_runs, dtype=np.uint64)
+    heap = np.empty(n_runs, dtype=np.int64)
+    size = 0
+    for r in range(n_runs):
+        if heads[r] < run_starts[r + 1]:
+            prefixes[r] = _prefix(text, offsets[heads[r]], offsets[heads[r] + 1])
+            heap[size] = r
+            size += 1
+    for root in range(size // 2 - 1, -1, -1):
+        _sift(heap, size, root, text, offsets, heads, prefixes)
+    n_merged = 0
+    end = 0
+    last = -1
+    out_offsets[0] = 0
+    while size > 0:
+        r = heap[0]
+        s = heads[r]
+        if last < 0 or not _equal(text, offsets, last, s):
+            for i in range(offsets[s], offsets[s + 1]):
+                out_text[end] = text[i]
+                end += 1
+            out_counts[n_merged] = 0
+            n_merged += 1
+            out_offsets[n_merged] = end
+            last = s
+        out_counts[n_merged - 1] += counts[s]
+        out_ranks[s] = n_merged - 1
+        heads[r] = s + 1
+        if heads[r] < run_starts[r + 1]:
+            prefixes[r] = _prefix(text, offsets[s + 1], offsets[s + 2])
+        else:
+            size -= 1
+            heap[0] = heap[size]
+        _sift(heap, size, 0, text, offsets, heads, prefixes)
+    return n_merged
+
+
+@numba.njit(cache=True, nogil=True)
+def _equal(text, offsets, a, b):
+    """Whether two strings are the same."""
+    if offsets[a + 1] - offsets[a] != offsets[b + 1] - offsets[b]:
+        return False
+    for i in range(offsets[a + 1] - offsets[a]):
+        if text[offsets[a] + i] != text[offsets[b] + i]:
+            return False
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _sift(heap, size, root, text, offsets, heads, prefixes):
+    """Let the run at ``root`` sink until no run below it has a smaller head."""
+    while 2 * root + 1 < size:
+        child = 2 * root + 1
+        if child + 1 < size and _run_less(heap, child + 1, child, text, offsets, heads, prefixes):
+            child += 1
+        if not _run_less(heap, child, root, text, offsets, heads, prefixes):
+            return
+        heap[root], heap[child] = heap[child], heap[root]
+        root = child
+
+
+@numba.njit(cache=True, nogil=True)
+def _run_less(heap, i, j, text, offsets, heads, prefixes):
+    """Whether the head of the run at heap place i sorts before that at place j."""
+    a, b = heap[i], heap[j]
+    if prefixes[a] != prefixes[b]:
+        return prefixes[a] < prefixes[b]
+    s, t = heads[a], heads[b]
+    return _less(text, offsets[s], offsets[s + 1], text, offsets[t], offsets[t + 1])
+
+
+@numba.njit(cache=True, nogil=True)
+def all_within(text, offsets, allowed, out):
+    """Tell which strings consist of allowed characters alone (an empty one does not).
+
+    Parameters
+    ----------
+    text : uint8 (n_bytes,)
+        UTF-8 strings end to end.
+    offsets : int64 (n + 1,)
+        Where each starts.
+    allowed : bool (0x110000,)
+        Per code point.
+    out : bool (n,)
+        Output.
+    """
+    for t in range(out.shape[0]):
+        out[t] = offsets[t + 1] > offsets[t]
+        position = offsets[t]
+        while position < offsets[t + 1]:
+            code = np.int64(text[position])
+            width = 1
+            if code >= 0xF0:
+                code, width = code & 0x07, 4
+            elif code >= 0xE0:
+                code, width = code & 0x0F, 3
+            elif code >= 0xC0:
+                code, width = code & 0x1F, 2
+            for i in range(1, width):
+                code = code << 6 | (text[position + i] & 0x3F)
+            position += width
+            if not allowed[code]:
+                out[t] = False
+                break
+
+
+@numba.njit(cache=True, nogil=True)
+def write_table(text, offsets, counts, document_counts, first, stop, out):
+    """Write lines ``word TAB count TAB documents``, escaping what would break a line.
+
+    Parameters
+    ----------
+    text : uint8 (n_bytes,)
+        The words' UTF-8 end to end.
+    offsets : int64 (n + 1,)
+        Where each starts.
+    counts, document_counts : int64 (n,)
+        At least 0.
+    first, stop : int
+        The words to write.
+    out : uint8
+        Output; a word needs at most twice its bytes and 42 more.
+
+    Returns
+    -------
+    n_bytes : int
+        How much of ``out`` is valid.
+    """
+    end = 0
+    digits = np.empty(20, dtype=np.uint8)
+    for t in range(first, stop):
+        for i in range(offsets[t], offsets[t + 1]):
+            byte = text[i]
+            escaped = np.uint8(0)
+            if byte == 92:
+                escaped = np.uint8(92)
+            elif byte == 9:
+                escaped = np.uint8(116)
+            elif byte == 10:
+                escaped = np.uint8(110)
+            elif byte == 13:
+                escaped = np.uint8(114)
+            if escaped:
+                out[end] = 92
+                out[end + 1] = escaped
+                end += 2
+            else:
+                out[end] = byte
+                end += 1
+        for which in range(2):
+            number = counts[t] if which == 0 else document_counts[t]
+            out[end] = 9
+            end += 1
+            n_digits = 0
+            while True:
+                digits[n_digits] = 48 + number % 10
+                n_digits += 1
+                number //= 10
+                if number == 0:
+                    break
+            for i in range(n_digits - 1, -1, -1):
+                out[end] = digits[i]
+                end += 1
+        out[end] = 10
+        end += 1
+    return end

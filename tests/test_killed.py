@@ -1,0 +1,77 @@
+"""SIGKILL at many moments: the artefact is whole or it is not there, and the next run works."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from corpora.artifacts import verify
+
+# Shares of an uninterrupted run's time at which the process is killed.
+MOMENTS = (0.15, 0.4, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98)
+
+
+def firth(root: Path, *words: object) -> list[str]:
+    """The command line of this checkout."""
+    return [sys.executable, str(root / "cli.py"), *map(str, words)]
+
+
+def kill_everywhere(command: list[str], out: Path) -> int:
+    """Run a command to its end for the time it takes, then kill it again and again."""
+    started = time.monotonic()
+    subprocess.run(command, check=True, capture_output=True)
+    whole = time.monotonic() - started
+    n_unfinished = 0
+    for moment in MOMENTS:
+        shutil.rmtree(out)
+        with subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        ) as process:
+            time.sleep(moment * whole)
+            os.killpg(process.pid, signal.SIGKILL)
+        if out.exists():
+            verify(out)
+        else:
+            n_unfinished += 1
+            subprocess.run(command, check=True, capture_output=True)
+            verify(out)
+        beside = sorted(
+            path.name for path in out.parent.iterdir() if path.name.startswith(out.name)
+        )
+        assert beside == [out.name], "the next run cleans up"
+    return n_unfinished
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Some megabytes of words, two hundred documents."""
+    path = tmp_path_factory.mktemp("text") / "text.txt"
+    path.write_text(
+        "\n".join(
+            " ".join(f"w{(n * 31 + d * 17) % (50 + n % 900)}" for n in range(2000))
+            for d in range(200)
+        )
+    )
+    return path
+
+
+def test_a_killed_build_leaves_a_whole_corpus_or_none(root, text, tmp_path):
+    out = tmp_path / "corpus"
+    n_unfinished = kill_everywhere(firth(root, "build-corpus", text, "--out", out), out)
+    assert n_unfinished > 0, "no kill came in time: the test shows nothing"
+
+
+def test_a_killed_training_leaves_a_whole_run_or_none(root, text, tmp_path):
+    corpus, out = tmp_path / "corpus", tmp_path / "run"
+    subprocess.run(
+        firth(root, "build-corpus", text, "--out", corpus, "--documents", "line"),
+        check=True,
+        capture_output=True,
+    )
+    n_unfinished = kill_everywhere(firth(root, "train-svd", corpus, "--out", out, "--dim", 50), out)
+    assert n_unfinished > 0, "no kill came in time: the test shows nothing"
