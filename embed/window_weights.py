@@ -1,0 +1,72 @@
+"""Weights of a window by distance, as integers."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from corpora.errors import SettingError
+
+WEIGHTINGS = ("dynamic", "flat", "harmonic")
+
+
+def window_weights(window: int, weighting: str) -> tuple[list[int], int]:
+    """Weigh the distances of a window in integers.
+
+    ``dynamic`` is (window - d + 1) / window at distance d, the expectation of
+    word2vec's random windows; ``harmonic`` is 1 / d, as in GloVe; ``flat`` is 1.
+
+    Parameters
+    ----------
+    window : int
+        Farthest context word, in tokens.
+    weighting : str
+        One of ``WEIGHTINGS``.
+
+    Returns
+    -------
+    weights : list of int
+        Weight at each distance 0 to ``window`` (0 at distance 0), times ``unit``.
+    unit : int
+        Their least common denominator. Example: window 3, dynamic: ``[0, 3, 2, 1]``
+        and 3; harmonic: ``[0, 6, 3, 2]`` and 6.
+    """
+    distances = range(1, window + 1)
+    if weighting == "dynamic":
+        return [0, *(window - distance + 1 for distance in distances)], window
+    if weighting == "harmonic":
+        unit = math.lcm(*distances)
+        return [0, *(unit // distance for distance in distances)], unit
+    return [0, *(1 for _ in distances)], 1
+
+
+def count_type(counts: np.ndarray, weights: Sequence[int]) -> Any:
+    """Choose the type of counts that none can overflow.
+
+    None exceeds the occurrences of its word times all weights of both sides.
+
+    Parameters
+    ----------
+    counts : int64 (V,)
+        Occurrences of each word.
+    weights : sequence of int
+        From :func:`window_weights`.
+
+    Returns
+    -------
+    numpy dtype
+        uint32 or int64.
+
+    Raises
+    ------
+    SettingError
+        64 bits might not do.
+    """
+    most = int(counts.max(initial=0)) * 2 * sum(weights)
+    if most >= 1 << 63:
+        raise SettingError(
+            f"--window: {len(weights) - 1}: its weights are too fine to count in 64 bits; "
+            "pass a smaller --window or another --window-weighting"
+        )
+    return np.uint32 if most < 1 << 32 else np.int64
