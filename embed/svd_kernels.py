@@ -1,0 +1,132 @@
+"""Inner loop of the SVD: a sparse matrix times a narrow dense block."""
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+# Columns of a block: two vectors of AVX-512, four of AVX2. Wider blocks would save little per
+# column and, at the same size of the basis, capture less.
+WIDTH = 32
+
+_AHEAD = 32  # entries between prefetch and use; 16 costs a fifth more on AA
+_LANES = 2  # sums kept side by side, since one alone waits for itself
+
+_LONG = ir.IntType(64)
+_BLOCK = ir.VectorType(ir.FloatType(), WIDTH)
+_FUSED = ("contract",)  # a product and a sum may become one instruction
+
+
+@intrinsic
+def _write_row(
+    _context: Any,
+    columns: Any,
+    values: Any,
+    start: Any,
+    stop: Any,
+    block: Any,
+    product: Any,
+    r: Any,
+) -> Any:
+    """Write row r of the product, its sums held in registers.
+
+    A loop over NumPy slices loads and stores the sums at every few entries and tests each time
+    whether block and product overlap: 2.3 times slower.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def array_of(number: int) -> Any:
+            array = context.make_array(signature.args[number])
+            return array(context, builder, arguments[number])
+
+        column_data, value_data, block_data = (array_of(n).data for n in (0, 1, 4))
+        last = builder.sub(array_of(0).nitems, _LONG(1))  # nothing beyond it is read
+        start, stop = arguments[2], arguments[3]
+        zero = ir.Constant(_BLOCK, [0.0] * WIDTH)
+        sums = [cgutils.alloca_once_value(builder, zero) for _ in range(_LANES)]
+
+        def add(k: Any, lane: int) -> None:
+            ahead = builder.add(k, _LONG(_AHEAD))
+            ahead = builder.select(builder.icmp_unsigned("<", ahead, last), ahead, last)
+            _prefetch(builder, _block_row(builder, block_data, _at(builder, column_data, ahead)))
+            place = _block_row(builder, block_data, _at(builder, column_data, k))
+            value = builder.load(builder.gep(value_data, [k]))
+            term = builder.fmul(_spread(builder, value), builder.load(place, align=4), flags=_FUSED)
+            total = builder.fadd(builder.load(sums[lane]), term, flags=_FUSED)
+            builder.store(total, sums[lane])
+
+        paired = builder.sub(stop, builder.urem(builder.sub(stop, start), _LONG(_LANES)))
+        with cgutils.for_range_slice(builder, start, paired, _LONG(_LANES), _LONG) as (k, _):
+            for lane in range(_LANES):
+                add(builder.add(k, _LONG(lane)), lane)
+        with cgutils.for_range_slice(builder, paired, stop, _LONG(1), _LONG) as (k, _):
+            add(k, 0)
+        total = builder.load(sums[0])
+        for other in sums[1:]:
+            total = builder.fadd(total, builder.load(other))
+        builder.store(total, _block_row(builder, array_of(5).data, arguments[6]), align=4)
+        return context.get_dummy_value()
+
+    return types.void(columns, values, start, stop, block, product, r), generate
+
+
+def _at(builder: Any, columns: Any, k: Any) -> Any:
+    """Column of entry k, as 64 bits."""
+    return builder.zext(builder.load(builder.gep(columns, [k])), _LONG)
+
+
+def _block_row(builder: Any, data: Any, row: Any) -> Any:
+    """Where a row of a block begins, as a pointer to one vector."""
+    place = builder.gep(data, [builder.mul(row, _LONG(WIDTH))])
+    return builder.bitcast(place, _BLOCK.as_pointer())
+
+
+def _spread(builder: Any, value: Any) -> Any:
+    """A vector of WIDTH times the value."""
+    nothing = ir.Constant(_BLOCK, ir.Undefined)
+    first = builder.insert_element(nothing, value, ir.IntType(32)(0))
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
+    return builder.shuffle_vector(first, nothing, zeros)
+
+
+def _prefetch(builder: Any, place: Any) -> None:
+    """Ask for the cache lines of one row of a block."""
+    byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+    function = builder.module.declare_intrinsic("llvm.prefetch", (byte,), kind)
+    place = builder.bitcast(place, byte)
+    for offset in range(0, 4 * WIDTH, 64):
+        line = builder.gep(place, [_LONG(offset)])
+        builder.call(function, [line, number(0), number(3), number(1)])
+
+
+@njit(cache=True, nogil=True)
+def multiply_rows(
+    starts: Any, columns: Any, values: Any, block: Any, first: Any, last: Any, product: Any
+) -> None:
+    """Write rows ``first`` to ``last`` of a CSR matrix times a dense block.
+
+    The entries of a row are summed in the order stored, even and odd ones
+    apart, so that the result does not depend on how the rows are shared out.
+    Nothing is bounds-checked.
+
+    Parameters
+    ----------
+    starts : int64 (V + 1,)
+        Row r has the entries ``starts[r]`` to ``starts[r + 1]``.
+    columns : uint32 (n,)
+        Column of each entry, below C.
+    values : float32 (n,)
+        Value of each entry.
+    block : float32 (C, WIDTH)
+        What is multiplied, contiguous.
+    first, last : int64
+        Rows to compute.
+    product : float32 (V, WIDTH)
+        Output, contiguous, apart from ``block``; other rows are left alone.
+    """
+    for r in range(first, last):
+        _write_row(columns, values, starts[r], starts[r + 1], block, product, np.int64(r))

@@ -1,0 +1,121 @@
+"""Truncated SVD of a PPMI matrix: Firth beside scikit-learn's randomized SVD, and ARPACK.
+
+All factor the same matrix, that of the reference corpus with the default options
+of ``train-svd``, to the same rank. What counts besides time is the captured sum
+of squares: ``--arpack`` adds SciPy's ARPACK, whose result is the optimum.
+"""
+
+import argparse
+import resource
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import harness
+import numpy as np
+
+from embed.svd import truncated_svd
+
+AA = "corpora/enwiki2015-AA.txt.xz"
+
+
+def reference_matrix() -> Any:
+    """The PPMI matrix of the reference corpus by the project's own counting."""
+    from corpora.opening import open_or_build
+    from embed.cooccurrence import count_cooccurrences
+    from embed.ppmi import keep_probabilities, weigh
+    from embed.svd_vectors import SvdConfig
+
+    config = SvdConfig()
+    corpus = open_or_build(harness.unpacked(harness.shared_file(AA)))
+    view = corpus.view(
+        min_count=config.min_count,
+        max_vocabulary=config.max_vocabulary,
+        punctuation=config.punctuation,
+        boundary=config.boundary,
+    )
+    counts = count_cooccurrences(
+        view, window=config.window, weighting=config.window_weighting, context=config.context
+    )
+    return weigh(
+        counts,
+        weighting=config.weighting,
+        keep=keep_probabilities(view.counts, config.subsample),
+        context_smoothing=config.context_smoothing,
+        shift=config.shift,
+    )
+
+
+def peak_bytes() -> int:
+    """Largest resident size of this process so far."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def contestants(matrix: Any, arguments: argparse.Namespace) -> dict[str, Callable[[], float]]:
+    """The ways to factor the matrix; each returns the captured sum of squares."""
+    from scipy.sparse.linalg import svds
+    from sklearn.utils.extmath import randomized_svd
+
+    rank = arguments.rank
+
+    def firth() -> float:
+        return truncated_svd(matrix, rank, device=arguments.device).captured
+
+    def sklearn() -> float:
+        _, values, _ = randomized_svd(matrix, rank, n_iter=3, random_state=0)
+        return float(np.square(values, dtype=np.float64).sum())
+
+    def arpack() -> float:
+        _, values, _ = svds(matrix, rank, random_state=0)
+        return float(np.square(values, dtype=np.float64).sum())
+
+    found = {"firth": firth, "sklearn randomized_svd, n_iter=3": sklearn}
+    return {**found, "scipy svds (ARPACK)": arpack} if arguments.arpack else found
+
+
+def main() -> None:
+    """Measure, print, write JSON."""
+    arguments = harness.parse(__doc__ or "", repeats=2, more=_own_options)
+    if arguments.matrix:
+        from scipy.sparse import load_npz
+
+        matrix = load_npz(arguments.matrix).tocsr().astype(np.float32)
+    else:
+        matrix = reference_matrix()
+    before = peak_bytes()
+    truncated_svd(matrix, arguments.rank, device=arguments.device)
+    added = peak_bytes() - before
+
+    measured = harness.time_functions(
+        contestants(matrix, arguments), arguments.repeats, keep_outputs=True
+    )
+    captured = {name: entry.outputs[-1] for name, entry in measured.items()}
+    notes: dict[str, Any] = {f"captured by {name}": f"{x:.4e}" for name, x in captured.items()}
+    if arguments.arpack:
+        ours, theirs, best = captured.values()
+        notes["share of the gap to ARPACK closed"] = f"{(ours - theirs) / (best - theirs):.1%}"
+    notes["rank"] = arguments.rank
+    notes["peak memory added by firth"] = f"at most {added / 1e6:.0f} MB"
+    harness.report(
+        f"Truncated SVD, {matrix.shape[0]:,} x {matrix.shape[1]:,}",
+        measured,
+        ours="firth",
+        work=matrix.nnz / 1e6,
+        unit="M non-zeros",
+        arguments=arguments,
+        notes=notes,
+    )
+
+
+def _own_options(parser: argparse.ArgumentParser) -> None:
+    """The options that only this benchmark has."""
+    parser.add_argument("--matrix", type=Path, help="a .npz of SciPy instead of the corpus's own")
+    parser.add_argument("--rank", type=int, default=300, help="singular values")
+    parser.add_argument("--device", default="cpu", help="auto, cpu or cuda")
+    parser.add_argument("--arpack", action="store_true", help="find the optimum, too")
+
+
+if __name__ == "__main__":
+    main()
