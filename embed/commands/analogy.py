@@ -1,0 +1,61 @@
+"""``firth analogy``."""
+
+import json
+from pathlib import Path
+
+import click
+
+
+@click.command("analogy")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("words", nargs=-1, metavar="[A B C]")
+@click.option(
+    "--method",
+    type=click.Choice(["3cosadd", "3cosmul"]),
+    default="3cosadd",
+    show_default=True,
+    help="Add and subtract cosines, or multiply and divide them.",
+)
+@click.option("-k", "k", default=10, show_default=True, help="Answers per question.")
+@click.option("--skip-unknown", is_flag=True, help="Tell words without a vector, and go on.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; from a pipe, one object a line.")
+def command(
+    run: Path, words: tuple[str, ...], method: str, k: int, skip_unknown: bool, as_json: bool
+) -> None:
+    """Answer: A is to B as C is to which word?
+
+    RUN is a run directory or a vectors file. Without A, B and C, questions are
+    read from standard input, three words a line. A, B and C are no answers.
+
+    \b
+    Example:
+        firth analogy runs/svd man king woman
+        firth analogy runs/svd france paris japan --method 3cosmul -k 3
+    """
+    from corpora.console import print_json
+    from embed.neighbors import Neighbor, analogy
+    from embed.queries import answer_each, find_words
+    from embed.vectors import load_vectors
+
+    if len(words) not in (0, 3):
+        raise click.UsageError(f"expected three words, got {len(words)}")
+    vectors = load_vectors(run)
+
+    def answer(asked: list[str], a_line: bool = True) -> None:
+        a, b, c = find_words(vectors, asked, skip_unknown=skip_unknown)
+        answers: list[Neighbor] = []
+        if a is not None and b is not None and c is not None:
+            answers = analogy(vectors, a, b, c, k, method)
+        if as_json:
+            shown = [{"word": word, "score": score} for word, score in answers]
+            names = {"a": a or asked[0], "b": b or asked[1], "c": c or asked[2]}
+            result = {**names, "answers": shown}
+            click.echo(json.dumps(result, ensure_ascii=False)) if a_line else print_json(result)
+            return
+        for rank, (word, score) in enumerate(answers, 1):
+            click.echo(f"{a} : {b} = {c} : ?  {rank:>3}  {word:<20} {score:7.4f}")
+
+    if words:
+        answer(list(words), a_line=False)
+    else:
+        answer_each("three words> ", 3, answer)

@@ -1,0 +1,59 @@
+"""``firth neighbors``."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.command("neighbors")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("words", nargs=-1, metavar="[WORD]...")
+@click.option("-k", "k", default=10, show_default=True, help="Neighbours per word.")
+@click.option("--skip-unknown", is_flag=True, help="Tell words without a vector, and go on.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(run: Path, words: tuple[str, ...], k: int, skip_unknown: bool, as_json: bool) -> None:
+    """Print the nearest neighbours of words by cosine.
+
+    RUN is a run directory or a vectors file. Without WORDs they are read from
+    standard input; all that comes through a pipe is answered in one pass.
+
+    \b
+    Example:
+        firth neighbors runs/svd king paris -k 5
+        firth neighbors runs/svd --json < words.txt
+    """
+    from embed.queries import at_terminal, find_words, prompt, read_queries
+    from embed.vectors import load_vectors
+
+    vectors = load_vectors(run)
+
+    def answer(asked: list[str]) -> None:
+        found = [w for w in find_words(vectors, asked, skip_unknown=skip_unknown) if w is not None]
+        _print(vectors, list(dict.fromkeys(found)), k, as_json)
+
+    if words:
+        answer(list(words))
+    elif at_terminal():
+        prompt("word> ", answer)
+    else:
+        answer([word for query in read_queries() for word in query])
+
+
+def _print(vectors: Any, words: list[str], k: int, as_json: bool) -> None:
+    """Answer distinct words."""
+    from corpora.console import print_json
+    from embed.neighbors import nearest
+
+    answers = dict(zip(words, nearest(vectors, words, k), strict=True))
+    if as_json:
+        print_json(
+            {
+                word: [{"neighbor": other, "cosine": cosine} for other, cosine in neighbors]
+                for word, neighbors in answers.items()
+            }
+        )
+        return
+    for word, neighbors in answers.items():
+        for rank, (other, cosine) in enumerate(neighbors, 1):
+            click.echo(f"{word:<16} {rank:>3}  {other:<20} {cosine:7.4f}")

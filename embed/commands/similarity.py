@@ -1,0 +1,46 @@
+"""``firth similarity``."""
+
+import json
+from pathlib import Path
+
+import click
+
+
+@click.command("similarity")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("words", nargs=-1, metavar="[A B]")
+@click.option("--skip-unknown", is_flag=True, help="Tell words without a vector, and go on.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; from a pipe, one object a line.")
+def command(run: Path, words: tuple[str, ...], skip_unknown: bool, as_json: bool) -> None:
+    """Print the cosine of two words.
+
+    RUN is a run directory or a vectors file. Without A and B, pairs are read
+    from standard input, one a line.
+
+    \b
+    Example:
+        firth similarity runs/svd king queen
+        firth similarity runs/svd --json < pairs.txt
+    """
+    from corpora.console import print_json
+    from embed.neighbors import similarity
+    from embed.queries import answer_each, find_words
+    from embed.vectors import load_vectors
+
+    if len(words) not in (0, 2):
+        raise click.UsageError(f"expected two words, got {len(words)}")
+    vectors = load_vectors(run)
+
+    def answer(asked: list[str], a_line: bool = True) -> None:
+        a, b = find_words(vectors, asked, skip_unknown=skip_unknown)
+        cosine = None if a is None or b is None else similarity(vectors, a, b)
+        if as_json:
+            result = {"a": a or asked[0], "b": b or asked[1], "cosine": cosine}
+            click.echo(json.dumps(result, ensure_ascii=False)) if a_line else print_json(result)
+        elif cosine is not None:
+            click.echo(f"{a:<16} {b:<16} {cosine:7.4f}")
+
+    if words:
+        answer(list(words), a_line=False)
+    else:
+        answer_each("two words> ", 2, answer)

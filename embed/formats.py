@@ -1,0 +1,192 @@
+"""Other programs' vectors: told apart by content when read, by name when written."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from corpora.errors import ArtifactError, SettingError
+from embed.formats_binary import read_binary, write_binary
+from embed.formats_gensim import write_gensim
+from embed.formats_io import opened
+from embed.formats_output import replacing
+from embed.formats_projector import (
+    METADATA,
+    VECTORS,
+    metadata_of,
+    read_projector,
+    write_projector,
+)
+from embed.formats_text import is_number, read_text, write_text
+from embed.vectors import WordVectors
+
+FORMATS = ("word2vec-text", "word2vec-binary", "glove", "gensim", "projector")
+_PEEK = 1 << 20
+_HEADER = re.compile(rb" *(\d{1,18}) +(\d{1,18})[ \r]*\n")
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_GAPS = re.compile(rb"[ \t\r\n]+")
+
+_OTHERS = (
+    (b"\x93NUMPY", "is a NumPy matrix without words; pass the run directory that holds it"),
+    (
+        b"\xba\x16O/",
+        (
+            "is a fastText model; convert its words with gensim: "
+            "load_facebook_vectors(...).save_word2vec_format(...), or pass the .vec file"
+        ),
+    ),
+    (b"PK\x03\x04", "is a zip archive; unpack it first"),
+    (b"BZh", "is compressed with bzip2; unpack it first"),
+    (b"\xfd7zXZ", "is compressed with xz; unpack it first"),
+    (b"(\xb5/\xfd", "is compressed with zstd; unpack it first"),
+)
+
+
+def read_vectors(path: Path) -> WordVectors:
+    """Read a vectors file in any known format.
+
+    Parameters
+    ----------
+    path : Path
+        word2vec text or binary, GloVe, fastText ``.vec``, each gzipped or not;
+        or an embedding-projector pair, given as its folder or vectors file.
+
+    Returns
+    -------
+    WordVectors
+        In memory, without text settings.
+
+    Raises
+    ------
+    ArtifactError
+        It is missing, in no known format, or malformed (file and line). A
+        pickle, such as gensim's own save format, is refused: it is never opened.
+    """
+    if path.is_dir():
+        if not (path / VECTORS).is_file():
+            raise ArtifactError(f"{path}: holds no vectors.npy; is it a finished run?")
+        return read_projector(path / VECTORS)
+    with opened(path) as source:
+        start = source.read(_PEEK)
+        name, n_words, dim = detect(start, path)
+        if name == "projector":
+            return read_projector(path)
+        source.file.seek(0 if n_words is None else start.index(b"\n") + 1)
+        if name == "word2vec-binary":
+            assert n_words is not None
+            return read_binary(source, n_words, dim)
+        return read_text(source, n_words, dim)
+
+
+def detect(start: bytes, path: Path) -> tuple[str, int | None, int]:
+    """Tell a format by the first bytes of a file.
+
+    Parameters
+    ----------
+    start : bytes
+        The first MB or so, decompressed.
+    path : Path
+        The file, for messages and for the projector's words beside it.
+
+    Returns
+    -------
+    format : str
+        ``word2vec-text``, ``word2vec-binary``, ``glove`` or ``projector``.
+    n_words : int or None
+        V, where a header line says it.
+    dim : int
+        D.
+
+    Raises
+    ------
+    ArtifactError
+        The format is none of these.
+    """
+    _refuse_others(start, path)
+    if header := _HEADER.match(start):
+        n_words, dim = int(header[1]), int(header[2])
+        if not n_words or not dim:
+            raise ArtifactError(f"{path}:1: the header says {n_words} words of {dim} dimensions")
+        text = _looks_like_text(start[header.end() :])
+        return ("word2vec-text" if text else "word2vec-binary"), n_words, dim
+    tokens = [token for token in _GAPS.split(start.partition(b"\n")[0]) if token]
+    numbers = 0
+    while numbers < len(tokens) and is_number(tokens[-1 - numbers]):
+        numbers += 1
+    if numbers and numbers == len(tokens) and (b"\t" in start or metadata_of(path)):
+        return "projector", None, numbers
+    dim = min(numbers, len(tokens) - 1)
+    if dim < 1:
+        raise ArtifactError(
+            f"{path}: is in no format that Firth reads: a run directory, word2vec text or "
+            "binary, GloVe, fastText .vec, embedding projector"
+        )
+    return "glove", None, dim
+
+
+def write_vectors(vectors: WordVectors, out: Path, format: str, *, force: bool = False) -> None:
+    """Write vectors in another program's format; whole or not at all.
+
+    Parameters
+    ----------
+    vectors : WordVectors
+        What to write.
+    out : Path
+        A file; a folder for ``projector``.
+    format : str
+        One of :data:`FORMATS`.
+    force : bool
+        Replace what an earlier export left at ``out``.
+
+    Raises
+    ------
+    ArtifactError
+        ``out`` exists, the disk is full, or the format cannot hold a word.
+    SettingError
+        The format is unknown.
+    """
+    if format == "gensim":
+        write_gensim(vectors, out, force)
+    elif format in _WRITERS:
+        files = (VECTORS, METADATA) if format == "projector" else ()
+        with replacing(out, force, files) as partial:
+            _WRITERS[format](vectors, partial)
+    else:
+        raise SettingError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+
+
+_WRITERS: dict[str, Callable[[WordVectors, Path], None]] = {
+    "word2vec-text": lambda vectors, path: write_text(vectors, path, header=True),
+    "word2vec-binary": write_binary,
+    "glove": lambda vectors, path: write_text(vectors, path, header=False),
+    "projector": write_projector,
+}
+
+
+def _looks_like_text(records: bytes) -> bool:
+    """Whether numbers follow the first word; raw floats hardly ever look like them."""
+    tokens = [token for token in _GAPS.split(records.partition(b"\n")[0]) if token]
+    if len(tokens) < 2:  # a short line of text, or the second byte of a float is a line end
+        return _CONTROL.search(records[:4096]) is None
+    plain = not any(map(_CONTROL.search, tokens[1:]))
+    return plain and (is_number(tokens[1]) or is_number(tokens[-1]))
+
+
+def _refuse_others(start: bytes, path: Path) -> None:
+    """Name what a file is when it is a known thing that holds no readable vectors."""
+    if not start.strip():
+        raise ArtifactError(f"{path}: is empty")
+    if start[0] == 0x80 and len(start) > 1 and start[1] in range(2, 6):
+        _refuse_pickle(path)
+    for magic, what in _OTHERS:
+        if start.startswith(magic):
+            raise ArtifactError(f"{path}: {what}")
+
+
+def _refuse_pickle(path: Path) -> NoReturn:
+    """A pickle runs code when it is opened."""
+    raise ArtifactError(
+        f"{path}: is a Python pickle, such as gensim saves, and is never opened, for it can run "
+        f'any code; convert it: python -c "from gensim.models import KeyedVectors; '
+        f"KeyedVectors.load('{path.name}').save_word2vec_format('{path.stem}.txt')\""
+    )

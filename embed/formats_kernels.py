@@ -1,0 +1,210 @@
+"""Numbers out of text, as fast as it can be read."""
+
+import numpy as np
+from numba import njit
+
+# Clinger 1990, section 1: below 2**53 and up to these powers one operation rounds rightly
+_POWERS = 10.0 ** np.arange(23)
+_EXACT = np.uint64(1) << np.uint64(53)
+_NEARLY_FULL = np.uint64(10) ** np.uint64(18)
+_LARGEST_EXPONENT = 100_000
+_MALFORMED = 100 * _LARGEST_EXPONENT
+
+
+@njit(cache=True, nogil=True)
+def parse_rows(buffer, spans, numbers, hard):
+    """Parse lines of a word and D numbers between spaces or tabs.
+
+    Stops at the first line that is anything else (another number of columns,
+    ``nan``, what is no number), and when ``hard`` is full.
+
+    Parameters
+    ----------
+    buffer : uint8 (n_bytes,)
+        Whole lines: the last byte is a line end.
+    spans : int64 (n_lines, 2)
+        Output: where each word begins and ends.
+    numbers : float32 (n_lines, D)
+        Output.
+    hard : int64 (capacity, 2)
+        Output: start in the buffer, and flat index in ``numbers``, of each
+        number with too many digits or too large an exponent to be rounded
+        rightly here; its place in ``numbers`` is not filled.
+
+    Returns
+    -------
+    n_lines : int
+        Lines parsed; fewer than there are when it stopped.
+    n_hard : int
+        How much of ``hard`` is valid.
+    """
+    n_hard = 0
+    position = 0
+    dim = numbers.shape[1]
+    for line in range(numbers.shape[0]):
+        position = skip_spaces(buffer, position)
+        spans[line, 0] = position
+        while not is_gap(buffer[position]):
+            position += 1
+        spans[line, 1] = position
+        if spans[line, 0] == position:
+            return line, n_hard
+        for column in range(dim):
+            start = skip_spaces(buffer, position)
+            position, exact, value = parse_number(buffer, start)
+            if position == start:
+                return line, n_hard
+            if exact:
+                numbers[line, column] = value
+            elif n_hard < hard.shape[0]:
+                hard[n_hard, 0] = start
+                hard[n_hard, 1] = line * dim + column
+                n_hard += 1
+            else:
+                return line, n_hard
+        position = skip_spaces(buffer, position)
+        if buffer[position] != 10:
+            return line, n_hard
+        position += 1
+    return numbers.shape[0], n_hard
+
+
+@njit(cache=True, nogil=True)
+def parse_number(buffer, position):
+    """Parse one decimal number; (its end, whether the value is exact, the value).
+
+    The end is the start where there is no number, or more than one.
+
+    Parameters
+    ----------
+    buffer : uint8 (n_bytes,)
+        Ends in a line end.
+    position : int
+        Where the number begins.
+
+    Returns
+    -------
+    end : int
+        Behind the number.
+    exact : bool
+        Whether ``value`` is the double nearest to what is written.
+    value : float
+        The number, if exact.
+    """
+    start = position
+    negative = buffer[position] == ord("-")
+    if negative or buffer[position] == ord("+"):
+        position += 1
+    digits, n_digits, exponent, exact = np.uint64(0), 0, 0, True
+    point = False
+    while True:
+        byte = buffer[position]
+        if is_digit(byte):
+            if digits < _NEARLY_FULL:
+                digits = digits * np.uint64(10) + np.uint64(byte - ord("0"))
+                exponent -= point
+            else:
+                exact = False
+            n_digits += 1
+        elif byte == ord(".") and not point:
+            point = True
+        else:
+            break
+        position += 1
+    if n_digits > 0 and (buffer[position] | 32) == ord("e"):
+        position, power = parse_exponent(buffer, position + 1)
+        exponent += power
+        n_digits = 0 if power == _MALFORMED else n_digits
+    if n_digits == 0 or not is_gap(buffer[position]):
+        return start, False, 0.0
+    if not exact or digits > _EXACT or abs(exponent) > 22:
+        return position, digits == 0 and exact, -0.0 if negative else 0.0
+    value = np.float64(digits)
+    value = value * _POWERS[exponent] if exponent >= 0 else value / _POWERS[-exponent]
+    return position, True, -value if negative else value
+
+
+@njit(cache=True, nogil=True)
+def parse_exponent(buffer, position):
+    """Parse what stands behind the ``e``; (its end, its value).
+
+    Parameters
+    ----------
+    buffer : uint8 (n_bytes,)
+        Ends in a line end.
+    position : int
+        Behind the ``e``.
+
+    Returns
+    -------
+    end : int
+        Behind the exponent.
+    power : int
+        Its value; ``_MALFORMED`` when there is none.
+    """
+    negative = buffer[position] == ord("-")
+    if negative or buffer[position] == ord("+"):
+        position += 1
+    start, power = position, 0
+    while is_digit(buffer[position]):
+        if power < _LARGEST_EXPONENT:
+            power = power * 10 + (buffer[position] - ord("0"))
+        position += 1
+    if position == start:
+        return position, _MALFORMED
+    return position, -power if negative else power
+
+
+@njit(cache=True, nogil=True)
+def skip_spaces(buffer, position):
+    """Pass over spaces, tabs and carriage returns, but no line end.
+
+    Parameters
+    ----------
+    buffer : uint8 (n_bytes,)
+        Ends in a line end.
+    position : int
+        Where to begin.
+
+    Returns
+    -------
+    int
+        The first other byte.
+    """
+    while is_gap(buffer[position]) and buffer[position] != 10:
+        position += 1
+    return position
+
+
+@njit(cache=True, nogil=True)
+def is_gap(byte):
+    """Tell whether a byte separates columns or lines.
+
+    Parameters
+    ----------
+    byte : uint8
+        Any.
+
+    Returns
+    -------
+    bool
+        True for space, tab, carriage return and line end.
+    """
+    return byte == 32 or byte == 10 or byte == 9 or byte == 13
+
+
+@njit(cache=True, nogil=True)
+def is_digit(byte):
+    """Tell whether a byte is an ASCII digit.
+
+    Parameters
+    ----------
+    byte : uint8
+        Any.
+
+    Returns
+    -------
+    bool
+        True for 0 to 9.
+    """
+    return 48 <= byte <= 57

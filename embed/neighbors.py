@@ -1,0 +1,203 @@
+"""Nearest words, similarities and analogies, of dense or sparse vectors.
+
+Exact: see :mod:`embed.search` for the pass over the matrix that all share.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from corpora.errors import SettingError, UnknownWordError
+from embed.protocols import StaticVectors
+from embed.search import exact_products, top_rows, unit_length, unit_rows
+from embed.spelling import close_spellings
+
+METHODS = ("3cosadd", "3cosmul")
+_EPSILON = 0.001  # Levy & Goldberg 2014, section 4
+
+
+class Neighbor(NamedTuple):
+    """A word and its score: a cosine, or what an analogy method gives."""
+
+    word: str
+    score: float
+
+
+def nearest(vectors: StaticVectors, words: Sequence[str], k: int = 10) -> list[list[Neighbor]]:
+    """Find the words nearest to each of some words by cosine.
+
+    Parameters
+    ----------
+    vectors : StaticVectors
+        Dense or sparse.
+    words : sequence of str
+        Words of the vocabulary; all are answered by one pass over the matrix.
+    k : int
+        Neighbours per word, at least 1; fewer where the vocabulary ends.
+
+    Returns
+    -------
+    list of list of Neighbor
+        Per word, best first, ties by row; the word itself excluded.
+
+    Raises
+    ------
+    UnknownWordError
+        A word has no vector; close spellings are offered.
+    """
+    rows = [row_of(vectors, word) for word in words]
+    queries = unit_rows(vectors.matrix, rows)
+    found = top_rows(vectors.matrix, queries, k, exclude=[[row] for row in rows])
+    return [_named(vectors, rows, scores) for rows, scores in found]
+
+
+def similarity(vectors: StaticVectors, a: str, b: str) -> float:
+    """Compute the cosine of two words.
+
+    Parameters
+    ----------
+    vectors : StaticVectors
+        Dense or sparse.
+    a, b : str
+        Words of the vocabulary.
+
+    Returns
+    -------
+    float
+        Between -1 and 1, in float64; 0 when either vector is zero.
+
+    Raises
+    ------
+    UnknownWordError
+        A word has no vector; close spellings are offered.
+    """
+    units = unit_rows(vectors.matrix, [row_of(vectors, a), row_of(vectors, b)])
+    return float(np.clip(exact_products(units[:1], units[1:])[0, 0], -1.0, 1.0))
+
+
+def analogy(
+    vectors: StaticVectors, a: str, b: str, c: str, k: int = 10, method: str = "3cosadd"
+) -> list[Neighbor]:
+    """Answer "a is to b as c is to which word?".
+
+    Parameters
+    ----------
+    vectors : StaticVectors
+        Dense or sparse.
+    a, b, c : str
+        Words of the vocabulary; none of them is an answer.
+    k : int
+        Answers, at least 1.
+    method : {"3cosadd", "3cosmul"}
+        See :func:`analogies`.
+
+    Returns
+    -------
+    list of Neighbor
+        Best first, ties by row.
+
+    Raises
+    ------
+    UnknownWordError
+        A word has no vector; close spellings are offered.
+    """
+    rows = [row_of(vectors, word) for word in (a, b, c)]
+    [(answers, scores)] = analogies(vectors.matrix, [rows], k, method)
+    return _named(vectors, answers, scores)
+
+
+def analogies(
+    matrix: Any, questions: Sequence[Sequence[int]], k: int = 1, method: str = "3cosadd"
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Answer many analogy questions in a few passes over the matrix.
+
+    Levy & Goldberg 2014 ("Linguistic Regularities in Sparse and Explicit Word
+    Representations"): 3CosAdd (their eq. 3) takes the word nearest to
+    b - a + c, all of unit length; the score given is the cosine with that sum.
+    3CosMul (eq. 4) takes the largest cos(d, b) cos(d, c) / (cos(d, a) + 0.001)
+    with cosines shifted to (x + 1) / 2.
+
+    Parameters
+    ----------
+    matrix : float32 (V, D) or scipy.sparse CSR (V, D)
+        The vectors.
+    questions : sequence of (int, int, int)
+        Rows a, b, c of each question.
+    k : int
+        Answers per question, at least 1.
+    method : {"3cosadd", "3cosmul"}
+        How to score.
+
+    Returns
+    -------
+    list of (int64 (k,), float64 (k,))
+        Rows and scores per question; a, b and c excluded.
+
+    Raises
+    ------
+    SettingError
+        The method is unknown or k is below 1.
+    """
+    if method not in METHODS:
+        raise SettingError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    if not len(questions):
+        return []
+    a, b, c = (unit_rows(matrix, rows) for rows in np.asarray(questions).T)
+    if method == "3cosadd":
+        return top_rows(matrix, unit_length(b - a + c), k, exclude=questions)
+    return top_rows(matrix, _interleaved(a, b, c), k, exclude=questions, combine=_multiplied)
+
+
+def row_of(vectors: StaticVectors, word: str) -> int:
+    """Find the row of a word that must be there.
+
+    Parameters
+    ----------
+    vectors : StaticVectors
+        Their ``name``, if they have one, appears in the message.
+    word : str
+        Exactly as spelled in the vocabulary.
+
+    Returns
+    -------
+    int
+        The row.
+
+    Raises
+    ------
+    UnknownWordError
+        It has no vector; close spellings are offered.
+    """
+    row = vectors.row(word)
+    if row is not None:
+        return row
+    name = getattr(vectors, "name", "vectors")
+    close = close_spellings(word, vectors.vocabulary)
+    offer = f"did you mean {' or '.join(map(repr, close))}?" if close else "check the spelling"
+    raise UnknownWordError(f"{name}: no vector for {word!r}; {offer} (--skip-unknown goes on)")
+
+
+def _multiplied(cosines: np.ndarray) -> np.ndarray:
+    """3CosMul of cosines whose rows are a, b, c, a, b, c, ..."""
+    shifted = (cosines + 1.0) / 2.0
+    scores: np.ndarray = shifted[1::3] * shifted[2::3] / (shifted[0::3] + _EPSILON)
+    return scores
+
+
+def _interleaved(a: Any, b: Any, c: Any) -> Any:
+    """Rows a0, b0, c0, a1, b1, c1, ..."""
+    order = np.arange(3 * a.shape[0]).reshape(3, -1).T.ravel()
+    if isinstance(a, np.ndarray):
+        return np.concatenate((a, b, c))[order]
+    import scipy.sparse
+
+    return scipy.sparse.csr_matrix(scipy.sparse.vstack((a, b, c)))[order]
+
+
+def _named(vectors: StaticVectors, rows: np.ndarray, scores: np.ndarray) -> list[Neighbor]:
+    """Rows and scores as words and numbers."""
+    return [
+        Neighbor(vectors.vocabulary[row], score)
+        for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
+    ]

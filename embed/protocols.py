@@ -1,0 +1,47 @@
+"""The three shapes in which evaluation sees a method, and no training code."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+
+@runtime_checkable
+class StaticVectors(Protocol):
+    """One vector per word: what trained runs, vectors files and baselines have in common."""
+
+    @property
+    def vocabulary(self) -> Sequence[str]:
+        """The words; position = row of the matrix. Frequent words first where counts are known."""
+
+    @property
+    def matrix(self) -> Any:
+        """(V, D): a float32 array, perhaps memory-mapped, or a scipy.sparse CSR matrix."""
+
+    def row(self, word: str) -> int | None:
+        """Find the row of a word exactly as spelled in the vocabulary; None if it has none."""
+
+    def words(self, text: str) -> list[str]:
+        """Cut text into words the way the vectors' own corpus was cut."""
+
+
+@runtime_checkable
+class ContextualEncoder(Protocol):
+    """One vector per word *occurrence*. Aligning pieces to words is the encoder's own job."""
+
+    def encode(self, sentences: Sequence[Sequence[str]], layers: Sequence[int]) -> list[np.ndarray]:
+        """Encode sentences of words: per sentence float32 (n_words, D), the mean over layers."""
+
+    def words(self, text: str) -> list[str]:
+        """Cut text into words the way the encoder's own corpus was cut."""
+
+
+@runtime_checkable
+class SentenceScorer(Protocol):
+    """A (pseudo) log-likelihood per sentence."""
+
+    def score(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
+        """Score sentences of words: float64 (n_sentences,), natural logarithm."""
+
+    def words(self, text: str) -> list[str]:
+        """Cut text into words the way the scorer's own corpus was cut."""

@@ -1,0 +1,237 @@
+"""WordVectors: a vocabulary and a matrix, however they came to be."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corpora.artifacts import read_json
+from corpora.errors import ArtifactError
+from embed.wordlist import VOCABULARY, StoredVocabulary, index_words, write_words
+
+MATRIX = "vectors.npy"
+SPARSE_MATRIX = "vectors.npz"
+
+
+class WordVectors:
+    """Words and their vectors; a :class:`~embed.protocols.StaticVectors`. Never changed once made.
+
+    Parameters
+    ----------
+    vocabulary : sequence of str
+        The words; position = row.
+    matrix : float32 (V, D) or scipy.sparse CSR (V, D)
+        The vectors, perhaps memory-mapped.
+    counts : int64 (V,), optional
+        Occurrences of each word in the corpus.
+    text : TextSettings or mapping, optional
+        How the corpus was cut into words (or its JSON form); None for vectors
+        of unknown origin.
+    name : str
+        What messages and tables call these vectors.
+
+    Raises
+    ------
+    ArtifactError
+        There are not as many words as rows.
+
+    Examples
+    --------
+    >>> vectors = WordVectors(["king", "queen"], np.eye(2, dtype=np.float32))
+    >>> vectors.row("queen"), vectors.row("kign")
+    (1, None)
+    """
+
+    def __init__(
+        self,
+        vocabulary: Sequence[str],
+        matrix: Any,
+        *,
+        counts: np.ndarray | None = None,
+        text: Any = None,
+        name: str = "vectors",
+    ) -> None:
+        if matrix.ndim != 2 or len(vocabulary) != matrix.shape[0]:
+            raise ArtifactError(
+                f"{name}: {len(vocabulary)} words do not fit a matrix of shape {matrix.shape}"
+            )
+        self._vocabulary = vocabulary
+        self._matrix = matrix
+        self._counts = counts
+        self._text = text
+        self._name = name
+
+    @classmethod
+    def open(cls, run: str | Path) -> "WordVectors":
+        """Open a finished run, memory-mapped: nothing is read before it is asked for.
+
+        Parameters
+        ----------
+        run : str or Path
+            A run directory with ``vocabulary.tsv`` and ``vectors.npy`` (or
+            ``vectors.npz`` when sparse).
+
+        Returns
+        -------
+        WordVectors
+            With the text settings of the run's ``config.json``.
+
+        Raises
+        ------
+        ArtifactError
+            A file is missing, damaged, or does not fit the others.
+        """
+        run = Path(run)
+        matrix = _open_matrix(run)
+        config = read_json(run / "config.json") if (run / "config.json").is_file() else {}
+        vocabulary = StoredVocabulary(run / VOCABULARY)
+        return cls(vocabulary, matrix, text=config.get("text"), name=str(run))
+
+    def save(self, directory: Path) -> None:
+        """Write ``vocabulary.tsv`` and ``vectors.npy`` (``vectors.npz`` when sparse).
+
+        Parameters
+        ----------
+        directory : Path
+            An existing directory, usually one that ``making`` yields.
+        """
+        write_words(directory / VOCABULARY, self.vocabulary, self.counts)
+        if isinstance(self.matrix, np.ndarray):
+            np.save(directory / MATRIX, np.ascontiguousarray(self.matrix, dtype=np.float32))
+        else:
+            import scipy.sparse
+
+            scipy.sparse.save_npz(directory / SPARSE_MATRIX, self.matrix)
+
+    @property
+    def vocabulary(self) -> Sequence[str]:
+        """The words; position = row."""
+        return self._vocabulary
+
+    @property
+    def matrix(self) -> Any:
+        """(V, D) float32, perhaps memory-mapped, or a scipy.sparse CSR matrix."""
+        return self._matrix
+
+    @property
+    def name(self) -> str:
+        """What messages and tables call these vectors."""
+        return self._name
+
+    @cached_property
+    def counts(self) -> np.ndarray | None:
+        """Occurrences of each word, int64 (V,); None where they are unknown."""
+        if self._counts is None and isinstance(self._vocabulary, StoredVocabulary):
+            return self._vocabulary.counts()
+        return self._counts
+
+    @cached_property
+    def text(self) -> Any:
+        """The corpus' text settings; None for vectors of unknown origin."""
+        if not isinstance(self._text, dict):
+            return self._text
+        from corpora.segment import TextSettings
+
+        return TextSettings.from_json(self._text)
+
+    def row(self, word: str) -> int | None:
+        """Find a word exactly as spelled in the vocabulary.
+
+        Parameters
+        ----------
+        word : str
+            The word.
+
+        Returns
+        -------
+        int or None
+            Its row in the matrix; None when it has none.
+        """
+        if isinstance(self._vocabulary, StoredVocabulary):
+            return self._vocabulary.row(word)
+        return self._index.get(word)
+
+    def words(self, text: str) -> list[str]:
+        """Cut text into words as the corpus was cut.
+
+        Without text settings: the whole text if it is a word as it stands, else
+        its parts between white space, each as written if it has a vector so,
+        else lower-cased if it has one so.
+
+        Parameters
+        ----------
+        text : str
+            A word, a phrase or a sentence.
+
+        Returns
+        -------
+        list of str
+            Words, whether they have a vector or not.
+        """
+        if self.text is not None:
+            cut: list[str] = self.text.words(text)
+            return cut
+        if self.row(text) is not None:
+            return [text]
+        return [self._as_spelled(part) for part in text.split()]
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        """Word to row."""
+        return index_words(self._vocabulary)
+
+    def _as_spelled(self, word: str) -> str:
+        """The word as written, or lower-cased where only that has a vector."""
+        lower = word.lower()
+        return lower if self.row(word) is None and self.row(lower) is not None else word
+
+
+def load_vectors(run: str | Path) -> WordVectors:
+    """Open whatever holds word vectors.
+
+    Parameters
+    ----------
+    run : str or Path
+        A run directory; or a vectors file in word2vec text or binary, GloVe or
+        fastText ``.vec`` format, gzipped or not; or an embedding-projector
+        pair (its folder or its vectors file). Told apart by content.
+
+    Returns
+    -------
+    WordVectors
+        A run is memory-mapped, a file is read.
+
+    Raises
+    ------
+    ArtifactError
+        It is missing, in no known format, or malformed (file and line).
+    """
+    path = Path(run)
+    if (path / MATRIX).is_file() or (path / SPARSE_MATRIX).is_file():
+        return WordVectors.open(path)
+    from embed.formats import read_vectors
+
+    return read_vectors(path)
+
+
+def _open_matrix(run: Path) -> Any:
+    """Map the matrix of a run, or read a sparse one."""
+    path = run / MATRIX
+    try:
+        if not path.is_file() and (run / SPARSE_MATRIX).is_file():
+            import scipy.sparse
+
+            path = run / SPARSE_MATRIX
+            return scipy.sparse.csr_matrix(scipy.sparse.load_npz(path))
+        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise ArtifactError(f"{path}: no such file; is {run} a finished run?") from None
+    except (ValueError, OSError, EOFError, KeyError) as error:
+        raise ArtifactError(f"{path}: is damaged ({error}); make the run again") from None
+    if matrix.ndim != 2 or matrix.dtype != np.float32:
+        raise ArtifactError(
+            f"{path}: holds {matrix.dtype} of shape {matrix.shape}, expected a float32 matrix"
+        )
+    return matrix

@@ -1,0 +1,50 @@
+"""export from the command line."""
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cli
+from embed.commands import export
+from embed.formats import FORMATS
+from embed.vectors import WordVectors, load_vectors
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run of two words."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    WordVectors(["a", "é"], np.array([[1, 2, 3], [4, 5, 6]], np.float32)).save(folder)
+    return folder
+
+
+def invoke(*arguments):
+    """Run ``firth export``."""
+    return CliRunner().invoke(cli.main, ["export", *map(str, arguments)])
+
+
+def test_the_command_offers_every_format():
+    assert tuple(export._FORMATS) == FORMATS
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_run_is_exported_and_told(run, tmp_path, name):
+    out = tmp_path / "out"
+    result = invoke(run, "--format", name, out)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == f"{out}: 2 vectors of 3 dimensions, {name}\n"
+    if name != "gensim":
+        assert np.array_equal(load_vectors(out).matrix, load_vectors(run).matrix)
+
+
+def test_a_file_is_converted_and_replaced_only_by_force(run, tmp_path):
+    first, second = tmp_path / "a.txt", tmp_path / "b.bin"
+    assert invoke(run, "--format", "glove", first).exit_code == 0
+    assert invoke(first, "--format", "word2vec-binary", second).exit_code == 0
+    assert list(load_vectors(second).vocabulary) == ["a", "é"]
+    result = invoke(first, "--format", "glove", second)
+    assert result.exit_code == 1
+    assert result.stderr == f"Error: {second}: exists already; choose another OUT or pass --force\n"
+    assert invoke(first, "--format", "glove", second, "--force").exit_code == 0
+    assert second.read_text(encoding="utf-8") == "a 1 2 3\né 4 5 6\n"

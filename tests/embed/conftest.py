@@ -1,0 +1,25 @@
+"""A small run that tests of queries and formats share."""
+
+import numpy as np
+import pytest
+
+from embed.vectors import WordVectors
+
+WORDS = ["the", "king", "queen", "man", "woman", "Paris", "naïve", "図書館"]
+
+
+@pytest.fixture
+def vectors() -> WordVectors:
+    """Eight words in four dimensions, with counts, of unknown origin."""
+    matrix = np.random.default_rng(5).standard_normal((len(WORDS), 4)).astype(np.float32)
+    counts = np.arange(len(WORDS), 0, -1) * 10
+    return WordVectors(WORDS, matrix, counts=counts, name="small")
+
+
+@pytest.fixture
+def run(vectors, tmp_path):
+    """The same as a run directory."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    vectors.save(folder)
+    return folder
