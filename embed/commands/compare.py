@@ -1,0 +1,58 @@
+"""``firth compare``: score runs on evaluation sets, beside vectors that know nothing."""
+
+from typing import Any
+
+import click
+
+from corpora.settings import click_options, take
+from embed.compare.config import CompareConfig
+
+
+@click.command(name="compare")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click_options(CompareConfig)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Score runs against each other and against one-hot vectors.
+
+    Similarity sets give Spearman's correlation between the cosines of pairs
+    and people's judgements, analogy sets the share of questions answered
+    rightly by 3CosAdd and by 3CosMul. Without a set: WS-353, SimLex-999 and
+    the Google analogies, which the gensim package carries. RUN is a run or a
+    file of vectors. Items with a word that a run does not know are left out
+    of its score; the table tells how many of how many were used.
+
+    \b
+    Example:
+        firth compare runs/svd runs/svd-flat
+        firth compare runs/svd --similarity pairs.tsv --restrict 10000 --json
+    """
+    from corpora.console import print_json, progress
+    from embed.compare.comparison import compare, read_tasks
+    from embed.compare.report import print_report, to_json
+
+    config = take(CompareConfig, options)
+    tasks = read_tasks(config)
+    vectors = _load(runs)
+    with progress("comparing", "sets") as show:
+        scores = compare(vectors, tasks, config, show)
+    if as_json:
+        print_json(to_json(scores))
+    else:
+        print_report(scores)
+
+
+def _load(runs: tuple[str, ...]) -> dict[str, Any]:
+    """Open each run once, under the name it was given by."""
+    from corpora.console import note
+    from embed.compare.baselines import ONE_HOT, RANDOM
+    from embed.vectors import load_vectors
+
+    vectors = {}
+    for run in runs:
+        name = f"./{run}" if run in (ONE_HOT, RANDOM) else run
+        if name in vectors:
+            note(f"{run}: given twice, compared once")
+        else:
+            vectors[name] = load_vectors(run)
+    return vectors

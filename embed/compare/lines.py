@@ -1,0 +1,135 @@
+"""Lines and fields of evaluation sets: comments and line ends aside, the delimiter by content."""
+
+import csv
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from corpora.errors import SourceError
+
+DELIMITERS = {"\t": "tabs", ";": "semicolons", ",": "commas", " ": "spaces"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of an evaluation set.
+
+    Attributes
+    ----------
+    number : int
+        Counted from 1, comments and blank lines included.
+    text : str
+        The line without white space around it.
+    """
+
+    number: int
+    text: str
+
+
+def read_lines(path: Path) -> list[Line]:
+    """Read the lines that say something: neither blank nor a ``#`` or ``//`` comment.
+
+    Parameters
+    ----------
+    path : Path
+        UTF-8, with or without a byte order mark, LF or CRLF.
+
+    Returns
+    -------
+    list of Line
+        In the order of the file.
+
+    Raises
+    ------
+    SourceError
+        The file is missing or cannot be read, or a line is not UTF-8.
+    """
+    lines = []
+    for number, raw in enumerate(_read(path).split(b"\n"), start=1):
+        try:
+            text = raw.decode("utf-8").strip(" \t\r\v\f")
+        except UnicodeDecodeError as error:
+            raise SourceError(
+                f"{path}:{number}: byte 0x{raw[error.start]:02X} is not UTF-8; "
+                "convert the evaluation set to UTF-8"
+            ) from None
+        if text and not text.startswith(("#", "//")):
+            lines.append(Line(number, text))
+    return lines
+
+
+def find_delimiter(lines: Sequence[Line], fits: Callable[[int], bool]) -> str:
+    """Find the delimiter by which the most lines have a fitting number of fields.
+
+    Parameters
+    ----------
+    lines : sequence of Line
+        The lines of one set.
+    fits : callable
+        Tells whether a number of fields is as it should be.
+
+    Returns
+    -------
+    str
+        A key of DELIMITERS; of equals the one that is least likely inside a field.
+    """
+
+    def fitting(delimiter: str) -> int:
+        return sum(fits(len(split(line.text, delimiter))) for line in lines)
+
+    return max(DELIMITERS, key=fitting)
+
+
+def split(text: str, delimiter: str) -> list[str]:
+    """Cut a line into fields.
+
+    Parameters
+    ----------
+    text : str
+        One line. Fields between commas or semicolons may be quoted.
+    delimiter : str
+        A key of DELIMITERS; a space stands for any white space.
+
+    Returns
+    -------
+    list of str
+        Without white space around them.
+    """
+    if delimiter == " ":
+        return text.split()
+    if delimiter == "\t":
+        return [field.strip() for field in re.split(r"\t+", text)]  # tabs may align columns
+    try:
+        row = next(csv.reader([text], delimiter=delimiter, skipinitialspace=True))
+    except csv.Error:  # a line beyond csv's limit is one field, hence malformed
+        return [text]
+    return [field.strip() for field in row]
+
+
+def quoted(text: str) -> str:
+    """Quote a line for a message.
+
+    Parameters
+    ----------
+    text : str
+        Any length.
+
+    Returns
+    -------
+    str
+        At most 60 characters of it, in quotation marks.
+    """
+    return repr(text if len(text) <= 60 else text[:59] + "…")
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of a file, its byte order mark removed."""
+    try:
+        return path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    except FileNotFoundError:
+        raise SourceError(f"{path}: no such evaluation set") from None
+    except IsADirectoryError:
+        raise SourceError(f"{path}: is a directory, not an evaluation set") from None
+    except OSError as error:
+        raise SourceError(f"{path}: cannot be read: {error.strerror}") from None

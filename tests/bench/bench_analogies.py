@@ -1,0 +1,93 @@
+"""Answering the Google analogies: Firth beside gensim's evaluation of the same vectors.
+
+Both read the file and answer its questions among the same candidates; Firth by
+3CosAdd and 3CosMul, gensim by 3CosAdd. Without ``--run`` the vectors are made:
+every word of the questions is known, their relations hold but for noise.
+"""
+
+import argparse
+from pathlib import Path
+
+import harness
+import numpy as np
+
+from embed.compare.analogies import AnalogyTask
+from embed.compare.config import CompareConfig
+from embed.compare.datasets import default_sets, read_questions
+from embed.vectors import WordVectors, load_vectors
+
+
+def planted(path: Path, n_words: int, dim: int) -> WordVectors:
+    """Vectors in which the second word of a pair is the first, moved as its section moves all."""
+    rng = np.random.default_rng(1)
+    matrix = rng.standard_normal((n_words, dim), dtype=np.float32)
+    rows: dict[str, int] = {}
+    moves: dict[str, np.ndarray] = {}
+    for question in read_questions(path):
+        a, b, c, d = (word.lower() for word in question.words)
+        move = moves.setdefault(question.section, rng.standard_normal(dim, dtype=np.float32))
+        for left, right in ((a, b), (c, d)):
+            start = rows.setdefault(left, len(rows))
+            if right not in rows:
+                rows[right] = len(rows)
+                matrix[rows[right]] = matrix[start] + move + 0.8 * matrix[rows[right]]
+    filler = (f"w{number}" for number in range(len(rows), n_words))
+    order = rng.permutation(n_words)
+    words = [*rows, *filler]
+    return WordVectors([words[row] for row in order], matrix[order])
+
+
+def main() -> None:
+    """Measure, print, write JSON."""
+    arguments = harness.parse(__doc__ or "", repeats=1, more=_own_options)
+    from gensim.models import KeyedVectors
+
+    path = default_sets()[2][1]
+    vectors = (
+        load_vectors(arguments.run)
+        if arguments.run
+        else planted(path, arguments.words, arguments.dim)
+    )
+    config = CompareConfig(restrict=arguments.words)
+    theirs = KeyedVectors(vectors.matrix.shape[1])
+    theirs.add_vectors(list(vectors.vocabulary), np.asarray(vectors.matrix))
+
+    def ours() -> tuple[float | None, int]:
+        accuracy, _ = AnalogyTask.read(path, config).score(vectors)
+        return accuracy.score, accuracy.items_used
+
+    def gensim() -> tuple[float, int]:
+        accuracy, sections = theirs.evaluate_word_analogies(
+            str(path), restrict_vocab=arguments.words
+        )
+        return accuracy, len(sections[-1]["correct"]) + len(sections[-1]["incorrect"])
+
+    measured = harness.time_functions(
+        {"firth": ours, "gensim": gensim}, arguments.repeats, keep_outputs=True
+    )
+    (score, used), (their_score, their_used) = (m.outputs[0] for m in measured.values())
+    harness.report(
+        "Google analogies",
+        measured,
+        ours="firth",
+        work=used / 1e3,
+        unit="k questions",
+        arguments=arguments,
+        notes={
+            "accuracy (3CosAdd)": f"firth {score:.4f}, gensim {their_score:.4f}",
+            "questions asked": f"firth {used}, gensim {their_used}",
+            "candidates": min(arguments.words, len(vectors.vocabulary)),
+            "dimensions": vectors.matrix.shape[1],
+        },
+    )
+
+
+def _own_options(parser: argparse.ArgumentParser) -> None:
+    """The options that only this benchmark has."""
+    parser.add_argument("--run", type=Path, help="a run or vectors file, instead of made vectors")
+    parser.add_argument("--words", type=int, default=30_000, help="candidates")
+    parser.add_argument("--dim", type=int, default=300, help="of the made vectors")
+
+
+if __name__ == "__main__":
+    main()

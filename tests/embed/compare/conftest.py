@@ -1,0 +1,45 @@
+"""Small vectors, some of them with planted relations, for the tests of comparison."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from embed.compare.datasets import default_sets, read_pairs, read_questions
+from embed.vectors import WordVectors
+
+SIMILARITY, SIMLEX, ANALOGIES = (path for _, path in default_sets())
+
+
+def planted_vectors(questions: Path, pairs: Sequence[Path], dim: int = 30) -> WordVectors:
+    """Vectors in which the relations of a set of analogies hold, but for noise."""
+    rng = np.random.default_rng(5)
+    vectors: dict[str, np.ndarray] = {}
+    offsets: dict[str, np.ndarray] = {}
+    for question in read_questions(questions):
+        a, b, c, d = (word.lower() for word in question.words)
+        offset = offsets.setdefault(question.section, rng.normal(size=dim))
+        for left, right in ((a, b), (c, d)):
+            start = vectors.setdefault(left, rng.normal(size=dim))
+            vectors.setdefault(right, start + offset + 0.9 * rng.normal(size=dim))
+    for path in pairs:
+        for pair in read_pairs(path):
+            for word in (pair.a.lower(), pair.b.lower()):
+                vectors.setdefault(word, rng.normal(size=dim))
+    words = sorted(vectors, key=lambda word: rng.random())
+    return WordVectors(words, np.array([vectors[word] for word in words], dtype=np.float32))
+
+
+@pytest.fixture(scope="session")
+def planted() -> WordVectors:
+    """Vectors of all words in the sets that gensim carries."""
+    return planted_vectors(ANALOGIES, [SIMILARITY, SIMLEX])
+
+
+@pytest.fixture
+def tiny() -> WordVectors:
+    """Five words in the plane: king - man + woman = queen."""
+    words = ["man", "woman", "king", "queen", "apple"]
+    matrix = np.array([[1, 0], [0, 1], [3, 1], [2, 2], [-1, -1]], dtype=np.float32)
+    return WordVectors(words, matrix)
