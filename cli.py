@@ -1,6 +1,8 @@
 """The command line: ``firth`` or ``python cli.py``. Parse, call one function, print."""
 
+import errno
 import importlib
+import io
 import sys
 from typing import Any
 
@@ -59,7 +61,25 @@ class FirthGroup(click.Group):
         except FirthError as error:
             if ctx.params.get("debug"):
                 raise
-            raise click.ClickException(str(error)) from error
+            raise click.ClickException(_one_line(str(error))) from error
+        except OSError as error:  # what the system refuses is no bug of ours
+            if ctx.params.get("debug") or error.errno in (None, errno.EPIPE):
+                raise
+            where = f"{error.filename}: " if error.filename else ""
+            message = f"{where}{error.strerror} (firth --debug ... shows where)"
+            raise click.ClickException(_one_line(message)) from error
+
+
+def _one_line(message: str) -> str:
+    """A message is one line, whatever the names of files hold."""
+    return message.replace("\n", "\\n").replace("\r", "\\r")
+
+
+def _print_any_name() -> None:
+    """Let names that are no text, as file names may be, be printed all the same."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 @click.group(cls=FirthGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -75,6 +95,7 @@ def main(debug: bool) -> None:
         firth neighbors runs/svd king paris
         firth compare runs/svd
     """
+    _print_any_name()
 
 
 if __name__ == "__main__":

@@ -29,6 +29,11 @@ CHECKSUMS = "checksums.json"
 MAKER = "maker.json"
 _LOCK = ".lock"
 _CHUNK = 1 << 22
+# What a disk says to a writer, but for being full; EFBIG: beyond `ulimit -f`.
+_REFUSALS = (
+    errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR, errno.EFBIG, errno.EIO,
+    errno.ENAMETOOLONG,
+)  # fmt: skip
 _PACKAGES = ("firth", "numpy", "scipy", "numba", "torch", "tokenizers", "scikit-learn", "gensim")
 
 
@@ -65,29 +70,50 @@ def making(
     ArtifactError
         ``out`` exists, or its partial directory is in use or another maker's.
     """
-    out = Path(os.path.abspath(out))
-    _refuse_existing(out, force)
-    partial = out.with_name(out.name + ".partial")
-    with _disk_errors(out):
+    out, partial, aside = places(out)
+    with _disk_errors(out, every=True):
+        _refuse_existing(out, force)
+        _refuse_others(partial, _LOCK, MAKER)
+        new_folders = [folder for folder in partial.parents if not folder.exists()]
         partial.mkdir(parents=True, exist_ok=True)
         lock = open(partial / _LOCK, "a")  # noqa: SIM115 - closed below, after the rename
     with lock:
         _lock(lock, partial)
-        _put_back(out)
-        _refuse_existing(out, force)
-        _take_over(partial, maker, force, resume)
+        with _disk_errors(out, every=True):
+            _take_place(out, partial, aside, force)
+            _take_over(partial, maker, force, resume)
         try:
             with _disk_errors(out):
                 yield partial
                 (partial / MAKER).unlink()
                 write_json(partial / CHECKSUMS, checksums(partial))
                 _sync(partial)
-                _publish(partial, out)
+                _publish(partial, out, aside)
         except BaseException:
             if not resume and partial.exists():
-                shutil.rmtree(partial, ignore_errors=True)
+                _remove(partial, _LOCK)
+                with contextlib.suppress(OSError):  # others may have come to use them
+                    for folder in new_folders:
+                        folder.rmdir()
             raise
     (out / _LOCK).unlink(missing_ok=True)
+
+
+def places(out: Path) -> tuple[Path, Path, Path]:
+    """Name where an artefact stands, is made, and steps aside while another takes its place.
+
+    Parameters
+    ----------
+    out : Path
+        Where it stands.
+
+    Returns
+    -------
+    tuple of Path
+        Absolute: ``out``, ``out.partial``, ``out.replaced``.
+    """
+    out = Path(os.path.abspath(out))
+    return out, Path(f"{out}.partial"), Path(f"{out}.replaced")
 
 
 def verify(directory: Path, names: Sequence[str] | None = None) -> None:
@@ -106,6 +132,8 @@ def verify(directory: Path, names: Sequence[str] | None = None) -> None:
         Names the first file that is missing or differs.
     """
     expected = read_json(directory / CHECKSUMS)
+    if not isinstance(expected, dict):
+        raise ArtifactError(f"{directory / CHECKSUMS}: is damaged; make {directory.name} again")
     for name in expected if names is None else names:
         path = directory / name
         if not path.is_file():
@@ -174,7 +202,7 @@ def fingerprint(value: Any) -> str:
         16 hexadecimal digits of SHA-256.
     """
     text = json.dumps(value, sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:16]
 
 
 def read_json(path: Path) -> Any:
@@ -216,7 +244,8 @@ def write_json(path: Path, value: Any) -> None:
         What it will hold.
     """
     text = json.dumps(value, ensure_ascii=False, indent=1)
-    path.write_text(text + "\n", encoding="utf-8")
+    # a path that is not UTF-8 reaches us as lone surrogates, which JSON holds as \udcff
+    path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
 
 
 def provenance(started: datetime.datetime, **about: Any) -> dict[str, Any]:
@@ -267,6 +296,32 @@ def _refuse_existing(out: Path, force: bool) -> None:
         raise ArtifactError(f"{out}: is no corpus or run, so --force does not replace it")
 
 
+def _refuse_others(directory: Path, *marks: str) -> None:
+    """A directory of the name that we need, but without our marks, is somebody else's."""
+    try:
+        names = os.listdir(directory)
+    except FileNotFoundError:
+        return
+    except NotADirectoryError:
+        names = [directory.name] if directory.exists() else []  # else its parent is a file
+    if names and not set(marks) & set(names):
+        raise ArtifactError(
+            f"{directory}: stands in the way and is no unfinished work of ours; "
+            "move it or choose another --out"
+        )
+
+
+def _take_place(out: Path, partial: Path, aside: Path, force: bool) -> None:
+    """Look once more, now that nobody else can be making ``out``."""
+    try:
+        _put_back(out, aside)
+        _refuse_existing(out, force)
+    except ArtifactError:
+        if os.listdir(partial) == [_LOCK]:
+            _remove(partial, _LOCK)
+        raise
+
+
 def _lock(lock: Any, partial: Path) -> None:
     """Hold the lock for as long as this process lives, however it ends."""
     try:
@@ -286,7 +341,7 @@ def _take_over(partial: Path, maker: Mapping[str, Any], force: bool, resume: boo
     left = [path for path in partial.iterdir() if path.name != _LOCK]
     maker = json.loads(json.dumps(maker))
     if (partial / MAKER).is_file() and not force:
-        other = read_json(partial / MAKER)
+        other = _maker_of(partial) or maker
         if other.get("command") != maker.get("command"):
             raise ArtifactError(
                 f"{partial}: was left unfinished by {other.get('command')!r}; "
@@ -299,6 +354,25 @@ def _take_over(partial: Path, maker: Mapping[str, Any], force: bool, resume: boo
     write_json(partial / MAKER, maker)
 
 
+def _maker_of(partial: Path) -> dict[str, Any] | None:
+    """Who left a partial directory; None if he was killed while he wrote his name."""
+    try:
+        maker: dict[str, Any] = json.loads((partial / MAKER).read_bytes())
+    except ValueError:
+        return None
+    return maker
+
+
+def _remove(directory: Path, mark: str) -> None:
+    """Remove a directory, what marks it as ours last: we may be killed on the way."""
+    for path in directory.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.name != mark:
+            path.unlink(missing_ok=True)
+    shutil.rmtree(directory, ignore_errors=True)
+
+
 def _sync(directory: Path) -> None:
     """Bring every file and folder below a directory to the disk."""
     for path in [*directory.rglob("*"), directory]:
@@ -309,27 +383,21 @@ def _sync(directory: Path) -> None:
             os.close(descriptor)
 
 
-def _publish(partial: Path, out: Path) -> None:
+def _publish(partial: Path, out: Path, aside: Path) -> None:
     """Rename into place; what is replaced steps aside first and is removed last."""
-    aside = _aside(out)
     if out.exists():
         out.rename(aside)
     partial.rename(out)
     _sync_entry(out.parent)
     if aside.exists():
-        shutil.rmtree(aside)
+        _remove(aside, CHECKSUMS)
 
 
-def _aside(out: Path) -> Path:
-    """Where an artefact stands while another takes its place."""
-    return out.with_name(out.name + ".replaced")
-
-
-def _put_back(out: Path) -> None:
+def _put_back(out: Path, aside: Path) -> None:
     """Mend what a process killed between the two renames left behind."""
-    aside = _aside(out)
+    _refuse_others(aside, CHECKSUMS)
     if aside.exists() and out.exists():
-        shutil.rmtree(aside)
+        _remove(aside, CHECKSUMS)
     elif aside.exists():
         aside.rename(out)
 
@@ -344,17 +412,21 @@ def _sync_entry(directory: Path) -> None:
 
 
 @contextlib.contextmanager
-def _disk_errors(out: Path) -> Iterator[None]:
-    """Turn a full or read-only disk into one line."""
+def _disk_errors(out: Path, *, every: bool = False) -> Iterator[None]:
+    """Turn a full or read-only disk into one line; every refusal, where only paths are touched."""
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        # numpy's tofile() tells no errno: "123 requested and 45 written"
+        cut_short = error.errno is None and str(error).endswith(" written")
+        if cut_short or error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise ArtifactError(
                 f"{out}: the disk is full; free some space or choose another --out"
             ) from error
-        if error.errno in (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR):
-            raise ArtifactError(f"{out}: cannot be written: {error.strerror}") from error
+        if every or error.errno in _REFUSALS:
+            raise ArtifactError(
+                f"{out}: cannot be written: {error.strerror}; choose another --out"
+            ) from error
         raise
 
 

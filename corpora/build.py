@@ -76,7 +76,7 @@ def build_corpus(
         A source cannot be read, holds no words, or ``out`` cannot be made.
     """
     started = now()
-    files = source_files(request.sources, request.read)  # before ``out`` may lie among them
+    files = source_files(request.sources, apart_from=out)
     maker = {"command": "build-corpus", "settings": request.settings()}
     with making(out, maker, force=force) as directory:
         manifest = _Builder(directory, request, files, progress).run()
@@ -99,7 +99,8 @@ class _Builder:
         self.progress = progress
         self.files = files
         self.digests = Digests()
-        self.n_bytes = sum(file.size or 0 for file in self.files)
+        sizes = [file.size for file in files if file.size is not None]
+        self.n_bytes = sum(sizes) if len(sizes) == len(files) else None  # a pipe has no size
         self.n_consumed = 0
         self.tally: Counter[str] = Counter()
         self.runs = TypeRuns(directory / SCRATCH)

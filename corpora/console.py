@@ -48,7 +48,7 @@ def progress(label: str, unit: str) -> Iterator[Progress]:
     """
     started = time.monotonic()
     last = started
-    live = sys.stderr.isatty()
+    live = sys.stderr is not None and sys.stderr.isatty()
 
     def show(done: float, total: float | None = None) -> None:
         nonlocal last
@@ -58,18 +58,13 @@ def progress(label: str, unit: str) -> Iterator[Progress]:
             return
         last = now
         line = progress_line(label, unit, done, total, now - started)
-        print(
-            f"\r\x1b[2K{line}" if live else line,
-            end="" if live else "\n",
-            file=sys.stderr,
-            flush=True,
-        )
+        _tell(f"\r\x1b[2K{line}" if live else f"{line}\n")
 
     try:
         yield show
     finally:
         if live and last > started:
-            print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+            _tell("\r\x1b[2K")
 
 
 def progress_line(label: str, unit: str, done: float, total: float | None, seconds: float) -> str:
@@ -160,7 +155,14 @@ def note(message: str) -> None:
     message : str
         One line.
     """
-    print(message, file=sys.stderr, flush=True)
+    _tell(message + "\n")
+
+
+def _tell(text: str) -> None:
+    """Write to standard error, which a person may have closed."""
+    if sys.stderr is not None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def _clock(seconds: float) -> str:

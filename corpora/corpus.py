@@ -1,5 +1,6 @@
 """An encoded corpus on disk, and the views of it that methods train on."""
 
+import os
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,19 @@ MANIFEST = "manifest.json"
 Boundary = Literal["sentence", "paragraph", "document"]
 Documents = Literal["train", "held-out", "all"]
 _DROPPED = -1
+# What the tally counts beside sizes, in words.
+_TOLD = {
+    "replaced_bytes": "bytes that are not text in the encoding replaced by U+FFFD",
+    "replaced_characters": "half surrogate pairs replaced by U+FFFD",
+    "dropped_bytes": "bytes of control and unassigned characters (U+FFFD too) dropped",
+    "missing_lemmas": "words without a lemma kept as their form",
+    "missing_fields": "fields to keep that their record lacks left empty",
+    "redirects": "redirects left out",
+    "other_namespaces": "pages of other namespaces left out",
+    "other_models": "pages of code or data left out",
+    "lines_outside_documents": "lines outside of <doc> tags left out",
+    "markup_lines": "lines cleaned of leftover markup",
+}
 
 
 class Corpus:
@@ -59,10 +73,10 @@ class Corpus:
         if not is_corpus(path):
             raise ArtifactError(f"{path}: is no finished corpus; make one with firth build-corpus")
         manifest = read_json(path / MANIFEST)
-        if manifest.get("format") != FORMAT:
+        found = manifest.get("format") if isinstance(manifest, dict) else None
+        if found != FORMAT:
             raise ArtifactError(
-                f"{path}: has corpus format {manifest.get('format')}, this version reads {FORMAT}; "
-                "build it again"
+                f"{path}: has corpus format {found}, this version reads {FORMAT}; build it again"
             )
         return cls(path, manifest)
 
@@ -105,16 +119,14 @@ class Corpus:
             One line each: what was dropped or replaced, a segmenter that fits better.
         """
         tally = self.manifest["tally"]
-        sizes = ("bytes", "characters", "unspaced_characters")
-        lines = [
-            f"{count:,} {name.replace('_', ' ')}"
-            for name, count in tally.items()
-            if count and name not in sizes
-        ]
+        lines = [f"{tally[name]:,} {words}" for name, words in _TOLD.items() if tally.get(name)]
+        if self.vocabulary[len(self.vocabulary) - 1] == PRUNED:
+            pruned = self.vocabulary.counts[-1]
+            lines.append(f"{pruned:,} tokens are of types beyond --max-types, now one type")
         if self.manifest["settings"]["held_out"] and not self.manifest["held_out_documents"]:
             lines.append("too few documents for a held-out slice: all are for training")
         better = unspaced_advice(
-            tally["characters"], tally["unspaced_characters"], self.text.segmenter
+            self.n_tokens, tally["characters"], tally["unspaced_characters"], self.text.segmenter
         )
         return lines + ([better] if better else [])
 
@@ -266,7 +278,7 @@ def is_corpus(path: Path) -> bool:
     bool
         True if it has a manifest and checksums.
     """
-    return (path / MANIFEST).is_file() and (path / CHECKSUMS).is_file()
+    return os.path.isfile(path / MANIFEST) and os.path.isfile(path / CHECKSUMS)
 
 
 def _kept_types(

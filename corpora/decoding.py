@@ -193,6 +193,10 @@ class Recoder:
                 f"0x{error.object[error.start]:02X} is not {self.encoding}; "
                 "pass another --encoding, or --errors replace"
             ) from None
+        except UnicodeError as error:  # of codecs that tell no place, such as punycode
+            raise SourceError(
+                f"{self.source}: is not {self.encoding} ({error}); pass another --encoding"
+            ) from None
         self.replaced += _replaced.bytes
         self._line += _count_text_lines(text)
         # some codecs (unicode_escape) let half a surrogate pair through

@@ -28,6 +28,7 @@ _BINARY = {
 }
 # pickles and the like: one byte in fifty is a control byte that no text holds
 _MOST_CONTROLS = 50
+_STRAY_NULS = 2  # in a short text, too; they have a message of their own, which names the line
 _NO_CONTROLS = bytes(byte for byte in range(256) if byte >= 0x1B or 0x07 <= byte <= 0x0D)
 _NAMES = {
     ".jsonl": "jsonl",
@@ -97,7 +98,8 @@ def refuse_binary(head: bytes, source: str) -> None:
         kind = "a tar archive"
     if kind is not None:
         raise SourceError(f"{source}: {kind}, not text; leave it out, or extract its text first")
-    if b"\0" in head or _MOST_CONTROLS * len(head.translate(None, _NO_CONTROLS)) > len(head):
+    n_controls = len(head.translate(None, _NO_CONTROLS)) - min(head.count(b"\0"), _STRAY_NULS)
+    if _MOST_CONTROLS * n_controls > len(head):
         raise SourceError(
             f"{source}: holds control bytes, so it is not text; leave it out, or pass --encoding"
         )
@@ -134,6 +136,11 @@ def _by_name(source: str, head: bytes) -> str | None:
     if suffix in (".json", ".jsonl", ".ndjson") and head.lstrip().startswith(b"["):
         raise SourceError(
             f"{source}: one JSON array, not one record a line; convert it with: jq -c '.[]'"
+        )
+    if suffix == ".json" and head.lstrip().startswith(b"{"):
+        raise SourceError(
+            f"{source}: one JSON object over several lines, not one record a line; "
+            "convert it with: jq -c ."
         )
     if suffix not in _NAMES and _MARKUP.match(head):
         raise SourceError(

@@ -25,12 +25,12 @@ def describe(corpus: Corpus, *, n_frequent: int = 20) -> dict[str, Any]:
     dict
         JSON: ``documents``, ``paragraphs``, ``sentences``, ``tokens``, ``types``, ``hapaxes``
         (types that occur once), ``type_token_ratio``, ``unknown_bytes`` (share of the
-        text's bytes that were replaced or dropped), ``duplicate_lines`` (paragraphs whose
-        tokens equal those of an earlier one), ``most_frequent``, ``type_token_curve``.
+        text's bytes that were dropped, U+FFFD for what was replaced among them),
+        ``duplicate_lines`` (paragraphs whose tokens equal those of an earlier one),
+        ``most_frequent``, ``type_token_curve``.
     """
     manifest = corpus.manifest
     tally = manifest["tally"]
-    unknown = tally["dropped_bytes"] + tally.get("replaced_bytes", 0)
     vocabulary = corpus.vocabulary
     n_frequent = min(n_frequent, len(vocabulary))
     sizes = ("documents", "paragraphs", "sentences", "tokens", "types")
@@ -41,7 +41,7 @@ def describe(corpus: Corpus, *, n_frequent: int = 20) -> dict[str, Any]:
         "hapaxes": int((vocabulary.counts == 1).sum()),
         "type_token_ratio": manifest["types"] / manifest["tokens"],
         "bytes": tally["bytes"],
-        "unknown_bytes": unknown / tally["bytes"],
+        "unknown_bytes": tally["dropped_bytes"] / tally["bytes"],
         "duplicate_lines": _duplicates(corpus),
         "held_out_documents": manifest["held_out_documents"],
         "held_out_tokens": manifest["held_out_tokens"],

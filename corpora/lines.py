@@ -48,10 +48,20 @@ def cut_blocks(
 
 
 def _slices(chunks: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """Chunks of a size at most: decompression may make large ones of small ones."""
+    """The same bytes in pieces of one size, so that blocks do not tell how a file was packed."""
+    pieces: list[bytes] = []
+    held = 0
     for chunk in chunks:
-        for start in range(0, len(chunk), size):
-            yield chunk[start : start + size]
+        start = 0
+        while start < len(chunk):
+            pieces.append(chunk[start : start + size - held])
+            start += len(pieces[-1])
+            held += len(pieces[-1])
+            if held == size:
+                yield b"".join(pieces)
+                pieces, held = [], 0
+    if pieces:
+        yield b"".join(pieces)
 
 
 def after_line_end(data: bytes) -> int:

@@ -31,9 +31,11 @@ def up_to_date(out: Path, request: Request) -> bool:
     if not is_corpus(out):
         return False
     manifest = read_json(out / MANIFEST)
-    if manifest.get("format") != FORMAT or manifest["settings"] != request.settings():
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         return False
-    files = source_files(request.sources, request.read)
+    if manifest["settings"] != request.settings():
+        return False
+    files = source_files(request.sources, apart_from=out)
     known = manifest["sources"]
     return len(files) == len(known) and all(map(_same, files, known))
 
@@ -67,7 +69,7 @@ def open_or_build(source: str | Path) -> Corpus:
 def _build_in_cache(sources: Sequence[str | Path]) -> Path:
     """Build with the defaults, unless that was done before."""
     request = make_request(sources)
-    files = source_files(request.sources, request.read)
+    files = source_files(request.sources)
     key = fingerprint(
         [[str(file.path and file.path.resolve()) for file in files], request.settings()]
     )

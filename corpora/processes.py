@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -48,7 +49,8 @@ class LazyProcesses:
                 initializer=_die_with_parent,
                 initargs=(os.getpid(),),
             )
-        return self._pool.submit(function, *arguments)
+        with _interrupts_blocked():
+            return self._pool.submit(function, *arguments)
 
     def shutdown(self) -> None:
         """End the processes, dropping what has not begun."""
@@ -75,6 +77,16 @@ def worker_processes(n_processes: int) -> Iterator[LazyProcesses]:
         yield pool
     finally:
         pool.shutdown()
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Start processes that Ctrl-C does not reach: their parent ends them, without a word."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _die_with_parent(parent: int) -> None:

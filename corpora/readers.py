@@ -102,7 +102,7 @@ def read(
     SourceError
         Missing, empty, truncated or damaged sources, content that is not text.
     """
-    for file in source_files(sources, options):
+    for file in source_files(sources):
         stream = Stream(file, options, block_bytes)
         for block in _file_blocks(stream, options, block_bytes):
             yield dataclasses.replace(

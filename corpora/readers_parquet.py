@@ -1,5 +1,7 @@
 """Parquet: each row is a document. pyarrow is an extra and imported only here."""
 
+import contextlib
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,7 +20,7 @@ def parquet_blocks(
     Parameters
     ----------
     stream : Stream
-        A regular file, not compressed as a whole.
+        A pipe, or a file compressed as a whole, is copied to a temporary file first.
     options : ReadOptions
         The field that holds the text, and those to keep.
     block_bytes : int
@@ -43,37 +45,33 @@ def parquet_blocks(
         raise SourceError(
             f"{stream.name}: reading Parquet needs pyarrow; pip install 'firth[parquet]'"
         ) from None
-    if stream.file.size is None:
-        raise SourceError(
-            f"{stream.name}: Parquet is not read as a stream; save it to a file first"
-        )
-    stream.drain()
     rows, record = Rows(options), 0
-    for texts, kept in _parquet_batches(parquet, stream, options, batch_rows):
-        for index, text in enumerate(texts):
-            record += 1
-            if text is None:
-                raise SourceError(
-                    f"{stream.name}:{record}: the record's text is null; drop such records"
-                )
-            rows.add(text, record, {field: values[index] for field, values in kept.items()})
-            if rows.size >= block_bytes:
-                yield rows.block(stream, options)
-                rows = Rows(options)
+    with _seekable(stream) as place:
+        for texts, kept in _parquet_batches(parquet, place, stream.name, options, batch_rows):
+            for index, text in enumerate(texts):
+                record += 1
+                if text is None:
+                    raise SourceError(
+                        f"{stream.name}:{record}: the record's text is null; drop such records"
+                    )
+                rows.add(text, record, {field: values[index] for field, values in kept.items()})
+                if rows.size >= block_bytes:
+                    yield rows.block(stream, options)
+                    rows = Rows(options)
     yield rows.block(stream, options)
 
 
 def _parquet_batches(
-    parquet: Any, stream: Stream, options: ReadOptions, batch_rows: int
+    parquet: Any, place: Any, source: str, options: ReadOptions, batch_rows: int
 ) -> Iterator[tuple[list[str | None], dict[str, list[str]]]]:
     """Texts and kept values, batch by batch; pyarrow's errors become ours."""
     from pyarrow import ArrowException
 
     try:
-        with parquet.ParquetFile(stream.file.path) as table:
+        with parquet.ParquetFile(place) as table:
             schema = table.schema_arrow
-            text, kept = choose_columns(schema.names, options, stream.name)
-            _check_text_type(schema.field(text), stream.name)
+            text, kept = choose_columns(schema.names, options, source)
+            _check_text_type(schema.field(text), source)
             columns = list(dict.fromkeys([schema.names[text], *kept]))
             for batch in table.iter_batches(batch_rows, columns=columns):
                 yield (
@@ -82,7 +80,19 @@ def _parquet_batches(
                 )
     except (OSError, ValueError, ArrowException) as error:
         reason = " ".join(str(error).split())
-        raise SourceError(f"{stream.name}: damaged Parquet ({reason}); fetch it again") from error
+        raise SourceError(f"{source}: damaged Parquet ({reason}); fetch it again") from error
+
+
+@contextlib.contextmanager
+def _seekable(stream: Stream) -> Iterator[Any]:
+    """The file, read to its end for the digest; a copy of what is a pipe or compressed."""
+    if stream.in_place:
+        stream.drain()
+        yield stream.file.path
+        return
+    with tempfile.TemporaryFile() as copy:
+        stream.drain(copy)
+        yield copy
 
 
 def _check_text_type(field: Any, source: str) -> None:

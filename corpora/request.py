@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -109,7 +110,7 @@ def make_request(
         A name stands among other sources, or its corpus cannot be found.
     """
     read = read or ReadOptions()
-    names = [s for s in sources if str(s) in SAMPLES and not Path(s).exists()]
+    names = [s for s in sources if str(s) in SAMPLES and not os.path.exists(s)]
     if names:
         if len(sources) > 1:
             raise SourceError(f"{names[0]}: a named corpus is built alone; name no other source")

@@ -11,6 +11,8 @@ import numpy as np
 from corpora.errors import SettingError
 from corpora.settings import check, setting
 
+# Chinese and Japanese words have two characters or so, Thai ones about four.
+_LONG_WORD = 6
 SEGMENTERS = ("words", "whitespace", "characters", "jieba")
 
 
@@ -129,12 +131,12 @@ def strip_accents(text: str) -> str:
     Returns
     -------
     str
-        Decomposed (NFD), without combining marks and control characters.
+        Decomposed (NFD), without combining marks; control characters stay, to be counted.
     """
     from tokenizers.normalizers import BertNormalizer
 
     normalize = BertNormalizer(
-        handle_chinese_chars=False, strip_accents=True, lowercase=False
+        clean_text=False, handle_chinese_chars=False, strip_accents=True, lowercase=False
     ).normalize_str
     return "\n".join(normalize(line) for line in text.split("\n"))
 
@@ -159,18 +161,20 @@ def jieba_cutter() -> Callable[[str], list[str]]:
         raise SettingError(
             "--segmenter jieba needs the package jieba; pip install 'firth[zh]'"
         ) from None
-    jieba.setLogLevel("ERROR")
+    jieba.setLogLevel("CRITICAL")  # a cache that it cannot write is no matter
     cut: Callable[[str], list[str]] = jieba.lcut
     return cut
 
 
-def unspaced_advice(n_characters: int, n_unspaced: int, segmenter: str) -> str | None:
+def unspaced_advice(
+    n_tokens: int, n_characters: int, n_unspaced: int, segmenter: str
+) -> str | None:
     """Say which segmenter fits a text that is written without spaces.
 
     Parameters
     ----------
-    n_characters, n_unspaced : int
-        Characters in all, and those of scripts such as Chinese, Japanese or Thai.
+    n_tokens, n_characters, n_unspaced : int
+        Tokens found, characters in all, and those of scripts such as Chinese, Japanese or Thai.
     segmenter : str
         What was chosen.
 
@@ -181,6 +185,8 @@ def unspaced_advice(n_characters: int, n_unspaced: int, segmenter: str) -> str |
     """
     if segmenter not in ("words", "whitespace") or n_unspaced * 2 < n_characters:
         return None
+    if segmenter == "whitespace" and n_unspaced < _LONG_WORD * n_tokens:
+        return None  # its words were divided before
     return (
         f"{n_unspaced / n_characters:.0%} of the characters belong to scripts without spaces "
         f"between words, which --segmenter {segmenter} does not divide well; "

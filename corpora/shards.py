@@ -121,7 +121,7 @@ class ShardWriter:
         n_before = self._held_out.length - n_new
         for name in fields:
             if name not in self._fields:
-                self._fields[name] = StringWriter(self.directory, f"field.{name}")
+                self._fields[name] = StringWriter(self.directory, _field_array(name))
                 self._fields[name].append([""] * n_before)
         for name, writer in self._fields.items():
             writer.append(fields[name][skip:] if name in fields else [""] * n_new)
@@ -186,5 +186,10 @@ class Shard:
         list of str
             One value a document.
         """
-        offsets = self.array(f"field.{name}.offsets")
-        return read_strings(self.array(f"field.{name}.text"), offsets, 0, len(offsets) - 1)
+        text, offsets = (self.array(f"{_field_array(name)}.{part}") for part in ("text", "offsets"))
+        return read_strings(text, offsets, 0, len(offsets) - 1)
+
+
+def _field_array(name: str) -> str:
+    """The array of a kept field: whatever its name holds, one file in the shard's own folder."""
+    return "field." + name.replace("%", "%25").replace("/", "%2F")

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from corpora.artifacts import places
 from corpora.blocks import ReadOptions
 from corpora.compression import compression_of, decompress
 from corpora.decoding import Recoder, is_utf8, refuse_wide, unix_lines, without_mark
@@ -43,7 +44,7 @@ class SourceFile:
 
 
 def source_files(
-    sources: Sequence[str | Path | SourceFile], options: ReadOptions
+    sources: Sequence[str | Path | SourceFile], *, apart_from: Path | None = None
 ) -> list[SourceFile]:
     """List the files that sources stand for, in the order in which they are read.
 
@@ -52,8 +53,9 @@ def source_files(
     sources : sequence of str, Path or SourceFile
         Files, folders (all files below, sorted by path, hidden ones skipped),
         ``-`` for standard input, and files that were listed before.
-    options : ReadOptions
-        What the reading was asked for.
+    apart_from : Path, optional
+        A corpus being made: what lies in it, or in what is left of it unfinished,
+        is no source, even where a folder holds it.
 
     Returns
     -------
@@ -64,7 +66,7 @@ def source_files(
     ------
     SourceError
         A source that is missing or cannot be read, a folder without files,
-        standard input named twice or as Parquet.
+        standard input named twice.
     """
     files: list[SourceFile] = []
     for source in sources:
@@ -72,28 +74,21 @@ def source_files(
             files.append(source)
         elif str(source) == STANDARD_INPUT:
             files.append(SourceFile("<stdin>", None, None, None))
-        elif Path(source).is_dir():
-            files.extend(_folder_files(Path(source)))
+        elif os.path.isdir(source):
+            files.extend(_folder_files(Path(source), apart_from))
         else:
             files.append(_source_file(Path(source), named=True))
     if not files:
         raise SourceError("no source given; name files, folders or - for standard input")
-    _check_standard_input(files, options)
-    return files
-
-
-def _check_standard_input(files: Sequence[SourceFile], options: ReadOptions) -> None:
-    """It can be read once, from front to back."""
     times = sum(file.path is None for file in files)
     if times > 1:
         raise SourceError(f"<stdin>: named {times} times; it can be read only once")
-    if times and options.format == "parquet":
-        raise SourceError("<stdin>: Parquet is not read as a stream; save it to a file first")
+    return files
 
 
 def _source_file(path: Path, named: bool) -> SourceFile:
     """A file's name, size and time; pipes have neither size nor time."""
-    name = os.fsencode(path).decode("utf-8", "replace")
+    name = _name(path)
     try:
         about = path.stat()
     except FileNotFoundError:
@@ -105,30 +100,38 @@ def _source_file(path: Path, named: bool) -> SourceFile:
     return SourceFile(name, path, about.st_size, about.st_mtime_ns, named)
 
 
-def _folder_files(folder: Path) -> list[SourceFile]:
+def _name(path: Path) -> str:
+    """A path as text, even where its bytes are none."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def _folder_files(folder: Path, apart_from: Path | None) -> list[SourceFile]:
     """All regular files below a folder, sorted by path."""
-    paths = sorted(_walk(folder, ()), key=lambda path: path.parts)
+    skipped = set() if apart_from is None else set(places(apart_from))
+    paths = sorted(_walk(folder, (), skipped), key=lambda path: path.parts)
     files = [_source_file(path, named=False) for path in paths]
     files = [file for file in files if file.size is not None]
     if not any(file.size for file in files):
         kind = "only empty files" if files else "no files (hidden ones do not count)"
-        raise SourceError(f"{folder}: the folder holds {kind}; name one that holds text")
+        raise SourceError(f"{_name(folder)}: the folder holds {kind}; name one that holds text")
     return files
 
 
-def _walk(folder: Path, above: tuple[tuple[int, int], ...]) -> Iterator[Path]:
+def _walk(folder: Path, above: tuple[tuple[int, int], ...], skipped: set[Path]) -> Iterator[Path]:
     """Files below a folder; links to folders are followed unless they lead back up."""
+    if Path(os.path.abspath(folder)) in skipped:
+        return
     try:
         about = folder.stat()
         entries = [entry for entry in os.scandir(folder) if not entry.name.startswith(".")]
     except OSError as error:
-        raise SourceError(f"{folder}: cannot be read ({error.strerror})") from None
+        raise SourceError(f"{_name(folder)}: cannot be read ({error.strerror})") from None
     here = (about.st_dev, about.st_ino)
     if here in above:
         return
     for entry in entries:
-        if entry.is_dir():
-            yield from _walk(folder / entry.name, (*above, here))
+        if os.path.isdir(entry):  # entry.is_dir() fails on a link to itself
+            yield from _walk(folder / entry.name, (*above, here), skipped)
         else:
             yield folder / entry.name
 
@@ -150,7 +153,9 @@ class Stream:
     name : str
         The source's name.
     head : bytes
-        The first raw bytes, ten at least if there are so many.
+        The first bytes, decompressed, four at least if there are so many.
+    in_place : bool
+        A file that lies on disk as it is, neither a pipe nor compressed.
     """
 
     def __init__(self, file: SourceFile, options: ReadOptions, chunk_bytes: int) -> None:
@@ -160,30 +165,38 @@ class Stream:
         self._utf8 = is_utf8(options.encoding)
         self._sha256 = hashlib.sha256()
         self._consumed = 0
-        self.head, self._raw = peek(self._read(chunk_bytes), 10)
+        raw_head, chunks = peek(self._read(chunk_bytes), 10)
+        kind = compression_of(raw_head)
+        self.in_place = kind is None and file.size is not None
+        self.head, self._chunks = peek(decompress(chunks, kind, file.name) if kind else chunks, 4)
 
     def text(self) -> Iterator[bytes]:
-        """Decompress, recode and make line ends LF.
+        """Recode and make line ends LF.
 
         Yields
         ------
         bytes
             UTF-8, not yet validated where the source claims to be UTF-8; no chunk is empty.
         """
-        kind = compression_of(self.head)
-        chunks = decompress(self._raw, kind, self.name) if kind else self._raw
-        head, chunks = peek(chunks, 4)
         if self._utf8:
-            refuse_wide(head, self.name)
+            refuse_wide(self.head, self.name)
+            chunks = self._chunks
         else:
-            chunks = self._recoder.recode(chunks)
+            chunks = self._recoder.recode(self._chunks)
         _, chunks = peek(chunks, 3)
         return unix_lines(without_mark(chunks))
 
-    def drain(self) -> None:
-        """Read to the end, for the digest."""
-        for _ in self._raw:
-            pass
+    def drain(self, copy: BinaryIO | None = None) -> None:
+        """Read to the end, for the digest.
+
+        Parameters
+        ----------
+        copy : binary file, optional
+            Receives the bytes, decompressed.
+        """
+        for chunk in self._chunks:
+            if copy is not None:
+                copy.write(chunk)
 
     def digest(self) -> str:
         """Digest the raw bytes that have passed.
@@ -241,8 +254,11 @@ class Stream:
     def _open(self) -> AbstractContextManager[Any]:
         """The file, or standard input left open for whoever owns it."""
         if self.file.path is None:
+            if sys.stdin is None:
+                raise SourceError(f"{self.name}: is closed; pipe text into it or name a file")
             return nullcontext(sys.stdin.buffer)
-        return open(self.file.path, "rb", buffering=0)
+        # a pipe gives what it has; a buffered one waits for whole chunks, so blocks fall the same
+        return open(self.file.path, "rb", buffering=-1 if self.file.size is None else 0)
 
 
 def peek(chunks: Iterable[bytes], size: int) -> tuple[bytes, Iterator[bytes]]:

@@ -1,5 +1,6 @@
 """Named arrays on disk: appended to while they are made, memory-mapped when they are read."""
 
+import contextlib
 import itertools
 from collections.abc import Iterable
 from pathlib import Path
@@ -55,7 +56,8 @@ class ArrayWriter:
 
     def discard(self) -> None:
         """Close the file as it is; its header does not tell the length."""
-        self._file.close()
+        with contextlib.suppress(OSError):  # a full disk refuses what is still to be written
+            self._file.close()
 
     def _write_header(self) -> None:
         """Write the header; numpy pads it so that any length takes the same space."""

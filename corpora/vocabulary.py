@@ -1,5 +1,6 @@
 """The full vocabulary: every type with its counts, ids by count, found by binary search."""
 
+import os
 import threading
 from functools import cached_property
 from pathlib import Path
@@ -204,7 +205,11 @@ class TypeRuns:
     def _scratch(self, name: str, dtype: type, length: int) -> np.ndarray:
         """Make an array on disk, so that the system may page it out."""
         path = array_path(self._directory, name)
-        return np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(length,))
+        array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(length,))
+        with open(path, "r+b") as file:
+            # a hole that a full disk cannot fill would end the process by SIGBUS
+            os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
+        return array
 
 
 def write_readable(directory: Path, path: Path) -> None:

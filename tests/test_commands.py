@@ -139,6 +139,26 @@ def test_debug_lets_the_exception_through(kind, failing):
     assert type(result.exception) is kind
 
 
+def test_what_the_system_refuses_is_one_line(failing):
+    failing(PermissionError(13, "Permission denied", "/etc/cache"))
+    result = CliRunner().invoke(cli.main, ["fail"])
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "Error: /etc/cache: Permission denied (firth --debug ... shows where)\n"
+    )
+
+
+def test_a_message_is_one_line_whatever_names_hold(failing):
+    failing(errors.SourceError("a\nb: no such file"))
+    assert CliRunner().invoke(cli.main, ["fail"]).stderr == "Error: a\\nb: no such file\n"
+
+
+def test_names_that_are_no_text_are_printed():
+    done = run_firth("build-corpus", b"b\xe9", "--out", "nowhere")
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: b\ufffd: no such file")
+
+
 def test_our_own_bugs_keep_their_traceback(failing):
     failing(ZeroDivisionError("ours"))
 

@@ -66,6 +66,21 @@ def test_a_killed_build_leaves_a_whole_corpus_or_none(root, text, tmp_path):
     assert n_unfinished > 0, "no kill came in time: the test shows nothing"
 
 
+def test_an_interrupt_is_one_word_though_processes_are_at_work(root, tmp_path):
+    row = "\t".join(["1", "word", *"_" * 8]) + "\n\n"
+    (tmp_path / "a.conllu").write_text(row * 1_500_000)
+    command = firth(root, "build-corpus", tmp_path / "a.conllu", "--out", tmp_path / "corpus")
+    for seconds in (1.0, 1.6, 2.2):
+        with subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+        ) as process:
+            time.sleep(seconds)
+            os.killpg(process.pid, signal.SIGINT)  # as the keyboard does: to the workers, too
+            _, told = process.communicate()
+        assert told.decode().split() == ["Aborted!"]
+        assert [path.name for path in tmp_path.iterdir()] == ["a.conllu"]
+
+
 def test_a_killed_training_leaves_a_whole_run_or_none(root, text, tmp_path):
     corpus, out = tmp_path / "corpus", tmp_path / "run"
     subprocess.run(

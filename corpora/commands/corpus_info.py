@@ -8,7 +8,14 @@ import click
 
 @click.command("corpus-info")
 @click.argument("corpus", type=click.Path(path_type=Path))
-@click.option("-n", "--top", default=10, show_default=True, help="Frequent words to list.")
+@click.option(
+    "-n",
+    "--top",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    help="Frequent words to list.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 def command(corpus: Path, top: int, as_json: bool) -> None:
     """Describe a corpus: sizes, frequent words, type-token curve.

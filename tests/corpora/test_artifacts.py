@@ -71,8 +71,9 @@ def test_a_relative_path_is_taken_from_where_the_work_began(tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
-def test_an_error_leaves_nothing(tmp_path, error):
-    with pytest.raises(error), making(tmp_path / "out", MAKER) as partial:
+@pytest.mark.parametrize("place", ["out", "new/folders/out"])
+def test_an_error_leaves_nothing(tmp_path, error, place):
+    with pytest.raises(error), making(tmp_path / place, MAKER) as partial:
         (partial / "a.txt").write_text("tea")
         raise error
     assert names(tmp_path) == []
@@ -379,3 +380,59 @@ with artifacts.making(Path(sys.argv[1]), {MAKER!r}) as partial:
         assert (out / "a.txt").read_text() == "tea"
     make(out, force=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+
+
+@pytest.mark.parametrize("name", ["out.partial", "out.replaced"])
+def test_what_somebody_else_put_in_our_way_is_not_touched(tmp_path, name):
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "thesis.doc").write_text("precious")
+
+    for force in (False, True):
+        with pytest.raises(ArtifactError) as caught:
+            make(tmp_path / "out", force=force)
+        assert str(caught.value) == (
+            f"{tmp_path}/{name}: stands in the way and is no unfinished work of ours; "
+            "move it or choose another --out"
+        )
+    assert names(tmp_path) == [name, f"{name}/thesis.doc"]
+
+
+def test_a_file_in_our_way_is_not_touched(tmp_path):
+    (tmp_path / "out.partial").write_text("precious")
+    with pytest.raises(ArtifactError, match=r"out\.partial: stands in the way"):
+        make(tmp_path / "out")
+    assert (tmp_path / "out.partial").read_text() == "precious"
+
+
+def test_a_maker_killed_while_it_wrote_its_name_is_cleared(tmp_path):
+    leave_unfinished(tmp_path / "out")
+    (tmp_path / "out.partial" / artifacts.MAKER).write_text('{"comm')
+    make(tmp_path / "out")
+    assert names(tmp_path / "out") == ["a.txt", CHECKSUMS, "deep", "deep/b.txt"]
+
+
+@pytest.mark.parametrize("name", ["x" * 250, "x" * 300])
+def test_a_name_that_is_too_long_is_one_line(tmp_path, name):
+    with pytest.raises(ArtifactError, match="cannot be written: File name too long"):
+        make(tmp_path / name)
+    assert names(tmp_path) == []
+
+
+def test_an_array_cut_short_by_a_full_disk_is_one_line(tmp_path):
+    with pytest.raises(ArtifactError, match="the disk is full"), making(tmp_path / "out", MAKER):
+        raise OSError("123 requested and 45 written")  # as ndarray.tofile() says it
+    assert names(tmp_path) == []
+
+
+def test_json_holds_paths_that_are_not_utf8(tmp_path):
+    name = os.fsdecode(b"b\xe9.txt")
+    artifacts.write_json(tmp_path / "x.json", [name])
+    assert artifacts.read_json(tmp_path / "x.json") == [name]
+    assert len(fingerprint([name])) == 16
+
+
+def test_checksums_of_another_shape_are_damaged(tmp_path):
+    make(tmp_path / "out")
+    (tmp_path / "out" / CHECKSUMS).write_text("[]")
+    with pytest.raises(ArtifactError, match=r"checksums\.json: is damaged; make out again$"):
+        verify(tmp_path / "out")

@@ -1,6 +1,12 @@
 """Building, opening and viewing a corpus, against the definition in plain Python."""
 
+import errno
+import io
 import itertools
+import json
+import lzma
+import os
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -121,12 +127,31 @@ def test_threads_and_memory_do_not_change_a_byte(tmp_path, monkeypatch):
     assert one.fingerprint == two.fingerprint == small.fingerprint
 
 
+def test_packing_and_pipes_do_not_change_a_byte(tmp_path, monkeypatch):
+    monkeypatch.setattr(build_module, "SHARD_TOKENS", 1_000)
+    monkeypatch.setattr(build_module, "BLOCK_BYTES", 3_000)
+    text = "\r\n".join(f"w{n % 700} x{n % 11} y{n % 400}." for n in range(9000))
+    plain = build(tmp_path, text, documents="line")
+    (tmp_path / "packed").write_bytes(lzma.compress(text.encode()))
+    packed = build_corpus(request(tmp_path / "packed", documents="line"), tmp_path / "two")
+    os.mkfifo(tmp_path / "pipe")
+    thread = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(text.encode(),))
+    thread.start()
+    piped = build_corpus(request(tmp_path / "pipe", documents="line"), tmp_path / "three")
+    thread.join()
+    assert len(plain.shards) > 3
+    assert arrays(plain) == arrays(packed) == arrays(piped)
+
+
 def test_pruned_types_become_one_entry(tmp_path):
     full = build(tmp_path)
     pruned = build(tmp_path, name="pruned", max_types=3)
     assert pruned.vocabulary.words() == [*full.vocabulary.words(0, 3), ""]
     assert pruned.vocabulary.counts.sum() == full.vocabulary.counts.sum()
     assert "" not in pruned.view(documents="all").words
+    n_pruned = full.n_tokens - full.vocabulary.counts[:3].sum()
+    assert f"{n_pruned} tokens are of types beyond --max-types, now one type" in pruned.advice()
+    assert not any("--max-types" in line for line in full.advice())
 
 
 def test_held_out_documents_are_chosen_by_their_text_alone(tmp_path):
@@ -268,6 +293,16 @@ def test_kept_fields_stay_with_their_documents(tmp_path):
     assert corpus.manifest["document_sources"] == [str(source)]
 
 
+def test_kept_fields_of_any_name_stay_in_the_corpus(tmp_path):
+    fields = ("meta/date", "a/../../../../evil", "%2F", "größe")
+    source = tmp_path / "posts.jsonl"
+    source.write_text(json.dumps({"text": "One.", **{name: name for name in fields}}))
+    corpus = build_corpus(request(source, keep=fields), tmp_path / "posts")
+    assert [corpus.shards[0].field(name) for name in fields] == [[name] for name in fields]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["posts", "posts.jsonl"]
+    corpus.verify()
+
+
 def test_given_tokens_are_kept_and_queried_as_given(tmp_path):
     source = tmp_path / "a.conllu"
     rows = ["1\tDon't\tdo not", "2\tpanic\tpanic", "3\t!\t!"]
@@ -297,6 +332,73 @@ def test_jieba_words_reach_the_store(tmp_path):
 def test_chinese_text_brings_advice(tmp_path):
     corpus = build(tmp_path, "我来到北京。我爱清华大学！")
     assert any("--segmenter jieba" in line for line in corpus.advice())
+
+
+def test_words_divided_before_bring_no_advice(tmp_path):
+    divided = build(tmp_path, "我 来到 北京 。 我 爱 清华大学 ！", segmenter="whitespace")
+    running = build(tmp_path, "我来到北京我爱清华大学", "running", segmenter="whitespace")
+    assert not any("--segmenter" in line for line in divided.advice())
+    assert any("--segmenter jieba" in line for line in running.advice())
+
+
+def test_a_corpus_may_stand_in_the_folder_that_it_is_built_from(tmp_path):
+    (tmp_path / "a.txt").write_text(NEWS)
+    first = build_corpus(request(tmp_path), tmp_path / "out")
+    assert up_to_date(tmp_path / "out", request(tmp_path))
+    again = build_corpus(request(tmp_path), tmp_path / "out", force=True)
+    assert again.fingerprint == first.fingerprint
+
+
+def test_a_source_whose_name_is_not_utf8_is_built(tmp_path):
+    source = tmp_path / os.fsdecode(b"b\xe9.txt")
+    source.write_text(NEWS)
+    corpus = build_corpus(request(source), tmp_path / os.fsdecode(b"out\xff"))
+    assert corpus.manifest["document_sources"] == [f"{tmp_path}/b\ufffd.txt"]
+    corpus.verify()
+
+
+def test_progress_has_no_total_where_a_pipe_has_no_size(tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_text(NEWS)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(NEWS.encode())))
+    told = []
+    build_corpus(
+        request(tmp_path / "a.txt", "-"), tmp_path / "out", progress=lambda *step: told.append(step)
+    )
+    assert told[-1] == (2 * len(NEWS), None)
+
+
+@pytest.mark.parametrize("manifest", ["[]", "{}"])
+def test_a_manifest_that_is_none_is_told(tmp_path, manifest):
+    corpus = build(tmp_path)
+    (corpus.path / "manifest.json").write_text(manifest)
+    with pytest.raises(ArtifactError, match=r"has corpus format None, this version reads 1"):
+        Corpus.open(corpus.path)
+    assert not up_to_date(corpus.path, request(tmp_path / "news.txt"))
+
+
+@pytest.mark.parametrize("strip_accents", [False, True])
+def test_what_is_replaced_or_dropped_is_counted_once_and_told(tmp_path, strip_accents):
+    source = tmp_path / "a.txt"
+    source.write_bytes(b"word " * 20 + b"caf\xe9 au\x01 lait\n")
+    corpus = build_corpus(
+        request(source, errors="replace", strip_accents=strip_accents), tmp_path / "out"
+    )
+    assert corpus.advice()[:2] == [
+        "1 bytes that are not text in the encoding replaced by U+FFFD",
+        "4 bytes of control and unassigned characters (U+FFFD too) dropped",
+    ]
+    # three bytes of U+FFFD and one control character; stripped accents change no length here
+    assert describe(corpus)["unknown_bytes"] == 4 / 116
+
+
+def test_a_full_disk_at_the_merge_is_one_line_and_leaves_nothing(tmp_path, monkeypatch):
+    def full(descriptor: int, start: int, length: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(ArtifactError, match=r"news: the disk is full"):
+        build(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["news.txt"]
 
 
 def test_corpus_is_described(tmp_path):

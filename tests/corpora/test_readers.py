@@ -8,6 +8,7 @@ import lzma
 import os
 import pickle
 import sys
+from pathlib import Path
 
 import pytest
 import zstandard
@@ -199,10 +200,11 @@ BINARY = {
     b"%PDF-1.4 ...": "a PDF file, not text; leave it out, or extract its text first",
     b"PK\x03\x04...": "a ZIP archive or office document, not text; leave it out, or extract its "
     "text first",
-    b"abc\0def": "holds control bytes, so it is not text; leave it out, or pass --encoding",
+    b"abc\0\0\0def": "holds control bytes, so it is not text; leave it out, or pass --encoding",
     b"\x80\x04\x95\x10": "holds control bytes, so it is not text; leave it out, or pass --encoding",
-    gzip.compress(gzip.compress(b"x")): "compressed twice, not text; leave it out, or extract its "
-    "text first",
+    gzip.compress(
+        gzip.compress(b"x", mtime=0), mtime=0
+    ): "compressed twice, not text; leave it out, or extract its text first",
     b"x" * 257 + b"ustar": "a tar archive, not text; leave it out, or extract its text first",
     b"<!DOCTYPE html><p>x": "markup of an unknown kind; extract its text first, or pass "
     "--format text",
@@ -237,7 +239,7 @@ def test_folders_are_read_in_the_order_of_their_paths(write, read_all):
     expected = ["f/b.txt", "f/B/c.txt", "f/a/z.txt", "f/a.txt", "f/b.txt"]
     assert [document.source for document in reading.documents] == expected
     assert reading.texts == [name + "\n" for name in expected]
-    assert len(reading.digests) == len(source_files(["f/b.txt", "f"], ReadOptions())) == 6
+    assert len(reading.digests) == len(source_files(["f/b.txt", "f"])) == 6
 
 
 def test_a_folder_may_mix_formats(write, read_all):
@@ -309,11 +311,56 @@ def test_standard_input_shows_its_format_by_content_or_field(monkeypatch, read_a
     assert read_all("-", field="body").texts == ["one\n"]
 
 
-def test_standard_input_is_read_once_and_not_as_parquet(monkeypatch, read_all):
+def test_standard_input_is_read_once(monkeypatch, read_all):
     with pytest.raises(SourceError, match=r"^<stdin>: named 2 times; it can be read only once$"):
         read_all(["-", "-"])
-    with pytest.raises(SourceError, match=r"^<stdin>: Parquet is not read as a stream; save it to"):
-        read_all("-", format="parquet")
+
+
+def test_a_closed_standard_input_is_told(monkeypatch, read_all):
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(SourceError) as refusal:
+        read_all("-")
+    assert str(refusal.value) == "<stdin>: is closed; pipe text into it or name a file"
+
+
+def test_a_codec_that_tells_no_place_is_one_line(write, read_all):
+    write("a.txt", "one two. Three\n")
+    with pytest.raises(SourceError, match=r"^a\.txt: is not punycode \(.*\); pass another --encod"):
+        read_all("a.txt", encoding="punycode")
+
+
+def test_a_stray_nul_is_told_with_its_line_and_can_be_replaced(write, read_all):
+    write("a.txt", b"one\ntw\0o\n")
+    with pytest.raises(
+        SourceError, match=r"^a\.txt:2: a NUL byte, which no text holds; pass --err"
+    ):
+        read_all("a.txt")
+    reading = read_all("a.txt", errors="replace")
+    assert reading.texts == ["one\ntw\ufffdo\n"]
+    assert reading.counts == {"replaced_bytes": 1}
+
+
+def test_an_object_over_several_lines_is_not_taken_for_text(write, read_all):
+    write("a.json", '{\n "text": "one"\n}\n')
+    with pytest.raises(SourceError, match=r"^a\.json: one JSON object over several lines"):
+        read_all("a.json")
+    write("b.json", '{"text": "one"}\n')
+    assert read_all("b.json").texts == ["one\n"]
+
+
+def test_a_link_to_itself_is_told(write, tmp_path, read_all):
+    write("folder/a.txt", "one\n")
+    (tmp_path / "folder" / "self").symlink_to("self")
+    with pytest.raises(SourceError, match=r"^folder/self: cannot be read \(Too many levels"):
+        read_all("folder")
+
+
+def test_a_corpus_inside_the_folder_is_no_source(write, tmp_path):
+    for name in ("a.txt", "out/manifest.json", "out.partial/ids.npy", "out.replaced/x", "outer/b"):
+        write(f"folder/{name}", "one\n")
+    found = source_files(["folder"], apart_from=Path("folder/out"))
+    assert [file.name for file in found] == ["folder/a.txt", "folder/outer/b"]
+    assert len(source_files(["folder"])) == 5
 
 
 def test_a_pipe_is_a_source(tmp_path, read_all):
@@ -324,14 +371,14 @@ def test_a_pipe_is_a_source(tmp_path, read_all):
     thread.start()
     assert read_all(tmp_path / "pipe").texts == [TEXT]
     thread.join()
-    (file,) = source_files([tmp_path / "pipe"], ReadOptions())
+    (file,) = source_files([tmp_path / "pipe"])
     assert (file.size, file.mtime_ns) == (None, None)
 
 
 def test_files_are_listed_with_size_time_and_digest(write, tmp_path, read_all):
     write("a.txt", "one\n")
     write("b.txt.gz", gzip.compress(b"two\n"))
-    files = source_files(["a.txt", "b.txt.gz"], ReadOptions())
+    files = source_files(["a.txt", "b.txt.gz"])
     assert [file.name for file in files] == ["a.txt", "b.txt.gz"]
     assert [file.size for file in files] == [(tmp_path / f.name).stat().st_size for f in files]
     assert files[0].mtime_ns == (tmp_path / "a.txt").stat().st_mtime_ns

@@ -1,7 +1,12 @@
 """JSON Lines, CSV, TSV and Parquet: each record is a document."""
 
+import bz2
 import datetime
+import gzip
+import hashlib
+import io
 import json
+import lzma
 import sys
 
 import pytest
@@ -199,6 +204,24 @@ def test_parquet_rows_are_documents(block_bytes, write_parquet, read_all):
             "2016-01-02",
         ]
         assert len(reading.digests) == 1
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
+def test_compressed_parquet_is_read_from_a_copy(compress, write_parquet, write, read_all, tmp_path):
+    write_parquet("plain", {"text": ["one", "two"]})
+    packed = compress((tmp_path / "plain").read_bytes())
+    write("packed", packed)
+    reading = read_all("packed")
+    assert reading.texts == ["one\n", "two\n"]
+    assert reading.digests == [hashlib.sha256(packed).hexdigest()]
+    assert reading.consumed == len(packed)
+
+
+def test_parquet_is_read_from_standard_input(write_parquet, read_all, tmp_path, monkeypatch):
+    write_parquet("plain", {"text": ["one", "two"]})
+    data = io.BytesIO((tmp_path / "plain").read_bytes())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(data))
+    assert read_all("-", format="parquet").texts == ["one\n", "two\n"]
 
 
 def test_parquet_mistakes_are_told(write_parquet, write, read_all, tmp_path):

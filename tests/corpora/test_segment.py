@@ -132,8 +132,10 @@ def test_unknown_segmenter_is_refused():
 
 
 def test_text_without_spaces_brings_advice():
-    assert unspaced_advice(100, 49, "words") is None
-    assert unspaced_advice(100, 90, "characters") is None
-    advice = unspaced_advice(100, 90, "words")
+    assert unspaced_advice(40, 100, 49, "words") is None
+    assert unspaced_advice(90, 100, 90, "characters") is None
+    assert unspaced_advice(40, 100, 90, "whitespace") is None, "divided before"
+    assert unspaced_advice(5, 100, 90, "whitespace") is not None
+    advice = unspaced_advice(40, 100, 90, "words")
     assert advice is not None
     assert "--segmenter jieba" in advice
