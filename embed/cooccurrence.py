@@ -5,7 +5,6 @@ their least common denominator, so that counts are integers and any split over
 threads, blocks or machines adds up to the same bytes.
 """
 
-import functools
 import queue
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ CONTEXTS = ("symmetric", "left", "right")
 
 _PIECE = 1 << 20  # entries of one piece of work: a few MB, so that it stays in cache
 _MOST_TOKENS = (1 << 31) - (1 << 20)  # positions are 32-bit
+_MOST_BLOCKS = 64  # added up before there are more: each holds two open files
 _SHARE = 3  # text and positions, counts, and all else: a third of the memory each
 
 
@@ -139,8 +139,11 @@ def count_cooccurrences(
     else:
         blocks = [_count_segment(text, job, told, 0).finish() for text in (first, second)]
         del first, second
-        blocks += [_count_segment(text, job, told, 0).finish() for text in texts]
-        writer = _add_blocks(blocks, job)
+        for text in texts:
+            if len(blocks) == _MOST_BLOCKS:
+                blocks = [_add_blocks(blocks, job, 0).finish()]
+            blocks.append(_count_segment(text, job, told, 0).finish())
+        writer = _add_blocks(blocks, job, job.entry_limit)
     on_disk = writer.on_disk
     return Cooccurrences(*writer.finish(), unit=unit, on_disk=on_disk)
 
@@ -164,11 +167,14 @@ class _Job:
 
     @property
     def token_limit(self) -> int:
-        """Tokens of a segment, whose text and positions must fit."""
+        """Tokens of a segment, whose text and positions must fit.
+
+        No fewer than there are words: as much memory goes to a number per word in any case.
+        """
         if self.memory is None:
             return _MOST_TOKENS
         each = np.dtype(self.text_type).itemsize * 2 + np.dtype(np.int32).itemsize
-        return min(_MOST_TOKENS, self.memory // _SHARE // each)
+        return min(_MOST_TOKENS, max(self.memory // _SHARE // each, self.n_words))
 
     @property
     def entry_limit(self) -> int:
@@ -232,8 +238,8 @@ def _count_segment(text: np.ndarray, job: _Job, told: _Told, limit: int) -> RowW
     return writer
 
 
-def _add_blocks(blocks: list[Any], job: _Job) -> RowWriter:
-    """Add counts of several texts, row by row."""
+def _add_blocks(blocks: list[Any], job: _Job, limit: int) -> RowWriter:
+    """Add counts of several texts, row by row; at most ``limit`` entries stay in memory."""
     from embed.cooccurrence_kernels import add_rows
 
     lengths_in = sum(np.diff(starts) for starts, _, _ in blocks)
@@ -255,7 +261,7 @@ def _add_blocks(blocks: list[Any], job: _Job) -> RowWriter:
         return columns[:end], counts[:end], lengths
 
     most = int(lengths_in.sum())
-    writer = RowWriter(job.weights.dtype, most, job.entry_limit, job.directory)
+    writer = RowWriter(job.weights.dtype, most, limit, job.directory)
     for rows in in_order(add, even_ranges(lengths_in + 1, _PIECE), job.threads):
         writer.append(*rows)
     return writer
@@ -263,7 +269,5 @@ def _add_blocks(blocks: list[Any], job: _Job) -> RowWriter:
 
 def _block_starts(starts: list[np.ndarray]) -> np.ndarray:
     """Starts of the rows once the blocks' entries lie end to end."""
-    ends = functools.reduce(
-        lambda ends, block: [*ends, ends[-1] + block[-1] - block[0]], starts, [0]
-    )
-    return np.stack([block - block[0] + end for block, end in zip(starts, ends, strict=False)])
+    ends = np.cumsum([0, *(block[-1] - block[0] for block in starts)])
+    return np.stack([block - block[0] + end for block, end in zip(starts, ends[:-1], strict=True)])

@@ -1,13 +1,13 @@
 """Other programs' vectors: told apart by content when read, by name when written."""
 
+import codecs
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
 
 from corpora.errors import ArtifactError, SettingError
 from embed.formats_binary import read_binary, write_binary
-from embed.formats_gensim import write_gensim
+from embed.formats_gensim import is_pickle, read_gensim, write_gensim
 from embed.formats_io import opened
 from embed.formats_output import replacing
 from embed.formats_projector import (
@@ -49,7 +49,8 @@ def read_vectors(path: Path) -> WordVectors:
     ----------
     path : Path
         word2vec text or binary, GloVe, fastText ``.vec``, each gzipped or not;
-        or an embedding-projector pair, given as its folder or vectors file.
+        an embedding-projector pair, given as its folder or vectors file; or
+        what we exported for gensim (of a pickle, only what stands beside it).
 
     Returns
     -------
@@ -59,19 +60,22 @@ def read_vectors(path: Path) -> WordVectors:
     Raises
     ------
     ArtifactError
-        It is missing, in no known format, or malformed (file and line). A
-        pickle, such as gensim's own save format, is refused: it is never opened.
+        It is missing, in no known format, or malformed (file and line).
     """
     if path.is_dir():
         if not (path / VECTORS).is_file():
             raise ArtifactError(f"{path}: holds no vectors.npy; is it a finished run?")
         return read_projector(path / VECTORS)
     with opened(path) as source:
-        start = source.read(_PEEK)
+        peek = source.read(_PEEK)
+        if is_pickle(peek):
+            return read_gensim(path)
+        start = peek.removeprefix(codecs.BOM_UTF8)
         name, n_words, dim = detect(start, path)
         if name == "projector":
             return read_projector(path)
-        source.file.seek(0 if n_words is None else start.index(b"\n") + 1)
+        behind = 0 if n_words is None else start.index(b"\n") + 1
+        source.file.seek(len(peek) - len(start) + behind)
         if name == "word2vec-binary":
             assert n_words is not None
             return read_binary(source, n_words, dim)
@@ -176,17 +180,6 @@ def _refuse_others(start: bytes, path: Path) -> None:
     """Name what a file is when it is a known thing that holds no readable vectors."""
     if not start.strip():
         raise ArtifactError(f"{path}: is empty")
-    if start[0] == 0x80 and len(start) > 1 and start[1] in range(2, 6):
-        _refuse_pickle(path)
     for magic, what in _OTHERS:
         if start.startswith(magic):
             raise ArtifactError(f"{path}: {what}")
-
-
-def _refuse_pickle(path: Path) -> NoReturn:
-    """A pickle runs code when it is opened."""
-    raise ArtifactError(
-        f"{path}: is a Python pickle, such as gensim saves, and is never opened, for it can run "
-        f'any code; convert it: python -c "from gensim.models import KeyedVectors; '
-        f"KeyedVectors.load('{path.name}').save_word2vec_format('{path.stem}.txt')\""
-    )

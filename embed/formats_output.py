@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,7 @@ def blocks(matrix: Any) -> Iterator[np.ndarray]:
 
 @contextlib.contextmanager
 def replacing(out: Path, force: bool, may_replace: Sequence[str] = ()) -> Iterator[Path]:
-    """Make ``out`` (a file or a folder) under another name, and rename it when it is whole.
+    """Make ``out`` (a file or a folder) in a folder of its own, and move it when it is whole.
 
     Parameters
     ----------
@@ -97,7 +98,8 @@ def replacing(out: Path, force: bool, may_replace: Sequence[str] = ()) -> Iterat
     Yields
     ------
     Path
-        ``out.partial``, where nothing stands.
+        Where to write: of the same name, in a new folder beside ``out``, which
+        is removed afterwards with all that is left in it.
 
     Raises
     ------
@@ -105,19 +107,17 @@ def replacing(out: Path, force: bool, may_replace: Sequence[str] = ()) -> Iterat
         ``out`` exists, or cannot be written.
     """
     _refuse_existing(out, force, may_replace)
-    partial = out.with_name(out.name + ".partial")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        _remove(partial)
-        yield partial
-        _sync(partial)
-        if out.is_dir():
-            shutil.rmtree(out)
-        os.replace(partial, out)
+        with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
+            partial = Path(folder) / out.name
+            yield partial
+            _sync(partial)
+            if out.is_dir():
+                shutil.rmtree(out)
+            os.replace(partial, out)
     except OSError as error:
         raise ArtifactError(f"{out}: cannot be written: {error.strerror or error}") from error
-    finally:
-        _remove(partial)
 
 
 def _refuse_existing(out: Path, force: bool, may_replace: Sequence[str]) -> None:
@@ -128,14 +128,6 @@ def _refuse_existing(out: Path, force: bool, may_replace: Sequence[str]) -> None
         raise ArtifactError(f"{out}: exists already; choose another OUT or pass --force")
     if out.is_dir() and not {path.name for path in out.iterdir()} <= set(may_replace):
         raise ArtifactError(f"{out}: is a folder that no export made; choose another OUT")
-
-
-def _remove(path: Path) -> None:
-    """Remove a file or folder that may be there."""
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def _sync(path: Path) -> None:

@@ -1,13 +1,16 @@
 """Threads over pieces of work, results taken in order."""
 
 import itertools
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
+
+from corpora.memory import available_threads
+
+_MOST_THREADS = 256
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -24,9 +27,9 @@ def thread_count(threads: int | None) -> int:
     Returns
     -------
     int
-        At least 1.
+        At least 1, and no more than any machine gains from: each thread costs memory.
     """
-    return threads if threads is not None else max(1, len(os.sched_getaffinity(0)))
+    return min(threads or available_threads(), _MOST_THREADS)
 
 
 def in_order(

@@ -5,7 +5,6 @@ Learned from Word Embeddings", TACL 3, sections 2 and 3, with the same names
 except where ours say more (``context_smoothing``: cds; ``shift``: neg).
 """
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -91,16 +90,10 @@ def weigh(
     keep = np.ones(len(cooccurrences.starts) - 1) if keep is None else keep
     threads = thread_count(threads)
     if weighting == "ppmi":
-        factors = _pmi_factors(cooccurrences, keep, context_smoothing, threads)
-        return _rewrite(cooccurrences, positive_log, (factors[0] / shift, factors[1]), threads)
-    kernel = functools.partial(_scaled, scaled, weighting == "log-counts")
-    return _rewrite(cooccurrences, kernel, (keep / cooccurrences.unit, keep), threads)
-
-
-def _scaled(kernel: Any, logarithm: bool, *arguments: Any) -> int:
-    """The kernel ``scaled`` with the arguments of ``positive_log``."""
-    *given, values, lengths = arguments
-    return int(kernel(*given, logarithm, values, lengths))
+        by_row, by_context = _pmi_factors(cooccurrences, keep, context_smoothing, threads)
+        return _rewrite(cooccurrences, positive_log, (by_row / shift, by_context), threads)
+    arguments = (keep / cooccurrences.unit, keep, weighting == "log-counts")
+    return _rewrite(cooccurrences, scaled, arguments, threads)
 
 
 def _pmi_factors(
@@ -139,7 +132,7 @@ def _margins(
 def _rewrite(
     cooccurrences: Cooccurrences,
     kernel: Callable[..., int],
-    factors: tuple[np.ndarray, np.ndarray],
+    arguments: tuple[Any, ...],
     threads: int,
 ) -> Any:
     """Turn counts into float32 values in their own memory, then close the gaps."""
@@ -154,7 +147,7 @@ def _rewrite(
         first, stop = piece
         base = int(starts[first])
         room = values[base * scale : int(starts[stop]) * scale]
-        return base, int(kernel(starts, columns, counts, first, stop, *factors, room, lengths))
+        return base, int(kernel(starts, columns, counts, first, stop, *arguments, room, lengths))
 
     end = 0
     for base, left in in_order(rewrite, even_ranges(np.diff(starts) + 1, _PIECE), threads):

@@ -1,7 +1,9 @@
 """From what a person typed to words that have vectors, for the query commands."""
 
+import io
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from typing import TextIO
 
 from corpora.console import note
 from corpora.errors import FirthError, UnknownWordError
@@ -31,8 +33,10 @@ def find_word(vectors: WordVectors, asked: str) -> str:
     Raises
     ------
     UnknownWordError
-        It is no single word of the run.
+        It is no single word of the run, or no text at all.
     """
+    if any("\ud800" <= character <= "\udfff" for character in asked):
+        raise UnknownWordError(f"{vectors.name}: {asked!r} is not UTF-8; ask in UTF-8")
     words = vectors.words(asked)
     if len(words) != 1:
         apart = f"{len(words)} words ({' '.join(words)})" if words else "no word"
@@ -119,7 +123,7 @@ def read_queries(n_words: int | None = None) -> Iterator[list[str]]:
     FirthError
         Names the line that has another number of words.
     """
-    for number, line in enumerate(sys.stdin, 1):
+    for number, line in enumerate(_utf8(sys.stdin), 1):
         query = split_query(line)
         if not query:
             continue
@@ -185,6 +189,13 @@ def at_terminal() -> bool:
         False for a pipe or a file.
     """
     return sys.stdin.isatty()
+
+
+def _utf8(stream: TextIO) -> TextIO:
+    """Standard input as UTF-8, whatever the locale; bytes that are not are found by find_word."""
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(encoding="utf-8-sig", errors="surrogateescape")
+    return stream
 
 
 def _ask(question: str) -> str:

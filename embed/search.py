@@ -27,7 +27,7 @@ _TINY, _HUGE = 1e-30, 1e30  # squares outside lose digits in float32
 Combine = Callable[[np.ndarray], np.ndarray]
 
 
-def unit_rows(matrix: Any, rows: Sequence[int] | np.ndarray) -> Any:
+def unit_rows(matrix: Any, rows: Sequence[int] | np.ndarray, first: int = 0) -> Any:
     """Take rows of a matrix at unit length.
 
     Parameters
@@ -36,13 +36,23 @@ def unit_rows(matrix: Any, rows: Sequence[int] | np.ndarray) -> Any:
         The vectors.
     rows : int (n,)
         Which.
+    first : int
+        Number of the matrix's first row, for messages.
 
     Returns
     -------
     float64 (n, D) or scipy.sparse CSR (n, D)
         Each of length 1; zero vectors stay zero.
+
+    Raises
+    ------
+    ArtifactError
+        One of them holds a NaN or infinity.
     """
-    return unit_length(matrix[np.asarray(rows, dtype=np.int64)].astype(np.float64))
+    rows = np.asarray(rows, dtype=np.int64)
+    taken = matrix[rows].astype(np.float64)
+    _refuse_not_finite(taken, rows + first)
+    return unit_length(taken)
 
 
 def top_rows(
@@ -166,31 +176,29 @@ def _block_rows(dim: int, n_queries: int, *, sparse: bool) -> int:
 
 def _cosines(block: Any, queries: Any, start: int) -> np.ndarray:
     """Cosines (q, R) of unit queries with the rows of a block, in float32."""
-    if isinstance(block, np.ndarray):
-        dots = queries @ block.T
-        squares = np.einsum("ij,ij->i", block, block)
-    else:
-        dots = np.asarray((queries @ block.T).toarray(), dtype=np.float32)
-        squares = np.asarray(block.multiply(block).sum(axis=1), dtype=np.float32).ravel()
-    usual = (squares > _TINY) & (squares < _HUGE)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if isinstance(block, np.ndarray):
+            dots = queries @ block.T
+            squares = np.einsum("ij,ij->i", block, block)
+        else:
+            dots = np.asarray((queries @ block.T).toarray(), dtype=np.float32)
+            squares = np.asarray(block.multiply(block).sum(axis=1), dtype=np.float32).ravel()
         dots *= 1.0 / np.sqrt(squares)
+    usual = (squares > _TINY) & (squares < _HUGE)
     if not usual.all():
         rows = np.flatnonzero(~usual)
-        _refuse_not_finite(block, rows, start)
-        dots[:, rows] = exact_products(queries, unit_length(block[rows].astype(np.float64)))
+        dots[:, rows] = exact_products(queries, unit_rows(block, rows, start))
     return dots
 
 
-def _refuse_not_finite(block: Any, rows: np.ndarray, start: int) -> None:
+def _refuse_not_finite(vectors: Any, numbers: np.ndarray) -> None:
     """NaN and infinity have no cosine."""
-    for row in rows:
-        entries = block[row]
-        entries = entries if isinstance(entries, np.ndarray) else entries.data
-        if not np.isfinite(entries).all():
-            raise ArtifactError(
-                f"vectors: row {start + row} holds NaN or infinity; make the run again"
-            )
+    with np.errstate(invalid="ignore"):
+        sums = np.asarray(vectors.sum(axis=1)).ravel()  # in float64, where no finite ones overflow
+    finite = np.isfinite(sums)
+    if not finite.all():
+        row = numbers[np.flatnonzero(~finite)[0]]
+        raise ArtifactError(f"vectors: row {row} holds NaN or infinity; make the run again")
 
 
 def _merge(

@@ -44,7 +44,9 @@ class SvdConfig:
     """
 
     dim: int = setting(300, "Width of the word vectors.", at_least=1)
-    window: int = setting(7, "Farthest context word, in tokens each side.", at_least=1)
+    window: int = setting(
+        7, "Farthest context word, in tokens each side.", at_least=1, at_most=1_000_000
+    )
     window_weighting: str = setting(
         "harmonic",
         "Weight of a context word at distance d: dynamic is (window - d + 1) / window, "
@@ -254,10 +256,16 @@ def _factor(matrix: Any, config: SvdConfig, metrics: _Metrics) -> np.ndarray:
         )
         about.update(captured=found.captured, total=found.total, share=found.captured / found.total)
         about.update(steps=found.steps, basis=found.basis, device=found.device)
-    powers = _powers(found.values, config.singular_power)
-    vectors: np.ndarray = found.left * powers
-    if config.add_contexts:
-        vectors += found.right * powers
+    with np.errstate(over="ignore", invalid="ignore"):  # refused below
+        powers = _powers(found.values, config.singular_power)
+        vectors: np.ndarray = found.left * powers
+        if config.add_contexts:
+            vectors += found.right * powers
+    if not np.isfinite(vectors).all():
+        raise SettingError(
+            f"--singular-power {config.singular_power:g} gives numbers beyond float32; pass a "
+            "smaller one"
+        )
     return _normalized(vectors) if config.normalize else vectors
 
 

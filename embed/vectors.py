@@ -1,5 +1,6 @@
 """WordVectors: a vocabulary and a matrix, however they came to be."""
 
+import zipfile
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts import read_json
+from corpora.artifacts import CHECKSUMS, MAKER, read_json, verify
 from corpora.errors import ArtifactError
 from embed.wordlist import VOCABULARY, StoredVocabulary, index_words, write_words
 
@@ -81,13 +82,15 @@ class WordVectors:
         Raises
         ------
         ArtifactError
-            A file is missing, damaged, or does not fit the others.
+            A file is missing, damaged, or does not fit the others, or the run
+            is not finished.
         """
         run = Path(run)
+        if (run / MAKER).is_file():
+            raise ArtifactError(f"{run}: is unfinished; run the command that was making it again")
         matrix = _open_matrix(run)
-        config = read_json(run / "config.json") if (run / "config.json").is_file() else {}
         vocabulary = StoredVocabulary(run / VOCABULARY)
-        return cls(vocabulary, matrix, text=config.get("text"), name=str(run))
+        return cls(vocabulary, matrix, text=_text_settings(run / "config.json"), name=str(run))
 
     def save(self, directory: Path) -> None:
         """Write ``vocabulary.tsv`` and ``vectors.npy`` (``vectors.npz`` when sparse).
@@ -156,9 +159,9 @@ class WordVectors:
     def words(self, text: str) -> list[str]:
         """Cut text into words as the corpus was cut.
 
-        Without text settings: the whole text if it is a word as it stands, else
-        its parts between white space, each as written if it has a vector so,
-        else lower-cased if it has one so.
+        Without text settings: the whole text if it is a word, else its parts
+        between white space; as written if that has a vector, else lower-cased
+        if that has one.
 
         Parameters
         ----------
@@ -173,8 +176,9 @@ class WordVectors:
         if self.text is not None:
             cut: list[str] = self.text.words(text)
             return cut
-        if self.row(text) is not None:
-            return [text]
+        whole = self._as_spelled(text)
+        if self.row(whole) is not None:
+            return [whole]
         return [self._as_spelled(part) for part in text.split()]
 
     @cached_property
@@ -188,15 +192,18 @@ class WordVectors:
         return lower if self.row(word) is None and self.row(lower) is not None else word
 
 
-def load_vectors(run: str | Path) -> WordVectors:
+def load_vectors(run: str | Path, *, verified: bool = False) -> WordVectors:
     """Open whatever holds word vectors.
 
     Parameters
     ----------
     run : str or Path
-        A run directory; or a vectors file in word2vec text or binary, GloVe or
-        fastText ``.vec`` format, gzipped or not; or an embedding-projector
+        A run directory; or a vectors file in word2vec text or binary, GloVe,
+        fastText ``.vec`` or gensim's own format, gzipped or not; or an embedding-projector
         pair (its folder or its vectors file). Told apart by content.
+    verified : bool
+        Hold a run that has checksums against them, which reads all of it: for
+        commands that read all of it anyway.
 
     Returns
     -------
@@ -206,14 +213,27 @@ def load_vectors(run: str | Path) -> WordVectors:
     Raises
     ------
     ArtifactError
-        It is missing, in no known format, or malformed (file and line).
+        It is missing, damaged, in no known format, or malformed (file and line).
     """
     path = Path(run)
+    if verified and (path / CHECKSUMS).is_file():
+        verify(path)
     if (path / MATRIX).is_file() or (path / SPARSE_MATRIX).is_file():
         return WordVectors.open(path)
     from embed.formats import read_vectors
 
     return read_vectors(path)
+
+
+def _text_settings(config: Path) -> Any:
+    """How the corpus of a run was cut, as JSON; None where the run does not say."""
+    if not config.is_file():
+        return None
+    options = read_json(config)
+    text = options.get("text") if isinstance(options, dict) else ""
+    if text is None or isinstance(text, dict):
+        return text
+    raise ArtifactError(f"{config}: is no configuration of a run; make the run again")
 
 
 def _open_matrix(run: Path) -> Any:
@@ -224,11 +244,12 @@ def _open_matrix(run: Path) -> Any:
             import scipy.sparse
 
             path = run / SPARSE_MATRIX
-            return scipy.sparse.csr_matrix(scipy.sparse.load_npz(path))
+            with open(path, "rb") as file:  # NumPy leaves a broken archive open
+                return scipy.sparse.csr_matrix(scipy.sparse.load_npz(file))
         matrix = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise ArtifactError(f"{path}: no such file; is {run} a finished run?") from None
-    except (ValueError, OSError, EOFError, KeyError) as error:
+    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise ArtifactError(f"{path}: is damaged ({error}); make the run again") from None
     if matrix.ndim != 2 or matrix.dtype != np.float32:
         raise ArtifactError(

@@ -9,6 +9,7 @@ import numpy as np
 from corpora.errors import SettingError
 
 WEIGHTINGS = ("dynamic", "flat", "harmonic")
+_MOST = 1 << 63
 
 
 def window_weights(window: int, weighting: str) -> tuple[list[int], int]:
@@ -31,12 +32,21 @@ def window_weights(window: int, weighting: str) -> tuple[list[int], int]:
     unit : int
         Their least common denominator. Example: window 3, dynamic: ``[0, 3, 2, 1]``
         and 3; harmonic: ``[0, 6, 3, 2]`` and 6.
+
+    Raises
+    ------
+    SettingError
+        The weights do not fit 64 bits.
     """
     distances = range(1, window + 1)
     if weighting == "dynamic":
         return [0, *(window - distance + 1 for distance in distances)], window
     if weighting == "harmonic":
-        unit = math.lcm(*distances)
+        unit = 1
+        for distance in distances:
+            unit = math.lcm(unit, distance)
+            if unit >= _MOST:
+                raise _too_fine(window)
         return [0, *(unit // distance for distance in distances)], unit
     return [0, *(1 for _ in distances)], 1
 
@@ -64,9 +74,14 @@ def count_type(counts: np.ndarray, weights: Sequence[int]) -> Any:
         64 bits might not do.
     """
     most = int(counts.max(initial=0)) * 2 * sum(weights)
-    if most >= 1 << 63:
-        raise SettingError(
-            f"--window: {len(weights) - 1}: its weights are too fine to count in 64 bits; "
-            "pass a smaller --window or another --window-weighting"
-        )
+    if most >= _MOST:
+        raise _too_fine(len(weights) - 1)
     return np.uint32 if most < 1 << 32 else np.int64
+
+
+def _too_fine(window: int) -> SettingError:
+    """The least common denominator of long harmonic windows is astronomical."""
+    return SettingError(
+        f"--window: {window}: its weights are too fine to count in 64 bits; "
+        "pass a smaller --window or another --window-weighting"
+    )

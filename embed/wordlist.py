@@ -216,15 +216,23 @@ class StoredVocabulary(Sequence[str]):
     def _word(self, row: int) -> str:
         """Decode one line."""
         start = int(self._line_ends[row - 1]) + 1 if row else 0
-        return _decode(self._bytes[start : int(self._line_ends[row])])
+        line = self._bytes[start : int(self._line_ends[row])]
+        return unescape(self._decode(line).partition("\t")[0])
 
     def _cells(self) -> list[str]:
         """Decode every word."""
-        text = self._bytes[:].decode()
+        text = self._decode(self._bytes[:])
         lines = text.split("\n")[:-1]
         if self._end == b"\t":
             lines = [line.partition("\t")[0] for line in lines]
         return [unescape(line) for line in lines] if "\\" in text else lines
+
+    def _decode(self, content: bytes) -> str:
+        """Some bytes of the file as text."""
+        try:
+            return content.decode()
+        except UnicodeDecodeError:
+            raise ArtifactError(f"{self.path}: is not UTF-8; make the run again") from None
 
 
 def index_words(words: Sequence[str]) -> dict[str, int]:
@@ -268,8 +276,3 @@ def encode_words(words: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     ends = np.cumsum(np.fromiter(map(len, cells), np.int64, len(cells)))
     starts = np.concatenate(([0], ends[:-1])) if len(ends) else ends
     return np.frombuffer(b"".join(cells), np.uint8), starts, ends
-
-
-def _decode(line: bytes) -> str:
-    """The word of one line."""
-    return unescape(line.partition(b"\t")[0].decode())

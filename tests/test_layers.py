@@ -17,8 +17,15 @@ FILES = sorted(
 )
 # What makes vectors, as opposed to what holds, asks or scores them.
 TRAINING = (
-    "cooccurrence", "inverted", "methods", "ppmi", "row_writer", "svd", "window_weights", "word2vec",
-)  # fmt: skip
+    "cooccurrence",
+    "inverted",
+    "methods",
+    "ppmi",
+    "row_writer",
+    "svd",
+    "window_weights",
+    "word2vec",
+)
 
 
 @dataclass(frozen=True)

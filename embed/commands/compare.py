@@ -54,5 +54,5 @@ def _load(runs: tuple[str, ...]) -> dict[str, Any]:
         if name in vectors:
             note(f"{run}: given twice, compared once")
         else:
-            vectors[name] = load_vectors(run)
+            vectors[name] = load_vectors(run, verified=True)
     return vectors

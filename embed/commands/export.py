@@ -18,8 +18,8 @@ def command(run: Path, out: Path, format: str, force: bool) -> None:
     """Write a run's vectors in another program's format.
 
     RUN is a run directory or a vectors file. OUT is a file; for projector, a
-    folder of vectors.tsv and metadata.tsv. All formats but gensim's own are
-    read back wherever a RUN is.
+    folder of vectors.tsv and metadata.tsv. Every format is read back wherever
+    a RUN is.
 
     \b
     Example:
@@ -30,7 +30,7 @@ def command(run: Path, out: Path, format: str, force: bool) -> None:
     from embed.formats import write_vectors
     from embed.vectors import load_vectors
 
-    vectors = load_vectors(run)
+    vectors = load_vectors(run, verified=True)
     write_vectors(vectors, out, format, force=force)
     n_words, dim = vectors.matrix.shape
     note(f"{out}: {n_words} vectors of {dim} dimensions, {format}")

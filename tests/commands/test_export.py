@@ -34,8 +34,7 @@ def test_a_run_is_exported_and_told(run, tmp_path, name):
     result = invoke(run, "--format", name, out)
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == f"{out}: 2 vectors of 3 dimensions, {name}\n"
-    if name != "gensim":
-        assert np.array_equal(load_vectors(out).matrix, load_vectors(run).matrix)
+    assert np.array_equal(load_vectors(out).matrix, load_vectors(run).matrix)
 
 
 def test_a_file_is_converted_and_replaced_only_by_force(run, tmp_path):

@@ -171,6 +171,22 @@ def test_a_query_of_several_words_is_refused(run, word, apart):
     )
 
 
+def test_bytes_that_are_not_utf_8_are_refused_unless_skipped(run):
+    result = invoke("neighbors", run, "k\udcff")
+    assert result.exit_code == 1
+    assert result.stderr == f"Error: {run}: 'k\\udcff' is not UTF-8; ask in UTF-8\n"
+    arguments = ["neighbors", run, "-k", "1", "--skip-unknown"]
+    result = invoke(*arguments, input=b"k\xff\nking\n")
+    assert result.exit_code == 0
+    assert result.stdout == "king               1  man                   0.7071\n"
+
+
+def test_a_byte_order_mark_before_the_words_is_no_part_of_them(file):
+    result = invoke("similarity", file, input=b"\xef\xbb\xbfParis woman\r\n")
+    assert result.stdout == "Paris            woman             0.8000\n"
+    assert result.stderr == ""
+
+
 def test_a_line_with_too_few_words_is_refused(run):
     result = invoke("similarity", run, input="king man\nking\n")
     assert result.exit_code == 1

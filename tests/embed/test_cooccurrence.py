@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from corpora.errors import SettingError
 from embed.cooccurrence import CONTEXTS, count_cooccurrences
+from embed.inverted import segments
 from embed.window_weights import WEIGHTINGS, window_weights
 from tests.embed.small_corpus import SmallView
 
@@ -145,6 +146,30 @@ def test_a_tiny_memory_gives_the_same_bytes_from_disk(long_view, long_counts, me
     assert list(tmp_path.iterdir()) == []
 
 
+def test_many_segments_are_added_up_on_the_way(long_view, long_counts, tmp_path, monkeypatch):
+    monkeypatch.setattr("embed.cooccurrence._MOST_BLOCKS", 3)
+    counts = count_cooccurrences(long_view, window=5, memory=1, directory=tmp_path)
+    assert counts.on_disk
+    assert same_bytes(counts, long_counts)
+
+
+def test_a_segment_is_no_shorter_than_the_vocabulary(long_view, monkeypatch):
+    lengths = []
+    monkeypatch.setattr("embed.cooccurrence.segments", recorded(lengths))
+    count_cooccurrences(long_view, window=1, memory=1)
+    assert lengths == [len(long_view.counts)]
+
+
+def recorded(lengths):
+    """``segments`` that notes its limit."""
+
+    def segments_of(view, text_type, limit):
+        lengths.append(limit)
+        return segments(view, text_type, limit)
+
+    return segments_of
+
+
 def test_ample_memory_stays_off_the_disk(long_view, long_counts, tmp_path):
     counts = count_cooccurrences(long_view, window=5, memory=1 << 30, directory=tmp_path)
     assert not counts.on_disk
@@ -177,12 +202,13 @@ def test_a_vocabulary_beyond_16_bits_is_counted():
     assert counts.columns.tolist() == [69_998, 69_997, 69_999, 69_998]
 
 
-def test_weights_too_fine_for_64_bits_are_refused():
+@pytest.mark.parametrize("window", [50, 1_000_000])
+def test_weights_too_fine_for_64_bits_are_refused(window):
     view = SmallView([["a", "b"]])
     with pytest.raises(SettingError) as caught:
-        count_cooccurrences(view, window=50, weighting="harmonic")
+        count_cooccurrences(view, window=window, weighting="harmonic")
     assert str(caught.value) == (
-        "--window: 50: its weights are too fine to count in 64 bits; "
+        f"--window: {window}: its weights are too fine to count in 64 bits; "
         "pass a smaller --window or another --window-weighting"
     )
 

@@ -17,7 +17,6 @@ from embed.formats import FORMATS, read_vectors, write_vectors
 from embed.onehot import one_hot
 from embed.vectors import WordVectors, load_vectors
 
-READABLE = ("word2vec-text", "word2vec-binary", "glove", "projector")
 word = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(
     lambda text: text.split() == [text]
 )
@@ -38,7 +37,7 @@ def same(read, written):
     )
 
 
-@pytest.mark.parametrize("name", READABLE)
+@pytest.mark.parametrize("name", FORMATS)
 @given(vectors=some_vectors(), chunk=st.sampled_from([7, 64, 1 << 22]))
 def test_what_is_written_is_read_back(name, tmp_path_factory, vectors, chunk):
     out = tmp_path_factory.mktemp("formats") / "out"
@@ -56,7 +55,7 @@ def test_gzipped_files_are_read_like_plain_ones(name, tmp_path, vectors):
     assert same(load_vectors(tmp_path / "zipped"), vectors)
 
 
-@pytest.mark.parametrize("name", READABLE)
+@pytest.mark.parametrize("name", FORMATS)
 def test_sparse_vectors_are_written_dense(name, tmp_path):
     write_vectors(one_hot(["a", "b", "c"]), tmp_path / "out", name)
     assert np.array_equal(load_vectors(tmp_path / "out").matrix, np.eye(3))
@@ -101,13 +100,13 @@ def test_gensim_loads_what_we_write(tmp_path, vectors):
     assert loaded[3].similarity("king", "king") == pytest.approx(1.0)
 
 
-def test_gensim_loads_a_matrix_that_it_keeps_in_a_file_of_its_own(tmp_path):
+def test_gensim_maps_the_matrix_that_stands_beside_its_pickle(tmp_path):
     from gensim.models import KeyedVectors
 
-    rows = 10 * 1024**2 // 300 + 1  # gensim does so from that many numbers on
-    matrix = np.arange(rows * 300, dtype=np.float32).reshape(rows, 300)
-    write_vectors(WordVectors([f"w{n}" for n in range(rows)], matrix), tmp_path / "kv", "gensim")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["kv", "kv.vectors.npy"]
+    matrix = np.arange(12, dtype=np.float32).reshape(4, 3)
+    write_vectors(WordVectors([f"w{n}" for n in range(4)], matrix), tmp_path / "kv", "gensim")
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["kv", "kv.vectors.npy", "kv.vocabulary.tsv"]
     assert np.array_equal(KeyedVectors.load(str(tmp_path / "kv"), mmap="r").vectors, matrix)
 
 
@@ -140,6 +139,13 @@ def test_fasttext_lines_end_in_a_space_and_windows_lines_in_a_carriage_return(tm
     vectors = load_vectors(tmp_path / "v.vec")
     assert vectors.vocabulary == ["a", "b"]
     assert vectors.matrix.tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize("header", ["2 2\n", ""])
+def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path, header):
+    path = tmp_path / "v.txt"
+    path.write_text(f"{header}a 1 2\nb 3 4\n", encoding="utf-8-sig")
+    assert list(load_vectors(path).vocabulary) == ["a", "b"]
 
 
 def test_words_with_spaces_are_read_where_their_later_parts_are_no_numbers(tmp_path):
@@ -254,7 +260,7 @@ MALFORMED = [
     ),
     (bz2.compress(b"a 1 2\n"), ": is compressed with bzip2; unpack it first"),
     (
-        gzip.compress(b"a 1 2\n" * 99)[:-12],
+        gzip.compress(b"a 1 2\n" * 99, mtime=0)[:-12],
         (
             ": the gzip data are damaged: Compressed file ended before the end-of-stream "
             "marker was reached"
@@ -286,7 +292,7 @@ class Bomb:
     """What runs code when it is unpickled."""
 
     def __reduce__(self):
-        return (pytest.fail, ("a pickle was opened",))
+        return (breakpoint, ())
 
 
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
@@ -301,6 +307,34 @@ def test_a_pickle_is_never_opened(tmp_path, protocol, pack):
         'any code; convert it: python -c "from gensim.models import KeyedVectors; '
         "KeyedVectors.load('model.kv').save_word2vec_format('model.txt')\""
     )
+
+
+def test_an_export_for_gensim_is_read_back_without_its_pickle(tmp_path, vectors):
+    path = tmp_path / "kv"
+    write_vectors(vectors, path, "gensim")
+    path.write_bytes(pickle.dumps(Bomb()))  # were it opened, the test would stop here
+    read = load_vectors(path)
+    assert list(read.vocabulary) == list(vectors.vocabulary)
+    np.testing.assert_array_equal(read.matrix, vectors.matrix)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("kv.vectors.npy", b"no array", "is damaged"),
+        (
+            "kv.vocabulary.tsv",
+            b"one\n",
+            "kv.vocabulary.tsv has 1 words and kv.vectors.npy the shape",
+        ),
+        ("kv.vocabulary.tsv", b"", "is empty or no file"),
+    ],
+)
+def test_a_damaged_export_for_gensim_is_refused(tmp_path, vectors, name, content, why):
+    write_vectors(vectors, tmp_path / "kv", "gensim")
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ArtifactError, match=why):
+        load_vectors(tmp_path / "kv")
 
 
 def test_malformed_projector_pairs_are_refused(tmp_path):
@@ -357,9 +391,9 @@ def test_what_stands_there_is_replaced_only_by_force(tmp_path, vectors, name):
         write_vectors(vectors, out, name)
     assert str(refusal.value) == f"{out}: exists already; choose another OUT or pass --force"
     write_vectors(vectors, out, name, force=True)
-    if name != "gensim":
-        assert same(load_vectors(out), vectors)
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert same(load_vectors(out), vectors)
+    beside = {"out.vectors.npy", "out.vocabulary.tsv"} if name == "gensim" else set()
+    assert {path.name for path in tmp_path.iterdir()} == {"out"} | beside
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -370,19 +404,22 @@ def test_a_run_is_not_replaced_even_by_force(run, vectors, name):
     assert same(load_vectors(run), vectors)
 
 
-def test_what_was_left_unfinished_is_cleared(tmp_path, vectors):
-    (tmp_path / "out.partial").write_text("half")
+def test_what_another_program_is_making_is_left_alone(tmp_path, vectors):
+    (tmp_path / "out.partial").mkdir()
+    (tmp_path / "out.partial" / "half").write_text("")
     write_vectors(vectors, tmp_path / "out", "glove")
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.partial"]
+    assert (tmp_path / "out.partial" / "half").exists()
 
 
-def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, vectors, monkeypatch):
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, vectors, monkeypatch, name):
     def full(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("embed.formats_output._sync", full)
     with pytest.raises(ArtifactError) as refusal:
-        write_vectors(vectors, tmp_path / "out", "glove")
+        write_vectors(vectors, tmp_path / "out", name)
     assert str(refusal.value) == (f"{tmp_path / 'out'}: cannot be written: No space left on device")
     assert list(tmp_path.iterdir()) == []
 

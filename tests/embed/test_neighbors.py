@@ -176,6 +176,21 @@ def test_a_nan_is_refused_and_not_answered(monkeypatch):
     assert str(refusal.value) == "vectors: row 6 holds NaN or infinity; make the run again"
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_similarity_with_infinity_is_refused(sparse):
+    matrix = np.array([[1, 0], [np.inf, -np.inf]], np.float32)
+    vectors = make(scipy.sparse.csr_matrix(matrix) if sparse else matrix)
+    with pytest.raises(ArtifactError) as refusal:
+        similarity(vectors, "w0", "w1")
+    assert str(refusal.value) == "vectors: row 1 holds NaN or infinity; make the run again"
+
+
+def test_the_largest_numbers_have_cosines():
+    huge = np.float32(3e38)
+    vectors = make(np.array([[huge, huge], [huge, -huge], [1, 0]], np.float32))
+    assert nearest(vectors, ["w0"], 1) == [[Neighbor("w2", pytest.approx(0.5**0.5))]]
+
+
 def test_an_unknown_word_is_refused_with_close_spellings(vectors):
     with pytest.raises(UnknownWordError) as refusal:
         nearest(vectors, ["king", "quen"])

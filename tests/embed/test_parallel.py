@@ -30,6 +30,10 @@ def test_threads_default_to_the_cores():
     assert thread_count(None) >= 1
 
 
+def test_there_are_never_more_threads_than_memory_for_them():
+    assert thread_count(100_000) == 256
+
+
 @given(work=st.lists(st.integers(0, 50), max_size=40), size=st.floats(0.5, 60))
 def test_even_ranges_cover_every_task_once(work, size):
     ranges = even_ranges(np.array(work, dtype=float), size)

@@ -177,6 +177,15 @@ def test_a_shift_that_leaves_nothing_is_refused(tmp_path):
     assert str(caught.value) == "--shift 1e+06 leaves no positive PMI; pass a smaller --shift"
 
 
+def test_a_power_beyond_float32_is_refused(corpus, tmp_path):
+    with pytest.raises(SettingError) as caught:
+        train_svd(corpus, config(singular_power=1e3), tmp_path / "run")
+    assert str(caught.value) == (
+        "--singular-power 1000 gives numbers beyond float32; pass a smaller one"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_output_that_exists_is_refused_and_replaced_by_force(run, corpus, tmp_path):
     with pytest.raises(ArtifactError, match="exists already"):
         train_svd(corpus, config(), run)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from corpora.artifacts import checksums, write_json
 from corpora.errors import ArtifactError
 from corpora.segment import TextSettings
 from embed.onehot import one_hot
@@ -53,6 +54,11 @@ def test_a_word_with_a_space_is_found_whole():
     assert vectors.words("york new") == ["york", "new"]
 
 
+def test_a_word_with_a_space_is_found_lower_cased():
+    vectors = WordVectors(["new york"], np.ones((1, 2), np.float32))
+    assert vectors.words("New York") == ["new york"]
+
+
 def test_words_must_fit_the_matrix():
     with pytest.raises(ArtifactError) as refusal:
         WordVectors(["a"], np.zeros((2, 3), np.float32), name="x")
@@ -93,12 +99,59 @@ def no_words(run):
     return "{run}/vocabulary.tsv: no such file; is {run} a finished run?"
 
 
-@pytest.mark.parametrize("damage", [truncate, wrong_kind, pickled, shorter, no_matrix, no_words])
+def unfinished(run):
+    (run / "maker.json").write_text("{}")
+    return "{run}: is unfinished; run the command that was making it again"
+
+
+def broken_zip(run):
+    (run / "vectors.npy").unlink()
+    (run / "vectors.npz").write_bytes(b"PK\x03\x04 and no more")
+    return "{run}/vectors.npz: is damaged (File is not a zip file); make the run again"
+
+
+def no_config(run):
+    (run / "config.json").write_text("[]")
+    return "{run}/config.json: is no configuration of a run; make the run again"
+
+
+def no_text_settings(run):
+    (run / "config.json").write_text('{"text": "words"}')
+    return "{run}/config.json: is no configuration of a run; make the run again"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        truncate, wrong_kind, pickled, shorter, no_matrix, no_words, unfinished, broken_zip,
+        no_config, no_text_settings,
+    ],
+)  # fmt: skip
 def test_a_damaged_run_is_refused(run, damage):
     message = damage(run)
     with pytest.raises(ArtifactError) as refusal:
         load_vectors(run)
     assert str(refusal.value) == message.format(run=run)
+
+
+def test_a_changed_byte_is_found_where_all_is_read(run):
+    write_json(run / "checksums.json", checksums(run))
+    load_vectors(run, verified=True)
+    matrix = run / "vectors.npy"
+    matrix.write_bytes(matrix.read_bytes()[:-1] + b"\0")
+    load_vectors(run)
+    with pytest.raises(ArtifactError, match=r"vectors\.npy: the checksum differs"):
+        load_vectors(run, verified=True)
+
+
+def test_a_vocabulary_that_is_not_utf_8_is_refused_when_it_is_read(run):
+    path = run / "vocabulary.tsv"
+    path.write_bytes(path.read_bytes().replace(b"Paris", b"Par\xff"))
+    vocabulary = load_vectors(run).vocabulary
+    for read in (list, lambda words: words[5]):
+        with pytest.raises(ArtifactError) as refusal:
+            read(vocabulary)
+        assert str(refusal.value) == f"{path}: is not UTF-8; make the run again"
 
 
 def test_opening_a_run_that_is_not_there_is_refused(tmp_path):
