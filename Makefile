@@ -43,12 +43,15 @@ $(DEMO)/corpus/checksums.json: $(READY) $(SOURCES)
 	@touch $@
 
 $(DEMO)/svd/checksums.json: $(DEMO)/corpus/checksums.json
-	$(FIRTH) train-svd $(DEMO)/corpus --out $(DEMO)/svd --force
+	$(FIRTH) train-svd $(DEMO)/corpus --out $(DEMO)/svd --dim 100 --force
 	@touch $@
 
 demo: $(DEMO)/svd/checksums.json
 	$(FIRTH) neighbors $(DEMO)/svd $(DEMO_WORDS) -k 5
 	$(FIRTH) compare $(DEMO)/svd
+	@echo "The corpus lies in $(DEMO)/corpus, the vectors in $(DEMO)/svd. To go on:"
+	@echo "    $(FIRTH) neighbors $(DEMO)/svd"
+	@echo "    $(FIRTH) build-corpus YOUR-TEXT --out out/mine"
 
 # ---- tests
 

@@ -76,10 +76,10 @@ def _one_line(message: str) -> str:
 
 
 def _print_any_name() -> None:
-    """Let names that are no text, as file names may be, be printed all the same."""
+    """Print UTF-8 whatever the locale, and names that are no text, as file names may be."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 @click.group(cls=FirthGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -90,10 +90,10 @@ def main(debug: bool) -> None:
 
     \b
     Example:
-        firth build-corpus wiki-sample --out corpora/wiki
-        firth train-svd corpora/wiki --out runs/svd
-        firth neighbors runs/svd king paris
-        firth compare runs/svd
+        firth build-corpus wiki-sample --out out/wiki
+        firth train-svd out/wiki --out out/svd
+        firth neighbors out/svd king paris
+        firth compare out/svd
     """
     _print_any_name()
 

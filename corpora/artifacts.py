@@ -72,7 +72,7 @@ def making(
     """
     out, partial, aside = places(out)
     with _disk_errors(out, every=True):
-        _refuse_existing(out, force)
+        refuse_existing(out, force)
         _refuse_others(partial, _LOCK, MAKER)
         new_folders = [folder for folder in partial.parents if not folder.exists()]
         partial.mkdir(parents=True, exist_ok=True)
@@ -114,6 +114,29 @@ def places(out: Path) -> tuple[Path, Path, Path]:
     """
     out = Path(os.path.abspath(out))
     return out, Path(f"{out}.partial"), Path(f"{out}.replaced")
+
+
+def refuse_existing(out: Path, force: bool) -> None:
+    """Refuse to overwrite a finished artefact, or anything that is not a directory of ours.
+
+    Parameters
+    ----------
+    out : Path
+        Where something is to be made.
+    force : bool
+        Whether an artefact that stands there may be replaced.
+
+    Raises
+    ------
+    ArtifactError
+        It exists, or is none that may be replaced.
+    """
+    if not out.exists():
+        return
+    if not force:
+        raise ArtifactError(f"{out}: exists already; choose another --out or pass --force")
+    if not (out / CHECKSUMS).is_file() and not (out.is_dir() and not any(out.iterdir())):
+        raise ArtifactError(f"{out}: is no corpus or run, so --force does not replace it")
 
 
 def verify(directory: Path, names: Sequence[str] | None = None) -> None:
@@ -286,16 +309,6 @@ def now() -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC)
 
 
-def _refuse_existing(out: Path, force: bool) -> None:
-    """A finished artefact, or anything that is not a directory of ours, is not overwritten."""
-    if not out.exists():
-        return
-    if not force:
-        raise ArtifactError(f"{out}: exists already; choose another --out or pass --force")
-    if not (out / CHECKSUMS).is_file() and not (out.is_dir() and not any(out.iterdir())):
-        raise ArtifactError(f"{out}: is no corpus or run, so --force does not replace it")
-
-
 def _refuse_others(directory: Path, *marks: str) -> None:
     """A directory of the name that we need, but without our marks, is somebody else's."""
     try:
@@ -315,7 +328,7 @@ def _take_place(out: Path, partial: Path, aside: Path, force: bool) -> None:
     """Look once more, now that nobody else can be making ``out``."""
     try:
         _put_back(out, aside)
-        _refuse_existing(out, force)
+        refuse_existing(out, force)
     except ArtifactError:
         if os.listdir(partial) == [_LOCK]:
             _remove(partial, _LOCK)

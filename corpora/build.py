@@ -197,6 +197,11 @@ class _Builder:
 
     def _check_given(self, about: TextBlock) -> None:
         """Given tokens and running text would be divided by different rules."""
+        if about.given and self.text.segmenter in ("characters", "jieba"):
+            raise SourceError(
+                f"{about.source}: its tokens are given (CoNLL-U), so --segmenter "
+                f"{self.text.segmenter} has nothing to divide; leave it out"
+            )
         if self.given is None:
             self.given = about.given
         if self.given != about.given and self.text.segmenter != "whitespace":

@@ -3,12 +3,14 @@
 import contextlib
 import json
 import sys
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 _QUIET_SECONDS = 2.0
 _LINE_SECONDS = 10.0
+_SILENT_SECONDS = 3.0
 
 
 class Progress(Protocol):
@@ -32,7 +34,8 @@ def no_progress(done: float, total: float | None = None) -> None:
 def progress(label: str, unit: str) -> Iterator[Progress]:
     """Show progress on standard error: a live bar on a terminal, plain lines elsewhere.
 
-    Nothing is shown for work that ends within two seconds.
+    Nothing is shown for work that ends within two seconds. The rate counts from the
+    first call that tells of work done, so that compiling kernels does not slow it.
 
     Parameters
     ----------
@@ -48,26 +51,47 @@ def progress(label: str, unit: str) -> Iterator[Progress]:
     """
     started = time.monotonic()
     last = started
+    first: tuple[float, float] | None = None
     live = sys.stderr is not None and sys.stderr.isatty()
 
     def show(done: float, total: float | None = None) -> None:
-        nonlocal last
+        nonlocal first, last
         now = time.monotonic()
+        first = first or (now, done)
         wait = 0.2 if live else _LINE_SECONDS
         if now - started < _QUIET_SECONDS or now - last < wait:
             return
         last = now
-        line = progress_line(label, unit, done, total, now - started)
+        line = progress_line(label, unit, done, total, _rate(first, (now, done), started))
         _tell(f"\r\x1b[2K{line}" if live else f"{line}\n")
 
+    waiting = threading.Timer(_SILENT_SECONDS, _tell_waiting, (label, live, lambda: first))
+    waiting.daemon = True
+    waiting.start()
     try:
         yield show
     finally:
-        if live and last > started:
+        waiting.cancel()
+        if live and time.monotonic() - started > _QUIET_SECONDS:
             _tell("\r\x1b[2K")
 
 
-def progress_line(label: str, unit: str, done: float, total: float | None, seconds: float) -> str:
+def _rate(first: tuple[float, float], latest: tuple[float, float], started: float) -> float:
+    """Units a second since the first call, or, before the second, since the start."""
+    seconds, units = latest[0] - first[0], latest[1] - first[1]
+    if seconds <= 0 or units <= 0:
+        seconds, units = latest[0] - started, latest[1]
+    return units / seconds if seconds > 0 else 0.0
+
+
+def _tell_waiting(label: str, live: bool, begun: Callable[[], object]) -> None:
+    """Say why nothing has happened yet: only a first run on a machine takes so long."""
+    if begun() is None:
+        line = f"{label:<10} ... (a first run compiles its kernels, some seconds)"
+        _tell(f"\r\x1b[2K{line}" if live else f"{line}\n")
+
+
+def progress_line(label: str, unit: str, done: float, total: float | None, rate: float) -> str:
     """Write one line of progress.
 
     Parameters
@@ -76,15 +100,14 @@ def progress_line(label: str, unit: str, done: float, total: float | None, secon
         What is done, and what is counted.
     done, total : float
         Units behind us, and in all (None where unknown).
-    seconds : float
-        Time since the start.
+    rate : float
+        Units a second.
 
     Returns
     -------
     str
         Such as ``counting     40%  8.1M tokens  9.2M/s  ETA 0:01``.
     """
-    rate = done / seconds if seconds > 0 else 0.0
     share = f"{done / total:5.0%}  " if total else ""
     left = f"  ETA {_clock((total - done) / rate)}" if total and rate else ""
     return f"{label:<10} {share}{human(done)} {unit}  {human(rate)}/s{left}"

@@ -47,4 +47,5 @@ def available_threads() -> int:
     int
         At least 1.
     """
-    return len(os.sched_getaffinity(0))
+    affinity = getattr(os, "sched_getaffinity", None)  # where the system has it
+    return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -107,7 +107,8 @@ def make_request(
     Raises
     ------
     SourceError
-        A name stands among other sources, or its corpus cannot be found.
+        A name stands among other sources, its corpus cannot be found, or it
+        is to be read in another way than it is written.
     """
     read = read or ReadOptions()
     names = [s for s in sources if str(s) in SAMPLES and not os.path.exists(s)]
@@ -115,10 +116,22 @@ def make_request(
         if len(sources) > 1:
             raise SourceError(f"{names[0]}: a named corpus is built alone; name no other source")
         sources, sample = sample_source(str(names[0]))
-        read = dataclasses.replace(read, **sample)
+        read = _with_sample(read, str(names[0]), sample)
     return Request(
         sources=tuple(sources),
         read=read,
         text=text or TextSettings(),
         options=options or BuildOptions(),
     )
+
+
+def _with_sample(read: ReadOptions, name: str, sample: dict[str, Any]) -> ReadOptions:
+    """The options of a sample; what was asked for otherwise is refused, not overridden."""
+    default = ReadOptions()
+    for option, value in sample.items():
+        asked = getattr(read, option)
+        if asked not in (value, getattr(default, option)):
+            raise SourceError(
+                f"{name}: is read with --{option} {value}, not {asked}; leave --{option} out"
+            )
+    return dataclasses.replace(read, **sample)

@@ -142,9 +142,25 @@ def take(config_class: type[ConfigT], options: Mapping[str, Any]) -> ConfigT:
     -------
     config_class
         The checked config.
+
+    Raises
+    ------
+    SettingError
+        ``--window must be at least 1, got 0``.
     """
     names = {field.name for field in dataclasses.fields(config_class)}  # type: ignore[arg-type]
-    return config_class(**{name: value for name, value in options.items() if name in names})
+    try:
+        return config_class(**{name: value for name, value in options.items() if name in names})
+    except SettingError as error:
+        raise SettingError(_as_option(str(error), config_class.__name__)) from None
+
+
+def _as_option(message: str, owner: str) -> str:
+    """Name a field as the option that a person typed."""
+    start, _, rest = message.partition(" ")
+    if not start.startswith(f"{owner}."):
+        return message
+    return f"--{start.removeprefix(f'{owner}.').replace('_', '-')} {rest}"
 
 
 def _plain_type(kind: Any) -> Any:

@@ -56,7 +56,8 @@ class SvdConfig:
     context: str = setting("symmetric", "Which side of a word is its context.", choices=CONTEXTS)
     weighting: str = setting(
         "ppmi",
-        "What is factored: positive PMI, the counts, or log(1 + count).",
+        "What is factored: positive PMI, the counts, or log(1 + count); the textbook's SVD of "
+        "the counts takes --subsample 0 and --singular-power 1 as well.",
         choices=ppmi.WEIGHTINGS,
     )
     subsample: float = setting(

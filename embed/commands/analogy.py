@@ -29,8 +29,8 @@ def command(
 
     \b
     Example:
-        firth analogy runs/svd man king woman
-        firth analogy runs/svd france paris japan --method 3cosmul -k 3
+        firth analogy out/svd man king woman
+        firth analogy out/svd france paris japan --method 3cosmul -k 3
     """
     from corpora.console import print_json
     from embed.neighbors import Neighbor, analogy

@@ -24,8 +24,8 @@ def command(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
 
     \b
     Example:
-        firth compare runs/svd runs/svd-flat
-        firth compare runs/svd --similarity pairs.tsv --restrict 10000 --json
+        firth compare out/svd out/svd-flat
+        firth compare out/svd --similarity pairs.tsv --restrict 10000 --json
     """
     from corpora.console import print_json, progress
     from embed.compare.comparison import compare, read_tasks

@@ -23,7 +23,7 @@ def command(run: Path, out: Path, format: str, force: bool) -> None:
 
     \b
     Example:
-        firth export runs/svd --format word2vec-binary svd.bin
+        firth export out/svd --format word2vec-binary svd.bin
         firth neighbors svd.bin king
     """
     from corpora.console import note

@@ -20,8 +20,8 @@ def command(run: Path, words: tuple[str, ...], k: int, skip_unknown: bool, as_js
 
     \b
     Example:
-        firth neighbors runs/svd king paris -k 5
-        firth neighbors runs/svd --json < words.txt
+        firth neighbors out/svd king paris -k 5
+        firth neighbors out/svd --json < words.txt
     """
     from embed.queries import at_terminal, find_words, prompt, read_queries
     from embed.vectors import load_vectors

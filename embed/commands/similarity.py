@@ -19,8 +19,8 @@ def command(run: Path, words: tuple[str, ...], skip_unknown: bool, as_json: bool
 
     \b
     Example:
-        firth similarity runs/svd king queen
-        firth similarity runs/svd --json < pairs.txt
+        firth similarity out/svd king queen
+        firth similarity out/svd --json < pairs.txt
     """
     from corpora.console import print_json
     from embed.neighbors import similarity

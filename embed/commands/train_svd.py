@@ -23,14 +23,20 @@ def command(corpus: str, out: Path, force: bool, **options: Any) -> None:
 
     \b
     Example:
-        firth build-corpus wiki-sample --out corpora/wiki
-        firth train-svd corpora/wiki --out runs/svd
-        firth neighbors runs/svd king
+        firth build-corpus wiki-sample --out out/wiki
+        firth train-svd out/wiki --out out/svd
+        firth neighbors out/svd king
     """
+    from corpora.artifacts import refuse_existing
     from corpora.opening import open_or_build
     from corpora.settings import take
+    from embed.sparse_products import choose_device
     from embed.svd_vectors import train_svd
+    from embed.vectors import WordVectors
 
     config = take(SvdConfig, options)
+    refuse_existing(out, force)  # before a raw source is built, which may take long
+    choose_device(config.device)
     run = train_svd(open_or_build(corpus), config, out, force=force)
-    click.echo(str(run))
+    vectors = WordVectors.open(run)
+    click.echo(f"{run}: {len(vectors.vocabulary):,} words, {vectors.matrix.shape[1]} dimensions")

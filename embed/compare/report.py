@@ -39,7 +39,8 @@ def print_report(scores: Sequence[Score]) -> None:
     scores : sequence of Score
         Of :func:`~embed.compare.comparison.compare`.
     """
-    print_table(_COLUMNS, list(_rows(scores)), title="* best of its set")
+    print_table(_COLUMNS, list(_rows(scores)))
+    print("* best of its set")
     for line in _remarks(scores):
         print(line)
 

@@ -30,6 +30,7 @@ from corpora.console import print_table
 ROOT = Path(__file__).resolve().parents[2]
 
 _SAMPLE_SECONDS = 0.05
+_STARTED = datetime.datetime.now(datetime.UTC)
 
 
 @dataclass
@@ -263,7 +264,7 @@ def machine() -> dict[str, Any]:
     dict
         Processor, memory in bytes, versions, git commit, time.
     """
-    about = provenance(datetime.datetime.now(datetime.UTC))
+    about = provenance(_STARTED)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {**about, "processor": _processor(), "memory_bytes": memory}
 

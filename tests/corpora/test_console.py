@@ -32,17 +32,17 @@ def test_numbers_just_under_a_magnitude_are_not_written_with_an_exponent(number)
 
 
 @pytest.mark.parametrize(
-    ("done", "total", "seconds", "line"),
+    ("done", "total", "rate", "line"),
     [
-        (400, 1000, 4.0, "counting     40%  400 tokens  100/s  ETA 0:06"),
-        (400, None, 4.0, "counting   400 tokens  100/s"),
-        (0, 1000, 4.0, "counting      0%  0 tokens  0/s"),
+        (400, 1000, 100.0, "counting     40%  400 tokens  100/s  ETA 0:06"),
+        (400, None, 100.0, "counting   400 tokens  100/s"),
+        (0, 1000, 0.0, "counting      0%  0 tokens  0/s"),
         (1, 7201, 1.0, "counting      0%  1 tokens  1/s  ETA 2:00:00"),
         (5, 10, 0.0, "counting     50%  5 tokens  0/s"),
     ],
 )
-def test_a_line_of_progress(done, total, seconds, line):
-    assert console.progress_line("counting", "tokens", done, total, seconds) == line
+def test_a_line_of_progress(done, total, rate, line):
+    assert console.progress_line("counting", "tokens", done, total, rate) == line
 
 
 @pytest.fixture
@@ -61,6 +61,24 @@ def test_progress_is_silent_for_two_seconds_then_prints_a_line_every_ten(clock, 
 
     err = capsys.readouterr().err.splitlines()
     assert [line.split()[2] for line in err] == ["10", "20", "30"]
+
+
+def test_the_rate_counts_from_the_first_unit(clock, capsys):
+    with console.progress("reading", "bytes") as show:
+        clock[0] += 20.0  # kernels compile
+        show(10, 1000)
+        clock[0] += 10.0
+        show(110, 1000)
+    assert "  10/s  ETA 1:29" in capsys.readouterr().err.splitlines()[1]
+
+
+def test_a_long_silence_is_explained(capsys, monkeypatch):
+    monkeypatch.setattr(console, "_SILENT_SECONDS", 0.01)
+    with console.progress("reading", "bytes"):
+        console.time.sleep(0.3)
+    assert capsys.readouterr().err == (
+        "reading    ... (a first run compiles its kernels, some seconds)\n"
+    )
 
 
 class Terminal(io.StringIO):

@@ -321,6 +321,25 @@ def test_given_tokens_are_kept_and_queried_as_given(tmp_path):
     assert words_of(mixed, "documents") == [["don't", "panic", "!", "ok"], ["running", "text."]]
 
 
+def test_given_tokens_are_not_divided_further(tmp_path):
+    source = tmp_path / "a.conllu"
+    source.write_text("1\tOk\tok" + "\t_" * 7 + "\n\n", encoding="utf-8")
+    with pytest.raises(SourceError) as refusal:
+        build_corpus(request(source, segmenter="characters"), tmp_path / "out")
+    assert str(refusal.value) == (
+        f"{source}: its tokens are given (CoNLL-U), so --segmenter characters has nothing to "
+        "divide; leave it out"
+    )
+
+
+def test_a_named_corpus_is_read_as_it_is_written():
+    with pytest.raises(SourceError) as refusal:
+        make_request(["lee"], read=ReadOptions(documents="block"))
+    assert str(refusal.value) == (
+        "lee: is read with --documents line, not block; leave --documents out"
+    )
+
+
 def test_jieba_words_reach_the_store(tmp_path):
     pytest.importorskip("jieba", reason="the extra zh is not installed")
     corpus = build(tmp_path, "我来到北京。我爱清华大学！\n再见。", segmenter="jieba")

@@ -126,3 +126,16 @@ def test_take_leaves_other_entries_alone():
 def test_take_checks():
     with pytest.raises(SettingError, match="must be at least 1"):
         take(BrewConfig, {"window": 0})
+
+
+def test_a_command_names_the_option_not_the_field():
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Config:
+        window_size: int = setting(5, "Tokens.", at_least=1)
+
+        def __post_init__(self):
+            check(self)
+
+    with pytest.raises(SettingError) as refusal:
+        take(Config, {"window_size": 0, "other": 1})
+    assert str(refusal.value) == "--window-size must be at least 1, got 0"

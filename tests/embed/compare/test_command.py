@@ -149,7 +149,7 @@ def test_no_run_and_a_wrong_option_are_usage_errors(run):
     done = firth(run, "--restrict", "3")
     assert (done.exit_code, done.stderr) == (
         1,
-        "Error: CompareConfig.restrict must be at least 4, got 3\n",
+        "Error: --restrict must be at least 4, got 3\n",
     )
 
 
@@ -157,4 +157,4 @@ def test_help_opens_with_the_summary_and_shows_an_example():
     done = firth("--help")
 
     assert SUMMARIES["compare"] in done.stdout
-    assert "firth compare runs/svd" in done.stdout
+    assert "firth compare out/svd" in done.stdout
