@@ -7,17 +7,12 @@ finished artefact and which the same command clears (or resumes).
 """
 
 import contextlib
-import datetime
 import errno
 import fcntl
 import hashlib
-import importlib.metadata
 import json
 import os
-import platform
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -34,7 +29,6 @@ _REFUSALS = (
     errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR, errno.EFBIG, errno.EIO,
     errno.ENAMETOOLONG,
 )  # fmt: skip
-_PACKAGES = ("firth", "numpy", "scipy", "numba", "torch", "tokenizers", "scikit-learn", "gensim")
 
 
 @contextlib.contextmanager
@@ -271,44 +265,6 @@ def write_json(path: Path, value: Any) -> None:
     path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
 
 
-def provenance(started: datetime.datetime, **about: Any) -> dict[str, Any]:
-    """Tell where, when and with what an artefact was made.
-
-    Parameters
-    ----------
-    started : datetime
-        When the work began, with a time zone; the end is now.
-    **about : JSON values
-        What only the caller knows: threads, seeds, the corpus fingerprint.
-
-    Returns
-    -------
-    dict
-        Command, git commit, package versions, machine, start and end, and ``about``.
-    """
-    return {
-        "command": sys.argv,
-        "git": _git_state(),
-        "python": platform.python_version(),
-        "packages": _package_versions(),
-        "machine": {"platform": platform.platform(), "cores": os.cpu_count()},
-        "start": started.isoformat(timespec="seconds"),
-        "end": now().isoformat(timespec="seconds"),
-        **about,
-    }
-
-
-def now() -> datetime.datetime:
-    """Tell the time in UTC.
-
-    Returns
-    -------
-    datetime
-        With its time zone.
-    """
-    return datetime.datetime.now(datetime.UTC)
-
-
 def _refuse_others(directory: Path, *marks: str) -> None:
     """A directory of the name that we need, but without our marks, is somebody else's."""
     try:
@@ -441,32 +397,3 @@ def _disk_errors(out: Path, *, every: bool = False) -> Iterator[None]:
                 f"{out}: cannot be written: {error.strerror}; choose another --out"
             ) from error
         raise
-
-
-def _package_versions() -> dict[str, str]:
-    """Versions of the packages that results may depend on."""
-    versions = {}
-    for name in _PACKAGES:
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            versions[name] = importlib.metadata.version(name)
-    return versions
-
-
-def _git_state() -> dict[str, Any] | None:
-    """Commit and dirty flag of the checkout that runs, if it is one."""
-    root = Path(__file__).resolve().parents[1]
-    if not (root / ".git").exists():
-        return None
-    try:
-        commit = _git(root, "rev-parse", "HEAD")
-        return {"commit": commit, "dirty": bool(_git(root, "status", "--porcelain"))}
-    except (OSError, subprocess.CalledProcessError):
-        return None
-
-
-def _git(root: Path, *words: str) -> str:
-    """Output of one git command."""
-    done = subprocess.run(
-        ["git", "-C", str(root), *words], capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()

@@ -7,7 +7,6 @@ ids on disk renumbered. Nothing depends on which thread took which block.
 
 import queue
 from collections import Counter, deque
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -16,26 +15,28 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts import fingerprint, making, now, provenance, write_json
+from corpora.artifacts import fingerprint, making, write_json
 from corpora.blocks import BLOCK_BYTES, RawBlock, TextBlock
 from corpora.console import Progress, no_progress
 from corpora.corpus import FORMAT, MANIFEST, Corpus
 from corpora.encode import EncodedBlock, PreparedBlock, encode, prepare
 from corpora.encode_kernels import count_documents, renumber
 from corpora.errors import SourceError
+from corpora.held_out import HeldOut, held_out_sizes
 from corpora.memory import parse_memory
 from corpora.processes import worker_processes
+from corpora.provenance import now, provenance
 from corpora.readers import Digests, read
-from corpora.request import BuildOptions, Request
+from corpora.request import Request
 from corpora.segment import TextSettings
 from corpora.shards import SHARD_TOKENS, Shard, ShardWriter
 from corpora.sources import SourceFile, source_files
 from corpora.store import open_array, write_array
-from corpora.type_table import MOST_TOKENS, TypeTable
+from corpora.table_pool import TablePool
+from corpora.type_table import TypeTable
 from corpora.vocabulary import TypeRuns, write_readable
 
 SCRATCH = "scratch"
-ENOUGH_DOCUMENTS = 10  # with so many, one at least is held out
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class _Builder:
         self.entries: list[dict[str, Any]] = []
         self.source_numbers: dict[str, int] = {}
         self.given: bool | None = None
-        self.first_key = (1 << 64, 0, 0)  # key, shard, document
+        self.held_out = HeldOut(self.options.held_out)
 
     def run(self) -> dict[str, Any]:
         """Map, reduce, describe."""
@@ -124,20 +125,21 @@ class _Builder:
     def _run(self) -> dict[str, Any]:
         """The stages in order."""
         with ThreadPoolExecutor(self.options.n_threads) as threads:
-            tables = _Tables(self.options, self._close_table)
+            tables = TablePool(self.options, self._close_table)
             self._map(threads, tables)
-            list(threads.map(tables.close, tables.idle()))
+            tables.close_all(threads)
             self._refuse_empty()
             new_ids = self.runs.merge(self.directory / "vocabulary", self.options.max_types)
             self._renumber(threads, new_ids)
-        self._settle_held_out()
+        shards = [Shard(writer.directory) for writer in self.shards]
+        self.held_out.settle(shards)
         write_readable(self.directory / "vocabulary", self.directory / "vocabulary.tsv")
         for path in (self.directory / SCRATCH).iterdir():
             path.unlink()
         (self.directory / SCRATCH).rmdir()
         return self._manifest()
 
-    def _map(self, threads: ThreadPoolExecutor, tables: "_Tables") -> None:
+    def _map(self, threads: ThreadPoolExecutor, tables: TablePool) -> None:
         """Encode blocks on threads, write them in order."""
         waiting: deque[Future[_Encoded]] = deque()
         with ExitStack() as stack:
@@ -160,7 +162,7 @@ class _Builder:
         self,
         raw: RawBlock,
         prepared: Future[tuple[TextBlock, PreparedBlock]] | None,
-        tables: "_Tables",
+        tables: TablePool,
     ) -> _Encoded:
         """One block, on one thread, into the table that this thread takes."""
         about, block = prepared.result() if prepared else _parse(raw, self.text)
@@ -175,7 +177,7 @@ class _Builder:
         self._check_given(about)
         if not self.shards or (not about.continues and self.shards[-1].n_tokens >= SHARD_TOKENS):
             self._next_shard()
-        self._note_first_key(done.block.keys, about.continues)
+        self.held_out.note(done.block.keys, about.continues, self.shards)
         source = self.source_numbers.setdefault(about.source, len(self.source_numbers))
         self.shards[-1].append(
             done.block, done.table, source, about.positions, about.fields, about.continues
@@ -184,16 +186,6 @@ class _Builder:
         self.tally.update(about.counts)
         self.n_consumed += done.consumed
         self.progress(self.n_consumed, self.n_bytes)
-
-    def _note_first_key(self, keys: np.ndarray, continues: bool) -> None:
-        """Remember the document of the smallest key, the first choice of every share."""
-        skip = 1 if continues else 0
-        if len(keys) > skip:
-            best = int(np.argmin(keys[skip:]))
-            place = self.shards[-1].lengths["documents"] + best
-            self.first_key = min(
-                self.first_key, (int(keys[skip + best]), len(self.shards) - 1, place)
-            )
 
     def _check_given(self, about: TextBlock) -> None:
         """Given tokens and running text would be divided by different rules."""
@@ -254,23 +246,6 @@ class _Builder:
         total = sum(threads.map(work, range(n_workers)))
         write_array(self.directory / "vocabulary", "document_counts", np.asarray(total))
 
-    def _settle_held_out(self) -> None:
-        """Hold something out where the share of few documents is none, and never everything."""
-        shards = [Shard(writer.directory) for writer in self.shards]
-        n_documents = sum(len(shard.held_out) for shard in shards)
-        n_held_out = sum(int(shard.held_out.sum()) for shard in shards)
-        training = sum(int(np.diff(shard.documents)[~shard.held_out].sum()) for shard in shards)
-        chosen = None
-        if self.options.held_out and n_documents >= ENOUGH_DOCUMENTS:
-            chosen = self.first_key[1:]
-        if training and (n_held_out or chosen is None):
-            return
-        for number, shard in enumerate(shards):
-            held_out = np.zeros(len(shard.held_out), dtype=bool)
-            if chosen and chosen[0] == number:
-                held_out[chosen[1]] = True
-            write_array(shard.directory, "held_out", held_out)
-
     def _manifest(self) -> dict[str, Any]:
         """Describe the corpus: settings, sizes, sources, arrays."""
         text = self.text.to_json()
@@ -286,7 +261,7 @@ class _Builder:
             "text": text,
             **{name: sum(entry[name] for entry in self.entries) for name in sizes},
             "types": len(open_array(self.directory / "vocabulary", "counts")),
-            **_held_out_sizes(Shard(writer.directory) for writer in self.shards),
+            **held_out_sizes(Shard(writer.directory) for writer in self.shards),
             "tally": dict(sorted(self.tally.items())),
             "settings": settings,
             "sources": sources,
@@ -308,50 +283,10 @@ class _Builder:
         ]
 
 
-class _Tables:
-    """Type tables that threads take in turn; a full one is closed and replaced."""
-
-    def __init__(self, options: BuildOptions, close: Any) -> None:
-        self._close = close
-        self._limit = parse_memory(options.memory) // (4 * options.n_threads)
-        self._idle: queue.LifoQueue[tuple[int, TypeTable]] = queue.LifoQueue()
-        self._numbers = iter(range(1 << 62))
-        for _ in range(options.n_threads):
-            self._idle.put((next(self._numbers), TypeTable()))
-
-    def take(self) -> tuple[int, TypeTable]:
-        """A table that no other thread has."""
-        return self._idle.get()
-
-    def put_back(self, number: int, table: TypeTable) -> None:
-        """Give a table back; one near its limits goes to disk."""
-        if table.nbytes > self._limit or table.n_tokens > MOST_TOKENS:
-            self._close(number, table)
-            number, table = next(self._numbers), TypeTable()
-        self._idle.put((number, table))
-
-    def idle(self) -> list[tuple[int, TypeTable]]:
-        """All tables, once no thread works any more."""
-        return [self._idle.get() for _ in range(self._idle.qsize())]
-
-    def close(self, numbered: tuple[int, TypeTable]) -> None:
-        """Write one of the last tables to disk."""
-        self._close(*numbered)
-
-
 def _parse(raw: RawBlock, text: TextSettings) -> tuple[TextBlock, PreparedBlock]:
     """Parse and prepare one block; runs on a thread or in another process."""
     block = raw.parse()
     return block, prepare(block, text)
-
-
-def _held_out_sizes(shards: Iterator[Shard]) -> dict[str, int]:
-    """Documents and tokens of the held-out slice."""
-    documents, tokens = 0, 0
-    for shard in shards:
-        documents += int(shard.held_out.sum())
-        tokens += int(np.diff(shard.documents)[shard.held_out].sum())
-    return {"held_out_documents": documents, "held_out_tokens": tokens}
 
 
 def _array_list(directory: Path) -> dict[str, dict[str, Any]]:

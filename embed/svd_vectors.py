@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora.artifacts import making, now, provenance, write_json
+from corpora.artifacts import making, write_json
 from corpora.console import note, progress
 from corpora.errors import FirthError, SettingError
 from corpora.memory import parse_memory
+from corpora.provenance import now, provenance
 from corpora.settings import check, setting
 from embed import ppmi
 from embed.cooccurrence import CONTEXTS, Cooccurrences, count_cooccurrences

@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts import provenance
 from corpora.console import print_table
+from corpora.provenance import provenance
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -1,6 +1,5 @@
 """Artefacts are whole or absent, whatever happens to their maker."""
 
-import datetime
 import errno
 import json
 import multiprocessing
@@ -296,15 +295,6 @@ def test_fingerprints_do_not_depend_on_the_order_of_keys():
     assert fingerprint({"a": 1, "b": [2, "ü"]}) == fingerprint({"b": [2, "ü"], "a": 1})
     assert fingerprint({"a": 1}) != fingerprint({"a": 2})
     assert re.fullmatch("[0-9a-f]{16}", fingerprint("x"))
-
-
-def test_provenance_tells_when_with_what_and_what_the_caller_knows():
-    started = datetime.datetime.now(datetime.UTC)
-    told = artifacts.provenance(started, threads=2)
-    assert told["threads"] == 2
-    assert told["packages"]["numpy"] == artifacts.importlib.metadata.version("numpy")
-    assert told["start"] <= told["end"]
-    json.dumps(told)
 
 
 MAKE_FOREVER = textwrap.dedent(
