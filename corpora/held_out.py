@@ -54,6 +54,8 @@ class HeldOut:
         if _training_tokens(shards) and (n_held_out or not self._share):
             return
         chosen = self._first[1:] if self._share and n_documents >= ENOUGH_DOCUMENTS else None
+        if chosen and _is_everything(chosen, shards):
+            chosen = None
         for number, shard in enumerate(shards):
             held_out = np.zeros(len(shard.held_out), dtype=bool)
             if chosen and chosen[0] == number:
@@ -79,6 +81,13 @@ def held_out_sizes(shards: Iterable[Shard]) -> dict[str, int]:
         documents += int(shard.held_out.sum())
         tokens += int(np.diff(shard.documents)[shard.held_out].sum())
     return {"held_out_documents": documents, "held_out_tokens": tokens}
+
+
+def _is_everything(chosen: tuple[int, int], shards: Sequence[Shard]) -> bool:
+    """Whether all other documents are empty."""
+    number, document = chosen
+    n_tokens = np.diff(shards[number].documents)[document]
+    return bool(n_tokens == sum(len(shard.ids) for shard in shards))
 
 
 def _training_tokens(shards: Sequence[Shard]) -> int:

@@ -49,8 +49,8 @@ def command(sources: tuple[str, ...], out: Path, force: bool, **options: Any) ->
         corpus = build_corpus(request, out, force=force, progress=show)
     size = corpus.manifest
     click.echo(
-        f"{out}: {size['documents']:,} documents, {size['sentences']:,} sentences, "
-        f"{size['tokens']:,} tokens, {size['types']:,} types"
+        f"{out}: {size['documents']:,} document{'s' * (size['documents'] != 1)}, "
+        f"{size['sentences']:,} sentences, {size['tokens']:,} tokens, {size['types']:,} types"
     )
     for line in corpus.advice():
         note(line)

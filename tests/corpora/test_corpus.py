@@ -190,6 +190,15 @@ def test_of_ten_documents_one_is_held_out(tmp_path):
     assert ten.view(documents="held-out").words == more.view(documents="held-out").words
 
 
+def test_the_only_document_with_words_is_never_held_out(tmp_path):
+    source = tmp_path / "posts.jsonl"
+    for n in range(20):  # some of these texts have a smaller hash than the empty ones
+        texts = [""] * 10 + [f"words {n}"]
+        source.write_text("".join(f'{{"text": "{text}"}}\n' for text in texts))
+        corpus = build_corpus(request(source), tmp_path / f"posts{n}")
+        assert corpus.view(documents="train").n_tokens == 2
+
+
 def test_a_single_document_is_never_held_out(tmp_path):
     corpus = build(tmp_path, held_out=0.99)
     assert corpus.manifest["held_out_documents"] == 0
