@@ -79,9 +79,10 @@ def making(
         try:
             with _disk_errors(out):
                 yield partial
-                (partial / MAKER).unlink()
                 write_json(partial / CHECKSUMS, checksums(partial))
                 _sync(partial)
+                (partial / MAKER).unlink()  # so late that a full disk leaves it to resume from
+                _sync_entry(partial)
                 _publish(partial, out, aside)
         except BaseException:
             if not resume and partial.exists():
@@ -106,7 +107,7 @@ def places(out: Path) -> tuple[Path, Path, Path]:
     tuple of Path
         Absolute: ``out``, ``out.partial``, ``out.replaced``.
     """
-    out = Path(os.path.abspath(out))
+    out = Path(os.path.realpath(out))  # a link stays, what it names is made
     return out, Path(f"{out}.partial"), Path(f"{out}.replaced")
 
 
@@ -197,7 +198,7 @@ def checksums(directory: Path) -> dict[str, str]:
     names = sorted(
         path.relative_to(directory).as_posix()
         for path in directory.rglob("*")
-        if path.is_file() and path.name not in (_LOCK, CHECKSUMS)
+        if path.is_file() and path.name not in (_LOCK, MAKER, CHECKSUMS)
     )
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # hashlib lets go of the GIL
         return dict(
@@ -356,7 +357,12 @@ def _publish(partial: Path, out: Path, aside: Path) -> None:
     """Rename into place; what is replaced steps aside first and is removed last."""
     if out.exists():
         out.rename(aside)
-    partial.rename(out)
+    try:
+        partial.rename(out)
+    except BaseException:
+        if aside.exists() and not out.exists():
+            aside.rename(out)
+        raise
     _sync_entry(out.parent)
     if aside.exists():
         _remove(aside, CHECKSUMS)

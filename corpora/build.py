@@ -167,8 +167,10 @@ class _Builder:
         """One block, on one thread, into the table that this thread takes."""
         about, block = prepared.result() if prepared else _parse(raw, self.text)
         number, table = tables.take()
-        encoded = encode(block, self.text, self.options.held_out, table)
-        tables.put_back(number, table)
+        try:
+            encoded = encode(block, self.text, self.options.held_out, table)
+        finally:
+            tables.put_back(number, table)
         return _Encoded(encoded, about, number, raw.consumed)
 
     def _write(self, done: _Encoded) -> None:

@@ -49,9 +49,13 @@ class TablePool:
             As it was taken.
         """
         if table.nbytes > self._limit or table.n_tokens > MOST_TOKENS:
-            self._close(number, table)
-            number, table = next(self._numbers), TypeTable()
-        self._idle.put((number, table))
+            full, (number, table) = (number, table), (next(self._numbers), TypeTable())
+            try:
+                self._close(*full)
+            finally:  # or a thread would wait for a table for ever
+                self._idle.put((number, table))
+        else:
+            self._idle.put((number, table))
 
     def close_all(self, threads: Executor) -> None:
         """Write the last tables to disk, once no thread works on one any more.

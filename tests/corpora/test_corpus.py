@@ -143,6 +143,27 @@ def test_packing_and_pipes_do_not_change_a_byte(tmp_path, monkeypatch):
     assert arrays(plain) == arrays(packed) == arrays(piped)
 
 
+def test_a_disk_that_fills_while_types_are_spilled_ends_the_build(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(build_module.TypeRuns, "add", full)
+    monkeypatch.setattr(build_module, "BLOCK_BYTES", 1_000)
+    with pytest.raises(ArtifactError, match="the disk is full"):
+        build(tmp_path, NEWS * 500, threads=1, memory="1K")
+    assert [path.name for path in tmp_path.iterdir()] == ["news.txt"]
+
+
+def test_a_link_as_output_stays_a_link(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "place")
+    (tmp_path / "news.txt").write_text(NEWS)
+    for force in (False, True):
+        build_corpus(request(tmp_path / "news.txt"), tmp_path / "link", force=force)
+        assert (tmp_path / "link").is_symlink()
+        Corpus.open(tmp_path / "place").verify()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "news.txt", "place"]
+
+
 def test_pruned_types_become_one_entry(tmp_path):
     full = build(tmp_path)
     pruned = build(tmp_path, name="pruned", max_types=3)
