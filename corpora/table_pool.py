@@ -49,11 +49,10 @@ class TablePool:
             As it was taken.
         """
         if table.nbytes > self._limit or table.n_tokens > MOST_TOKENS:
-            full, (number, table) = (number, table), (next(self._numbers), TypeTable())
             try:
-                self._close(*full)
+                self._close(number, table)
             finally:  # or a thread would wait for a table for ever
-                self._idle.put((number, table))
+                self._idle.put((next(self._numbers), TypeTable()))
         else:
             self._idle.put((number, table))
 
