@@ -1,25 +1,21 @@
-"""An encoded corpus on disk, and the views of it that methods train on."""
+"""An encoded corpus on disk."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from corpora.artifacts import CHECKSUMS, read_json, verify
-from corpora.corpus_kernels import count_rows, select_rows
 from corpora.errors import ArtifactError, SettingError
 from corpora.segment import TextSettings, unspaced_advice
 from corpora.shards import Shard
+from corpora.view import Boundary, Documents, choose_words
+from corpora.view import View as View  # what view() returns, for annotations
 from corpora.vocabulary import PRUNED, Vocabulary
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-Boundary = Literal["sentence", "paragraph", "document"]
-Documents = Literal["train", "held-out", "all"]
-_DROPPED = -1
 # What the tally counts beside sizes, in words.
 _TOLD = {
     "replaced_bytes": "bytes that are not text in the encoding replaced by U+FFFD",
@@ -148,7 +144,8 @@ class Corpus:
         punctuation: Literal["keep", "drop"] = "keep",
         boundary: Boundary = "sentence",
         documents: Documents = "train",
-    ) -> "View":
+        keep: Sequence[str] = (),
+    ) -> View:
         """Select the words and documents that a method trains on.
 
         Parameters
@@ -156,13 +153,16 @@ class Corpus:
         min_count : int
             Words with fewer tokens in the selected documents are dropped.
         max_vocabulary : int, optional
-            Keep at most this many words, the most frequent.
+            Keep at most this many words, the most frequent; ``keep`` counts among them.
         punctuation : {"keep", "drop"}
             Whether types of punctuation alone are words.
         boundary : {"sentence", "paragraph", "document"}
             What no window crosses.
         documents : {"train", "held-out", "all"}
             Which documents; ``train`` leaves out the held-out slice.
+        keep : sequence of str
+            Distinct words to keep however rare, punctuation or not; those that the
+            corpus lacks stand last, with count 0.
 
         Returns
         -------
@@ -174,95 +174,16 @@ class Corpus:
         SettingError
             Nothing is left.
         """
-        return View(
+        types, lacking, counts = choose_words(
             self, min_count=min_count, max_vocabulary=max_vocabulary, punctuation=punctuation,
-            boundary=boundary, documents=documents,
+            documents=documents, keep=keep,
         )  # fmt: skip
-
-
-class View:
-    """Words and documents of a corpus, as rows and counts; rows fall by count.
-
-    Parameters
-    ----------
-    corpus : Corpus
-        Stays open.
-    min_count, max_vocabulary, punctuation, boundary, documents
-        As :meth:`Corpus.view` takes them.
-
-    Attributes
-    ----------
-    counts : int64 (V,)
-        Tokens of each row's word in the selected documents.
-    n_tokens : int
-        Their sum.
-    """
-
-    def __init__(
-        self,
-        corpus: Corpus,
-        *,
-        min_count: int,
-        max_vocabulary: int | None,
-        punctuation: Literal["keep", "drop"],
-        boundary: Boundary,
-        documents: Documents,
-    ) -> None:
-        self.corpus = corpus
-        self.boundary = boundary
-        self.documents = documents
-        counts = self._type_counts()
-        kept = _kept_types(corpus.vocabulary, counts, min_count, max_vocabulary, punctuation)
-        if not len(kept):
+        if not len(types):
             raise SettingError(
-                f"{corpus.path}: no word occurs {min_count} times or more in its "
+                f"{self.path}: no word occurs {min_count} times or more in its "
                 f"{documents} documents; pass a smaller --min-count"
             )
-        self.counts: np.ndarray = counts[kept]
-        self.n_tokens = int(self.counts.sum())
-        self._types = kept
-        self._rows = np.full(len(counts), _DROPPED, dtype=np.int32)
-        self._rows[kept] = np.arange(len(kept), dtype=np.int32)
-
-    @cached_property
-    def words(self) -> list[str]:
-        """The word of each row."""
-        words = self.corpus.vocabulary.words(0, int(self._types.max()) + 1)
-        return [words[type_id] for type_id in self._types.tolist()]
-
-    def shards(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Give the selected tokens shard by shard.
-
-        Yields
-        ------
-        rows : int32 (n,)
-            Rows of the view; dropped words are gone.
-        offsets : int64 (m + 1,)
-            Where the sentences, paragraphs or documents start; none is empty.
-        """
-        for shard in self.corpus.shards:
-            bounds = shard.array(self.boundary + "s")
-            rows = np.empty(len(shard.ids), dtype=np.int32)
-            offsets = np.empty(len(bounds), dtype=np.int64)
-            n_rows, n_parts = select_rows(
-                shard.ids, bounds, shard.documents, self._selected(shard), self._rows, rows, offsets
-            )
-            yield rows[:n_rows], offsets[: n_parts + 1]
-
-    def _type_counts(self) -> np.ndarray:
-        """Tokens of each type in the selected documents."""
-        if self.documents == "all":
-            return np.array(self.corpus.vocabulary.counts)
-        counts = np.zeros(len(self.corpus.vocabulary), dtype=np.int64)
-        for shard in self.corpus.shards:
-            count_rows(shard.ids, shard.documents, self._selected(shard), counts)
-        return counts
-
-    def _selected(self, shard: Shard) -> np.ndarray:
-        """Which documents of a shard belong to the view."""
-        if self.documents == "all":
-            return np.ones(len(shard.held_out), dtype=bool)
-        return np.asarray(shard.held_out if self.documents == "held-out" else ~shard.held_out)
+        return View(self, types, lacking, counts, boundary=boundary, documents=documents)
 
 
 def is_corpus(path: Path) -> bool:
@@ -279,21 +200,3 @@ def is_corpus(path: Path) -> bool:
         True if it has a manifest and checksums.
     """
     return os.path.isfile(path / MANIFEST) and os.path.isfile(path / CHECKSUMS)
-
-
-def _kept_types(
-    vocabulary: Vocabulary,
-    counts: np.ndarray,
-    min_count: int,
-    max_vocabulary: int | None,
-    punctuation: Literal["keep", "drop"],
-) -> np.ndarray:
-    """Type ids of a view's words, most frequent first, ties by id."""
-    kept = counts >= max(min_count, 1)
-    if punctuation == "drop":
-        kept &= ~vocabulary.punctuation
-    if vocabulary[len(vocabulary) - 1] == PRUNED:
-        kept[-1] = False
-    types = np.flatnonzero(kept)
-    types = types[np.argsort(-counts[types], kind="stable")]
-    return types[:max_vocabulary]
