@@ -11,22 +11,25 @@ from typing import Any, Protocol
 _QUIET_SECONDS = 2.0
 _LINE_SECONDS = 10.0
 _SILENT_SECONDS = 3.0
+_LEAST_BAR, _BAR_WIDTH = 8, 24
 
 
 class Progress(Protocol):
     """How a library function tells how far it is."""
 
-    def __call__(self, done: float, total: float | None = None) -> None:
-        """Tell that ``done`` of ``total`` units are behind us."""
+    def __call__(self, done: float, total: float | None = None, detail: str = "") -> None:
+        """Tell that ``done`` of ``total`` units are behind us, and how it goes."""
 
 
-def no_progress(done: float, total: float | None = None) -> None:
+def no_progress(done: float, total: float | None = None, detail: str = "") -> None:
     """Tell nobody.
 
     Parameters
     ----------
     done, total : float
         Units behind us, and in all.
+    detail : str
+        How it goes, such as ``loss 2.31``.
     """
 
 
@@ -47,14 +50,16 @@ def progress(label: str, unit: str) -> Iterator[Progress]:
     Yields
     ------
     Progress
-        To be called with the units done and, where known, in all.
+        To be called with the units done and, where known, in all; a third argument
+        such as ``loss 2.31  rate 0.0212`` is shown before the ETA.
     """
     started = time.monotonic()
     last = started
     first: tuple[float, float] | None = None
     live = sys.stderr is not None and sys.stderr.isatty()
+    write = _live_line if live else progress_line
 
-    def show(done: float, total: float | None = None) -> None:
+    def show(done: float, total: float | None = None, detail: str = "") -> None:
         nonlocal first, last
         now = time.monotonic()
         first = first or (now, done)
@@ -62,7 +67,7 @@ def progress(label: str, unit: str) -> Iterator[Progress]:
         if now - started < _QUIET_SECONDS or now - last < wait:
             return
         last = now
-        line = progress_line(label, unit, done, total, _rate(first, (now, done), started))
+        line = write(label, unit, done, total, _rate(first, (now, done), started), detail)
         _tell(f"\r\x1b[2K{line}" if live else f"{line}\n")
 
     waiting = threading.Timer(_SILENT_SECONDS, _tell_waiting, (label, live, lambda: first))
@@ -91,7 +96,9 @@ def _tell_waiting(label: str, live: bool, begun: Callable[[], object]) -> None:
         _tell(f"\r\x1b[2K{line}" if live else f"{line}\n")
 
 
-def progress_line(label: str, unit: str, done: float, total: float | None, rate: float) -> str:
+def progress_line(
+    label: str, unit: str, done: float, total: float | None, rate: float, detail: str = ""
+) -> str:
     """Write one line of progress.
 
     Parameters
@@ -102,6 +109,8 @@ def progress_line(label: str, unit: str, done: float, total: float | None, rate:
         Units behind us, and in all (None where unknown).
     rate : float
         Units a second.
+    detail : str
+        Put before the ETA.
 
     Returns
     -------
@@ -109,8 +118,49 @@ def progress_line(label: str, unit: str, done: float, total: float | None, rate:
         Such as ``counting     40%  8.1M tokens  9.2M/s  ETA 0:01``.
     """
     share = f"{done / total:5.0%}  " if total else ""
-    left = f"  ETA {_clock((total - done) / rate)}" if total and rate else ""
-    return f"{label:<10} {share}{human(done)} {unit}  {human(rate)}/s{left}"
+    parts = [f"{human(done)} {unit}", f"{human(rate)}/s", detail, _time_left(done, total, rate)]
+    return f"{label:<10} {share}{'  '.join(part for part in parts if part)}"
+
+
+def _live_line(
+    label: str, unit: str, done: float, total: float | None, rate: float, detail: str
+) -> str:
+    """The same with a bar, where the terminal has room for one; never wider than it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.table import Column
+
+    console = Console(file=sys.stderr, highlight=False)
+    plain = progress_line(label, unit, done, total, rate, detail)
+    if len(plain) + _LEAST_BAR > console.width:
+        return plain[: console.width]
+    share = f"{done / total:.0%}" if total else ""
+    texts = [f"{human(done)} {unit}", f"{human(rate)}/s", detail, _time_left(done, total, rate)]
+    bar = Progress(
+        *_text_columns(TextColumn, [f"{label:<10}", f"{share:>4}"]),
+        BarColumn(bar_width=None, table_column=Column(max_width=_BAR_WIDTH)),
+        *_text_columns(TextColumn, texts),
+        console=console,
+        auto_refresh=False,
+    )
+    bar.add_task(label, total=total, completed=int(done))
+    # rendered only: rich's live display has a thread, and hides the cursor, which a killed process
+    # cannot show again
+    with console.capture() as rendered:
+        console.print(bar, end="")
+    return rendered.get().rstrip("\n")
+
+
+def _text_columns(column: Any, texts: Sequence[str]) -> list[Any]:
+    """Columns that hold just these texts, whatever characters are in them."""
+    return [
+        column(text.replace("{", "{{").replace("}", "}}"), markup=False) for text in texts if text
+    ]
+
+
+def _time_left(done: float, total: float | None, rate: float) -> str:
+    """``ETA 0:01``, or nothing where that is unknown."""
+    return f"ETA {_clock((total - done) / rate)}" if total and rate else ""
 
 
 def human(number: float) -> str:

@@ -63,6 +63,14 @@ def test_progress_is_silent_for_two_seconds_then_prints_a_line_every_ten(clock, 
     assert [line.split()[2] for line in err] == ["10", "20", "30"]
 
 
+def test_a_detail_stands_before_the_eta(clock, capsys):
+    with console.progress("training", "tokens") as show:
+        show(0, 1200)
+        clock[0] += 10.0
+        show(300, 1200, "loss 2.31")
+    assert capsys.readouterr().err == ("training     25%  300 tokens  30/s  loss 2.31  ETA 0:30\n")
+
+
 def test_the_rate_counts_from_the_first_unit(clock, capsys):
     with console.progress("reading", "bytes") as show:
         clock[0] += 20.0  # kernels compile
@@ -99,6 +107,50 @@ def test_on_a_terminal_one_line_is_rewritten_and_cleared(clock, monkeypatch):
     assert "\n" not in terminal.getvalue()
     assert "3 tokens" in terminal.getvalue()
     assert terminal.getvalue().endswith("\r\x1b[2K")
+
+
+@pytest.fixture
+def shown(clock, monkeypatch):
+    """What a terminal without colors shows of a call that comes three seconds after another."""
+
+    def show_on(columns, *call):
+        terminal = Terminal()
+        monkeypatch.setattr(console.sys, "stderr", terminal)
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setenv("LINES", "25")
+        monkeypatch.setenv("NO_COLOR", "1")
+        with console.progress("training", "tokens") as show:
+            show(0)
+            clock[0] += 3.0
+            show(*call)
+            return terminal.getvalue().rpartition("\r\x1b[2K")[2]
+
+    return show_on
+
+
+def test_a_terminal_shows_a_bar_in_which_the_detail_stands_before_the_eta(shown):
+    line = shown(100, 300, 1200, "loss 2.31  rate 0.0212")
+    assert line.split("━")[0] == "training    25% "
+    assert line.split("━")[-1].strip("╺╸ ") == ("300 tokens 100/s loss 2.31  rate 0.0212 ETA 0:09")
+    assert len(line) <= 100
+
+
+def test_a_bar_without_a_total_tells_no_share_and_no_eta(shown):
+    line = shown(100, 300)
+    assert line.split("━")[0].split() == ["training"]
+    assert line.split("━")[-1].strip() == "300 tokens 100/s"
+
+
+def test_brackets_and_braces_of_a_detail_are_shown_as_they_are(shown):
+    assert "[red]{x} {0} %" in shown(100, 300, 1200, "[red]{x} {0} %")
+
+
+@pytest.mark.parametrize("columns", [20, 40, 60, 72])
+def test_a_narrow_terminal_never_gets_a_line_that_wraps(shown, columns):
+    line = shown(columns, 300, 1200, "loss 2.31  rate 0.0212")
+    assert line.startswith("training     25%")
+    assert "…" not in line
+    assert len(line) <= columns
 
 
 def test_json_is_unescaped_and_refuses_what_is_none(capsys):
