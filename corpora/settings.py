@@ -6,6 +6,7 @@ A config is a frozen, keyword-only dataclass whose fields are made by
 """
 
 import dataclasses
+import math
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -33,14 +34,15 @@ def setting(
     below: float | None = None,
     choices: Sequence[str] | None = None,
     metavar: str | None = None,
+    opposite: str | None = None,
 ) -> Any:
     """State one option of a config: its default, help and permitted range.
 
     Parameters
     ----------
     default : bool, int, float, str, None or tuple of str
-        A ``bool`` becomes a flag and must be False; a tuple makes the option
-        repeatable.
+        A ``bool`` becomes a flag, and must be False where the flag has no opposite;
+        a tuple makes the option repeatable.
     help : str
         One sentence for ``--help``; units included.
     at_least, at_most, above, below : float, optional
@@ -49,6 +51,8 @@ def setting(
         The permitted words.
     metavar : str, optional
         What ``--help`` shows as the value's name.
+    opposite : str, optional
+        Name of the flag that sets a ``bool`` to False, such as ``mean`` of ``sum``.
 
     Returns
     -------
@@ -63,6 +67,7 @@ def setting(
             "bounds": {name: bound for name, bound in bounds.items() if bound is not None},
             "choices": tuple(choices) if choices is not None else None,
             "metavar": metavar,
+            "opposite": opposite,
         },
     )
 
@@ -96,6 +101,8 @@ def check(config: Any) -> None:
             words, holds = _BOUNDS[name]
             if not holds(value, bound):  # NaN holds no bound
                 raise SettingError(f"{owner}.{field.name} must be {words} {bound}, got {value}")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise SettingError(f"{owner}.{field.name} must be a finite number, got {value}")
 
 
 def click_options(config_class: type, *, skip: Sequence[str] = ()) -> Callable[[Any], Any]:
@@ -183,6 +190,8 @@ def _click_option(click: Any, field: Any, kind: Any) -> Any:
     name = "--" + field.name.replace("_", "-")
     about: dict[str, Any] = {"help": field.metadata["help"], "default": field.default}
     if kind is bool:
+        if opposite := field.metadata["opposite"]:
+            name, about["show_default"] = f"{name}/--{opposite}", True
         return click.option(name, field.name, is_flag=True, **about)
     if typing.get_origin(kind) is tuple:
         return click.option(

@@ -19,7 +19,10 @@ class BrewConfig:
     roast: str = setting("dark", "How dark.", choices=("dark", "light"))
     limit: int | None = setting(None, "Most cups.", at_least=1, metavar="CUPS")
     keep_case: bool = setting(False, "Keep the case shut.")
+    hot: bool = setting(False, "Serve hot or not.", opposite="iced")
     extras: tuple[str, ...] = setting((), "What else; may be given again.")
+    price: float = setting(1.5, "What it costs.", at_least=0)
+    tip: float | None = setting(None, "What is given.")
     plain: int = 3
 
     def __post_init__(self):
@@ -38,6 +41,9 @@ class BrewConfig:
         ({"share": 0.0}, "BrewConfig.share must be above 0, got 0.0"),
         ({"share": 1}, "BrewConfig.share must be below 1, got 1"),
         ({"share": float("nan")}, "BrewConfig.share must be above 0, got nan"),
+        ({"price": float("inf")}, "BrewConfig.price must be a finite number, got inf"),
+        ({"tip": float("-inf")}, "BrewConfig.tip must be a finite number, got -inf"),
+        ({"tip": float("nan")}, "BrewConfig.tip must be a finite number, got nan"),
         ({"roast": "pale"}, "BrewConfig.roast must be one of dark, light, got 'pale'"),
         ({"limit": 0}, "BrewConfig.limit must be at least 1, got 0"),
         ({"keep_case": 1}, "BrewConfig.keep_case must be of type bool, got 1"),
@@ -86,6 +92,9 @@ def brew(**options):
             ["--keep-case", "--extras", "milk", "--extras", "sugar"],
             BrewConfig(keep_case=True, extras=("milk", "sugar")),
         ),
+        (["--hot"], BrewConfig(hot=True)),
+        (["--iced"], BrewConfig(hot=False)),
+        (["--hot", "--iced"], BrewConfig(hot=False)),
     ],
 )
 def test_the_command_line_gives_the_config(words, config):
@@ -97,8 +106,10 @@ def test_the_help_tells_defaults_choices_and_names_in_the_order_of_the_fields():
     assert "Cups each side. [default: 5]" in text
     assert "--roast [dark|light] How dark. [default: dark]" in text
     assert "--limit CUPS Most cups. --keep-case" in text
+    assert "--hot / --iced Serve hot or not. [default: iced]" in text
     options = [word for word in text.split() if word.startswith("--")]
-    names = ["--window", "--share", "--roast", "--limit", "--keep-case", "--extras", "--help"]
+    names = ["--window", "--share", "--roast", "--limit", "--keep-case"]
+    names += ["--hot", "--iced", "--extras", "--price", "--tip", "--help"]
     assert options == names  # a field without setting() is no option
 
 
@@ -106,6 +117,12 @@ def test_a_word_that_is_no_number_is_a_usage_error():
     result = CliRunner().invoke(brew, ["--window", "wide"])
     assert result.exit_code == 2
     assert "Invalid value for '--window'" in result.stderr
+
+
+def test_an_infinite_number_is_refused_by_the_name_of_its_option():
+    with pytest.raises(SettingError) as refusal:
+        take(BrewConfig, {"price": float("inf")})
+    assert str(refusal.value) == "--price must be a finite number, got inf"
 
 
 def test_skipped_fields_are_no_options():
