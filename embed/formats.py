@@ -7,6 +7,7 @@ from pathlib import Path
 
 from corpora.errors import ArtifactError, SettingError
 from embed.formats_binary import read_binary, write_binary
+from embed.formats_fasttext import MAGIC, read_fasttext
 from embed.formats_gensim import is_pickle, read_gensim, write_gensim
 from embed.formats_io import opened
 from embed.formats_output import replacing
@@ -28,13 +29,6 @@ _GAPS = re.compile(rb"[ \t\r\n]+")
 
 _OTHERS = (
     (b"\x93NUMPY", "is a NumPy matrix without words; pass the run directory that holds it"),
-    (
-        b"\xba\x16O/",
-        (
-            "is a fastText model; convert its words with gensim: "
-            "load_facebook_vectors(...).save_word2vec_format(...), or pass the .vec file"
-        ),
-    ),
     (b"PK\x03\x04", "is a zip archive; unpack it first"),
     (b"BZh", "is compressed with bzip2; unpack it first"),
     (b"\xfd7zXZ", "is compressed with xz; unpack it first"),
@@ -49,13 +43,13 @@ def read_vectors(path: Path) -> WordVectors:
     ----------
     path : Path
         word2vec text or binary, GloVe, fastText ``.vec``, each gzipped or not;
-        an embedding-projector pair, given as its folder or vectors file; or
+        fastText's ``.bin``; an embedding-projector pair, given as its folder or vectors file; or
         what we exported for gensim (of a pickle, only what stands beside it).
 
     Returns
     -------
     WordVectors
-        In memory, without text settings.
+        In memory, but for the n-grams of a ``.bin``; without text settings.
 
     Raises
     ------
@@ -70,6 +64,8 @@ def read_vectors(path: Path) -> WordVectors:
         peek = source.read(_PEEK)
         if is_pickle(peek):
             return read_gensim(path)
+        if peek.startswith(MAGIC):
+            return read_fasttext(path)
         start = peek.removeprefix(codecs.BOM_UTF8)
         name, n_words, dim = detect(start, path)
         if name == "projector":
@@ -123,7 +119,7 @@ def detect(start: bytes, path: Path) -> tuple[str, int | None, int]:
     if dim < 1:
         raise ArtifactError(
             f"{path}: is in no format that Firth reads: a run directory, word2vec text or "
-            "binary, GloVe, fastText .vec, embedding projector"
+            "binary, GloVe, fastText .vec or .bin, embedding projector"
         )
     return "glove", None, dim
 

@@ -32,7 +32,8 @@ def nearest(vectors: StaticVectors, words: Sequence[str], k: int = 10) -> list[l
     vectors : StaticVectors
         Dense or sparse.
     words : sequence of str
-        Words of the vocabulary; all are answered by one pass over the matrix.
+        Words that have a vector, though perhaps a composed one; all are
+        answered by one pass over the matrix.
     k : int
         Neighbours per word, at least 1; fewer where the vocabulary ends.
 
@@ -46,9 +47,9 @@ def nearest(vectors: StaticVectors, words: Sequence[str], k: int = 10) -> list[l
     UnknownWordError
         A word has no vector; close spellings are offered.
     """
-    rows = [row_of(vectors, word) for word in words]
-    queries = unit_rows(vectors.matrix, rows)
-    found = top_rows(vectors.matrix, queries, k, exclude=[[row] for row in rows])
+    queries, rows = unit_queries(vectors, words)
+    without = [[] if row is None else [row] for row in rows]
+    found = top_rows(vectors.matrix, queries, k, exclude=without)
     return [_named(vectors, rows, scores) for rows, scores in found]
 
 
@@ -60,7 +61,7 @@ def similarity(vectors: StaticVectors, a: str, b: str) -> float:
     vectors : StaticVectors
         Dense or sparse.
     a, b : str
-        Words of the vocabulary.
+        Words that have a vector.
 
     Returns
     -------
@@ -72,7 +73,7 @@ def similarity(vectors: StaticVectors, a: str, b: str) -> float:
     UnknownWordError
         A word has no vector; close spellings are offered.
     """
-    units = unit_rows(vectors.matrix, [row_of(vectors, a), row_of(vectors, b)])
+    units, _ = unit_queries(vectors, [a, b])
     return float(np.clip(exact_products(units[:1], units[1:])[0, 0], -1.0, 1.0))
 
 
@@ -86,7 +87,7 @@ def analogy(
     vectors : StaticVectors
         Dense or sparse.
     a, b, c : str
-        Words of the vocabulary; none of them is an answer.
+        Words that have a vector; none of them is an answer.
     k : int
         Answers, at least 1.
     method : {"3cosadd", "3cosmul"}
@@ -102,8 +103,10 @@ def analogy(
     UnknownWordError
         A word has no vector; close spellings are offered.
     """
-    rows = [row_of(vectors, word) for word in (a, b, c)]
-    [(answers, scores)] = analogies(vectors.matrix, [rows], k, method)
+    units, rows = unit_queries(vectors, [a, b, c])
+    without = [[row for row in rows if row is not None]]
+    parts = (units[:1], units[1:2], units[2:])
+    [(answers, scores)] = _answered(vectors.matrix, parts, without, k, method)
     return _named(vectors, answers, scores)
 
 
@@ -139,43 +142,85 @@ def analogies(
     SettingError
         The method is unknown or k is below 1.
     """
-    if method not in METHODS:
-        raise SettingError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    if not len(questions):
-        return []
-    a, b, c = (unit_rows(matrix, rows) for rows in np.asarray(questions).T)
-    if method == "3cosadd":
-        return top_rows(matrix, unit_length(b - a + c), k, exclude=questions)
-    return top_rows(matrix, _interleaved(a, b, c), k, exclude=questions, combine=_multiplied)
+    parts = [unit_rows(matrix, rows) for rows in np.asarray(questions, np.int64).reshape(-1, 3).T]
+    return _answered(matrix, parts, questions, k, method)
 
 
-def row_of(vectors: StaticVectors, word: str) -> int:
-    """Find the row of a word that must be there.
+def unit_queries(vectors: StaticVectors, words: Sequence[str]) -> tuple[Any, list[int | None]]:
+    """Take the vectors of words at unit length, those of unseen words composed of n-grams.
+
+    Parameters
+    ----------
+    vectors : StaticVectors
+        Dense or sparse.
+    words : sequence of str
+        Exactly as spelled in the vocabulary, if they are there.
+
+    Returns
+    -------
+    units : float64 (n, D) or scipy.sparse CSR (n, D)
+        Zero vectors stay zero.
+    rows : list of int or None
+        The row of each word; None for one that has none.
+
+    Raises
+    ------
+    UnknownWordError
+        A word has no vector; close spellings are offered.
+    """
+    rows = [vectors.row(word) for word in words]
+    known = [row for row in rows if row is not None]
+    unseen = [place for place, row in enumerate(rows) if row is None]
+    if not unseen:
+        return unit_rows(vectors.matrix, known), rows
+    composed = np.array([vector_of(vectors, words[place]) for place in unseen], dtype=np.float64)
+    units = np.empty((len(rows), composed.shape[1]))
+    units[unseen] = unit_length(composed)
+    units[[place for place, row in enumerate(rows) if row is not None]] = unit_rows(
+        vectors.matrix, known
+    )
+    return units, rows
+
+
+def vector_of(vectors: StaticVectors, word: str) -> np.ndarray:
+    """Give the vector of a word that must have one.
 
     Parameters
     ----------
     vectors : StaticVectors
         Their ``name``, if they have one, appears in the message.
     word : str
-        Exactly as spelled in the vocabulary.
+        Exactly as spelled in the vocabulary, if it is there.
 
     Returns
     -------
-    int
-        The row.
+    float32 (D,)
+        Its row, or composed of its n-grams.
 
     Raises
     ------
     UnknownWordError
         It has no vector; close spellings are offered.
     """
-    row = vectors.row(word)
-    if row is not None:
-        return row
+    vector = vectors.vector(word)
+    if vector is not None:
+        return vector
     name = getattr(vectors, "name", "vectors")
     close = close_spellings(word, vectors.vocabulary)
     offer = f"did you mean {' or '.join(map(repr, close))}?" if close else "check the spelling"
     raise UnknownWordError(f"{name}: no vector for {word!r}; {offer} (--skip-unknown goes on)")
+
+
+def _answered(
+    matrix: Any, parts: Sequence[Any], without: Sequence[Sequence[int]], k: int, method: str
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Answers to questions whose words a, b, c are given as three blocks of unit vectors."""
+    if method not in METHODS:
+        raise SettingError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    a, b, c = parts
+    if method == "3cosadd":
+        return top_rows(matrix, unit_length(b - a + c), k, exclude=without)
+    return top_rows(matrix, _interleaved(a, b, c), k, exclude=without, combine=_multiplied)
 
 
 def _multiplied(cosines: np.ndarray) -> np.ndarray:

@@ -21,6 +21,12 @@ class StaticVectors(Protocol):
     def row(self, word: str) -> int | None:
         """Find the row of a word exactly as spelled in the vocabulary; None if it has none."""
 
+    def vector(self, word: str) -> np.ndarray | None:
+        """Give a word's vector, float32 (D,): its row, or composed of its n-grams; None if neither.
+
+        A word that has a row is what :meth:`row` knows; answers are words with rows only.
+        """
+
     def words(self, text: str) -> list[str]:
         """Cut text into words the way the vectors' own corpus was cut."""
 

@@ -7,7 +7,7 @@ from typing import TextIO
 
 from corpora.console import note
 from corpora.errors import FirthError, UnknownWordError
-from embed.neighbors import row_of
+from embed.neighbors import vector_of
 from embed.vectors import WordVectors
 
 
@@ -16,7 +16,8 @@ def find_word(vectors: WordVectors, asked: str) -> str:
 
     The run's own text settings apply; for vectors of unknown origin: as
     written, then lower-cased. A note on standard error tells the word that was
-    used when it is not the word as written.
+    used when it is not the word as written, and a word whose vector is composed
+    of its n-grams.
 
     Parameters
     ----------
@@ -44,9 +45,13 @@ def find_word(vectors: WordVectors, asked: str) -> str:
             f"{vectors.name}: {asked!r} is {apart} under this run's text settings; "
             "ask for single words"
         )
-    row_of(vectors, words[0])
+    row = vectors.row(words[0])
+    if row is None:
+        vector_of(vectors, words[0])
     if words[0] != asked:
         note(f"{asked!r} is read as {words[0]!r}")
+    if row is None:
+        note(f"{words[0]!r} is not in the vocabulary; its vector is composed of its n-grams")
     return words[0]
 
 

@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts import CHECKSUMS, MAKER, read_json, verify
-from corpora.errors import ArtifactError
+from corpora.artifacts import CHECKSUMS, MAKER, verify
+from corpora.errors import ArtifactError, SettingError
+from embed.run_files import open_array, run_options
+from embed.subwords import SubwordTable, parse_subwords
 from embed.wordlist import VOCABULARY, StoredVocabulary, index_words, write_words
 
 MATRIX = "vectors.npy"
 SPARSE_MATRIX = "vectors.npz"
+INPUTS = "inputs.npy"
+BUCKETS = "buckets.npy"
 
 
 class WordVectors:
@@ -32,11 +36,13 @@ class WordVectors:
         of unknown origin.
     name : str
         What messages and tables call these vectors.
+    subwords : SubwordTable, optional
+        Of what the vectors of words outside the vocabulary are composed.
 
     Raises
     ------
     ArtifactError
-        There are not as many words as rows.
+        There are not as many words as rows, or the n-grams have another width.
 
     Examples
     --------
@@ -53,16 +59,23 @@ class WordVectors:
         counts: np.ndarray | None = None,
         text: Any = None,
         name: str = "vectors",
+        subwords: SubwordTable | None = None,
     ) -> None:
         if matrix.ndim != 2 or len(vocabulary) != matrix.shape[0]:
             raise ArtifactError(
                 f"{name}: {len(vocabulary)} words do not fit a matrix of shape {matrix.shape}"
+            )
+        if subwords is not None and subwords.rows.shape[1] != matrix.shape[1]:
+            raise ArtifactError(
+                f"{name}: n-grams of {subwords.rows.shape[1]} dimensions do not fit words of "
+                f"{matrix.shape[1]}"
             )
         self._vocabulary = vocabulary
         self._matrix = matrix
         self._counts = counts
         self._text = text
         self._name = name
+        self._subwords = subwords
 
     @classmethod
     def open(cls, run: str | Path) -> "WordVectors":
@@ -72,7 +85,8 @@ class WordVectors:
         ----------
         run : str or Path
             A run directory with ``vocabulary.tsv`` and ``vectors.npy`` (or
-            ``vectors.npz`` when sparse).
+            ``vectors.npz`` when sparse); ``inputs.npy`` and ``buckets.npy``
+            where it was trained with n-grams.
 
         Returns
         -------
@@ -90,10 +104,19 @@ class WordVectors:
             raise ArtifactError(f"{run}: is unfinished; run the command that was making it again")
         matrix = _open_matrix(run)
         vocabulary = StoredVocabulary(run / VOCABULARY)
-        return cls(vocabulary, matrix, text=_text_settings(run / "config.json"), name=str(run))
+        options = run_options(run)
+        return cls(
+            vocabulary,
+            matrix,
+            text=options.get("text"),
+            name=str(run),
+            subwords=_open_subwords(run, options, matrix.shape[0]),
+        )
 
     def save(self, directory: Path) -> None:
         """Write ``vocabulary.tsv`` and ``vectors.npy`` (``vectors.npz`` when sparse).
+
+        The rows of n-grams are not written: they are the trainer's to write.
 
         Parameters
         ----------
@@ -122,6 +145,11 @@ class WordVectors:
     def name(self) -> str:
         """What messages and tables call these vectors."""
         return self._name
+
+    @property
+    def subwords(self) -> SubwordTable | None:
+        """The rows of n-grams; None where unseen words have no vector."""
+        return self._subwords
 
     @cached_property
     def counts(self) -> np.ndarray | None:
@@ -155,6 +183,28 @@ class WordVectors:
         if isinstance(self._vocabulary, StoredVocabulary):
             return self._vocabulary.row(word)
         return self._index.get(word)
+
+    def vector(self, word: str) -> np.ndarray | None:
+        """Give the vector of a word, of an unseen one as composed of its n-grams.
+
+        Parameters
+        ----------
+        word : str
+            Exactly as spelled in the vocabulary, if it is there.
+
+        Returns
+        -------
+        float32 (D,) or None
+            None when it has no row and nothing is known of its n-grams.
+        """
+        row = self.row(word)
+        if row is None:
+            composed = None if self._subwords is None else self._subwords.compose(word)
+            return None if composed is None or not composed.any() else composed
+        vector = self._matrix[row]
+        if not isinstance(self._matrix, np.ndarray):
+            vector = vector.toarray().ravel()
+        return np.array(vector, dtype=np.float32)
 
     def words(self, text: str) -> list[str]:
         """Cut text into words as the corpus was cut.
@@ -199,8 +249,8 @@ def load_vectors(run: str | Path, *, verified: bool = False) -> WordVectors:
     ----------
     run : str or Path
         A run directory; or a vectors file in word2vec text or binary, GloVe,
-        fastText ``.vec`` or gensim's own format, gzipped or not; or an embedding-projector
-        pair (its folder or its vectors file). Told apart by content.
+        fastText ``.vec`` or gensim's own format, gzipped or not; fastText's ``.bin``; or an
+        embedding-projector pair (its folder or its vectors file). Told apart by content.
     verified : bool
         Hold a run that has checksums against them, which reads all of it: for
         commands that read all of it anyway.
@@ -225,34 +275,40 @@ def load_vectors(run: str | Path, *, verified: bool = False) -> WordVectors:
     return read_vectors(path)
 
 
-def _text_settings(config: Path) -> Any:
-    """How the corpus of a run was cut, as JSON; None where the run does not say."""
-    if not config.is_file():
+def _open_subwords(run: Path, options: dict[str, Any], n_words: int) -> SubwordTable | None:
+    """Map the rows of n-grams of a run that was trained with such."""
+    setting, n_buckets = options.get("subwords"), options.get("buckets")
+    if setting is None and not (run / INPUTS).is_file() and not (run / BUCKETS).is_file():
         return None
-    options = read_json(config)
-    text = options.get("text") if isinstance(options, dict) else ""
-    if text is None or isinstance(text, dict):
-        return text
-    raise ArtifactError(f"{config}: is no configuration of a run; make the run again")
+    try:
+        shortest, longest = parse_subwords(str(setting))
+    except SettingError:
+        shortest, longest = 0, 0
+    if not longest or type(n_buckets) is not int:
+        raise ArtifactError(
+            f"{run / 'config.json'}: subwords {setting!r} and buckets {n_buckets!r} do not say how "
+            f"{INPUTS} was made; make the run again"
+        )
+    return SubwordTable(
+        open_array(run / INPUTS, np.float32, 2)[n_words:],
+        open_array(run / BUCKETS, np.int64, 1),
+        n_buckets=n_buckets,
+        shortest=shortest,
+        longest=longest,
+        name=str(run),
+    )
 
 
 def _open_matrix(run: Path) -> Any:
     """Map the matrix of a run, or read a sparse one."""
     path = run / MATRIX
-    try:
-        if not path.is_file() and (run / SPARSE_MATRIX).is_file():
-            import scipy.sparse
+    if path.is_file() or not (run / SPARSE_MATRIX).is_file():
+        return open_array(path, np.float32, 2)
+    import scipy.sparse
 
-            path = run / SPARSE_MATRIX
-            with open(path, "rb") as file:  # NumPy leaves a broken archive open
-                return scipy.sparse.csr_matrix(scipy.sparse.load_npz(file))
-        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError:
-        raise ArtifactError(f"{path}: no such file; is {run} a finished run?") from None
+    path = run / SPARSE_MATRIX
+    try:
+        with open(path, "rb") as file:  # NumPy leaves a broken archive open
+            return scipy.sparse.csr_matrix(scipy.sparse.load_npz(file))
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise ArtifactError(f"{path}: is damaged ({error}); make the run again") from None
-    if matrix.ndim != 2 or matrix.dtype != np.float32:
-        raise ArtifactError(
-            f"{path}: holds {matrix.dtype} of shape {matrix.shape}, expected a float32 matrix"
-        )
-    return matrix

@@ -17,15 +17,24 @@ import click
     help="Add and subtract cosines, or multiply and divide them.",
 )
 @click.option("-k", "k", default=10, show_default=True, help="Answers per question.")
+@click.option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
 @click.option("--skip-unknown", is_flag=True, help="Tell words without a vector, and go on.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; from a pipe, one object a line.")
 def command(
-    run: Path, words: tuple[str, ...], method: str, k: int, skip_unknown: bool, as_json: bool
+    run: Path,
+    words: tuple[str, ...],
+    method: str,
+    k: int,
+    add_contexts: bool,
+    skip_unknown: bool,
+    as_json: bool,
 ) -> None:
     """Answer: A is to B as C is to which word?
 
     RUN is a run directory or a vectors file. Without A, B and C, questions are
     read from standard input, three words a line. A, B and C are no answers.
+    Where RUN has n-grams, words outside its vocabulary are composed of them;
+    answers come from the vocabulary.
 
     \b
     Example:
@@ -33,13 +42,14 @@ def command(
         firth analogy out/svd france paris japan --method 3cosmul -k 3
     """
     from corpora.console import print_json
+    from embed.contexts import with_contexts
     from embed.neighbors import Neighbor, analogy
     from embed.queries import answer_each, find_words
     from embed.vectors import load_vectors
 
     if len(words) not in (0, 3):
         raise click.UsageError(f"expected three words, got {len(words)}")
-    vectors = load_vectors(run)
+    vectors = with_contexts(load_vectors(run)) if add_contexts else load_vectors(run)
 
     def answer(asked: list[str], a_line: bool = True) -> None:
         a, b, c = find_words(vectors, asked, skip_unknown=skip_unknown)

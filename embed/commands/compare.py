@@ -11,8 +11,13 @@ from embed.compare.config import CompareConfig
 @click.command(name="compare")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click_options(CompareConfig)
+@click.option(
+    "--add-contexts",
+    is_flag=True,
+    help="Add each word's context vector to its own, in runs with both.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
+def command(runs: tuple[str, ...], add_contexts: bool, as_json: bool, **options: Any) -> None:
     """Score runs against each other and against one-hot vectors.
 
     Similarity sets give Spearman's correlation between the cosines of pairs
@@ -33,7 +38,7 @@ def command(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
 
     config = take(CompareConfig, options)
     tasks = read_tasks(config)
-    vectors = _load(runs)
+    vectors = _summed(_load(runs)) if add_contexts else _load(runs)
     with progress("comparing", "sets") as show:
         scores = compare(vectors, tasks, config, show)
     if as_json:
@@ -56,3 +61,19 @@ def _load(runs: tuple[str, ...]) -> dict[str, Any]:
         else:
             vectors[name] = load_vectors(run, verified=True)
     return vectors
+
+
+def _summed(vectors: dict[str, Any]) -> dict[str, Any]:
+    """Runs with contexts under a name that says so, others as they are; some must have them."""
+    from corpora.console import note
+    from embed.contexts import open_contexts, with_contexts
+
+    with_some = {name for name, run in vectors.items() if open_contexts(run) is not None}
+    summed = {}
+    for name, run in vectors.items():
+        if name in with_some or not with_some:  # with none at all, the first is refused
+            summed[f"{name} w+c"] = with_contexts(run)
+        else:
+            note(f"{name}: has no context vectors, compared as it is")
+            summed[name] = run
+    return summed

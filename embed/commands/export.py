@@ -13,8 +13,9 @@ _FORMATS = ("word2vec-text", "word2vec-binary", "glove", "gensim", "projector")
 @click.option(
     "--format", "format", type=click.Choice(_FORMATS), required=True, help="What to write."
 )
+@click.option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
 @click.option("--force", is_flag=True, help="Replace what stands at OUT.")
-def command(run: Path, out: Path, format: str, force: bool) -> None:
+def command(run: Path, out: Path, format: str, add_contexts: bool, force: bool) -> None:
     """Write a run's vectors in another program's format.
 
     RUN is a run directory or a vectors file. OUT is a file; for projector, a
@@ -27,10 +28,12 @@ def command(run: Path, out: Path, format: str, force: bool) -> None:
         firth neighbors svd.bin king
     """
     from corpora.console import note
+    from embed.contexts import with_contexts
     from embed.formats import write_vectors
     from embed.vectors import load_vectors
 
     vectors = load_vectors(run, verified=True)
+    vectors = with_contexts(vectors) if add_contexts else vectors
     write_vectors(vectors, out, format, force=force)
     n_words, dim = vectors.matrix.shape
     note(f"{out}: {n_words} vectors of {dim} dimensions, {format}")

@@ -10,23 +10,28 @@ import click
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("words", nargs=-1, metavar="[WORD]...")
 @click.option("-k", "k", default=10, show_default=True, help="Neighbours per word.")
+@click.option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
 @click.option("--skip-unknown", is_flag=True, help="Tell words without a vector, and go on.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(run: Path, words: tuple[str, ...], k: int, skip_unknown: bool, as_json: bool) -> None:
+def command(
+    run: Path, words: tuple[str, ...], k: int, add_contexts: bool, skip_unknown: bool, as_json: bool
+) -> None:
     """Print the nearest neighbours of words by cosine.
 
     RUN is a run directory or a vectors file. Without WORDs they are read from
-    standard input; all that comes through a pipe is answered in one pass.
+    standard input; all that comes through a pipe is answered in one pass. Where
+    RUN has n-grams, words outside its vocabulary are composed of them.
 
     \b
     Example:
         firth neighbors out/svd king paris -k 5
         firth neighbors out/svd --json < words.txt
     """
+    from embed.contexts import with_contexts
     from embed.queries import at_terminal, find_words, prompt, read_queries
     from embed.vectors import load_vectors
 
-    vectors = load_vectors(run)
+    vectors = with_contexts(load_vectors(run)) if add_contexts else load_vectors(run)
 
     def answer(asked: list[str]) -> None:
         found = [w for w in find_words(vectors, asked, skip_unknown=skip_unknown) if w is not None]

@@ -9,13 +9,17 @@ import click
 @click.command("similarity")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("words", nargs=-1, metavar="[A B]")
+@click.option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
 @click.option("--skip-unknown", is_flag=True, help="Tell words without a vector, and go on.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; from a pipe, one object a line.")
-def command(run: Path, words: tuple[str, ...], skip_unknown: bool, as_json: bool) -> None:
+def command(
+    run: Path, words: tuple[str, ...], add_contexts: bool, skip_unknown: bool, as_json: bool
+) -> None:
     """Print the cosine of two words.
 
     RUN is a run directory or a vectors file. Without A and B, pairs are read
-    from standard input, one a line.
+    from standard input, one a line. Where RUN has n-grams, words outside its
+    vocabulary are composed of them.
 
     \b
     Example:
@@ -23,13 +27,14 @@ def command(run: Path, words: tuple[str, ...], skip_unknown: bool, as_json: bool
         firth similarity out/svd --json < pairs.txt
     """
     from corpora.console import print_json
+    from embed.contexts import with_contexts
     from embed.neighbors import similarity
     from embed.queries import answer_each, find_words
     from embed.vectors import load_vectors
 
     if len(words) not in (0, 2):
         raise click.UsageError(f"expected two words, got {len(words)}")
-    vectors = load_vectors(run)
+    vectors = with_contexts(load_vectors(run)) if add_contexts else load_vectors(run)
 
     def answer(asked: list[str], a_line: bool = True) -> None:
         a, b = find_words(vectors, asked, skip_unknown=skip_unknown)

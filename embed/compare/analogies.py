@@ -12,7 +12,7 @@ import numpy as np
 
 from embed.compare.config import CompareConfig
 from embed.compare.datasets import Question, read_questions
-from embed.compare.tasks import TaskResult, find_rows, finite_units
+from embed.compare.tasks import TaskResult, find_words, finite_units
 from embed.parallel import thread_count
 from embed.protocols import StaticVectors
 
@@ -29,7 +29,9 @@ class AnalogyTask:
     A question is asked when its four words are among the ``restrict`` most
     frequent words; the others are left out and counted. The answer is sought
     among the same words, those of the question excluded, and is right when the
-    fourth word alone scores best: a tie is no answer.
+    fourth word alone scores best: a tie is no answer. In place of any of the
+    first three a word outside the vocabulary will do when its vector is
+    composed of n-grams; an answer always comes from the vocabulary.
 
     Attributes
     ----------
@@ -84,14 +86,19 @@ class AnalogyTask:
             Metrics ``accuracy`` (3CosAdd) and ``accuracy_3cosmul`` over the
             whole set, then, where asked for, over its sections.
         """
-        rows = find_rows(vectors, self.texts())
-        asked = np.array([[rows[text] for text in question.words] for question in self.questions])
-        known = np.logical_and.reduce((asked >= 0) & (asked < self.restrict), axis=1)
+        found, n_words = find_words(vectors, self.texts()), len(vectors.vocabulary)
+        asked = np.array(
+            [[found.rows[text] for text in question.words] for question in self.questions]
+        )
+        candidate = (asked >= 0) & (asked < min(self.restrict, n_words))
+        unseen = asked >= n_words
+        known = candidate[:, 3] & (candidate | unseen)[:, :3].all(axis=1)
         right = np.zeros((len(METRICS), len(asked)), dtype=bool)
-        right[:, known] = answered_rightly(vectors, asked[known], self.restrict)
+        right[:, known] = answered_rightly(vectors, asked[known], self.restrict, found.composed)
+        composed = known & unseen.any(axis=1)
         whole: tuple[str | None, np.ndarray] = (None, np.ones(len(asked), dtype=bool))
         return [
-            self._result(metric, section, right[index], known, part)
+            self._result(metric, section, right[index], known, composed, part)
             for section, part in (whole, *self._sections())
             for index, metric in enumerate(METRICS)
         ]
@@ -109,6 +116,7 @@ class AnalogyTask:
         section: str | None,
         right: np.ndarray,
         known: np.ndarray,
+        composed: np.ndarray,
         part: np.ndarray,
     ) -> TaskResult:
         """The accuracy over one part of the set."""
@@ -123,10 +131,16 @@ class AnalogyTask:
             items_total=int(part.sum()),
             section=section,
             reason=None if used else reason,
+            items_composed=int((composed & part).sum()),
         )
 
 
-def answered_rightly(vectors: StaticVectors, questions: np.ndarray, restrict: int) -> np.ndarray:
+def answered_rightly(
+    vectors: StaticVectors,
+    questions: np.ndarray,
+    restrict: int,
+    composed: Any = None,
+) -> np.ndarray:
     """Tell which analogy questions are answered rightly.
 
     Levy & Goldberg 2014, "Linguistic Regularities in Sparse and Explicit Word
@@ -141,9 +155,12 @@ def answered_rightly(vectors: StaticVectors, questions: np.ndarray, restrict: in
     vectors : StaticVectors
         Dense or sparse.
     questions : int64 (Q, 4)
-        Rows a, b, c and the right answer, each below ``restrict``.
+        Rows a, b, c and the right answer, each below ``restrict``; V + i, which
+        is no answer, is row i of ``composed``.
     restrict : int
         Candidates are the rows below it, without a, b and c.
+    composed : float32 (n, D) or scipy.sparse CSR (n, D), optional
+        Vectors of words that have no row.
 
     Returns
     -------
@@ -153,7 +170,7 @@ def answered_rightly(vectors: StaticVectors, questions: np.ndarray, restrict: in
     """
     words, places = np.unique(questions[:, :3], return_inverse=True)
     places = places.reshape(-1, 3)
-    queries = _single(finite_units(vectors, words))
+    queries = _single(finite_units(vectors, words, composed))
     expected = np.full((len(METRICS), len(questions)), -np.inf, dtype=np.float32)
     others = expected.copy()
     order = np.lexsort(places.T[[2, 1, 0]])  # a pair a, b is read from the cache while it recurs

@@ -7,11 +7,16 @@ one-hot vectors every word is like itself (cosine 1) and unlike all others
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
+from typing import Any
 
-from embed.compare.tasks import find_rows
+import numpy as np
+
+from embed.compare.tasks import find_words
 from embed.onehot import one_hot, random_vectors
 from embed.protocols import StaticVectors
+from embed.vectors import WordVectors
 
 ONE_HOT = "one-hot"
 RANDOM = "random"
@@ -25,7 +30,9 @@ def make_baselines(
 
     An item is known to them when any run knows it. They hold the ``restrict``
     most frequent words of the runs (by their best rank in any run) and the
-    words of the evaluation sets: no other word can change a score.
+    words of the evaluation sets: no other word can change a score. A word that
+    no run has in its vocabulary, but one composes of its n-grams, is outside
+    their vocabulary, too, yet has a vector.
 
     Parameters
     ----------
@@ -45,20 +52,60 @@ def make_baselines(
     """
     ranks: dict[str, int] = {}
     known: dict[str, str] = {}
+    composed: dict[str, None] = {}
     distinct = list(dict.fromkeys(texts))
     for run in runs:
         for rank, word in enumerate(islice(run.vocabulary, restrict)):
             ranks[word] = min(rank, ranks.get(word, rank))
-        for text, rank in find_rows(run, distinct).items():
+        found = find_words(run, distinct)
+        n_words = len(run.vocabulary)
+        for text, rank in found.rows.items():
             if rank >= 0:
-                word = known.setdefault(text, run.vocabulary[rank])
-                ranks[word] = min(rank, ranks.get(word, rank))
+                seen = rank < n_words
+                word = run.vocabulary[rank] if seen else found.unseen[rank - n_words]
+                word = known.setdefault(text, word)
+                if seen:
+                    ranks[word] = min(rank, ranks.get(word, rank))
+                else:
+                    composed[word] = None
     vocabulary = sorted(ranks, key=ranks.__getitem__)
+    words = [*vocabulary, *(word for word in composed if word not in ranks)]
     cut = _AsTheRuns(known)
-    return {
-        ONE_HOT: one_hot(vocabulary, text=cut),
-        RANDOM: random_vectors(vocabulary, _DIM, seed, text=cut),
+    made = {
+        ONE_HOT: one_hot(words, text=cut),
+        RANDOM: random_vectors(words, _DIM, seed, text=cut),
     }
+    return {name: _FirstRows(vectors, len(vocabulary)) for name, vectors in made.items()}
+
+
+@dataclass(frozen=True)
+class _FirstRows:
+    """Vectors of which only the first words are the vocabulary; the others have vectors alone."""
+
+    vectors: WordVectors
+    n_words: int
+
+    @property
+    def name(self) -> str:
+        return self.vectors.name
+
+    @cached_property
+    def vocabulary(self) -> Sequence[str]:
+        return self.vectors.vocabulary[: self.n_words]
+
+    @cached_property
+    def matrix(self) -> Any:
+        return self.vectors.matrix[: self.n_words]
+
+    def row(self, word: str) -> int | None:
+        row = self.vectors.row(word)
+        return row if row is not None and row < self.n_words else None
+
+    def vector(self, word: str) -> np.ndarray | None:
+        return self.vectors.vector(word)
+
+    def words(self, text: str) -> list[str]:
+        return self.vectors.words(text)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,8 @@ def to_json(scores: Sequence[Score]) -> dict[str, Any]:
     dict
         ``{"results": [{"run", "task", "dataset", "metric", "score",
         "items_used", "items_total"}, ...]}``; ``section`` where it is not the
-        whole set, and ``reason`` where the score is undefined (null).
+        whole set, ``reason`` where the score is undefined (null), and
+        ``items_composed`` where items have words outside the vocabulary.
     """
     return {"results": [_result(score) for score in scores]}
 
@@ -57,7 +58,11 @@ def _result(score: Score) -> dict[str, Any]:
         "items_used": result.items_used,
         "items_total": result.items_total,
     }
-    further = {"section": result.section, "reason": result.reason}
+    further = {
+        "section": result.section,
+        "reason": result.reason,
+        "items_composed": result.items_composed or None,
+    }
     return entry | {name: value for name, value in further.items() if value is not None}
 
 
@@ -112,10 +117,11 @@ def _short_names(runs: Sequence[str]) -> dict[str, str]:
 
 
 def _remarks(scores: Sequence[Score]) -> Iterator[str]:
-    """Why scores are undefined, and where runs were scored on different items."""
+    """Why scores are undefined, what was composed, where runs were scored on different items."""
     names = _short_names(list(dict.fromkeys(score.run for score in scores)))
     undefined: dict[tuple[str, str], list[str]] = {}
     uneven: dict[str, None] = {}
+    composed: dict[str, None] = {}
     for rivals in _grouped(scores).values():
         dataset = rivals[0].result.dataset
         for reason in dict.fromkeys(score.result.reason for score in rivals):
@@ -124,7 +130,15 @@ def _remarks(scores: Sequence[Score]) -> Iterator[str]:
                 undefined.setdefault((runs, reason), []).append(dataset)
         if len({s.result.items_used for s in rivals if s.run not in (ONE_HOT, RANDOM)}) > 1:
             uneven[dataset] = None
+        for score in rivals:
+            told = score.result.section is not None or score.run in (ONE_HOT, RANDOM)
+            if score.result.items_composed and not told:
+                composed[
+                    f"composed: {names[score.run]} on {dataset}: {score.result.items_composed} of "
+                    f"{score.result.items_used} items have a word made of its n-grams"
+                ] = None
     for (runs, reason), places in undefined.items():
         yield f"undefined: {runs} on {', '.join(dict.fromkeys(places))}: {reason}"
+    yield from composed
     if uneven:
         yield f"different items: the runs do not know the same items of {', '.join(uneven)}"

@@ -9,7 +9,7 @@ import numpy as np
 
 from embed.compare.config import CompareConfig
 from embed.compare.datasets import WordPair, read_pairs
-from embed.compare.tasks import TaskResult, find_rows, finite_units
+from embed.compare.tasks import TaskResult, find_words, finite_units
 from embed.protocols import StaticVectors
 
 
@@ -17,7 +17,8 @@ from embed.protocols import StaticVectors
 class SimilarityTask:
     """A set of word pairs, scored by Spearman's rank correlation.
 
-    Pairs with an unknown word are left out and counted.
+    Pairs with an unknown word are left out and counted; a word whose vector is
+    composed of n-grams is known, and pairs with such a word are counted, too.
 
     Attributes
     ----------
@@ -65,11 +66,13 @@ class SimilarityTask:
         list of TaskResult
             One, of metric ``spearman``.
         """
-        rows = find_rows(vectors, self.texts())
+        found = find_words(vectors, self.texts())
+        rows = found.rows
         pairs = np.array([(rows[pair.a], rows[pair.b]) for pair in self.pairs], dtype=np.int64)
         known = (pairs >= 0).all(axis=1)
         judged = np.array([pair.score for pair in self.pairs])[known]
-        score, reason = spearman(judged, pair_cosines(vectors, pairs[known]))
+        score, reason = spearman(judged, pair_cosines(vectors, pairs[known], found.composed))
+        composed = (pairs[known] >= len(vectors.vocabulary)).any(axis=1)
         return [
             TaskResult(
                 task="similarity",
@@ -79,11 +82,12 @@ class SimilarityTask:
                 items_used=len(judged),
                 items_total=len(self.pairs),
                 reason=reason,
+                items_composed=int(composed.sum()),
             )
         ]
 
 
-def pair_cosines(vectors: StaticVectors, pairs: np.ndarray) -> np.ndarray:
+def pair_cosines(vectors: StaticVectors, pairs: np.ndarray, composed: Any = None) -> np.ndarray:
     """Compute the cosine of each pair of rows.
 
     Parameters
@@ -91,7 +95,9 @@ def pair_cosines(vectors: StaticVectors, pairs: np.ndarray) -> np.ndarray:
     vectors : StaticVectors
         Dense or sparse.
     pairs : int64 (P, 2)
-        Rows.
+        Rows; V + i is row i of ``composed``.
+    composed : float32 (n, D) or scipy.sparse CSR (n, D), optional
+        Vectors of words that have no row.
 
     Returns
     -------
@@ -99,7 +105,7 @@ def pair_cosines(vectors: StaticVectors, pairs: np.ndarray) -> np.ndarray:
         0 where a vector is zero.
     """
     rows, places = np.unique(pairs, return_inverse=True)
-    units: Any = finite_units(vectors, rows)
+    units: Any = finite_units(vectors, rows, composed)
     a, b = places.reshape(pairs.shape).T
     if isinstance(units, np.ndarray):
         return np.einsum("ij,ij->i", units[a], units[b])

@@ -1,7 +1,7 @@
 """TASKS: what vectors can be scored on, and what a score carries with it."""
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,7 +11,7 @@ import numpy as np
 from corpora.errors import ArtifactError
 from embed.compare.config import CompareConfig
 from embed.protocols import StaticVectors
-from embed.search import unit_rows
+from embed.search import unit_length, unit_rows
 
 # Name to class, as text: a task is imported when it is asked for.
 TASKS = {
@@ -40,6 +40,9 @@ class TaskResult:
         The part of the set, where it is not the whole.
     reason : str or None
         Why the score is undefined.
+    items_composed : int
+        Of the items used, those with a word outside the vocabulary, whose
+        vector is composed of n-grams.
     """
 
     task: str
@@ -50,6 +53,27 @@ class TaskResult:
     items_total: int
     section: str | None = None
     reason: str | None = None
+    items_composed: int = 0
+
+
+@dataclass(frozen=True)
+class FoundWords:
+    """Words of evaluation sets as some vectors know them.
+
+    Attributes
+    ----------
+    rows : dict of str to int
+        Per text: its row; V + i where its vector is the i-th composed one; -1
+        for an unknown word.
+    unseen : list of str
+        Words without a row, whose vectors are composed of n-grams.
+    composed : float32 (n_unseen, D)
+        Their vectors; scipy.sparse CSR where the matrix is.
+    """
+
+    rows: dict[str, int]
+    unseen: list[str]
+    composed: Any
 
 
 class Task(Protocol):
@@ -97,11 +121,12 @@ def read_task(name: str, path: Path, config: CompareConfig) -> Task:
     return kind.read(path, config)
 
 
-def find_rows(vectors: StaticVectors, texts: Iterable[str]) -> dict[str, int]:
-    """Find the rows of words as an evaluation set writes them.
+def find_words(vectors: StaticVectors, texts: Iterable[str]) -> FoundWords:
+    """Find words as an evaluation set writes them.
 
     A word passes through the vectors' own segmentation. It is known when that
-    leaves exactly one word and this word has a vector.
+    leaves exactly one word and this word has a vector, a row of the matrix or
+    one composed of its n-grams.
 
     Parameters
     ----------
@@ -112,26 +137,39 @@ def find_rows(vectors: StaticVectors, texts: Iterable[str]) -> dict[str, int]:
 
     Returns
     -------
-    dict of str to int
-        Row of each text; -1 for an unknown one.
+    FoundWords
+        Rows, and the vectors of words that have none.
     """
-    rows = {}
+    n_words = vectors.matrix.shape[0]
+    rows: dict[str, int] = {}
+    unseen: dict[str, int] = {}
+    composed: list[Any] = []
     for text in dict.fromkeys(texts):
         words = vectors.words(text)
-        row = vectors.row(words[0]) if len(words) == 1 else None
-        rows[text] = -1 if row is None else row
-    return rows
+        rows[text] = -1
+        if len(words) != 1:
+            continue
+        row = vectors.row(words[0])
+        if row is None and words[0] not in unseen:
+            vector = vectors.vector(words[0])
+            if vector is not None:
+                unseen[words[0]] = n_words + len(unseen)
+                composed.append(_as_row(vector, vectors.matrix))
+        rows[text] = unseen.get(words[0], -1) if row is None else row
+    return FoundWords(rows, list(unseen), _stacked([vectors.matrix[:0], *composed]))
 
 
-def finite_units(vectors: StaticVectors, rows: np.ndarray) -> Any:
-    """Take rows at unit length, none of which may hold NaN or infinity.
+def finite_units(vectors: StaticVectors, rows: np.ndarray, composed: Any = None) -> Any:
+    """Take vectors at unit length, none of which may hold NaN or infinity.
 
     Parameters
     ----------
     vectors : StaticVectors
         Dense or sparse.
     rows : int64 (n,)
-        Which.
+        Which; V + i is row i of ``composed``.
+    composed : float32 (m, D) or scipy.sparse CSR (m, D), optional
+        Vectors of words without a row, as :func:`find_words` gives them.
 
     Returns
     -------
@@ -143,6 +181,13 @@ def finite_units(vectors: StaticVectors, rows: np.ndarray) -> Any:
     ArtifactError
         Names the first word whose vector is not finite.
     """
+    n_words = vectors.matrix.shape[0]
+    inside = rows < n_words
+    if composed is not None and not inside.all():
+        known = finite_units(vectors, rows[inside])
+        others = unit_length(composed[rows[~inside] - n_words].astype(np.float64))
+        order = np.concatenate([np.flatnonzero(inside), np.flatnonzero(~inside)])
+        return _stacked([known, others])[np.argsort(order)]
     taken = vectors.matrix[rows]
     sums = np.asarray(taken.sum(axis=1, dtype=np.float64)).ravel()
     if not np.isfinite(sums).all():
@@ -152,3 +197,21 @@ def finite_units(vectors: StaticVectors, rows: np.ndarray) -> Any:
             f"{name}: the vector of {word!r} holds NaN or infinity; make the run again"
         )
     return unit_rows(vectors.matrix, rows)
+
+
+def _as_row(vector: np.ndarray, matrix: Any) -> Any:
+    """A vector as a matrix of one row, sparse where the others are."""
+    if isinstance(matrix, np.ndarray):
+        return vector[None]
+    import scipy.sparse
+
+    return scipy.sparse.csr_matrix(vector[None])
+
+
+def _stacked(parts: Sequence[Any]) -> Any:
+    """Rows below rows."""
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    import scipy.sparse
+
+    return scipy.sparse.csr_matrix(scipy.sparse.vstack(parts))

@@ -47,3 +47,14 @@ def test_a_file_is_converted_and_replaced_only_by_force(run, tmp_path):
     assert result.stderr == f"Error: {second}: exists already; choose another OUT or pass --force\n"
     assert invoke(first, "--format", "glove", second, "--force").exit_code == 0
     assert second.read_text(encoding="utf-8") == "a 1 2 3\né 4 5 6\n"
+
+
+def test_contexts_are_added_where_there_are_some(run, tmp_path):
+    out = tmp_path / "out.txt"
+    result = invoke(run, "--format", "glove", "--add-contexts", out)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"Error: --add-contexts: {run} has no context vectors")
+    assert not out.exists()
+    np.save(run / "contexts.npy", np.array([[0, 0, 1], [1, 0, 0]], np.float32))
+    assert invoke(run, "--format", "glove", "--add-contexts", out).exit_code == 0
+    assert out.read_text(encoding="utf-8") == "a 1 2 4\né 5 5 6\n"

@@ -199,7 +199,7 @@ def test_projector_pairs_of_others_are_read(tmp_path, names, metadata):
 
 WHAT_WE_READ = (
     "is in no format that Firth reads: a run directory, word2vec text or binary, GloVe, "
-    "fastText .vec, embedding projector"
+    "fastText .vec or .bin, embedding projector"
 )
 FLOAT = struct.pack("<f", 1.5)
 MALFORMED = [
@@ -253,10 +253,7 @@ MALFORMED = [
     ),
     (
         b"\xba\x16O/\x0c\0\0\0",
-        (
-            ": is a fastText model; convert its words with gensim: "
-            "load_facebook_vectors(...).save_word2vec_format(...), or pass the .vec file"
-        ),
+        ": is truncated: it ends within the header, from byte 8 on; fetch or make it again",
     ),
     (bz2.compress(b"a 1 2\n"), ": is compressed with bzip2; unpack it first"),
     (

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from corpora.errors import ArtifactError, SettingError, UnknownWordError
 from embed import search
-from embed.neighbors import Neighbor, analogies, analogy, nearest, row_of, similarity
+from embed.neighbors import Neighbor, analogies, analogy, nearest, similarity, vector_of
 from embed.onehot import one_hot
 from embed.vectors import WordVectors
 
@@ -198,7 +198,7 @@ def test_an_unknown_word_is_refused_with_close_spellings(vectors):
         "small: no vector for 'quen'; did you mean 'queen'? (--skip-unknown goes on)"
     )
     with pytest.raises(UnknownWordError) as refusal:
-        row_of(vectors, "xylophone")
+        vector_of(vectors, "xylophone")
     assert str(refusal.value) == (
         "small: no vector for 'xylophone'; check the spelling (--skip-unknown goes on)"
     )

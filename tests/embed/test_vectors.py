@@ -11,7 +11,9 @@ from corpora.errors import ArtifactError
 from corpora.segment import TextSettings
 from embed.onehot import one_hot
 from embed.protocols import StaticVectors
+from embed.subwords import SubwordTable, ngram_buckets
 from embed.vectors import WordVectors, load_vectors
+from tests.embed.fasttext_model import write_run
 
 
 def test_a_saved_run_opens_memory_mapped_and_equal(vectors, run):
@@ -162,4 +164,91 @@ def test_opening_a_run_that_is_not_there_is_refused(tmp_path):
         WordVectors.open(tmp_path)
     assert str(refusal.value) == (
         f"{tmp_path / 'vectors.npy'}: no such file; is {tmp_path} a finished run?"
+    )
+
+
+@pytest.fixture
+def with_subwords(tmp_path):
+    """A run that was trained with n-grams."""
+    write_run(tmp_path, ["river", "rivers", "sea"])
+    return tmp_path
+
+
+def test_a_run_with_ngrams_composes_unseen_words(with_subwords, tmp_path):
+    opened = load_vectors(with_subwords)
+    rows, buckets = np.load(tmp_path / "inputs.npy")[3:], np.load(tmp_path / "buckets.npy")
+    assert isinstance(opened.subwords.rows, np.memmap)
+    known = [
+        rows[np.searchsorted(buckets, bucket)]
+        for bucket in ngram_buckets("riv", 3, 4, 5000)
+        if bucket in buckets
+    ]
+    assert len(known) == 3  # <ri riv <riv, but neither iv> nor riv>
+    np.testing.assert_allclose(opened.vector("riv"), np.mean(known, axis=0), rtol=1e-6)
+    assert opened.vector("riv").dtype == np.float32
+    np.testing.assert_array_equal(opened.vector("sea"), opened.matrix[2])
+    assert opened.vector("xx") is None
+
+
+def test_a_word_has_a_vector_in_sparse_and_plain_vectors_only_with_a_row(vectors):
+    assert one_hot(["a", "b"]).vector("b").tolist() == [0, 1]
+    assert one_hot(["a", "b"]).vector("c") is None
+    np.testing.assert_array_equal(vectors.vector("king"), vectors.matrix[1])
+    assert vectors.vector("kingly") is None
+
+
+def test_ngrams_and_words_must_be_of_one_width():
+    table = SubwordTable(np.ones((4, 3), np.float32), None, n_buckets=4, shortest=3, longest=6)
+    with pytest.raises(ArtifactError) as refusal:
+        WordVectors(["a"], np.ones((1, 2), np.float32), subwords=table)
+    assert str(refusal.value) == "vectors: n-grams of 3 dimensions do not fit words of 2"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("inputs.npy", None, "inputs.npy: no such file; is {run} a finished run?"),
+        ("buckets.npy", None, "buckets.npy: no such file; is {run} a finished run?"),
+        (
+            "inputs.npy",
+            np.ones((9, 5)),
+            "inputs.npy: holds float64 of shape (9, 5), expected a float32 matrix",
+        ),
+        (
+            "buckets.npy",
+            np.ones((2, 2), np.int64),
+            "buckets.npy: holds int64 of shape (2, 2), expected an int64 array",
+        ),
+    ],
+)
+def test_damage_of_the_ngrams_is_named(with_subwords, name, content, message):
+    (with_subwords / name).unlink()
+    if content is not None:
+        np.save(with_subwords / name, content)
+    with pytest.raises(ArtifactError) as refusal:
+        load_vectors(with_subwords)
+    assert str(refusal.value) == f"{with_subwords}/" + message.format(run=with_subwords)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"buckets": 5000}, {"subwords": "6-3", "buckets": 9}, {"subwords": "3-6", "buckets": "9"}],
+)
+def test_ngrams_without_their_settings_are_refused(with_subwords, options):
+    (with_subwords / "config.json").write_text(json.dumps(options))
+    with pytest.raises(ArtifactError) as refusal:
+        load_vectors(with_subwords)
+    assert str(refusal.value) == (
+        f"{with_subwords / 'config.json'}: subwords {options.get('subwords')!r} and buckets "
+        f"{options['buckets']!r} do not say how inputs.npy was made; make the run again"
+    )
+
+
+def test_an_archive_in_place_of_an_array_is_refused(run):
+    np.savez(run / "other.npz", a=np.eye(2))
+    (run / "other.npz").replace(run / "vectors.npy")
+    with pytest.raises(ArtifactError) as refusal:
+        load_vectors(run)
+    assert str(refusal.value) == (
+        f"{run / 'vectors.npy'}: is a zip archive, no array; make the run again"
     )

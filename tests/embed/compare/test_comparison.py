@@ -10,7 +10,7 @@ from embed.compare.baselines import make_baselines
 from embed.compare.comparison import Score, compare, read_tasks
 from embed.compare.config import CompareConfig
 from embed.compare.report import print_report, to_json
-from embed.compare.tasks import TASKS, TaskResult, find_rows, read_task
+from embed.compare.tasks import TASKS, TaskResult, find_words, read_task
 from embed.vectors import WordVectors
 
 
@@ -90,14 +90,14 @@ def test_baselines_unite_the_vocabularies_by_best_rank():
 
     for vectors in baselines.values():
         assert list(vectors.vocabulary) == ["the", "of", "dog", "rare"]
-        rows = find_rows(vectors, ["rare", "DOG", "none", "cat"])
+        rows = find_words(vectors, ["rare", "DOG", "none", "cat"]).rows
         assert rows == {"rare": 3, "DOG": 2, "none": -1, "cat": -1}
 
 
 def test_a_word_cut_in_two_or_unknown_has_no_row():
     vectors = vectors_of("new", "york")
 
-    assert find_rows(vectors, ["new", "New", "new york", "boston"]) == {
+    assert find_words(vectors, ["new", "New", "new york", "boston"]).rows == {
         "new": 0,
         "New": 0,
         "new york": -1,

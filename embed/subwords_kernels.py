@@ -1,0 +1,117 @@
+"""Inner loops over the character n-grams of many words."""
+
+from numba import njit
+
+_FIRST_HASH = 2166136261
+_PRIME = 16777619
+_MASK = 0xFFFFFFFF
+
+
+@njit(cache=True, nogil=True)
+def count_ngrams(buffer, starts, ends, shortest, longest, counts):
+    """Count the n-grams of each word.
+
+    Parameters
+    ----------
+    buffer : uint8 (n_bytes,)
+        UTF-8, each word between < and >.
+    starts, ends : int64 (V,)
+        Word w is ``buffer[starts[w]:ends[w]]``, boundaries included; where both
+        are equal it has no n-grams.
+    shortest, longest : int
+        Length of n-grams in characters, 1 <= shortest.
+    counts : int64 (V,)
+        Output.
+    """
+    for w in range(len(starts)):
+        n = 0
+        for i in range(starts[w], ends[w]):
+            if buffer[i] & 0xC0 == 0x80:  # within a character
+                continue
+            j = i
+            for size in range(1, longest + 1):
+                if j >= ends[w]:
+                    break
+                j += 1
+                while j < ends[w] and buffer[j] & 0xC0 == 0x80:
+                    j += 1
+                if size >= shortest and not (size == 1 and (i == starts[w] or j == ends[w])):
+                    n += 1
+        counts[w] = n
+
+
+@njit(cache=True, nogil=True)
+def hash_ngrams(buffer, starts, ends, shortest, longest, n_buckets, offsets, buckets):
+    """Write the bucket of each n-gram of each word: 32-bit FNV-1a, modulo ``n_buckets``.
+
+    Parameters
+    ----------
+    buffer : uint8 (n_bytes,)
+        UTF-8, each word between < and >.
+    starts, ends : int64 (V,)
+        As for :func:`count_ngrams`.
+    shortest, longest : int
+        Length of n-grams in characters, 1 <= shortest.
+    n_buckets : int
+        At least 1.
+    offsets : int64 (V + 1,)
+        Sums of the counts. Not checked: the caller made them.
+    buckets : int64 (offsets[V],)
+        Output; n-grams in the order of their first characters, short ones first.
+    """
+    for w in range(len(starts)):
+        at = offsets[w]
+        for i in range(starts[w], ends[w]):
+            if buffer[i] & 0xC0 == 0x80:
+                continue
+            j = i
+            hashed = _FIRST_HASH
+            for size in range(1, longest + 1):
+                if j >= ends[w]:
+                    break
+                hashed = fnv_step(hashed, buffer[j])
+                j += 1
+                while j < ends[w] and buffer[j] & 0xC0 == 0x80:
+                    hashed = fnv_step(hashed, buffer[j])
+                    j += 1
+                if size >= shortest and not (size == 1 and (i == starts[w] or j == ends[w])):
+                    buckets[at] = hashed % n_buckets
+                    at += 1
+
+
+@njit(cache=True, nogil=True)
+def fnv_step(hashed, byte):
+    """One byte of FNV-1a, extended as a signed one: fastText's hash of what is not ASCII."""
+    signed = byte | 0xFFFFFF00 if byte >= 128 else byte
+    return ((hashed ^ signed) * _PRIME) & _MASK
+
+
+@njit(cache=True, nogil=True)
+def mean_rows(words, grams, starts, places, sums, out):
+    """Write the mean of each word's own row and the rows of its n-grams.
+
+    Parameters
+    ----------
+    words : float32 (V, D)
+        Own rows.
+    grams : float32 (B, D)
+        Rows of n-grams.
+    starts : int64 (V + 1,)
+        Word w has ``places[starts[w]:starts[w + 1]]``.
+    places : int64 (n,)
+        Rows of ``grams``. Not checked: the caller did.
+    sums : float64 (D,)
+        Room to work in, one per thread.
+    out : float32 (V, D)
+        Output.
+    """
+    for w in range(len(words)):
+        for d in range(len(sums)):
+            sums[d] = words[w, d]
+        for at in range(starts[w], starts[w + 1]):
+            row = places[at]
+            for d in range(len(sums)):
+                sums[d] += grams[row, d]
+        share = 1.0 / (1 + starts[w + 1] - starts[w])
+        for d in range(len(sums)):
+            out[w, d] = sums[d] * share
