@@ -56,6 +56,16 @@ METHODS = {
         "embed.svd_vectors:train_svd",
         "Co-occurrence counts, PPMI, truncated SVD.",
     ),
+    "skipgram": Method(
+        "embed.word2vec:SkipGramConfig",
+        "embed.word2vec:train_skipgram",
+        "Skip-gram with negative sampling.",
+    ),
+    "cbow": Method(
+        "embed.word2vec:CbowConfig",
+        "embed.word2vec:train_cbow",
+        "CBOW with negative sampling.",
+    ),
 }
 
 

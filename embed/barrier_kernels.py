@@ -1,0 +1,66 @@
+"""A barrier for threads that run compiled code: none goes on before all have come."""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+_LONG = ir.IntType(64)
+_INT = ir.IntType(32)
+_SPINS = 2000  # looks before a thread lets others have its core
+
+
+@intrinsic
+def _arrive(_context: Any, counter: Any) -> Any:
+    """Add 1 to ``counter[0]``; what was written before is seen by who sees the count."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        builder.atomic_rmw("add", data, _LONG(1), "acq_rel")
+        return context.get_dummy_value()
+
+    return types.void(counter), generate
+
+
+@intrinsic
+def _arrived(_context: Any, counter: Any) -> Any:
+    """Read ``counter[0]`` as the other threads have left it."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        return builder.load_atomic(data, "acquire", 8)
+
+    return types.int64(counter), generate
+
+
+@intrinsic
+def _let_others_run(_context: Any) -> Any:
+    """sched_yield() of POSIX."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(_INT, [])
+        builder.call(cgutils.get_or_insert_function(builder.module, kind, "sched_yield"), [])
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+@njit(cache=True, nogil=True)
+def wait_for_all(counter: Any, expected: Any) -> None:
+    """Count this thread, and wait until ``expected`` arrivals have been counted.
+
+    Parameters
+    ----------
+    counter : int64 (1,)
+        Arrivals since the start, at all barriers together.
+    expected : int
+        Threads times the number of this barrier, from 1.
+    """
+    _arrive(counter)
+    spins = 0
+    while _arrived(counter) < expected:
+        spins += 1
+        if spins % _SPINS == 0:
+            _let_others_run()

@@ -1,0 +1,29 @@
+"""firth train-skipgram."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from embed.commands.word2vec import train, training_options
+from embed.word2vec import SkipGramConfig
+
+
+@click.command("train-skipgram")
+@training_options(SkipGramConfig)
+def command(corpus: str, out: Path, force: bool, **options: Any) -> None:
+    """Train predictive vectors: skip-gram with negative sampling.
+
+    CORPUS is what build-corpus made, or a source of text, which is built in a
+    cache first. Interrupted, the same command goes on where it was.
+
+    \b
+    Example:
+        firth build-corpus wiki-sample --out out/wiki
+        firth train-skipgram out/wiki --out out/skipgram --epochs 20
+        firth neighbors out/skipgram king
+        firth train-skipgram out/wiki --out out/subwords --subwords 3-6
+    """
+    from embed.word2vec import train_skipgram
+
+    train(SkipGramConfig, train_skipgram, corpus, out, force, options)

@@ -1,0 +1,300 @@
+"""The course of a training: rate, loss, progress, checkpoints, and when to give up."""
+
+import contextlib
+import json
+import math
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corpora.console import Progress
+from corpora.errors import FirthError
+from embed.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
+from embed.training_text import TrainingText
+from embed.word2vec_crew import Crew, Tally
+from embed.word2vec_pieces import Group, cut_pieces, groups, learning_rate
+from embed.word2vec_tables import Tables
+
+METRICS = "metrics.jsonl"
+CHECKPOINTS = "checkpoints"
+_METRICS_SECONDS = 2.0
+_CHECKPOINT_SECONDS = 60.0
+_HELD_OUT_TOKENS = 200_000
+# A pair whose scores are all 0 loses log 2 for each output. No training that goes well is worse.
+_DIVERGED = 4 * math.log(2)
+
+
+@dataclass(frozen=True)
+class Course:
+    """How long to train and how fast.
+
+    Parameters
+    ----------
+    epochs : int
+        Times through the text.
+    learning_rate, final_rate : float
+        At the start; the floor.
+    negatives : int
+        Negatives of a pair.
+    """
+
+    epochs: int
+    learning_rate: float
+    final_rate: float
+    negatives: int
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a training is.
+
+    Parameters
+    ----------
+    epoch, piece : int
+        What comes next, from 0.
+    tokens : int
+        Behind us in all epochs.
+    loss, pairs : float, int
+        Of the epoch so far.
+    """
+
+    epoch: int = 0
+    piece: int = 0
+    tokens: int = 0
+    loss: float = 0.0
+    pairs: int = 0
+
+
+def run_training(
+    tables: Tables, text: TrainingText, crew: Crew, course: Course, directory: Path, tell: Progress
+) -> None:
+    """Train, or go on training, to the end.
+
+    Every minute a checkpoint is written to ``directory``, and when the person
+    interrupts; the next call goes on from there. ``metrics.jsonl`` gains lines
+    of ``tokens``, ``epoch``, ``loss`` (mean negative log-likelihood of a pair since
+    the line before), ``rate``, ``tokens_per_second``, ``eta_seconds``, and at the end
+    of each epoch ``epoch_loss`` over its ``pairs`` and ``held_out_loss`` over
+    ``held_out_pairs``.
+
+    Parameters
+    ----------
+    tables : Tables
+        Moved in place; overwritten by those of a checkpoint, if there is one.
+    text : TrainingText
+        What is trained on.
+    crew : Crew
+        Who trains.
+    course : Course
+        How long and how fast.
+    directory : Path
+        The unfinished run.
+    tell : Progress
+        Told of tokens.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        The person interrupted; a checkpoint is written.
+    FirthError
+        The loss is no number, or grows beyond reason: the message tells where, and
+        which rate to try.
+    """
+    training = _Training(tables, text, crew, course, directory, tell)
+    try:
+        training.run()
+    except KeyboardInterrupt:
+        training.save()
+        raise
+
+
+class _Training:
+    """One training on its way."""
+
+    def __init__(
+        self, tables: Tables, text: TrainingText, crew: Crew, course: Course, directory: Path,
+        tell: Progress,
+    ) -> None:  # fmt: skip
+        self._tables = tables
+        self._text = text
+        self._crew = crew
+        self._course = course
+        self._directory = directory
+        self._tell = tell
+        self._total = text.n_tokens * course.epochs
+        self._position = self._load()
+        self._metrics = _Metrics(directory / METRICS, self._position, self._total)
+        self._held_out = _held_out_group(text)
+        self._saved = time.monotonic()
+
+    def run(self) -> None:
+        """Train from the position on."""
+        start = (self._position.epoch, self._position.piece)
+        for group in groups(self._text, self._course.epochs, self._crew.group_size, start):
+            if group.epoch > self._position.epoch:
+                self._end_epoch()
+            with _held_back_interrupts():
+                self._train(group)
+            if time.monotonic() - self._saved > _CHECKPOINT_SECONDS:
+                self.save()
+        if self._position.epoch < self._course.epochs:
+            self._end_epoch()
+
+    def save(self) -> None:
+        """Write a checkpoint."""
+        folder = self._directory / CHECKPOINTS
+        save_checkpoint(folder, self._tables.arrays(), asdict(self._position))
+        self._saved = time.monotonic()
+
+    def _train(self, group: Group) -> None:
+        """One group, and what there is to tell of it."""
+        marks = [group.tokens_before(p) for p in range(len(group) + 1)]
+        rates = [self._rate(done) for done in marks]
+        begun = time.perf_counter()
+        tally = self._crew.train(group, rates)
+        seconds = time.perf_counter() - begun
+        self._refuse_divergence(tally, group, marks[-1], rates[0])
+        at = self._position
+        self._position = Position(
+            epoch=group.epoch,
+            piece=group.number + len(group),
+            tokens=marks[-1],
+            loss=at.loss + tally.loss,
+            pairs=at.pairs + tally.pairs,
+        )
+        self._metrics.add(group.epoch, marks[-1], tally, rates[-1], seconds)
+        self._tell(marks[-1], self._total, self._metrics.detail)
+
+    def _rate(self, done: int) -> float:
+        """The learning rate when so many tokens are behind us."""
+        course = self._course
+        return learning_rate(course.learning_rate, course.final_rate, done, self._total)
+
+    def _end_epoch(self) -> None:
+        """Measure the held-out loss; go on to the next epoch."""
+        at = self._position
+        held_out = self._crew.loss_of(self._held_out) if self._held_out else Tally(0.0, 0)
+        self._metrics.end_epoch(at.epoch, Tally(at.loss, at.pairs), held_out)
+        self._position = Position(at.epoch + 1, tokens=at.tokens)
+
+    def _refuse_divergence(self, tally: Tally, group: Group, tokens: int, rate: float) -> None:
+        """Stop where the loss shows that the vectors have become useless."""
+        if tally.pairs == 0 or tally.mean < _DIVERGED * (1 + self._course.negatives):
+            return
+        clear_checkpoints(self._directory / CHECKPOINTS)
+        raise FirthError(
+            f"training diverged in epoch {group.epoch + 1}, after {tokens:,} tokens: the loss is "
+            f"{tally.mean:.3g} at a rate of {rate:.3g}; pass --learning-rate "
+            f"{self._course.learning_rate / 4:.2g} or less"
+        )
+
+    def _load(self) -> Position:
+        """The position of the last checkpoint, with its tables; the start if there is none."""
+        found = load_checkpoint(self._directory / CHECKPOINTS)
+        if found is None:
+            return Position()
+        arrays, state = found
+        for name, table in self._tables.arrays().items():
+            table[:] = arrays[name]
+        return Position(**state)
+
+
+@contextlib.contextmanager
+def _held_back_interrupts() -> Iterator[None]:
+    """Let Ctrl-C wait until a group is done: between groups tables and position agree.
+
+    Threads that train cannot be stopped, and go on to move the tables.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            signal.raise_signal(signal.SIGINT)
+
+
+class _Metrics:
+    """``metrics.jsonl``, and what is shown of it while training goes on."""
+
+    def __init__(self, path: Path, at: Position, total: int) -> None:
+        self._path = path
+        self._tokens, self._total = at.tokens, total
+        self._since, self._since_tokens, self._seconds = Tally(0.0, 0), 0, 0.0
+        self._written = time.monotonic()
+        self.detail = ""
+        kept = [
+            line
+            for line in _read_lines(path)
+            if line["tokens"] <= at.tokens and ("loss" in line or line["epoch"] <= at.epoch)
+        ]
+        path.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
+
+    def add(self, epoch: int, tokens: int, tally: Tally, rate: float, seconds: float) -> None:
+        """Take in what a group gave; write a line every few seconds."""
+        self._since += tally
+        self._since_tokens += tokens - self._tokens
+        self._seconds += seconds
+        self._tokens = tokens
+        self.detail = f"loss {self._since.mean:.4f}  rate {rate:.4f}"
+        if time.monotonic() - self._written < _METRICS_SECONDS:
+            return
+        speed = self._since_tokens / self._seconds
+        self._write(
+            tokens=tokens,
+            epoch=epoch + 1,
+            loss=_json_number(self._since.mean),
+            rate=rate,
+            tokens_per_second=round(speed),
+            eta_seconds=round((self._total - tokens) / speed, 1),
+        )
+        self._since, self._since_tokens, self._seconds = Tally(0.0, 0), 0, 0.0
+
+    def end_epoch(self, epoch: int, tally: Tally, held_out: Tally) -> None:
+        """Write what an epoch came to."""
+        self._write(
+            tokens=self._tokens,
+            epoch=epoch + 1,
+            epoch_loss=_json_number(tally.mean),
+            pairs=tally.pairs,
+            held_out_loss=_json_number(held_out.mean),
+            held_out_pairs=held_out.pairs,
+        )
+
+    def _write(self, **line: Any) -> None:
+        """Add a line."""
+        with open(self._path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+        self._written = time.monotonic()
+
+
+def _read_lines(path: Path) -> list[dict[str, Any]]:
+    """The lines of an interrupted training; the last may have been cut short."""
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def _json_number(value: float) -> float | None:
+    """A number as JSON has them."""
+    return value if math.isfinite(value) else None
+
+
+def _held_out_group(text: TrainingText) -> Group | None:
+    """The first of the held-out text, as one group; the same whatever is done with the rest."""
+    for rows, offsets in text.held_out_shards():
+        last = int(np.searchsorted(offsets, _HELD_OUT_TOKENS, side="right")) - 1
+        offsets = offsets[: max(last, 1) + 1]
+        return Group(0, 0, rows[: offsets[-1]], offsets, cut_pieces(offsets), 0)
+    return None
