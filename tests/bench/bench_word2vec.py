@@ -1,0 +1,307 @@
+"""Words per second of skip-gram and CBOW: Firth beside gensim, pWord2Vec and fastText.
+
+Whole processes, from the start of the program to the vectors on disk; each
+reads its own form of the same text: Firth its corpus, gensim and fastText a
+file with a paragraph a line, pWord2Vec numbers (a program of our own after the
+paper, over SciPy's BLAS). gensim counts the words as it always does; fastText
+does so, too, and does not save, which would write all its buckets. A word is a
+token of the view, before subsampling, in one epoch. All train with window 5, 5
+negatives, subsampling at 1e-3 and a rate of 0.025.
+
+Threads that share their tables are as quick as their cores talk to each other:
+what that took is measured before and after (cores of one processor that do not
+share a cache need several times as long as those that do).
+"""
+
+import argparse
+import itertools
+import json
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import harness
+import numba
+import numpy as np
+
+from corpora.corpus import Corpus
+from corpora.opening import open_or_build
+from corpora.view import View
+from embed.barrier_kernels import wait_for_all
+
+AA = "corpora/enwiki2015-AA.txt.xz"
+HERE = Path(__file__).resolve().parent
+PEER = HERE / "pword2vec_peer.cpp"
+CASES = (
+    "skipgram", "skipgram-300", "cbow", "cbow-300", "subwords", "threads", "threads-cbow",
+    "deterministic",
+)  # fmt: skip
+
+FIRTH = """
+import json, sys
+from corpora.corpus import Corpus
+from embed import word2vec
+method, corpus, out, options = sys.argv[1], sys.argv[2], sys.argv[3], json.loads(sys.argv[4])
+config = {"skipgram": word2vec.SkipGramConfig, "cbow": word2vec.CbowConfig}[method]
+train = {"skipgram": word2vec.train_skipgram, "cbow": word2vec.train_cbow}[method]
+train(Corpus.open(corpus), config(**options), out, force=True)
+"""
+GENSIM = """
+import json, sys
+import numpy as np
+from gensim.models import Word2Vec
+model = Word2Vec(corpus_file=sys.argv[1], **json.loads(sys.argv[3]))
+np.save(sys.argv[2], model.wv.vectors)
+print(model.total_train_time)
+"""
+FASTTEXT = """
+import json, sys
+import fasttext
+fasttext.train_unsupervised(sys.argv[1], verbose=0, **json.loads(sys.argv[2]))
+"""
+
+
+@dataclass
+class Bench:
+    """The text in every form, and where the contestants write.
+
+    Attributes
+    ----------
+    corpus : Path
+        Firth's form.
+    folder : Path
+        For the other forms and for the results.
+    arguments : Namespace
+        Of the command line.
+    """
+
+    corpus: Path
+    folder: Path
+    arguments: argparse.Namespace
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What all of Firth's runs have in common."""
+        return {
+            "window": 5, "negatives": 5, "subsample": 1e-3, "learning_rate": 0.025,
+            "epochs": self.arguments.epochs, "threads": self.arguments.threads,
+        }  # fmt: skip
+
+    def firth(self, method: str = "skipgram", **options: Any) -> list[str]:
+        """A run of Firth's."""
+        out, options = str(self.folder / "firth"), {**self.options, **options}
+        return _python(FIRTH, method, self.corpus, out, json.dumps(options))
+
+    def gensim(self, *, sg: int, dim: int = 100) -> list[str]:
+        """A run of gensim's with the same options."""
+        options = {
+            "vector_size": dim, "window": 5, "negative": 5, "sample": 1e-3, "alpha": 0.025,
+            "min_count": 1, "sg": sg, "cbow_mean": 1, "epochs": self.arguments.epochs,
+            "workers": self.arguments.threads,
+        }  # fmt: skip
+        return _python(GENSIM, self.lines(), self.folder / "gensim.npy", json.dumps(options))
+
+    def fasttext(self) -> list[str] | None:
+        """A run of fastText's with subwords; None without its package."""
+        python = self.arguments.fasttext_python
+        if not python or subprocess.run([python, "-c", "import fasttext"], check=False).returncode:
+            print("left out: fastText; --fasttext-python names a Python that has it")
+            return None
+        options = {
+            "model": "skipgram", "dim": 100, "ws": 5, "neg": 5, "t": 1e-3, "lr": 0.025, "minn": 3,
+            "maxn": 6, "bucket": 2_000_000, "minCount": 1, "epoch": self.arguments.epochs,
+            "thread": self.arguments.threads,
+        }  # fmt: skip
+        return [python, "-c", FASTTEXT, str(self.lines()), json.dumps(options)]
+
+    def pword2vec(self, dim: int = 100) -> list[str] | None:
+        """A run of the peer after Ji et al.; None where it cannot be compiled."""
+        blas = scipy_blas()
+        if not shutil.which("g++") or not blas:
+            print("left out: pWord2Vec; it needs g++ and a SciPy that brings OpenBLAS")
+            return None
+        program = self.folder / "pword2vec"
+        if not program.exists():
+            flags = ["-O3", "-march=native", "-ffast-math", "-std=c++17", "-pthread"]
+            subprocess.run(["g++", *flags, PEER, "-o", program, "-ldl"], check=True)
+        numbers = (dim, 5, 5, 1e-3, 0.025, self.arguments.epochs, self.arguments.threads, 1)
+        files = (program, blas, self.numbers(), self.folder / "pword2vec.f32")
+        return [str(part) for part in (*files, *numbers)]
+
+    def lines(self) -> Path:
+        """The text with a paragraph a line."""
+        return self._form("lines.txt", write_lines)
+
+    def numbers(self) -> Path:
+        """The text as the peer reads it."""
+        return self._form("numbers.bin", write_numbers)
+
+    def _form(self, name: str, write: Callable[[Path, Path], None]) -> Path:
+        """A form of the text, written once."""
+        path = self.folder / name
+        if not path.exists():
+            apart(write, self.corpus, path)
+        return path
+
+
+def apart(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function in another process: what a contestant inherits counts as its memory."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def find_corpus(source: str | Path) -> Path:
+    """A corpus directory, or the one in the cache that is built of other sources."""
+    return open_or_build(source).path
+
+
+def open_view(corpus: Path) -> View:
+    """The words and text that both methods train on by default."""
+    return Corpus.open(corpus).view(min_count=5, punctuation="drop", boundary="paragraph")
+
+
+def count_tokens(corpus: Path) -> int:
+    """Tokens of the view."""
+    return open_view(corpus).n_tokens
+
+
+def write_lines(corpus: Path, path: Path) -> None:
+    """A paragraph a line; long ones are cut, for gensim drops their ends."""
+    view = open_view(corpus)
+    with open(path, "w", encoding="utf-8") as file:
+        for rows, offsets in view.shards():
+            words = [view.words[row] for row in rows.tolist()]
+            for first, last in itertools.pairwise(offsets.tolist()):
+                for start in range(first, last, 5000):
+                    print(*words[start : min(start + 5000, last)], file=file)
+
+
+def write_numbers(corpus: Path, path: Path) -> None:
+    """How many words and tokens, the counts, the rows; -1 ends a paragraph."""
+    view = open_view(corpus)
+    rows = [np.insert(rows, offsets[1:], np.int32(-1)) for rows, offsets in view.shards()]
+    tokens = np.concatenate(rows).astype(np.int32)
+    with open(path, "wb") as file:
+        np.array([len(view.counts), len(tokens)], dtype=np.int64).tofile(file)
+        view.counts.astype(np.int64).tofile(file)
+        tokens.tofile(file)
+
+
+def scipy_blas() -> Path | None:
+    """The OpenBLAS in SciPy's wheel."""
+    import scipy
+
+    folder = Path(scipy.__file__).parents[1] / "scipy.libs"
+    return next(iter(sorted(folder.glob("libscipy_openblas-*.so*"))), None)
+
+
+def contestants(bench: Bench, case: str) -> dict[str, list[str] | None]:
+    """Who is measured; ours first, None for one that is not there."""
+    kind, _, rest = case.partition("-")
+    if kind in ("skipgram", "cbow"):
+        dim = int(rest or 100)
+        found = {
+            "firth": bench.firth(kind, dim=dim),
+            "gensim corpus_file": bench.gensim(sg=int(kind == "skipgram"), dim=dim),
+        }
+        return {**found, "pWord2Vec": bench.pword2vec(dim)} if kind == "skipgram" else found
+    if kind == "subwords":
+        return {"firth": bench.firth(subwords="3-6"), "fastText": bench.fasttext()}
+    if kind == "deterministic":
+        return {"firth": bench.firth(), "deterministic": bench.firth(deterministic=True)}
+    method = rest or "skipgram"
+    return {"firth": bench.firth(method), "1 thread": bench.firth(method, threads=1)}
+
+
+def round_trip(turns: int = 20_000) -> int:
+    """How long two cores take to tell each other something and back, in ns; best of five."""
+    best = float("inf")
+    for _ in range(5):
+        counter = np.zeros(1, dtype=np.int64)
+        with ThreadPoolExecutor(2) as pool:
+            begun = time.perf_counter()
+            list(pool.map(_meetings, [counter] * 2, [turns] * 2))
+            best = min(best, time.perf_counter() - begun)
+    return round(best / turns * 1e9)
+
+
+@numba.njit(nogil=True)
+def _meetings(counter: Any, turns: Any) -> None:
+    """Meet another thread, again and again."""
+    for turn in range(1, turns + 1):
+        wait_for_all(counter, 2 * turn)
+
+
+def main() -> None:
+    """Measure, print, write JSON."""
+    arguments = harness.parse(__doc__ or "", more=_own_options)
+    source = arguments.corpus or harness.unpacked(harness.shared_file(AA))
+    corpus = apart(find_corpus, source)
+    n_tokens = apart(count_tokens, corpus)
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(corpus, Path(folder), arguments)
+        commands = {name: c for name, c in contestants(bench, arguments.case).items() if c}
+        _compile(commands)
+        before = round_trip()
+        measured = harness.time_processes(commands, arguments.repeats, memory=arguments.memory)
+        talk = {"round trip between two cores, ns, before and after": [before, round_trip()]}
+    harness.report(
+        f"word2vec: {arguments.case}, {arguments.epochs} epochs, {arguments.threads} threads",
+        measured,
+        ours="firth",
+        work=n_tokens * arguments.epochs / 1e6,
+        unit="M words",
+        arguments=arguments,
+        notes={**ratios(measured), **talk},
+    )
+
+
+def ratios(measured: dict[str, harness.Measurement]) -> dict[str, Any]:
+    """How many times as fast as each other one Firth is, by medians."""
+    ours = measured["firth"].median
+    notes: dict[str, Any] = {
+        f"firth : {name}": round(entry.median / ours, 3)
+        for name, entry in measured.items()
+        if name != "firth"
+    }
+    for name, entry in measured.items():
+        if name != "firth" and any(output.strip() for output in entry.outputs):
+            seconds = sorted(float(output) for output in entry.outputs)[len(entry.outputs) // 2]
+            notes[f"training alone, seconds, {name}"] = round(seconds, 2)
+    return notes
+
+
+def _compile(commands: dict[str, list[str]]) -> None:
+    """Run Firth's contestants once, one epoch, so that no kernel is compiled while timed."""
+    for command in commands.values():
+        if FIRTH in command:
+            options = {**json.loads(command[-1]), "epochs": 1}
+            harness.run_process([*command[:-1], json.dumps(options)])
+
+
+def _python(code: str, *arguments: object) -> list[str]:
+    """A program in this Python."""
+    return [sys.executable, "-c", code, *map(str, arguments)]
+
+
+def _own_options(parser: argparse.ArgumentParser) -> None:
+    """The options that only this benchmark has."""
+    parser.add_argument("--case", choices=CASES, default=CASES[0], help="which contest")
+    parser.add_argument("--corpus", help="a corpus instead of the reference corpus")
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--memory", action="store_true", help="one more run of each, for memory")
+    parser.add_argument("--fasttext-python", help="a Python that has the package fasttext")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,244 @@
+"""What each option of skip-gram and CBOW is worth, and how far the seed moves it.
+
+Every variant is one or few changes from the defaults, trained with several
+seeds on the same text and scored on the same sets, items known to the run
+alone: Spearman on WS-353, SimLex-999 and MTurk-287, accuracy by 3CosAdd on
+Google's analogies among the 30,000 most frequent words. The texts are 1, 16 and
+50 million words of English Wikipedia. ``--engine gensim`` trains the same with
+gensim's word2vec.
+"""
+
+import argparse
+import dataclasses
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import harness
+
+from corpora.build import build_corpus
+from corpora.corpus import Corpus, is_corpus
+from corpora.errors import FirthError
+from corpora.request import make_request
+from embed.compare.comparison import read_tasks
+from embed.compare.config import CompareConfig
+from embed.compare.tasks import Task
+from embed.vectors import load_vectors
+from embed.word2vec import CbowConfig, SkipGramConfig, train_cbow, train_skipgram
+
+SIMILARITY = ("ws353", "simlex999", "mturk287")
+ANALOGIES = ("questions-words",)
+METHODS: dict[str, Any] = {
+    "skipgram": (SkipGramConfig, train_skipgram),
+    "cbow": (CbowConfig, train_cbow),
+}
+TEXTS: dict[str, Sequence[str]] = {"1M": ("AA",), "16M": ("AA",), "50M": ("AA", "AB", "AC")}
+_SMALL_BYTES = 6_500_000  # a million words
+
+VARIANTS: list[dict[str, Any]] = [
+    {},
+    {"learning_rate": 0.0125},
+    {"learning_rate": 0.05},
+    {"learning_rate": 0.1},
+    {"window": 2},
+    {"window": 10},
+    {"window_weighting": "flat"},
+    {"negatives": 2},
+    {"negatives": 10},
+    {"negatives": 15},
+    {"subsample": 0.0},
+    {"subsample": 1e-4},
+    {"subsample": 1e-5},
+    {"unigram_exponent": 1.0},
+    {"boundary": "sentence"},
+    {"boundary": "document"},
+    {"punctuation": "keep"},
+    {"dim": 50},
+    {"dim": 300},
+    {"dim": 300, "learning_rate": 0.05},
+    {"epochs": 1},
+    {"epochs": 15},
+    {"sum": True},
+    {"hierarchical_softmax": True, "engine": "gensim"},
+]
+
+
+def text_files(name: str, folder: Path) -> list[Path]:
+    """The files of one text; a small one is cut off at the end of an article."""
+    files = [harness.shared_file(f"corpora/enwiki2015-{part}.txt.xz") for part in TEXTS[name]]
+    if name != "1M":
+        return files
+    with open(harness.unpacked(files[0]), "rb") as file:
+        head = file.read(_SMALL_BYTES)
+    small = folder / "enwiki2015-1M.txt"
+    small.write_bytes(head[: head.rindex(b"</doc>") + len(b"</doc>\n")])
+    return [small]
+
+
+def open_text(name: str, folder: Path) -> Corpus:
+    """The corpus of one text, or one that stands on disk."""
+    if is_corpus(Path(name)):
+        return Corpus.open(name)
+    if name not in TEXTS:
+        raise SystemExit(f"--corpus {name}: is neither a corpus nor one of {', '.join(TEXTS)}")
+    return build_corpus(make_request(text_files(name, folder)), folder / f"corpus-{name}")
+
+
+def evaluation_sets() -> list[Task]:
+    """The four sets."""
+    similarity = [harness.shared_file(f"evaluation/similarity/{n}.tsv") for n in SIMILARITY]
+    analogies = [harness.shared_file(f"evaluation/analogy/{n}.txt") for n in ANALOGIES]
+    files = {"similarity": tuple(map(str, similarity)), "analogies": tuple(map(str, analogies))}
+    return read_tasks(CompareConfig(**files))
+
+
+def score(run: Path, tasks: Sequence[Task]) -> dict[str, float | None]:
+    """The run's score on each set: Spearman, or accuracy by 3CosAdd."""
+    vectors = load_vectors(run)
+    results = [next(iter(task.score(vectors))) for task in tasks]
+    return {result.dataset: result.score for result in results}
+
+
+def train_and_score(
+    method: str, corpus: Corpus, options: Mapping[str, Any], tasks: Sequence[Task]
+) -> dict[str, Any]:
+    """One run: its seed, its scores, its seconds."""
+    config_class, train = METHODS[method]
+    with tempfile.TemporaryDirectory() as scratch:
+        begun = time.perf_counter()
+        run = train(corpus, config_class(**options), Path(scratch) / "run")
+        seconds = time.perf_counter() - begun
+        return {"seed": options["seed"], "seconds": round(seconds, 1), "scores": score(run, tasks)}
+
+
+def summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float | None]]:
+    """Mean and standard deviation over the seeds, by set."""
+    found: dict[str, dict[str, float | None]] = {}
+    for name in runs[0]["scores"]:
+        values = [run["scores"][name] for run in runs if run["scores"][name] is not None]
+        found[name] = {
+            "mean": round(statistics.mean(values), 4) if values else None,
+            "deviation": round(statistics.stdev(values), 4) if len(values) > 1 else None,
+        }
+    return found
+
+
+def line(about: Mapping[str, Any]) -> str:
+    """A variant's result for eyes."""
+    numbers = "  ".join(
+        f"{name} {_figure(entry['mean'])}±{_figure(entry['deviation'])}"
+        for name, entry in about["summary"].items()
+    )
+    seconds = statistics.median(run["seconds"] for run in about["runs"])
+    changes = " ".join(f"{name}={value}" for name, value in about["variant"].items())
+    head = f"{about['corpus']} {about['method']} {about['engine']} {changes or '(defaults)'}"
+    return f"{head}:  {numbers}  {seconds:.1f} s"
+
+
+def parse_variant(text: str) -> dict[str, Any]:
+    """``window=10 dim=300`` as options, each of its default's kind."""
+    defaults = {
+        field.name: field.default
+        for config_class, _ in reversed(METHODS.values())
+        for field in dataclasses.fields(config_class)
+    }
+    options = {}
+    for part in text.split():
+        name, _, value = part.partition("=")
+        if name not in defaults:
+            raise SystemExit(f"--variant {text!r}: {name} is no option of skip-gram or CBOW")
+        options[name] = _like(defaults[name], value)
+    return options
+
+
+def main() -> None:
+    """Train, score, print, write JSON."""
+    arguments = parsed()
+    variants = [parse_variant(text) for text in arguments.variant or []] or VARIANTS
+    tasks = evaluation_sets()
+    figures: dict[str, Any] = {"machine": harness.machine(), "results": []}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in arguments.corpus or TEXTS:
+            corpus = open_text(name, Path(folder))
+            for method in arguments.method or METHODS:
+                for variant in variants:
+                    about = measured(name, corpus, method, variant, tasks, arguments)
+                    if about:
+                        figures["results"].append(about)
+                        write(arguments.json, figures)
+
+
+def measured(
+    name: str,
+    corpus: Corpus,
+    method: str,
+    variant: Mapping[str, Any],
+    tasks: Sequence[Task],
+    arguments: argparse.Namespace,
+) -> dict[str, Any] | None:
+    """All seeds of one variant, printed; None where the method or engine does not have it."""
+    base = {"engine": arguments.engine, "threads": arguments.threads, **variant}
+    if not base.keys() <= {field.name for field in dataclasses.fields(METHODS[method][0])}:
+        return None
+    try:
+        runs = [
+            train_and_score(method, corpus, {**base, "seed": seed}, tasks)
+            for seed in arguments.seeds
+        ]
+    except FirthError as error:
+        print(f"left out: {name} {method} {dict(variant)}: {error}", flush=True)
+        return None
+    about = {
+        "corpus": name, "method": method, "engine": base["engine"], "variant": dict(variant),
+        "summary": summary(runs), "runs": runs,
+    }  # fmt: skip
+    print(line(about), flush=True)
+    return about
+
+
+def write(path: Path | None, figures: Mapping[str, Any]) -> None:
+    """Write what is known so far: a long series may be cut short."""
+    if path:
+        path.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def parsed() -> argparse.Namespace:
+    """The options."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, help="write the figures there, too")
+    parser.add_argument(
+        "--corpus", action="append", help=f"only these: {', '.join(TEXTS)}, or a corpus directory"
+    )
+    parser.add_argument("--method", choices=METHODS, action="append", help="only these methods")
+    parser.add_argument("--engine", choices=("firth", "gensim"), default="firth")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="one run of each")
+    parser.add_argument("--threads", type=int, help="all cores by default")
+    parser.add_argument(
+        "--variant",
+        action="append",
+        metavar="'NAME=VALUE ...'",
+        help="only this, and so on; '' for the defaults",
+    )
+    return parser.parse_args()
+
+
+def _like(default: Any, value: str) -> Any:
+    """Text as what the default is."""
+    if isinstance(default, bool):
+        return value == "True"
+    if isinstance(default, int | float):
+        return type(default)(value)
+    return int(value) if default is None and value.isdigit() else value
+
+
+def _figure(value: float | None) -> str:
+    """Three digits after the point, or none at all."""
+    return "-" if value is None else f"{value:.3f}".replace("0.", ".", 1)
+
+
+if __name__ == "__main__":
+    main()
