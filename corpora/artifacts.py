@@ -33,13 +33,13 @@ _REFUSALS = (
 
 @contextlib.contextmanager
 def making(
-    out: Path, maker: Mapping[str, Any], *, force: bool = False, resume: bool = False
+    out: Path, maker: Mapping[str, Any], *, force: bool = False, resume: str | None = None
 ) -> Iterator[Path]:
     """Make the artefact ``out``: yield ``out.partial`` to write in, then publish it.
 
     On leaving the block without an error every file is checksummed and synced
     and the directory renamed to ``out``. After an error the partial directory
-    is removed, unless ``resume`` is set.
+    stays if ``resume`` is set, else it is removed.
 
     Parameters
     ----------
@@ -51,8 +51,9 @@ def making(
     force : bool
         Replace an artefact that stands at ``out``, and clear what another
         maker left.
-    resume : bool
-        Keep what the same maker left in the partial directory.
+    resume : str, optional
+        Keep what the same maker left in the partial directory. Where another maker left a
+        folder of this name that is not empty, it is refused: hours of work may be in it.
 
     Yields
     ------
@@ -306,7 +307,7 @@ def _lock(lock: Any, partial: Path) -> None:
         )
 
 
-def _take_over(partial: Path, maker: Mapping[str, Any], force: bool, resume: bool) -> None:
+def _take_over(partial: Path, maker: Mapping[str, Any], force: bool, resume: str | None) -> None:
     """Clear what an interrupted maker left, or keep it to resume; refuse another maker's."""
     left = [path for path in partial.iterdir() if path.name != _LOCK]
     maker = json.loads(json.dumps(maker))
@@ -319,6 +320,13 @@ def _take_over(partial: Path, maker: Mapping[str, Any], force: bool, resume: boo
             )
         if resume and other == maker:
             return
+        if resume and (partial / resume).is_dir() and any((partial / resume).iterdir()):
+            keys = sorted({*maker, *other})
+            differ = ", ".join(key for key in keys if maker.get(key) != other.get(key))
+            raise ArtifactError(
+                f"{partial}: was left unfinished with another {differ}; give the same to go on, "
+                "choose another --out or pass --force"
+            )
     for path in left:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     write_json(partial / MAKER, maker)

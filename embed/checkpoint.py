@@ -10,7 +10,7 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -159,27 +159,39 @@ def write_array(path: Path, array: np.ndarray) -> None:
     array : array (n, ...)
         Perhaps a view of some columns; written by blocks of rows.
     """
-    assert not array.dtype.hasobject, path.name
-    head = {
-        "descr": np.lib.format.dtype_to_descr(array.dtype),
-        "fortran_order": False,
-        "shape": array.shape,
-    }
+    write_blocks(path, array.dtype, array.shape, _blocks(array))
+
+
+def write_blocks(
+    path: Path, dtype: Any, shape: tuple[int, ...], blocks: Iterable[np.ndarray]
+) -> None:
+    """Write one ``.npy`` block by block.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    dtype, shape : numpy dtype, tuple of int
+        Of the whole.
+    blocks : iterable of array
+        Its rows, some at a time.
+    """
+    assert not np.dtype(dtype).hasobject, path.name
+    descr = np.lib.format.dtype_to_descr(np.dtype(dtype))
+    head = {"descr": descr, "fortran_order": False, "shape": shape}
     with open(path, "wb") as file:
         np.lib.format.write_array_header_1_0(file, head)
-        for block in _blocks(array):
-            file.write(block)
+        for block in blocks:
+            file.write(np.ascontiguousarray(block).reshape(-1).view(np.uint8).data)
 
 
-def _blocks(array: np.ndarray) -> Iterator[memoryview]:
-    """The bytes of an array in C order."""
+def _blocks(array: np.ndarray) -> Iterator[np.ndarray]:
+    """An array, some rows at a time: what is not contiguous is copied before it is written."""
     if array.size == 0:
         return
-    row_bytes = array.nbytes // len(array)
-    n_rows = max(1, _BLOCK_BYTES // row_bytes)
+    n_rows = max(1, _BLOCK_BYTES // (array.nbytes // len(array)))
     for first in range(0, len(array), n_rows):
-        block = np.ascontiguousarray(array[first : first + n_rows])  # copies only what is not
-        yield block.reshape(-1).view(np.uint8).data
+        yield array[first : first + n_rows]
 
 
 def _sync(path: Path) -> None:

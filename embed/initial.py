@@ -85,7 +85,7 @@ def initial_tables(
     Returns
     -------
     vectors : float32 (V, D)
-        New words uniform in [-1 / 2D, 1 / 2D), as in word2vec; a function of
+        New words uniform in [-1 / D, 1 / D), as in gensim; a function of
         ``seed``, V and D alone.
     contexts : float32 (V, D)
         Zero for new words.
@@ -98,7 +98,7 @@ def initial_tables(
         ``init`` holds NaN or infinity, or is damaged.
     """
     vectors = _uniform((len(text.words), dim), 1 / dim, seed)
-    contexts = np.zeros_like(vectors)
+    contexts = np.zeros(vectors.shape, np.float32)  # zeros_like() would touch all of it
     if init is not None:
         refuse_other_kind(init, dim)
         rows, places = _shared(text, init)

@@ -222,6 +222,9 @@ def _train(
     corpus: "Corpus", config: Word2VecConfig, out: Path, method: str, *, force: bool
 ) -> Path:
     """The run of either method."""
+    from embed.word2vec_plan import make_plan
+    from embed.word2vec_training import CHECKPOINTS
+
     started = now()
     refuse_existing(out, force)
     init = open_init(config)
@@ -233,11 +236,12 @@ def _train(
     maker = {"command": f"train-{method}", "corpus": corpus.fingerprint, **options}
     maker["init"] = None if init is None else _fingerprint(init)
     del maker["threads"]  # a training may go on with more or fewer
-    with making(out, maker, force=force, resume=True) as partial:
-        if config.engine == "gensim":
+    plan = None if config.engine == "gensim" else make_plan(text.counts, config, method)
+    with making(out, maker, force=force, resume=CHECKPOINTS) as partial:
+        if plan is None:
             _run_gensim(text, config, method, partial)
         else:
-            _run(text, config, method, init, partial)
+            _run(text, plan, config, init, partial)
         head = {"format": FORMAT, "method": method}
         write_json(partial / "config.json", {**head, **options, "text": corpus.text.to_json()})
         about: dict[str, Any] = {"threads": thread_count(config.threads)}
@@ -296,25 +300,28 @@ def _open_text(
 
 def _run(
     text: "TrainingText",
+    plan: Any,
     config: Word2VecConfig,
-    method: str,
     init: "WordVectors | None",
     directory: Path,
 ) -> None:
-    """Train with our own kernels, and write the tables."""
+    """Train with our own kernels, and write the tables; unless that was done, but not the rest."""
     from embed.checkpoint import clear_checkpoints
-    from embed.word2vec_crew import Crew, spare_rows
-    from embed.word2vec_plan import make_plan
+    from embed.vectors import MATRIX
+    from embed.word2vec_crew import Crew, choose_rounds, spare_rows
     from embed.word2vec_tables import make_tables
     from embed.word2vec_training import CHECKPOINTS, Course, run_training
 
-    plan = make_plan(text.counts, config, method)
-    spare = spare_rows(config.window, config.negatives) if config.deterministic else 0
+    checkpoints = directory / CHECKPOINTS
+    if (directory / MATRIX).is_file() and not checkpoints.exists():
+        return
+    checkpoints.mkdir(exist_ok=True)  # until the tables are written
+    rounds = choose_rounds(text.counts, plan) if config.deterministic else None
+    spare = spare_rows(plan, rounds)
     tables = make_tables(text, config.dim, config.seed, init, _ngrams(config), spare)
     assert config.epochs is not None  # settled when the text was opened
     course = Course(config.epochs, config.learning_rate, config.final_rate, config.negatives)
-    threads = thread_count(config.threads)
-    crew = Crew(tables, plan, threads, deterministic=config.deterministic, seed=config.seed)
+    crew = Crew(tables, plan, thread_count(config.threads), rounds=rounds, seed=config.seed)
     try:
         with progress("training", "tokens") as show:
             run_training(tables, text, crew, course, directory, show)
@@ -324,7 +331,7 @@ def _run(
     finally:
         crew.close()
     tables.save(directory, text.words, text.counts)
-    clear_checkpoints(directory / CHECKPOINTS)  # not before: the disk may be full
+    clear_checkpoints(checkpoints)  # not before: the disk may be full
 
 
 def _run_gensim(text: "TrainingText", config: Word2VecConfig, method: str, directory: Path) -> None:
@@ -363,4 +370,5 @@ def _fingerprint(init: "WordVectors") -> str:
 
     digest = hashlib.sha256(repr(init.matrix.shape).encode())
     digest.update(init.matrix[:: max(1, len(init.matrix) // 1000)].tobytes())
+    digest.update("\n".join(init.vocabulary).encode(errors="backslashreplace"))
     return digest.hexdigest()[:16]

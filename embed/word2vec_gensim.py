@@ -10,6 +10,7 @@ batches: each word is then trained on once an epoch, in any text, by any number
 of threads.
 """
 
+import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,10 @@ def refuse_for_gensim(config: "Word2VecConfig") -> None:
         raise SettingError(
             f"--engine gensim does not go with {' and '.join(refused)}; "
             f"leave {them} out or pass --engine firth"
+        )
+    if importlib.util.find_spec("gensim") is None:
+        raise SettingError(
+            "--engine gensim needs gensim; pip install gensim, or pass --engine firth"
         )
     if config.seed >= _SEEDS:
         raise SettingError(
@@ -137,12 +142,8 @@ def _model(
     threads: int,
 ) -> Any:
     """A model of gensim with our words in our order and its own first vectors."""
-    try:
-        from gensim.models import Word2Vec
-    except ImportError:
-        raise SettingError(
-            "--engine gensim needs gensim; pip install gensim, or pass --engine firth"
-        ) from None
+    from gensim.models import Word2Vec
+
     model = Word2Vec(
         vector_size=config.dim,
         window=config.window,

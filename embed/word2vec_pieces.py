@@ -103,6 +103,7 @@ def groups(text: TrainingText, epochs: int, size: int, start: tuple[int, int]) -
     for epoch in range(start[0], epochs):
         number, before = 0, epoch * text.n_tokens
         for rows, offsets in text.shards():
+            offsets = cut_long_units(offsets)
             bounds = cut_pieces(offsets)
             n_pieces = len(bounds) - 1
             skip = min(max(start[1] - number, 0), n_pieces) if epoch == start[0] else 0
@@ -114,6 +115,29 @@ def groups(text: TrainingText, epochs: int, size: int, start: tuple[int, int]) -
                 )  # fmt: skip
             number += n_pieces
             before += int(offsets[-1] - offsets[0])
+
+
+def cut_long_units(offsets: np.ndarray) -> np.ndarray:
+    """Cut units that are longer than a piece, which one thread would have to itself.
+
+    Every word is trained on; windows near a cut, one in some thousands, end there.
+
+    Parameters
+    ----------
+    offsets : int64 (m + 1,)
+        Where the units begin.
+
+    Returns
+    -------
+    int64 (m + n + 1,)
+        With n cuts.
+    """
+    long = np.flatnonzero(np.diff(offsets) > 2 * PIECE_TOKENS)
+    cuts = [
+        np.arange(offsets[unit] + PIECE_TOKENS, offsets[unit + 1] - PIECE_TOKENS, PIECE_TOKENS)
+        for unit in long
+    ]
+    return np.unique(np.concatenate([offsets, *cuts]))
 
 
 def cut_pieces(offsets: np.ndarray) -> np.ndarray:

@@ -1,12 +1,12 @@
 """The tables that word2vec trains, laid out for its kernels: aligned rows, a row of zeros last."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from embed.checkpoint import write_array
+from embed.checkpoint import write_array, write_blocks
 from embed.contexts import CONTEXTS
 from embed.initial import Ngrams, initial_inputs, initial_tables
 from embed.subwords import word_buckets
@@ -16,6 +16,7 @@ from embed.wordlist import VOCABULARY, write_words
 
 LANES = 16  # floats of a row are filled up to a multiple; also the bytes of a cache line over 4
 _BLOCK = 1 << 14
+_COMPOSED = 1 << 9  # words composed at a time: each gathers some dozens of rows
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,17 @@ class Tables:
             "inputs": self.inputs[:-1, : self.dim],
             "outputs": self.outputs[: self.n_words, : self.dim],
         }
+
+    def blocks(self) -> Iterator[np.ndarray]:
+        """Give what training changes some rows at a time.
+
+        Yields
+        ------
+        float32 (n, D)
+        """
+        for table in self.arrays().values():
+            for first in range(0, len(table), _BLOCK):
+                yield table[first : first + _BLOCK]
 
     def vectors(self, first: int, last: int) -> np.ndarray:
         """Give the vectors of some words, composed with subwords.
@@ -96,13 +108,9 @@ class Tables:
             return
         write_array(directory / INPUTS, arrays["inputs"])
         write_array(directory / BUCKETS, self.buckets)
-        composed = np.lib.format.open_memmap(
-            directory / MATRIX, "w+", np.float32, (self.n_words, self.dim)
-        )
-        for first in range(0, self.n_words, _BLOCK):
-            last = min(first + _BLOCK, self.n_words)
-            composed[first:last] = self.vectors(first, last)
-        composed.flush()
+        firsts = range(0, self.n_words, _COMPOSED)
+        composed = (self.vectors(n, min(n + _COMPOSED, self.n_words)) for n in firsts)
+        write_blocks(directory / MATRIX, np.float32, (self.n_words, self.dim), composed)
 
 
 def make_tables(

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.console import Progress
+from corpora.console import Progress, note
 from corpora.errors import FirthError
 from embed.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
 from embed.training_text import TrainingText
@@ -28,6 +28,7 @@ _CHECKPOINT_SECONDS = 60.0
 _HELD_OUT_TOKENS = 200_000
 # A pair whose scores are all 0 loses log 2 for each output. No training that goes well is worse.
 _DIVERGED = 4 * math.log(2)
+_JUDGED_PAIRS = 1000  # of fewer, chance may be to blame
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,10 @@ class _Training:
                 self.save()
         if self._position.epoch < self._course.epochs:
             self._end_epoch()
+        if not all(np.isfinite(table).all() for table in self._tables.blocks()):
+            self._refuse_divergence(
+                Tally(math.nan, 1), self._course.epochs - 1, self._rate(self._total)
+            )
 
     def save(self) -> None:
         """Write a checkpoint."""
@@ -159,7 +164,6 @@ class _Training:
         begun = time.perf_counter()
         tally = self._crew.train(group, rates)
         seconds = time.perf_counter() - begun
-        self._refuse_divergence(tally, group, marks[-1], rates[0])
         at = self._position
         self._position = Position(
             epoch=group.epoch,
@@ -168,6 +172,7 @@ class _Training:
             loss=at.loss + tally.loss,
             pairs=at.pairs + tally.pairs,
         )
+        self._refuse_divergence(tally, group.epoch, rates[0])
         self._metrics.add(group.epoch, marks[-1], tally, rates[-1], seconds)
         self._tell(marks[-1], self._total, self._metrics.detail)
 
@@ -180,17 +185,25 @@ class _Training:
         """Measure the held-out loss; go on to the next epoch."""
         at = self._position
         held_out = self._crew.loss_of(self._held_out) if self._held_out else Tally(0.0, 0)
+        self._refuse_divergence(held_out, at.epoch, self._rate(at.tokens))
+        if at.pairs and at.loss / at.pairs > math.log(2) * (1 + self._course.negatives):
+            note(
+                f"epoch {at.epoch + 1}: the loss, {at.loss / at.pairs:.3g}, is worse than that of "
+                "knowing nothing; a smaller --learning-rate may help"
+            )
         self._metrics.end_epoch(at.epoch, Tally(at.loss, at.pairs), held_out)
         self._position = Position(at.epoch + 1, tokens=at.tokens)
 
-    def _refuse_divergence(self, tally: Tally, group: Group, tokens: int, rate: float) -> None:
+    def _refuse_divergence(self, tally: Tally, epoch: int, rate: float) -> None:
         """Stop where the loss shows that the vectors have become useless."""
-        if tally.pairs == 0 or tally.mean < _DIVERGED * (1 + self._course.negatives):
+        worst = _DIVERGED * (1 + self._course.negatives)
+        too_bad = tally.pairs >= _JUDGED_PAIRS and tally.mean > worst
+        if math.isfinite(tally.loss) and not too_bad:
             return
         clear_checkpoints(self._directory / CHECKPOINTS)
         raise FirthError(
-            f"training diverged in epoch {group.epoch + 1}, after {tokens:,} tokens: the loss is "
-            f"{tally.mean:.3g} at a rate of {rate:.3g}; pass --learning-rate "
+            f"training diverged in epoch {epoch + 1}, after {self._position.tokens:,} tokens: the "
+            f"loss is {tally.mean:.3g} at a rate of {rate:.3g}; pass --learning-rate "
             f"{self._course.learning_rate / 4:.2g} or less"
         )
 
@@ -220,8 +233,8 @@ def _held_back_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-        if came:
-            signal.raise_signal(signal.SIGINT)
+    if came:  # an error of the group's comes first
+        signal.raise_signal(signal.SIGINT)
 
 
 class _Metrics:
@@ -238,7 +251,9 @@ class _Metrics:
             for line in _read_lines(path)
             if line["tokens"] <= at.tokens and ("loss" in line or line["epoch"] <= at.epoch)
         ]
-        path.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
+        whole = path.with_suffix(".new")
+        whole.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
+        whole.replace(path)
 
     def add(self, epoch: int, tokens: int, tally: Tally, rate: float, seconds: float) -> None:
         """Take in what a group gave; write a line every few seconds."""

@@ -17,12 +17,18 @@ FILES = sorted(
 )
 # What makes vectors, as opposed to what holds, asks or scores them.
 TRAINING = (
+    "barrier_kernels",
+    "checkpoint",
     "cooccurrence",
+    "initial",
     "inverted",
     "methods",
+    "noise",
     "ppmi",
     "row_writer",
     "svd",
+    "training_text",
+    "vector_kernels",
     "window_weights",
     "word2vec",
 )

@@ -79,23 +79,52 @@ def test_an_error_leaves_nothing(tmp_path, error, place):
 
 
 def test_an_error_in_resumable_work_keeps_what_is_done_and_the_same_maker_goes_on(tmp_path):
-    with pytest.raises(ZeroDivisionError), making(tmp_path / "out", MAKER, resume=True) as partial:
+    with (
+        pytest.raises(ZeroDivisionError),
+        making(tmp_path / "out", MAKER, resume="checkpoints") as partial,
+    ):
         (partial / "a.txt").write_text("tea")
         raise ZeroDivisionError
 
-    with making(tmp_path / "out", MAKER, resume=True) as partial:
+    with making(tmp_path / "out", MAKER, resume="checkpoints") as partial:
         assert (partial / "a.txt").read_text() == "tea"
 
     assert names(tmp_path / "out") == ["a.txt", CHECKSUMS]
 
 
 def test_other_settings_do_not_resume_but_begin_anew(tmp_path):
-    with pytest.raises(ZeroDivisionError), making(tmp_path / "out", MAKER, resume=True) as partial:
+    with (
+        pytest.raises(ZeroDivisionError),
+        making(tmp_path / "out", MAKER, resume="checkpoints") as partial,
+    ):
         (partial / "a.txt").write_text("tea")
         raise ZeroDivisionError
 
-    with making(tmp_path / "out", {**MAKER, "cups": 3}, resume=True) as partial:
+    with making(tmp_path / "out", {**MAKER, "cups": 3}, resume="checkpoints") as partial:
         assert not (partial / "a.txt").exists()
+
+
+def test_hours_of_work_are_not_cleared_because_a_setting_is_another(tmp_path):
+    with (
+        pytest.raises(ZeroDivisionError),
+        making(tmp_path / "out", MAKER, resume="work") as partial,
+    ):
+        (partial / "work").mkdir()
+        (partial / "work" / "a.txt").write_text("tea")
+        raise ZeroDivisionError
+    message = (
+        f"{tmp_path / 'out'}.partial: was left unfinished with another cups; give the same to "
+        "go on, choose another --out or pass --force"
+    )
+
+    other = {**MAKER, "cups": 3}
+    with pytest.raises(ArtifactError) as refused, making(tmp_path / "out", other, resume="work"):
+        pass
+
+    assert str(refused.value) == message
+    assert (partial / "work" / "a.txt").read_text() == "tea"
+    with making(tmp_path / "out", other, resume="work", force=True) as partial:
+        assert not (partial / "work").exists()
 
 
 def leave_unfinished(out, maker=MAKER):

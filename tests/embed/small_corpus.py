@@ -12,11 +12,12 @@ from corpora.segment import TextSettings
 class SmallView:
     """Rows and counts of units of words, in shards of some units each."""
 
-    def __init__(self, units, *, words=None, units_per_shard=1 << 30):
+    def __init__(self, units, *, words=None, units_per_shard=1 << 30, held_out=()):
         self.words = words or [word for word, _ in counted(units)]
         row = {word: index for index, word in enumerate(self.words)}
         self.units = [[row[word] for word in unit if word in row] for unit in units]
         self.units_per_shard = units_per_shard
+        self.held_out = held_out
         tokens = [word for unit in self.units for word in unit]
         self.counts = np.bincount(tokens, minlength=len(row)).astype(np.int64)
         self.n_tokens = len(tokens)
@@ -27,6 +28,11 @@ class SmallView:
             units = self.units[start : start + self.units_per_shard]
             offsets = np.cumsum([0] + [len(unit) for unit in units])
             yield np.concatenate([*units, []]).astype(np.int32), offsets.astype(np.int64)
+
+    def select(self, documents):
+        """The held-out units under the same words."""
+        assert documents == "held-out"
+        return SmallView(self.held_out, words=self.words, units_per_shard=self.units_per_shard)
 
 
 class SmallCorpus:
