@@ -20,7 +20,7 @@ def command(corpus: str, out: Path, force: bool, **options: Any) -> None:
     \b
     Example:
         firth build-corpus wiki-sample --out out/wiki
-        firth train-cbow out/wiki --out out/cbow --epochs 20
+        firth train-cbow out/wiki --out out/cbow
         firth neighbors out/cbow king
     """
     from embed.word2vec import train_cbow

@@ -20,7 +20,7 @@ def command(corpus: str, out: Path, force: bool, **options: Any) -> None:
     \b
     Example:
         firth build-corpus wiki-sample --out out/wiki
-        firth train-skipgram out/wiki --out out/skipgram --epochs 20
+        firth train-skipgram out/wiki --out out/skipgram
         firth neighbors out/skipgram king
         firth train-skipgram out/wiki --out out/subwords --subwords 3-6
     """
