@@ -78,6 +78,11 @@ def options_of(run):
     return json.loads((run / "config.json").read_text(encoding="utf-8"))
 
 
+def said(result):
+    """Lines on standard error, but for progress: a machine's first run compiles its kernels."""
+    return [line for line in result.stderr.splitlines() if not line.startswith("training ")]
+
+
 # ---- what is made and told
 
 
@@ -86,7 +91,7 @@ def test_the_last_line_says_words_dimensions_and_the_losses_of_the_last_epoch(
     corpus, tmp_path, command
 ):
     result = invoke(command, corpus, "--out", tmp_path / "run", *SMALL)
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert (result.exit_code, said(result)) == (0, [])
     last = json.loads((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()[-1])
     assert last["epoch"] == 2
     assert result.stdout == (
@@ -158,7 +163,7 @@ def test_gensim_trains_in_our_place(corpus, tmp_path, command, softmax):
     pytest.importorskip("gensim")
     out = tmp_path / "run"
     result = invoke(command, corpus, "--out", out, *SMALL, "--engine", "gensim", *softmax)
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert (result.exit_code, said(result)) == (0, [])
     assert result.stdout == f"{out}: 31 words, 8 dimensions\n"
     verify(out)
     assert (out / "contexts.npy").exists() is (not softmax)
