@@ -267,6 +267,21 @@ def write_json(path: Path, value: Any) -> None:
     path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
 
 
+def sync_path(path: Path) -> None:
+    """Bring a file, or a directory's own entries, to the disk.
+
+    Parameters
+    ----------
+    path : Path
+        Of either.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _refuse_others(directory: Path, *marks: str) -> None:
     """A directory of the name that we need, but without our marks, is somebody else's."""
     try:
@@ -354,11 +369,7 @@ def _remove(directory: Path, mark: str) -> None:
 def _sync(directory: Path) -> None:
     """Bring every file and folder below a directory to the disk."""
     for path in [*directory.rglob("*"), directory]:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync_path(path)
 
 
 def _publish(partial: Path, out: Path, aside: Path) -> None:
@@ -387,11 +398,7 @@ def _put_back(out: Path, aside: Path) -> None:
 
 def _sync_entry(directory: Path) -> None:
     """Bring a directory's own entries to the disk."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_path(directory)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,6 @@ disk full, leaves one that is whole.
 """
 
 import contextlib
-import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts import CHECKSUMS, checksums, read_json, verify, write_json
+from corpora.artifacts import CHECKSUMS, checksums, read_json, sync_path, verify, write_json
 from corpora.console import note
 from corpora.errors import ArtifactError
 
@@ -50,7 +49,7 @@ def save_checkpoint(
         The disk refuses, or is full; the old checkpoint stands.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    _sync(directory.parent)
+    sync_path(directory.parent)
     _remove_partials(directory)
     old = _steps(directory)
     step = directory / f"step-{_number(old[0]) + 1 if old else 1}"
@@ -62,12 +61,12 @@ def save_checkpoint(
         write_json(partial / STATE, {"format": 1, "arrays": list(arrays), "state": dict(state)})
         write_json(partial / CHECKSUMS, checksums(partial))
         for path in [*partial.iterdir(), partial]:
-            _sync(path)
+            sync_path(path)
         partial.rename(step)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
-    _sync(directory)
+    sync_path(directory)
     for path in old:
         _remove(path)
 
@@ -192,12 +191,3 @@ def _blocks(array: np.ndarray) -> Iterator[np.ndarray]:
     n_rows = max(1, _BLOCK_BYTES // (array.nbytes // len(array)))
     for first in range(0, len(array), n_rows):
         yield array[first : first + n_rows]
-
-
-def _sync(path: Path) -> None:
-    """Bring a file, or a directory's own entries, to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

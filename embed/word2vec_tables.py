@@ -11,10 +11,10 @@ from embed.contexts import CONTEXTS
 from embed.initial import Ngrams, initial_inputs, initial_tables
 from embed.subwords import word_buckets
 from embed.training_text import TrainingText
+from embed.vector_ir_kernels import LANES
 from embed.vectors import BUCKETS, INPUTS, MATRIX, WordVectors
 from embed.wordlist import VOCABULARY, write_words
 
-LANES = 16  # floats of a row are filled up to a multiple; also the bytes of a cache line over 4
 _BLOCK = 1 << 14
 _COMPOSED = 1 << 9  # words composed at a time: each gathers some dozens of rows
 
