@@ -5,19 +5,18 @@ encoder; pre-norm is ModernBERT's (Warner et al. 2024, arXiv:2412.13663).
 """
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - as everybody names it
 from torch import Tensor, nn
 
-from pretrain.attention import SelfAttention, Sight, look, pick
+from pretrain.attention import Sight, look
+from pretrain.blocks import Block, activation, norm
 from pretrain.config import EncoderConfig
 from pretrain.positions import angles, sinusoids
 from pretrain.varlen import segment_bounds
 
-_EPSILON = {"post": 1e-12, "pre": 1e-5}  # of layer norms, as BERT and ModernBERT have them
 _DEVIATION = 0.02
 
 
@@ -49,111 +48,6 @@ class Masked(Protocol):
         """float32 (B, C): 0 where there is nothing to predict."""
 
 
-class FeedForward(nn.Module):
-    """Two linear maps with a non-linearity between, gated or not.
-
-    Parameters
-    ----------
-    config : EncoderConfig
-        Widths and kind; geglu is gelu(W x) * V x (Shazeer 2020, arXiv:2002.05202).
-    """
-
-    def __init__(self, config: EncoderConfig) -> None:
-        super().__init__()
-        self.gated = config.feed_forward == "geglu"
-        self.activation = activation(config)
-        width = config.feed_forward_dim
-        self.inner = nn.Linear(config.dim, 2 * width if self.gated else width, bias=config.biases)
-        self.out = nn.Linear(width, config.dim, bias=config.biases)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Map each state.
-
-        Parameters
-        ----------
-        x : float (..., D)
-            States.
-
-        Returns
-        -------
-        float (..., D)
-            Before the residual sum.
-        """
-        inner = self.inner(x)
-        if not self.gated:
-            return self.out(self.activation(inner))
-        value, gate = inner.chunk(2, dim=-1)
-        return self.out(self.activation(value) * gate)
-
-
-# What mixes the positions of a row in a block: (states, sight, chosen) -> states.
-MIXERS: dict[str, Callable[[EncoderConfig, int], nn.Module]] = {"attention": SelfAttention}
-
-
-class Block(nn.Module):
-    """A mixer and a feed-forward part, each with its residual sum and norm.
-
-    Parameters
-    ----------
-    config : EncoderConfig
-        All shapes.
-    layer : int
-        From 0.
-    """
-
-    def __init__(self, config: EncoderConfig, layer: int) -> None:
-        super().__init__()
-        self.pre = config.norm == "pre"
-        self.mixer: Any = MIXERS[config.mixers[layer]](config, layer)
-        self.feed_forward = FeedForward(config)
-        # the embeddings come out of a norm; ModernBERT has no second one before its first block
-        first = self.pre and layer == 0
-        self.mixer_norm = nn.Identity() if first else _norm(config)
-        self.feed_forward_norm = _norm(config)
-        self.dropout = nn.Dropout(config.dropout)
-
-    def mixed_states(self, x: Tensor) -> Tensor:
-        """Give the states that the mixer works on.
-
-        Parameters
-        ----------
-        x : float (B, T, D)
-            States that enter the block.
-
-        Returns
-        -------
-        float (B, T, D)
-            Normed before the mixer, or as they are.
-        """
-        states: Tensor = self.mixer_norm(x) if self.pre else x
-        return states
-
-    def forward(self, x: Tensor, sight: Sight, chosen: Tensor | None = None) -> Tensor:
-        """Run the block.
-
-        Parameters
-        ----------
-        x : float (B, T, D)
-            States.
-        sight : Sight
-            Who sees whom.
-        chosen : int64 (B, C), optional
-            Slots that are wanted; the others are only looked at.
-
-        Returns
-        -------
-        float (B, T, D), or (B, C, D) with ``chosen``
-            States.
-        """
-        kept = x if chosen is None else pick(x, chosen)
-        if self.pre:
-            x = kept + self.dropout(self.mixer(self.mixed_states(x), sight, chosen))
-            after: Tensor = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
-            return after
-        x = self.mixer_norm(kept + self.dropout(self.mixer(x, sight, chosen)))
-        return self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
-
-
 class Core(nn.Module):
     """All between the summed embeddings and the loss: the part that is worth compiling.
 
@@ -169,13 +63,13 @@ class Core(nn.Module):
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         self.config = config
-        self.embedding_norm = _norm(config)
+        self.embedding_norm = norm(config)
         self.dropout = nn.Dropout(config.dropout)
         self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.layers))
-        self.norm = _norm(config) if config.norm == "pre" else nn.Identity()
+        self.norm = norm(config) if config.norm == "pre" else nn.Identity()
         self.head = nn.Linear(config.dim, config.dim, bias=config.biases)
         self.head_activation = activation(config)
-        self.head_norm = _norm(config)
+        self.head_norm = norm(config)
         self.bias = nn.Parameter(torch.empty(config.n_pieces))
         if config.positions == "rotary":
             phase = angles(config.max_length, config.head_dim)
@@ -512,24 +406,3 @@ def draw_weights(model: MaskedLanguageModel, seed: int) -> None:
             else:
                 deviation = narrower if name.endswith("out.weight") else _DEVIATION
                 weight.normal_(0.0, deviation, generator=generator)
-
-
-def activation(config: EncoderConfig) -> nn.Module:
-    """Choose the non-linearity.
-
-    Parameters
-    ----------
-    config : EncoderConfig
-        Its ``feed_forward``.
-
-    Returns
-    -------
-    nn.Module
-        ReLU, or GELU by the error function.
-    """
-    return nn.ReLU() if config.feed_forward == "relu" else nn.GELU()
-
-
-def _norm(config: EncoderConfig) -> nn.LayerNorm:
-    """Layer norm as the layout has it."""
-    return nn.LayerNorm(config.dim, eps=_EPSILON[config.norm], bias=config.biases)
