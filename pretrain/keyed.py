@@ -1,0 +1,130 @@
+"""Random numbers without a generator: each is a hash of what it is for and of its place.
+
+A number depends on nothing but its arguments, so that any step can be done again,
+by any number of processes, on any device. Integers only, which CPUs and GPUs
+compute alike: the numbers are the same bits everywhere.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from math import prod
+
+import torch
+
+# splitmix64: Steele, Lea and Flood 2014, "Fast Splittable Pseudorandom Number Generators"
+# (OOPSLA), section 4; the stride is 2^64 over the golden ratio, the factors are Stafford's.
+_STRIDE = 0x9E3779B97F4A7C15
+_FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+_SHIFTS = (30, 27, 31)
+_FLOAT_BITS = 24  # of a float32's significand: every such share of 1 is exact
+
+
+def keyed_bits(
+    seed: int,
+    step: int,
+    purpose: str,
+    shape: Sequence[int],
+    device: torch.device | str,
+    *,
+    first: int = 0,
+) -> torch.Tensor:
+    """Make 64 random bits for each place of a tensor.
+
+    Parameters
+    ----------
+    seed, step : int
+        What the run and the step are numbered.
+    purpose : str
+        Numbers made for another purpose are independent.
+    shape : sequence of int
+        Of the result; places are numbered in its row-major order.
+    device : torch.device or str
+        Where the result lies; its bits are the same everywhere.
+    first : int
+        The first place's number: a tensor's later rows can be made alone.
+
+    Returns
+    -------
+    int64 tensor of ``shape``
+        All 2^64 values are equally likely.
+    """
+    n = prod(shape)
+    key = _signed(_key(seed, step, purpose) + (first + 1) * _STRIDE)
+    # products and sums of int64 wrap around, as the hash wants
+    bits = torch.arange(n, device=device).mul_(_signed(_STRIDE)).add_(key)
+    for shift, factor in zip(_SHIFTS, (*_FACTORS, None), strict=True):
+        bits ^= _shifted(bits, shift)
+        if factor is not None:
+            bits *= _signed(factor)
+    return bits.view(*shape)
+
+
+def keyed_uniform(
+    seed: int,
+    step: int,
+    purpose: str,
+    shape: Sequence[int],
+    device: torch.device | str,
+    *,
+    first: int = 0,
+) -> torch.Tensor:
+    """Draw a number from [0, 1) for each place of a tensor.
+
+    Parameters
+    ----------
+    seed, step, purpose, shape, device, first
+        As :func:`keyed_bits` takes them.
+
+    Returns
+    -------
+    float32 tensor of ``shape``
+        Multiples of 2^-24, which float32 holds exactly; two may be equal.
+    """
+    bits = keyed_bits(seed, step, purpose, shape, device, first=first)
+    return _shifted(bits, 64 - _FLOAT_BITS).to(torch.float32).mul_(2.0**-_FLOAT_BITS)
+
+
+def keyed_integers(
+    seed: int,
+    step: int,
+    purpose: str,
+    shape: Sequence[int],
+    device: torch.device | str,
+    *,
+    below: int,
+    first: int = 0,
+) -> torch.Tensor:
+    """Draw a whole number from 0 to ``below - 1`` for each place of a tensor.
+
+    Parameters
+    ----------
+    seed, step, purpose, shape, device
+        As :func:`keyed_bits` takes them.
+    below : int
+        From 1 to 2^31. A number's chance is off 1 / ``below`` by less than 2^-32.
+    first : int
+        As :func:`keyed_bits` takes it.
+
+    Returns
+    -------
+    int64 tensor of ``shape``
+        Drawn with replacement.
+    """
+    bits = keyed_bits(seed, step, purpose, shape, device, first=first)
+    return (_shifted(bits, 32) * below) >> 32
+
+
+def _key(seed: int, step: int, purpose: str) -> int:
+    """64 bits that a seed, a step and a purpose have in common with no others."""
+    name = f"{seed}/{step}/{purpose}".encode()
+    return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "little")
+
+
+def _shifted(bits: torch.Tensor, n: int) -> torch.Tensor:
+    """Shift right and fill with zeros; the shift of int64 would fill with the sign."""
+    return (bits >> n).bitwise_and_((1 << (64 - n)) - 1)
+
+
+def _signed(value: int) -> int:
+    """The int64 of the same 64 bits."""
+    return (value + 2**63) % 2**64 - 2**63
