@@ -12,6 +12,7 @@ from pretrain.packing import PackedRows, lay_out
 
 _HELD_OUT_RATE = 0.15
 _HELD_OUT_SEED = 0
+_MOST_PASSES = 16  # by then each piece was hidden twice
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,8 @@ def fixed_batches(
     """Mask held-out rows once and for all: single pieces, 15 %, shown 80/10/10.
 
     Rows and masks depend on the text and the limit alone, so that losses of all runs
-    compare, whatever their seed, options or device.
+    compare, whatever their seed, options or device. Few rows are taken several times,
+    each time under other masks, since the loss over a hundred pieces says little.
 
     Parameters
     ----------
@@ -183,7 +185,8 @@ def fixed_batches(
     continues : bool (V,)
         Which pieces go on a word.
     n_rows_limit : int
-        Where there are more rows, so many are taken, evenly spread.
+        Where there are more rows, so many are taken, evenly spread; where there are fewer, so
+        many in all, but none more than sixteen times.
 
     Yields
     ------
@@ -192,11 +195,12 @@ def fixed_batches(
     """
     device = rows.ids.device
     on_device = torch.tensor(continues, device=device)
-    n_rows = min(rows.n_rows, n_rows_limit)
-    for first in range(0, n_rows, batch_rows):
+    n_places = min(n_rows_limit, _MOST_PASSES * rows.n_rows)
+    spread = max(n_places, rows.n_rows)
+    for first in range(0, n_places, batch_rows):
         # the last batch is filled up, since a batch of another shape would compile anew
         places = torch.arange(first, first + batch_rows, device=device)
-        ids = rows.take(places.clamp(max=n_rows - 1) * rows.n_rows // n_rows)
+        ids = rows.take(places.clamp(max=n_places - 1) * spread // n_places % rows.n_rows)
         masked = mask(
             ids,
             on_device,
@@ -208,5 +212,5 @@ def fixed_batches(
             first_row=first,
         )
         segments, positions = lay_out(ids)
-        weights = masked.weights * (places < n_rows)[:, None]
+        weights = masked.weights * (places < n_places)[:, None]
         yield Batch(masked.ids, segments, positions, masked.chosen, masked.targets, weights)

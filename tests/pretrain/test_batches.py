@@ -187,13 +187,25 @@ def test_held_out_masks_do_not_depend_on_the_size_of_batches(limit):
 
 
 def test_held_out_rows_are_each_there_once_and_the_last_batch_is_filled_up():
-    found = held_out(batch_rows=8)
+    found = held_out(batch_rows=8, limit=N)
 
     assert all(batch.ids.shape == (8, 16) for batch in found)
     stream = [row for batch in found for row in row_numbers(batch)]
     assert stream[:N] == [*range(N)]
     assert N % 8  # or there were nothing to fill up
     assert not torch.cat([batch.weights for batch in found])[N:].any()
+
+
+@pytest.mark.parametrize(("limit", "places"), [(3 * N - 1, 3 * N - 1), (1000 * N, 16 * N)])
+def test_few_held_out_rows_come_several_times_under_other_masks(limit, places):
+    found = held_out(batch_rows=8, limit=limit)
+
+    used = torch.cat([batch.weights for batch in found]).any(1)
+    stream = [row for batch in found for row in row_numbers(batch)]
+    assert used.tolist() == [place < places for place in range(len(stream))]
+    assert stream[:places] == [place % N for place in range(places)]
+    chosen = torch.cat([batch.chosen for batch in found])
+    assert not torch.equal(chosen[:N], chosen[N : 2 * N])
 
 
 def test_too_many_held_out_rows_are_thinned_out_evenly():
