@@ -2,8 +2,8 @@
 
 ``checkpoints/step-3/`` holds each array as ``.npy``, ``state.json`` and
 ``checksums.json``. It is written as ``step-3.partial``, brought to the disk and
-renamed, and only then is ``step-2`` removed. So whoever is killed, or finds the
-disk full, leaves one that is whole.
+renamed, and only then are older ones removed, such as ``step-2``. So whoever is
+killed, or finds the disk full, leaves one that is whole.
 """
 
 import contextlib
@@ -26,11 +26,11 @@ _BLOCK_BYTES = 1 << 22  # of rows that are not contiguous, copied before they ar
 
 
 def save_checkpoint(
-    directory: Path, arrays: Mapping[str, np.ndarray], state: Mapping[str, Any]
+    directory: Path, arrays: Mapping[str, np.ndarray], state: Mapping[str, Any], keep: int = 1
 ) -> None:
-    """Write a checkpoint, then remove the one before.
+    """Write a checkpoint, then remove those that came before the last ``keep``.
 
-    The disk has room for both while it is written. At any moment, and after an
+    The disk has room for one more while it is written. At any moment, and after an
     error, :func:`load_checkpoint` gives either the old or the new one.
 
     Parameters
@@ -42,6 +42,8 @@ def save_checkpoint(
         some columns by blocks of rows: nothing of their size is copied.
     state : mapping
         All else that is needed to go on, as JSON.
+    keep : int
+        So many of the last are kept, this one among them; at least 1.
 
     Raises
     ------
@@ -67,7 +69,7 @@ def save_checkpoint(
         shutil.rmtree(partial, ignore_errors=True)
         raise
     sync_path(directory)
-    for path in old:
+    for path in old[keep - 1 :]:
         _remove(path)
 
 

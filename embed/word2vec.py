@@ -306,7 +306,7 @@ def _run(
     directory: Path,
 ) -> None:
     """Train with our own kernels, and write the tables; unless that was done, but not the rest."""
-    from embed.checkpoint import clear_checkpoints
+    from corpora.checkpoint import clear_checkpoints
     from embed.vectors import MATRIX
     from embed.word2vec_crew import Crew, choose_rounds, spare_rows
     from embed.word2vec_tables import make_tables
@@ -336,7 +336,7 @@ def _run(
 
 def _run_gensim(text: "TrainingText", config: Word2VecConfig, method: str, directory: Path) -> None:
     """Train with gensim, and write its tables."""
-    from embed.checkpoint import write_array
+    from corpora.checkpoint import write_array
     from embed.contexts import CONTEXTS
     from embed.vectors import WordVectors
     from embed.word2vec_gensim import train_gensim

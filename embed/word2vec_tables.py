@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from embed.checkpoint import write_array, write_blocks
+from corpora.checkpoint import write_array, write_blocks
 from embed.contexts import CONTEXTS
 from embed.initial import Ngrams, initial_inputs, initial_tables
 from embed.subwords import word_buckets

@@ -1,27 +1,23 @@
 """The course of a training: rate, loss, progress, checkpoints, and when to give up."""
 
-import contextlib
-import json
 import math
-import signal
-import threading
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from corpora.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
 from corpora.console import Progress, note
 from corpora.errors import FirthError
-from embed.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
+from corpora.interrupts import held_back_interrupts
+from corpora.metrics import METRICS, Metrics
 from embed.training_text import TrainingText
 from embed.word2vec_crew import Crew, Tally
 from embed.word2vec_pieces import Group, cut_pieces, groups, learning_rate
 from embed.word2vec_tables import Tables
 
-METRICS = "metrics.jsonl"
 CHECKPOINTS = "checkpoints"
 _METRICS_SECONDS = 2.0
 _CHECKPOINT_SECONDS = 60.0
@@ -130,7 +126,7 @@ class _Training:
         self._tell = tell
         self._total = text.n_tokens * course.epochs
         self._position = self._load()
-        self._metrics = _Metrics(directory / METRICS, self._position, self._total)
+        self._told = _Told(directory / METRICS, self._position, self._total)
         self._held_out = _held_out_group(text)
         self._saved = time.monotonic()
 
@@ -140,7 +136,7 @@ class _Training:
         for group in groups(self._text, self._course.epochs, self._crew.group_size, start):
             if group.epoch > self._position.epoch:
                 self._end_epoch()
-            with _held_back_interrupts():
+            with held_back_interrupts():
                 self._train(group)
             if time.monotonic() - self._saved > _CHECKPOINT_SECONDS:
                 self.save()
@@ -173,8 +169,8 @@ class _Training:
             pairs=at.pairs + tally.pairs,
         )
         self._refuse_divergence(tally, group.epoch, rates[0])
-        self._metrics.add(group.epoch, marks[-1], tally, rates[-1], seconds)
-        self._tell(marks[-1], self._total, self._metrics.detail)
+        self._told.add(group.epoch, marks[-1], tally, rates[-1], seconds)
+        self._tell(marks[-1], self._total, self._told.detail)
 
     def _rate(self, done: int) -> float:
         """The learning rate when so many tokens are behind us."""
@@ -191,7 +187,7 @@ class _Training:
                 f"epoch {at.epoch + 1}: the loss, {at.loss / at.pairs:.3g}, is worse than that of "
                 "knowing nothing; a smaller --learning-rate may help"
             )
-        self._metrics.end_epoch(at.epoch, Tally(at.loss, at.pairs), held_out)
+        self._told.end_epoch(at.epoch, Tally(at.loss, at.pairs), held_out)
         self._position = Position(at.epoch + 1, tokens=at.tokens)
 
     def _refuse_divergence(self, tally: Tally, epoch: int, rate: float) -> None:
@@ -218,42 +214,20 @@ class _Training:
         return Position(**state)
 
 
-@contextlib.contextmanager
-def _held_back_interrupts() -> Iterator[None]:
-    """Let Ctrl-C wait until a group is done: between groups tables and position agree.
-
-    Threads that train cannot be stopped, and go on to move the tables.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if came:  # an error of the group's comes first
-        signal.raise_signal(signal.SIGINT)
-
-
-class _Metrics:
-    """``metrics.jsonl``, and what is shown of it while training goes on."""
+class _Told:
+    """What ``metrics.jsonl`` and the person are told while training goes on."""
 
     def __init__(self, path: Path, at: Position, total: int) -> None:
-        self._path = path
         self._tokens, self._total = at.tokens, total
         self._since, self._since_tokens, self._seconds = Tally(0.0, 0), 0, 0.0
         self._written = time.monotonic()
         self.detail = ""
-        kept = [
-            line
-            for line in _read_lines(path)
-            if line["tokens"] <= at.tokens and ("loss" in line or line["epoch"] <= at.epoch)
-        ]
-        whole = path.with_suffix(".new")
-        whole.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
-        whole.replace(path)
+        self._metrics = Metrics(
+            path,
+            lambda line: (
+                line["tokens"] <= at.tokens and ("loss" in line or line["epoch"] <= at.epoch)
+            ),
+        )
 
     def add(self, epoch: int, tokens: int, tally: Tally, rate: float, seconds: float) -> None:
         """Take in what a group gave; write a line every few seconds."""
@@ -268,7 +242,7 @@ class _Metrics:
         self._write(
             tokens=tokens,
             epoch=epoch + 1,
-            loss=_json_number(self._since.mean),
+            loss=self._since.mean,
             rate=rate,
             tokens_per_second=round(speed),
             eta_seconds=round((self._total - tokens) / speed, 1),
@@ -280,30 +254,16 @@ class _Metrics:
         self._write(
             tokens=self._tokens,
             epoch=epoch + 1,
-            epoch_loss=_json_number(tally.mean),
+            epoch_loss=tally.mean,
             pairs=tally.pairs,
-            held_out_loss=_json_number(held_out.mean),
+            held_out_loss=held_out.mean,
             held_out_pairs=held_out.pairs,
         )
 
     def _write(self, **line: Any) -> None:
         """Add a line."""
-        with open(self._path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        self._metrics.write(**line)
         self._written = time.monotonic()
-
-
-def _read_lines(path: Path) -> list[dict[str, Any]]:
-    """The lines of an interrupted training; the last may have been cut short."""
-    if not path.exists():
-        return []
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    return [json.loads(line) for line in lines if line.endswith("\n")]
-
-
-def _json_number(value: float) -> float | None:
-    """A number as JSON has them."""
-    return value if math.isfinite(value) else None
 
 
 def _held_out_group(text: TrainingText) -> Group | None:

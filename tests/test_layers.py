@@ -18,7 +18,6 @@ FILES = sorted(
 # What makes vectors, as opposed to what holds, asks or scores them.
 TRAINING = (
     "barrier_kernels",
-    "checkpoint",
     "cooccurrence",
     "initial",
     "inverted",

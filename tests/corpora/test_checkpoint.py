@@ -11,8 +11,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from embed import checkpoint
-from embed.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
+from corpora import checkpoint
+from corpora.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
 
 # Forks a child for every call to the system that saving makes, and kills it there: before the
 # call, and after it. A process of its own, since pytest's has threads. Prints, for each child,
@@ -21,7 +21,7 @@ KILLER = """
 import json, os, signal, sys
 from pathlib import Path
 import numpy as np
-from embed.checkpoint import load_checkpoint, save_checkpoint
+from corpora.checkpoint import load_checkpoint, save_checkpoint
 
 CALLS = {"fsync", "rename", "mkdir", "rmdir", "unlink", "open", "write", "close"}
 directory = Path(sys.argv[1])
@@ -103,6 +103,22 @@ def test_what_is_saved_is_loaded_and_what_came_before_is_gone(tmp_path):
     assert names(directory / "step-3") == [
         "checksums.json", "inputs.npy", "outputs.npy", "state.json",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("keep", "left"), [(1, [5]), (2, [4, 5]), (3, [3, 4, 5]), (9, [1, 2, 3, 4, 5])]
+)
+def test_the_last_so_many_are_kept_and_the_newest_is_loaded(tmp_path, keep, left):
+    for version in (1.0, 2.0, 3.0, 4.0, 5.0):
+        save_checkpoint(tmp_path, tables(version), {"version": version}, keep=keep)
+    assert names(tmp_path) == [f"step-{number}" for number in left]
+    assert_loads(tmp_path, 5.0)
+
+
+def test_who_keeps_fewer_than_before_clears_the_others(tmp_path):
+    for keep, version in ((3, 1.0), (3, 2.0), (3, 3.0), (2, 4.0)):
+        save_checkpoint(tmp_path, tables(version), {"version": version}, keep=keep)
+    assert names(tmp_path) == ["step-3", "step-4"]
 
 
 def test_the_files_are_those_of_numpy(tmp_path):
