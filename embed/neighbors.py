@@ -47,9 +47,32 @@ def nearest(vectors: StaticVectors, words: Sequence[str], k: int = 10) -> list[l
     UnknownWordError
         A word has no vector; close spellings are offered.
     """
-    queries, rows = unit_queries(vectors, words)
+    return nearest_to(vectors, *unit_queries(vectors, words), k)
+
+
+def nearest_to(
+    vectors: StaticVectors, units: Any, rows: Sequence[int | None], k: int = 10
+) -> list[list[Neighbor]]:
+    """Find the words nearest to each of some vectors by cosine.
+
+    Parameters
+    ----------
+    vectors : StaticVectors
+        Dense or sparse.
+    units : float64 (n, D) or scipy.sparse CSR (n, D)
+        Of unit length or zero.
+    rows : sequence of int or None
+        The row that is no answer to each.
+    k : int
+        Neighbours per vector, at least 1; fewer where the vocabulary ends.
+
+    Returns
+    -------
+    list of list of Neighbor
+        Per vector, best first, ties by row.
+    """
     without = [[] if row is None else [row] for row in rows]
-    found = top_rows(vectors.matrix, queries, k, exclude=without)
+    found = top_rows(vectors.matrix, units, k, exclude=without)
     return [_named(vectors, rows, scores) for rows, scores in found]
 
 

@@ -1,4 +1,4 @@
-"""The three shapes in which evaluation sees a method, and no training code."""
+"""The shapes in which evaluation and pooling see a method, and no training code."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -35,11 +35,23 @@ class StaticVectors(Protocol):
 class ContextualEncoder(Protocol):
     """One vector per word *occurrence*. Aligning pieces to words is the encoder's own job."""
 
+    @property
+    def n_layers(self) -> int:
+        """Layers above the embeddings, which are layer 0."""
+
     def encode(self, sentences: Sequence[Sequence[str]], layers: Sequence[int]) -> list[np.ndarray]:
         """Encode sentences of words: per sentence float32 (n_words, D), the mean over layers."""
 
     def words(self, text: str) -> list[str]:
         """Cut text into words the way the encoder's own corpus was cut."""
+
+
+@runtime_checkable
+class InputEmbeddings(Protocol):
+    """One vector per word without any context, of the table that an encoder looks words up in."""
+
+    def input_embeddings(self, words: Sequence[str]) -> np.ndarray:
+        """Look words up: float32 (n_words, D)."""
 
 
 @runtime_checkable

@@ -1,5 +1,6 @@
 """``firth neighbors``."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,32 +13,59 @@ import click
 @click.option("-k", "k", default=10, show_default=True, help="Neighbours per word.")
 @click.option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
 @click.option("--skip-unknown", is_flag=True, help="Tell words without a vector, and go on.")
+@click.option(
+    "--context",
+    "contexts",
+    multiple=True,
+    metavar="TEXT",
+    help="Ask for the words in [brackets] as they stand in this text; repeatable.",
+)
+@click.option(
+    "--layers",
+    metavar="LAYERS",
+    help="With --context, the layers to average, such as 0,1; by default those of RUN's vectors.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
-    run: Path, words: tuple[str, ...], k: int, add_contexts: bool, skip_unknown: bool, as_json: bool
+    run: Path,
+    words: tuple[str, ...],
+    k: int,
+    add_contexts: bool,
+    skip_unknown: bool,
+    contexts: tuple[str, ...],
+    layers: str | None,
+    as_json: bool,
 ) -> None:
     """Print the nearest neighbours of words by cosine.
 
     RUN is a run directory or a vectors file. Without WORDs they are read from
     standard input; all that comes through a pipe is answered in one pass. Where
-    RUN has n-grams, words outside its vocabulary are composed of them.
+    RUN has n-grams, words outside its vocabulary are composed of them. Where it
+    has an encoder, --context asks for words in their context.
 
     \b
     Example:
         firth neighbors out/svd king paris -k 5
         firth neighbors out/svd --json < words.txt
+        firth neighbors out/mlm --context "I [saw] a man with a [saw]"
     """
     from embed.contexts import with_contexts
     from embed.queries import at_terminal, find_words, prompt, read_queries
     from embed.vectors import load_vectors
 
+    if layers and not contexts:
+        raise click.UsageError("--layers goes with --context")
+    if contexts and (words or add_contexts):
+        raise click.UsageError("--context goes without WORDs and --add-contexts")
     vectors = with_contexts(load_vectors(run)) if add_contexts else load_vectors(run)
 
     def answer(asked: list[str]) -> None:
         found = [w for w in find_words(vectors, asked, skip_unknown=skip_unknown) if w is not None]
         _print(vectors, list(dict.fromkeys(found)), k, as_json)
 
-    if words:
+    if contexts:
+        _print_in_context(run, vectors, contexts, k, layers, as_json)
+    elif words:
         answer(list(words))
     elif at_terminal():
         prompt("word> ", answer)
@@ -52,13 +80,38 @@ def _print(vectors: Any, words: list[str], k: int, as_json: bool) -> None:
 
     answers = dict(zip(words, nearest(vectors, words, k), strict=True))
     if as_json:
-        print_json(
-            {
-                word: [{"neighbor": other, "cosine": cosine} for other, cosine in neighbors]
-                for word, neighbors in answers.items()
-            }
-        )
+        print_json({word: _as_objects(neighbors) for word, neighbors in answers.items()})
         return
     for word, neighbors in answers.items():
-        for rank, (other, cosine) in enumerate(neighbors, 1):
-            click.echo(f"{word:<16} {rank:>3}  {other:<20} {cosine:7.4f}")
+        _print_lines(word, neighbors)
+
+
+def _print_in_context(
+    run: Path, vectors: Any, contexts: Sequence[str], k: int, layers: str | None, as_json: bool
+) -> None:
+    """Answer bracketed words, numbered where there are several."""
+    from corpora.console import print_json
+    from embed.in_context import nearest_in_context
+
+    answers = nearest_in_context(run, vectors, contexts, k, layers=layers)
+    if as_json:
+        print_json(
+            [
+                {"context": a.context, "word": a.word, "neighbors": _as_objects(a.neighbors)}
+                for a in answers
+            ]
+        )
+        return
+    for number, a in enumerate(answers, 1):
+        _print_lines(f"{a.word} [{number}]" if len(answers) > 1 else a.word, a.neighbors)
+
+
+def _as_objects(neighbors: Sequence[tuple[str, float]]) -> list[dict[str, Any]]:
+    """Neighbours for JSON."""
+    return [{"neighbor": other, "cosine": cosine} for other, cosine in neighbors]
+
+
+def _print_lines(word: str, neighbors: Sequence[tuple[str, float]]) -> None:
+    """Neighbours for eyes."""
+    for rank, (other, cosine) in enumerate(neighbors, 1):
+        click.echo(f"{word:<16} {rank:>3}  {other:<20} {cosine:7.4f}")

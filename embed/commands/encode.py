@@ -1,0 +1,50 @@
+"""``firth encode``."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from corpora.settings import click_options
+from embed.encoded_text import EncodeConfig
+
+
+@click.command("encode")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path), help="The .npz or .jsonl to write."
+)
+@click_options(EncodeConfig)
+@click.option(
+    "--device",
+    type=click.Choice(("auto", "cpu", "cuda")),
+    default="auto",
+    show_default=True,
+    help="Where the encoder runs.",
+)
+@click.option("--force", is_flag=True, help="Replace a file that stands at --out.")
+def command(run: Path, file: Path, out: Path, device: str, force: bool, **options: Any) -> None:
+    """Write vectors of a text's words in their context, or of its lines.
+
+    RUN is a run of train-mlm. FILE is UTF-8 text, a sentence or paragraph a
+    line; - is standard input. Lines are cut into words as the run's corpus was.
+    An .npz holds "vectors", and per word "words" and "lines" (where each line's
+    vectors start); a .jsonl one object a line.
+
+    \b
+    Example:
+        firth encode out/mlm sentences.txt --out words.npz
+        firth encode out/mlm - --per sentence --out lines.jsonl < sentences.txt
+    """
+    from corpora.console import note, progress
+    from corpora.settings import take
+    from embed.encoded_text import encode_file, refuse_suffix
+    from embed.encoders import open_encoder
+
+    config = take(EncodeConfig, options)
+    refuse_suffix(out)
+    encoder = open_encoder(run, device)
+    with progress("encoding", "words") as show:
+        n_lines = encode_file(encoder, file, out, config, force=force, show=show)
+    note(f"{out}: {n_lines:,} lines")

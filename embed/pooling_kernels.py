@@ -1,0 +1,135 @@
+"""Choosing the sentences that bring every word its contexts, and summing states by word."""
+
+import numba
+import numpy as np
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+LEVEL_BITS = 6
+_HASH_BITS = np.uint64(64 - LEVEL_BITS)
+
+
+@numba.njit(cache=True, nogil=True)
+def sentence_keys(words, offsets, levels, seed, first, keys):
+    """Give each sentence its place in the order of choosing: by its rarest word, then by chance.
+
+    Parameters
+    ----------
+    words : int32 (n_tokens,)
+        The pooled word of each token, -1 for none; sentences laid end to end.
+    offsets : int64 (n + 1,)
+        Where they start.
+    levels : uint8 (V,)
+        0 for the words that come first, below ``2 ** LEVEL_BITS``.
+    seed, first : uint64
+        Of the hash; the number of the first sentence in the corpus.
+    keys : uint64 (n,)
+        Output: the lowest level of a sentence's words above 58 bits of splitmix64
+        (Steele, Lea and Flood 2014); the highest key where it has none.
+    """
+    for s in range(keys.shape[0]):
+        level = np.uint64((1 << LEVEL_BITS) - 1)
+        for i in range(offsets[s], offsets[s + 1]):
+            if words[i] >= 0:
+                level = min(level, np.uint64(levels[words[i]]))
+        bits = (seed << np.uint64(32)) + (first + np.uint64(s) + np.uint64(1)) * _GOLDEN
+        bits = (bits ^ (bits >> np.uint64(30))) * _MIX_1
+        bits = (bits ^ (bits >> np.uint64(27))) * _MIX_2
+        bits ^= bits >> np.uint64(31)
+        keys[s] = (level << _HASH_BITS) | (bits >> np.uint64(LEVEL_BITS))
+
+
+@numba.njit(cache=True, nogil=True)
+def keep_lowest(words, offsets, keys, starts, filled, lowest):
+    """Keep for each word the lowest keys of its occurrences, in a heap whose top is the highest.
+
+    Parameters
+    ----------
+    words, offsets, keys
+        As :func:`sentence_keys` has them.
+    starts : int64 (V + 1,)
+        Word w keeps up to ``starts[w + 1] - starts[w]`` keys, at least one.
+    filled : int64 (V,)
+        How many it has; changed.
+    lowest : uint64 (starts[V],)
+        The heaps; ``lowest[starts[w]]`` is the highest that w keeps. Changed.
+    """
+    for s in range(keys.shape[0]):
+        for i in range(offsets[s], offsets[s + 1]):
+            w = words[i]
+            if w < 0:
+                continue
+            heap = lowest[starts[w] : starts[w + 1]]
+            if filled[w] < heap.shape[0]:
+                _rise(heap, filled[w], keys[s])
+                filled[w] += 1
+            elif keys[s] < heap[0]:
+                _sink(heap, keys[s])
+
+
+@numba.njit(cache=True, nogil=True)
+def _rise(heap, place, key):
+    """Put a key at the end and bring it up to its place."""
+    while place > 0 and heap[(place - 1) // 2] < key:
+        heap[place] = heap[(place - 1) // 2]
+        place = (place - 1) // 2
+    heap[place] = key
+
+
+@numba.njit(cache=True, nogil=True)
+def _sink(heap, key):
+    """Put a key in the place of the highest and bring it down to its own."""
+    place, child = 0, 1
+    while child < heap.shape[0]:
+        if child + 1 < heap.shape[0] and heap[child + 1] > heap[child]:
+            child += 1
+        if heap[child] <= key:
+            break
+        heap[place] = heap[child]
+        place, child = child, 2 * child + 1
+    heap[place] = key
+
+
+@numba.njit(cache=True, nogil=True)
+def mark_chosen(words, offsets, keys, highest, chosen):
+    """Mark the sentences in which some word still lacks contexts when their turn comes.
+
+    Parameters
+    ----------
+    words, offsets, keys
+        As :func:`sentence_keys` has them.
+    highest : uint64 (V,)
+        The key at which each word has contexts enough.
+    chosen : bool (n,)
+        Output.
+    """
+    for s in range(keys.shape[0]):
+        chosen[s] = False
+        for i in range(offsets[s], offsets[s + 1]):
+            if words[i] >= 0 and keys[s] <= highest[words[i]]:
+                chosen[s] = True
+                break
+
+
+@numba.njit(cache=True, nogil=True)
+def add_states(words, states, sums, counts):
+    """Add each token's state to the sum of its word.
+
+    Parameters
+    ----------
+    words : int32 (n,)
+        The pooled word of each token, -1 for none.
+    states : float32 (n, D)
+        States.
+    sums : float64 (V, D)
+        Changed.
+    counts : int64 (V,)
+        Changed.
+    """
+    for i in range(words.shape[0]):
+        w = words[i]
+        if w >= 0:
+            counts[w] += 1
+            for d in range(states.shape[1]):
+                sums[w, d] += states[i, d]

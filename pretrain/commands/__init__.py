@@ -1,0 +1,1 @@
+"""One module per command over encoders; loaded by name from ``cli.py``."""

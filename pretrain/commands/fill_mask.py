@@ -1,0 +1,51 @@
+"""``firth fill-mask``."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command("fill-mask")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("text")
+@click.option(
+    "-k",
+    "k",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Answers per mask.",
+)
+@click.option(
+    "--device",
+    type=click.Choice(("auto", "cpu", "cuda")),
+    default="auto",
+    show_default=True,
+    help="Where the encoder runs.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(run: Path, text: str, k: int, device: str, as_json: bool) -> None:
+    """Predict the pieces that are masked in a text.
+
+    RUN is a run of train-mlm. TEXT has [MASK] wherever one piece is to be found;
+    it is cut into words as the run's corpus was. A piece that starts with ##
+    goes on a word. In JSON, "answers" is a list of pieces; where TEXT has
+    several masks, a list of such lists.
+
+    \b
+    Example:
+        firth fill-mask out/mlm "the capital of [MASK] is paris"
+        firth fill-mask out/mlm "[MASK] is the capital of [MASK]." -k 3 --json
+    """
+    from corpora.console import print_json
+    from pretrain.contextual import open_run
+
+    masks = open_run(run, device).fill_mask(text, k)
+    if as_json:
+        answers = [[answer._asdict() for answer in mask] for mask in masks]
+        print_json({"text": text, "answers": answers if len(answers) > 1 else answers[0]})
+        return
+    for number, mask in enumerate(masks, 1):
+        start = f"[MASK] {number} " if len(masks) > 1 else ""
+        for rank, (piece, probability) in enumerate(mask, 1):
+            click.echo(f"{start}{rank:>3}  {piece:<20} {probability:7.4f}")

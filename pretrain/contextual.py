@@ -1,0 +1,269 @@
+"""MlmEncoder: what a trained encoder gives for words in their sentences."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from corpora.errors import ArtifactError, SettingError
+from corpora.pieces import CLS, MASK, SEP, SPECIAL, Pieces
+from corpora.segment import TextSettings
+from embed.run_files import run_options
+from pretrain.encoder import MaskedLanguageModel
+from pretrain.machine import choose_device
+from pretrain.scoring import pseudo_log_likelihoods
+from pretrain.weights import TOKENIZER, load_model
+from pretrain.windows import PiecedText, Windows
+
+# For full speed: what a CPU's caches hold (at 16,384 it is half as fast), and what fills a GPU.
+_SLOTS = {"cpu": 2048, "cuda": 1 << 16}
+
+
+class Answer(NamedTuple):
+    """A piece that may stand at a mask, and its probability."""
+
+    piece: str
+    probability: float
+
+
+class MlmEncoder:
+    """A trained encoder with its pieces; a ContextualEncoder and a SentenceScorer.
+
+    Everything is computed in float32. Sentences of about one length are read together, each in
+    a row of its own.
+
+    Parameters
+    ----------
+    model : MaskedLanguageModel
+        Set to be asked (``eval``).
+    pieces : Pieces
+        Those that it was trained on.
+    text : TextSettings
+        How its corpus was cut into words.
+    name : str
+        What messages call it.
+    """
+
+    def __init__(
+        self, model: MaskedLanguageModel, pieces: Pieces, text: TextSettings, *, name: str = "model"
+    ) -> None:
+        self.model = model.eval()
+        self.pieces = pieces
+        self.text = text
+        self.name = name
+
+    @property
+    def n_layers(self) -> int:
+        """Blocks; layer 0 are the embeddings."""
+        return self.model.config.layers
+
+    @property
+    def dim(self) -> int:
+        """D, the width of the states."""
+        return self.model.config.dim
+
+    @property
+    def most_pieces(self) -> int:
+        """Pieces that are read at once, [CLS] and [SEP] not counted."""
+        return self.model.config.max_length - 2
+
+    def words(self, text: str) -> list[str]:
+        """Cut text into words the way the encoder's own corpus was cut.
+
+        Parameters
+        ----------
+        text : str
+            A sentence.
+
+        Returns
+        -------
+        list of str
+            Words, known or not.
+        """
+        return self.text.words(text)
+
+    def encode(self, sentences: Sequence[Sequence[str]], layers: Sequence[int]) -> list[np.ndarray]:
+        """Encode words in their sentences.
+
+        A word's vector is the mean over the layers, then over its pieces; [CLS] and [SEP]
+        are read but left out. A sentence of more pieces than the rows have slots is read in
+        windows, each half over the one before, and a piece is taken from the window in which
+        it stands nearest the middle: nothing is cut off.
+
+        Parameters
+        ----------
+        sentences : sequence of sequences of str
+            Words, known or not; a sentence may be empty.
+        layers : sequence of int
+            Which layers to average: 0 are the embeddings, i the states after block i.
+
+        Returns
+        -------
+        list of float32 (n_words, D)
+            Per sentence. Equal to 1e-5 in whatever company it is encoded.
+        """
+        text = PiecedText.split(self.pieces, sentences)
+        states = text.word_means(self._piece_states(text.windows(self.most_pieces), layers))
+        return np.split(states, text.sentences[1:-1]) if len(sentences) else []
+
+    def input_embeddings(self, words: Sequence[str]) -> np.ndarray:
+        """Look words up in the table of pieces, before norm, positions and context.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Known or not.
+
+        Returns
+        -------
+        float32 (n_words, D)
+            Means over the pieces of each word.
+        """
+        text = PiecedText.split(self.pieces, [words])
+        table = self.model.pieces.weight.detach()
+        with torch.inference_mode():
+            rows = table[torch.from_numpy(text.ids).to(table.device)].cpu().numpy()
+        return text.word_means(rows)
+
+    def score(
+        self, sentences: Sequence[Sequence[str]], *, left_to_right_in_words: bool = True
+    ) -> np.ndarray:
+        """Score sentences by pseudo-log-likelihood: each piece from all others.
+
+        Salazar et al. 2020 (arXiv:1910.14659), equation 1: the sum of the logarithms of the
+        probability of each piece where it alone is masked. That favours words of several
+        pieces, which give each other away; so the pieces of the same word that follow it
+        are masked too (Kauf and Ivanova 2023, arXiv:2305.10588, PLL-word-l2r).
+
+        Parameters
+        ----------
+        sentences : sequence of sequences of str
+            Words; long sentences are read in windows, as by :meth:`encode`.
+        left_to_right_in_words : bool
+            False for the measure of Salazar et al.
+
+        Returns
+        -------
+        float64 (n_sentences,)
+            Natural logarithms; 0 for a sentence without words.
+        """
+        text = PiecedText.split(self.pieces, sentences)
+        windows = text.windows(self.most_pieces)
+        scores = pseudo_log_likelihoods(
+            self.model, windows, text.words, self._slots, left_to_right_in_words
+        )
+        bounds = text.words[text.sentences].tolist()
+        return np.array([scores[a:b].sum() for a, b in pairwise(bounds)])
+
+    def fill_mask(self, text: str, k: int = 10) -> list[list[Answer]]:
+        """Predict the masked pieces of a text.
+
+        Parameters
+        ----------
+        text : str
+            With ``[MASK]`` wherever one piece is to be found. The text between masks is cut
+            into words by itself, so that a mask is never part of a word.
+        k : int
+            Answers per mask, at least 1.
+
+        Returns
+        -------
+        list of list of Answer
+            Per mask, in the order of the text; the most probable first.
+
+        Raises
+        ------
+        SettingError
+            There is no mask, or the text is too long.
+        """
+        row = self._masked_row(text)
+        model = self.model
+        with torch.inference_mode():
+            ids = torch.tensor([row], device=self._device)
+            positions = torch.arange(len(row), device=self._device)[None]
+            chosen = (ids == MASK).nonzero()[:, 1][None]
+            states = model(ids, positions, torch.zeros_like(ids), chosen)
+            found = model.logits(states[0]).softmax(-1).topk(min(k, len(self.pieces)))
+        return [
+            [Answer(self.pieces.names[piece], p) for piece, p in zip(pieces, ps, strict=True)]
+            for pieces, ps in zip(found.indices.tolist(), found.values.tolist(), strict=True)
+        ]
+
+    @property
+    def _device(self) -> torch.device:
+        return self.model.pieces.weight.device
+
+    @property
+    def _slots(self) -> int:
+        """Slots that are read at once."""
+        return _SLOTS[self._device.type]
+
+    def _piece_states(self, windows: Windows, layers: Sequence[int]) -> np.ndarray:
+        """The state of each piece, mean over layers, float32 (P, D)."""
+        states = np.empty((len(windows.ids), self.dim), dtype=np.float32)
+        with torch.inference_mode():
+            for numbers in windows.batches(self._slots):
+                some = windows.take(numbers)
+                rows = some.rows(self._device)
+                found = self.model.states(
+                    rows.ids, rows.positions, rows.segments, layers=max(layers)
+                )
+                mean = torch.stack([found[layer] for layer in layers]).mean(0)
+                own = torch.from_numpy(some.own()).to(self._device)
+                states[some.own_places()] = mean[own].cpu().numpy()
+        return states
+
+    def _masked_row(self, text: str) -> list[int]:
+        """[CLS], the pieces with [MASK] between the parts of the text, [SEP]."""
+        parts = text.split(SPECIAL[MASK])
+        if len(parts) == 1:
+            raise SettingError(
+                f"{text!r} has no {SPECIAL[MASK]}; put one where a piece is to be found"
+            )
+        row = [CLS]
+        for part in parts:
+            row += [*self.pieces.split(self.words(part))[0].tolist(), MASK]
+        row[-1] = SEP
+        if len(row) > self.most_pieces + 2:
+            raise SettingError(
+                f"the text has {len(row) - 2} pieces, and the rows of {self.name} hold "
+                f"{self.most_pieces}; give a shorter one"
+            )
+        return row
+
+
+def open_run(run: str | Path, device: str = "auto") -> MlmEncoder:
+    """Open the encoder of a finished run of ``train-mlm``.
+
+    Parameters
+    ----------
+    run : str or Path
+        The directory.
+    device : str
+        ``auto``, ``cpu`` or ``cuda``.
+
+    Returns
+    -------
+    MlmEncoder
+        Ready to be asked.
+
+    Raises
+    ------
+    ArtifactError
+        A file is missing, damaged, or does not fit the others.
+    SettingError
+        There is no such device.
+    """
+    run = Path(run)
+    model = load_model(run, choose_device(device))
+    pieces = Pieces.open(run / TOKENIZER)
+    if len(pieces) != model.config.n_pieces:
+        raise ArtifactError(
+            f"{run / TOKENIZER}: has {len(pieces)} pieces and the model {model.config.n_pieces}; "
+            "make the run again"
+        )
+    text: dict[str, Any] = run_options(run).get("text") or {}
+    return MlmEncoder(model, pieces, TextSettings.from_json(text), name=str(run))

@@ -1,0 +1,150 @@
+"""pool from the command line: runs of their own, which know where they come from."""
+
+import json
+import shutil
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cli
+from corpora.artifacts import verify
+from corpora.corpus import Corpus
+from embed.encoders import open_encoder
+from embed.vectors import WordVectors
+from tests.pretrain.small_run import small_encoder, small_run
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run of train-mlm."""
+    return small_run(tmp_path)
+
+
+def invoke(run, out, *arguments):
+    """Run one command."""
+    words = ["pool", str(run), "--out", str(out), "--min-count", "1", "--device", "cpu"]
+    return CliRunner().invoke(cli.main, [*words, *arguments])
+
+
+def config_of(run):
+    """What the run tells of itself."""
+    return json.loads((run / "config.json").read_text())
+
+
+def test_a_pooled_run_has_vectors_and_names_encoder_corpus_and_layers(run, tmp_path):
+    out = tmp_path / "pooled"
+    result = invoke(run, out, "--layers", "2", "--contexts-per-word", "1000")
+    assert (result.exit_code, result.stdout) == (0, f"{out}: 39 words, 16 dimensions\n")
+    verify(out)
+    config, vectors = config_of(out), WordVectors.open(out)
+    assert config["method"] == "pool"
+    assert config["encoder_run"]["path"] == str(run)
+    assert config["corpus"] == config_of(run)["corpus"]
+    assert config["pooling"]["layers"] == [2]
+    assert "." not in vectors.vocabulary
+
+    corpus, encoder = Corpus.open(config["corpus"]["path"]), small_encoder()
+    view = corpus.view()
+    sentences = [
+        [view.words[row] for row in rows[a:b]]
+        for rows, offsets in view.shards()
+        for a, b in pairwise(offsets)
+    ]
+    assert any("." in sentence for sentence in sentences)
+    states = encoder.encode(sentences, (2,))
+    found = [s[i] for words, s in zip(sentences, states, strict=True)
+             for i, word in enumerate(words) if word == "saw"]  # fmt: skip
+    assert len(found) == 7
+    np.testing.assert_allclose(vectors.vector("saw"), np.mean(found, axis=0), atol=1e-5)
+
+
+def test_the_defaults_are_those_of_the_run_itself(run, tmp_path):
+    assert invoke(run, tmp_path / "pooled").exit_code == 0
+    assert (tmp_path / "pooled/vectors.npy").read_bytes() == (run / "vectors.npy").read_bytes()
+
+
+def test_input_embeddings_are_looked_up(run, tmp_path):
+    assert invoke(run, tmp_path / "pooled", "--source", "input-embeddings").exit_code == 0
+    vectors = WordVectors.open(tmp_path / "pooled")
+    expected = small_encoder().input_embeddings(list(vectors.vocabulary))
+    np.testing.assert_allclose(vectors.matrix, expected, atol=1e-6)
+
+
+def test_a_pooled_run_can_be_pooled_again(run, tmp_path):
+    assert invoke(run, tmp_path / "one", "--layers", "2").exit_code == 0
+    assert invoke(tmp_path / "one", tmp_path / "two").exit_code == 0
+    assert (tmp_path / "two/vectors.npy").read_bytes() == (run / "vectors.npy").read_bytes()
+    assert open_encoder(tmp_path / "two", "cpu").n_layers == 2
+
+
+def refusal(*arguments):
+    """What the command says when it fails."""
+    result = invoke(*arguments)
+    assert result.exit_code == 1
+    return result.stderr
+
+
+def test_a_corpus_that_moved_is_asked_for(run, tmp_path):
+    config = config_of(run)
+    moved = tmp_path / "moved"
+    shutil.copytree(config["corpus"]["path"], moved)
+    config["corpus"]["path"] = str(tmp_path / "gone")
+    (run / "config.json").write_text(json.dumps(config))
+
+    assert refusal(run, tmp_path / "pooled") == (
+        f"Error: {tmp_path / 'gone'}: the corpus of {run} is gone; pass --corpus\n"
+    )
+    assert invoke(run, tmp_path / "pooled", "--corpus", str(moved)).exit_code == 0
+    assert config_of(tmp_path / "pooled")["corpus"]["path"] == str(moved)
+
+
+def test_another_corpus_in_its_place_is_not_taken_silently(run, tmp_path):
+    config = config_of(run)
+    config["corpus"]["fingerprint"] = "0" * 16
+    (run / "config.json").write_text(json.dumps(config))
+    path = config["corpus"]["path"]
+    assert refusal(run, tmp_path / "pooled") == (
+        f"Error: {path}: is no longer the corpus that {run} was trained on; pass --corpus to take "
+        "it all the same\n"
+    )
+
+
+def test_a_corpus_cut_into_words_otherwise_is_refused(run, tmp_path):
+    config = config_of(run)
+    config["text"]["keep_case"] = True
+    (run / "config.json").write_text(json.dumps(config))
+    told = refusal(run, tmp_path / "pooled")
+    assert "its text is cut into words by {'keep_case': False," in told
+    assert told.endswith("build the corpus again with the same options\n")
+
+
+def test_an_encoder_that_changed_or_is_gone_is_told(run, tmp_path):
+    assert invoke(run, tmp_path / "pooled").exit_code == 0
+    checksums = (run / "checksums.json").read_text()
+    (run / "checksums.json").write_text(checksums.replace("a", "b", 1))
+    assert refusal(tmp_path / "pooled", tmp_path / "more") == (
+        f"Error: {run}: {tmp_path / 'pooled'} was pooled from another run that stood here; pool "
+        "this one anew\n"
+    )
+    shutil.rmtree(run)
+    assert refusal(tmp_path / "pooled", tmp_path / "more") == (
+        f"Error: {run}: {tmp_path / 'pooled'} was pooled from this run, which is gone; give "
+        "another\n"
+    )
+    assert not (tmp_path / "more").exists()
+
+
+def test_what_stands_at_out_stays_without_force(run, tmp_path):
+    assert refusal(run, run) == (
+        f"Error: {run}: exists already; choose another --out or pass --force\n"
+    )
+
+
+def test_impossible_layers_leave_nothing_behind(run, tmp_path):
+    before = sorted(tmp_path.iterdir())
+    assert refusal(run, tmp_path / "pooled", "--layers", "9") == (
+        "Error: --layers 9: there is no layer 9; the encoder has 0, the embeddings, to 2\n"
+    )
+    assert sorted(tmp_path.iterdir()) == before

@@ -1,0 +1,51 @@
+"""A masked language model of drawn weights: what a run must have to be asked, untrained."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from corpora.artifacts import write_json
+from corpora.pieces import Pieces, learn_pieces
+from corpora.segment import TextSettings
+from pretrain.config import EncoderConfig
+from pretrain.encoder import MaskedLanguageModel
+from pretrain.weights import TOKENIZER, WEIGHTS, save_model
+
+TEXT = """The cat sat on the mat. My naïve friend ate $5 cats, quickly and unbelievably walking!
+Die Bücher hätten's GRÖSSER gemacht; Straße. Её дом — это «ещё» не всё: 1991 год.
+東京は大きい。我喜欢读书，你呢？ 한국어 문장 हिन्दी में। أحب القراءة كثيرا"""
+SHAPE = {"layers": 3, "heads": 4, "dim": 32, "feed_forward_dim": 48, "max_length": 24}
+
+
+def drawn_pieces(text: TextSettings, kind: str = "wordpiece") -> Pieces:
+    """Pieces of the text above, some words whole and some in parts."""
+    counts = Counter(text.words(TEXT))
+    size = 180 if text.segmenter == "words" else 105  # characters give no more
+    return learn_pieces(list(counts), np.array(list(counts.values())), size=size, kind=kind)
+
+
+def drawn_model(n_pieces: int, **shape: object) -> MaskedLanguageModel:
+    """An encoder in which no bias is 0 and no norm 1, so that none can be forgotten."""
+    model = MaskedLanguageModel(EncoderConfig(n_pieces=n_pieces, **{**SHAPE, **shape}))
+    generator = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight += 0.1 * torch.randn(weight.shape, generator=generator)
+    return model.eval()
+
+
+def drawn_run(
+    run: Path, *, text: TextSettings | None = None, kind: str = "wordpiece", **shape: object
+) -> Path:
+    """The files of a finished run that its encoder needs."""
+    text = text or TextSettings()
+    pieces = drawn_pieces(text, kind)
+    model = drawn_model(len(pieces), **shape)
+    run.mkdir()
+    pieces.save(run / TOKENIZER, text)
+    save_model(model, run / WEIGHTS)
+    config = {"method": "mlm", "encoder": model.config.to_json(), "text": text.to_json()}
+    write_json(run / "config.json", config)
+    return run

@@ -1,0 +1,83 @@
+"""A finished run of train-mlm in little: random or given weights, real pieces, pooled vectors."""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from corpora.artifacts import making, write_json
+from corpora.corpus import Corpus
+from corpora.opening import open_or_build
+from corpora.pieces import FIRST_PIECE, Pieces, learn_pieces
+from corpora.provenance import now, provenance
+from corpora.segment import TextSettings
+from embed.pooling import PoolConfig, pool_words
+from pretrain.config import EncoderConfig
+from pretrain.contextual import MlmEncoder
+from pretrain.encoder import MaskedLanguageModel
+from pretrain.weights import TOKENIZER, WEIGHTS, save_model
+
+TEXT = """\
+The carpenter found an old saw in the shed. She saw the river and the mountains from there.
+The king saw the queen, and the queen saw the king. The sawmill stands by the river.
+He cut the wood with a saw, then he cut it again with an axe. Nobody saw him.
+
+The mountains are old, and the river is older. The king and the queen went to the mountains.
+An axe is no saw. The wood was found in the river, near the old mill.
+"""
+SHAPE = {"layers": 2, "heads": 2, "dim": 16, "feed_forward_dim": 24, "max_length": 16}
+
+
+def small_pieces(text: str = TEXT, size: int = 80) -> Pieces:
+    """Pieces of a text; several to a word, since there are few."""
+    words, counts = np.unique(TextSettings().words(text), return_counts=True)
+    return learn_pieces(words.tolist(), counts, size=size)
+
+
+def small_encoder(*, pieces: Pieces | None = None, seed: int = 3, **shape) -> MlmEncoder:
+    """An encoder with weights of unit size, so that context matters as in a trained one."""
+    pieces = pieces or small_pieces()
+    config = EncoderConfig(n_pieces=len(pieces), **{**SHAPE, **shape})
+    model = MaskedLanguageModel(config, seed=seed)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if weight.ndim > 1:
+                weight.mul_(weight.shape[-1] ** -0.5 / weight.std())
+            elif name == "core.bias":
+                weight[:FIRST_PIECE] = -20.0  # as training leaves pieces that are never right
+    return MlmEncoder(model, pieces, TextSettings(), name="small")
+
+
+def small_corpus(folder: Path, text: str = TEXT) -> Corpus:
+    """The corpus of a text, built in a folder's file beside it."""
+    (folder / "text.txt").write_text(text, encoding="utf-8")
+    return open_or_build(folder / "text.txt")
+
+
+def write_run(out: Path, encoder: MlmEncoder, corpus: Corpus, **pooling) -> Path:
+    """Write an encoder as train-mlm does, with vectors pooled over a corpus."""
+    started = now()
+    pooled = pool_words(encoder, corpus, PoolConfig(**{"min_count": 1, **pooling}))
+    with making(out, {"command": "train-mlm"}) as partial:
+        pooled.save(partial)
+        save_model(encoder.model, partial / WEIGHTS)
+        encoder.pieces.save(partial / TOKENIZER, corpus.text)
+        config = {
+            "format": 1,
+            "method": "mlm",
+            "encoder": encoder.model.config.to_json(),
+            "text": corpus.text.to_json(),
+            "pooling": pooled.about,
+            "corpus": {"path": str(corpus.path.resolve()), "fingerprint": corpus.fingerprint},
+        }
+        write_json(partial / "config.json", config)
+        write_json(
+            partial / "provenance.json", provenance(started, seeds=[1], corpus=corpus.fingerprint)
+        )
+    return out
+
+
+def small_run(folder: Path, *, name: str = "run", text: str = TEXT, **shape) -> Path:
+    """A finished run in a folder, of the shape asked for: ``layers``, ``norm`` and so on."""
+    encoder = small_encoder(pieces=small_pieces(text), **shape)
+    return write_run(folder / name, encoder, small_corpus(folder, text))
