@@ -66,6 +66,11 @@ METHODS = {
         "embed.word2vec:train_cbow",
         "CBOW with negative sampling.",
     ),
+    "mlm": Method(
+        "pretrain.config:MlmConfig",
+        "pretrain.train:train_mlm",
+        "Masked-language modelling: word vectors are means of contextual states.",
+    ),
 }
 
 

@@ -1,1 +1,1 @@
-"""Masked-language-model pretraining (the package's place; nothing is built here yet)."""
+"""Masked-language-model pretraining: an encoder, its training, and what comes out of it."""

@@ -25,7 +25,7 @@ class Preset:
     layers, dim, heads : int
         Of the encoder.
     learning_rate : float
-        Measured to do well; docs/methods/mlm.md tells where.
+        Of tiny and mini measured (docs/methods/mlm.md); of the larger ones lowered by their width.
     """
 
     layers: int
@@ -36,10 +36,10 @@ class Preset:
 
 PRESETS = {
     "tiny": Preset(2, 128, 2, 3e-3),
-    "mini": Preset(4, 256, 4, 2e-3),
-    "small": Preset(4, 512, 8, 1e-3),
-    "medium": Preset(8, 512, 8, 1e-3),
-    "base": Preset(12, 768, 12, 7e-4),
+    "mini": Preset(4, 256, 4, 1e-3),
+    "small": Preset(4, 512, 8, 7e-4),
+    "medium": Preset(8, 512, 8, 5e-4),
+    "base": Preset(12, 768, 12, 4e-4),
 }
 
 

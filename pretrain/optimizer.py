@@ -1,0 +1,149 @@
+"""AdamW as this trainer uses it: which weights decay, and its state as three arrays."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import nn
+
+# Less memory of the squares than 0.999: gradients change fast in short trainings
+# (Liu et al. 2019, arXiv:1907.11692, section 3.1).
+_BETAS = (0.9, 0.98)
+_EPSILON = 1e-8
+_WEIGHTS, _MOMENTS = "weights", ("exp_avg", "exp_avg_sq")
+
+
+def make_optimizer(model: nn.Module, weight_decay: float) -> torch.optim.AdamW:
+    """Make AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101), one fused pass over all weights.
+
+    Parameters
+    ----------
+    model : nn.Module
+        Its matrices decay; embeddings, norms and biases do not.
+    weight_decay : float
+        Times the learning rate: the share of a weight that goes at each step.
+
+    Returns
+    -------
+    torch.optim.AdamW
+        Its rate is set at each step.
+    """
+    decaying, others = split_weights(model)
+    groups = [
+        {"params": decaying, "weight_decay": weight_decay},
+        {"params": others, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=0.0, betas=_BETAS, eps=_EPSILON, fused=True)
+
+
+def split_weights(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
+    """Part the weights that decay from the others.
+
+    Parameters
+    ----------
+    model : nn.Module
+        A table that serves as the output's matrix too counts as embeddings.
+
+    Returns
+    -------
+    decaying : list of Parameter
+        Of two dimensions or more, and no embeddings.
+    others : list of Parameter
+        Norms, biases, embeddings.
+    """
+    tables = {
+        id(weight)
+        for part in model.modules()
+        if isinstance(part, nn.Embedding)
+        for weight in part.parameters()
+    }
+    decaying: list[nn.Parameter] = []
+    others: list[nn.Parameter] = []
+    for weight in model.parameters():
+        (decaying if weight.ndim >= 2 and id(weight) not in tables else others).append(weight)
+    return decaying, others
+
+
+def state_arrays(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, np.ndarray]:
+    """Lay weights and moments end to end, for a checkpoint.
+
+    Parameters
+    ----------
+    model : nn.Module
+        Its weights, in the order of ``parameters()``.
+    optimizer : torch.optim.Optimizer
+        Its moments; 0 before the first step.
+
+    Returns
+    -------
+    dict of str to float32 (n_weights,)
+        ``weights``, ``exp_avg``, ``exp_avg_sq``.
+    """
+    weights = list(model.parameters())
+    arrays = {_WEIGHTS: _flat(weights)}
+    for moment in _MOMENTS:
+        arrays[moment] = _flat(
+            [optimizer.state[w].get(moment, torch.zeros_like(w)) for w in weights]
+        )
+    return arrays
+
+
+def load_state(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    arrays: dict[str, np.ndarray],
+    step: int,
+) -> None:
+    """Put back what :func:`state_arrays` gave.
+
+    Parameters
+    ----------
+    model, optimizer
+        Of the same shape; overwritten.
+    arrays : dict of str to float32 (n_weights,)
+        Of the checkpoint.
+    step : int
+        Steps that are done, for Adam's correction of its bias.
+    """
+    weights = list(model.parameters())
+    with torch.no_grad():
+        for weight, saved in zip(weights, _parts(arrays[_WEIGHTS], weights), strict=True):
+            weight.copy_(saved)
+        moments = [_parts(arrays[moment], weights) for moment in _MOMENTS]
+        for weight, *saved_moments in zip(weights, *moments, strict=True):
+            state = {
+                name: saved.to(weight.device).clone()
+                for name, saved in zip(_MOMENTS, saved_moments, strict=True)
+            }
+            # fused AdamW counts on the weights' device
+            state["step"] = torch.tensor(float(step), device=weight.device)
+            optimizer.state[weight] = state
+
+
+def n_weights(model: nn.Module) -> int:
+    """Count the weights, each once.
+
+    Parameters
+    ----------
+    model : nn.Module
+        A matrix used twice counts once.
+
+    Returns
+    -------
+    int
+        Numbers.
+    """
+    return sum(weight.numel() for weight in model.parameters())
+
+
+def _flat(tensors: Sequence[torch.Tensor]) -> np.ndarray:
+    """All numbers in one array on the CPU."""
+    array: np.ndarray = torch.cat([tensor.detach().reshape(-1) for tensor in tensors]).cpu().numpy()
+    return array
+
+
+def _parts(array: np.ndarray, weights: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """An array cut up as the weights are shaped."""
+    sizes = [weight.numel() for weight in weights]
+    parts = torch.from_numpy(np.array(array)).split(sizes)
+    return [part.view_as(weight) for part, weight in zip(parts, weights, strict=True)]

@@ -1,0 +1,265 @@
+"""From options and text to all that a training needs: rows on the device, batches, decisions."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from corpora.console import note
+from corpora.pieces import Pieces
+from pretrain.batches import Batch, Batches, fixed_batches
+from pretrain.config import EncoderConfig, MlmConfig, parse_rates
+from pretrain.decisions import (
+    DECIDED,
+    Decisions,
+    Trials,
+    batch_rows,
+    decide,
+    decided_once,
+    read_decisions,
+)
+from pretrain.distributed import World
+from pretrain.encoder import MaskedLanguageModel
+from pretrain.evaluation import unigram_score
+from pretrain.flops import row_flops
+from pretrain.log import Scale
+from pretrain.machine import matmul_peak, thread_count
+from pretrain.masking import Masking, capacity
+from pretrain.packing import PackedRows, piece_counts
+from pretrain.schedule import Budget, make_budget
+from pretrain.text import Text, most_segments, pack
+from pretrain.training import Course
+
+_HELD_OUT_TARGETS = 8_000  # pieces to predict, about: a loss is then known to 0.03
+_HELD_OUT_RATE = 0.15
+
+
+@dataclass(frozen=True)
+class Material:
+    """What is trained on, and by what measure.
+
+    Parameters
+    ----------
+    train, held_out : PackedRows
+        The text.
+    encoder : EncoderConfig
+        Of the model.
+    batch : int
+        Rows of a step.
+    batches : Batches
+        Of the training text.
+    budget : Budget
+        How long.
+    most_segments : int
+        Of a row.
+    """
+
+    train: PackedRows
+    held_out: PackedRows
+    encoder: EncoderConfig
+    batch: int
+    batches: Batches
+    budget: Budget
+    most_segments: int
+
+
+def gather(
+    text: Text, pieces: Pieces, config: MlmConfig, batch: int, device: torch.device
+) -> Material:
+    """Lay out the text, and make what makes batches of it.
+
+    Parameters
+    ----------
+    text : Text
+        Of the corpus.
+    pieces : Pieces
+        Split its words.
+    config : MlmConfig
+        Settled.
+    batch : int
+        Rows of a step.
+    device : torch.device
+        Where the rows shall lie.
+
+    Returns
+    -------
+    Material
+        Nothing of it is random but by the seed.
+
+    Raises
+    ------
+    SettingError
+        The rows do not fit the device.
+    """
+    train, held_out = pack(text, pieces, config, device)
+    batches = Batches(
+        train,
+        batch_rows=batch,
+        seed=config.seed,
+        masking=Masking(config.masking, config.mask_share, config.random_share),
+        continues=pieces.continues,
+        highest_rate=max(parse_rates(config.mask_rate)),
+    )
+    return Material(
+        train,
+        held_out,
+        config.encoder(n_pieces=len(pieces)),
+        batch,
+        batches,
+        make_budget(config, train.n_rows, batch),
+        most_segments(train, held_out),
+    )
+
+
+def prepare(
+    text: Text, pieces: Pieces, config: MlmConfig, directory: Path, device: torch.device,
+    world: World,
+) -> Course:  # fmt: skip
+    """Prepare a training, or one that goes on: then by what was decided when it was begun.
+
+    Sets the number of torch's threads.
+
+    Parameters
+    ----------
+    text : Text
+        Of the corpus.
+    pieces : Pieces
+        Split its words.
+    config : MlmConfig
+        Settled.
+    directory : Path
+        The unfinished run; what is decided is written there.
+    device : torch.device
+        Where to train.
+    world : World
+        The processes that train together.
+
+    Returns
+    -------
+    Course
+        The same in all processes, but for what only the first needs.
+    """
+    before = read_decisions(directory / DECIDED)
+    threads = _threads(config, before, world)
+    torch.set_num_threads(threads)
+    batch = before.batch if before else batch_rows(config, device, world)
+    material = gather(text, pieces, config, batch, device)
+    trials = make_trials(material, config, device, world)
+    decided = decided_once(
+        directory / DECIDED,
+        world,
+        device,
+        lambda: decide(trials, material.budget, batch, threads, world),
+    )
+    held_out = held_out_batches(material.held_out, pieces, decided.micro_batch)
+    return Course(
+        config=config,
+        batches=material.batches,
+        budget=material.budget,
+        scale=make_scale(material, decided, device),
+        how=decided.how,
+        most_segments=material.most_segments,
+        text=material.train.fingerprint(),
+        held_out=held_out,
+        unigram=unigram_score(piece_counts(material.train), held_out),
+        directory=directory,
+    )
+
+
+def make_trials(
+    material: Material, config: MlmConfig, device: torch.device, world: World
+) -> Trials:
+    """Make what times steps.
+
+    Parameters
+    ----------
+    material : Material
+        What is trained on.
+    config : MlmConfig
+        Settled.
+    device : torch.device
+        Where.
+    world : World
+        The processes that share the rows of a step.
+
+    Returns
+    -------
+    Trials
+        Of steps of one process.
+    """
+    first, stop = world.share(material.batch)
+    return Trials(
+        encoder=material.encoder,
+        config=config,
+        batches=material.batches,
+        most_segments=material.most_segments,
+        device=device,
+        rows=stop - first,
+    )
+
+
+def make_scale(material: Material, decided: Decisions, device: torch.device) -> Scale:
+    """Measure the device's peak, and count what a row costs.
+
+    Parameters
+    ----------
+    material : Material
+        What is trained on.
+    decided : Decisions
+        How.
+    device : torch.device
+        Where.
+
+    Returns
+    -------
+    Scale
+        Of the training's steps.
+    """
+    rows = material.train
+    with torch.device("meta"):
+        model = MaskedLanguageModel(material.encoder)
+    return Scale(
+        row_slots=rows.sequence_length,
+        batch_rows=material.batch,
+        n_rows=rows.n_rows,
+        padding=rows.padding,
+        row_flops=row_flops(model, material.batches.capacity),
+        peak=matmul_peak(device, decided.how.dtype) * decided.processes,
+    )
+
+
+def held_out_batches(rows: PackedRows, pieces: Pieces, at_once: int) -> list[Batch]:
+    """Mask some of the held-out text, the same in every run.
+
+    Parameters
+    ----------
+    rows : PackedRows
+        The held-out text.
+    pieces : Pieces
+        Of the corpus.
+    at_once : int
+        Rows of a batch.
+
+    Returns
+    -------
+    list of Batch
+        Of some thousand pieces to predict.
+    """
+    limit = max(1, _HELD_OUT_TARGETS // capacity(rows.sequence_length, _HELD_OUT_RATE))
+    n_rows = min(limit, rows.n_rows)
+    batches = fixed_batches(
+        rows,
+        batch_rows=min(at_once, n_rows),
+        continues=pieces.continues,
+        n_rows_limit=limit,
+    )
+    return list(batches)
+
+
+def _threads(config: MlmConfig, before: Decisions | None, world: World) -> int:
+    """Those that the run was begun with: with others its weights would differ in the last bits."""
+    if before is None:
+        return thread_count(config.threads, world.size)
+    if config.threads is not None and config.threads != before.threads:
+        note(f"--threads {config.threads}: the run was begun with {before.threads} and keeps them")
+    return before.threads

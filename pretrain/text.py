@@ -1,0 +1,156 @@
+"""The text of a corpus as pieces: what is learnt of it, and what it is packed into."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import torch
+
+from corpora.errors import SettingError
+from corpora.held_out import ENOUGH_DOCUMENTS
+from corpora.pieces import CLS, Kind, Pieces, chosen_size, learn_pieces
+from pretrain.config import MlmConfig
+from pretrain.packing import PackedRows
+
+if TYPE_CHECKING:
+    from corpora.corpus import Corpus
+    from corpora.view import Boundary, View
+
+_LEAST_PIECES = 16  # with so few, what the corpus lacks is text, and its own refusal says so
+
+
+@dataclass(frozen=True)
+class Text:
+    """The documents of a corpus, every word and mark of them.
+
+    Parameters
+    ----------
+    train, held_out : View
+        Of the same words; those that do not occur in the training documents count 0 there.
+    """
+
+    train: "View"
+    held_out: "View"
+
+
+def open_text(corpus: "Corpus", boundary: str) -> Text:
+    """View a corpus as masked-LM pretraining does.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Stays open.
+    boundary : {"sentence", "paragraph", "document"}
+        What no attention crosses.
+
+    Returns
+    -------
+    Text
+        Training and held-out documents.
+
+    Raises
+    ------
+    SettingError
+        Nothing is held out.
+    """
+    if not corpus.manifest["held_out_tokens"]:
+        raise SettingError(
+            f"{corpus.path}: has no held-out text to judge the training by; build it with "
+            f"--held-out, of {ENOUGH_DOCUMENTS} documents or more"
+        )
+    every = corpus.view(
+        min_count=1,
+        punctuation="keep",
+        boundary=cast("Boundary", boundary),
+        documents="all",
+    )
+    return Text(every.select("train"), every.select("held-out"))
+
+
+def learn(text: Text, config: MlmConfig) -> Pieces:
+    """Learn the pieces of the training documents.
+
+    Parameters
+    ----------
+    text : Text
+        Of the corpus.
+    config : MlmConfig
+        Its ``pieces`` and ``piece_model``.
+
+    Returns
+    -------
+    Pieces
+        As many as asked for; with ``auto``, where the words do not give so many, a tenth less as
+        often as it takes.
+
+    Raises
+    ------
+    SettingError
+        The words do not give so many, or the characters are more.
+    """
+    words, counts = text.train.words, text.train.counts
+    kind = cast(Kind, config.piece_model)
+    if config.pieces != "auto":
+        return learn_pieces(words, counts, size=int(config.pieces), kind=kind)
+    size = chosen_size(text.train.n_tokens)
+    while True:
+        try:
+            return learn_pieces(words, counts, size=size, kind=kind)
+        except SettingError:
+            if size <= _LEAST_PIECES:
+                raise
+            size = size * 9 // 10
+
+
+def pack(
+    text: Text, pieces: Pieces, config: MlmConfig, device: torch.device
+) -> tuple[PackedRows, PackedRows]:
+    """Lay the text in rows, on the device.
+
+    Parameters
+    ----------
+    text : Text
+        Of the corpus.
+    pieces : Pieces
+        Split its words.
+    config : MlmConfig
+        Its ``sequence_length``.
+    device : torch.device
+        Where the rows shall lie.
+
+    Returns
+    -------
+    train, held_out : PackedRows
+        Training and held-out documents.
+
+    Raises
+    ------
+    SettingError
+        They do not fit the device.
+    """
+    length = config.sequence_length
+    try:
+        return (
+            PackedRows.pack(text.train, pieces, length, device),
+            PackedRows.pack(text.held_out, pieces, length, device),
+        )
+    except torch.cuda.OutOfMemoryError:
+        raise SettingError(
+            f"{text.train.corpus.path}: its pieces do not fit the memory of {device}; build a "
+            "corpus of fewer documents, or pass --device cpu"
+        ) from None
+
+
+def most_segments(*texts: PackedRows) -> int:
+    """Bound the segments of a row, a stretch of padding at its end counted as one.
+
+    Parameters
+    ----------
+    *texts : PackedRows
+        Whose rows.
+
+    Returns
+    -------
+    int
+        At least 2.
+    """
+    return 1 + max(int((block == CLS).sum(1).max()) for rows in texts for block in rows.blocks())

@@ -1,0 +1,215 @@
+"""``train_mlm``: from a corpus to a run with an encoder, its pieces and vectors of words.
+
+Devlin et al. 2019 (arXiv:1810.04805): a bidirectional encoder learns by predicting pieces that
+were masked. Killed at any moment, the same call goes on.
+"""
+
+import contextlib
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from safetensors.torch import load_file
+
+from corpora.artifacts import (
+    MAKER,
+    making,
+    places,
+    read_json,
+    refuse_existing,
+    sync_path,
+    write_json,
+)
+from corpora.checkpoint import clear_checkpoints
+from corpora.console import Progress, no_progress, note, progress
+from corpora.pieces import Pieces
+from corpora.provenance import now, provenance
+from embed.pooling import PoolConfig, pool_words
+from pretrain.config import MlmConfig
+from pretrain.contextual import MlmEncoder
+from pretrain.decisions import DECIDED, batch_rows, read_decisions, refuse_settings
+from pretrain.distributed import World, joined
+from pretrain.encoder import MaskedLanguageModel
+from pretrain.machine import choose_device, device_name
+from pretrain.prepare import prepare
+from pretrain.text import Text, learn, open_text
+from pretrain.training import CHECKPOINTS, run_training
+from pretrain.weights import TOKENIZER, WEIGHTS, save_model
+
+if TYPE_CHECKING:
+    from corpora.corpus import Corpus
+
+FORMAT = 1
+CONFIG = "config.json"
+# What may differ when an interrupted training goes on.
+_CHANGEABLE = ("device", "threads", "checkpoint_every", "keep_checkpoints", "evaluate_every")
+
+
+def train_mlm(corpus: "Corpus", config: MlmConfig, out: str | Path, *, force: bool = False) -> Path:
+    """Train an encoder with masked-language modelling, or go on with an interrupted training.
+
+    Bit-identical on a CPU at the same number of threads and processes, interrupted or not, unless
+    the budget is in minutes. What is decided by measuring is decided once per run. Where a
+    launcher such as torchrun has started several processes, each calls this, and they
+    train as one.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Its training documents are trained on, its held-out ones judge.
+    config : MlmConfig
+        Every option.
+    out : str or Path
+        Where the run will stand. An interrupted training of the same options,
+        ``out.partial``, is gone on with.
+    force : bool
+        Replace a run that stands there.
+
+    Returns
+    -------
+    Path
+        ``out``: ``config.json``, ``provenance.json``, ``tokenizer.json``,
+        ``model.safetensors``, ``metrics.jsonl``, ``decided.json``, ``vocabulary.tsv`` and
+        ``vectors.npy`` float32 (V, D), ``checksums.json``.
+
+    Raises
+    ------
+    ArtifactError
+        ``out`` exists or is being made, or its checkpoint is of another format.
+    SettingError
+        An option does not fit the machine or the corpus, or nothing is held out.
+    FirthError
+        The training diverged.
+    """
+    started, out, config = now(), Path(out), config.settled()
+    with joined(config.device) as world, contextlib.ExitStack() as stack:
+        device = choose_device(config.device, world.local_rank)
+        refuse_settings(config, device)
+        batch_rows(config, device, world)
+        text = open_text(corpus, config.boundary)
+        _refuse_no_words(corpus, config)
+        maker = _maker(corpus, config)
+
+        def begin() -> Path:
+            refuse_existing(out, force)
+            pieces = _pieces(out, maker, text, config)
+            partial = stack.enter_context(making(out, maker, force=force, resume=CHECKPOINTS))
+            if not (partial / TOKENIZER).is_file():
+                _write_whole(partial / TOKENIZER, lambda path: pieces.save(path, corpus.text))
+            return partial
+
+        def end() -> None:
+            _describe(partial, corpus, config, device)
+            about: dict[str, Any] = {"corpus": corpus.fingerprint, "device": device_name(device)}
+            about.update(threads=torch.get_num_threads(), processes=world.size)
+            write_json(
+                partial / "provenance.json", provenance(started, seeds=[config.seed], **about)
+            )
+            clear_checkpoints(partial / CHECKPOINTS)
+            (partial / DECIDED).unlink(missing_ok=True)  # config.json tells it
+            stack.close()
+
+        partial = world.first(begin, lambda: places(out)[1])
+        if not (partial / WEIGHTS).is_file():  # else it was killed while it pooled
+            _train(text, config, partial, device, world)
+        world.first(end, lambda: None)
+    return out
+
+
+def _maker(corpus: "Corpus", config: MlmConfig) -> dict[str, Any]:
+    """What identifies a training: with the same, it goes on."""
+    options = dataclasses.asdict(config)
+    kept = {name: value for name, value in options.items() if name not in _CHANGEABLE}
+    return {"command": "train-mlm", "corpus": corpus.fingerprint, **kept}
+
+
+def _refuse_no_words(corpus: "Corpus", config: MlmConfig) -> None:
+    """Some words must be frequent enough for a vector; pooling would find out too late."""
+    corpus.view(
+        min_count=config.min_count, max_vocabulary=config.max_vocabulary, punctuation="drop"
+    )
+
+
+def _pieces(out: Path, maker: dict[str, Any], text: Text, config: MlmConfig) -> Pieces:
+    """Those of an interrupted training, else new ones; refused before anything is written."""
+    partial = places(out)[1]
+    begun = partial / MAKER
+    there = begun.is_file() and (partial / TOKENIZER).is_file()
+    if there and read_json(begun) == json.loads(json.dumps(maker)):
+        return Pieces.open(partial / TOKENIZER)
+    return learn(text, config)
+
+
+def _train(
+    text: Text, config: MlmConfig, partial: Path, device: torch.device, world: World
+) -> None:
+    """Train, and write the weights."""
+    (partial / CHECKPOINTS).mkdir(exist_ok=True)
+    pieces = Pieces.open(partial / TOKENIZER)
+    course = prepare(text, pieces, config, partial, device, world)
+    model = MaskedLanguageModel(config.encoder(n_pieces=len(pieces)), seed=config.seed).to(device)
+    try:
+        with _display(world) as show:
+            run_training(model, course, world, show)
+    except KeyboardInterrupt:
+        note("interrupted; the same command goes on from here")
+        raise
+    if world.is_first:
+        _write_whole(partial / WEIGHTS, lambda path: save_model(model, path))
+
+
+def _describe(partial: Path, corpus: "Corpus", config: MlmConfig, device: torch.device) -> None:
+    """Pool vectors of words, and write ``config.json``: the run is whole but for its record."""
+    if (partial / CONFIG).is_file():
+        return
+    decided = read_decisions(partial / DECIDED)
+    assert decided is not None
+    torch.set_num_threads(decided.threads)
+    pieces = Pieces.open(partial / TOKENIZER)
+    encoder = config.encoder(n_pieces=len(pieces))
+    description = {
+        "format": FORMAT,
+        "method": "mlm",
+        **dataclasses.asdict(config),
+        "encoder": encoder.to_json(),
+        "decided": dataclasses.asdict(decided),
+        "pooling": _write_vectors(partial, corpus, config, pieces, device),
+        "text": corpus.text.to_json(),
+    }
+    _write_whole(partial / CONFIG, lambda path: write_json(path, description))
+
+
+def _write_vectors(
+    partial: Path, corpus: "Corpus", config: MlmConfig, pieces: Pieces, device: torch.device
+) -> dict[str, Any]:
+    """Pool the states of words into one vector each, and tell how."""
+    model = MaskedLanguageModel(config.encoder(n_pieces=len(pieces)))
+    model.load_state_dict(load_file(partial / WEIGHTS))
+    encoder = MlmEncoder(model.to(device), pieces, corpus.text)
+    with progress("pooling", "tokens") as show:
+        pooled = pool_words(encoder, corpus, _pooling(config), show)
+    pooled.save(partial)
+    return pooled.about
+
+
+def _pooling(config: MlmConfig) -> PoolConfig:
+    """How words get their vectors; another way is for ``firth pool`` to make."""
+    return PoolConfig(
+        min_count=config.min_count, max_vocabulary=config.max_vocabulary, seed=config.seed
+    )
+
+
+def _write_whole(path: Path, write: Callable[[Path], None]) -> None:
+    """Write a file that is there only when it is whole."""
+    new = path.with_name(f"{path.name}.new")
+    write(new)
+    sync_path(new)
+    new.replace(path)
+
+
+def _display(world: World) -> contextlib.AbstractContextManager[Progress]:
+    """Progress on the screen, of the first process alone."""
+    return progress("training", "tokens") if world.is_first else contextlib.nullcontext(no_progress)

@@ -1,0 +1,334 @@
+"""train_mlm: what a run holds, resuming to the same bits, refusals before any work."""
+
+import itertools
+import json
+import signal
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from corpora.artifacts import verify
+from corpora.checkpoint import load_checkpoint, save_checkpoint
+from corpora.errors import ArtifactError, FirthError, SettingError
+from corpora.metrics import read_metrics
+from corpora.pieces import Pieces
+from embed.vectors import WordVectors
+from pretrain import stepping, train, training
+from pretrain.config import MlmConfig
+from pretrain.train import train_mlm
+from tests.pretrain.small_training import SMALL, corpus_of
+
+FILES = [
+    "checksums.json", "config.json", "metrics.jsonl", "model.safetensors", "provenance.json",
+    "tokenizer.json", "vectors.npy", "vocabulary.tsv",
+]  # fmt: skip
+
+
+def small(**options):
+    """A training of a moment."""
+    return MlmConfig(**{**SMALL, **options})
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Chains of words, a tenth held out."""
+    return corpus_of(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def run(corpus, tmp_path_factory):
+    """A run, evaluated every five steps."""
+    out = tmp_path_factory.mktemp("run") / "run"
+    return train_mlm(corpus, small(evaluate_every="5"), out)
+
+
+def same_weights(run, other):
+    """Whether two runs have the same bits."""
+    first, second = (load_file(path / "model.safetensors") for path in (run, other))
+    assert first.keys() == second.keys()
+    assert [name for name in first if first[name].tobytes() != second[name].tobytes()] == []
+    assert (run / "vectors.npy").read_bytes() == (other / "vectors.npy").read_bytes()
+
+
+def scores(run):
+    """Held-out losses by step."""
+    lines = read_metrics(run / "metrics.jsonl")
+    return {line["step"]: line["held_out_loss"] for line in lines if "held_out_loss" in line}
+
+
+# ---- what is made
+
+
+def test_a_run_holds_its_files_and_nothing_is_left_beside_it(run):
+    verify(run)
+    assert sorted(path.name for path in run.iterdir()) == FILES
+    assert [path.name for path in run.parent.iterdir()] == ["run"]
+
+
+def test_every_option_and_all_that_was_settled_stands_in_the_config(corpus, run):
+    stored = json.loads((run / "config.json").read_text())
+    assert (stored["format"], stored["method"]) == (1, "mlm")
+    assert stored["steps"] == 12
+    assert stored["positions"] == "rotary"
+    assert stored["encoder"]["n_pieces"] == 60 == len(Pieces.open(run / "tokenizer.json"))
+    assert stored["decided"]["batch"] == 8
+    assert stored["decided"]["dtype"] == "float32"
+    assert stored["pooling"]["layers"] == [0]
+    assert stored["text"] == corpus.text.to_json()
+    about = json.loads((run / "provenance.json").read_text())
+    assert (about["corpus"], about["seeds"], about["threads"]) == (corpus.fingerprint, [1], 1)
+    assert "torch" in about["packages"]
+
+
+def test_every_word_has_a_vector(corpus, run):
+    vectors = WordVectors.open(run)
+    assert vectors.matrix.shape == (40, 16)
+    assert np.isfinite(vectors.matrix).all()
+    assert sorted(vectors.vocabulary) == sorted(f"word{n}" for n in range(40))
+
+
+def test_held_out_text_is_scored_first_last_and_in_between(run):
+    lines = [line for line in read_metrics(run / "metrics.jsonl") if "held_out_loss" in line]
+    assert [line["step"] for line in lines] == [0, 5, 10, 12]
+    assert len({line["unigram_loss"] for line in lines}) == 1
+    assert lines[0]["held_out_loss"] == pytest.approx(np.log(60), abs=0.3)
+    assert lines[-1]["held_out_perplexity"] == pytest.approx(np.exp(lines[-1]["held_out_loss"]))
+
+
+def test_lines_tell_of_loss_speed_and_memory(run):
+    lines = [line for line in read_metrics(run / "metrics.jsonl") if "loss" in line]
+    assert [line["step"] for line in lines] == [5, 10, 12]  # before each score; no line took 2 s
+    last = lines[-1]
+    assert last["tokens"] == 12 * 8 * 16
+    assert 0 < last["loss"] < np.log(60) + 1
+    assert 0 < last["rate"] < 1e-3  # of a schedule that ends at 0
+    assert last["mask_rate"] == 0.15
+    assert last["tokens_per_second"] > 0
+    assert 0 <= last["padding"] < 0.1
+    assert 0 < last["mfu"] < 1
+    assert 0 < last["data_wait"] < 1
+    assert last["memory"] > 1e7
+    assert last["eta_seconds"] == 0
+    assert last["epoch"] > lines[0]["epoch"] > 0
+
+
+def test_a_training_learns_what_frequencies_cannot_tell(corpus, tmp_path):
+    out = train_mlm(corpus, small(steps=400, dim=32, learning_rate=2e-2), tmp_path / "run")
+    last = [line for line in read_metrics(out / "metrics.jsonl") if "held_out_loss" in line][-1]
+    assert last["held_out_loss"] < last["unigram_loss"] - 0.25
+    assert last["held_out_accuracy"] > last["unigram_accuracy"]
+
+
+def test_the_same_options_give_the_same_bits_and_another_seed_others(corpus, run, tmp_path):
+    same_weights(run, train_mlm(corpus, small(evaluate_every="1"), tmp_path / "again"))
+    other = load_file(train_mlm(corpus, small(seed=2), tmp_path / "other") / "model.safetensors")
+    mine = load_file(run / "model.safetensors")
+    assert not np.array_equal(mine["core.head.weight"], other["core.head.weight"])
+
+
+# ---- interrupted
+
+
+class StoppedError(Exception):
+    """What ends a training in these tests."""
+
+
+@pytest.fixture
+def stop_at(monkeypatch):
+    """Ends a training before a step, as a kill does, or as Ctrl-C."""
+
+    def plant(step, how):
+        take = training._Training._do_step
+
+        def stopping(self, progress):
+            if self._step == step:
+                how()
+            take(self, progress)
+
+        monkeypatch.setattr(training._Training, "_do_step", stopping)
+        return monkeypatch
+
+    return plant
+
+
+def die():
+    """As far as the training can tell, a kill: nothing is saved."""
+    raise StoppedError
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+@pytest.mark.parametrize("step", [2, 3, 11])
+def test_a_training_that_died_goes_on_to_the_same_bits(corpus, tmp_path, stop_at, step, dropout):
+    config = small(checkpoint_every="3", evaluate_every="2", dropout=dropout, micro_batch=4)
+    whole = train_mlm(corpus, config, tmp_path / "whole")
+    planted = stop_at(step, die)
+    with pytest.raises(StoppedError):
+        train_mlm(corpus, config, tmp_path / "run")
+    kept = load_checkpoint(tmp_path / "run.partial" / "checkpoints")
+    assert (
+        (0 if kept is None else kept[1]["step"]) == (step - 1) // 3 * 3
+        if step < 3
+        else step // 3 * 3
+    )
+    planted.undo()
+    same_weights(train_mlm(corpus, config, tmp_path / "run"), whole)
+    assert scores(tmp_path / "run") == scores(whole)
+
+
+def test_ctrl_c_waits_for_the_step_and_saves_it(corpus, run, tmp_path, stop_at, capsys):
+    planted = stop_at(7, lambda: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        train_mlm(corpus, small(evaluate_every="5"), tmp_path / "run")
+    assert capsys.readouterr().err == "interrupted; the same command goes on from here\n"
+    assert load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["step"] == 8
+    planted.undo()
+    same_weights(train_mlm(corpus, small(evaluate_every="5"), tmp_path / "run"), run)
+    assert scores(tmp_path / "run") == scores(run)
+
+
+def test_killed_while_it_pools_it_is_not_trained_again(corpus, run, tmp_path, monkeypatch):
+    def dies(*_):
+        raise StoppedError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(train, "pool_words", dies)
+        with pytest.raises(StoppedError):
+            train_mlm(corpus, small(evaluate_every="5"), tmp_path / "run")
+    monkeypatch.setattr(train, "run_training", dies)
+    same_weights(train_mlm(corpus, small(evaluate_every="5"), tmp_path / "run"), run)
+
+
+def test_what_was_decided_is_kept_when_it_goes_on(corpus, run, tmp_path, stop_at, capsys):
+    planted = stop_at(7, die)
+    with pytest.raises(StoppedError):
+        train_mlm(corpus, small(checkpoint_every="5"), tmp_path / "run")
+    planted.undo()
+    out = train_mlm(corpus, small(checkpoint_every="1", threads=3), tmp_path / "run")
+    assert capsys.readouterr().err == "--threads 3: the run was begun with 1 and keeps them\n"
+    same_weights(out, run)
+
+
+def test_the_last_checkpoints_are_kept(corpus, tmp_path, stop_at):
+    stop_at(9, die)
+    with pytest.raises(StoppedError):
+        train_mlm(corpus, small(checkpoint_every="2", keep_checkpoints=3), tmp_path / "run")
+    left = sorted(path.name for path in (tmp_path / "run.partial" / "checkpoints").iterdir())
+    assert left == ["step-2", "step-3", "step-4"]
+
+
+def test_seconds_count_on_where_the_budget_is_time(corpus, tmp_path, stop_at):
+    config = small(steps=None, minutes=0.01, checkpoint_every="1")
+    planted = stop_at(6, die)
+    with pytest.raises(StoppedError):
+        train_mlm(corpus, config, tmp_path / "run")
+    planted.undo()
+    before = load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["seconds"]
+    out = train_mlm(corpus, config, tmp_path / "run")
+    last = read_metrics(out / "metrics.jsonl")[-1]
+    assert 0 < before < 0.6
+    assert 0.6 <= last["seconds"] < 0.6 + 10
+
+
+# ---- refused
+
+
+def refusal(kind, corpus, config, out, **more):
+    """The message, and that nothing stands where the run would."""
+    with pytest.raises(kind) as refused:
+        train_mlm(corpus, config, out, **more)
+    return str(refused.value)
+
+
+def test_a_corpus_without_held_out_text_is_refused(tmp_path):
+    corpus = corpus_of(tmp_path, held_out=0.0)
+    assert refusal(SettingError, corpus, small(), tmp_path / "run") == (
+        f"{corpus.path}: has no held-out text to judge the training by; build it with "
+        "--held-out, of 10 documents or more"
+    )
+    assert not (tmp_path / "run.partial").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pieces": "9000"}, "--pieces 9000: the words of this corpus give at most "),
+        ({"min_count": 10**6}, "no word occurs 1000000 times or more"),
+    ],
+)
+def test_what_the_corpus_cannot_give_is_refused_before_anything_is_written(
+    corpus, tmp_path, options, message
+):
+    assert message in refusal(SettingError, corpus, small(**options), tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_stands_there_is_refused_and_untouched(corpus, run):
+    before = (run / "model.safetensors").stat()
+    message = refusal(ArtifactError, corpus, small(), run)
+    assert message == f"{run}: exists already; choose another --out or pass --force"
+    assert (run / "model.safetensors").stat() == before
+
+
+def test_other_options_do_not_go_on_from_a_checkpoint(corpus, tmp_path, stop_at):
+    planted = stop_at(7, die)
+    with pytest.raises(StoppedError):
+        train_mlm(corpus, small(checkpoint_every="5"), tmp_path / "run")
+    planted.undo()
+    message = refusal(ArtifactError, corpus, small(dim=8), tmp_path / "run")
+    assert message.startswith(f"{tmp_path / 'run.partial'}: was left unfinished with another dim;")
+    out = train_mlm(corpus, small(dim=8), tmp_path / "run", force=True)
+    assert WordVectors.open(out).matrix.shape == (40, 8)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": 0}, "format 0 is not known, this version reads 1; pass --force to start anew"),
+        ({"text": "0"}, "is of another text; pass --force to start anew"),
+    ],
+)
+def test_a_checkpoint_of_another_format_or_text_is_refused_and_stays(
+    corpus, tmp_path, stop_at, change, message
+):
+    planted = stop_at(7, die)
+    with pytest.raises(StoppedError):
+        train_mlm(corpus, small(checkpoint_every="5"), tmp_path / "run")
+    planted.undo()
+    folder = tmp_path / "run.partial" / "checkpoints"
+    arrays, state = load_checkpoint(folder)
+    save_checkpoint(folder, arrays, {**state, **change})
+    assert refusal(ArtifactError, corpus, small(), tmp_path / "run") == f"{folder}: {message}"
+    assert load_checkpoint(folder) is not None
+
+
+# ---- going wrong
+
+
+def test_a_loss_that_is_no_number_ends_the_training_and_says_what_to_try(
+    corpus, tmp_path, monkeypatch
+):
+    loss_of, calls = stepping.loss_of, itertools.count(1)
+
+    def breaking(*arguments):
+        loss, right = loss_of(*arguments)
+        return loss * (float("nan") if next(calls) >= 8 else 1.0), right
+
+    monkeypatch.setattr(stepping, "loss_of", breaking)
+    message = refusal(
+        FirthError, corpus, small(checkpoint_every="3", evaluate_every="100"), tmp_path / "run"
+    )
+    assert message == (
+        "training diverged at step 8: the loss is nan; pass --force to start anew, and "
+        "--learning-rate 0.0025 or less, a smaller --clip or --dtype float32; step 6 is kept"
+    )
+    arrays, state = load_checkpoint(tmp_path / "run.partial" / "checkpoints")
+    assert state["step"] == 6
+    assert all(np.isfinite(array).all() for array in arrays.values())
+
+
+def test_a_loss_beyond_reason_ends_the_training(corpus, tmp_path):
+    config = small(steps=300, learning_rate=1e4, warmup=0.0, evaluate_every="10", clip=1e9)
+    message = refusal(FirthError, corpus, config, tmp_path / "run")
+    assert message.startswith("training diverged at step ")
+    assert "pass --force to start anew, and --learning-rate 2.5e+03 or less" in message
