@@ -5,22 +5,30 @@ from pathlib import Path
 import click
 
 _FORMATS = ("word2vec-text", "word2vec-binary", "glove", "gensim", "projector")
+_MODEL_FORMATS = ("huggingface",)
 
 
 @click.command("export")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option(
-    "--format", "format", type=click.Choice(_FORMATS), required=True, help="What to write."
+    "--format",
+    "format",
+    type=click.Choice(_FORMATS + _MODEL_FORMATS),
+    required=True,
+    help="What to write.",
 )
 @click.option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
 @click.option("--force", is_flag=True, help="Replace what stands at OUT.")
 def command(run: Path, out: Path, format: str, add_contexts: bool, force: bool) -> None:
-    """Write a run's vectors in another program's format.
+    """Write a run's vectors or model in another program's format.
 
     RUN is a run directory or a vectors file. OUT is a file; for projector, a
-    folder of vectors.tsv and metadata.tsv. Every format is read back wherever
+    folder of vectors.tsv and metadata.tsv. These formats are read back wherever
     a RUN is.
+
+    huggingface writes no vectors but the model of a train-mlm run, as a folder
+    that AutoModelForMaskedLM and AutoTokenizer load.
 
     \b
     Example:
@@ -28,10 +36,17 @@ def command(run: Path, out: Path, format: str, add_contexts: bool, force: bool) 
         firth neighbors svd.bin king
     """
     from corpora.console import note
+    from corpora.errors import SettingError
     from embed.contexts import with_contexts
     from embed.formats import write_vectors
+    from embed.model_formats import write_model
     from embed.vectors import load_vectors
 
+    if format in _MODEL_FORMATS:
+        if add_contexts:
+            raise SettingError(f"--add-contexts: {format} holds no vectors; leave it out")
+        note(f"{out}: {write_model(run, out, format, force=force)}, {format}")
+        return
     vectors = load_vectors(run, verified=True)
     vectors = with_contexts(vectors) if add_contexts else vectors
     write_vectors(vectors, out, format, force=force)

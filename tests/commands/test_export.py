@@ -7,6 +7,7 @@ from click.testing import CliRunner
 import cli
 from embed.commands import export
 from embed.formats import FORMATS
+from embed.model_formats import MODEL_FORMATS
 from embed.vectors import WordVectors, load_vectors
 
 
@@ -25,7 +26,8 @@ def invoke(*arguments):
 
 
 def test_the_command_offers_every_format():
-    assert tuple(export._FORMATS) == FORMATS
+    assert export._FORMATS == FORMATS
+    assert tuple(MODEL_FORMATS) == export._MODEL_FORMATS
 
 
 @pytest.mark.parametrize("name", FORMATS)

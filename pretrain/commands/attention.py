@@ -1,0 +1,58 @@
+"""``firth attention``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from pretrain.attention_weights import SentenceAttention
+
+
+@click.command("attention")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("sentence")
+@click.option("--layer", type=int, help="Only this layer, from 0; all by default.")
+@click.option("--head", type=int, help="Only this head, from 0; all by default.")
+@click.option("--out", type=click.Path(path_type=Path), help="Draw a picture: a .png or .svg file.")
+@click.option("--json", "as_json", is_flag=True, help="Print all weights as JSON.")
+def command(
+    run: Path, sentence: str, layer: int | None, head: int | None, out: Path | None, as_json: bool
+) -> None:
+    """Show what each piece of a sentence attends to, by layer and head.
+
+    RUN is a run of train-mlm. Without --out and --json, a table tells for each
+    piece, layer by layer, the one it attends to most (the weight is the mean
+    over the heads). The picture has a square for each layer and head. Pictures
+    need the extra `plots`.
+
+    \b
+    Example:
+        firth attention out/mlm "the cat sat on the mat"
+        firth attention out/mlm "the cat sat on the mat" --out cat.svg
+    """
+    from corpora.console import note, print_json
+    from pretrain.attention_picture import draw_attention, picture_kind
+    from pretrain.attention_weights import attend
+
+    if out is not None:
+        picture_kind(out)  # before any work
+    attention = attend(run, sentence, layer=layer, head=head)
+    if out is not None:
+        draw_attention(attention, out)
+        note(f"{out}: {len(attention.layers)} layers x {len(attention.heads)} heads")
+    if as_json:
+        print_json(attention.to_json())
+    elif out is None:
+        _print(attention)
+
+
+def _print(attention: "SentenceAttention") -> None:
+    """A line for each piece, a column for each layer."""
+    from corpora.console import print_table
+
+    rows = [
+        [piece, *(f"{other} {weight:.2f}" for other, weight in by_layer)]
+        for piece, by_layer in zip(attention.pieces, attention.strongest(), strict=True)
+    ]
+    print_table(["piece", *(f"layer {layer}" for layer in attention.layers)], rows)
