@@ -17,10 +17,15 @@ COMMANDS = {
     "train-svd": "embed.commands.train_svd",
     "train-skipgram": "embed.commands.train_skipgram",
     "train-cbow": "embed.commands.train_cbow",
+    "train-mlm": "pretrain.commands.train_mlm",
     "neighbors": "embed.commands.neighbors",
     "similarity": "embed.commands.similarity",
     "analogy": "embed.commands.analogy",
     "compare": "embed.commands.compare",
+    "fill-mask": "pretrain.commands.fill_mask",
+    "encode": "embed.commands.encode",
+    "pool": "embed.commands.pool",
+    "attention": "pretrain.commands.attention",
     "export": "embed.commands.export",
 }
 
@@ -31,11 +36,16 @@ SUMMARIES = {
     "train-svd": "Train count-based vectors: co-occurrence, PPMI, truncated SVD.",
     "train-skipgram": "Train predictive vectors: skip-gram with negative sampling.",
     "train-cbow": "Train predictive vectors: CBOW with negative sampling.",
+    "train-mlm": "Train a contextual encoder: masked-language modelling, as BERT.",
     "neighbors": "Print the nearest neighbours of words by cosine.",
     "similarity": "Print the cosine of two words.",
     "analogy": "Answer: A is to B as C is to which word?",
     "compare": "Score runs against each other and against one-hot vectors.",
-    "export": "Write a run's vectors in another program's format.",
+    "fill-mask": "Predict the pieces that are masked in a text.",
+    "encode": "Write vectors of a text's words in their context, or of its lines.",
+    "pool": "Average an encoder's states into one vector per word.",
+    "attention": "Show what each piece of a sentence attends to, by layer and head.",
+    "export": "Write a run's vectors or model in another program's format.",
 }
 
 
