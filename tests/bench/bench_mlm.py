@@ -1,0 +1,229 @@
+"""Masked-LM pretraining on one device: is it right, how fast, how good; in one command.
+
+checks     the loss on the device is a CPU's, in every way it can be computed; batches are the same;
+           gradients in parts and a resumed training are the whole's; Hugging Face's loss is ours.
+steps      tokens a second of the trainer's own step beside Hugging Face's BertForMaskedLM of the
+           same shape and batch, both in bfloat16, in turns; MFU, share of waiting for data, memory.
+           Rows are one segment each: so both compute the same loss, which is verified.
+spans      the time of one layer of truncated attention by length and span, beside a dense mask.
+quality    with --quality CORPUS: an encoder trained for --minutes by the trainer, or with
+           --quality RUN one that stands on disk: held-out accuracy, BLiMP by pseudo-log-
+           likelihood (ties count one half), word similarity of its vectors.
+
+Every number goes to --json, which is written after each part. The status is 1 if a check fails.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import harness
+import mlm_checks
+import mlm_quality
+import mlm_spans
+import mlm_steps
+import torch
+
+from corpora.console import print_table
+from pretrain.machine import choose_device, device_name, matmul_peak
+
+PARTS = ("checks", "steps", "spans", "quality")
+SIMILARITY = ("ws353", "simlex999")
+_QUICK_OPTIONS = {
+    "layers": 1, "heads": 2, "dim": 32, "pieces": "300", "sequence_length": 32, "batch": 8,
+    "steps": 5, "compile": "off", "dtype": "float32", "min_count": 2,
+}  # fmt: skip
+_QUICK_PAIR = {"UID": "quick", "sentence_good": "the cat sat .", "sentence_bad": "cat the . sat"}
+
+
+def main() -> None:
+    """Run the parts that were asked for."""
+    arguments = harness.parse(__doc__ or "", more=_own_options)
+    device = choose_device(arguments.device)
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    found: dict[str, Any] = {
+        "benchmark": "mlm",
+        "device": device_name(device),
+        "threads": torch.get_num_threads(),
+        "quick": arguments.quick,
+        "packages": {name: _version(name) for name in ("torch", "transformers", "triton")},
+        "peak_flops": {
+            name: matmul_peak(device, dtype)
+            for name, dtype in (("float32", torch.float32), ("bfloat16", torch.bfloat16))
+        },
+    }
+    runs = {"checks": run_checks, "steps": run_steps, "spans": run_spans, "quality": run_quality}
+    for part in arguments.parts:
+        if part == "quality" and not (arguments.quality or arguments.quick):
+            continue
+        for name, value in runs[part](arguments, device):
+            found.setdefault(part, {})[name] = value
+            _write(arguments.json, found)
+    if not all(check["holds"] for check in found.get("checks", {}).values()):
+        sys.exit("a check failed")
+
+
+def run_checks(arguments: argparse.Namespace, device: torch.device) -> Iterator[tuple[str, Any]]:
+    """Each check as it is done."""
+    every = []
+    for check in mlm_checks.checks(device, compiled=arguments.compile and not arguments.quick):
+        every.append([check.name, f"{check.difference:.2g}", f"{check.limit:.0e}",
+                      "yes" if check.holds else "NO"])  # fmt: skip
+        yield check.name, check.to_json()
+    print_table(["check", "difference", "at most", "holds"], every)
+
+
+def run_steps(arguments: argparse.Namespace, device: torch.device) -> Iterator[tuple[str, Any]]:
+    """Each contest."""
+    kind = "quick" if arguments.quick else device.type
+    for name, case in mlm_steps.CASES[kind].items():
+        if arguments.cases and name not in arguments.cases:
+            continue
+        found = mlm_steps.contest(
+            case,
+            device,
+            compiled=arguments.compile and not arguments.quick,
+            steps=1 if arguments.quick else arguments.steps,
+            repeats=2 if arguments.quick else arguments.repeats,
+        )
+        rows = [
+            [who, f"{one['tokens_per_second']:,.0f}",
+             "-".join(f"{speed:,.0f}" for speed in one["tokens_per_second_spread"]),
+             _percent(one.get("mfu")), _percent(one.get("data_share")),
+             f"{one['step_bytes'] / 1e9:.1f}" if "step_bytes" in one else "-"]
+            for who, one in found["contestants"].items()
+        ]  # fmt: skip
+        columns = ["", "tokens/s", "spread", "MFU", "data", "GB"]
+        print_table(columns, rows, title=f"{name}: {case.rows} x {case.length} slots a step")
+        for ratio, value in found["ratios"].items():
+            print(f"{ratio}: {value:.2f}")
+        yield name, found
+
+
+def run_spans(arguments: argparse.Namespace, device: torch.device) -> Iterator[tuple[str, Any]]:
+    """Truncated attention."""
+    lengths, widths = ((64, 128), (8, 16)) if arguments.quick else (
+        (512, 1024, 2048), (8, 16, 32, 64, 128),
+    )  # fmt: skip
+    found = mlm_spans.spans(
+        device,
+        rows=32 if device.type == "cuda" else 4,
+        span=widths[1],
+        lengths=lengths,
+        spans=widths,
+        repeats=2 if arguments.quick else arguments.repeats,
+    )
+    rows = [
+        [length, *(f"{seconds * 1e3:.2f}" for seconds in ways.values())]
+        for length, ways in found["seconds_by_length"].items()
+    ]
+    ways = list(next(iter(found["seconds_by_length"].values())))
+    print_table(["length", *(f"{way}, ms" for way in ways)], rows, title=f"span {found['span']}")
+    for name in ("exponent_of_a_slot_in_the_length", "exponent_in_the_span"):
+        print(f"{name}: " + ", ".join(f"{way} {value:.2f}" for way, value in found[name].items()))
+    yield from found.items()
+
+
+def run_quality(arguments: argparse.Namespace, device: torch.device) -> Iterator[tuple[str, Any]]:
+    """Train, or take what stands there, and score."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        if arguments.quick and not arguments.quality:
+            _prepare_quick(arguments, folder)
+        blimp = arguments.blimp or harness.shared_file("evaluation/blimp/blimp.jsonl.xz")
+        sets = arguments.similarity or [
+            harness.shared_file(f"evaluation/similarity/{name}.tsv") for name in SIMILARITY
+        ]
+        run = Path(arguments.quality)
+        if not (run / "model.safetensors").is_file():
+            out = arguments.out or folder / "run"
+            run = mlm_quality.train(
+                run, out, arguments.options, arguments.minutes, arguments.device
+            )
+        found = mlm_quality.quality(
+            run,
+            device=device.type,
+            blimp=blimp,
+            pairs=arguments.pairs,
+            similarity=sets,
+            beside=arguments.beside,
+        )
+    training = found["training"]
+    print(f"held out: loss {training['held_out_loss']:.3f}, unigrams {training['unigram_loss']:.3f}"
+          f", accuracy {training['held_out_accuracy']:.3f}")  # fmt: skip
+    print(f"BLiMP: {found['blimp']:.4f} in {found['blimp_seconds']:.0f} s")
+    for name, scores in found["similarity"].items():
+        print(f"{name}: " + ", ".join(f"{key} {one['score']}" for key, one in scores.items()))
+    yield from found.items()
+
+
+def _prepare_quick(arguments: argparse.Namespace, folder: Path) -> None:
+    """A corpus, sentence pairs and a similarity set of no meaning, to run all of it on."""
+    from corpora.blocks import ReadOptions
+    from corpora.build import build_corpus
+    from corpora.planted import PlantedConfig, write_gold, write_planted
+    from corpora.request import BuildOptions, make_request
+
+    write_planted(folder / "text.txt", PlantedConfig(n_tokens=6000))
+    read, options = ReadOptions(documents="block"), BuildOptions(held_out=0.1, threads=1)
+    request = make_request([folder / "text.txt"], read=read, options=options)
+    arguments.quality = build_corpus(request, folder / "corpus").path
+    arguments.similarity = [write_gold(folder / "gold")[0]]
+    arguments.blimp = folder / "pairs.jsonl"
+    arguments.blimp.write_text(json.dumps(_QUICK_PAIR) + "\n")
+    arguments.options = _QUICK_OPTIONS
+
+
+def _version(name: str) -> str | None:
+    """Of a package, or None where it is not there."""
+    import importlib.metadata
+
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"
+
+
+def _write(path: Path | None, found: dict[str, Any]) -> None:
+    """All that is known so far, and about the machine."""
+    if path is not None:
+        value = {**harness.machine(), **found}
+        path.write_text(json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n")
+
+
+def _own_options(parser: argparse.ArgumentParser) -> None:
+    """The options that only this benchmark has."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.set_defaults(repeats=5)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument(
+        "--quick", action="store_true", help="tiny shapes, not compiled: only whether it runs"
+    )
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--cases", nargs="+", help="only these contests, by name")
+    parser.add_argument("--steps", type=int, default=4, help="training steps of a measured call")
+    parser.add_argument("--threads", type=int, help="of the CPU; torch's choice by default")
+    parser.add_argument(
+        "--no-compile", dest="compile", action="store_false", help="nothing is compiled"
+    )
+    parser.add_argument("--quality", type=Path, help="a corpus to train on, or a finished run")
+    parser.add_argument("--minutes", type=float, default=8.0, help="of the training")
+    parser.add_argument("--options", type=json.loads, default={}, help="train-mlm's, as JSON")
+    parser.add_argument("--out", type=Path, help="where the run is kept")
+    parser.add_argument("--blimp", type=Path, help="sentence pairs, .jsonl or .jsonl.xz")
+    parser.add_argument("--pairs", type=int, help="only so many of each paradigm")
+    parser.add_argument("--similarity", type=Path, nargs="+", help="similarity sets")
+    parser.add_argument("--beside", type=Path, nargs="+", default=[], help="runs to compare with")
+
+
+if __name__ == "__main__":
+    main()

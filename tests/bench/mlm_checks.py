@@ -1,0 +1,184 @@
+"""What must hold on the device before any of its timings mean anything."""
+
+import importlib.util
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import torch
+from mlm_material import MASK_RATE, Case, drawn_rows, make_batches, stock_loss, stock_model
+
+from pretrain.batches import Batch, Batches
+from pretrain.distributed import World
+from pretrain.encoder import MaskedLanguageModel
+from pretrain.machine import compiler_refusal
+from pretrain.optimizer import load_state, make_optimizer, state_arrays
+from pretrain.stepping import How, Stepper, loss_of
+from pretrain.varlen import varlen_works
+
+_CASE = Case(2, 2, 64, 500, rows=16, length=64)
+_SEGMENTS = 3
+_STEPS = 3
+_HALF = 5e-2  # bfloat16 has three digits
+_PLAIN = How(torch.float32, compile=False, varlen=False, micro_batch=_CASE.rows)
+
+
+class Check(NamedTuple):
+    """A difference, and the most that it may be."""
+
+    name: str
+    difference: float
+    limit: float
+
+    @property
+    def holds(self) -> bool:
+        """False for what is no number, too."""
+        return self.difference <= self.limit
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it."""
+        return {**self._asdict(), "holds": self.holds}
+
+
+def checks(device: torch.device, *, compiled: bool) -> Iterator[Check]:
+    """Run all that this device can do."""
+    here = make_batches(_rows(device), _CASE.rows)
+    there = make_batches(_rows(torch.device("cpu")), _CASE.rows)
+    yield Check("batches, backwards, against a CPU's", _batches_apart(here, there), 0.0)
+    exact = 1e-5 if device.type == "cpu" else 1e-4
+    for norm in ("post", "pre"):
+        yield from _gradients(norm, here.batch(0, MASK_RATE), device, exact, compiled=compiled)
+    yield Check("gradient of 4 parts", _accumulated_apart(here, device), exact)
+    bitwise = 0.0 if device.type == "cpu" else 1e-4
+    yield Check("weights after a resume", _resumed_apart(here, device), bitwise)
+    if importlib.util.find_spec("transformers"):
+        for norm in ("post", "pre"):
+            yield Check(f"loss of Hugging Face's, {norm}", _stock_apart(norm, device), exact)
+
+
+def _rows(device: torch.device) -> Any:
+    return drawn_rows(_CASE.n_pieces, _CASE.length, device, segments=_SEGMENTS, n_rows=50)
+
+
+def _model(norm: str) -> MaskedLanguageModel:
+    """With larger weights than a training begins with, whose loss hardly depends on attention."""
+    model = MaskedLanguageModel(_CASE.shape(norm))
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.ndim > 1:
+                weight *= weight.shape[-1] ** -0.5 / weight.std()
+    return model
+
+
+def _batches_apart(here: Batches, there: Batches) -> float:
+    """Numbers that differ, when one goes through the steps backwards."""
+    ours = [here.batch(step, MASK_RATE) for step in reversed(range(8))][::-1]
+    apart = 0
+    for step, batch in enumerate(ours):
+        for name, other in vars(there.batch(step, MASK_RATE)).items():
+            apart += int((getattr(batch, name).cpu() != other).sum())
+    return float(apart)
+
+
+def _gradients(
+    norm: str, batch: Batch, device: torch.device, exact: float, *, compiled: bool
+) -> Iterator[Check]:
+    """The gradient of one batch, computed in every way, against float32 on a CPU.
+
+    The loss itself tells little: it hardly changes when segments see each other.
+    """
+    model = _model(norm)
+    on_cpu = Batch(**{name: tensor.cpu() for name, tensor in vars(batch).items()})
+    expected = _gradient(model, on_cpu, torch.float32)
+    model = model.to(device)
+    ways: dict[str, tuple[torch.dtype, Callable[[MaskedLanguageModel], None], float]] = {
+        "float32": (torch.float32, lambda model: None, exact),
+        "bfloat16": (torch.bfloat16, lambda model: None, _HALF),
+    }
+    if varlen_works(device, _CASE.dim // _CASE.heads):
+        ways["varlen"] = (torch.bfloat16, _use_varlen, _HALF)
+    if compiled and compiler_refusal(device) is None:
+        ways["compiled"] = (torch.bfloat16, _compile, _HALF)
+    for name, (dtype, prepare, limit) in ways.items():
+        prepare(model)
+        apart = _apart(_gradient(model, batch, dtype).cpu(), expected)
+        yield Check(f"gradient, {norm}, {name}", apart, limit)
+    crossed = replace(on_cpu, segments=torch.zeros_like(on_cpu.segments))
+    blind = _apart(_gradient(_model(norm), crossed, torch.float32), expected)
+    assert blind > 2 * _HALF, f"this check would not see attention across segments: {blind}"
+
+
+def _use_varlen(model: MaskedLanguageModel) -> None:
+    model.most_segments = _SEGMENTS + 1
+
+
+def _compile(model: MaskedLanguageModel) -> None:
+    model.losses = torch.compile(model.core.losses, dynamic=False)
+
+
+def _gradient(model: MaskedLanguageModel, batch: Batch, dtype: torch.dtype) -> torch.Tensor:
+    """Of the mean loss, all weights end to end."""
+    loss, _ = loss_of(model, batch, dtype)
+    (loss / batch.n_targets).backward()
+    found = _flat_gradient(model)
+    model.zero_grad(set_to_none=True)
+    return found
+
+
+def _flat_gradient(model: MaskedLanguageModel) -> torch.Tensor:
+    return torch.cat([weight.grad.flatten() for weight in model.parameters()])
+
+
+def _apart(found: torch.Tensor, expected: torch.Tensor) -> float:
+    """Length of the difference, by the length of what was expected."""
+    return float((found - expected).norm() / expected.norm())
+
+
+def _stepper(
+    model: MaskedLanguageModel, optimizer: torch.optim.Optimizer, how: How = _PLAIN
+) -> Stepper:
+    return Stepper(
+        model, optimizer, how, clip=1.0, seed=1, world=World(), most_segments=_SEGMENTS + 1
+    )
+
+
+def _accumulated_apart(batches: Batches, device: torch.device) -> float:
+    """Difference of the gradients of a batch in 4 parts and at once."""
+    found = []
+    for micro_batch in (_CASE.rows, _CASE.rows // 4):
+        model = _model("pre").to(device)
+        stepper = _stepper(
+            model, make_optimizer(model, 0.0), replace(_PLAIN, micro_batch=micro_batch)
+        )
+        stepper.gradients(0, batches.batch(0, MASK_RATE))
+        found.append(_flat_gradient(model))
+    whole, parts = found
+    return _apart(parts, whole)
+
+
+def _resumed_apart(batches: Batches, device: torch.device) -> float:
+    """Largest difference of the weights after steps with and without a stop between."""
+    ends = []
+    for stops in (False, True):
+        model = _model("pre").to(device)
+        optimizer = make_optimizer(model, 0.01)
+        for step in range(2 * _STEPS):
+            if stops and step == _STEPS:
+                arrays = state_arrays(model, optimizer)
+                model = MaskedLanguageModel(_CASE.shape("pre"), seed=2).to(device)
+                optimizer = make_optimizer(model, 0.01)
+                load_state(model, optimizer, arrays, step)
+            _stepper(model, optimizer).step(step, batches.batch(step, MASK_RATE), 1e-3)
+        ends.append(torch.cat([weight.detach().flatten() for weight in model.parameters()]))
+    return float((ends[0] - ends[1]).abs().max())
+
+
+def _stock_apart(norm: str, device: torch.device) -> float:
+    """Relative difference of the loss of one batch, in float32."""
+    rows = drawn_rows(_CASE.n_pieces, _CASE.length, device, n_rows=50)
+    batch = make_batches(rows, _CASE.rows).batch(0, MASK_RATE)
+    model = _model(norm).to(device)
+    stock = stock_model(model, device).eval()
+    with torch.no_grad():
+        loss, _ = loss_of(model, batch, torch.float32)
+        return abs(float(stock_loss(stock, batch) / (loss / batch.n_targets)) - 1)

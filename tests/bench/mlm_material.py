@@ -1,0 +1,210 @@
+"""What the parts of bench_mlm.py share: shapes, drawn text, our step and Hugging Face's."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from corpora.pieces import CLS, FIRST_PIECE, SEP
+from pretrain.batches import Batch, Batches
+from pretrain.config import EncoderConfig, MlmConfig
+from pretrain.distributed import World
+from pretrain.encoder import MaskedLanguageModel
+from pretrain.huggingface_layouts import stock_form
+from pretrain.machine import Stopwatch, synchronize
+from pretrain.masking import Masking
+from pretrain.optimizer import make_optimizer
+from pretrain.packing import PackedRows
+from pretrain.stepping import How, Stepper
+
+MASK_RATE = 0.15
+IGNORED = -100  # a label that Hugging Face's loss passes over
+_RATE, _DECAY, _CLIP = 1e-4, 0.01, 1.0
+_TEXT_ROWS = 4096
+_CONTINUES = 0.3  # share of pieces that go on a word
+
+
+@dataclass(frozen=True)
+class Case:
+    """The sizes of a contest.
+
+    Attributes
+    ----------
+    layers, heads, dim, n_pieces : int
+        Of the encoder; the feed-forward part is 4 x dim wide with post-norm.
+    rows, length : int
+        Of a batch.
+    """
+
+    layers: int
+    heads: int
+    dim: int
+    n_pieces: int
+    rows: int
+    length: int = 128
+
+    def shape(self, norm: str) -> EncoderConfig:
+        """The encoder of a layout: BERT's for ``post``, the defaults for ``pre``."""
+        config = MlmConfig(
+            layers=self.layers,
+            heads=self.heads,
+            dim=self.dim,
+            sequence_length=self.length,
+            norm=norm,
+        )
+        return config.encoder(n_pieces=self.n_pieces)
+
+    @property
+    def tokens(self) -> int:
+        """Slots of a batch."""
+        return self.rows * self.length
+
+
+def drawn_rows(
+    n_pieces: int, length: int, device: torch.device, *, segments: int = 1, n_rows: int = _TEXT_ROWS
+) -> PackedRows:
+    """Rows of pieces drawn by Zipf's law, each of so many segments, and no padding."""
+    rng = np.random.default_rng(1)
+    chances = 1 / (np.arange(n_pieces - FIRST_PIECE) + 10.0)
+    drawn = rng.choice(len(chances), size=(n_rows, length), p=chances / chances.sum())
+    ids = (drawn + FIRST_PIECE).astype(np.int32)
+    bounds = np.linspace(0, length, segments + 1).astype(int)
+    ids[:, bounds[:-1]] = CLS
+    ids[:, bounds[1:] - 1] = SEP
+    return PackedRows(
+        torch.from_numpy(ids).to(device), n_pieces, int((ids >= FIRST_PIECE).sum()), 0
+    )
+
+
+def make_batches(rows: PackedRows, batch_rows: int) -> Batches:
+    """Batches as the trainer makes them."""
+    rng = np.random.default_rng(2)
+    continues = rng.random(rows.vocabulary_size) < _CONTINUES
+    continues[:FIRST_PIECE] = False
+    return Batches(
+        rows,
+        batch_rows=batch_rows,
+        seed=1,
+        masking=Masking(),
+        continues=continues,
+        highest_rate=MASK_RATE,
+    )
+
+
+class Ours:
+    """The trainer's own step; makes its batches as it goes."""
+
+    def __init__(self, shape: EncoderConfig, batches: Batches, device: torch.device, how: How):
+        self.model = MaskedLanguageModel(shape).to(device)
+        self.batches, self.device = batches, device
+        self.making = Stopwatch(device)
+        self._number = 0
+        self._optimizer = make_optimizer(self.model, _DECAY)
+        self._stepper = Stepper(
+            self.model,
+            self._optimizer,
+            how,
+            clip=_CLIP,
+            seed=1,
+            world=World(),
+            most_segments=2,
+        )
+
+    def run(self, steps: int) -> float:
+        """Take steps; give the mean loss of the last one's pieces."""
+        for _ in range(steps):
+            self.making.start()
+            batch = self.batches.batch(self._number, MASK_RATE)
+            self.making.stop()
+            sums = self._stepper.step(self._number, batch, _RATE)
+            self._number += 1
+        loss = (sums[0] / sums[2]).item()
+        synchronize(self.device)
+        return loss
+
+
+class HuggingFace:
+    """A plain step with Hugging Face's model: its own loss over all slots, attention by SDPA.
+
+    It starts from our weights, and its batches are ours, made before; the optimizer and the
+    clipping are the same.
+    """
+
+    def __init__(self, ours: MaskedLanguageModel, batches: Batches, device: torch.device, *,
+                 compiled: bool):  # fmt: skip
+        self.device = device
+        self.model = stock_model(ours, device).train()
+        self._forward: Any = torch.compile(self.model, dynamic=False) if compiled else self.model
+        self._weights = list(self.model.parameters())
+        self._optimizer = make_optimizer(self.model, _DECAY)
+        self._batches = _cycle([_labelled(batches.batch(step, MASK_RATE)) for step in range(4)])
+        self.parts = 1
+
+    def run(self, steps: int) -> float:
+        """Take steps, in two or more parts where the memory does not suffice."""
+        while True:
+            with contextlib.suppress(torch.cuda.OutOfMemoryError):
+                return self._run(steps)
+            self.parts *= 2  # here, where nothing holds the tensors of the attempt
+            self._optimizer.zero_grad(set_to_none=True)
+            torch.cuda.empty_cache()
+
+    def _run(self, steps: int) -> float:
+        loss = torch.zeros(())
+        for _ in range(steps):
+            ids, labels = next(self._batches)
+            parts = zip(ids.chunk(self.parts), labels.chunk(self.parts), strict=True)
+            for some_ids, some_labels in parts:
+                with torch.autocast(self.device.type, dtype=torch.bfloat16):
+                    loss = self._forward(input_ids=some_ids, labels=some_labels).loss
+                (loss / self.parts).backward()
+            nn.utils.clip_grad_norm_(self._weights, _CLIP, foreach=True)
+            for group in self._optimizer.param_groups:
+                group["lr"] = _RATE
+            self._optimizer.step()
+            self._optimizer.zero_grad(set_to_none=True)
+        found = loss.item()
+        synchronize(self.device)
+        return found
+
+
+def stock_model(ours: MaskedLanguageModel, device: torch.device) -> Any:
+    """Hugging Face's model of the same weights, attention by SDPA."""
+    from transformers import AutoConfig, AutoModelForMaskedLM
+
+    config, tensors = stock_form(ours)
+    stock = AutoModelForMaskedLM.from_config(
+        AutoConfig.for_model(**config), attn_implementation="sdpa"
+    )
+    missing, unexpected = stock.load_state_dict(tensors, strict=False)
+    tied = ("decoder.weight", "decoder.bias")
+    assert not unexpected, unexpected
+    assert all(name.endswith(tied) for name in missing), missing
+    stock.tie_weights()
+    return stock.to(device)
+
+
+def stock_loss(stock: Any, batch: Batch) -> Tensor:
+    """Its loss on a batch whose rows are one segment each."""
+    ids, labels = _labelled(batch)
+    loss: Tensor = stock(input_ids=ids, labels=labels).loss
+    return loss
+
+
+def _labelled(batch: Batch) -> tuple[Tensor, Tensor]:
+    """What Hugging Face takes: ids, and labels that are IGNORED where nothing is predicted."""
+    labels = torch.full_like(batch.ids, IGNORED)
+    used = batch.weights > 0
+    rows = torch.arange(len(labels), device=labels.device)[:, None].expand_as(batch.chosen)
+    labels[rows[used], batch.chosen[used]] = batch.targets[used]
+    return batch.ids, labels
+
+
+def _cycle(batches: list[tuple[Tensor, Tensor]]) -> Iterator[tuple[Tensor, Tensor]]:
+    """The same batches again and again."""
+    while True:
+        yield from batches

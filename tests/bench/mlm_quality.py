@@ -1,0 +1,128 @@
+"""How good a trained encoder is: held-out accuracy, BLiMP, word similarity of its vectors."""
+
+import json
+import lzma
+import math
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from embed.compare.comparison import read_tasks
+from embed.compare.config import CompareConfig
+from embed.protocols import SentenceScorer
+from embed.vectors import load_vectors
+
+_TIE = 1e-6  # nats: less is rounding
+
+
+def train(
+    corpus: str | Path, out: Path, options: Mapping[str, Any], minutes: float, device: str
+) -> Path:
+    """Train by the trainer, or go on; unless the options name another budget, by time."""
+    from corpora.opening import open_or_build
+    from pretrain.config import MlmConfig
+    from pretrain.train import train_mlm
+
+    budgets = ("steps", "epochs", "tokens", "minutes")
+    budget = {} if any(name in options for name in budgets) else {"minutes": minutes}
+    config = MlmConfig(**{"device": device, **budget, **options})
+    return train_mlm(open_or_build(corpus), config, out)
+
+
+def quality(
+    run: Path, *, device: str, blimp: Path, pairs: int | None, similarity: Sequence[Path],
+    beside: Sequence[Path],
+) -> dict[str, Any]:  # fmt: skip
+    """Score a finished run.
+
+    Parameters
+    ----------
+    run : Path
+        Of train-mlm.
+    device : str
+        Where its encoder shall read.
+    blimp : Path
+        Pairs of sentences, a JSON object a line.
+    pairs : int or None
+        The first so many pairs of each paradigm; None for all.
+    similarity : sequence of Path
+        Sets for its vectors, and for those of the runs ``beside`` it.
+    beside : sequence of Path
+        Runs of any method.
+    """
+    from pretrain.contextual import open_run
+
+    begun = time.perf_counter()
+    by_paradigm = score_pairs(open_run(run, device), read_pairs(blimp, pairs))
+    seconds = time.perf_counter() - begun
+    config = json.loads((run / "config.json").read_text())
+    return {
+        "run": str(run),
+        "options": config,
+        "training": last_scores(run),
+        "blimp": mean_of(by_paradigm),
+        "blimp_paradigms": by_paradigm,
+        "blimp_seconds": seconds,
+        "similarity": {str(path): _similarity(path, similarity) for path in (run, *beside)},
+    }
+
+
+def last_scores(run: Path) -> dict[str, Any]:
+    """The last held-out evaluation of a run, and its last line of training."""
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    found: dict[str, Any] = {}
+    for line in lines:
+        found |= line
+    return found
+
+
+def read_pairs(path: Path, pairs: int | None) -> dict[str, list[tuple[str, str]]]:
+    """Good and bad sentences, by paradigm."""
+    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else open(path) as file:
+        for line in file:
+            pair = json.loads(line)
+            if pairs is None or len(found[pair["UID"]]) < pairs:
+                found[pair["UID"]].append((pair["sentence_good"], pair["sentence_bad"]))
+    return dict(found)
+
+
+def score_pairs(
+    scorer: SentenceScorer, paradigms: Mapping[str, Sequence[tuple[str, str]]]
+) -> dict[str, float]:
+    """Share of pairs whose good sentence is likelier; a tie counts one half."""
+    every = [sentence for pairs in paradigms.values() for pair in pairs for sentence in pair]
+    scores = scorer.score([scorer.words(sentence) for sentence in every]).reshape(-1, 2)
+    bounds = np.cumsum([len(pairs) for pairs in paradigms.values()])[:-1]
+    parts = np.split(scores[:, 0] - scores[:, 1], bounds)
+    return {
+        name: float(np.mean(np.where(np.abs(part) <= _TIE, 0.5, part > 0)))
+        for name, part in zip(paradigms, parts, strict=True)
+    }
+
+
+def mean_of(shares: Mapping[str, float]) -> float:
+    """The mean over paradigms."""
+    return math.fsum(shares.values()) / len(shares)
+
+
+def _similarity(run: Path, files: Iterable[Path]) -> dict[str, Any]:
+    """Spearman on each set, and how many of its pairs the run knows."""
+    vectors = load_vectors(run)
+    results = [
+        result
+        for task in read_tasks(CompareConfig(similarity=tuple(map(str, files))))
+        for result in task.score(vectors)
+    ]
+    return {
+        result.dataset: {
+            "score": result.score,
+            "n_used": result.items_used,
+            "n": result.items_total,
+        }
+        for result in results
+    }

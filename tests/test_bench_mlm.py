@@ -1,0 +1,108 @@
+"""The benchmark of masked-LM pretraining runs to its end, and finds what it must find."""
+
+import json
+import lzma
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+BENCH = "tests/bench"
+
+
+def test_every_part_runs_and_every_number_is_written(root, tmp_path):
+    pytest.importorskip("transformers")
+    out = tmp_path / "mlm.json"
+    done = subprocess.run(
+        [sys.executable, f"{BENCH}/bench_mlm.py", "--device", "cpu", "--quick", "--threads", "1",
+         "--json", out],
+        capture_output=True, text=True, cwd=root, check=False,
+        env={**os.environ, "PYTHONWARNINGS": "error::UserWarning"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(out.read_text())
+    assert found["git"] is None or found["git"]["commit"]
+    assert found["packages"]["transformers"]
+
+    assert all(check["holds"] for check in found["checks"].values())
+    expected = ["gradient, post, bfloat16", "gradient, pre, bfloat16", "weights after a resume",
+                "loss of Hugging Face's, post", "loss of Hugging Face's, pre"]  # fmt: skip
+    assert set(expected) <= found["checks"].keys()
+
+    steps = found["steps"]["32x2"]
+    assert list(steps["contestants"]) == ["firth", "firth, pre-norm", "huggingface"]
+    for one in steps["contestants"].values():
+        slowest, fastest = one["tokens_per_second_spread"]
+        assert 0 < slowest <= one["tokens_per_second"] <= fastest
+    ours, theirs = (steps["contestants"][name] for name in ("firth", "huggingface"))
+    ratio = ours["tokens_per_second"] / theirs["tokens_per_second"]
+    assert steps["ratios"]["firth : huggingface"] == pytest.approx(ratio)
+    assert ours["parameters"] == theirs["parameters"] - 2 * 32  # two rows of token types
+    assert 0 < ours["mfu"] < 1
+    assert 0 < ours["data_share"] < 1
+
+    spans = found["spans"]
+    assert spans["largest_difference"] < 1e-4
+    assert spans["seconds_by_length"].keys() == {"64", "128"}
+    assert spans["exponent_in_the_span"].keys() == {"blocks", "dense mask"}
+
+    quality = found["quality"]
+    assert quality["blimp"] in (0, 0.5, 1)
+    assert quality["training"]["held_out_loss"] > 0
+    (scores,) = quality["similarity"].values()
+    assert -1 <= scores["planted-similarity"]["score"] <= 1
+
+
+@pytest.fixture
+def quality(root, monkeypatch):
+    """tests/bench/mlm_quality.py as a module."""
+    monkeypatch.syspath_prepend(str(root / BENCH))
+    import mlm_quality
+
+    return mlm_quality
+
+
+class Lengths:
+    """A scorer that likes short sentences."""
+
+    def words(self, text):
+        return text.split()
+
+    def score(self, sentences):
+        return np.array([-float(len(sentence)) for sentence in sentences])
+
+
+def test_pairs_are_judged_by_paradigm_and_ties_count_one_half(quality):
+    paradigms = {
+        "a": [("x", "x x"), ("x x", "x")],
+        "b": [("x y", "y x"), ("x", "x x"), ("x", "x x")],
+    }
+    shares = quality.score_pairs(Lengths(), paradigms)
+    assert shares == {"a": 0.5, "b": pytest.approx(2.5 / 3)}
+    assert quality.mean_of(shares) == pytest.approx(2 / 3)
+
+
+def test_a_scorer_that_cannot_tell_scores_exactly_one_half(quality):
+    class Constant(Lengths):
+        def score(self, sentences):
+            return np.full(len(sentences), -3.7)
+
+    shares = quality.score_pairs(Constant(), {"a": [("x", "y")] * 3, "b": [("y", "x")] * 2})
+    assert set(shares.values()) == {0.5}
+
+
+def test_pairs_are_read_packed_or_plain_and_so_many_of_each(quality, tmp_path):
+    lines = "".join(
+        json.dumps({"UID": uid, "sentence_good": f"g{n}", "sentence_bad": f"b{n}"}) + "\n"
+        for n in range(3)
+        for uid in ("one", "two")
+    )
+    (tmp_path / "pairs.jsonl").write_text(lines)
+    with lzma.open(tmp_path / "pairs.jsonl.xz", "wt") as file:
+        file.write(lines)
+    plain = quality.read_pairs(tmp_path / "pairs.jsonl", None)
+    assert plain == {uid: [(f"g{n}", f"b{n}") for n in range(3)] for uid in ("one", "two")}
+    packed = quality.read_pairs(tmp_path / "pairs.jsonl.xz", 2)
+    assert packed == {uid: pairs[:2] for uid, pairs in plain.items()}
