@@ -12,7 +12,7 @@ import torch
 
 from corpora.artifacts import read_json, write_json
 from corpora.console import note
-from corpora.errors import FirthError, SettingError
+from corpora.errors import SettingError
 from pretrain.batches import Batches
 from pretrain.config import EncoderConfig, MlmConfig, parse_rates
 from pretrain.distributed import World
@@ -20,7 +20,7 @@ from pretrain.encoder import MaskedLanguageModel
 from pretrain.machine import compiler_refusal, synchronize
 from pretrain.optimizer import make_optimizer
 from pretrain.schedule import Budget
-from pretrain.stepping import How, Stepper
+from pretrain.stepping import How, Stepper, first_line
 from pretrain.varlen import varlen_works
 
 DECIDED = "decided.json"
@@ -346,28 +346,7 @@ def _compiled_where_it_pays(
     try:
         step, first = trials.seconds(compiled)
     except (RuntimeError, OSError, ImportError) as error:
-        note(f"torch.compile failed and is not used: {_first_line(error)}")
+        note(f"torch.compile failed and is not used: {first_line(error)}")
         return how, seconds
     pays = step < _CLEARLY_FASTER * seconds and (seconds - step) * (left / seconds) > first
     return (compiled, step) if pays else (how, seconds)
-
-
-def compile_error(error: Exception) -> FirthError:
-    """Tell that what was to be compiled cannot be.
-
-    Parameters
-    ----------
-    error : Exception
-        What torch raised.
-
-    Returns
-    -------
-    FirthError
-        One line.
-    """
-    return FirthError(f"torch.compile failed: {_first_line(error)}; pass --compile off")
-
-
-def _first_line(error: Exception) -> str:
-    """What went wrong, in one line."""
-    return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}"

@@ -246,10 +246,9 @@ def held_out_batches(rows: PackedRows, pieces: Pieces, at_once: int) -> list[Bat
         Of some thousand pieces to predict.
     """
     limit = max(1, _HELD_OUT_TARGETS // capacity(rows.sequence_length, _HELD_OUT_RATE))
-    n_rows = min(limit, rows.n_rows)
     batches = fixed_batches(
         rows,
-        batch_rows=min(at_once, n_rows),
+        batch_rows=min(at_once, limit),
         continues=pieces.continues,
         n_rows_limit=limit,
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from corpora.errors import FirthError
 from pretrain.batches import Batch
 from pretrain.distributed import World
 from pretrain.encoder import MaskedLanguageModel
@@ -140,8 +141,20 @@ class Stepper:
         ----------
         batch : Batch
             Of the shape of all others.
+
+        Raises
+        ------
+        FirthError
+            It cannot be compiled.
         """
-        self.gradients(0, batch)
+        try:
+            self.gradients(0, batch)
+        except torch.cuda.OutOfMemoryError:
+            raise
+        except (RuntimeError, OSError, ImportError) as error:
+            raise FirthError(
+                f"torch.compile failed: {first_line(error)}; pass --compile off"
+            ) from error
         self._optimizer.zero_grad(set_to_none=True)
 
 
@@ -165,6 +178,22 @@ def loss_of(model: MaskedLanguageModel, batch: Batch, dtype: torch.dtype) -> tup
     device = batch.ids.device.type
     with torch.autocast(device, dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
         return model.loss(batch)
+
+
+def first_line(error: Exception) -> str:
+    """Say what went wrong.
+
+    Parameters
+    ----------
+    error : Exception
+        Whose message may have many lines.
+
+    Returns
+    -------
+    str
+        Its kind and first line.
+    """
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
 
 
 def dropout_seed(seed: int, step: int, rank: int) -> int:

@@ -87,19 +87,19 @@ def train_mlm(corpus: "Corpus", config: MlmConfig, out: str | Path, *, force: bo
     started, out, config = now(), Path(out), config.settled()
     with joined(config.device) as world, contextlib.ExitStack() as stack:
         device = choose_device(config.device, world.local_rank)
-        refuse_settings(config, device)
-        batch_rows(config, device, world)
-        text = open_text(corpus, config.boundary)
-        _refuse_no_words(corpus, config)
         maker = _maker(corpus, config)
 
-        def begin() -> Path:
+        def begin() -> tuple[Path, Text]:
+            text = _checked_text(corpus, config, device, world)
             refuse_existing(out, force)
             pieces = _pieces(out, maker, text, config)
             partial = stack.enter_context(making(out, maker, force=force, resume=CHECKPOINTS))
             if not (partial / TOKENIZER).is_file():
                 _write_whole(partial / TOKENIZER, lambda path: pieces.save(path, corpus.text))
-            return partial
+            return partial, text
+
+        def join() -> tuple[Path, Text]:
+            return places(out)[1], open_text(corpus, config.boundary)
 
         def end() -> None:
             _describe(partial, corpus, config, device)
@@ -112,7 +112,7 @@ def train_mlm(corpus: "Corpus", config: MlmConfig, out: str | Path, *, force: bo
             (partial / DECIDED).unlink(missing_ok=True)  # config.json tells it
             stack.close()
 
-        partial = world.first(begin, lambda: places(out)[1])
+        partial, text = world.first(begin, join)
         if not (partial / WEIGHTS).is_file():  # else it was killed while it pooled
             _train(text, config, partial, device, world)
         world.first(end, lambda: None)
@@ -126,11 +126,15 @@ def _maker(corpus: "Corpus", config: MlmConfig) -> dict[str, Any]:
     return {"command": "train-mlm", "corpus": corpus.fingerprint, **kept}
 
 
-def _refuse_no_words(corpus: "Corpus", config: MlmConfig) -> None:
-    """Some words must be frequent enough for a vector; pooling would find out too late."""
+def _checked_text(corpus: "Corpus", config: MlmConfig, device: torch.device, world: World) -> Text:
+    """The text, if the options fit it and the machine; refused before any work."""
+    refuse_settings(config, device)
+    batch_rows(config, device, world)
+    # pooling would find out too late that no word is frequent enough
     corpus.view(
         min_count=config.min_count, max_vocabulary=config.max_vocabulary, punctuation="drop"
     )
+    return open_text(corpus, config.boundary)
 
 
 def _pieces(out: Path, maker: dict[str, Any], text: Text, config: MlmConfig) -> Pieces:

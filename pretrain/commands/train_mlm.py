@@ -105,7 +105,7 @@ _ENOUGH_TOKENS = 50_000_000  # slots trained on
 
 def _tell_plan(corpus: str, config: MlmConfig, as_json: bool) -> None:
     """Print what a training will take."""
-    from corpora.console import human, print_json, print_table
+    from corpora.console import print_json, print_table
     from corpora.opening import open_or_build
     from pretrain.machine import choose_device
     from pretrain.plan import plan
@@ -115,10 +115,17 @@ def _tell_plan(corpus: str, config: MlmConfig, as_json: bool) -> None:
     if as_json:
         print_json(planned)
         return
-    shown = {
-        name: value if isinstance(value, str | bool) else human(value)
-        for name, value in planned.items()
-    }
-    exact = {name: f"{planned[name]:,}" for name in ("parameters", "pieces", "rows", "steps")}
-    rows = [[name.replace("_", " "), str(value)] for name, value in {**shown, **exact}.items()]
-    print_table(["", "planned"], rows)
+    print_table(["", "planned"], [[name, _shown(name, value)] for name, value in planned.items()])
+
+
+def _shown(name: str, value: Any) -> str:
+    """A figure of the plan for eyes: what is exact in full, the rest in three figures."""
+    from corpora.console import human
+
+    if name in ("parameters", "pieces", "rows", "batch", "micro_batch", "steps", "epoch_tokens"):
+        return f"{value:,}"
+    if name == "seconds":
+        return f"{value:,.0f} ({value / 60:.1f} minutes)"
+    if name == "memory":
+        return f"{human(value)}B"
+    return str(value) if isinstance(value, str | bool) else human(value)

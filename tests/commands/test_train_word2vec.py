@@ -378,7 +378,7 @@ def full(*arguments):
 
 
 @pytest.mark.parametrize(
-    ("module", "seconds"), [("embed.word2vec_tables", 60.0), ("embed.checkpoint", 0.0)]
+    ("module", "seconds"), [("embed.word2vec_tables", 60.0), ("corpora.checkpoint", 0.0)]
 )
 def test_a_full_disk_is_one_line_and_the_same_command_goes_on(
     corpus, skipgram, tmp_path, monkeypatch, module, seconds

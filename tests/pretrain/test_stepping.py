@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from corpora.errors import FirthError
 from pretrain.batches import Batch
 from pretrain.config import EncoderConfig
 from pretrain.distributed import World
@@ -28,13 +29,13 @@ def random_batch(seed=5):
     return Batch(*map(torch.tensor, arrays), torch.tensor(weights, dtype=torch.float32))
 
 
-def stepper(micro_batch=B, *, world=None, dropout=0.0, clip=1.0, seed=1):
+def stepper(micro_batch=B, *, world=None, dropout=0.0, clip=1.0, seed=1, compiled=False):
     """A new model and what takes steps with it."""
     config = EncoderConfig(
         n_pieces=V, layers=2, heads=2, dim=8, feed_forward_dim=16, max_length=T, dropout=dropout
     )
     model = MaskedLanguageModel(config, seed=seed)
-    how = How(torch.float32, False, False, micro_batch)
+    how = How(torch.float32, compiled, False, micro_batch)
     optimizer = make_optimizer(model, 0.01)
     return model, Stepper(
         model, optimizer, how, clip=clip, seed=3, world=world or World(), most_segments=3
@@ -136,3 +137,19 @@ def test_warming_up_moves_nothing():
     takes.warm_up(random_batch())
     assert all(map(torch.equal, before, model.parameters()))
     assert all(weight.grad is None for weight in model.parameters())
+
+
+def test_what_cannot_be_compiled_is_one_line(monkeypatch):
+    def broken(function, **_):
+        def fails(*_):
+            raise RuntimeError("no such header\nand much more")
+
+        return fails
+
+    monkeypatch.setattr(torch, "compile", broken)
+    _, takes = stepper(compiled=True)
+    with pytest.raises(FirthError) as refused:
+        takes.warm_up(random_batch())
+    assert str(refused.value) == (
+        "torch.compile failed: RuntimeError: no such header; pass --compile off"
+    )
