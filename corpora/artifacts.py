@@ -50,7 +50,7 @@ def making(
         partial directory left by another maker is refused.
     force : bool
         Replace an artefact that stands at ``out``, and clear what another
-        maker left.
+        maker left; where nothing stands there, what any maker left.
     resume : str, optional
         Keep what the same maker left in the partial directory. Where another maker left a
         folder of this name that is not empty, it is refused: hours of work may be in it.
@@ -76,7 +76,7 @@ def making(
         _lock(lock, partial)
         with _disk_errors(out, every=True):
             _take_place(out, partial, aside, force)
-            _take_over(partial, maker, force, resume)
+            _take_over(out, maker, force, resume)
         try:
             with _disk_errors(out):
                 yield partial
@@ -157,7 +157,7 @@ def verify(directory: Path, names: Sequence[str] | None = None) -> None:
         path = directory / name
         if not path.is_file():
             raise ArtifactError(f"{path}: the file is missing; make {directory.name} again")
-        if checksum(path) != expected[name]:
+        if checksum(path) != expected.get(name):
             raise ArtifactError(
                 f"{path}: the checksum differs, the file is damaged; make {directory.name} again"
             )
@@ -322,19 +322,23 @@ def _lock(lock: Any, partial: Path) -> None:
         )
 
 
-def _take_over(partial: Path, maker: Mapping[str, Any], force: bool, resume: str | None) -> None:
+def _take_over(out: Path, maker: Mapping[str, Any], force: bool, resume: str | None) -> None:
     """Clear what an interrupted maker left, or keep it to resume; refuse another maker's."""
+    partial = places(out)[1]
     left = [path for path in partial.iterdir() if path.name != _LOCK]
     maker = json.loads(json.dumps(maker))
-    if (partial / MAKER).is_file() and not force:
-        other = _maker_of(partial) or maker
+    begun = (partial / MAKER).is_file()
+    other = (_maker_of(partial) if begun else None) or maker
+    if begun and resume and other == maker and (out.exists() or not force):
+        return  # where something stands at out, --force means that, not the work on its successor
+    if not force:
+        _refuse_whole(partial, out)
+    if begun and not force:
         if other.get("command") != maker.get("command"):
             raise ArtifactError(
                 f"{partial}: was left unfinished by {other.get('command')!r}; "
                 "run that again, choose another --out or pass --force"
             )
-        if resume and other == maker:
-            return
         if resume and (partial / resume).is_dir() and any((partial / resume).iterdir()):
             keys = sorted({*maker, *other})
             differ = ", ".join(key for key in keys if maker.get(key) != other.get(key))
@@ -345,6 +349,17 @@ def _take_over(partial: Path, maker: Mapping[str, Any], force: bool, resume: str
     for path in left:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     write_json(partial / MAKER, maker)
+
+
+def _refuse_whole(partial: Path, out: Path) -> None:
+    """Refuse to clear what lacks only its name, its maker having been killed before the rename."""
+    if (partial / MAKER).exists() or not (partial / CHECKSUMS).is_file():
+        return
+    try:
+        verify(partial)
+    except ArtifactError:
+        return
+    raise ArtifactError(f"{partial}: is whole, and only its name is missing; move it to {out}")
 
 
 def _maker_of(partial: Path) -> dict[str, Any] | None:

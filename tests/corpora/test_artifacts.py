@@ -1,5 +1,6 @@
 """Artefacts are whole or absent, whatever happens to their maker."""
 
+import contextlib
 import errno
 import json
 import multiprocessing
@@ -455,3 +456,39 @@ def test_checksums_of_another_shape_are_damaged(tmp_path):
     (tmp_path / "out" / CHECKSUMS).write_text("[]")
     with pytest.raises(ArtifactError, match=r"checksums\.json: is damaged; make out again$"):
         verify(tmp_path / "out")
+
+
+def test_what_lacks_only_its_name_is_not_cleared(tmp_path, monkeypatch):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    out, kept = tmp_path / "out", {"resume": "checkpoints"}
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(artifacts, "_publish", killed)
+        make(out, **kept)
+    with pytest.raises(ArtifactError) as refused:
+        make(out, "other tea", **kept)
+    partial = tmp_path / "out.partial"
+    assert str(refused.value) == (
+        f"{partial}: is whole, and only its name is missing; move it to {out}"
+    )
+    assert (partial / "a.txt").read_text() == "tea"
+    partial.rename(out)
+    verify(out)
+
+
+def test_what_is_begun_to_replace_another_is_gone_on_with(tmp_path):
+    out, kept = tmp_path / "out", {"resume": "checkpoints"}
+    make(out)
+    for text in ("half", "whole"):
+        with contextlib.suppress(ZeroDivisionError), making(out, MAKER, force=True, **kept) as new:
+            if text == "half":
+                (new / "a.txt").write_text(text)
+                raise ZeroDivisionError
+            assert (new / "a.txt").read_text() == "half"
+    assert (out / "a.txt").read_text() == "half"
+    with pytest.raises(ZeroDivisionError), making(out, MAKER, force=True, **kept) as new:
+        (new / "a.txt").write_text("another")
+        raise ZeroDivisionError
+    with making(out, OTHER, force=True, **kept) as new:
+        assert not (new / "a.txt").exists()  # of another maker, --force clears it
