@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from corpora.errors import ArtifactError, SettingError
+from corpora.replacing import replacing
 from embed.formats_binary import read_binary, write_binary
 from embed.formats_fasttext import MAGIC, read_fasttext
 from embed.formats_gensim import is_pickle, read_gensim, write_gensim
 from embed.formats_io import opened
-from embed.formats_output import replacing
 from embed.formats_projector import (
     METADATA,
     VECTORS,

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from corpora.errors import ArtifactError
-from embed.formats_output import dense_block, refuse_unholdable, replacing
+from corpora.replacing import replacing
+from embed.formats_output import dense_block, refuse_unholdable
 from embed.vectors import WordVectors
 from embed.wordlist import StoredVocabulary, write_words
 

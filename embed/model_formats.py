@@ -7,7 +7,7 @@ import pkgutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from embed.formats_output import replacing
+from corpora.replacing import replacing
 
 
 @dataclass(frozen=True)
