@@ -188,6 +188,7 @@ def learn_pieces(
     size: int,
     kind: Kind = "wordpiece",
     coverage: float = 0.9995,
+    exactly: bool = True,
 ) -> Pieces:
     """Learn pieces by merging the most frequent pair of neighbors until there are enough.
 
@@ -210,16 +211,19 @@ def learn_pieces(
         Share of all characters of the text that keep a piece of their own, the most
         frequent first; a word with any other character is [UNK], and nothing is learnt
         from it.
+    exactly : bool
+        False takes what there is where the words give fewer, or their characters need more.
 
     Returns
     -------
     Pieces
-        Exactly ``size`` of them.
+        ``size`` of them.
 
     Raises
     ------
     SettingError
-        The characters alone need more pieces, or the words do not give as many.
+        There is nothing to learn from; or, if exactly so many are wanted, the characters alone
+        need more pieces, or the words do not give as many.
 
     Notes
     -----
@@ -241,6 +245,8 @@ def learn_pieces(
         raise SettingError(f"--pieces {size}: the corpus has no words to learn pieces from")
     alphabet, symbols = _alphabet(codes, word_of)
     n_single = FIRST_PIECE + len(alphabet)
+    if not exactly:
+        size = max(size, n_single)
     if size < n_single:
         raise SettingError(
             f"--pieces {size}: characters and special pieces alone are {n_single}; "
@@ -248,7 +254,7 @@ def learn_pieces(
         )
     merges = np.empty((size - n_single, 2), dtype=np.int32)
     n_merges = learn_merges(*_bordered(symbols, word_of), counts, n_single, merges)
-    if n_merges < len(merges):
+    if n_merges < len(merges) and exactly:
         most = n_single + n_merges
         raise SettingError(
             f"--pieces {size}: the words of this corpus give at most {most} pieces; "
@@ -256,7 +262,7 @@ def learn_pieces(
         )
     names = [*SPECIAL, *alphabet]
     pairs = []
-    for left, right in merges.tolist():
+    for left, right in merges[:n_merges].tolist():
         pairs.append((names[left], names[right]))
         names.append(names[left] + names[right].removeprefix(CONTINUATION))
     return Pieces(kind, names, pairs if kind == "bpe" else ())

@@ -1,5 +1,6 @@
 """Normalization and segmentation: how text becomes words, the same for corpora and queries."""
 
+import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -13,6 +14,7 @@ from corpora.settings import check, setting
 
 # Chinese and Japanese words have two characters or so, Thai ones about four.
 _LONG_WORD = 6
+_HALF = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are not UTF-8
 SEGMENTERS = ("words", "whitespace", "characters", "jieba")
 
 
@@ -53,13 +55,16 @@ class TextSettings:
         Raises
         ------
         SettingError
-            The jieba segmenter was chosen and jieba is not installed.
+            The text holds half a character, as a command line that is not UTF-8 does; or the
+            jieba segmenter was chosen and jieba is not installed.
 
         Examples
         --------
         >>> TextSettings().words("I don't, Zoë!")
         ['i', 'don', "'", 't', ',', 'zoë', '!']
         """
+        if _HALF.search(text):
+            raise SettingError(f"{text!r} is not UTF-8; give UTF-8")
         if self.segmenter == "jieba":
             tokens = jieba_cutter()(text)
             inner = replace(self, segmenter="whitespace")

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from corpora.corpus import Corpus
     from corpora.view import Boundary, View
 
-_LEAST_PIECES = 16  # with so few, what the corpus lacks is text, and its own refusal says so
-
 
 @dataclass(frozen=True)
 class Text:
@@ -66,6 +64,26 @@ def open_text(corpus: "Corpus", boundary: str) -> Text:
     return Text(every.select("train"), every.select("held-out"))
 
 
+def refuse_few_words(corpus: "Corpus", config: MlmConfig) -> None:
+    """Refuse a corpus of whose words none could be pooled: that would be found out too late.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        To be trained on.
+    config : MlmConfig
+        Its ``min_count`` and ``max_vocabulary``.
+
+    Raises
+    ------
+    SettingError
+        No word is frequent enough.
+    """
+    corpus.view(
+        min_count=config.min_count, max_vocabulary=config.max_vocabulary, punctuation="drop"
+    )
+
+
 def learn(text: Text, config: MlmConfig) -> Pieces:
     """Learn the pieces of the training documents.
 
@@ -79,8 +97,7 @@ def learn(text: Text, config: MlmConfig) -> Pieces:
     Returns
     -------
     Pieces
-        As many as asked for; with ``auto``, where the words do not give so many, a tenth less as
-        often as it takes.
+        As many as asked for; with ``auto``, where the words do not give so many, all they give.
 
     Raises
     ------
@@ -92,13 +109,7 @@ def learn(text: Text, config: MlmConfig) -> Pieces:
     if config.pieces != "auto":
         return learn_pieces(words, counts, size=int(config.pieces), kind=kind)
     size = chosen_size(text.train.n_tokens)
-    while True:
-        try:
-            return learn_pieces(words, counts, size=size, kind=kind)
-        except SettingError:
-            if size <= _LEAST_PIECES:
-                raise
-            size = size * 9 // 10
+    return learn_pieces(words, counts, size=size, kind=kind, exactly=False)
 
 
 def pack(
@@ -121,23 +132,12 @@ def pack(
     -------
     train, held_out : PackedRows
         Training and held-out documents.
-
-    Raises
-    ------
-    SettingError
-        They do not fit the device.
     """
     length = config.sequence_length
-    try:
-        return (
-            PackedRows.pack(text.train, pieces, length, device),
-            PackedRows.pack(text.held_out, pieces, length, device),
-        )
-    except torch.cuda.OutOfMemoryError:
-        raise SettingError(
-            f"{text.train.corpus.path}: its pieces do not fit the memory of {device}; build a "
-            "corpus of fewer documents, or pass --device cpu"
-        ) from None
+    return (
+        PackedRows.pack(text.train, pieces, length, device),
+        PackedRows.pack(text.held_out, pieces, length, device),
+    )
 
 
 def most_segments(*texts: PackedRows) -> int:

@@ -131,6 +131,19 @@ def test_unknown_segmenter_is_refused():
     )
 
 
+@pytest.mark.parametrize("segmenter", ["words", "whitespace", "characters", "jieba"])
+@pytest.mark.parametrize("half", [0xD800, 0xDCE9, 0xDFFF])
+def test_half_a_character_is_refused_by_every_segmenter(segmenter, half):
+    with pytest.raises(SettingError) as refusal:
+        TextSettings(segmenter=segmenter).words(f"caf{chr(half)} \U0001f600")
+    assert str(refusal.value) == f"'caf\\u{half:x} \U0001f600' is not UTF-8; give UTF-8"
+
+
+def test_characters_beside_the_halves_are_words():
+    words = ["\ud7fb", "\uf900", "\U0001d54f"]  # the letters nearest to the halves, and one of two
+    assert TextSettings(keep_case=True, segmenter="whitespace").words(" ".join(words)) == words
+
+
 def test_text_without_spaces_brings_advice():
     assert unspaced_advice(40, 100, 49, "words") is None
     assert unspaced_advice(90, 100, 90, "characters") is None
