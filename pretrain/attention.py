@@ -15,8 +15,10 @@ from pretrain.positions import rotate
 from pretrain.varlen import varlen_attention
 
 # On a CPU torch's fused kernel is slow backwards: over 128 keys the formula, compiled, took 0.4 of
-# its time, over 256 0.7, over 512 1.25 (docs/performance.md).
+# its time, over 256 0.7, over 512 1.25 (32 rows, 4 heads of 64, bfloat16, 2 cores). In half
+# precision the formula rounds scores to 8 bits, which is harmless only while they are scaled.
 _FEW_KEYS = 256
+_LEAST_BLOCK = 16  # queries: smaller blocks are too many
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,8 @@ class Sight:
     allowed : bool (B, T, T), or None
         ``allowed[b, q, k]``: the query in slot q may see the key in slot k; a layer's span narrows
         it. None where no layer asks.
-    near : bool (B * blocks, 1, span, 3 * span), or None
-        The same for the blocks of truncated attention.
+    near : bool (B * blocks, 1, block, block + 2 * span), or None
+        The same for the blocks of truncated attention, of :func:`block_size` queries.
     patterned : bool
         Whether a pattern may leave a query nothing to see; its attention is 0.
     bounds : int32 (n + 1,), or None
@@ -168,7 +170,7 @@ class SelfAttention(nn.Module):
         return mixed.transpose(1, 2).flatten(2)
 
     def _near(self, q: Tensor, k: Tensor, v: Tensor, sight: Sight) -> Tensor:
-        """Blocks of ``span`` queries, each over the 3 x ``span`` keys around it: (B, T, D)."""
+        """Blocks of queries, each over its own keys and ``span`` more each side: (B, T, D)."""
         assert self.span is not None
         assert sight.near is not None
         length = q.shape[1]
@@ -178,13 +180,13 @@ class SelfAttention(nn.Module):
             _windows(v, self.span),
             sight.near,
         )
-        mixed = mixed.transpose(1, 2).flatten(2)  # (B * blocks, span, D)
+        mixed = mixed.transpose(1, 2).flatten(2)  # (B * blocks, block, D)
         return mixed.reshape(q.shape[0], -1, mixed.shape[-1])[:, :length]
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor) -> Tensor:
         """softmax(scores) v under a mask; each query must see some key. (B, heads, n, head_dim)."""
         few = k.device.type == "cpu" and k.shape[-2] <= _FEW_KEYS
-        if self.score == "additive" or few:
+        if self.score == "additive" or (few and self.score == "scaled-dot"):
             return _softmax(self._scores(q, k), allowed).to(v.dtype) @ v
         return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, scale=self._scale)
 
@@ -233,7 +235,7 @@ def look(
     if bounds is not None and pattern is None and config.attention_score != "additive":
         return Sight(segments, rotary, bounds=bounds)
     near = None
-    if span is not None and pattern is None and 3 * span < length:
+    if span is not None and pattern is None and block_size(span) + 2 * span < length:
         near = _near_allowed(segments, span)
     if near is not None and None not in spans:
         return Sight(segments, rotary, near=near)
@@ -259,6 +261,22 @@ def pick(x: Tensor, chosen: Tensor) -> Tensor:
         Of the chosen.
     """
     return torch.gather(x, 1, chosen[..., None].expand(-1, -1, x.shape[-1]))
+
+
+def block_size(span: int) -> int:
+    """Tell how many queries of truncated attention are computed together.
+
+    Parameters
+    ----------
+    span : int
+        Neighbours each side.
+
+    Returns
+    -------
+    int
+        They share ``block + 2 * span`` keys.
+    """
+    return max(span, _LEAST_BLOCK)
 
 
 def band(length: int, span: int, device: torch.device) -> Tensor:
@@ -289,24 +307,27 @@ def _softmax(scores: Tensor, allowed: Tensor) -> Tensor:
 
 
 def _blocks(x: Tensor, span: int) -> Tensor:
-    """(B, T, heads, d) as (B * blocks, heads, span, d), the last block filled up."""
-    x = F.pad(x, (0, 0, 0, 0, 0, -x.shape[1] % span))
-    return x.unflatten(1, (-1, span)).flatten(0, 1).transpose(1, 2)
+    """(B, T, heads, d) as (B * blocks, heads, block, d), the last block filled up."""
+    block = block_size(span)
+    x = F.pad(x, (0, 0, 0, 0, 0, -x.shape[1] % block))
+    return x.unflatten(1, (-1, block)).flatten(0, 1).transpose(1, 2)
 
 
 def _windows(x: Tensor, span: int) -> Tensor:
-    """(B, T, heads, d) as (B * blocks, heads, 3 * span, d): each block with the ones beside it."""
-    x = F.pad(x, (0, 0, 0, 0, span, span + -x.shape[1] % span))
-    return x.unfold(1, 3 * span, span).flatten(0, 1).transpose(-1, -2)
+    """(B, T, heads, d) as (B * blocks, heads, block + 2 * span, d): each block, and beside it."""
+    block = block_size(span)
+    x = F.pad(x, (0, 0, 0, 0, span, span + -x.shape[1] % block))
+    return x.unfold(1, block + 2 * span, block).flatten(0, 1).transpose(-1, -2)
 
 
 def _near_allowed(segments: Tensor, span: int) -> Tensor:
     """What :func:`band` and the segments allow, for blocks of queries over windows of keys."""
-    fill = -segments.shape[1] % span
-    keys = F.pad(segments, (span, span + fill), value=-2).unfold(1, 3 * span, span)
-    queries = F.pad(segments, (0, fill), value=-2).unflatten(1, (-1, span))
-    at_query = torch.arange(span, device=segments.device) + span
-    at_key = torch.arange(3 * span, device=segments.device)
+    block = block_size(span)
+    fill = -segments.shape[1] % block
+    keys = F.pad(segments, (span, span + fill), value=-2).unfold(1, block + 2 * span, block)
+    queries = F.pad(segments, (0, fill), value=-2).unflatten(1, (-1, block))
+    at_query = torch.arange(block, device=segments.device) + span
+    at_key = torch.arange(block + 2 * span, device=segments.device)
     close = (at_query[:, None] - at_key).abs() <= span
     allowed = (queries[..., :, None] == keys[..., None, :]) & close
     return allowed.flatten(0, 1)[:, None]

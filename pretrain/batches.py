@@ -10,7 +10,7 @@ from pretrain.keyed import keyed_bits
 from pretrain.masking import Masking, capacity, mask
 from pretrain.packing import PackedRows, lay_out
 
-_HELD_OUT_RATE = 0.15
+HELD_OUT_RATE = 0.15
 _HELD_OUT_SEED = 0
 _MOST_PASSES = 16  # by then each piece was hidden twice
 
@@ -112,7 +112,7 @@ class Batches:
         self._batch_rows = batch_rows
         self._seed = seed
         self._masking = masking
-        self._continues = torch.tensor(continues, device=rows.ids.device)
+        self._continues = torch.tensor(continues, device=rows.device)
         self._epochs = range(0)
         self._order = torch.empty(0, dtype=torch.int64, device=rows.ids.device)
 
@@ -172,9 +172,10 @@ def fixed_batches(
 ) -> Iterator[Batch]:
     """Mask held-out rows once and for all: single pieces, 15 %, shown 80/10/10.
 
-    Rows and masks depend on the text and the limit alone, so that losses of all runs
-    compare, whatever their seed, options or device. Few rows are taken several times,
-    each time under other masks, since the loss over a hundred pieces says little.
+    Rows and masks depend on the text, its pieces and its rows alone, so that losses of runs
+    that agree in these compare, whatever their other options, seed or device. Few rows are
+    taken several times, each time under other masks, since the loss over a hundred pieces
+    says little.
 
     Parameters
     ----------
@@ -193,24 +194,23 @@ def fixed_batches(
     Batch
         Of B rows each: in the last one, rows at the end may have no weight.
     """
-    device = rows.ids.device
-    on_device = torch.tensor(continues, device=device)
+    on_device = torch.tensor(continues, device=rows.device)
     n_places = min(n_rows_limit, _MOST_PASSES * rows.n_rows)
     spread = max(n_places, rows.n_rows)
     for first in range(0, n_places, batch_rows):
         # the last batch is filled up, since a batch of another shape would compile anew
-        places = torch.arange(first, first + batch_rows, device=device)
+        places = torch.arange(first, first + batch_rows, device=rows.ids.device)
         ids = rows.take(places.clamp(max=n_places - 1) * spread // n_places % rows.n_rows)
         masked = mask(
             ids,
             on_device,
             Masking(),
-            rate=_HELD_OUT_RATE,
-            capacity=capacity(rows.sequence_length, _HELD_OUT_RATE),
+            rate=HELD_OUT_RATE,
+            capacity=capacity(rows.sequence_length, HELD_OUT_RATE),
             seed=_HELD_OUT_SEED,
             step=0,
             first_row=first,
         )
         segments, positions = lay_out(ids)
-        weights = masked.weights * (places < n_places)[:, None]
+        weights = masked.weights * (places < n_places)[:, None].to(rows.device)
         yield Batch(masked.ids, segments, positions, masked.chosen, masked.targets, weights)

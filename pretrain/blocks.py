@@ -5,6 +5,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from corpora.errors import SettingError
 from pretrain.attention import SelfAttention, Sight, pick
 from pretrain.config import EncoderConfig
 
@@ -66,7 +67,10 @@ class Block(nn.Module):
     def __init__(self, config: EncoderConfig, layer: int) -> None:
         super().__init__()
         self.pre = config.norm == "pre"
-        self.mixer: Any = MIXERS[config.mixers[layer]](config, layer)
+        name = config.mixers[layer]
+        if name not in MIXERS:
+            raise SettingError(f"no mixer is called {name!r}; there are {', '.join(MIXERS)}")
+        self.mixer: Any = MIXERS[name](config, layer)
         self.feed_forward = FeedForward(config)
         # the embeddings come out of a norm; ModernBERT has no second one before its first block
         first = self.pre and layer == 0

@@ -9,10 +9,12 @@ from corpora.settings import check, setting
 
 _SCORES = ("scaled-dot", "dot", "additive", "bilinear")
 _POSITIONS = ("learned", "sinusoidal", "rotary", "none")
+_NORMS = ("pre", "post")
 _FEED_FORWARDS = ("relu", "gelu", "geglu")
-MIXERS = ("attention",)
 _BUDGETS = ("steps", "epochs", "tokens", "minutes")
 _EPOCHS = 10
+_MOST_PIECES = 1_000_000
+_LEAST_RATE = 0.001  # with less, steps may have nothing to predict
 _GEGLU_MULTIPLE = 64  # widths that kernels like
 
 
@@ -25,7 +27,8 @@ class Preset:
     layers, dim, heads : int
         Of the encoder.
     learning_rate : float
-        Of tiny and mini measured (docs/methods/mlm.md); of the larger ones lowered by their width.
+        That of mini was measured (docs/methods/mlm.md); the others follow it by custom, lower for
+        more weights.
     """
 
     layers: int
@@ -62,7 +65,7 @@ class EncoderConfig:
     dropout : float
         While training.
     mixers : tuple of str
-        What mixes the positions in each block, of ``MIXERS``.
+        What mixes the positions in each block: keys of ``pretrain.blocks.MIXERS``.
     """
 
     n_pieces: int
@@ -83,6 +86,7 @@ class EncoderConfig:
     def __post_init__(self) -> None:
         if not self.mixers:
             object.__setattr__(self, "mixers", ("attention",) * self.layers)
+        self._check_kinds()
         if self.dim % self.heads:
             raise SettingError(
                 f"--dim {self.dim} does not divide by --heads {self.heads}; take a multiple"
@@ -101,6 +105,26 @@ class EncoderConfig:
             )
         if self.global_every is not None and self.attention_span is None:
             raise SettingError("--global-every goes with --attention-span; without it all are")
+
+    def _check_kinds(self) -> None:
+        """Every field by itself: a file that describes an encoder may say anything."""
+        for name, value, choices in (
+            ("attention_score", self.attention_score, _SCORES),
+            ("positions", self.positions, _POSITIONS),
+            ("norm", self.norm, _NORMS),
+            ("feed_forward", self.feed_forward, _FEED_FORWARDS),
+        ):
+            if value not in choices:
+                raise SettingError(f"{name} {value!r} is none of {', '.join(choices)}")
+        for name in ("n_pieces", "layers", "heads", "dim", "feed_forward_dim", "max_length"):
+            _check_count(name, getattr(self, name))
+        for name in ("attention_span", "global_every"):
+            if getattr(self, name) is not None:
+                _check_count(name, getattr(self, name))
+        if len(self.mixers) != self.layers:
+            raise SettingError(f"{self.layers} layers have {len(self.mixers)} mixers")
+        if not 0 <= self.dropout < 1:
+            raise SettingError(f"dropout {self.dropout} is no share below 1")
 
     @property
     def head_dim(self) -> int:
@@ -173,8 +197,10 @@ class MlmConfig:
     )
     feed_forward_dim: int | None = setting(
         None,
-        "Width of the feed-forward part; 4 x dim by default, for geglu 8/3 x dim.",
+        "Width of the feed-forward part; 4 x dim by default, for geglu 8/3 x dim, rounded up to "
+        "a multiple of 64.",
         at_least=1,
+        at_most=1 << 20,
     )
     attention_score: str = setting(
         "scaled-dot",
@@ -195,7 +221,7 @@ class MlmConfig:
     norm: str = setting(
         "pre",
         "Layer norm before each part of a block (ModernBERT's layout), or after (BERT's).",
-        choices=("pre", "post"),
+        choices=_NORMS,
     )
     feed_forward: str | None = setting(
         None,
@@ -233,19 +259,25 @@ class MlmConfig:
         0.1, "Of the pieces to predict, those shown as a random piece.", at_least=0, at_most=1
     )
 
-    steps: int | None = setting(None, "Budget: so many steps.", at_least=1)
+    steps: int | None = setting(None, "Budget: so many steps.", at_least=1, at_most=10**12)
     epochs: float | None = setting(
-        None, "Budget: so many times through the text; 10 by default.", above=0
+        None, "Budget: so many times through the text; 10 by default.", above=0, at_most=10**6
     )
-    tokens: int | None = setting(None, "Budget: so many slots of rows.", at_least=1)
+    tokens: int | None = setting(None, "Budget: so many slots of rows.", at_least=1, at_most=10**15)
     minutes: float | None = setting(
         None, "Budget: so many minutes of training; does not repeat exactly.", above=0
     )
     batch: int | None = setting(
-        None, "Rows of a step; by default 32 on a CPU and 1,024 on a GPU.", at_least=1
+        None,
+        "Rows of a step; by default 32 on a CPU and 1,024 on a GPU.",
+        at_least=1,
+        at_most=1 << 20,
     )
     micro_batch: int | None = setting(
-        None, "Rows at once; a step sums their gradients. All by default.", at_least=1
+        None,
+        "Rows at once; a step sums their gradients. All by default.",
+        at_least=1,
+        at_most=1 << 20,
     )
     learning_rate: float | None = setting(
         None, "Highest learning rate of AdamW, over the preset's.", above=0
@@ -297,8 +329,10 @@ class MlmConfig:
                 f"--mask-share {self.mask_share:g} and --random-share {self.random_share:g} "
                 "make more than 1"
             )
-        if self.pieces != "auto" and not (self.pieces.isascii() and self.pieces.isdigit()):
-            raise SettingError(f"--pieces {self.pieces}: is neither a number nor auto")
+        if self.pieces != "auto" and not _is_number(self.pieces, _MOST_PIECES):
+            raise SettingError(
+                f"--pieces {self.pieces}: is neither auto nor a number up to {_MOST_PIECES:,}"
+            )
         if self.micro_batch and self.batch and self.batch % self.micro_batch:
             raise SettingError(
                 f"--batch {self.batch} does not divide by --micro-batch {self.micro_batch}"
@@ -370,6 +404,18 @@ class MlmConfig:
         )
 
 
+def _is_number(text: str, most: int) -> bool:
+    """Whether a text is a whole number, and not too great a one."""
+    digits = text.isascii() and text.isdigit() and len(text) <= len(str(most))
+    return digits and 0 < int(text) <= most
+
+
+def _check_count(name: str, value: Any) -> None:
+    """A whole number above 0."""
+    if not isinstance(value, int) or value < 1:
+        raise SettingError(f"{name} {value!r} is no whole number above 0")
+
+
 def parse_rates(text: str) -> tuple[float, float]:
     """Read a mask rate, or the first and last of a schedule.
 
@@ -386,20 +432,22 @@ def parse_rates(text: str) -> tuple[float, float]:
     Raises
     ------
     SettingError
-        It is no rate between 0 and 1.
+        It is no rate between 0.001 and 1.
 
     Examples
     --------
     >>> parse_rates("0.30:0.15"), parse_rates("0.2")
     ((0.3, 0.15), (0.2, 0.2))
     """
-    first, _, last = text.partition(":")
+    first, colon, last = text.partition(":")
     try:
-        rates = float(first), float(last or first)
+        rates = float(first), float(last if colon else first)
     except ValueError:
         rates = (0.0, 0.0)
-    if not all(0 < rate < 1 for rate in rates):
-        raise SettingError(f"--mask-rate {text}: give a share between 0 and 1, or FIRST:LAST")
+    if not all(_LEAST_RATE <= rate < 1 for rate in rates):
+        raise SettingError(
+            f"--mask-rate {text}: give a share from {_LEAST_RATE} to below 1, or FIRST:LAST"
+        )
     return rates
 
 
@@ -443,7 +491,7 @@ def parse_every(option: str, text: str) -> tuple[int | None, float | None]:
 
 
 def _feed_forward_dim(kind: str, dim: int) -> int:
-    """As many weights with a gate as without: 8/3 of the width, not 4."""
+    """About as many weights with a gate as without: 8/3 of the width, not 4."""
     if kind != "geglu":
         return 4 * dim
     return -(-8 * dim // (3 * _GEGLU_MULTIPLE)) * _GEGLU_MULTIPLE

@@ -5,47 +5,19 @@ encoder; pre-norm is ModernBERT's (Warner et al. 2024, arXiv:2412.13663).
 """
 
 import dataclasses
-from typing import Protocol
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - as everybody names it
 from torch import Tensor, nn
 
 from pretrain.attention import Sight, look
+from pretrain.batches import Batch
 from pretrain.blocks import Block, activation, norm
 from pretrain.config import EncoderConfig
 from pretrain.positions import angles, sinusoids
 from pretrain.varlen import segment_bounds
 
 _DEVIATION = 0.02
-
-
-class Masked(Protocol):
-    """What the loss needs of a batch; :class:`pretrain.batches.Batch` has it."""
-
-    @property
-    def ids(self) -> Tensor:
-        """int64 (B, T): what the model sees."""
-
-    @property
-    def positions(self) -> Tensor:
-        """int64 (B, T): from 0 in each segment."""
-
-    @property
-    def segments(self) -> Tensor:
-        """int64 (B, T): the segment of each slot, -1 for padding."""
-
-    @property
-    def chosen(self) -> Tensor:
-        """int64 (B, C): slots to predict."""
-
-    @property
-    def targets(self) -> Tensor:
-        """int64 (B, C): the pieces that stood there."""
-
-    @property
-    def weights(self) -> Tensor:
-        """float32 (B, C): 0 where there is nothing to predict."""
 
 
 class Core(nn.Module):
@@ -351,12 +323,12 @@ class MaskedLanguageModel(nn.Module):
         """
         return self.core.logits(states, self.pieces.weight).float()
 
-    def loss(self, batch: Masked) -> tuple[Tensor, Tensor]:
+    def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Predict what was masked: logits are made at the chosen slots only.
 
         Parameters
         ----------
-        batch : Masked
+        batch : Batch
             Rows, and the slots to predict.
 
         Returns

@@ -1,11 +1,13 @@
 """The machine: which device, how fast it multiplies, what memory it has, whether it compiles."""
 
+import contextlib
 import importlib.util
 import os
 import resource
 import shutil
 import sys
 import time
+from collections.abc import Iterator
 
 import torch
 
@@ -104,7 +106,8 @@ def matmul_peak(device: torch.device, dtype: torch.dtype) -> float:
         Floating-point operations per second.
     """
     n = _PEAK_SIZE[device.type]
-    factor = torch.full((n, n), 0.5, device=device, dtype=dtype)
+    # numbers all alike would draw less power, and GPUs would then be faster than with real ones
+    factor = torch.randn(n, n, device=device).to(dtype)
     best = float("inf")
     for attempt in range(_PEAK_TRIES + 1):
         synchronize(device)
@@ -145,6 +148,18 @@ def peak_memory(device: torch.device) -> int:
         return torch.cuda.max_memory_allocated(device)
     unit = 1 if sys.platform == "darwin" else 1024  # macOS tells bytes, Linux KiB
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def forget_peak_memory(device: torch.device) -> None:
+    """Let :func:`peak_memory` begin anew; a CPU's process remembers.
+
+    Parameters
+    ----------
+    device : torch.device
+        On a GPU, what was allocated before no longer counts.
+    """
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
 
 
 def device_name(device: torch.device) -> str:
@@ -204,3 +219,29 @@ class Stopwatch:
 def _event() -> torch.cuda.Event:
     """A mark in the GPU's own time."""
     return torch.cuda.Event(enable_timing=True)
+
+
+@contextlib.contextmanager
+def enough_memory() -> Iterator[None]:
+    """Tell in one line where memory does not suffice; may decorate a function.
+
+    Yields
+    ------
+    None
+        To what may ask for too much.
+
+    Raises
+    ------
+    SettingError
+        Of the block's MemoryError, or of torch's equivalents.
+    """
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        is_gpu = isinstance(error, torch.OutOfMemoryError)
+        if not is_gpu and isinstance(error, RuntimeError) and "allocate memory" not in str(error):
+            raise
+        raise SettingError(
+            f"the memory of this {'GPU' if is_gpu else 'machine'} does not suffice; pass a smaller "
+            "--batch, --micro-batch, --sequence-length or --dim"
+        ) from error

@@ -97,8 +97,9 @@ def mask(
     A row of n pieces, special ones not counted, has ``rate * n`` of them drawn,
     rounded up or down at random so that the expectation is exact. Words are drawn
     whole, in random order, as long as they fit; then smaller ones fill up what is
-    left. Of a span that does not fit, its first words are taken. Long words are thus
-    drawn a little less often: at 15 % of 128 slots, those of four pieces at 13 %.
+    left. Long words are thus drawn a little less often: at 15 % of 128 slots, those of
+    four pieces at 13 %. Of a span that does not fit, its first words are taken, so that
+    the first words of a segment are drawn at 17 %, the last at 14.7 %.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from corpora.console import progress
+from corpora.console import note, progress
 from corpora.errors import SettingError
 from corpora.pieces import CLS, FIRST_PIECE, PAD, SEP
 from pretrain.packing_kernels import pack_units
@@ -23,7 +23,7 @@ _AT_ONCE = 1 << 22  # slots that are widened to int64 at a time
 
 @dataclass(frozen=True)
 class PackedRows:
-    """A text as rows of pieces without gaps, on the device.
+    """A text as rows of pieces without gaps, on the device where it fits.
 
     Each row holds segments ``[CLS] pieces... [SEP]``. Only where fewer than three
     slots are left at the end of a row, and behind the last segment, is there padding.
@@ -39,12 +39,15 @@ class PackedRows:
         Slots that hold a piece that is not special.
     n_padding : int
         Slots that hold padding.
+    device : torch.device
+        Where :meth:`take` copies rows to.
     """
 
     ids: torch.Tensor
     vocabulary_size: int
     n_pieces: int
     n_padding: int
+    device: torch.device
 
     @classmethod
     def pack(
@@ -68,7 +71,7 @@ class PackedRows:
         sequence_length : int
             T, slots of a row.
         device : torch.device or str
-            Where the rows shall lie.
+            Where the rows shall lie; where they do not fit, they stay with the CPU.
 
         Returns
         -------
@@ -92,10 +95,9 @@ class PackedRows:
         n_special = sum(int(np.count_nonzero(part < FIRST_PIECE)) for part in parts)
         n_padding = sum(int(np.count_nonzero(part == PAD)) for part in parts)
         ids = np.concatenate(parts).reshape(-1, sequence_length)
-        stored = ids.view(np.int16) if ids.dtype == np.uint16 else ids
-        return cls(
-            torch.from_numpy(stored).to(device), len(pieces), ids.size - n_special, n_padding
-        )
+        stored = torch.from_numpy(ids.view(np.int16) if ids.dtype == np.uint16 else ids)
+        placed, n_pieces = _placed(stored, torch.device(device)), ids.size - n_special
+        return cls(placed, len(pieces), n_pieces, n_padding, torch.device(device))
 
     @property
     def n_rows(self) -> int:
@@ -123,14 +125,14 @@ class PackedRows:
         Parameters
         ----------
         rows : int64 (B,)
-            Their numbers, on the device.
+            Their numbers, where the rows lie.
 
         Returns
         -------
         int64 (B, T)
-            Their pieces.
+            Their pieces, on the device.
         """
-        ids = self.ids.index_select(0, rows).to(torch.int64)
+        ids = self.ids.index_select(0, rows).to(self.device).to(torch.int64)
         return ids & 0xFFFF if self.ids.dtype == torch.int16 else ids
 
     def blocks(self) -> Iterator[torch.Tensor]:
@@ -152,6 +154,15 @@ class PackedRows:
         for block in self.blocks():
             digest.update(block.to(torch.int32).cpu().numpy().data)
         return digest.hexdigest()
+
+
+def _placed(ids: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """The rows on the device, or as they are where its memory does not suffice."""
+    try:
+        return ids.to(device)
+    except torch.OutOfMemoryError:
+        note(f"the text does not fit the memory of {device}: its rows are sent batch by batch")
+        return ids
 
 
 def lay_out(ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -188,7 +199,7 @@ def piece_counts(rows: PackedRows) -> torch.Tensor:
     int64 (V,)
         On the device; 0 for special pieces.
     """
-    counts = torch.zeros(rows.vocabulary_size, dtype=torch.int64, device=rows.ids.device)
+    counts = torch.zeros(rows.vocabulary_size, dtype=torch.int64, device=rows.device)
     for block in rows.blocks():
         counts += torch.bincount(block.flatten(), minlength=rows.vocabulary_size)
     counts[:FIRST_PIECE] = 0

@@ -1,12 +1,15 @@
 """Attention over segments of any length laid end to end, by torch's own CUDA kernel.
 
-``torch.nn.attention.varlen`` exists from torch 2.11, for CUDA and half precision.
+``torch.nn.attention.varlen``, for CUDA and half precision; it has windows from torch 2.11 on.
 """
 
 import math
 
 import torch
 from torch import Tensor
+
+MOST_SEGMENTS = 65_535  # of one call: CUDA's greatest second dimension of a grid
+_NEAR, _NEAR_GRADIENT = 0.05, 0.2  # what bfloat16 leaves of numbers of about 1 and 5
 
 
 def varlen_attention(
@@ -33,7 +36,7 @@ def varlen_attention(
     from torch.nn.attention.varlen import varlen_attn
 
     rows, length = q.shape[:2]
-    # 1 / sqrt(head_dim) is built in: the kernel of torch 2.11 has no option for it
+    # 1 / sqrt(head_dim) is built in: an option for another scale is younger than the kernel
     factor = scale * q.shape[-1] ** 0.5
     if not math.isclose(factor, 1.0):
         q = q * factor
@@ -77,7 +80,7 @@ def segment_bounds(segments: Tensor, most: int) -> Tensor:
 
 
 def varlen_works(device: torch.device, head_dim: int) -> bool:
-    """Try the kernel on two short segments, against the plain formula.
+    """Try the kernel on two short segments, forward and backward, against the plain formula.
 
     Parameters
     ----------
@@ -93,16 +96,33 @@ def varlen_works(device: torch.device, head_dim: int) -> bool:
     """
     if device.type != "cuda":
         return False
+    generator = torch.Generator().manual_seed(1)
+    drawn = torch.randn(3, 1, 16, 2, head_dim, generator=generator).to(device, torch.bfloat16)
+    segments = (torch.arange(16, device=device) >= 5).long()[None]
     try:
-        generator = torch.Generator().manual_seed(1)
-        q, k, v = torch.randn(3, 1, 16, 2, head_dim, generator=generator).to(device, torch.bfloat16)
-        segments = (torch.arange(16, device=device) >= 5).long()[None]
-        got = varlen_attention(q, k, v, segment_bounds(segments, 4), head_dim**-0.5, 3)
+        return all(_agrees(drawn, segments, span) for span in (None, 3))
     except (ImportError, NotImplementedError, RuntimeError, TypeError):
         return False
-    near = (torch.arange(16)[:, None] - torch.arange(16)).abs() <= 3
-    allowed = near.to(device) & (segments[0][:, None] == segments[0])
-    scores = torch.einsum("bqhd,bkhd->bhqk", q.float(), k.float()) * head_dim**-0.5
+
+
+def _agrees(drawn: Tensor, segments: Tensor, span: int | None) -> bool:
+    """Whether kernel and formula give the same of these queries, keys and values."""
+    scale = drawn.shape[-1] ** -0.5
+    bounds = segment_bounds(segments, 4)  # two of them empty
+    given = drawn.clone().requires_grad_()
+    plain = drawn.to(torch.float32, copy=True).requires_grad_()
+    got = varlen_attention(given[0], given[1], given[2], bounds, scale, span)
+    at = torch.arange(16, device=drawn.device)
+    allowed = segments[0][:, None] == segments[0]
+    if span is not None:
+        allowed = allowed & ((at[:, None] - at).abs() <= span)
+    q, k, v = plain.unbind()
+    scores = torch.einsum("bqhd,bkhd->bhqk", q, k) * scale
     weights = scores.masked_fill(~allowed, -torch.inf).softmax(-1)
-    expected = torch.einsum("bhqk,bkhd->bqhd", weights, v.float()).flatten(2)
-    return bool((got.float() - expected).abs().max() < 0.05)
+    expected = torch.einsum("bhqk,bkhd->bqhd", weights, v).flatten(2)
+    got.float().square().sum().backward()
+    expected.square().sum().backward()
+    assert given.grad is not None
+    assert plain.grad is not None
+    near = (got.float() - expected).abs().max() < _NEAR
+    return bool(near and (given.grad.float() - plain.grad).abs().max() < _NEAR_GRADIENT)

@@ -76,7 +76,7 @@ def drawn_rows(
     ids[:, bounds[:-1]] = CLS
     ids[:, bounds[1:] - 1] = SEP
     return PackedRows(
-        torch.from_numpy(ids).to(device), n_pieces, int((ids >= FIRST_PIECE).sum()), 0
+        torch.from_numpy(ids).to(device), n_pieces, int((ids >= FIRST_PIECE).sum()), 0, device
     )
 
 

@@ -1,17 +1,21 @@
 """Self-attention against a loop that follows the formulas, and the ways to be quick against it."""
 
 import dataclasses
+import inspect
 import math
 
 import numpy as np
 import pytest
 import torch
+import torch.nn.attention.varlen as library
 
 from pretrain import attention, varlen
 from pretrain.attention import SelfAttention, look, pick
 from pretrain.config import EncoderConfig
 from pretrain.positions import angles
 
+TORCHS_OWN = library.varlen_attn
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 SCORES = ("scaled-dot", "dot", "additive", "bilinear")
 
 
@@ -96,6 +100,13 @@ def naive_attention(layer, x, may_look, *, rotary=False):
     return result
 
 
+@pytest.fixture(params=["formula", "fused"])
+def either_way(request, monkeypatch):
+    """The formula, where a CPU takes it for few keys, and the kernel, as for many."""
+    if request.param == "fused":
+        monkeypatch.setattr(attention, "_FEW_KEYS", 0)
+
+
 def may_look_in(segments, span=None):
     def may_look(b, i, j):
         near = span is None or abs(i - j) <= span
@@ -137,9 +148,11 @@ def test_the_fused_kernel_gives_what_the_formula_gives(score, monkeypatch):
     torch.testing.assert_close(fused, by_formula, atol=1e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize("span", [1, 2, 5, 7])
-@pytest.mark.parametrize("length", [22, 23, 64])
-def test_blocks_of_near_keys_equal_the_dense_mask(span, length, monkeypatch):
+@pytest.mark.parametrize(
+    ("span", "length"), [(1, 19), (2, 64), (5, 27), (5, 52), (17, 52), (17, 64)]
+)
+@pytest.mark.usefixtures("either_way")
+def test_blocks_of_near_keys_equal_the_dense_mask(span, length):
     config = encoder_config(attention_span=span, positions="none")
     layer, x, segments = attention_and_rows(config, length=length)
     x.requires_grad_()
@@ -153,10 +166,11 @@ def test_blocks_of_near_keys_equal_the_dense_mask(span, length, monkeypatch):
     (expected_gradient,) = torch.autograd.grad(expected.square().sum(), x)
 
     torch.testing.assert_close(blocks, expected, atol=1e-5, rtol=1e-4)
-    torch.testing.assert_close(gradient, expected_gradient, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(gradient, expected_gradient, atol=1e-3, rtol=1e-4)  # of 10 or so
 
 
 @pytest.mark.parametrize("span", [None, 2])
+@pytest.mark.usefixtures("either_way")
 def test_chosen_slots_get_what_all_slots_get(span):
     config = encoder_config(attention_span=span, positions="rotary")
     layer, x, segments = attention_and_rows(config)
@@ -170,6 +184,7 @@ def test_chosen_slots_get_what_all_slots_get(span):
 
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("span", [None, 2])
+@pytest.mark.usefixtures("either_way")
 def test_attention_goes_only_along_the_edges_of_a_graph(score, span):
     config = encoder_config(attention_score=score, attention_span=span, positions="none")
     layer, x, segments = attention_and_rows(config)
@@ -192,6 +207,7 @@ def test_attention_goes_only_along_the_edges_of_a_graph(score, span):
     assert x.grad.isfinite().all()
 
 
+@pytest.mark.usefixtures("either_way")
 def test_chosen_slots_without_edges_get_nothing_either():
     config = encoder_config(positions="none")
     layer, x, segments = attention_and_rows(config)
@@ -214,8 +230,11 @@ def test_segment_bounds_list_starts_and_end_in_a_tensor_of_one_length():
     assert bounds.tolist() == [0, 2, 4, 5, 6, 8, 10, 10, 10]
 
 
-def loop_over_segments(q, k, v, q_bounds, k_bounds, q_most, k_most, window_size):
-    """What torch.nn.attention.varlen.varlen_attn is documented to do."""
+def loop_over_segments(*given, **named):
+    """What torch.nn.attention.varlen.varlen_attn is documented to do, if it takes what is given."""
+    inspect.signature(TORCHS_OWN).bind(*given, **named)
+    q, k, v, q_bounds, _, _, _ = given
+    window_size = named["window_size"]
     mixed = torch.zeros_like(q)
     for start, stop in zip(q_bounds[:-1].tolist(), q_bounds[1:].tolist(), strict=True):
         part = slice(start, stop)
@@ -233,8 +252,6 @@ def loop_over_segments(q, k, v, q_bounds, k_bounds, q_most, k_most, window_size)
 @pytest.mark.parametrize("score", ["scaled-dot", "dot", "bilinear"])
 @pytest.mark.parametrize("span", [None, 2])
 def test_the_kernel_for_segments_is_fed_as_it_is_documented(score, span, monkeypatch):
-    import torch.nn.attention.varlen as library
-
     monkeypatch.setattr(library, "varlen_attn", loop_over_segments)
     config = encoder_config(attention_score=score, attention_span=span, positions="rotary")
     layer, x, segments = attention_and_rows(config)
@@ -246,6 +263,48 @@ def test_the_kernel_for_segments_is_fed_as_it_is_documented(score, span, monkeyp
 
     expected = layer(x, look(config, segments, rotary), chosen)
     torch.testing.assert_close(got, expected, atol=1e-5, rtol=1e-4)
+
+
+@needs_gpu
+@pytest.mark.parametrize("score", ["scaled-dot", "dot", "bilinear"])
+@pytest.mark.parametrize("span", [None, 2])
+def test_torchs_kernel_gives_what_the_dense_mask_gives(score, span):
+    config = encoder_config(dim=64, attention_score=score, attention_span=span, positions="none")
+    layer, x, segments = attention_and_rows(config)
+    layer, segments = layer.to("cuda", torch.bfloat16), segments.cuda()
+    bounds = varlen.segment_bounds(segments, 12)  # some of them empty
+    found = []
+    for sight in (look(config, segments, None, bounds=bounds), look(config, segments, None)):
+        given = x.to("cuda", torch.bfloat16).requires_grad_()
+        mixed = layer(given, sight)
+        mixed.float().square().mean().backward()
+        found.append((mixed.float(), given.grad.float()))
+    for got, expected in zip(*found, strict=True):
+        assert (got - expected).abs().max() < 0.03 * expected.abs().max()
+
+
+def test_where_the_kernel_for_segments_errs_it_is_not_taken(monkeypatch):
+    device = torch.device("cpu")
+    assert not varlen.varlen_works(device, 8)  # there is none
+    drawn = torch.randn(3, 1, 16, 2, 8, generator=torch.Generator().manual_seed(1))
+    segments = (torch.arange(16) >= 5).long()[None]
+    for span in (None, 3):
+        monkeypatch.setattr(library, "varlen_attn", loop_over_segments)
+        assert varlen._agrees(drawn, segments, span)
+        monkeypatch.setattr(library, "varlen_attn", lambda *given, **named: given[2] + 0 * given[0])
+        assert not varlen._agrees(drawn, segments, span)
+
+
+def test_scores_that_nothing_scales_down_are_not_rounded_on_a_cpu():
+    config = encoder_config(attention_score="dot", positions="none", dim=64)
+    layer, x, segments = attention_and_rows(config)
+    sight = look(config, segments, None)
+    exact = layer(x, sight)
+    rounded = layer.to(torch.bfloat16)(x.bfloat16(), sight).float()
+    scaled = SelfAttention(encoder_config(positions="none", dim=64), 0)
+    scaled.load_state_dict(layer.float().state_dict())
+    bearable = scaled.to(torch.bfloat16)(x.bfloat16(), sight).float() - scaled.float()(x, sight)
+    assert (rounded - exact).norm() / exact.norm() < 3 * bearable.norm() / exact.norm()
 
 
 def test_additive_scores_and_patterns_never_reach_the_kernel_for_segments():

@@ -10,7 +10,7 @@ from scipy.stats import chisquare
 from corpora.pieces import FIRST_PIECE, MASK
 from pretrain.batches import Batch, Batches, fixed_batches
 from pretrain.masking import Masking
-from pretrain.packing import PackedRows, lay_out
+from pretrain.packing import lay_out
 from tests.pretrain.letters import LETTERS, all_ids, packed, random_units
 
 FIELDS = [field.name for field in dataclasses.fields(Batch)]
@@ -227,7 +227,7 @@ def test_held_out_pieces_are_masked_at_15_percent():
 @pytest.mark.parametrize("deterministic", [False, True])
 @pytest.mark.parametrize("kind", ["piece", "word", "span"])
 def test_a_gpu_makes_the_same_batches(kind, deterministic):
-    on_gpu = PackedRows(ROWS.ids.cuda(), ROWS.vocabulary_size, ROWS.n_pieces, ROWS.n_padding)
+    on_gpu = dataclasses.replace(ROWS, ids=ROWS.ids.cuda(), device=torch.device("cuda"))
     here, there = (batches(rows, masking=Masking(kind)) for rows in (ROWS, on_gpu))
     pairs = [(here.batch(0, 0.15), there.batch(0, 0.15))]  # and this has loaded the kernels
     try:

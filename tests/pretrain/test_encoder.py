@@ -328,10 +328,17 @@ def test_what_norm_implies_can_be_overridden():
             ),
         ),
         ({"steps": 3, "minutes": 1.0}, "--steps and --minutes are both budgets; give one"),
-        ({"pieces": "many"}, "--pieces many: is neither a number nor auto"),
+        ({"pieces": "many"}, "--pieces many: is neither auto nor a number up to 1,000,000"),
         (
-            {"mask_rate": "0.3:1.5"},
-            "--mask-rate 0.3:1.5: give a share between 0 and 1, or FIRST:LAST",
+            {"pieces": "9" * 5000},
+            f"--pieces {'9' * 5000}: is neither auto nor a number up to 1,000,000",
+        ),
+        *(
+            (
+                {"mask_rate": rate},
+                f"--mask-rate {rate}: give a share from 0.001 to below 1, or FIRST:LAST",
+            )
+            for rate in ("0.3:1.5", "0.15:", "1e-12", "nan")
         ),
         (
             {"checkpoint_every": "10s"},
@@ -350,3 +357,31 @@ def test_impossible_options_are_refused(options, message):
         small_config(**options)
 
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"positions": "foo"}, "positions 'foo' is none of learned, sinusoidal, rotary, none"),
+        ({"norm": "x"}, "norm 'x' is none of pre, post"),
+        ({"n_pieces": -5}, "n_pieces -5 is no whole number above 0"),
+        ({"n_pieces": "5"}, "n_pieces '5' is no whole number above 0"),
+        ({"attention_span": -1}, "attention_span -1 is no whole number above 0"),
+        ({"attention_span": 3, "global_every": 0}, "global_every 0 is no whole number above 0"),
+        ({"layers": 3, "mixers": ["attention"] * 2}, "3 layers have 2 mixers"),
+        ({"dropout": 1.0}, "dropout 1.0 is no share below 1"),
+    ],
+)  # fmt: skip
+def test_a_file_that_describes_no_encoder_is_refused(change, message):
+    described = small_config().to_json()
+    EncoderConfig.from_json(described)
+    with pytest.raises(SettingError) as caught:
+        EncoderConfig.from_json({**described, "mixers": [], **change})
+    assert str(caught.value) == message
+
+
+def test_a_mixer_that_this_version_does_not_have_is_refused():
+    config = EncoderConfig.from_json({**small_config(layers=1).to_json(), "mixers": ["conv"]})
+    with pytest.raises(SettingError) as caught:
+        MaskedLanguageModel(config)
+    assert str(caught.value) == "no mixer is called 'conv'; there are attention"

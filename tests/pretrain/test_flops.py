@@ -32,8 +32,12 @@ def test_the_count_is_that_of_the_products_that_are_computed(layers, options):
     assert counter.get_total_flops() == pytest.approx(4 * row_flops(model, 3), rel=1e-9)
 
 
-def test_truncated_attention_counts_the_keys_of_three_blocks():
+def test_truncated_attention_counts_the_keys_of_its_blocks():
     shape = {"n_pieces": 50, "layers": 1, "heads": 2, "dim": 16, "feed_forward_dim": 24}
     far = MaskedLanguageModel(EncoderConfig(max_length=64, **shape))
-    near = MaskedLanguageModel(EncoderConfig(max_length=64, attention_span=4, **shape))
-    assert row_flops(far, 3) - row_flops(near, 3) == 6 * 2 * 16 * 3 * (64 - 12)
+    near = [
+        MaskedLanguageModel(EncoderConfig(max_length=64, attention_span=span, **shape))
+        for span in (4, 20)
+    ]
+    fewer = [row_flops(far, 3) - row_flops(model, 3) for model in near]
+    assert fewer == [6 * 2 * 16 * 3 * (64 - keys) for keys in (16 + 2 * 4, 20 + 2 * 20)]

@@ -12,6 +12,7 @@ from pretrain.machine import (
     Stopwatch,
     choose_device,
     compiler_refusal,
+    enough_memory,
     matmul_peak,
     peak_memory,
     thread_count,
@@ -89,3 +90,25 @@ def test_a_stopwatch_sums_up_what_lies_between_start_and_stop():
     time.sleep(0.05)
     assert 0.04 <= watch.read() < 0.09
     assert watch.read() == 0.0
+
+
+@pytest.mark.parametrize(
+    ("error", "whose"),
+    [
+        (MemoryError(), "machine"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried ..."), "machine"),
+        (torch.OutOfMemoryError("CUDA out of memory"), "GPU"),
+    ],
+)
+def test_memory_that_does_not_suffice_is_told_in_one_line(error, whose):
+    with pytest.raises(SettingError) as refused, enough_memory():
+        raise error
+    assert str(refused.value) == (
+        f"the memory of this {whose} does not suffice; pass a smaller --batch, --micro-batch, "
+        "--sequence-length or --dim"
+    )
+
+
+def test_other_errors_are_not_taken_for_want_of_memory():
+    with pytest.raises(RuntimeError, match="shapes"), enough_memory():
+        raise RuntimeError("shapes do not fit")

@@ -159,3 +159,15 @@ def test_no_text_is_refused():
     assert str(error.value) == (
         "there is no text to pack: the documents have no tokens; build the corpus of more"
     )
+
+
+def test_a_text_that_does_not_fit_the_device_stays_with_the_cpu(monkeypatch, capsys):
+    rows = packed(random_units(1, 20))
+
+    def full(*_):
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(torch.Tensor, "to", full)
+    kept = pretrain.packing._placed(rows.ids, torch.device("cuda"))
+    assert kept is rows.ids
+    assert "its rows are sent batch by batch" in capsys.readouterr().err
