@@ -13,6 +13,7 @@ from typing import Any
 
 from corpora.console import note
 from corpora.errors import SettingError
+from corpora.replacing import replacing
 from pretrain.attention_weights import SentenceAttention
 
 KINDS = (".png", ".svg")
@@ -55,7 +56,7 @@ def picture_kind(path: Path) -> str:
     return kind
 
 
-def draw_attention(attention: SentenceAttention, path: Path) -> None:
+def draw_attention(attention: SentenceAttention, path: Path, *, force: bool = False) -> None:
     """Draw every layer and head, and write the picture.
 
     The same weights give the same bytes of SVG.
@@ -65,10 +66,14 @@ def draw_attention(attention: SentenceAttention, path: Path) -> None:
     attention : SentenceAttention
         What to draw.
     path : Path
-        A file ending in ``.png`` or ``.svg``; replaced where it exists.
+        A file ending in ``.png`` or ``.svg``; whole or not at all.
+    force : bool
+        Replace a file that stands there.
 
     Raises
     ------
+    ArtifactError
+        ``path`` exists, or cannot be written.
     SettingError
         As :func:`picture_kind` does.
     """
@@ -90,7 +95,8 @@ def draw_attention(attention: SentenceAttention, path: Path) -> None:
             warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
             metadata = {"Date": None} if kind == ".svg" else {}
             figure.savefig(written, format=kind[1:], metadata=metadata)
-    path.write_bytes(written.getvalue())
+    with replacing(path, force) as partial:
+        partial.write_bytes(written.getvalue())
 
 
 def _lay_out(figure: Any, attention: SentenceAttention) -> None:

@@ -10,9 +10,7 @@ import torch
 
 from corpora.errors import SettingError
 from corpora.pieces import CLS, SEP, Pieces
-from corpora.segment import TextSettings
-from embed.run_files import run_options
-from pretrain.weights import TOKENIZER, load_model
+from pretrain.contextual import open_run
 
 _DIGITS = 6  # of a weight in JSON
 
@@ -105,12 +103,11 @@ def attend(
     SettingError
         The sentence has no words or too many pieces, or there is no such layer or head.
     """
-    model = load_model(run).eval()
+    encoder = open_run(run, "cpu")
+    model, pieces = encoder.model, encoder.pieces
     layers = _chosen("--layer", layer, "layers", model.config.layers)
     heads = _chosen("--head", head, "heads", model.config.heads)
-    pieces = Pieces.open(run / TOKENIZER)
-    text = TextSettings.from_json(run_options(run)["text"])
-    ids = [CLS, *_ids(pieces, text.words(sentence), model.config.max_length), SEP]
+    ids = [CLS, *_ids(pieces, encoder.words(sentence), model.config.max_length), SEP]
     row = torch.tensor([ids])
     positions = torch.arange(len(ids))[None]
     with torch.inference_mode():

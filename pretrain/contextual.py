@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from corpora.errors import ArtifactError, SettingError
-from corpora.pieces import CLS, MASK, SEP, SPECIAL, Pieces
+from corpora.errors import SettingError
+from corpora.pieces import CLS, FIRST_PIECE, MASK, SEP, SPECIAL, UNK, Pieces
 from corpora.segment import TextSettings
 from embed.run_files import run_options
 from pretrain.encoder import MaskedLanguageModel
 from pretrain.machine import choose_device
 from pretrain.scoring import pseudo_log_likelihoods
-from pretrain.weights import TOKENIZER, load_model
+from pretrain.weights import load_model, load_pieces
 from pretrain.windows import PiecedText, Windows
 
 # For full speed: what a CPU's caches hold (at 16,384 it is half as fast), and what fills a GPU.
@@ -109,6 +109,23 @@ class MlmEncoder:
         states = text.word_means(self._piece_states(text.windows(self.most_pieces), layers))
         return np.split(states, text.sentences[1:-1]) if len(sentences) else []
 
+    def knows(self, words: Sequence[str]) -> np.ndarray:
+        """Tell which words have pieces of their own.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Any.
+
+        Returns
+        -------
+        bool (n_words,)
+            False where a word is [UNK].
+        """
+        ids, offsets = self.pieces.split(words)
+        known: np.ndarray = ids[offsets[:-1]] != UNK
+        return known
+
     def input_embeddings(self, words: Sequence[str]) -> np.ndarray:
         """Look words up in the table of pieces, before norm, positions and context.
 
@@ -186,7 +203,9 @@ class MlmEncoder:
             positions = torch.arange(len(row), device=self._device)[None]
             chosen = (ids == MASK).nonzero()[:, 1][None]
             states = model(ids, positions, torch.zeros_like(ids), chosen)
-            found = model.logits(states[0]).softmax(-1).topk(min(k, len(self.pieces)))
+            logits = model.logits(states[0])
+            logits[:, :FIRST_PIECE] = -torch.inf  # special pieces are no answers
+            found = logits.softmax(-1).topk(min(k, len(self.pieces) - FIRST_PIECE))
         return [
             [Answer(self.pieces.names[piece], p) for piece, p in zip(pieces, ps, strict=True)]
             for pieces, ps in zip(found.indices.tolist(), found.values.tolist(), strict=True)
@@ -259,11 +278,6 @@ def open_run(run: str | Path, device: str = "auto") -> MlmEncoder:
     """
     run = Path(run)
     model = load_model(run, choose_device(device))
-    pieces = Pieces.open(run / TOKENIZER)
-    if len(pieces) != model.config.n_pieces:
-        raise ArtifactError(
-            f"{run / TOKENIZER}: has {len(pieces)} pieces and the model {model.config.n_pieces}; "
-            "make the run again"
-        )
     text: dict[str, Any] = run_options(run).get("text") or {}
+    pieces = load_pieces(run, model.config)
     return MlmEncoder(model, pieces, TextSettings.from_json(text), name=str(run))

@@ -12,7 +12,8 @@ import torch
 
 from corpora.artifacts import read_json, write_json
 from corpora.console import note
-from corpora.errors import SettingError
+from corpora.errors import ArtifactError, SettingError
+from corpora.replacing import write_whole
 from pretrain.batches import Batches
 from pretrain.config import EncoderConfig, MlmConfig, parse_rates
 from pretrain.distributed import World
@@ -21,7 +22,7 @@ from pretrain.machine import compiler_refusal, synchronize
 from pretrain.optimizer import make_optimizer
 from pretrain.schedule import Budget
 from pretrain.stepping import How, Stepper, first_line
-from pretrain.varlen import varlen_works
+from pretrain.varlen import MOST_SEGMENTS, varlen_works
 
 DECIDED = "decided.json"
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -63,6 +64,23 @@ class Decisions:
     compile: bool
     varlen: bool
     step_seconds: float | None = None
+
+    def holds_for(self, device: torch.device, world: World) -> bool:
+        """Tell whether it was decided for a device of this kind and so many processes.
+
+        Parameters
+        ----------
+        device : torch.device
+            Where the training goes on.
+        world : World
+            The processes that train together.
+
+        Returns
+        -------
+        bool
+            Else it is to be decided anew.
+        """
+        return (self.device, self.processes) == (device.type, world.size)
 
     @property
     def how(self) -> How:
@@ -226,7 +244,7 @@ def decide(trials: Trials, budget: Budget, batch: int, threads: int, world: Worl
     ]
     how, seconds = _fastest(trials, hows, needed=config.compile == "auto")
     if config.compile == "on":
-        how = dataclasses.replace(how, compile=True)
+        how, seconds = dataclasses.replace(how, compile=True), None
     elif config.compile == "auto" and seconds is not None:
         how, seconds = _compiled_where_it_pays(trials, budget, how, seconds)
     name = next(name for name, dtype in _DTYPES.items() if dtype == how.dtype)
@@ -268,10 +286,10 @@ def decided_once(
 
     def settle() -> Decisions:
         before = read_decisions(path)
-        if before is not None and (before.device, before.processes) == (device.type, world.size):
+        if before is not None and before.holds_for(device, world):
             return before
         found = work()
-        write_json(path, dataclasses.asdict(found))
+        write_whole(path, lambda new: write_json(new, dataclasses.asdict(found)))
         return found
 
     def read() -> Decisions:
@@ -294,17 +312,30 @@ def read_decisions(path: Path) -> Decisions | None:
     -------
     Decisions or None
         None if nothing was.
+
+    Raises
+    ------
+    ArtifactError
+        The file is damaged.
     """
     if not path.is_file():
         return None
-    found: dict[str, Any] = read_json(path)
+    found: Any = read_json(path)
+    names = {field.name for field in dataclasses.fields(Decisions)}
+    if not isinstance(found, dict) or found.keys() != names:
+        raise ArtifactError(f"{path}: is damaged; pass --force to start anew")
     return Decisions(**found)
 
 
 def _varlens(trials: Trials, dtype: str) -> list[bool]:
     """Whether the kernel for segments of any length can be had; then it is to be compared."""
-    works = dtype == "bfloat16" and varlen_works(trials.device, trials.encoder.head_dim)
-    return [False, True] if works and trials.encoder.attention_score != "additive" else [False]
+    n_segments = trials.most_segments * (trials.config.micro_batch or trials.rows)
+    if dtype != "bfloat16" or trials.encoder.attention_score == "additive":
+        return [False]
+    fits = n_segments <= MOST_SEGMENTS
+    return (
+        [False, True] if fits and varlen_works(trials.device, trials.encoder.head_dim) else [False]
+    )
 
 
 def _fastest(trials: Trials, hows: list[How], *, needed: bool) -> tuple[How, float | None]:
@@ -313,7 +344,11 @@ def _fastest(trials: Trials, hows: list[How], *, needed: bool) -> tuple[How, flo
         return hows[0], None
     best, best_seconds = _fitting(trials, hows[0])
     for how in hows[1:]:
-        fitted, seconds = _fitting(trials, how)
+        try:
+            fitted, seconds = _fitting(trials, how)
+        except RuntimeError as error:  # such as of the varlen kernel, which is young
+            note(f"a faster way of computing failed and is not used: {first_line(error)}")
+            continue
         if seconds < _CLEARLY_FASTER * best_seconds:
             best, best_seconds = fitted, seconds
     return best, best_seconds

@@ -10,6 +10,7 @@ micro-batches, compiled or not.
 import contextlib
 import datetime
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,9 +20,11 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from corpora.errors import SettingError
+from corpora.errors import FirthError, SettingError
+from pretrain.machine import choose_device
 
 T = TypeVar("T")
+_LOST = re.compile("gloo|NCCL|onnection (closed|reset)")  # of torch's errors; they have one type
 
 # The others wait while the first builds a corpus or pools; a process that dies ends the wait.
 _PATIENCE = datetime.timedelta(days=2)
@@ -157,6 +160,13 @@ def joined(device: str) -> Iterator[World]:
     ------
     World
         A single process where there is no launcher.
+
+    Raises
+    ------
+    SettingError
+        There are more processes than GPUs.
+    FirthError
+        Another process ended before its time.
     """
     world = World(*(int(os.environ.get(name, default)) for name, default in _VARIABLES))
     if world.size == 1 or dist.is_initialized():
@@ -166,10 +176,15 @@ def joined(device: str) -> Iterator[World]:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first hears it, and tells the others
     with_gpus = device != "cpu" and torch.cuda.is_available()
     if with_gpus:
-        torch.cuda.set_device(world.local_rank)
+        torch.cuda.set_device(choose_device(device, world.local_rank))
     dist.init_process_group("cpu:gloo,cuda:nccl" if with_gpus else "gloo", timeout=_PATIENCE)
     try:
         yield world
+        dist.barrier()  # nobody leaves while another still listens: gloo might abort
+    except RuntimeError as error:
+        if _LOST.search(str(error)):
+            raise FirthError(f"process {world.rank}: another process ended") from error
+        raise
     finally:
         dist.destroy_process_group()
 

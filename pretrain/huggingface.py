@@ -19,7 +19,14 @@ from pretrain.config import EncoderConfig, MlmConfig
 from pretrain.encoder import MaskedLanguageModel
 from pretrain.huggingface_layouts import layout_refusal, stock_form
 from pretrain.training import CHECKPOINTS
-from pretrain.weights import TOKENIZER, WEIGHTS, encoder_config, load_model
+from pretrain.weights import (
+    TOKENIZER,
+    WEIGHTS,
+    encoder_config,
+    load_model,
+    load_pieces,
+    write_tensors,
+)
 
 _CARD = """\
 ---
@@ -69,13 +76,14 @@ def write_huggingface(run: Path, folder: Path) -> str:
     """
     unfinished = (run / MAKER).is_file()
     shape = _unfinished_shape(run) if unfinished else encoder_config(run)
+    load_pieces(run, shape)  # for its refusals: the file is copied as it is
     if reason := layout_refusal(shape) or _segmentation_refusal(run):
         raise SettingError(f"{run}: has no huggingface form: {reason}")
     model = _last_checkpoint(run, shape) if unfinished else load_model(run)
     config, tensors = stock_form(model)
     folder.mkdir()
     write_json(folder / "config.json", config)
-    _write_tensors(folder / WEIGHTS, tensors)
+    write_tensors(folder / WEIGHTS, tensors)
     shutil.copyfile(run / TOKENIZER, folder / TOKENIZER)
     write_json(folder / "tokenizer_config.json", _tokenizer_config(shape))
     card = _CARD.format(
@@ -108,7 +116,7 @@ def _last_checkpoint(run: Path, shape: EncoderConfig) -> MaskedLanguageModel:
 
 def _segmentation_refusal(run: Path) -> str | None:
     """Say why stock programs cannot divide raw text as the run's corpus was divided."""
-    if read_json(run / TOKENIZER)["pre_tokenizer"] is not None:
+    if read_json(run / TOKENIZER).get("pre_tokenizer") is not None:
         return None
     return stock_refusal(TextSettings(segmenter="jieba"))  # all others have one
 
@@ -126,10 +134,3 @@ def _tokenizer_config(shape: EncoderConfig) -> dict[str, Any]:
         "sep_token": SPECIAL[SEP],
         "mask_token": SPECIAL[MASK],
     }
-
-
-def _write_tensors(path: Path, tensors: dict[str, Any]) -> None:
-    """Through Python, whose errors of the disk are the ones that we know."""
-    from safetensors.torch import save
-
-    path.write_bytes(save(tensors, {"format": "pt"}))

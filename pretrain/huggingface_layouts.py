@@ -126,6 +126,10 @@ def _modernbert(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, T
         "layer_types": ["sliding_attention" if span else "full_attention" for span in spans],
         "local_attention": 2 * (shape.attention_span or shape.max_length),  # both sides together
         "rope_parameters": {"full_attention": rope, "sliding_attention": rope},
+        # transformers 4 knows neither of the two lists above
+        "global_rope_theta": _THETA,
+        "local_rope_theta": _THETA,
+        "global_attn_every_n_layers": _global_every(shape),
     }
     tensors = {
         "model.embeddings.tok_embeddings.weight": model.pieces.weight,
@@ -147,6 +151,13 @@ def _modernbert(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, T
             **_named(f"{layer}.mlp.Wo", block.feed_forward.out),
         }
     return config, _plain(tensors)
+
+
+def _global_every(shape: EncoderConfig) -> int:
+    """Layers 0, n, 2n ... attend to all; beyond the last layer, only layer 0 does."""
+    if shape.attention_span is None:
+        return 1
+    return shape.global_every or shape.layers
 
 
 def _common(shape: EncoderConfig, kind: str, architecture: str) -> dict[str, Any]:

@@ -137,8 +137,8 @@ def n_weights(model: nn.Module) -> int:
 
 
 def _flat(tensors: Sequence[torch.Tensor]) -> np.ndarray:
-    """All numbers in one array on the CPU."""
-    array: np.ndarray = torch.cat([tensor.detach().reshape(-1) for tensor in tensors]).cpu().numpy()
+    """All numbers in one array on the CPU; laid end to end there, where there is room."""
+    array: np.ndarray = torch.cat([t.detach().reshape(-1).cpu() for t in tensors]).numpy()
     return array
 
 

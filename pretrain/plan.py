@@ -10,15 +10,22 @@ from pretrain.config import MlmConfig
 from pretrain.decisions import Trials, batch_rows, decide, refuse_settings
 from pretrain.distributed import World
 from pretrain.encoder import MaskedLanguageModel
-from pretrain.machine import choose_device, peak_memory, thread_count
+from pretrain.machine import (
+    choose_device,
+    enough_memory,
+    forget_peak_memory,
+    peak_memory,
+    thread_count,
+)
 from pretrain.optimizer import n_weights
 from pretrain.prepare import gather, make_scale, make_trials
-from pretrain.text import learn, open_text
+from pretrain.text import learn, open_text, refuse_few_words
 
 if TYPE_CHECKING:
     from corpora.corpus import Corpus
 
 
+@enough_memory()
 def plan(corpus: "Corpus", config: MlmConfig) -> dict[str, Any]:
     """Predict a training, by laying out its text and timing some of its steps. Writes nothing.
 
@@ -47,14 +54,16 @@ def plan(corpus: "Corpus", config: MlmConfig) -> dict[str, Any]:
     device = choose_device(config.device)
     refuse_settings(config, device)
     batch = batch_rows(config, device, world)
+    refuse_few_words(corpus, config)
     text = open_text(corpus, config.boundary)
     threads = thread_count(config.threads, world.size)
     torch.set_num_threads(threads)
     material = gather(text, learn(text, config), config, batch, device)
     trials = make_trials(material, config, device, world)
     decided = decide(trials, material.budget, batch, threads, world)
-    step_seconds = decided.step_seconds or trials.seconds(decided.how)[0]
     scale = make_scale(material, decided, device)
+    forget_peak_memory(device)
+    step_seconds = trials.seconds(decided.how)[0]
     steps = material.budget.steps
     if steps is None:
         assert material.budget.seconds is not None

@@ -1,13 +1,15 @@
 """From options and text to all that a training needs: rows on the device, batches, decisions."""
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 from corpora.console import note
+from corpora.errors import SettingError
 from corpora.pieces import Pieces
-from pretrain.batches import Batch, Batches, fixed_batches
+from pretrain.batches import HELD_OUT_RATE, Batch, Batches, fixed_batches
 from pretrain.config import EncoderConfig, MlmConfig, parse_rates
 from pretrain.decisions import (
     DECIDED,
@@ -23,7 +25,7 @@ from pretrain.encoder import MaskedLanguageModel
 from pretrain.evaluation import unigram_score
 from pretrain.flops import row_flops
 from pretrain.log import Scale
-from pretrain.machine import matmul_peak, thread_count
+from pretrain.machine import forget_peak_memory, matmul_peak, thread_count
 from pretrain.masking import Masking, capacity
 from pretrain.packing import PackedRows, piece_counts
 from pretrain.schedule import Budget, make_budget
@@ -31,7 +33,6 @@ from pretrain.text import Text, most_segments, pack
 from pretrain.training import Course
 
 _HELD_OUT_TARGETS = 8_000  # pieces to predict, about: a loss is then known to 0.03
-_HELD_OUT_RATE = 0.15
 
 
 @dataclass(frozen=True)
@@ -85,11 +86,6 @@ def gather(
     -------
     Material
         Nothing of it is random but by the seed.
-
-    Raises
-    ------
-    SettingError
-        The rows do not fit the device.
     """
     train, held_out = pack(text, pieces, config, device)
     batches = Batches(
@@ -140,9 +136,10 @@ def prepare(
         The same in all processes, but for what only the first needs.
     """
     before = read_decisions(directory / DECIDED)
-    threads = _threads(config, before, world)
+    threads = _threads(config, before, device, world)
     torch.set_num_threads(threads)
-    batch = before.batch if before else batch_rows(config, device, world)
+    begun = dataclasses.replace(config, batch=before.batch) if before else config
+    batch = batch_rows(begun, device, world)
     material = gather(text, pieces, config, batch, device)
     trials = make_trials(material, config, device, world)
     decided = decided_once(
@@ -152,11 +149,13 @@ def prepare(
         lambda: decide(trials, material.budget, batch, threads, world),
     )
     held_out = held_out_batches(material.held_out, pieces, decided.micro_batch)
+    scale = make_scale(material, decided, device)
+    forget_peak_memory(device)  # of trials
     return Course(
         config=config,
         batches=material.batches,
         budget=material.budget,
-        scale=make_scale(material, decided, device),
+        scale=scale,
         how=decided.how,
         most_segments=material.most_segments,
         text=material.train.fingerprint(),
@@ -244,20 +243,33 @@ def held_out_batches(rows: PackedRows, pieces: Pieces, at_once: int) -> list[Bat
     -------
     list of Batch
         Of some thousand pieces to predict.
+
+    Raises
+    ------
+    SettingError
+        There are none.
     """
-    limit = max(1, _HELD_OUT_TARGETS // capacity(rows.sequence_length, _HELD_OUT_RATE))
-    batches = fixed_batches(
-        rows,
-        batch_rows=min(at_once, limit),
-        continues=pieces.continues,
-        n_rows_limit=limit,
+    limit = max(1, _HELD_OUT_TARGETS // capacity(rows.sequence_length, HELD_OUT_RATE))
+    batches = list(
+        fixed_batches(
+            rows,
+            batch_rows=min(at_once, limit),
+            continues=pieces.continues,
+            n_rows_limit=limit,
+        )
     )
-    return list(batches)
+    if not any(float(batch.n_targets) for batch in batches):
+        raise SettingError(
+            "the held-out text has no pieces to predict; build the corpus with a greater --held-out"
+        )
+    return batches
 
 
-def _threads(config: MlmConfig, before: Decisions | None, world: World) -> int:
+def _threads(
+    config: MlmConfig, before: Decisions | None, device: torch.device, world: World
+) -> int:
     """Those that the run was begun with: with others its weights would differ in the last bits."""
-    if before is None:
+    if before is None or not before.holds_for(device, world):
         return thread_count(config.threads, world.size)
     if config.threads is not None and config.threads != before.threads:
         note(f"--threads {config.threads}: the run was begun with {before.threads} and keeps them")

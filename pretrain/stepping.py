@@ -121,18 +121,9 @@ class Stepper:
         float32 (3,)
             The sums of :meth:`step`.
         """
-        if self._model.config.dropout:
-            torch.manual_seed(dropout_seed(self._seed, number, self._world.rank))
-        n_targets = batch.n_targets
-        first, stop = self._world.share(len(batch.ids))
-        sums = torch.zeros(2, device=batch.ids.device)
-        for start in range(first, stop, self._how.micro_batch):
-            part = batch.rows(start, start + self._how.micro_batch)
-            loss, right = loss_of(self._model, part, self._how.dtype)
-            (loss / n_targets.clamp(min=1)).backward()
-            sums += torch.stack([loss.detach(), right.detach()])
+        sums = self._own_gradients(number, batch)
         self._world.sum([*(w.grad for w in self._weights if w.grad is not None), sums])
-        return torch.cat([sums, n_targets.reshape(1)])
+        return torch.cat([sums, batch.n_targets.reshape(1)])
 
     def warm_up(self, batch: Batch) -> None:
         """Compile, and do all else that only the first step needs, without moving a weight.
@@ -148,7 +139,7 @@ class Stepper:
             It cannot be compiled.
         """
         try:
-            self.gradients(0, batch)
+            self._own_gradients(0, batch)
         except torch.cuda.OutOfMemoryError:
             raise
         except (RuntimeError, OSError, ImportError) as error:
@@ -156,6 +147,20 @@ class Stepper:
                 f"torch.compile failed: {first_line(error)}; pass --compile off"
             ) from error
         self._optimizer.zero_grad(set_to_none=True)
+
+    def _own_gradients(self, number: int, batch: Batch) -> Tensor:
+        """Those of this process's rows, and its sums of losses and right pieces, (2,)."""
+        if self._model.config.dropout:
+            torch.manual_seed(dropout_seed(self._seed, number, self._world.rank))
+        n_targets = batch.n_targets
+        first, stop = self._world.share(len(batch.ids))
+        sums = torch.zeros(2, device=batch.ids.device)
+        for start in range(first, stop, self._how.micro_batch):
+            part = batch.rows(start, min(start + self._how.micro_batch, stop))
+            loss, right = loss_of(self._model, part, self._how.dtype)
+            (loss / n_targets.clamp(min=1)).backward()
+            sums += torch.stack([loss.detach(), right.detach()])
+        return sums
 
 
 def loss_of(model: MaskedLanguageModel, batch: Batch, dtype: torch.dtype) -> tuple[Tensor, Tensor]:

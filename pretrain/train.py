@@ -7,7 +7,6 @@ were masked. Killed at any moment, the same call goes on.
 import contextlib
 import dataclasses
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,22 +19,22 @@ from corpora.artifacts import (
     places,
     read_json,
     refuse_existing,
-    sync_path,
     write_json,
 )
 from corpora.checkpoint import clear_checkpoints
 from corpora.console import Progress, no_progress, note, progress
 from corpora.pieces import Pieces
 from corpora.provenance import now, provenance
+from corpora.replacing import write_whole
 from embed.pooling import PoolConfig, pool_words
 from pretrain.config import MlmConfig
 from pretrain.contextual import MlmEncoder
 from pretrain.decisions import DECIDED, batch_rows, read_decisions, refuse_settings
 from pretrain.distributed import World, joined
 from pretrain.encoder import MaskedLanguageModel
-from pretrain.machine import choose_device, device_name
+from pretrain.machine import choose_device, device_name, enough_memory
 from pretrain.prepare import prepare
-from pretrain.text import Text, learn, open_text
+from pretrain.text import Text, learn, open_text, refuse_few_words
 from pretrain.training import CHECKPOINTS, run_training
 from pretrain.weights import TOKENIZER, WEIGHTS, save_model
 
@@ -48,6 +47,7 @@ CONFIG = "config.json"
 _CHANGEABLE = ("device", "threads", "checkpoint_every", "keep_checkpoints", "evaluate_every")
 
 
+@enough_memory()
 def train_mlm(corpus: "Corpus", config: MlmConfig, out: str | Path, *, force: bool = False) -> Path:
     """Train an encoder with masked-language modelling, or go on with an interrupted training.
 
@@ -95,7 +95,7 @@ def train_mlm(corpus: "Corpus", config: MlmConfig, out: str | Path, *, force: bo
             pieces = _pieces(out, maker, text, config)
             partial = stack.enter_context(making(out, maker, force=force, resume=CHECKPOINTS))
             if not (partial / TOKENIZER).is_file():
-                _write_whole(partial / TOKENIZER, lambda path: pieces.save(path, corpus.text))
+                write_whole(partial / TOKENIZER, lambda path: pieces.save(path, corpus.text))
             return partial, text
 
         def join() -> tuple[Path, Text]:
@@ -130,10 +130,7 @@ def _checked_text(corpus: "Corpus", config: MlmConfig, device: torch.device, wor
     """The text, if the options fit it and the machine; refused before any work."""
     refuse_settings(config, device)
     batch_rows(config, device, world)
-    # pooling would find out too late that no word is frequent enough
-    corpus.view(
-        min_count=config.min_count, max_vocabulary=config.max_vocabulary, punctuation="drop"
-    )
+    refuse_few_words(corpus, config)
     return open_text(corpus, config.boundary)
 
 
@@ -162,7 +159,7 @@ def _train(
         note("interrupted; the same command goes on from here")
         raise
     if world.is_first:
-        _write_whole(partial / WEIGHTS, lambda path: save_model(model, path))
+        write_whole(partial / WEIGHTS, lambda path: save_model(model, path))
 
 
 def _describe(partial: Path, corpus: "Corpus", config: MlmConfig, device: torch.device) -> None:
@@ -181,9 +178,10 @@ def _describe(partial: Path, corpus: "Corpus", config: MlmConfig, device: torch.
         "encoder": encoder.to_json(),
         "decided": dataclasses.asdict(decided),
         "pooling": _write_vectors(partial, corpus, config, pieces, device),
+        "corpus": {"path": str(corpus.path.resolve()), "fingerprint": corpus.fingerprint},
         "text": corpus.text.to_json(),
     }
-    _write_whole(partial / CONFIG, lambda path: write_json(path, description))
+    write_whole(partial / CONFIG, lambda path: write_json(path, description))
 
 
 def _write_vectors(
@@ -204,14 +202,6 @@ def _pooling(config: MlmConfig) -> PoolConfig:
     return PoolConfig(
         min_count=config.min_count, max_vocabulary=config.max_vocabulary, seed=config.seed
     )
-
-
-def _write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Write a file that is there only when it is whole."""
-    new = path.with_name(f"{path.name}.new")
-    write(new)
-    sync_path(new)
-    new.replace(path)
 
 
 def _display(world: World) -> contextlib.AbstractContextManager[Progress]:

@@ -11,7 +11,7 @@ from corpora.checkpoint import load_checkpoint, save_checkpoint
 from corpora.console import Progress
 from corpora.errors import ArtifactError, FirthError
 from corpora.interrupts import held_back_interrupts
-from corpora.metrics import METRICS
+from corpora.metrics import METRICS, read_metrics
 from pretrain.batches import Batch, Batches
 from pretrain.config import MlmConfig, parse_every, parse_rates
 from pretrain.distributed import World
@@ -111,8 +111,9 @@ def run_training(model: MaskedLanguageModel, course: Course, world: World, tell:
     training = _Training(model, course, world, tell)
     try:
         training.run()
-    except KeyboardInterrupt:
-        training.save()
+    except BaseException as error:
+        with held_back_interrupts():  # another Ctrl-C must not cut the checkpoint off
+            training.give_up(save=isinstance(error, KeyboardInterrupt))
         raise
     return training.score
 
@@ -157,19 +158,37 @@ class _Training:
         self._begun = time.monotonic()
         self._evaluations.restart()
         self._checkpoints.restart()
-        try:
-            if self._step == 0:
-                self._evaluate()
-            while self._take_step():
-                self._look_after()
-            if self._evaluated != self._step:
-                self._evaluate()
-        except BaseException:
-            if self._world.is_first and not self._stepping:
-                self._world.tell(_STOP)  # the others wait for the next step
-            raise
+        if self._log is not None:
+            self._log.skip()
+        self._recall_score()
+        due = self._step == 0 or self._evaluations.is_step(self._step)
+        if due and self._evaluated != self._step:
+            self._evaluate()
+        while self._take_step():
+            self._look_after()
+        if self._evaluated != self._step:
+            self._evaluate()
 
-    def save(self) -> None:
+    def _recall_score(self) -> None:
+        """Take the score of this step, if an earlier call measured it."""
+        if self._log is None:
+            return
+        for line in read_metrics(self._course.directory / METRICS):
+            if line["step"] == self._step and "held_out_loss" in line:
+                loss, accuracy = line["held_out_loss"], line["held_out_accuracy"]
+                self.score = Score(loss, accuracy, line["held_out_targets"])
+                self._evaluated = self._step
+
+    def give_up(self, *, save: bool) -> None:
+        """Write a checkpoint if that is wanted, then let the others stop, who wait for a step."""
+        try:
+            if save:
+                self._save()
+        finally:
+            if self._world.is_first and not self._stepping:
+                self._world.tell(_STOP)
+
+    def _save(self) -> None:
         """Write a checkpoint, unless the weights have become useless."""
         self._write_line()
         state = {
@@ -236,7 +255,7 @@ class _Training:
         if self._evaluations.is_due(self._step):
             self._evaluate()
         if self._checkpoints.is_due(self._step):
-            self.save()
+            self._save()
             self._checkpoints.restart()
             self._log.skip()
 
@@ -247,6 +266,8 @@ class _Training:
         self._write_line()
         course = self._course
         self.score = evaluate(self._model, course.held_out, course.how.dtype)
+        if not math.isfinite(self.score.loss):
+            self._refuse_divergence(self._step, f"the held-out loss is {self.score.loss:.3g}")
         self._log.write_score(self._now(), self.score, course.unigram)
         self._evaluated = self._step
         self._evaluations.restart()
@@ -258,19 +279,24 @@ class _Training:
         good = np.isfinite(values).all(1)
         if not good.all():
             first = int(np.argmin(good))
-            self._refuse_divergence(self._step - len(values) + first + 1, float(values[first, 0]))
+            loss, _, n_targets, norm = values[first].tolist()
+            what, value = ("loss", loss / max(n_targets, 1.0))
+            if math.isfinite(value):
+                what, value = "length of the gradient", norm
+            step = self._step - len(values) + first + 1
+            self._refuse_divergence(step, f"the {what} is {value:.3g}")
         if self._log.loss > _DIVERGED * math.log(self._model.config.n_pieces):
-            self._refuse_divergence(self._step, self._log.loss)
+            self._refuse_divergence(self._step, f"the loss is {self._log.loss:.3g}")
         self._log.write_line(self._now())
 
-    def _refuse_divergence(self, step: int, loss: float) -> None:
+    def _refuse_divergence(self, step: int, what: str) -> None:
         """Give up; checkpoints were written while all was well, and stay."""
         kept = load_checkpoint(self._course.directory / CHECKPOINTS)
         where = f"; step {kept[1]['step']:,} is kept" if kept else ""
         raise FirthError(
-            f"training diverged at step {step:,}: the loss is {loss:.3g}; pass --force to start "
-            f"anew, and --learning-rate {self._rate / 4:.2g} or less, a smaller --clip or "
-            f"--dtype float32{where}"
+            f"training diverged at step {step:,}: {what}; pass --force to start anew, and "
+            f"--learning-rate {self._rate / 4:.2g} or less, a smaller --clip or --dtype "
+            f"float32{where}"
         )
 
     def _now(self) -> Moment:
@@ -306,10 +332,13 @@ class _Every:
 
     def is_due(self, step: int) -> bool:
         """Whether it has passed."""
-        if self._steps is not None:
-            return step % self._steps == 0
-        assert self._seconds is not None
+        if self._seconds is None:
+            return self.is_step(step)
         return time.monotonic() - self._since >= self._seconds
+
+    def is_step(self, step: int) -> bool:
+        """Whether it has passed at a step, where it is given in steps."""
+        return self._steps is not None and step % self._steps == 0
 
     def restart(self) -> None:
         """Count seconds from now."""

@@ -1,16 +1,18 @@
 """``model.safetensors``: the weights of a run, written and read."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor
 
-from corpora.artifacts import MAKER
+from corpora.artifacts import verify
 from corpora.errors import ArtifactError, SettingError
-from embed.run_files import run_options
+from corpora.pieces import Pieces
+from embed.run_files import refuse_no_run, run_options
 from pretrain.config import EncoderConfig
 from pretrain.encoder import MaskedLanguageModel
 
@@ -28,8 +30,25 @@ def save_model(model: MaskedLanguageModel, path: Path) -> None:
     path : Path
         The file.
     """
-    weights = {name: value.detach().cpu().contiguous() for name, value in _weights(model).items()}
-    save_file(weights, path, metadata={"format": "pt"})
+    write_tensors(
+        path, {name: value.detach().cpu().contiguous() for name, value in _weights(model).items()}
+    )
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Write tensors as safetensors.
+
+    By Python's own means: the library's makes files that only their owner may read, and tells a
+    full disk in its own way.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    tensors : mapping of str to Tensor
+        On the CPU, each with memory of its own.
+    """
+    path.write_bytes(save(dict(tensors), metadata={"format": "pt"}))
 
 
 def load_model(run: Path, device: torch.device | str = "cpu") -> MaskedLanguageModel:
@@ -53,9 +72,38 @@ def load_model(run: Path, device: torch.device | str = "cpu") -> MaskedLanguageM
         The run is not finished, a file is missing or damaged, or the weights are not those
         that the configuration describes.
     """
-    if (run / MAKER).is_file():
-        raise ArtifactError(f"{run}: is unfinished; run the command that was making it again")
-    return read_model(run / WEIGHTS, encoder_config(run), device)
+    config = encoder_config(run)
+    verify(run, [WEIGHTS, TOKENIZER])  # damaged weights answer, too
+    return read_model(run / WEIGHTS, config, device)
+
+
+def load_pieces(run: Path, config: EncoderConfig) -> Pieces:
+    """Read the pieces of a run, finished or not.
+
+    Parameters
+    ----------
+    run : Path
+        Has ``tokenizer.json``.
+    config : EncoderConfig
+        Of the encoder that reads them.
+
+    Returns
+    -------
+    Pieces
+        As many as the encoder knows.
+
+    Raises
+    ------
+    ArtifactError
+        The file is missing, damaged, or has another number of them.
+    """
+    pieces = Pieces.open(run / TOKENIZER)
+    if len(pieces) != config.n_pieces:
+        raise ArtifactError(
+            f"{run / TOKENIZER}: has {len(pieces)} pieces and the model {config.n_pieces}; "
+            "make the run again"
+        )
+    return pieces
 
 
 def read_model(
@@ -105,12 +153,15 @@ def encoder_config(run: Path) -> EncoderConfig:
     Raises
     ------
     ArtifactError
-        The run has no encoder, or one of another version.
+        It is no finished run, has no encoder, or one of another version.
     """
+    refuse_no_run(run)
     options = run_options(run)
     described: Any = options.get("encoder")
     if not isinstance(described, dict):
-        raise ArtifactError(f"{run}: has no encoder; give a run of firth train-mlm")
+        source = options.get("encoder_run")  # a pooled run names where it has its own from
+        other = source.get("path") if isinstance(source, dict) else "a run of firth train-mlm"
+        raise ArtifactError(f"{run}: has no encoder; give {other}")
     try:
         return EncoderConfig.from_json(described)
     except (TypeError, KeyError, ZeroDivisionError, SettingError) as error:

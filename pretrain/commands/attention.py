@@ -12,12 +12,23 @@ if TYPE_CHECKING:
 @click.command("attention")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("sentence")
-@click.option("--layer", type=int, help="Only this layer, from 0; all by default.")
+@click.option(
+    "--layer",
+    type=int,
+    help="Only this block, from 0, whose states are the next layer of encode; all by default.",
+)
 @click.option("--head", type=int, help="Only this head, from 0; all by default.")
 @click.option("--out", type=click.Path(path_type=Path), help="Draw a picture: a .png or .svg file.")
+@click.option("--force", is_flag=True, help="Replace a picture that stands at --out.")
 @click.option("--json", "as_json", is_flag=True, help="Print all weights as JSON.")
 def command(
-    run: Path, sentence: str, layer: int | None, head: int | None, out: Path | None, as_json: bool
+    run: Path,
+    sentence: str,
+    layer: int | None,
+    head: int | None,
+    out: Path | None,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Show what each piece of a sentence attends to, by layer and head.
 
@@ -32,14 +43,16 @@ def command(
         firth attention out/mlm "the cat sat on the mat" --out cat.svg
     """
     from corpora.console import note, print_json
+    from corpora.replacing import refuse_standing
     from pretrain.attention_picture import draw_attention, picture_kind
     from pretrain.attention_weights import attend
 
     if out is not None:
-        picture_kind(out)  # before any work
+        picture_kind(out)  # both before any work
+        refuse_standing(out, force)
     attention = attend(run, sentence, layer=layer, head=head)
     if out is not None:
-        draw_attention(attention, out)
+        draw_attention(attention, out, force=force)
         note(f"{out}: {len(attention.layers)} layers x {len(attention.heads)} heads")
     if as_json:
         print_json(attention.to_json())

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from corpora.artifacts import write_json
+from corpora.artifacts import CHECKSUMS, checksums, write_json
 from corpora.pieces import Pieces, learn_pieces
 from corpora.segment import TextSettings
 from pretrain.config import EncoderConfig
@@ -48,4 +48,10 @@ def drawn_run(
     save_model(model, run / WEIGHTS)
     config = {"method": "mlm", "encoder": model.config.to_json(), "text": text.to_json()}
     write_json(run / "config.json", config)
+    seal(run)
     return run
+
+
+def seal(run: Path) -> None:
+    """Write the checksums anew, as if the files had always been what they are now."""
+    write_json(run / CHECKSUMS, checksums(run))

@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from corpora.errors import SettingError
-from corpora.pieces import CLS, MASK, SEP, UNK
+from corpora.pieces import CLS, FIRST_PIECE, MASK, SEP, SPECIAL, UNK
 from embed.protocols import ContextualEncoder, InputEmbeddings, SentenceScorer
 from pretrain import contextual
+from pretrain.contextual import MlmEncoder
 from pretrain.windows import PiecedText
 from tests.pretrain.small_run import TEXT, small_encoder
 
@@ -178,12 +179,40 @@ def test_scores_are_those_of_a_loop_that_masks_one_piece_at_a_time(within, slots
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
-def test_words_of_several_pieces_score_lower_when_they_cannot_give_themselves_away():
-    words = [["sawmill", "."], ["saw", "."]]
-    free = ENCODER.score(words, left_to_right_in_words=False)
-    honest = ENCODER.score(words)
-    assert free[0] != honest[0]
-    assert free[1] == honest[1]  # of single pieces
+class KnowsOneWord(torch.nn.Module):
+    """Gives either piece of one word probability 0.9 where it sees the other; else all the same."""
+
+    def __init__(self, first, second):
+        super().__init__()
+        self.config, self.pieces = ENCODER.model.config, ENCODER.model.pieces
+        self.first, self.second = first, second
+
+    def forward(self, ids, positions, segments, chosen):
+        """Logits already, (B, 1, V)."""
+        n_pieces = self.config.n_pieces
+        found = torch.zeros(len(ids), 1, n_pieces)
+        sure = np.log(0.9 / (0.1 / (n_pieces - 1)))
+        found[(ids == self.second).any(1), 0, self.first] = sure
+        found[(ids == self.first).any(1), 0, self.second] = sure
+        return found
+
+    def logits(self, states):
+        """As they are."""
+        return states
+
+
+def test_a_word_whose_pieces_give_each_other_away_scores_lower_when_they_are_masked_together():
+    pieces, n = ENCODER.pieces, len(ENCODER.pieces)
+    assert [pieces.names[i] for i in pieces_of(["wood"])] == ["wo", "##od"]
+    encoder = MlmEncoder(KnowsOneWord(*pieces_of(["wood"])), pieces, ENCODER.text)
+    words = [["wood"], ["saw", "the"]]
+
+    free = encoder.score(words, left_to_right_in_words=False)
+    honest = encoder.score(words)
+
+    assert free[0] == pytest.approx(2 * np.log(0.9), rel=1e-5)
+    assert honest[0] == pytest.approx(np.log(1 / n) + np.log(0.9), rel=1e-5)
+    assert free[1] == honest[1] == pytest.approx(2 * np.log(1 / n), rel=1e-5)  # of single pieces
 
 
 def test_a_long_sentence_is_scored_in_windows():
@@ -225,8 +254,32 @@ def test_masks_are_filled_as_the_model_alone_says():
 
 def test_all_pieces_together_have_probability_one():
     [answers] = ENCODER.fill_mask("[MASK]", k=10_000)
-    assert len(answers) == len(ENCODER.pieces)
+    assert sorted(answer.piece for answer in answers) == sorted(ENCODER.pieces.names[FIRST_PIECE:])
     assert sum(answer.probability for answer in answers) == pytest.approx(1, abs=1e-5)
+
+
+def test_special_pieces_are_no_answers_however_likely_the_model_holds_them():
+    encoder = small_encoder()
+    with torch.no_grad():
+        encoder.model.core.bias[:FIRST_PIECE] = 50.0
+    [answers] = encoder.fill_mask("the [MASK] saw", k=10_000)
+    assert not {answer.piece for answer in answers} & set(SPECIAL)
+    [expected] = ENCODER.fill_mask("the [MASK] saw", k=10_000)  # the same among the others
+    assert [answer.piece for answer in answers] == [answer.piece for answer in expected]
+    np.testing.assert_allclose([a.probability for a in answers],
+                               [a.probability for a in expected], rtol=1e-4)  # fmt: skip
+
+
+def test_words_without_pieces_of_their_own_are_not_known():
+    words = ["the", "図書館", "sawmill", "saw図", "[MASK]", ""]
+    assert ENCODER.knows(words).tolist() == [True, False, True, False, False, False]
+    assert ENCODER.knows([]).shape == (0,)
+
+
+def test_a_text_with_half_a_character_is_refused_in_one_line():
+    with pytest.raises(SettingError) as error:
+        ENCODER.fill_mask("caf\udce9 [MASK]")
+    assert str(error.value) == r"'caf\udce9 ' is not UTF-8; give UTF-8"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import json
 import pytest
 import torch
 
-from corpora.errors import SettingError
+from corpora.errors import ArtifactError, SettingError
 from pretrain import decisions
 from pretrain.config import MlmConfig
 from pretrain.decisions import (
@@ -198,3 +198,31 @@ def test_on_another_machine_it_is_decided_anew(tmp_path, changed):
     decided_once(path, World(), CPU, lambda: dataclasses.replace(old, **changed))
     new = dataclasses.replace(old, dtype="float32")
     assert decided_once(path, World(), CPU, lambda: new) == new == read_decisions(path)
+
+
+def test_a_way_that_fails_is_told_and_not_taken(capsys):
+    given = trials({F32: (1.0, 1.0), BF16: RuntimeError("no such\nkernel")}, compile="off")
+    assert decided(given).dtype == "float32"
+    assert capsys.readouterr().err == (
+        "a faster way of computing failed and is not used: RuntimeError: no such\n"
+    )
+
+
+@pytest.mark.parametrize(("rows", "tried"), [(65_535 // 3, True), (65_536 // 3 + 1, False)])
+def test_more_segments_than_a_kernel_takes_are_not_given_to_it(rows, tried, monkeypatch):
+    monkeypatch.setattr(decisions, "varlen_works", lambda device, head_dim: True)
+    given = dataclasses.replace(trials({}), rows=rows)
+    assert decisions._varlens(given, "bfloat16") == ([False, True] if tried else [False])
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"device": "cpu"}'])
+def test_damaged_decisions_are_told(tmp_path, text):
+    (tmp_path / "decided.json").write_text(text)
+    with pytest.raises(ArtifactError, match=r"decided\.json"):
+        read_decisions(tmp_path / "decided.json")
+
+
+def test_the_time_of_a_plain_step_is_not_told_as_that_of_a_compiled_one():
+    given = trials({F32: (1.0, 1.0), BF16: (0.5, 0.5)}, compile="on")
+    found = decided(given)
+    assert (found.compile, found.dtype, found.step_seconds) == (True, "bfloat16", None)

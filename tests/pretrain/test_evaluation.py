@@ -5,10 +5,14 @@ import math
 import pytest
 import torch
 
+from corpora.errors import SettingError
+from corpora.pieces import FIRST_PIECE
 from pretrain.batches import Batch
 from pretrain.config import EncoderConfig
 from pretrain.encoder import MaskedLanguageModel
 from pretrain.evaluation import Score, evaluate, unigram_score
+from pretrain.prepare import held_out_batches
+from tests.pretrain.letters import LETTERS, packed
 
 
 def batch_of(targets, weights, chosen=None, n_slots=8):
@@ -77,3 +81,13 @@ def test_evaluating_is_without_dropout_and_leaves_the_model_as_it_was():
 
 def test_a_perplexity_beyond_all_numbers_is_still_one():
     assert math.isfinite(Score(1e6, 0.0, 1).perplexity)
+
+
+def test_held_out_text_with_nothing_to_predict_is_refused():
+    rows = packed([["~"]])  # a word that has no pieces of its own
+    assert int((rows.ids >= FIRST_PIECE).sum()) == 0
+    with pytest.raises(SettingError) as refused:
+        held_out_batches(rows, LETTERS, 4)
+    assert str(refused.value) == (
+        "the held-out text has no pieces to predict; build the corpus with a greater --held-out"
+    )

@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from corpora.artifacts import write_json
+from corpora.artifacts import read_json, write_json
 from corpora.checkpoint import save_checkpoint
 from corpora.errors import ArtifactError, SettingError
 from corpora.pieces import CLS, FIRST_PIECE, MASK, PAD, SEP, UNK, Pieces
@@ -21,7 +21,7 @@ from pretrain.huggingface import write_huggingface
 from pretrain.huggingface_layouts import layout_refusal, stock_form
 from pretrain.optimizer import make_optimizer, state_arrays
 from pretrain.weights import load_model
-from tests.pretrain.drawn_run import TEXT, drawn_model, drawn_pieces, drawn_run
+from tests.pretrain.drawn_run import TEXT, drawn_model, drawn_pieces, drawn_run, seal
 
 transformers = pytest.importorskip("transformers")
 
@@ -218,6 +218,30 @@ def test_a_corpus_that_jieba_divided_is_refused_with_the_reason(tmp_path):
     assert str(caught.value) == f"{run}: has no huggingface form: {stock_refusal(jieba)}"
 
 
+def test_a_tokenizer_that_tells_no_division_is_refused_with_the_reason(tmp_path):
+    run = drawn_run(tmp_path / "run")
+    tokenizer = read_json(run / "tokenizer.json")
+    del tokenizer["pre_tokenizer"]
+    write_json(run / "tokenizer.json", tokenizer)
+    seal(run)
+    with pytest.raises(SettingError) as caught:
+        write_huggingface(run, tmp_path / "out")
+    reason = stock_refusal(TextSettings(segmenter="jieba"))
+    assert str(caught.value) == f"{run}: has no huggingface form: {reason}"
+
+
+def test_pieces_of_another_run_are_not_exported(tmp_path):
+    run = drawn_run(tmp_path / "run")
+    drawn_pieces(TextSettings(segmenter="characters")).save(run / "tokenizer.json", TextSettings())
+    seal(run)
+    with pytest.raises(ArtifactError) as caught:
+        write_huggingface(run, tmp_path / "out")
+    assert str(caught.value) == (
+        f"{run / 'tokenizer.json'}: has 105 pieces and the model 180; make the run again"
+    )
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.fixture
 def unfinished(tmp_path):
     """A training that was killed before its first checkpoint, and its options."""
@@ -280,6 +304,23 @@ def test_a_span_reaches_as_far_in_the_stock_model(tmp_path):
         ids[0, 12] = FIRST_PIECE
         changed = (stock(input_ids=ids).logits[0] - before).abs().amax(-1) > 0
     assert changed.nonzero().flatten().tolist() == list(range(9, 16))
+
+
+@pytest.mark.parametrize(
+    ("shape", "every"),
+    [
+        ({}, 1),
+        ({"attention_span": 3, "global_every": 2}, 2),
+        ({"attention_span": 3}, 3),  # as many as layers: the first alone, which is the least
+    ],
+)
+def test_transformers_4_is_told_angles_and_global_layers_in_its_own_words(shape, every):
+    config, _ = stock_form(drawn_model(40, **shape))
+    assert config["global_attn_every_n_layers"] == every
+    assert config["global_rope_theta"] == config["local_rope_theta"] == 10_000.0
+    said = [kind == "full_attention" for kind in config["layer_types"]]
+    if "attention_span" not in shape or "global_every" in shape:
+        assert said == [layer % every == 0 for layer in range(3)]
 
 
 def test_the_shape_is_the_runs():

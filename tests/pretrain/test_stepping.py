@@ -60,6 +60,16 @@ def test_gradients_of_micro_batches_sum_to_those_of_the_batch(micro_batch):
     torch.testing.assert_close(whole_sums, part_sums, rtol=1e-6, atol=1e-5)
 
 
+def test_a_process_never_takes_rows_of_another(monkeypatch):
+    monkeypatch.setattr(World, "sum", lambda self, tensors: None)
+    batch = random_batch()
+    sums = torch.zeros(2)
+    for rank in range(3):
+        _, takes = stepper(8, world=World(rank, 3))  # of 4 rows each
+        sums += takes.gradients(0, batch)[:2]
+    torch.testing.assert_close(sums, gradients(B, batch)[1][:2], rtol=1e-6, atol=1e-5)
+
+
 @pytest.mark.parametrize("micro_batch", [1, 4])
 def test_so_do_the_weights_after_steps(micro_batch):
     models = []

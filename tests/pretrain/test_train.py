@@ -17,6 +17,7 @@ from corpora.pieces import Pieces
 from embed.vectors import WordVectors
 from pretrain import stepping, train, training
 from pretrain.config import MlmConfig
+from pretrain.distributed import World
 from pretrain.train import train_mlm
 from tests.pretrain.small_training import SMALL, corpus_of
 
@@ -167,25 +168,71 @@ def test_a_training_that_died_goes_on_to_the_same_bits(corpus, tmp_path, stop_at
     with pytest.raises(StoppedError):
         train_mlm(corpus, config, tmp_path / "run")
     kept = load_checkpoint(tmp_path / "run.partial" / "checkpoints")
-    assert (
-        (0 if kept is None else kept[1]["step"]) == (step - 1) // 3 * 3
-        if step < 3
-        else step // 3 * 3
-    )
+    assert (0 if kept is None else kept[1]["step"]) == step // 3 * 3
     planted.undo()
     same_weights(train_mlm(corpus, config, tmp_path / "run"), whole)
     assert scores(tmp_path / "run") == scores(whole)
 
 
-def test_ctrl_c_waits_for_the_step_and_saves_it(corpus, run, tmp_path, stop_at, capsys):
-    planted = stop_at(7, lambda: signal.raise_signal(signal.SIGINT))
+@pytest.mark.parametrize("step", [7, 9])  # after the second an evaluation is due
+def test_ctrl_c_waits_for_the_step_and_saves_it(corpus, run, tmp_path, stop_at, capsys, step):
+    planted = stop_at(step, lambda: signal.raise_signal(signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         train_mlm(corpus, small(evaluate_every="5"), tmp_path / "run")
     assert capsys.readouterr().err == "interrupted; the same command goes on from here\n"
-    assert load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["step"] == 8
+    assert load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["step"] == step + 1
     planted.undo()
     same_weights(train_mlm(corpus, small(evaluate_every="5"), tmp_path / "run"), run)
     assert scores(tmp_path / "run") == scores(run)
+
+
+def test_a_second_ctrl_c_does_not_cut_the_checkpoint_off(corpus, tmp_path, stop_at):
+    planted = stop_at(7, lambda: signal.raise_signal(signal.SIGINT))
+    save = training.save_checkpoint
+
+    def impatient(*given, **named):
+        signal.raise_signal(signal.SIGINT)
+        save(*given, **named)
+
+    planted.setattr(training, "save_checkpoint", impatient)
+    with pytest.raises(KeyboardInterrupt):
+        train_mlm(corpus, small(), tmp_path / "run")
+    assert load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["step"] == 8
+
+
+def test_the_others_are_let_go_when_the_checkpoint_is_written(corpus, tmp_path, stop_at):
+    planted = stop_at(7, lambda: signal.raise_signal(signal.SIGINT))
+    order = []
+    save = training.save_checkpoint
+    planted.setattr(
+        training, "save_checkpoint", lambda *a, **k: (save(*a, **k), order.append("saved"))
+    )
+    planted.setattr(World, "tell", lambda self, value: (order.append(value), value)[1])
+    with pytest.raises(KeyboardInterrupt):
+        train_mlm(corpus, small(), tmp_path / "run")
+    assert order[order.index("saved") :][:2] == ["saved", training._STOP]
+
+
+def test_a_run_that_replaces_another_goes_on_too(corpus, tmp_path, stop_at):
+    config = small(checkpoint_every="3")
+    train_mlm(corpus, small(steps=1), tmp_path / "run")
+    planted = stop_at(7, die)
+    with pytest.raises(StoppedError):
+        train_mlm(corpus, config, tmp_path / "run", force=True)
+    planted.undo()
+    begun = []
+    load = training.load_checkpoint
+    planted.setattr(
+        training, "load_checkpoint", lambda folder: (begun.append(load(folder)), begun[-1])[1]
+    )
+    train_mlm(corpus, config, tmp_path / "run", force=True)
+    assert begun[0][1]["step"] == 6
+
+
+def test_weights_that_the_last_step_made_useless_are_not_published(corpus, tmp_path):
+    message = refusal(FirthError, corpus, small(steps=1, learning_rate=3e38), tmp_path / "run")
+    assert message.startswith("training diverged at step 1: the held-out loss is ")
+    assert not (tmp_path / "run").exists()
 
 
 def test_killed_while_it_pools_it_is_not_trained_again(corpus, run, tmp_path, monkeypatch):
