@@ -11,8 +11,8 @@ import numpy as np
 
 from corpora.console import Progress, no_progress
 from corpora.errors import SettingError, SourceError
+from corpora.replacing import replacing
 from corpora.settings import check, setting
-from embed.formats_output import replacing
 from embed.pooling import AUTO, parse_layers
 from embed.protocols import ContextualEncoder
 
@@ -29,7 +29,7 @@ class EncodeConfig:
     layers: str = setting(
         AUTO,
         "Layers to average, such as 0,1: 0 are the embeddings, 1 the first block's states; by "
-        "default the lower half.",
+        "default the upper half.",
         metavar="LAYERS",
     )
     per: str = setting(
@@ -51,8 +51,9 @@ def encode_file(
 ) -> int:
     """Encode a text, each line by itself, and write the vectors; whole or not at all.
 
-    ``.npz`` has ``vectors`` float32 (n, D); per word also ``words`` (n,) and ``lines``
-    int64 (n_lines + 1,): line i has the vectors ``lines[i]`` to ``lines[i + 1] - 1``.
+    ``.npz`` has ``vectors`` float32 (n, D); per word also ``words``, uint8, which are UTF-8
+    with line feeds between, ``words.tobytes().decode().split(chr(10))``, and ``lines`` int64
+    (n_lines + 1,): line i has the vectors ``lines[i]`` to ``lines[i + 1] - 1``.
     ``.jsonl`` has one object a line, ``{"words": [...], "vectors": [[...], ...]}`` or
     ``{"words": [...], "vector": [...]}``, numbers to six decimals. Line n of the text is
     row or object n; one without words has a vector of zeros.
@@ -90,7 +91,8 @@ def encode_file(
     refuse_suffix(out)
     with replacing(out, force) as partial:
         writer: Any = _Objects if out.suffix == ".jsonl" else _Arrays
-        with writer(partial, config.per) as writing:
+        dim = encoder.encode([[]], layers)[0].shape[1]
+        with writer(partial, config.per, dim) as writing:
             n_lines = n_words = 0
             for lines in _batches(encoder, source):
                 writing.add(lines, encoder.encode(lines, layers))
@@ -119,12 +121,11 @@ def refuse_suffix(out: Path) -> None:
 class _Arrays:
     """``.npz``; the vectors go to the disk as they come."""
 
-    def __init__(self, path: Path, per: str) -> None:
-        self._path, self._per = path, per
+    def __init__(self, path: Path, per: str, dim: int) -> None:
+        self._path, self._per, self._dim = path, per, dim
         self._raw = path.with_name("vectors.raw")
         self._words: list[str] = []
         self._lines = [0]
-        self._dim = 0
 
     def __enter__(self) -> "_Arrays":
         self._file: IO[bytes] = open(self._raw, "wb")
@@ -133,7 +134,6 @@ class _Arrays:
     def add(self, lines: Sequence[Sequence[str]], states: Sequence[np.ndarray]) -> None:
         """Take the vectors of some lines."""
         for words, vectors in zip(lines, states, strict=True):
-            self._dim = vectors.shape[1]
             if self._per == "sentence":
                 _mean(vectors).tofile(self._file)
                 self._lines.append(self._lines[-1] + 1)
@@ -152,14 +152,15 @@ class _Arrays:
         if self._per == "sentence":
             np.savez(self._path, vectors=vectors)
             return
-        words = np.array(self._words, dtype=str)
+        # not an array of strings: each would take the room of the longest
+        words = np.frombuffer("\n".join(self._words).encode(), dtype=np.uint8)
         np.savez(self._path, vectors=vectors, words=words, lines=np.array(self._lines))
 
 
 class _Objects:
     """``.jsonl``."""
 
-    def __init__(self, path: Path, per: str) -> None:
+    def __init__(self, path: Path, per: str, _dim: int) -> None:
         self._path, self._per = path, per
 
     def __enter__(self) -> "_Objects":

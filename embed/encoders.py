@@ -10,7 +10,7 @@ from typing import Any
 from corpora.artifacts import CHECKSUMS, fingerprint, read_json
 from corpora.errors import ArtifactError
 from embed.protocols import ContextualEncoder
-from embed.run_files import run_options
+from embed.run_files import refuse_no_run, run_options
 
 # The "method" of a run to a function (run, device) -> ContextualEncoder.
 ENCODERS = {"mlm": "pretrain.contextual:open_run"}
@@ -36,23 +36,45 @@ def open_encoder(run: str | Path, device: str = "auto") -> ContextualEncoder:
     Raises
     ------
     ArtifactError
-        The run's words have a vector each and no other, or the encoder is damaged or gone.
+        It is no finished run, its words have a vector each and no other, or the encoder is
+        damaged or gone.
     SettingError
         There is no such device.
     """
-    run = Path(run)
+    run = encoder_run(Path(run))
+    module, _, name = ENCODERS[run_options(run)["method"]].partition(":")
+    encoder: ContextualEncoder = getattr(importlib.import_module(module), name)(run, device)
+    return encoder
+
+
+def encoder_run(run: Path) -> Path:
+    """Find the run that has the encoder: this one, or the one that it was pooled from.
+
+    Parameters
+    ----------
+    run : Path
+        A run directory.
+
+    Returns
+    -------
+    Path
+        Its method is a key of :data:`ENCODERS`.
+
+    Raises
+    ------
+    ArtifactError
+        It is no finished run, has no encoder, or the run that has it is gone or another.
+    """
+    refuse_no_run(run)
     options = run_options(run)
     if options.get("method") == POOLED:
-        return open_encoder(_pooled_from(run, options), device)
-    path = ENCODERS.get(str(options.get("method")))
-    if path is None:
+        return encoder_run(_pooled_from(run, options))
+    if options.get("method") not in ENCODERS:
         raise ArtifactError(
             f"{run}: has one vector per word, whatever stands around it; for words in context "
             "give a run of firth train-mlm"
         )
-    module, _, name = path.partition(":")
-    encoder: ContextualEncoder = getattr(importlib.import_module(module), name)(run, device)
-    return encoder
+    return run
 
 
 def _pooled_from(run: Path, options: dict[str, Any]) -> Path:

@@ -101,7 +101,7 @@ def nearest_in_context(
         A context has no bracketed word, or the encoder has no such layers.
     """
     encoder = open_encoder(run, device)
-    chosen = parse_layers(layers or _pooled_layers(Path(run)), encoder.n_layers)
+    chosen = parse_layers(_pooled_layers(Path(run)) if layers is None else layers, encoder.n_layers)
     asked = [(text, read_context(text, encoder)) for text in contexts]
     states = encoder.encode([found[0].words for _, found in asked], chosen)
     queries, owners = [], []

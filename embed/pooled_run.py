@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.artifacts import CHECKSUMS, fingerprint, making, read_json, write_json
 from corpora.console import progress
-from corpora.errors import ArtifactError
+from corpora.errors import ArtifactError, SettingError
 from corpora.provenance import now, provenance
-from embed.encoders import ENCODER, POOLED, open_encoder
+from embed.encoders import ENCODER, POOLED, encoder_run, open_encoder
 from embed.pooling import PoolConfig, pool_words
 from embed.run_files import run_options
 
@@ -33,7 +33,7 @@ def pool_run(
     Parameters
     ----------
     run : str or Path
-        Has the encoder, or was pooled from one.
+        Has the encoder, or was pooled from one, which is then taken.
     config : PoolConfig
         Every option.
     out : str or Path
@@ -57,9 +57,12 @@ def pool_run(
         ``out`` exists or is being made, the run has no encoder, its corpus is gone, or
         ``corpus`` is cut into words otherwise.
     SettingError
-        The encoder has no such layers, no word is frequent enough, or there is no such device.
+        ``out`` is the encoder's own run, the encoder has no such layers, no word is frequent
+        enough, or there is no such device.
     """
-    run, out, started = Path(run).resolve(), Path(out), now()
+    run, out, started = encoder_run(Path(run).resolve()), Path(out), now()
+    if out.resolve() == run:
+        raise SettingError(f"--out {out}: has the encoder, which would be lost; choose another")
     corpus = corpus or trained_corpus(run)
     _refuse_other_text(corpus, run)
     source = fingerprint(read_json(run / CHECKSUMS))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora.console import Progress, no_progress
+from corpora.console import Progress, no_progress, note
 from corpora.errors import SettingError
 from corpora.settings import check, setting
 from embed.protocols import ContextualEncoder, InputEmbeddings
@@ -41,7 +41,7 @@ class PoolConfig:
     layers: str = setting(
         AUTO,
         "Layers to average, such as 0,1: 0 are the embeddings, 1 the first block's states; by "
-        "default the lower half.",
+        "default the upper half.",
         metavar="LAYERS",
     )
     contexts_per_word: int = setting(
@@ -59,6 +59,8 @@ class PoolConfig:
 
     def __post_init__(self) -> None:
         check(self)
+        if self.source != "states" and self.layers != AUTO:
+            raise SettingError(f"--layers {self.layers}: goes with --source states")
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def pool_words(
     All words of an encoded sentence gain by it, so frequent ones get more contexts than asked
     for. Every word has at least one.
 
-    The same vectors every time, if the encoder's states are. Memory: 8 bytes per word and
+    The same vectors every time, if the encoder's states are. Memory: 12 bytes per word and
     dimension, 8 per context asked for, and one shard of the corpus.
 
     Parameters
@@ -119,12 +121,14 @@ def pool_words(
     Returns
     -------
     Pooled
-        Words fall by frequency in the training documents.
+        Words fall by frequency in the training documents. Those that are unknown to the
+        encoder are left out, and told.
 
     Raises
     ------
     SettingError
-        The encoder has no such layers or no input embeddings, or no word is frequent enough.
+        The encoder has no such layers or no input embeddings, or no word is frequent enough,
+        or known.
     """
     layers = parse_layers(config.layers, encoder.n_layers)
     view = corpus.view(
@@ -133,15 +137,29 @@ def pool_words(
         punctuation="drop",
         boundary="sentence",
     )
-    about: dict[str, Any] = {"source": config.source}
+    words, counts = _known(encoder, view)
+    about: dict[str, Any] = {"source": config.source, "unknown": len(view.words) - len(words)}
     if config.source == "input-embeddings":
-        matrix = _look_up(encoder, view.words, show)
+        matrix = _look_up(encoder, words, show)
     else:
-        choice = _Choice.make(corpus, view, config)
+        choice = _Choice.make(corpus, words, counts, config)
         matrix = _mean_states(encoder, layers, choice, show)
         about.update(layers=list(layers), contexts_per_word=config.contexts_per_word)
         about.update(sentences=choice.n_sentences, tokens=choice.n_tokens)
-    return Pooled(WordVectors(view.words, matrix, counts=view.counts, text=corpus.text), about)
+    return Pooled(WordVectors(words, matrix, counts=counts, text=corpus.text), about)
+
+
+def _known(encoder: ContextualEncoder, view: "View") -> tuple[list[str], np.ndarray]:
+    """The words that the encoder can tell from others, and their counts."""
+    known = encoder.knows(view.words)
+    if not known.any():
+        raise SettingError("the encoder knows no word of the corpus; take the one of its training")
+    if not known.all():
+        some = " ".join(view.words[row] for row in np.flatnonzero(~known)[:3])
+        n_left = int((~known).sum())
+        note(f"words unknown to the encoder, which get no vector: {n_left:,}, such as {some}")
+    words = [word for word, is_known in zip(view.words, known, strict=True) if is_known]
+    return words, view.counts[known]
 
 
 def parse_layers(text: str, n_layers: int) -> tuple[int, ...]:
@@ -150,7 +168,7 @@ def parse_layers(text: str, n_layers: int) -> tuple[int, ...]:
     Parameters
     ----------
     text : str
-        Numbers between commas, or ``auto``.
+        Numbers between commas, or ``auto``: the middle layer and those above.
     n_layers : int
         The highest layer.
 
@@ -167,10 +185,11 @@ def parse_layers(text: str, n_layers: int) -> tuple[int, ...]:
     Examples
     --------
     >>> parse_layers("1,0", 4), parse_layers("auto", 4)
-    ((0, 1), (0, 1, 2))
+    ((0, 1), (2, 3, 4))
     """
     if text == AUTO:
-        return tuple(range(n_layers // 2 + 1))
+        # the middle one and those above: measured, docs/methods/mlm.md
+        return tuple(range(n_layers // 2, n_layers + 1))
     cells = [cell.strip() for cell in text.split(",")]
     if not all(cell.isascii() and cell.isdigit() for cell in cells):
         raise SettingError(f"--layers {text}: give numbers between commas, such as 0,1, or {AUTO}")
@@ -202,18 +221,20 @@ class _Choice:
     n_tokens: int = 0
 
     @classmethod
-    def make(cls, corpus: "Corpus", view: "View", config: PoolConfig) -> "_Choice":
+    def make(
+        cls, corpus: "Corpus", words: list[str], counts: np.ndarray, config: PoolConfig
+    ) -> "_Choice":
         """Choose, in two passes over the corpus."""
         text = corpus.view(
             min_count=1, max_vocabulary=None, punctuation="keep", boundary="sentence"
         )
         row_of = index_words(text.words)
         word_of = np.full(len(text.words), _NONE, dtype=np.int32)
-        word_of[[row_of[word] for word in view.words]] = np.arange(len(view.words))
-        levels = _levels(view.counts, config.contexts_per_word)
+        word_of[[row_of[word] for word in words]] = np.arange(len(words))
+        levels = _levels(counts, config.contexts_per_word)
         highest = np.zeros(len(levels), dtype=np.uint64)
         choice = cls(text, word_of, levels, highest, config.seed)
-        choice._find_highest(np.minimum(view.counts, config.contexts_per_word))
+        choice._find_highest(np.minimum(counts, config.contexts_per_word))
         n_sentences = n_tokens = 0
         for rows, offsets, _ in choice.shards():
             n_sentences, n_tokens = n_sentences + len(offsets) - 1, n_tokens + len(rows)

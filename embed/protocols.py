@@ -42,6 +42,9 @@ class ContextualEncoder(Protocol):
     def encode(self, sentences: Sequence[Sequence[str]], layers: Sequence[int]) -> list[np.ndarray]:
         """Encode sentences of words: per sentence float32 (n_words, D), the mean over layers."""
 
+    def knows(self, words: Sequence[str]) -> np.ndarray:
+        """Tell which words differ from all others to the encoder: bool (n_words,)."""
+
     def words(self, text: str) -> list[str]:
         """Cut text into words the way the encoder's own corpus was cut."""
 

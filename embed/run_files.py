@@ -6,8 +6,32 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts import read_json
+from corpora.artifacts import MAKER, places, read_json
 from corpora.errors import ArtifactError
+
+
+def refuse_no_run(run: Path) -> None:
+    """Refuse what is no finished run, before anything is looked for in it.
+
+    Parameters
+    ----------
+    run : Path
+        The directory.
+
+    Raises
+    ------
+    ArtifactError
+        It is not there, is no directory, or is being made.
+    """
+    if (run / MAKER).is_file():
+        raise ArtifactError(f"{run}: is unfinished; run the command that was making it again")
+    if run.is_dir():
+        return
+    if run.exists():
+        raise ArtifactError(f"{run}: is a file; give the directory of a run")
+    begun = places(run)[1].is_dir()
+    told = "is unfinished; run the command that was making it again" if begun else "no such run"
+    raise ArtifactError(f"{run}: {told}")
 
 
 def run_options(run: Path) -> dict[str, Any]:

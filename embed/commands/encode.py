@@ -29,8 +29,8 @@ def command(run: Path, file: Path, out: Path, device: str, force: bool, **option
 
     RUN is a run of train-mlm. FILE is UTF-8 text, a sentence or paragraph a
     line; - is standard input. Lines are cut into words as the run's corpus was.
-    An .npz holds "vectors", and per word "words" and "lines" (where each line's
-    vectors start); a .jsonl one object a line.
+    An .npz holds "vectors", and per word "words" (UTF-8, line feeds between) and
+    "lines" (where each line's vectors start); a .jsonl one object a line.
 
     \b
     Example:

@@ -53,10 +53,10 @@ def command(
     from embed.queries import at_terminal, find_words, prompt, read_queries
     from embed.vectors import load_vectors
 
-    if layers and not contexts:
+    if layers is not None and not contexts:
         raise click.UsageError("--layers goes with --context")
-    if contexts and (words or add_contexts):
-        raise click.UsageError("--context goes without WORDs and --add-contexts")
+    if contexts and (words or add_contexts or skip_unknown):
+        raise click.UsageError("--context goes without WORDs, --add-contexts and --skip-unknown")
     vectors = with_contexts(load_vectors(run)) if add_contexts else load_vectors(run)
 
     def answer(asked: list[str]) -> None:

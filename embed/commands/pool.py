@@ -45,10 +45,12 @@ def command(
     from corpora.artifacts import refuse_existing
     from corpora.opening import open_or_build
     from corpora.settings import take
+    from embed.encoders import encoder_run
     from embed.pooled_run import pool_run
     from embed.vectors import WordVectors
 
     config = take(PoolConfig, options)
+    run = encoder_run(run)
     refuse_existing(out, force)
     opened = None if corpus is None else open_or_build(corpus)
     made = pool_run(run, config, out, corpus=opened, device=device, force=force)

@@ -13,6 +13,7 @@ import torch
 from click.testing import CliRunner
 
 import cli
+from corpora.errors import ArtifactError
 from corpora.pieces import CLS, SEP, Pieces
 from pretrain.attention_picture import draw_attention
 from pretrain.attention_weights import SentenceAttention
@@ -111,6 +112,7 @@ def test_hand_worked_weights_make_the_table_and_the_json():
         (["cat " * 23], f"the sentence has 23 pieces, {TOO_LONG}"),
         ([" \t"], "the sentence has no words"),
         (["cat", "--layer", "3"], "--layer 3: the encoder has layers 0 to 2"),
+        (["caf\udce9"], r"'caf\udce9' is not UTF-8; give UTF-8"),
         (["cat", "--head", "-1"], "--head -1: the encoder has heads 0 to 3"),
         (["cat", "--out", "cat.pdf"], "--out cat.pdf: is neither .png nor .svg; name one of them"),
     ],
@@ -124,6 +126,56 @@ def test_a_mistake_is_one_line(run, arguments, message):
 def test_the_longest_sentence_that_fits_a_row_is_read(run):
     answer = json.loads(attention(run, "cat " * 22, "--json").stdout)
     assert len(answer["pieces"]) == 24
+
+
+def test_a_picture_that_stands_there_is_replaced_only_by_force(run, tmp_path):
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "cat.svg"
+    out.write_text("mine")
+    result = attention(run, "cat", "--out", out)
+    assert result.exit_code == 1
+    assert result.stderr == f"Error: {out}: exists already; choose another OUT or pass --force\n"
+    assert out.read_text() == "mine"
+    assert attention(run, "cat", "--out", out, "--force").exit_code == 0
+    assert out.read_text().startswith("<?xml")
+
+
+def test_a_picture_that_stands_there_is_told_before_the_run_is_looked_at(tmp_path):
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "cat.svg"
+    out.write_text("mine")
+    told = attention(tmp_path / "none", "cat", "--out", out).stderr
+    assert told == f"Error: {out}: exists already; choose another OUT or pass --force\n"
+
+
+def test_a_picture_that_fails_leaves_the_old_one_and_nothing_beside(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    out = tmp_path / "cat.svg"
+    out.write_text("mine")
+    monkeypatch.setattr("corpora.replacing._sync", full)
+    weights = np.ones((1, 1, 1, 1), np.float32)
+    with pytest.raises(ArtifactError) as refusal:
+        draw_attention(SentenceAttention("x", ("a",), (0,), (0,), weights), out, force=True)
+    assert str(refusal.value) == f"{out}: cannot be written: No space left on device"
+    assert [path.name for path in tmp_path.iterdir()] == ["cat.svg"]
+    assert out.read_text() == "mine"
+
+
+def test_what_is_no_run_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "begun.partial").mkdir()
+    messages = {
+        "none": "no such run",
+        "file": "is a file; give the directory of a run",
+        "begun": "is unfinished; run the command that was making it again",
+    }
+    for name, message in messages.items():
+        result = attention(tmp_path / name, "cat")
+        assert (result.exit_code, result.stderr) == (1, f"Error: {tmp_path / name}: {message}\n")
 
 
 def test_a_run_without_an_encoder_is_refused(tmp_path):

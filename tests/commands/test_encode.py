@@ -35,12 +35,18 @@ def invoke(run, file, out, *arguments, **more):
     return CliRunner().invoke(cli.main, arguments, **more)
 
 
+def words_of(found):
+    """The words of an .npz, read as the documentation says."""
+    return found["words"].tobytes().decode().split(chr(10))
+
+
 def test_words_and_their_vectors_lie_end_to_end_in_an_npz(run, file, tmp_path):
     result = invoke(run, file, tmp_path / "out.npz", "--layers", "2")
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == f"{tmp_path / 'out.npz'}: 3 lines\n"
     with np.load(tmp_path / "out.npz") as found:
-        assert found["words"].tolist() == [word for words in WORDS for word in words]
+        assert found["words"].dtype == np.uint8
+        assert words_of(found) == [word for words in WORDS for word in words]
         assert found["lines"].tolist() == [0, 5, 5, 8]
         expected = np.concatenate(ENCODER.encode(WORDS, (2,)))
         assert found["vectors"].dtype == np.float32
@@ -49,7 +55,7 @@ def test_words_and_their_vectors_lie_end_to_end_in_an_npz(run, file, tmp_path):
 
 def test_a_line_is_the_mean_of_its_words_and_a_blank_one_zeros(run, file, tmp_path):
     assert invoke(run, file, tmp_path / "out.npz", "--per", "sentence").exit_code == 0
-    states = ENCODER.encode(WORDS, (0, 1))
+    states = ENCODER.encode(WORDS, (1, 2))
     with np.load(tmp_path / "out.npz") as found:
         assert found.files == ["vectors"]
         first, blank, last = found["vectors"]
@@ -64,7 +70,7 @@ def test_objects_stand_line_by_line_in_a_jsonl(run, file, tmp_path, at_once, mon
     assert invoke(run, file, tmp_path / "out.jsonl").exit_code == 0
     found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [line["words"] for line in found] == WORDS
-    for line, states in zip(found, ENCODER.encode(WORDS, (0, 1)), strict=True):
+    for line, states in zip(found, ENCODER.encode(WORDS, (1, 2)), strict=True):
         np.testing.assert_allclose(np.reshape(line["vectors"], states.shape), states, atol=1e-5)
 
 
@@ -77,24 +83,49 @@ def test_standard_input_is_a_dash(run, tmp_path):
     assert [len(line["vector"]) for line in found] == [16, 16]
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".jsonl"])
-def test_an_empty_text_gives_an_empty_file(run, tmp_path, suffix):
+def test_words_of_many_scripts_and_lengths_come_back(run, tmp_path):
+    words = ["naïve", "図書館", "x" * 900, "العربية", "𝕏"]
+    (tmp_path / "text").write_text(" ".join(words), encoding="utf-8")
+    assert invoke(run, tmp_path / "text", tmp_path / "out.npz").exit_code == 0
+    with np.load(tmp_path / "out.npz") as found:
+        assert words_of(found) == ENCODER.words(" ".join(words))
+        assert len(found["words"]) < 1100  # the longest one sets nothing
+
+
+@pytest.mark.parametrize("per", ["word", "sentence"])
+def test_an_empty_text_gives_vectors_of_no_rows_but_all_columns(run, tmp_path, per):
     (tmp_path / "empty").write_bytes(b"")
-    result = invoke(run, tmp_path / "empty", tmp_path / f"out{suffix}")
-    assert result.exit_code == 0
-    if suffix == ".npz":
-        with np.load(tmp_path / "out.npz") as found:
-            assert [len(found[name]) for name in ("vectors", "words", "lines")] == [0, 0, 1]
-    else:
-        assert (tmp_path / "out.jsonl").read_bytes() == b""
+    assert invoke(run, tmp_path / "empty", tmp_path / "out.npz", "--per", per).exit_code == 0
+    with np.load(tmp_path / "out.npz") as found:
+        assert found["vectors"].shape == (0, ENCODER.dim)
+        assert found["vectors"].dtype == np.float32
+        if per == "word":
+            assert (len(found["words"]), found["lines"].tolist()) == (0, [0])
 
 
-def test_what_is_not_utf8_is_told_with_its_line_and_leaves_nothing(run, tmp_path):
-    (tmp_path / "bad").write_bytes(b"a saw\ncaf\xe9\n")
+def test_blank_lines_alone_have_no_words_but_lines(run, tmp_path):
+    (tmp_path / "blank").write_bytes(b"\n \n")
+    assert invoke(run, tmp_path / "blank", tmp_path / "out.npz").exit_code == 0
+    with np.load(tmp_path / "out.npz") as found:
+        assert found["vectors"].shape == (0, ENCODER.dim)
+        assert found["lines"].tolist() == [0, 0, 0]
+
+
+def test_an_empty_text_gives_no_objects(run, tmp_path):
+    (tmp_path / "empty").write_bytes(b"")
+    assert invoke(run, tmp_path / "empty", tmp_path / "out.jsonl").exit_code == 0
+    assert (tmp_path / "out.jsonl").read_bytes() == b""
+
+
+@pytest.mark.parametrize("byte", [b"\xe9", b"\xed\xa0\x80"], ids=["latin-1", "half a character"])
+def test_what_is_not_utf8_is_told_with_its_line_and_leaves_nothing(run, tmp_path, byte):
+    (tmp_path / "bad").write_bytes(b"a saw\ncaf" + byte + b"\n")
     result = invoke(run, tmp_path / "bad", tmp_path / "out.npz")
     assert result.exit_code == 1
     where = f"{tmp_path / 'bad'}:2"
-    assert result.stderr == f"Error: {where}: byte 0xE9 is not UTF-8; convert it first\n"
+    assert result.stderr == (
+        f"Error: {where}: byte 0x{byte[0]:02X} is not UTF-8; convert it first\n"
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["bad"]
 
 
@@ -119,6 +150,19 @@ def test_refusals(run, file, tmp_path):
     )
     assert (tmp_path / "out.npz").read_bytes() == b"mine"
     assert invoke(run, file, tmp_path / "out.npz", "--force").exit_code == 0
+
+
+def test_what_is_no_run_is_told(file, tmp_path):
+    (tmp_path / "begun.partial").mkdir()
+    messages = {
+        "none": "no such run",
+        file.name: "is a file; give the directory of a run",
+        "begun": "is unfinished; run the command that was making it again",
+    }
+    for name, message in messages.items():
+        result = invoke(str(tmp_path / name), file, tmp_path / "out.npz")
+        assert result.exit_code == 1
+        assert result.stderr == f"Error: {tmp_path / name}: {message}\n"
 
 
 def test_a_run_of_static_vectors_encodes_nothing(tmp_path, file):

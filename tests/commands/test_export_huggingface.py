@@ -69,12 +69,17 @@ def test_a_run_without_a_model_and_a_file_are_refused(tmp_path):
     (tmp_path / "svd").mkdir()
     (tmp_path / "svd" / "config.json").write_text('{"method": "svd", "text": null}')
     (tmp_path / "file.txt").write_text("a 1 2\n")
-    for name in ("svd", "file.txt", "absent"):
+    (tmp_path / "begun.partial").mkdir()
+    messages = {
+        "svd": "has no encoder; give a run of firth train-mlm",
+        "file.txt": "is a file; give the directory of a run",
+        "absent": "no such run",
+        "begun": "is unfinished; run the command that was making it again",
+    }
+    for name, message in messages.items():
         result = export(tmp_path / name, tmp_path / "out")
         assert result.exit_code == 1
-        assert result.stderr == (
-            f"Error: {tmp_path / name}: has no encoder; give a run of firth train-mlm\n"
-        )
+        assert result.stderr == f"Error: {tmp_path / name}: {message}\n"
 
 
 def test_contexts_are_no_part_of_a_model(run, tmp_path):

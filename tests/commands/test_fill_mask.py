@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import cli
+from corpora.pieces import FIRST_PIECE, SPECIAL
 from embed.vectors import WordVectors
 from tests.pretrain.small_run import small_encoder, small_run
 
@@ -59,6 +60,31 @@ def test_a_text_without_a_mask_is_refused(run):
     assert result.stderr == (
         "Error: 'the saw' has no [MASK]; put one where a piece is to be found\n"
     )
+
+
+def test_a_text_with_half_a_character_is_one_line(run):
+    result = invoke(run, "caf\udce9 [MASK]")
+    assert result.exit_code == 1
+    assert result.stderr == "Error: 'caf\\udce9 ' is not UTF-8; give UTF-8\n"
+
+
+def test_special_pieces_are_no_answers(run):
+    [*answers] = json.loads(invoke(run, "[MASK]", "-k", "1000", "--json").stdout)["answers"]
+    assert len(answers) == len(small_encoder().pieces) - FIRST_PIECE
+    assert not {answer["piece"] for answer in answers} & set(SPECIAL)
+
+
+def test_what_is_no_run_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "begun.partial").mkdir()
+    messages = {
+        "none": "no such run",
+        "file": "is a file; give the directory of a run",
+        "begun": "is unfinished; run the command that was making it again",
+    }
+    for name, message in messages.items():
+        result = invoke(str(tmp_path / name), "[MASK]")
+        assert (result.exit_code, result.stderr) == (1, f"Error: {tmp_path / name}: {message}\n")
 
 
 def test_a_run_without_an_encoder_is_refused(vectors_run):

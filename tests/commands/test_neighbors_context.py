@@ -11,6 +11,7 @@ from embed.vectors import WordVectors
 from tests.pretrain.small_run import small_encoder, small_run
 
 CONTEXT = "He [saw] the old [saw]."
+WITHOUT = "--context goes without WORDs, --add-contexts and --skip-unknown"
 WORDS = ["he", "saw", "the", "old", "saw", "."]
 
 
@@ -43,7 +44,7 @@ def test_each_bracketed_word_is_answered_in_the_layers_of_the_runs_vectors(run):
     assert [answer["word"] for answer in found] == ["saw", "saw"]
     for answer, place in zip(found, (1, 4), strict=True):
         pairs = [(n["neighbor"], n["cosine"]) for n in answer["neighbors"]]
-        assert pairs == by_hand(run, (0, 1), place, 4)
+        assert pairs == by_hand(run, (1, 2), place, 4)
     assert found[0]["neighbors"] != found[1]["neighbors"]
 
 
@@ -78,6 +79,11 @@ def test_unknown_words_and_phrases_have_neighbors_in_context(run):
             "'I saw a saw' has no word in brackets; write the one that is meant as [it]",
         ),
         (["--context", "I [ ] a saw"], "'I [ ] a saw' has no word in its brackets; write [word]"),
+        (["--context", "[caf\udce9]"], r"'caf\udce9' is not UTF-8; give UTF-8"),
+        (
+            ["--context", "[I]", "--layers", ""],
+            "--layers : give numbers between commas, such as 0,1, or auto",
+        ),
         (
             ["--context", "[I]", "--layers", "7"],
             "--layers 7: there is no layer 7; the encoder has 0, the embeddings, to 2",
@@ -92,8 +98,11 @@ def test_contexts_that_cannot_be_answered_are_refused(run, arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["king", "--context", "[I]"], "--context goes without WORDs and --add-contexts"),
+        (["king", "--context", "[I]"], WITHOUT),
+        (["--add-contexts", "--context", "[I]"], WITHOUT),
+        (["--skip-unknown", "--context", "[I]"], WITHOUT),
         (["king", "--layers", "1"], "--layers goes with --context"),
+        (["king", "--layers", ""], "--layers goes with --context"),
     ],
 )
 def test_options_that_exclude_each_other_are_told(run, arguments, message):

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import cli
-from corpora.artifacts import verify
+from corpora.artifacts import fingerprint, verify
 from corpora.corpus import Corpus
 from embed.encoders import open_encoder
 from embed.vectors import WordVectors
@@ -79,6 +79,39 @@ def test_a_pooled_run_can_be_pooled_again(run, tmp_path):
     assert open_encoder(tmp_path / "two", "cpu").n_layers == 2
 
 
+def test_a_run_pooled_of_a_pooled_one_needs_the_encoders_own_run_alone(run, tmp_path):
+    assert invoke(run, tmp_path / "one").exit_code == 0
+    assert invoke(tmp_path / "one", tmp_path / "two").exit_code == 0
+    assert config_of(tmp_path / "two")["encoder_run"] == config_of(tmp_path / "one")["encoder_run"]
+    assert config_of(tmp_path / "two")["encoder_run"]["path"] == str(run)
+    shutil.rmtree(tmp_path / "one")
+    assert open_encoder(tmp_path / "two", "cpu").name == str(run)
+
+
+def test_a_run_that_names_a_pooled_one_is_followed_to_the_encoder(run, tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    assert invoke(run, one).exit_code == 0
+    assert invoke(run, two).exit_code == 0
+    config = config_of(two)
+    mark = fingerprint(json.loads((one / "checksums.json").read_text()))
+    config["encoder_run"] = {"path": str(one), "fingerprint": mark}
+    (two / "config.json").write_text(json.dumps(config))
+    assert open_encoder(two, "cpu").name == str(run)
+
+
+def test_words_that_are_unknown_to_the_encoder_are_left_out_and_told(run, tmp_path):
+    (tmp_path / "other.txt").write_text("The 図書館 saw the king. The king saw ひらがな.\n")
+    result = invoke(run, tmp_path / "pooled", "--corpus", str(tmp_path / "other.txt"))
+    assert result.exit_code == 0
+    assert result.stdout == f"{tmp_path / 'pooled'}: 3 words, 16 dimensions\n"
+    vectors = WordVectors.open(tmp_path / "pooled")
+    assert sorted(vectors.vocabulary) == ["king", "saw", "the"]
+    unknown = config_of(tmp_path / "pooled")["pooling"]["unknown"]
+    assert unknown > 1
+    told = f"words unknown to the encoder, which get no vector: {unknown}, such as "
+    assert [line for line in result.stderr.splitlines() if line.startswith(told)]
+
+
 def refusal(*arguments):
     """What the command says when it fails."""
     result = invoke(*arguments)
@@ -139,6 +172,54 @@ def test_an_encoder_that_changed_or_is_gone_is_told(run, tmp_path):
 def test_what_stands_at_out_stays_without_force(run, tmp_path):
     assert refusal(run, run) == (
         f"Error: {run}: exists already; choose another --out or pass --force\n"
+    )
+
+
+@pytest.mark.parametrize("through", ["run", "link", "pooled"])
+def test_the_encoders_own_run_is_not_replaced_even_by_force(run, tmp_path, through):
+    assert invoke(run, tmp_path / "pooled").exit_code == 0
+    (tmp_path / "link").symlink_to(run)
+    out = tmp_path / "link" if through == "link" else run
+    assert refusal(tmp_path / through, out, "--force") == (
+        f"Error: --out {out}: has the encoder, which would be lost; choose another\n"
+    )
+    verify(run)
+    assert open_encoder(run, "cpu").n_layers == 2
+
+
+def test_a_pooled_run_can_be_replaced_by_another_of_the_same_encoder(run, tmp_path):
+    pooled = tmp_path / "pooled"
+    assert invoke(run, pooled).exit_code == 0
+    assert invoke(pooled, pooled, "--layers", "2", "--force").exit_code == 0
+    assert config_of(pooled)["pooling"]["layers"] == [2]
+    assert open_encoder(pooled, "cpu").n_layers == 2
+
+
+def test_what_is_no_run_is_told_before_a_corpus_is_built(tmp_path, monkeypatch):
+    def build(*_):
+        pytest.fail("a corpus was built")
+
+    monkeypatch.setattr("corpora.opening.open_or_build", build)
+    (tmp_path / "file").write_text("")
+    (tmp_path / "begun.partial").mkdir()
+    (tmp_path / "svd").mkdir()
+    (tmp_path / "svd" / "config.json").write_text('{"method": "svd"}')
+    messages = {
+        "none": "no such run",
+        "file": "is a file; give the directory of a run",
+        "begun": "is unfinished; run the command that was making it again",
+        "svd": "has one vector per word, whatever stands around it; for words in context give a "
+        "run of firth train-mlm",
+    }
+    for name, message in messages.items():
+        told = refusal(tmp_path / name, tmp_path / "out", "--corpus", "text.txt")
+        assert told == f"Error: {tmp_path / name}: {message}\n"
+
+
+def test_layers_of_input_embeddings_are_refused(run, tmp_path):
+    arguments = ("--source", "input-embeddings", "--layers", "1")
+    assert refusal(run, tmp_path / "pooled", *arguments) == (
+        "Error: --layers 1: goes with --source states\n"
     )
 
 

@@ -54,6 +54,10 @@ class StandIn:
             for words in sentences
         ]
 
+    def knows(self, words):
+        """All but those that begin with a hash."""
+        return np.array([not word.startswith("#") for word in words])
+
     def words(self, text):
         """As the corpus."""
         return text.split()
@@ -204,6 +208,7 @@ def test_progress_ends_at_the_tokens_that_are_told():
     assert told[-1] == (tokens, tokens)
     assert about == {
         "source": "states",
+        "unknown": 0,
         "layers": [0],
         "contexts_per_word": 2,
         "sentences": len(encoder.encoded),
@@ -219,7 +224,47 @@ def test_input_embeddings_are_looked_up_without_reading_text(monkeypatch):
     assert pooled.vectors.vocabulary == ["bb", "a", "ccc"]
     assert pooled.vectors.matrix.tolist() == [[98, 2], [97, 1], [99, 3]]
     assert encoder.encoded == []
-    assert pooled.about == {"source": "input-embeddings"}
+    assert pooled.about == {"source": "input-embeddings", "unknown": 0}
+
+
+@pytest.mark.parametrize("source", ["states", "input-embeddings"])
+def test_words_that_the_encoder_cannot_tell_apart_get_no_vector_and_are_told(source, capsys):
+    encoder = StandInWithTable()
+    config = PoolConfig(source=source, min_count=1, contexts_per_word=9)
+
+    pooled = pool_words(encoder, CorpusInShards("a #x b\n#y #x\na #x #z #q"), config)
+
+    assert pooled.vectors.vocabulary == ["a", "b"]
+    assert pooled.vectors.counts.tolist() == [2, 1]
+    assert pooled.vectors.matrix.shape[0] == 2
+    assert pooled.about["unknown"] == 4
+    assert capsys.readouterr().err == (
+        "words unknown to the encoder, which get no vector: 4, such as #x #q #y\n"
+    )
+    # as company they are read all the same, but no sentence is for their sake
+    assert encoder.encoded == (["a #x b", "a #x #z #q"] if source == "states" else [])
+
+
+def test_an_encoder_that_knows_every_word_tells_nothing(capsys):
+    pool_words(StandIn(), CorpusInShards("a b"), PoolConfig(min_count=1))
+    assert capsys.readouterr().err == ""
+
+
+def test_a_corpus_without_a_known_word_is_refused_before_any_work():
+    encoder = StandIn()
+    with pytest.raises(SettingError) as error:
+        pool_words(encoder, CorpusInShards("#a #b"), PoolConfig(min_count=1))
+    assert str(error.value) == (
+        "the encoder knows no word of the corpus; take the one of its training"
+    )
+    assert encoder.encoded == []
+
+
+def test_layers_go_with_states_alone():
+    with pytest.raises(SettingError) as error:
+        PoolConfig(source="input-embeddings", layers="0,1")
+    assert str(error.value) == "--layers 0,1: goes with --source states"
+    assert PoolConfig(source="input-embeddings", layers="auto").layers == "auto"
 
 
 def test_an_encoder_without_a_table_is_told_so():
@@ -245,6 +290,7 @@ def test_pooled_vectors_are_saved_as_a_run_has_them(tmp_path):
         ("5", "--layers 5: there is no layer 5; the encoder has 0, the embeddings, to 4"),
         ("-1", "--layers -1: give numbers between commas, such as 0,1, or auto"),
         ("0,,1", "--layers 0,,1: give numbers between commas, such as 0,1, or auto"),
+        ("", "--layers : give numbers between commas, such as 0,1, or auto"),
         ("last", "--layers last: give numbers between commas, such as 0,1, or auto"),
     ],
 )
