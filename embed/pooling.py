@@ -45,7 +45,7 @@ class PoolConfig:
         metavar="LAYERS",
     )
     contexts_per_word: int = setting(
-        20,
+        10,
         "Occurrences to average, at least, where a word has as many.",
         at_least=1,
         at_most=1_000_000,
