@@ -9,6 +9,7 @@ micro-batches, compiled or not.
 
 import contextlib
 import datetime
+import importlib
 import os
 import re
 import signal
@@ -177,10 +178,13 @@ def joined(device: str) -> Iterator[World]:
     with_gpus = device != "cpu" and torch.cuda.is_available()
     if with_gpus:
         torch.cuda.set_device(choose_device(device, world.local_rank))
+    # It keeps the group that is there when it is first imported, as AdamW's first step does: then
+    # destroying the group ends none of gloo's threads, and Python's end aborts the process.
+    importlib.import_module("torch.distributed.nn.functional")
     dist.init_process_group("cpu:gloo,cuda:nccl" if with_gpus else "gloo", timeout=_PATIENCE)
     try:
         yield world
-        dist.barrier()  # nobody leaves while another still listens: gloo might abort
+        dist.barrier()  # nobody leaves while another still listens
     except RuntimeError as error:
         if _LOST.search(str(error)):
             raise FirthError(f"process {world.rank}: another process ended") from error

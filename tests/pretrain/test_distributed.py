@@ -78,6 +78,30 @@ def test_shares_cover_the_batch_once():
 
 # ---- two processes
 
+LEAVES = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+import torch
+from pretrain.distributed import joined
+with joined("cpu") as world:
+    weights = torch.ones(3, requires_grad=True)
+    weights.sum().backward()
+    torch.optim.AdamW([weights], fused=True).step()  # torch imports much of itself here
+    world.sum([weights.grad])
+threads = [open(f"/proc/self/task/{each}/comm").read() for each in os.listdir("/proc/self/task")]
+sys.exit(any("gloo" in name for name in threads))
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads have no files here")
+def test_no_thread_of_the_group_outlives_it(root, tmp_path):
+    # one that did would abort the process now and then, when Python ends
+    (tmp_path / "leaves.py").write_text(LEAVES)
+    command = torchrun(root, root)
+    command[command.index(str(root / "cli.py"))] = str(tmp_path / "leaves.py")
+    status, _, told = finish(start(command))
+    assert status == 0, told
+
 
 def test_two_processes_train_as_one(root, corpus, tmp_path):
     options = {**SMALL, "micro_batch": 2, "steps": 30, "evaluate_every": "10"}

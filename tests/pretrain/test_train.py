@@ -76,8 +76,12 @@ def test_every_option_and_all_that_was_settled_stands_in_the_config(corpus, run)
     assert stored["encoder"]["n_pieces"] == 60 == len(Pieces.open(run / "tokenizer.json"))
     assert stored["decided"]["batch"] == 8
     assert stored["decided"]["dtype"] == "float32"
-    assert stored["pooling"]["layers"] == [0]
+    assert stored["pooling"]["layers"] == [0, 1]
     assert stored["text"] == corpus.text.to_json()
+    assert stored["corpus"] == {
+        "path": str(corpus.path.resolve()),
+        "fingerprint": corpus.fingerprint,
+    }
     about = json.loads((run / "provenance.json").read_text())
     assert (about["corpus"], about["seeds"], about["threads"]) == (corpus.fingerprint, [1], 1)
     assert "torch" in about["packages"]
