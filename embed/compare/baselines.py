@@ -5,6 +5,7 @@ one-hot vectors every word is like itself (cosine 1) and unlike all others
 (cosine 0), with random ones words are alike by chance.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,9 +29,10 @@ def make_baselines(
 ) -> dict[str, StaticVectors]:
     """Make the baselines of a comparison.
 
-    An item is known to them when any run knows it. They hold the ``restrict``
-    most frequent words of the runs (by their best rank in any run) and the
-    words of the evaluation sets: no other word can change a score. A word that
+    An item is known to them when all runs know it, and, but for analogies beyond
+    ``restrict``, when any run does. They hold the ``restrict`` most frequent words
+    of the runs (first those that are among them in all, then by their best rank)
+    and the words of the evaluation sets: no other word can change a score. A word that
     no run has in its vocabulary, but one composes of its n-grams, is outside
     their vocabulary, too, yet has a vector.
 
@@ -51,12 +53,14 @@ def make_baselines(
         ``one-hot``, sparse, and ``random``, standard normal of 300 dimensions.
     """
     ranks: dict[str, int] = {}
+    times: Counter[str] = Counter()
     known: dict[str, str] = {}
     composed: dict[str, None] = {}
     distinct = list(dict.fromkeys(texts))
     for run in runs:
         for rank, word in enumerate(islice(run.vocabulary, restrict)):
             ranks[word] = min(rank, ranks.get(word, rank))
+            times[word] += 1
         found = find_words(run, distinct)
         n_words = len(run.vocabulary)
         for text, rank in found.rows.items():
@@ -68,7 +72,8 @@ def make_baselines(
                     ranks[word] = min(rank, ranks.get(word, rank))
                 else:
                     composed[word] = None
-    vocabulary = sorted(ranks, key=ranks.__getitem__)
+    # first the words that all runs have there, or what these are all asked would not be asked here
+    vocabulary = sorted(ranks, key=lambda word: (times[word] < len(runs), ranks[word]))
     words = [*vocabulary, *(word for word in composed if word not in ranks)]
     cut = _AsTheRuns(known)
     made = {

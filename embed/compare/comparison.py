@@ -1,20 +1,32 @@
-"""Score runs and baselines on every evaluation set."""
+"""Score runs and baselines on every evaluation set, and test every difference."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
+
+import numpy as np
 
 from corpora.console import Progress, no_progress
 from embed.compare.baselines import make_baselines
 from embed.compare.config import CompareConfig
 from embed.compare.datasets import default_sets
-from embed.compare.tasks import Task, TaskResult, read_task
+from embed.compare.statistics import (
+    Difference,
+    Resampled,
+    draw_counts,
+    holm,
+    interval,
+    paired,
+    resample,
+)
+from embed.compare.tasks import Measured, Task, read_task
 from embed.protocols import StaticVectors
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Score:
-    """What one run reached on one evaluation set.
+    """What one run reached on one evaluation set in one metric.
 
     Attributes
     ----------
@@ -22,13 +34,71 @@ class Score:
         The run, ``one-hot`` or ``random``.
     place : int
         Position of the set among those compared: two files may share a stem.
-    result : TaskResult
-        The number and what stands behind it.
+    shared : bool
+        Whether the items are those that all runs know; else all that this run knows.
+    measured : Measured
+        The metric, its items, and what they gave.
+    score : float or None
+        None where the metric is undefined.
+    low, high : float or None
+        95 % bootstrap interval; None where it is undefined.
     """
 
     run: str
     place: int
-    result: TaskResult
+    shared: bool
+    measured: Measured
+    score: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """How far one run is ahead of another on the items that all runs know.
+
+    Attributes
+    ----------
+    a, b : str
+        The runs.
+    place : int
+        Position of the set among those compared.
+    task, dataset, metric : str
+        As :class:`~embed.compare.tasks.Measured` has them.
+    section : str or None
+        As above.
+    difference : Difference
+        Of ``a`` less ``b``; its p corrected for the number of pairs (Holm 1979) of this set and
+        metric.
+    """
+
+    a: str
+    b: str
+    place: int
+    task: str
+    dataset: str
+    metric: str
+    section: str | None
+    difference: Difference
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All that a comparison found.
+
+    Attributes
+    ----------
+    runs : tuple of str
+        In the order given, then ``one-hot`` and ``random``.
+    scores : list of Score
+        Set by set and metric by metric, on shared items first.
+    pairs : list of Pair
+        Of every two runs, where both are defined.
+    """
+
+    runs: tuple[str, ...]
+    scores: list[Score]
+    pairs: list[Pair]
 
 
 def read_tasks(config: CompareConfig) -> list[Task]:
@@ -42,15 +112,20 @@ def read_tasks(config: CompareConfig) -> list[Task]:
     Returns
     -------
     list of Task
-        Similarity first, in the order given.
+        Task by task, in the order given.
 
     Raises
     ------
     SourceError
         A set is missing or malformed.
     """
-    named = [("similarity", Path(file)) for file in config.similarity]
-    named += [("analogy", Path(file)) for file in config.analogies]
+    given = {
+        "similarity": config.similarity,
+        "analogy": config.analogies,
+        "categorisation": config.categories,
+        "odd-one-out": config.odd_one_out,
+    }
+    named = [(name, Path(file)) for name, files in given.items() for file in files]
     return [read_task(name, path, config) for name, path in named or default_sets()]
 
 
@@ -59,8 +134,8 @@ def compare(
     tasks: Sequence[Task],
     config: CompareConfig,
     progress: Progress = no_progress,
-) -> list[Score]:
-    """Score runs, then one-hot and random vectors, on every evaluation set.
+) -> Comparison:
+    """Score runs, then one-hot and random vectors, and test the differences of every two.
 
     Parameters
     ----------
@@ -75,15 +150,116 @@ def compare(
 
     Returns
     -------
-    list of Score
-        Set by set, runs in the order given, baselines last.
+    Comparison
+        The same for the same vectors, sets and options.
     """
     texts = [text for task in tasks for text in task.texts()]
-    baselines = make_baselines(list(runs.values()), texts, config.restrict, config.seed)
-    everything = [*runs.items(), *baselines.items()]
-    scores = []
+    limit = config.candidates or max(len(vectors.vocabulary) for vectors in runs.values())
+    baselines = make_baselines(list(runs.values()), texts, limit, config.seed)
+    everything = {**runs, **baselines}
+    scores: list[Score] = []
+    pairs: list[Pair] = []
     for place, task in enumerate(tasks):
-        for index, (name, vectors) in enumerate(everything, start=1):
-            scores += [Score(name, place, result) for result in task.score(vectors)]
+        judge = _Judge(task, place, everything, list(runs), config)
+        for index, name in enumerate(everything, start=1):
+            judge.measure(name)
             progress(place * len(everything) + index, len(tasks) * len(everything))
-    return scores
+        scores += judge.scores()
+        pairs += judge.pairs()
+    return Comparison(tuple(everything), scores, pairs)
+
+
+class _Judge:
+    """One set, as all runs answer it."""
+
+    def __init__(
+        self,
+        task: Task,
+        place: int,
+        everything: Mapping[str, StaticVectors],
+        runs: Sequence[str],
+        config: CompareConfig,
+    ) -> None:
+        self._task, self._place, self._everything, self._config = task, place, everything, config
+        self._known = {
+            name: task.known(vectors, config.unknown) for name, vectors in everything.items()
+        }
+        self._shared = np.logical_and.reduce([self._known[name] for name in runs])
+        self._found: dict[bool, dict[str, list[tuple[Measured, Resampled | None]]]] = {
+            True: {},
+            False: {},
+        }
+        self._draws: dict[int, np.ndarray] = {}
+
+    def measure(self, name: str) -> None:
+        """Score one run on the shared items, and on all of its own where these are more."""
+        own = self._known[name]
+        shared = self._shared & own
+        self._found[True][name] = self._resampled(name, shared)
+        same = bool((shared == own).all())
+        self._found[False][name] = self._found[True][name] if same else self._resampled(name, own)
+
+    def scores(self) -> Iterator[Score]:
+        """Every metric of every run, by metric."""
+        for shared, found in self._found.items():
+            for column in zip(*found.values(), strict=True):
+                for name, (measured, resampled) in zip(found, column, strict=True):
+                    yield self._score(name, shared, measured, resampled)
+
+    def pairs(self) -> Iterator[Pair]:
+        """Every two runs, by metric."""
+        found = self._found[True]
+        for column in zip(*found.values(), strict=True):
+            defined = [
+                (name, resampled)
+                for name, (_, resampled) in zip(found, column, strict=True)
+                if resampled is not None
+            ]
+            names = list(combinations(defined, 2))
+            differences = [paired(a, b) for (_, a), (_, b) in names]
+            corrected = holm([difference.p for difference in differences]).tolist()
+            for ((a, _), (b, _)), difference, p in zip(names, differences, corrected, strict=True):
+                yield self._pair(a, b, column[0][0], difference, p)
+
+    def _resampled(self, name: str, items: np.ndarray) -> list[tuple[Measured, Resampled | None]]:
+        """Every metric of a run on some items, with its replicates."""
+        measured = self._task.measure(self._everything[name], items, self._config.unknown)
+        return [
+            (each, None if each.sample is None else resample(each.sample, self._counts(each)))
+            for each in measured
+        ]
+
+    def _counts(self, measured: Measured) -> np.ndarray:
+        """The draws of so many items of this set: the same for all runs."""
+        n_items = len(measured.items)
+        if n_items not in self._draws:
+            config = self._config
+            self._draws[n_items] = draw_counts(
+                n_items, config.replicates, config.seed, self._task.dataset
+            )
+        return self._draws[n_items]
+
+    def _score(
+        self, name: str, shared: bool, measured: Measured, resampled: Resampled | None
+    ) -> Score:
+        """Numbers of one run, undefined ones as None."""
+        if resampled is None:
+            return Score(name, self._place, shared, measured, None, None, None)
+        low, high = interval(resampled)
+        numbers = (resampled.score, low, high)
+        defined = [None if np.isnan(number) else number for number in numbers]
+        return Score(name, self._place, shared, measured, *defined)
+
+    def _pair(self, a: str, b: str, measured: Measured, found: Difference, p: float) -> Pair:
+        """One difference, its p corrected."""
+        corrected = Difference(found.difference, found.low, found.high, p)
+        return Pair(
+            a,
+            b,
+            self._place,
+            measured.task,
+            measured.dataset,
+            measured.metric,
+            measured.section,
+            corrected,
+        )

@@ -13,18 +13,45 @@ class CompareConfig:
         (), "A set of word pairs with scores; may be repeated.", metavar="FILE"
     )
     analogies: tuple[str, ...] = setting(
-        (), "A set of analogy questions; may be repeated.", metavar="FILE"
+        (), "A set of analogy questions, or a BATS folder; may be repeated.", metavar="FILE"
+    )
+    categories: tuple[str, ...] = setting(
+        (), "A set of words with their categories; may be repeated.", metavar="FILE"
+    )
+    odd_one_out: tuple[str, ...] = setting(
+        (), "A set of groups of words with words that do not fit; may be repeated.", metavar="FILE"
+    )
+    unknown: str = setting(
+        "skip",
+        "What becomes of items with unknown words: left out, or the words stand for a zero "
+        "vector or the mean of all vectors.",
+        choices=("skip", "zero", "mean"),
     )
     restrict: int = setting(
         30_000,
         "Ask only analogy questions whose four words are among the N most frequent, and look "
-        "for answers there.",
-        at_least=4,
+        "for answers there; 0 for all.",
+        at_least=0,
         metavar="N",
     )
+    exclude: bool = setting(
+        True,
+        "The words of an analogy question are no answers to it.",
+        opposite="include-question-words",
+    )
     sections: bool = setting(False, "Also score each section of the analogy sets.")
-    seed: int = setting(1, "Seed of the random baseline.", at_least=0, below=2**64, metavar="SEED")
+    replicates: int = setting(
+        1_000, "Draws of items, for intervals and tests.", at_least=100, at_most=100_000
+    )
+    seed: int = setting(
+        1, "Seed of the random baseline and of the draws.", at_least=0, below=2**64, metavar="SEED"
+    )
 
     def __post_init__(self) -> None:
         """Hold every option against its range."""
         check(self)
+
+    @property
+    def candidates(self) -> int | None:
+        """How many words analogy questions may hold; None for all."""
+        return self.restrict or None

@@ -1,4 +1,4 @@
-"""Read evaluation sets in the forms that the field uses, found by content.
+"""The default sets, and word pairs read in the forms that the field uses, found by content.
 
 Fields stand between tabs, semicolons, commas or spaces; a file may have a
 header, comments, CRLF line ends and further columns. Nothing is passed over: a
@@ -47,22 +47,6 @@ class WordPair:
     a: str
     b: str
     score: float
-
-
-@dataclass(frozen=True)
-class Question:
-    """An analogy: the first word is to the second as the third is to the fourth.
-
-    Attributes
-    ----------
-    words : tuple of four str
-        As the file writes them.
-    section : str
-        The name that the last ``: name`` line gives; empty above the first.
-    """
-
-    words: tuple[str, str, str, str]
-    section: str = ""
 
 
 @dataclass(frozen=True)
@@ -142,41 +126,6 @@ def read_pairs(path: Path) -> list[WordPair]:
     ]
 
 
-def read_questions(path: Path) -> list[Question]:
-    """Read a set of analogy questions.
-
-    Parameters
-    ----------
-    path : Path
-        UTF-8 text, four words a line, in sections begun by ``: name`` lines or
-        without sections.
-
-    Returns
-    -------
-    list of Question
-        In the order of the file, repeated questions included.
-
-    Raises
-    ------
-    SourceError
-        The file is missing, is no text, holds no question, or one of its
-        lines is neither a question nor a comment; the message quotes line and
-        number.
-    """
-    lines = read_lines(path)
-    body = [line for line in lines if not line.text.startswith(":")]
-    if not body:
-        raise SourceError(f"{path}: holds no analogy question; expected lines of four words")
-    delimiter = find_delimiter(body, lambda fields: fields == 4)
-    questions, section = [], ""
-    for line in lines:
-        if line.text.startswith(":"):
-            section = line.text[1:].strip()
-        else:
-            questions.append(_question(path, line, delimiter, section))
-    return questions
-
-
 def _pair_columns(
     path: Path, lines: Sequence[Line], records: Sequence[Sequence[str]]
 ) -> _PairColumns:
@@ -233,16 +182,3 @@ def _score(field: str) -> float | None:
         return None
     score = float(field.replace(",", "."))
     return score if math.isfinite(score) else None
-
-
-def _question(path: Path, line: Line, delimiter: str, section: str) -> Question:
-    """One line as a question, or an error that quotes it."""
-    fields = split(line.text, delimiter)
-    if len(fields) != 4 or not all(fields):
-        raise SourceError(
-            f"{path}:{line.number}: {quoted(line.text)} is not four words with "
-            f"{DELIMITERS[delimiter]} between; correct it, or begin a section with ':' "
-            "and a comment with '#'"
-        )
-    a, b, c, d = fields
-    return Question((a, b, c, d), section)

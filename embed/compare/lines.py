@@ -27,13 +27,15 @@ class Line:
     text: str
 
 
-def read_lines(path: Path) -> list[Line]:
+def read_lines(path: Path, *, blank: bool = False) -> list[Line]:
     """Read the lines that say something: neither blank nor a ``#`` or ``//`` comment.
 
     Parameters
     ----------
     path : Path
         UTF-8, with or without a byte order mark, LF or CRLF.
+    blank : bool
+        Whether blank lines say something, too.
 
     Returns
     -------
@@ -54,9 +56,37 @@ def read_lines(path: Path) -> list[Line]:
                 f"{path}:{number}: byte 0x{raw[error.start]:02X} is not UTF-8; "
                 "convert the evaluation set to UTF-8"
             ) from None
-        if text and not text.startswith(("#", "//")):
+        if (text or blank) and not text.startswith(("#", "//")):
             lines.append(Line(number, text))
     return lines
+
+
+def text_files(folder: Path) -> list[Path]:
+    """List the files of a set that is a folder: each is a section or a topic.
+
+    Parameters
+    ----------
+    folder : Path
+        With ``.txt`` files, or folders of such.
+
+    Returns
+    -------
+    list of Path
+        By name, hidden ones left out.
+
+    Raises
+    ------
+    SourceError
+        There is none.
+    """
+    files = sorted(
+        path
+        for path in folder.rglob("*.txt")
+        if path.is_file() and not any(part[0] == "." for part in path.relative_to(folder).parts)
+    )
+    if not files:
+        raise SourceError(f"{folder}: holds no .txt file; expected one for each part of the set")
+    return files
 
 
 def find_delimiter(lines: Sequence[Line], fits: Callable[[int], bool]) -> str:

@@ -1,144 +1,217 @@
 """Show a comparison: a table for eyes, JSON for programs."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from corpora.console import print_table
 from embed.compare.baselines import ONE_HOT, RANDOM
-from embed.compare.comparison import Score
-from embed.compare.tasks import TaskResult
+from embed.compare.comparison import Comparison, Pair, Score
+from embed.compare.config import CompareConfig
+from embed.compare.tasks import Measured
 
-_COLUMNS = ("dataset", "metric", "run", "score", "used", "total")
-_LONGEST = 32
+_COLUMNS = ("dataset", "metric", "run", "score", "95 %", "items", "knows")
+_LONGEST, _LONGEST_SET = 18, 18
+_SURE = 0.05  # a corrected p above it: the difference may be chance
 
 
-def to_json(scores: Sequence[Score]) -> dict[str, Any]:
-    """Turn scores into the JSON that ``firth compare --json`` prints.
+def to_json(
+    comparison: Comparison, config: CompareConfig, about: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Turn a comparison into the JSON that ``firth compare --json`` prints.
 
     Parameters
     ----------
-    scores : sequence of Score
+    comparison : Comparison
         Of :func:`~embed.compare.comparison.compare`.
+    config : CompareConfig
+        How it was made.
+    about : mapping of str to mapping
+        Per run, its ``method`` and ``fingerprint``; the baselines have none.
 
     Returns
     -------
     dict
-        ``{"results": [{"run", "task", "dataset", "metric", "score",
-        "items_used", "items_total"}, ...]}``; ``section`` where it is not the
-        whole set, ``reason`` where the score is undefined (null), and
-        ``items_composed`` where items have words outside the vocabulary.
+        ``runs``: ``run``, ``method``, ``fingerprint``. ``results``: ``run``, ``task``,
+        ``dataset``, ``metric``, ``score``, ``low``, ``high`` (null where undefined),
+        ``items_used``, ``items_total``, ``unknown``, ``shared_items``; ``section`` where it is not
+        the whole set, ``reason`` where the score is undefined, ``items_composed`` and
+        ``items_zero`` where there are such. ``pairs``: ``a``, ``b``, ``task``, ``dataset``,
+        ``metric``, ``difference``, ``low``, ``high``, ``p`` (corrected).
     """
-    return {"results": [_result(score) for score in scores]}
+    return {
+        "runs": [
+            {"run": run, **about.get(run, {"method": run, "fingerprint": None})}
+            for run in comparison.runs
+        ],
+        "results": [_result(score, config.unknown) for score in comparison.scores],
+        "pairs": [_pair(pair) for pair in comparison.pairs],
+    }
 
 
-def print_report(scores: Sequence[Score]) -> None:
+def print_report(comparison: Comparison) -> None:
     """Print a table of at most 100 columns and, below it, what needs saying.
 
     Parameters
     ----------
-    scores : sequence of Score
+    comparison : Comparison
         Of :func:`~embed.compare.comparison.compare`.
     """
-    print_table(_COLUMNS, list(_rows(scores)))
-    print("* best of its set")
-    for line in _remarks(scores):
+    print_table(_COLUMNS, list(_rows(comparison)))
+    print("on items that all runs know; * best, = not to be told from it (p > 0.05, Holm)")
+    for line in _remarks(comparison.scores):
         print(line)
 
 
-def _result(score: Score) -> dict[str, Any]:
+def _result(score: Score, unknown: str) -> dict[str, Any]:
     """One entry of the JSON."""
-    result = score.result
+    measured = score.measured
     entry = {
         "run": score.run,
-        "task": result.task,
-        "dataset": result.dataset,
-        "metric": result.metric,
-        "score": result.score,
-        "items_used": result.items_used,
-        "items_total": result.items_total,
+        "task": measured.task,
+        "dataset": measured.dataset,
+        "metric": measured.metric,
+        "score": score.score,
+        "low": score.low,
+        "high": score.high,
+        "items_used": len(measured.items),
+        "items_total": measured.items_total,
+        "unknown": unknown,
+        "shared_items": score.shared,
     }
     further = {
-        "section": result.section,
-        "reason": result.reason,
-        "items_composed": result.items_composed or None,
+        "section": measured.section,
+        "reason": measured.reason,
+        "items_composed": measured.items_composed or None,
+        "items_zero": measured.items_zero or None,
     }
     return entry | {name: value for name, value in further.items() if value is not None}
 
 
-def _group(score: Score) -> Hashable:
+def _pair(pair: Pair) -> dict[str, Any]:
+    """One entry of the JSON."""
+    found = pair.difference
+    numbers = {"difference": found.difference, "low": found.low, "high": found.high, "p": found.p}
+    entry = {
+        "a": pair.a,
+        "b": pair.b,
+        "task": pair.task,
+        "dataset": pair.dataset,
+        "metric": pair.metric,
+        **{name: None if value != value else value for name, value in numbers.items()},
+    }
+    return entry if pair.section is None else {**entry, "section": pair.section}
+
+
+def _group(place: int, what: Measured | Pair) -> Hashable:
     """What two scores must share to be compared."""
-    return score.place, score.result.section, score.result.metric
+    return place, what.section, what.metric
 
 
-def _grouped(scores: Sequence[Score]) -> dict[Hashable, list[Score]]:
-    """Scores that can be compared, together; groups in the order of their first score."""
-    groups: dict[Hashable, list[Score]] = {}
-    for score in scores:
-        groups.setdefault(_group(score), []).append(score)
-    return groups
-
-
-def _rows(scores: Sequence[Score]) -> Iterator[list[object]]:
+def _rows(comparison: Comparison) -> Iterator[list[object]]:
     """Rows of the table; a set is named in its first row only."""
-    names = _short_names(list(dict.fromkeys(score.run for score in scores)))
-    for group in _grouped(scores).values():
-        best = max((s.result.score for s in group if s.result.score is not None), default=None)
-        for index, score in enumerate(group):
-            result = score.result
+    names = _short_names(comparison.runs)
+    knows = {
+        (score.run, _group(score.place, score.measured)): score.measured
+        for score in comparison.scores
+        if not score.shared
+    }
+    for group, scores in _grouped(comparison.scores).items():
+        best = max((s.score for s in scores if s.score is not None), default=None)
+        equals = _equals(comparison.pairs, group, [s.run for s in scores if s.score == best])
+        for index, score in enumerate(scores):
+            own = knows[score.run, group]
             yield [
-                _set_name(result) if index == 0 else "",
-                result.metric if index == 0 else "",
+                _set_name(score.measured) if index == 0 else "",
+                score.measured.metric.removeprefix("accuracy_") if index == 0 else "",
                 names[score.run],
-                _number(result.score, result.score == best),
-                result.items_used,
-                result.items_total,
+                _number(score.score, "*" if score.score == best else equals.get(score.run, "")),
+                _interval(score),
+                len(score.measured.items),
+                f"{len(own.items)}/{own.items_total}",
             ]
 
 
-def _set_name(result: TaskResult) -> str:
+def _grouped(scores: Sequence[Score]) -> dict[Hashable, list[Score]]:
+    """Scores on shared items that can be compared, together, in the order of the first."""
+    groups: dict[Hashable, list[Score]] = {}
+    for score in scores:
+        if score.shared:
+            groups.setdefault(_group(score.place, score.measured), []).append(score)
+    return groups
+
+
+def _equals(pairs: Sequence[Pair], group: Hashable, best: Sequence[str]) -> dict[str, str]:
+    """The runs whose difference from the best may be chance."""
+    unsure = [
+        {pair.a, pair.b}
+        for pair in pairs
+        if _group(pair.place, pair) == group and pair.difference.p > _SURE  # NaN says nothing
+    ]
+    return {run: "=" for both in unsure for run in both if both & set(best)}
+
+
+def _set_name(measured: Measured) -> str:
     """The set, or below it the name of its section."""
-    return result.dataset if result.section is None else f": {result.section}"
+    section = measured.section
+    return _cut(measured.dataset if section is None else f": {section}", _LONGEST_SET)
 
 
-def _number(score: float | None, best: bool) -> str:
-    """A score in three decimals, signs aligned, the best one marked."""
-    return "undefined" if score is None else f"{score:6.3f}{' *' if best else ''}"
+def _cut(name: str, longest: int) -> str:
+    """A name whose end is left out where it is too long."""
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
+
+
+def _number(score: float | None, mark: str) -> str:
+    """A score in three decimals, signs aligned, with its mark."""
+    return "undefined" if score is None else f"{score:6.3f} {mark}".rstrip()
+
+
+def _interval(score: Score) -> str:
+    """Both ends in three decimals, as is usual without the zero before the point."""
+    if score.low is None or score.high is None:
+        return ""
+    return " ".join(f"{end:.3f}".replace("0.", ".", 1) for end in (score.low, score.high))
 
 
 def _short_names(runs: Sequence[str]) -> dict[str, str]:
-    """Last parts of the runs' paths where these differ, none longer than the table can hold."""
+    """Last parts of the runs' paths, cut where they are too long; all of them distinct."""
     last = {run: Path(run).name or run for run in runs}
     names = last if len(set(last.values())) == len(runs) else {run: run for run in runs}
-    return {
+    cut = {
         run: name if len(name) <= _LONGEST else f"…{name[1 - _LONGEST :]}"
         for run, name in names.items()
+    }
+    if len(set(cut.values())) == len(runs):
+        return cut
+    return {
+        run: f"{number}: {_cut(names[run], _LONGEST - 4)}" for number, run in enumerate(runs, 1)
     }
 
 
 def _remarks(scores: Sequence[Score]) -> Iterator[str]:
-    """Why scores are undefined, what was composed, where runs were scored on different items."""
+    """Why scores are undefined, what was composed, which vectors were zero."""
     names = _short_names(list(dict.fromkeys(score.run for score in scores)))
-    undefined: dict[tuple[str, str], list[str]] = {}
-    uneven: dict[str, None] = {}
-    composed: dict[str, None] = {}
-    for rivals in _grouped(scores).values():
-        dataset = rivals[0].result.dataset
-        for reason in dict.fromkeys(score.result.reason for score in rivals):
-            if reason is not None:
-                runs = ", ".join(names[s.run] for s in rivals if s.result.reason == reason)
-                undefined.setdefault((runs, reason), []).append(dataset)
-        if len({s.result.items_used for s in rivals if s.run not in (ONE_HOT, RANDOM)}) > 1:
-            uneven[dataset] = None
-        for score in rivals:
-            told = score.result.section is not None or score.run in (ONE_HOT, RANDOM)
-            if score.result.items_composed and not told:
-                composed[
-                    f"composed: {names[score.run]} on {dataset}: {score.result.items_composed} of "
-                    f"{score.result.items_used} items have a word made of its n-grams"
-                ] = None
-    for (runs, reason), places in undefined.items():
-        yield f"undefined: {runs} on {', '.join(dict.fromkeys(places))}: {reason}"
-    yield from composed
-    if uneven:
-        yield f"different items: the runs do not know the same items of {', '.join(uneven)}"
+    undefined: dict[tuple[str, str], dict[str, None]] = {}
+    told: dict[str, None] = {}
+    for score in scores:
+        measured = score.measured
+        if measured.reason is not None and score.shared:
+            key = names[score.run], measured.reason
+            undefined.setdefault(key, {})[measured.dataset] = None
+        if measured.section is not None or score.run in (ONE_HOT, RANDOM) or score.shared:
+            continue
+        start, n_items = f"{names[score.run]} on {measured.dataset}", len(measured.items)
+        if measured.items_composed:
+            told[
+                f"composed: {start}: {measured.items_composed} of {n_items} items have a word made "
+                "of its n-grams or parts"
+            ] = None
+        if measured.items_zero:
+            told[
+                f"zero: {start}: {measured.items_zero} of {n_items} items have a word whose "
+                "vector is zero"
+            ] = None
+    for (run, reason), places in undefined.items():
+        yield f"undefined: {run} on {', '.join(places)}: {reason}"
+    yield from told

@@ -9,21 +9,25 @@ import numpy as np
 
 from embed.compare.config import CompareConfig
 from embed.compare.datasets import WordPair, read_pairs
-from embed.compare.tasks import TaskResult, find_words, finite_units
+from embed.compare.samples import Correlation
+from embed.compare.tasks import FoundWords, Measured, find_words, finite_units, has_zero, set_name
 from embed.protocols import StaticVectors
+
+METRICS = {"spearman": True, "pearson": False}  # whether of ranks
 
 
 @dataclass(frozen=True)
 class SimilarityTask:
-    """A set of word pairs, scored by Spearman's rank correlation.
+    """A set of word pairs, scored by Spearman's and by Pearson's correlation.
 
-    Pairs with an unknown word are left out and counted; a word whose vector is
-    composed of n-grams is known, and pairs with such a word are counted, too.
+    An item is a pair; it can be asked when both words have a vector. Spearman
+    1904, "The proof and measurement of association between two things":
+    Pearson's correlation of the ranks, of which equal values share the mean.
 
     Attributes
     ----------
     dataset : str
-        Stem of the set's file.
+        Name of the set.
     pairs : sequence of WordPair
         The set.
     """
@@ -47,44 +51,86 @@ class SimilarityTask:
         SimilarityTask
             Ready to score.
         """
-        return cls(path.stem, read_pairs(path))
+        return cls(set_name(path), read_pairs(path))
+
+    @property
+    def n_items(self) -> int:
+        """How many pairs there are."""
+        return len(self.pairs)
 
     def texts(self) -> Iterable[str]:
         """List the words of all pairs as the file writes them."""
         return [text for pair in self.pairs for text in (pair.a, pair.b)]
 
-    def score(self, vectors: StaticVectors) -> list[TaskResult]:
-        """Correlate cosines with the judgements of the known pairs.
+    def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
+        """Tell the pairs of which both words have a vector, or something in its place.
+
+        Parameters
+        ----------
+        vectors : StaticVectors
+            What to look in.
+        unknown : str
+            What becomes of unknown words: one of UNKNOWN.
+
+        Returns
+        -------
+        bool (n_items,)
+            True for each such pair.
+        """
+        return np.all(self._places(self._find(vectors, unknown)) >= 0, axis=1)
+
+    def measure(
+        self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
+    ) -> list[Measured]:
+        """Correlate cosines with judgements.
 
         Parameters
         ----------
         vectors : StaticVectors
             Dense or sparse.
+        items : bool (n_items,)
+            The pairs to take, all of them known.
+        unknown : str
+            What becomes of unknown words: one of UNKNOWN.
 
         Returns
         -------
-        list of TaskResult
-            One, of metric ``spearman``.
+        list of Measured
+            Metrics ``spearman`` and ``pearson``.
+
+        Raises
+        ------
+        ArtifactError
+            A vector holds NaN or infinity.
         """
-        found = find_words(vectors, self.texts())
-        rows = found.rows
-        pairs = np.array([(rows[pair.a], rows[pair.b]) for pair in self.pairs], dtype=np.int64)
-        known = (pairs >= 0).all(axis=1)
-        judged = np.array([pair.score for pair in self.pairs])[known]
-        score, reason = spearman(judged, pair_cosines(vectors, pairs[known], found.composed))
-        composed = (pairs[known] >= len(vectors.vocabulary)).any(axis=1)
+        found = self._find(vectors, unknown)
+        asked = np.flatnonzero(items)
+        places = self._places(found)[asked]
+        judged = np.array([self.pairs[item].score for item in asked.tolist()])
+        cosines = pair_cosines(vectors, places, found.composed)
+        reason = why_undefined(judged, cosines)
         return [
-            TaskResult(
+            Measured(
                 task="similarity",
                 dataset=self.dataset,
-                metric="spearman",
-                score=score,
-                items_used=len(judged),
+                metric=metric,
+                items=asked,
                 items_total=len(self.pairs),
+                sample=Correlation(judged, cosines, ranked=ranked) if reason is None else None,
                 reason=reason,
-                items_composed=int(composed.sum()),
+                items_composed=int(found.has_composed(places).sum()),
+                items_zero=int(has_zero(vectors, places).sum()),
             )
+            for metric, ranked in METRICS.items()
         ]
+
+    def _find(self, vectors: StaticVectors, unknown: str) -> FoundWords:
+        """The words of the set as the vectors know them."""
+        return find_words(vectors, self.texts(), unknown)
+
+    def _places(self, found: FoundWords) -> np.ndarray:
+        """Where the two words of each pair stand, int64 (P, 2)."""
+        return found.places(self.texts()).reshape(-1, 2)
 
 
 def pair_cosines(vectors: StaticVectors, pairs: np.ndarray, composed: Any = None) -> np.ndarray:
@@ -112,35 +158,27 @@ def pair_cosines(vectors: StaticVectors, pairs: np.ndarray, composed: Any = None
     return np.asarray(units[a].multiply(units[b]).sum(axis=1), dtype=np.float64).ravel()
 
 
-def spearman(x: np.ndarray, y: np.ndarray) -> tuple[float | None, str | None]:
-    """Correlate the ranks of two series, equal values sharing their mean rank.
-
-    Spearman 1904, "The proof and measurement of association between two
-    things"; with ties it is Pearson's correlation of the mean ranks.
+def why_undefined(judged: np.ndarray, cosines: np.ndarray) -> str | None:
+    """Tell why two series have no correlation.
 
     Parameters
     ----------
-    x, y : float64 (P,)
+    judged, cosines : float64 (P,)
         Judgements and cosines.
 
     Returns
     -------
-    float or None
-        Between -1 and 1; None where it is undefined.
     str or None
-        Why it is undefined.
+        None where they have one.
 
     Examples
     --------
-    >>> spearman(np.array([1.0, 2.0, 3.0]), np.array([0.2, 0.1, 0.9]))
-    (0.5, None)
+    >>> why_undefined(np.array([1.0, 2.0]), np.array([0.5, 0.5]))
+    'all cosines are equal'
     """
-    if len(x) < 2:
-        return None, "no pair is known" if len(x) == 0 else "only one pair is known"
-    for name, values in (("judgements", x), ("cosines", y)):
+    if len(judged) < 2:
+        return "no pair is known" if len(judged) == 0 else "only one pair is known"
+    for name, values in (("judgements", judged), ("cosines", cosines)):
         if (values == values[0]).all():
-            return None, f"all {name} are equal"
-    from scipy.stats import rankdata
-
-    a, b = (ranks - ranks.mean() for ranks in (rankdata(x), rankdata(y)))
-    return float(a @ b / np.sqrt((a @ a) * (b @ b))), None
+            return f"all {name} are equal"
+    return None

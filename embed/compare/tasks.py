@@ -1,6 +1,7 @@
 """TASKS: what vectors can be scored on, and what a score carries with it."""
 
 import importlib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 
 from corpora.errors import ArtifactError
 from embed.compare.config import CompareConfig
+from embed.compare.samples import Sample
 from embed.protocols import StaticVectors
 from embed.search import unit_length, unit_rows
 
@@ -17,43 +19,54 @@ from embed.search import unit_length, unit_rows
 TASKS = {
     "similarity": "embed.compare.similarity:SimilarityTask",
     "analogy": "embed.compare.analogies:AnalogyTask",
+    "categorisation": "embed.compare.categorisation:CategorisationTask",
+    "odd-one-out": "embed.compare.odd_one_out:OddOneOutTask",
 }
+# What becomes of a word without a vector: its items are left out; a zero vector; the mean of all.
+UNKNOWN = ("skip", "zero", "mean")
 
 
-@dataclass(frozen=True, kw_only=True)
-class TaskResult:
-    """One number, and how much of the set stands behind it.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Measured:
+    """What one metric is on some items of a set, and how much of the set stands behind it.
 
     Attributes
     ----------
     task : str
         A key of TASKS.
     dataset : str
-        Stem of the set's file.
+        Name of the set's file without its ending, or of its folder.
     metric : str
         What is measured: ``spearman``, ``accuracy``.
-    score : float or None
-        None where the metric is undefined.
-    items_used, items_total : int
-        Items of the set that could be scored, and all of them.
+    items : int64 (n,)
+        Which items of the set it is measured on, ascending.
+    items_total : int
+        Items that the whole set, or section, has for this metric.
+    sample : Sample or None
+        The score as a function of how often each of ``items`` counts; None
+        where it is undefined.
     section : str or None
         The part of the set, where it is not the whole.
     reason : str or None
         Why the score is undefined.
     items_composed : int
-        Of the items used, those with a word outside the vocabulary, whose
-        vector is composed of n-grams.
+        Of the items, those with a word that has no row of its own: its vector
+        is composed, of its n-grams or of the words of a phrase.
+    items_zero : int
+        Of the items, those with a word of the vocabulary whose vector is zero,
+        so that it has no direction.
     """
 
     task: str
     dataset: str
     metric: str
-    score: float | None
-    items_used: int
+    items: np.ndarray
     items_total: int
+    sample: Sample | None = None
     section: str | None = None
     reason: str | None = None
     items_composed: int = 0
+    items_zero: int = 0
 
 
 @dataclass(frozen=True)
@@ -63,17 +76,52 @@ class FoundWords:
     Attributes
     ----------
     rows : dict of str to int
-        Per text: its row; V + i where its vector is the i-th composed one; -1
-        for an unknown word.
+        Per text: its row; V + i where its vector is the i-th of ``composed``;
+        -1 for a word without any vector.
     unseen : list of str
-        Words without a row, whose vectors are composed of n-grams.
-    composed : float32 (n_unseen, D)
-        Their vectors; scipy.sparse CSR where the matrix is.
+        Words without a row, whose vectors are the first of ``composed``.
+    composed : float32 (n, D)
+        Their vectors and, last where there is one, the vector that stands for
+        all unknown words; scipy.sparse CSR where the matrix is.
+    n_words : int
+        V: how many words have rows.
     """
 
     rows: dict[str, int]
     unseen: list[str]
     composed: Any
+    n_words: int
+
+    def places(self, texts: Iterable[str]) -> np.ndarray:
+        """Look up texts, repeats and all.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            Some of those that were looked for.
+
+        Returns
+        -------
+        int64 (n,)
+            The row of each, as in ``rows``.
+        """
+        return np.array([self.rows[text] for text in texts], dtype=np.int64)
+
+    def has_composed(self, places: np.ndarray) -> np.ndarray:
+        """Tell which items have a word whose vector is composed.
+
+        Parameters
+        ----------
+        places : int64 (n, k)
+            The words of each item.
+
+        Returns
+        -------
+        bool (n,)
+            A vector that stands for an unknown word is not composed.
+        """
+        ends = self.n_words + len(self.unseen)
+        return np.any((places >= self.n_words) & (places < ends), axis=1)
 
 
 class Task(Protocol):
@@ -85,13 +133,22 @@ class Task(Protocol):
 
     @property
     def dataset(self) -> str:
-        """Stem of the set's file."""
+        """Name of the set."""
+
+    @property
+    def n_items(self) -> int:
+        """Items of the set, numbered from 0."""
 
     def texts(self) -> Iterable[str]:
         """All words of the set as its file writes them, perhaps repeated."""
 
-    def score(self, vectors: StaticVectors) -> list[TaskResult]:
-        """Score vectors on the items whose words they know."""
+    def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
+        """Tell which items these vectors can be asked: bool (n_items,)."""
+
+    def measure(
+        self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
+    ) -> list[Measured]:
+        """Measure every metric on these items, bool (n_items,), all of them known."""
 
 
 def read_task(name: str, path: Path, config: CompareConfig) -> Task:
@@ -121,7 +178,29 @@ def read_task(name: str, path: Path, config: CompareConfig) -> Task:
     return kind.read(path, config)
 
 
-def find_words(vectors: StaticVectors, texts: Iterable[str]) -> FoundWords:
+def set_name(path: Path) -> str:
+    """Name a set after its file or folder.
+
+    Parameters
+    ----------
+    path : Path
+        Where the set lies.
+
+    Returns
+    -------
+    str
+        A file's name without its last ending; all of a folder's name, ``BATS_3.0``.
+    """
+    return path.resolve().name if path.is_dir() else path.stem
+
+
+def find_words(
+    vectors: StaticVectors,
+    texts: Iterable[str],
+    unknown: str = "skip",
+    *,
+    phrases: bool = False,
+) -> FoundWords:
     """Find words as an evaluation set writes them.
 
     A word passes through the vectors' own segmentation. It is known when that
@@ -134,29 +213,59 @@ def find_words(vectors: StaticVectors, texts: Iterable[str]) -> FoundWords:
         What to look in.
     texts : iterable of str
         Words of a set; repeats are looked up once.
+    unknown : str
+        What stands for a word without a vector: ``skip``, nothing; ``zero``, a
+        zero vector; ``mean``, the mean of all rows.
+    phrases : bool
+        Whether a text of several words, between underscores or spaces, that is
+        not known as one, is known by the mean of their vectors when all of
+        them are (Camacho-Collados & Navigli 2016).
 
     Returns
     -------
     FoundWords
         Rows, and the vectors of words that have none.
+
+    Raises
+    ------
+    ArtifactError
+        The mean is asked for, and a vector holds NaN or infinity.
     """
-    n_words = vectors.matrix.shape[0]
-    rows: dict[str, int] = {}
-    unseen: dict[str, int] = {}
-    composed: list[Any] = []
-    for text in dict.fromkeys(texts):
-        words = vectors.words(text)
-        rows[text] = -1
-        if len(words) != 1:
-            continue
-        row = vectors.row(words[0])
-        if row is None and words[0] not in unseen:
-            vector = vectors.vector(words[0])
-            if vector is not None:
-                unseen[words[0]] = n_words + len(unseen)
-                composed.append(_as_row(vector, vectors.matrix))
-        rows[text] = unseen.get(words[0], -1) if row is None else row
-    return FoundWords(rows, list(unseen), _stacked([vectors.matrix[:0], *composed]))
+    search = _Search(vectors)
+    rows = {text: search.word(text) for text in dict.fromkeys(texts)}
+    if phrases:
+        rows |= {text: search.phrase(text) for text, row in rows.items() if row < 0}
+    composed = list(search.composed)
+    if unknown != "skip" and min(rows.values(), default=0) < 0:
+        composed.append(_stand_in(vectors, unknown))
+        rows = {
+            text: row if row >= 0 else search.n_words + len(search.unseen)
+            for text, row in rows.items()
+        }
+    return FoundWords(
+        rows, list(search.unseen), _stacked([vectors.matrix[:0], *composed]), search.n_words
+    )
+
+
+def has_zero(vectors: StaticVectors, places: np.ndarray) -> np.ndarray:
+    """Tell which items have a word of the vocabulary whose vector is zero.
+
+    Parameters
+    ----------
+    vectors : StaticVectors
+        Dense or sparse.
+    places : int64 (n, k)
+        The words of each item; those that have no row do not count.
+
+    Returns
+    -------
+    bool (n,)
+        True for each such item.
+    """
+    rows = np.unique(places)
+    rows = rows[(rows >= 0) & (rows < vectors.matrix.shape[0])]
+    filled = np.asarray((vectors.matrix[rows] != 0).sum(axis=1)).ravel() > 0
+    return np.any(np.isin(places, rows[~filled]), axis=1)
 
 
 def finite_units(vectors: StaticVectors, rows: np.ndarray, composed: Any = None) -> Any:
@@ -197,6 +306,54 @@ def finite_units(vectors: StaticVectors, rows: np.ndarray, composed: Any = None)
             f"{name}: the vector of {word!r} holds NaN or infinity; make the run again"
         )
     return unit_rows(vectors.matrix, rows)
+
+
+class _Search:
+    """Looks words up and gathers the vectors of those that have no row."""
+
+    def __init__(self, vectors: StaticVectors) -> None:
+        self.vectors = vectors
+        self.n_words = vectors.matrix.shape[0]
+        self.unseen: dict[str, int] = {}
+        self.composed: list[Any] = []
+
+    def word(self, text: str) -> int:
+        """The place of a text that is one word; -1 where it has no vector."""
+        words = self.vectors.words(text)
+        if len(words) != 1:
+            return -1
+        row = self.vectors.row(words[0])
+        if row is None and words[0] not in self.unseen:
+            vector = self.vectors.vector(words[0])
+            if vector is not None:
+                return self._keep(words[0], vector)
+        return self.unseen.get(words[0], -1) if row is None else row
+
+    def phrase(self, text: str) -> int:
+        """The place of a text by the mean of its words; -1 where not all are known."""
+        parts = re.split(r"[_\s]+", text.strip("_ "))
+        words = [self.vectors.words(part) for part in parts]
+        if len(parts) < 2 or any(len(word) != 1 for word in words):
+            return -1
+        found = [self.vectors.vector(word) for [word] in words]
+        rows = [vector for vector in found if vector is not None]
+        return self._keep(text, np.mean(rows, axis=0)) if len(rows) == len(parts) else -1
+
+    def _keep(self, word: str, vector: np.ndarray) -> int:
+        """The place of a vector behind the rows."""
+        self.composed.append(_as_row(vector.astype(np.float32), self.vectors.matrix))
+        return self.unseen.setdefault(word, self.n_words + len(self.unseen))
+
+
+def _stand_in(vectors: StaticVectors, unknown: str) -> Any:
+    """The vector of all unknown words."""
+    matrix = vectors.matrix
+    if unknown == "zero":
+        return _as_row(np.zeros(matrix.shape[1], dtype=np.float32), matrix)
+    mean = np.asarray(matrix.mean(axis=0, dtype=np.float64)).ravel()
+    if not np.isfinite(mean).all():
+        finite_units(vectors, np.arange(matrix.shape[0]))  # names the word
+    return _as_row(mean.astype(np.float32), matrix)
 
 
 def _as_row(vector: np.ndarray, matrix: Any) -> Any:

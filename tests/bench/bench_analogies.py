@@ -1,7 +1,7 @@
 """Answering the Google analogies: Firth beside gensim's evaluation of the same vectors.
 
 Both read the file and answer its questions among the same candidates; Firth by
-3CosAdd and 3CosMul, gensim by 3CosAdd. Without ``--run`` the vectors are made:
+3CosAdd, 3CosMul and PairDirection, gensim by 3CosAdd. Without ``--run`` the vectors are made:
 every word of the questions is known, their relations hold but for noise.
 """
 
@@ -13,7 +13,8 @@ import numpy as np
 
 from embed.compare.analogies import AnalogyTask
 from embed.compare.config import CompareConfig
-from embed.compare.datasets import default_sets, read_questions
+from embed.compare.datasets import default_sets
+from embed.compare.question_files import read_questions
 from embed.vectors import WordVectors, load_vectors
 
 
@@ -52,9 +53,12 @@ def main() -> None:
     theirs = KeyedVectors(vectors.matrix.shape[1])
     theirs.add_vectors(list(vectors.vocabulary), np.asarray(vectors.matrix))
 
-    def ours() -> tuple[float | None, int]:
-        accuracy, _ = AnalogyTask.read(path, config).score(vectors)
-        return accuracy.score, accuracy.items_used
+    def ours() -> tuple[float, int]:
+        task = AnalogyTask.read(path, config)
+        accuracy, *_ = task.measure(vectors, task.known(vectors))
+        asked = len(accuracy.items)
+        assert accuracy.sample is not None, accuracy.reason
+        return float(accuracy.sample.evaluate(np.ones((1, asked), dtype=np.int32))[0]), asked
 
     def gensim() -> tuple[float, int]:
         accuracy, sections = theirs.evaluate_word_analogies(

@@ -87,8 +87,8 @@ def score(run: Path, tasks: list[Task]) -> dict[str, float | None]:
     vectors = load_vectors(run)
     found = {}
     for task in tasks:
-        result = next(iter(task.score(vectors)))
-        found[Path(result.dataset).stem] = result.score
+        measured, found_score = harness.scores(task, vectors)[0]
+        found[Path(measured.dataset).stem] = found_score
     return found
 
 

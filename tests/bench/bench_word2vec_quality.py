@@ -99,8 +99,8 @@ def evaluation_sets() -> list[Task]:
 def score(run: Path, tasks: Sequence[Task]) -> dict[str, float | None]:
     """The run's score on each set: Spearman, or accuracy by 3CosAdd."""
     vectors = load_vectors(run)
-    results = [next(iter(task.score(vectors))) for task in tasks]
-    return {result.dataset: result.score for result in results}
+    results = [harness.scores(task, vectors)[0] for task in tasks]
+    return {measured.dataset: found for measured, found in results}
 
 
 def train_and_score(

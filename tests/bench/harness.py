@@ -24,6 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from corpora.console import print_table
 from corpora.provenance import provenance
 
@@ -417,3 +419,17 @@ def _processor() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
+
+
+def scores(task: Any, vectors: Any) -> list[tuple[Any, float | None]]:
+    """What a task measures of vectors on all items that they know, with the score itself."""
+    found = task.measure(vectors, task.known(vectors))
+    return [
+        (each, None if each.sample is None else float(each.sample.evaluate(_once(each))[0]))
+        for each in found
+    ]
+
+
+def _once(measured: Any) -> np.ndarray:
+    """Every item counts once."""
+    return np.ones((1, len(measured.items)), dtype=np.uint8)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import harness
 import numpy as np
 
 from embed.compare.comparison import read_tasks
@@ -114,15 +115,14 @@ def _similarity(run: Path, files: Iterable[Path]) -> dict[str, Any]:
     """Spearman on each set, and how many of its pairs the run knows."""
     vectors = load_vectors(run)
     results = [
-        result
+        harness.scores(task, vectors)[0]
         for task in read_tasks(CompareConfig(similarity=tuple(map(str, files))))
-        for result in task.score(vectors)
     ]
     return {
-        result.dataset: {
-            "score": result.score,
-            "n_used": result.items_used,
-            "n": result.items_total,
+        measured.dataset: {
+            "score": score,
+            "n_used": len(measured.items),
+            "n": measured.items_total,
         }
-        for result in results
+        for measured, score in results
     }

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from embed.compare.datasets import default_sets, read_pairs, read_questions
+from embed.compare.datasets import default_sets, read_pairs
+from embed.compare.question_files import read_questions
 from embed.vectors import WordVectors
 
 SIMILARITY, SIMLEX, ANALOGIES = (path for _, path in default_sets())

@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 from corpora.errors import SourceError
 from embed.compare import datasets
-from embed.compare.datasets import Question, WordPair, default_sets, read_pairs, read_questions
+from embed.compare.category_files import read_categories
+from embed.compare.datasets import WordPair, default_sets, read_pairs
+from embed.compare.question_files import read_questions, read_relations
+from embed.compare.topic_files import read_topics
 
 WORDS = st.text(st.characters(categories=["L"]), min_size=1, max_size=8)
 PAIRS = st.lists(
@@ -37,25 +40,6 @@ def test_pairs_are_read_as_written(tmp_path_factory, pairs, delimiter, end, head
     path = write(tmp_path_factory.mktemp("sets"), mark + end.join(rows) + end)
 
     assert read_pairs(path) == pairs
-
-
-@given(
-    questions=st.lists(st.tuples(WORDS, WORDS, WORDS, WORDS), min_size=1),
-    cut=st.integers(0, 20),
-    delimiter=st.sampled_from(DELIMITERS),
-    end=st.sampled_from(["\n", "\r\n"]),
-)
-def test_questions_are_read_as_written(tmp_path_factory, questions, cut, delimiter, end):
-    rows = [delimiter.join(question) for question in questions]
-    rows.insert(min(cut, len(rows)), ": a section")
-    path = write(tmp_path_factory.mktemp("sets"), end.join(rows))
-
-    read = read_questions(path)
-
-    assert [question.words for question in read] == questions
-    assert [question.section for question in read] == [
-        "a section" if index >= cut else "" for index in range(len(questions))
-    ]
 
 
 @pytest.mark.parametrize(
@@ -149,36 +133,10 @@ def test_malformed_pairs_are_refused(tmp_path, text, message):
     assert str(error.value) == f"{path}{message if message[0] == ':' else ': ' + message}"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (": empty\n", ": holds no analogy question; expected lines of four words"),
-        (
-            ": s\na b c d\na b c\n",
-            (
-                ":3: 'a b c' is not four words with spaces between; "
-                "correct it, or begin a section with ':' and a comment with '#'"
-            ),
-        ),
-        (
-            "a\tb\tc\td\na\tb\tc\td\te\n",
-            (
-                ":2: 'a\\tb\\tc\\td\\te' is not four words with tabs between; "
-                "correct it, or begin a section with ':' and a comment with '#'"
-            ),
-        ),
-    ],
-)
-def test_malformed_questions_are_refused(tmp_path, text, message):
-    path = write(tmp_path, text)
-
-    with pytest.raises(SourceError) as error:
-        read_questions(path)
-
-    assert str(error.value) == f"{path}{message}"
+READERS = [read_pairs, read_questions, read_relations, read_categories, read_topics]
 
 
-@pytest.mark.parametrize("read", [read_pairs, read_questions])
+@pytest.mark.parametrize("read", READERS)
 def test_files_that_are_no_sets_are_refused(tmp_path, read):
     latin = tmp_path / "latin.txt"
     latin.write_bytes("a b 1\nschön gut 2\n".encode("latin-1"))
@@ -186,7 +144,6 @@ def test_files_that_are_no_sets_are_refused(tmp_path, read):
     cases = {
         latin: f"{latin}:2: byte 0xF6 is not UTF-8; convert the evaluation set to UTF-8",
         absent: f"{absent}: no such evaluation set",
-        tmp_path: f"{tmp_path}: is a directory, not an evaluation set",
     }
     for path, message in cases.items():
         with pytest.raises(SourceError) as error:
@@ -194,20 +151,16 @@ def test_files_that_are_no_sets_are_refused(tmp_path, read):
         assert str(error.value) == message
 
 
-def test_long_lines_are_quoted_in_part(tmp_path):
-    path = write(tmp_path, "a b c d\n" + "x" * 200_000 + "\n")
+@pytest.mark.parametrize("read", READERS)
+def test_a_folder_without_a_file_of_a_set_is_refused(tmp_path, read):
+    with pytest.raises(SourceError) as error:
+        read(tmp_path)
 
-    with pytest.raises(SourceError, match=r":2: 'x{59}…' is not four words"):
-        read_questions(path)
-
-
-def test_questions_keep_their_sections(tmp_path):
-    path = write(tmp_path, "// notes\na b c d\n: one\n:two\ne\tf g h\n")
-
-    assert read_questions(path) == [
-        Question(("a", "b", "c", "d")),
-        Question(("e", "f", "g", "h"), "two"),
-    ]
+    if read in (read_relations, read_topics):
+        message = "holds no .txt file; expected one for each part of the set"
+    else:
+        message = "is a directory, not an evaluation set"
+    assert str(error.value) == f"{tmp_path}: {message}"
 
 
 def test_the_default_sets_are_whole():
@@ -257,13 +210,6 @@ PAIR_SETS = {
     "multilingual/zh/wordsim-240.txt": 240,
     "multilingual/zh/wordsim-297.txt": 297,
 }
-QUESTION_SETS = {
-    "analogy/questions-words.txt": (19544, 14),
-    "analogy/msr.txt": (8000, 1),
-    "multilingual/de/analogies-google.txt": (18552, 1),
-    "multilingual/zh/CA8_semantic.txt": (7636, 4),
-    "multilingual/zh/CA8_morphological.txt": (10177, 4),
-}
 
 
 @pytest.mark.parametrize("name", PAIR_SETS)
@@ -272,11 +218,3 @@ def test_published_sets_of_pairs_are_read_whole(shared_data, name):
 
     assert len(pairs) == PAIR_SETS[name]
     assert all(pair.a == pair.a.strip() and 0 <= pair.score <= 10 for pair in pairs)
-
-
-@pytest.mark.parametrize("name", QUESTION_SETS)
-def test_published_sets_of_analogies_are_read_whole(shared_data, name):
-    questions = read_questions(shared_data / "evaluation" / name)
-
-    sections = {question.section for question in questions}
-    assert (len(questions), len(sections)) == QUESTION_SETS[name]

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from corpora.errors import ArtifactError
 from embed.compare.config import CompareConfig
 from embed.compare.datasets import WordPair, default_sets
-from embed.compare.similarity import SimilarityTask, pair_cosines, spearman
+from embed.compare.similarity import SimilarityTask, pair_cosines
 from embed.vectors import WordVectors
+from tests.embed.compare.measuring import ask, score, scores
 
 SIMILARITY, SIMLEX, _ = (path for _, path in default_sets())
 
@@ -31,32 +32,48 @@ def naive_spearman(x, y):
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=30))
-def test_spearman_matches_the_definition_with_ties(pairs):
-    x, y = np.array(pairs, dtype=np.float64).T
+def test_both_correlations_match_their_definitions(pairs):
+    judged, angles = np.array(pairs, dtype=np.float64).T
+    words = ["base", *(f"w{place}" for place in range(len(pairs)))]
+    turned = np.column_stack([np.cos(angles / 2), np.sin(angles / 2)])
+    vectors = WordVectors(words, np.vstack([[1, 0], turned]).astype(np.float32))
+    task = SimilarityTask(
+        "set", [WordPair("base", w, j) for w, j in zip(words[1:], judged, strict=True)]
+    )
 
-    score, reason = spearman(x, y)
+    found = scores(task, vectors)
 
-    if len(set(x)) == 1 or len(set(y)) == 1:
-        assert score is None
-        assert reason.endswith("are equal")
+    if len(set(judged)) == 1 or len(set(angles)) == 1:
+        assert found == {"spearman": None, "pearson": None}
     else:
-        assert score == pytest.approx(naive_spearman(x, y), abs=1e-12)
+        expected = naive_spearman(judged.tolist(), (-angles).tolist())
+        assert found["spearman"] == pytest.approx(expected, abs=1e-12)
+        expected = np.corrcoef(judged, np.cos(angles / 2))[0, 1]
+        assert found["pearson"] == pytest.approx(expected, abs=1e-6)
 
 
-def test_spearman_of_a_hand_worked_value():
-    # ranks 1 2 3 4 and 1 2.5 2.5 4: covariance 4.5, sums of squares 5 and 4.5
-    score, _ = spearman(np.array([1.0, 2.0, 3.0, 10.0]), np.array([0.1, 0.2, 0.2, 0.3]))
+def test_correlations_of_a_hand_worked_set(tiny):
+    # cosines with man: woman 0, king 3 / sqrt 10, queen sqrt 1/2, apple -sqrt 1/2
+    pairs = [("woman", 1.0), ("king", 3.0), ("queen", 4.0), ("apple", 2.0)]
+    task = SimilarityTask("set", [WordPair("man", word, judged) for word, judged in pairs])
 
-    assert score == pytest.approx(4.5 / (5 * 4.5) ** 0.5)
+    found = scores(task, tiny)
+
+    # ranks 1 3 4 2 beside 2 4 3 1: differences 1 1 1 1, so 1 - 6 * 4 / (4 * 15)
+    assert found["spearman"] == pytest.approx(0.6)
+    cosines = np.array([0.0, 3 / 10**0.5, 0.5**0.5, -(0.5**0.5)])
+    expected = np.array([-1.5, 0.5, 1.5, -0.5]) @ (cosines - cosines.mean())
+    expected /= (5 * ((cosines - cosines.mean()) ** 2).sum()) ** 0.5
+    assert found["pearson"] == pytest.approx(expected, abs=1e-6)
 
 
 def test_scores_are_numbers_so_ten_ranks_above_two(tmp_path, tiny):
     path = tmp_path / "set.tsv"
     path.write_text("man\tapple\t2.0\nman\twoman\t9\nman\tking\t10.0\n")
 
-    [result] = SimilarityTask.read(path, CompareConfig()).score(tiny)
-
-    assert result.score == pytest.approx(1.0)
+    assert scores(SimilarityTask.read(path, CompareConfig()), tiny)["spearman"] == pytest.approx(
+        1.0
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,10 +88,9 @@ def test_scores_are_numbers_so_ten_ranks_above_two(tmp_path, tiny):
 def test_what_is_undefined_says_why(tiny, pairs, used, reason):
     task = SimilarityTask("set", [WordPair(*pair) for pair in pairs])
 
-    [result] = task.score(tiny)
-
-    assert (result.score, result.items_used, result.items_total) == (None, used, 2)
-    assert result.reason == reason
+    for result in ask(task, tiny):
+        assert (score(result), len(result.items), result.items_total) == (None, used, 2)
+        assert result.reason == reason
 
 
 def test_words_pass_through_the_vectors_own_segmentation():
@@ -85,9 +101,44 @@ def test_words_pass_through_the_vectors_own_segmentation():
     vectors = WordVectors(["new", "york", "old"], np.eye(3, dtype=np.float32), text=LowerCased())
     pairs = [WordPair("NEW", "Old", 1), WordPair("new-york", "old", 2), WordPair("York", "new", 3)]
 
-    [result] = SimilarityTask("set", pairs).score(vectors)
+    result, _ = ask(SimilarityTask("set", pairs), vectors)
 
-    assert (result.items_used, result.items_total) == (2, 3)
+    assert (result.items.tolist(), result.items_total) == ([0, 2], 3)
+
+
+def test_only_the_items_asked_for_count(tiny):
+    judged = [("woman", 1.0), ("king", 3.0), ("queen", 2.0), ("apple", 4.0)]
+    task = SimilarityTask("set", [WordPair("man", word, score) for word, score in judged])
+
+    [result, _] = task.measure(tiny, np.array([True, True, True, False]))
+
+    assert result.items.tolist() == [0, 1, 2]
+    assert score(result) == pytest.approx(1.0)
+
+
+def test_unknown_words_may_be_zero_or_the_mean(tiny):
+    pairs = [WordPair("man", "king", 3), WordPair("pear", "king", 2), WordPair("pear", "plum", 1)]
+    task = SimilarityTask("set", pairs)
+
+    assert task.known(tiny).tolist() == [True, False, False]
+    for unknown in ("zero", "mean"):
+        assert task.known(tiny, unknown).all()
+    # cosines: king with man 3 / sqrt 10, with zero 0; zero with zero 0
+    zero, _ = ask(task, tiny, "zero")
+    assert score(zero) == pytest.approx(1.5 / (2 * 1.5) ** 0.5)
+    assert (zero.items_composed, zero.items_zero) == (0, 0)
+    # the mean of all rows is (5, 3) / 5: nearer to king than man is, and like itself
+    assert scores(task, tiny, "mean")["spearman"] == pytest.approx(-1.0)
+
+
+def test_items_with_a_zero_vector_are_told():
+    vectors = WordVectors(["a", "b", "c"], np.array([[1, 0], [0, 0], [1, 1]], dtype=np.float32))
+    pairs = [WordPair("a", "b", 1), WordPair("b", "c", 2), WordPair("a", "c", 3)]
+
+    result, _ = ask(SimilarityTask("set", pairs), vectors)
+
+    assert result.items_zero == 2
+    assert score(result) == pytest.approx(1.5 / (2 * 1.5) ** 0.5)
 
 
 def test_sparse_vectors_give_the_cosines_of_dense_ones():
@@ -109,7 +160,7 @@ def test_vectors_that_are_not_finite_are_refused(bad):
     vectors = WordVectors(["a", "b"], matrix, name="broken.vec")
 
     with pytest.raises(ArtifactError) as error:
-        SimilarityTask("set", [WordPair("a", "b", 1.0)]).score(vectors)
+        ask(SimilarityTask("set", [WordPair("a", "b", 1.0)]), vectors)
 
     assert str(error.value) == (
         "broken.vec: the vector of 'b' holds NaN or infinity; make the run again"
@@ -117,7 +168,7 @@ def test_vectors_that_are_not_finite_are_refused(bad):
 
 
 @pytest.mark.parametrize("path", [SIMILARITY, SIMLEX], ids=lambda path: path.stem)
-def test_gensim_gives_the_same_spearman_and_coverage(planted, path):
+def test_gensim_gives_the_same_correlations_and_coverage(planted, path):
     from gensim.models import KeyedVectors
 
     half = len(planted.vocabulary) // 2
@@ -125,8 +176,9 @@ def test_gensim_gives_the_same_spearman_and_coverage(planted, path):
     theirs = KeyedVectors(matrix.shape[1])
     theirs.add_vectors(words, matrix)
 
-    [ours] = SimilarityTask.read(path, CompareConfig()).score(WordVectors(words, matrix))
-    _, correlation, unknown = theirs.evaluate_word_pairs(str(path))
+    ranked, plain = ask(SimilarityTask.read(path, CompareConfig()), WordVectors(words, matrix))
+    pearson, spearman, unknown = theirs.evaluate_word_pairs(str(path))
 
-    assert ours.score == pytest.approx(correlation[0], abs=1e-6)
-    assert 100 * (1 - ours.items_used / ours.items_total) == pytest.approx(unknown)
+    assert score(ranked) == pytest.approx(spearman[0], abs=1e-6)
+    assert score(plain) == pytest.approx(pearson[0], abs=1e-6)
+    assert 100 * (1 - len(ranked.items) / ranked.items_total) == pytest.approx(unknown)

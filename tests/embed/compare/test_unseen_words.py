@@ -7,16 +7,19 @@ import pytest
 from click.testing import CliRunner
 
 import cli
+from corpora.artifacts import CHECKSUMS, checksums, write_json
 from embed.compare.analogies import AnalogyTask
 from embed.compare.baselines import make_baselines
 from embed.compare.comparison import compare
 from embed.compare.config import CompareConfig
-from embed.compare.datasets import Question, WordPair
+from embed.compare.datasets import WordPair
+from embed.compare.question_files import Question
 from embed.compare.similarity import SimilarityTask
 from embed.compare.tasks import find_words
 from embed.protocols import StaticVectors
 from embed.subwords import SubwordTable, ngram_buckets
 from embed.vectors import WordVectors
+from tests.embed.compare.measuring import ask, score
 from tests.embed.fasttext_model import write_run
 
 WORDS = ["man", "woman", "king", "queen", "apple"]
@@ -56,10 +59,10 @@ def test_similarity_uses_composed_words_and_counts_them(vectors):
         WordPair("kings", "xylophone", 5),
     ]
 
-    [result] = SimilarityTask("set", pairs).score(vectors)
+    ranked, _ = ask(SimilarityTask("set", pairs), vectors)
 
-    assert (result.items_used, result.items_total, result.items_composed) == (3, 4, 2)
-    assert result.score == pytest.approx(1.0)  # cosines 1, 0, -sqrt 1/2
+    assert (ranked.items.tolist(), ranked.items_total, ranked.items_composed) == ([0, 1, 2], 4, 2)
+    assert score(ranked) == pytest.approx(1.0)  # cosines 1, 0, -sqrt 1/2
 
 
 def test_analogies_ask_with_composed_words_but_answer_from_the_vocabulary(vectors):
@@ -71,12 +74,12 @@ def test_analogies_ask_with_composed_words_but_answer_from_the_vocabulary(vector
         Question(("man", "xylophone", "woman", "queen")),
     ]
 
-    for restrict in (5, 30_000):
-        add, multiply = AnalogyTask("set", questions, restrict).score(vectors)
-        assert (add.items_used, add.items_total, add.items_composed) == (3, 5, 2)
+    for restrict in (5, 30_000, None):
+        add, multiply, _ = ask(AnalogyTask("set", questions, restrict), vectors)
+        assert (add.items.tolist(), add.items_total, add.items_composed) == ([0, 1, 2], 5, 2)
         assert multiply.items_composed == 2
         # "kings" does as "king"; for "women" the best answer is "woman", no longer left out
-        assert add.score == pytest.approx(2 / 3)
+        assert score(add) == pytest.approx(2 / 3)
 
 
 def test_a_section_counts_its_own_composed_words(vectors):
@@ -85,9 +88,9 @@ def test_a_section_counts_its_own_composed_words(vectors):
         Question(("man", "king", "woman", "queen"), "two"),
     ]
 
-    results = AnalogyTask("set", questions, 5, sections=True).score(vectors)
+    results = ask(AnalogyTask("set", questions, 5, sections=True), vectors)
 
-    assert [(r.section, r.items_composed) for r in results[::2]] == [
+    assert [(r.section, r.items_composed) for r in results[::3]] == [
         (None, 1),
         ("one", 1),
         ("two", 0),
@@ -120,19 +123,22 @@ def test_baselines_are_scored_on_the_items_of_the_run(vectors, restrict):
     ]
     tasks = [SimilarityTask("pairs", pairs), AnalogyTask("questions", questions, restrict)]
 
-    scores = compare({"mine": vectors}, tasks, CompareConfig(restrict=restrict))
+    scores = compare({"mine": vectors}, tasks, CompareConfig(restrict=restrict)).scores
 
-    assert len(scores) == 9
-    for score in scores:
-        used = 2 if score.result.task == "similarity" else 1
-        assert (score.result.items_used, score.result.items_composed) == (used, used)
-    assert scores[1].result.score == 1.0  # one-hot: an unseen word is like itself alone
+    assert len(scores) == 2 * 3 * (2 + 3)  # shared or own, runs, metrics
+    for entry in scores:
+        items = [0, 1] if entry.measured.task == "similarity" else [0]
+        assert entry.measured.items.tolist() == items
+        assert entry.measured.items_composed == len(items)
+    assert (scores[1].run, scores[1].measured.metric) == ("one-hot", "spearman")
+    assert scores[1].score == 1.0  # an unseen word is like itself alone
 
 
 @pytest.fixture
 def run(tmp_path):
     """A run with n-grams, and a set that asks for words outside its vocabulary."""
     write_run(tmp_path / "run", ["river", "rivers", "sea", "mountain"], dim=8)
+    write_json(tmp_path / "run" / CHECKSUMS, checksums(tmp_path / "run"))
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("river\trivery\t8\nseas\tsea\t7\nriver\tmountain\t2\nsea\tÅ\t1\n")
     return tmp_path / "run", pairs
@@ -146,10 +152,12 @@ def test_json_tells_how_many_items_use_composed_words(run):
     done = firth(run[0], "--similarity", run[1], "--json")
 
     assert done.exit_code == 0, done.output
-    first, *baselines = json.loads(done.stdout)["results"]
-    assert (first["items_used"], first["items_total"], first["items_composed"]) == (3, 4, 2)
-    assert first["score"] is not None
-    assert [(e["items_used"], e["items_composed"]) for e in baselines] == [(3, 2), (3, 2)]
+    results = json.loads(done.stdout)["results"]
+    assert len(results) == 2 * 3 * 2  # shared or own, runs, metrics
+    for entry in results:
+        used = entry["items_used"], entry["items_total"], entry["items_composed"]
+        assert used == (3, 4, 2)
+    assert results[0]["score"] is not None
 
 
 def test_a_line_below_the_table_tells_how_many_items_use_composed_words(run):
@@ -157,6 +165,6 @@ def test_a_line_below_the_table_tells_how_many_items_use_composed_words(run):
 
     assert done.exit_code == 0, done.output
     assert (
-        "composed: run on pairs: 2 of 3 items have a word made of its n-grams"
+        "composed: run on pairs: 2 of 3 items have a word made of its n-grams or parts"
         in done.stdout.splitlines()
     )

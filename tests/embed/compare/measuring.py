@@ -1,0 +1,22 @@
+"""Scores of tasks as plain numbers."""
+
+import numpy as np
+
+
+def ask(task, vectors, unknown="skip"):
+    """Measure a task on all items that the vectors know."""
+    return task.measure(vectors, task.known(vectors, unknown), unknown)
+
+
+def score(measured):
+    """The score itself: every item counts once."""
+    if measured.sample is None:
+        return None
+    [value] = measured.sample.evaluate(np.ones((1, len(measured.items)), dtype=np.int32))
+    return float(value)
+
+
+def scores(task, vectors, unknown="skip"):
+    """Metric to score over the whole set."""
+    results = ask(task, vectors, unknown)
+    return {result.metric: score(result) for result in results if result.section is None}
