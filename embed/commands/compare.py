@@ -1,5 +1,6 @@
 """``firth compare``: score runs on evaluation sets, beside vectors that know nothing."""
 
+import sys
 from typing import Any
 
 import click
@@ -54,7 +55,11 @@ def command(runs: tuple[str, ...], add_contexts: bool, as_json: bool, **options:
     if as_json:
         print_json(to_json(comparison, config, about))
     else:
-        print_report(comparison)
+        print_report(comparison, config.unknown)
+    for failure in comparison.failures:
+        click.echo(f"Error: {failure}", err=True)
+    if comparison.failures:
+        sys.exit(1)
 
 
 def _about(path: str) -> dict[str, str]:

@@ -31,8 +31,8 @@ def make_baselines(
 
     An item is known to them when all runs know it, and, but for analogies beyond
     ``restrict``, when any run does. They hold the ``restrict`` most frequent words
-    of the runs (first those that are among them in all, then by their best rank)
-    and the words of the evaluation sets: no other word can change a score. A word that
+    of the runs (first those of the sets that are among them in all, then by their
+    best rank) and the words of the evaluation sets: no other word can change a score. A word that
     no run has in its vocabulary, but one composes of its n-grams, is outside
     their vocabulary, too, yet has a vector.
 
@@ -60,7 +60,6 @@ def make_baselines(
     for run in runs:
         for rank, word in enumerate(islice(run.vocabulary, restrict)):
             ranks[word] = min(rank, ranks.get(word, rank))
-            times[word] += 1
         found = find_words(run, distinct)
         n_words = len(run.vocabulary)
         for text, rank in found.rows.items():
@@ -68,12 +67,14 @@ def make_baselines(
                 seen = rank < n_words
                 word = run.vocabulary[rank] if seen else found.unseen[rank - n_words]
                 word = known.setdefault(text, word)
+                times[text] += rank < restrict
                 if seen:
                     ranks[word] = min(rank, ranks.get(word, rank))
                 else:
                     composed[word] = None
-    # first the words that all runs have there, or what these are all asked would not be asked here
-    vocabulary = sorted(ranks, key=lambda word: (times[word] < len(runs), ranks[word]))
+    # first what all runs are asked, or it would not be asked here
+    asked = {known[text] for text, n_runs in times.items() if n_runs == len(runs)}
+    vocabulary = sorted(ranks, key=lambda word: (word not in asked, ranks[word]))
     words = [*vocabulary, *(word for word in composed if word not in ranks)]
     cut = _AsTheRuns(known)
     made = {

@@ -161,6 +161,8 @@ def clusters_of(units: Any, n_clusters: int) -> np.ndarray:
     from threadpoolctl import threadpool_limits
 
     if not isinstance(units, np.ndarray):
+        if not units.nnz:  # no direction at all
+            return np.zeros(units.shape[0], dtype=np.int64)
         units = units[:, np.unique(units.indices)].sorted_indices()  # means are dense
     model = KMeans(n_clusters, n_init=_STARTS, random_state=_SEED)
     # threads add in the order in which they finish, which can tip a word into another cluster

@@ -55,7 +55,7 @@ def read_categories(path: Path) -> list[CategoryWord]:
     ------
     SourceError
         The file is missing, is no text, holds no word; a line is of another
-        form: the message quotes it; or there are as many categories as words.
+        form: the message quotes it; or, without a header, there are as many categories as words.
     """
     lines = read_lines(path)
     if not lines:
@@ -69,7 +69,7 @@ def read_categories(path: Path) -> list[CategoryWord]:
         _category_word(path, line, fields, columns, delimiter)
         for line, fields in zip(lines[header:], records[header:], strict=True)
     ]
-    _refuse_singles(path, words)
+    _refuse_singles(path, words, named=named is not None)
     return words
 
 
@@ -112,10 +112,13 @@ def _category_word(
     return CategoryWord(fields[columns.word], fields[columns.category])
 
 
-def _refuse_singles(path: Path, words: Sequence[CategoryWord]) -> None:
-    """Where no two words share a category, the columns are most likely the other way round."""
+def _refuse_singles(path: Path, words: Sequence[CategoryWord], *, named: bool) -> None:
+    """Where categories are more than words, or as many, the columns are most likely reversed."""
+    if not words:
+        raise SourceError(f"{path}: holds no word below its first line; {_EXPECTED}")
     categories = len({word.category for word in words})
-    if categories == len(words):
+    reversed_ = categories > len({word.word for word in words}) or categories == len(words) > 1
+    if reversed_ and not named:
         raise SourceError(
             f"{path}: holds {categories} categories of {len(words)} words; put the word before its "
             "category, or name the columns in a first line: category, word"

@@ -1,13 +1,14 @@
 """Score runs and baselines on every evaluation set, and test every difference."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
 from corpora.console import Progress, no_progress
+from corpora.errors import ArtifactError
 from embed.compare.baselines import make_baselines
 from embed.compare.config import CompareConfig
 from embed.compare.datasets import default_sets
@@ -42,6 +43,8 @@ class Score:
         None where the metric is undefined.
     low, high : float or None
         95 % bootstrap interval; None where it is undefined.
+    known : int
+        Items of the set, or section, of which the run knows every word.
     """
 
     run: str
@@ -51,6 +54,7 @@ class Score:
     score: float | None
     low: float | None
     high: float | None
+    known: int = 0
 
 
 @dataclass(frozen=True)
@@ -94,11 +98,14 @@ class Comparison:
         Set by set and metric by metric, on shared items first.
     pairs : list of Pair
         Of every two runs, where both are defined.
+    failures : list of str
+        Why runs could not be scored on a set, a line each.
     """
 
     runs: tuple[str, ...]
     scores: list[Score]
     pairs: list[Pair]
+    failures: list[str] = field(default_factory=list)
 
 
 def read_tasks(config: CompareConfig) -> list[Task]:
@@ -159,14 +166,18 @@ def compare(
     everything = {**runs, **baselines}
     scores: list[Score] = []
     pairs: list[Pair] = []
+    failures: list[str] = []
     for place, task in enumerate(tasks):
         judge = _Judge(task, place, everything, list(runs), config)
         for index, name in enumerate(everything, start=1):
-            judge.measure(name)
+            try:
+                judge.measure(name)
+            except ArtifactError as error:  # of this run; the others have their scores
+                failures.append(f"{task.dataset}: {error}")
             progress(place * len(everything) + index, len(tasks) * len(everything))
         scores += judge.scores()
         pairs += judge.pairs()
-    return Comparison(tuple(everything), scores, pairs)
+    return Comparison(tuple(everything), scores, pairs, failures)
 
 
 class _Judge:
@@ -185,6 +196,12 @@ class _Judge:
             name: task.known(vectors, config.unknown) for name, vectors in everything.items()
         }
         self._shared = np.logical_and.reduce([self._known[name] for name in runs])
+        skips = config.unknown == "skip"
+        self._covered = (
+            self._known
+            if skips
+            else {name: task.known(vectors) for name, vectors in everything.items()}
+        )
         self._found: dict[bool, dict[str, list[tuple[Measured, Resampled | None]]]] = {
             True: {},
             False: {},
@@ -195,9 +212,10 @@ class _Judge:
         """Score one run on the shared items, and on all of its own where these are more."""
         own = self._known[name]
         shared = self._shared & own
-        self._found[True][name] = self._resampled(name, shared)
+        of_shared = self._resampled(name, shared)
         same = bool((shared == own).all())
-        self._found[False][name] = self._found[True][name] if same else self._resampled(name, own)
+        self._found[False][name] = of_shared if same else self._resampled(name, own)
+        self._found[True][name] = of_shared
 
     def scores(self) -> Iterator[Score]:
         """Every metric of every run, by metric."""
@@ -212,8 +230,9 @@ class _Judge:
         for column in zip(*found.values(), strict=True):
             defined = [
                 (name, resampled)
-                for name, (_, resampled) in zip(found, column, strict=True)
-                if resampled is not None
+                for name, (measured, resampled) in zip(found, column, strict=True)
+                # baselines may lack an item that all runs know
+                if resampled is not None and np.array_equal(measured.items, column[0][0].items)
             ]
             names = list(combinations(defined, 2))
             differences = [paired(a, b) for (_, a), (_, b) in names]
@@ -243,12 +262,23 @@ class _Judge:
         self, name: str, shared: bool, measured: Measured, resampled: Resampled | None
     ) -> Score:
         """Numbers of one run, undefined ones as None."""
+        known = self._n_known(name, measured)
         if resampled is None:
-            return Score(name, self._place, shared, measured, None, None, None)
+            return Score(name, self._place, shared, measured, None, None, None, known)
         low, high = interval(resampled)
         numbers = (resampled.score, low, high)
         defined = [None if np.isnan(number) else number for number in numbers]
-        return Score(name, self._place, shared, measured, *defined)
+        score, lowest, highest = defined
+        return Score(name, self._place, shared, measured, score, lowest, highest, known)
+
+    def _n_known(self, name: str, measured: Measured) -> int:
+        """Of how many items of a set or section a run knows every word."""
+        own = next(
+            each
+            for each, _ in self._found[False][name]
+            if (each.metric, each.section) == (measured.metric, measured.section)
+        )
+        return int(self._covered[name][own.items].sum())
 
     def _pair(self, a: str, b: str, measured: Measured, found: Difference, p: float) -> Pair:
         """One difference, its p corrected."""

@@ -134,7 +134,8 @@ def _pair_columns(
     rows = [fields for fields in records if len(fields) == width]
     numeric = [_mostly_numbers([row[column] for row in rows]) for column in range(width)]
     words = [column for column in range(width) if not numeric[column]][:2]
-    scores = [column for column in range(width) if numeric[column] and column > max(words)]
+    last = max(words, default=width)
+    scores = [column for column in range(width) if numeric[column] and column > last]
     if len(words) < 2 or not scores:
         raise SourceError(
             f"{path}:{lines[0].number}: {quoted(lines[0].text)} begins no list of word, word, "

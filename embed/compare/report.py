@@ -12,6 +12,11 @@ from embed.compare.tasks import Measured
 
 _COLUMNS = ("dataset", "metric", "run", "score", "95 %", "items", "knows")
 _LONGEST, _LONGEST_SET = 18, 18
+_ITEMS = {
+    "skip": "items that all runs know",
+    "zero": "all items, unknown words as zero vectors",
+    "mean": "all items, unknown words as the mean vector",
+}
 _SURE = 0.05  # a corrected p above it: the difference may be chance
 
 
@@ -36,8 +41,9 @@ def to_json(
         ``dataset``, ``metric``, ``score``, ``low``, ``high`` (null where undefined),
         ``items_used``, ``items_total``, ``unknown``, ``shared_items``; ``section`` where it is not
         the whole set, ``reason`` where the score is undefined, ``items_composed`` and
-        ``items_zero`` where there are such. ``pairs``: ``a``, ``b``, ``task``, ``dataset``,
-        ``metric``, ``difference``, ``low``, ``high``, ``p`` (corrected).
+        ``items_zero`` where there are such, ``items_known`` where unknown words have vectors.
+        ``pairs``: ``a``, ``b``, ``task``, ``dataset``, ``metric``, ``difference``, ``low``,
+        ``high``, ``p`` (corrected). ``failures``, where runs could not be scored on a set.
     """
     return {
         "runs": [
@@ -46,19 +52,23 @@ def to_json(
         ],
         "results": [_result(score, config.unknown) for score in comparison.scores],
         "pairs": [_pair(pair) for pair in comparison.pairs],
+        **({"failures": comparison.failures} if comparison.failures else {}),
     }
 
 
-def print_report(comparison: Comparison) -> None:
+def print_report(comparison: Comparison, unknown: str) -> None:
     """Print a table of at most 100 columns and, below it, what needs saying.
 
     Parameters
     ----------
     comparison : Comparison
         Of :func:`~embed.compare.comparison.compare`.
+    unknown : str
+        What became of items with unknown words.
     """
     print_table(_COLUMNS, list(_rows(comparison)))
-    print("on items that all runs know; * best, = not to be told from it (p > 0.05, Holm)")
+    items = _ITEMS[unknown]
+    print(f"on {items}; * best, = not to be told from it (p > 0.05, Holm)")
     for line in _remarks(comparison.scores):
         print(line)
 
@@ -84,6 +94,7 @@ def _result(score: Score, unknown: str) -> dict[str, Any]:
         "reason": measured.reason,
         "items_composed": measured.items_composed or None,
         "items_zero": measured.items_zero or None,
+        "items_known": None if unknown == "skip" else score.known,
     }
     return entry | {name: value for name, value in further.items() if value is not None}
 
@@ -111,16 +122,10 @@ def _group(place: int, what: Measured | Pair) -> Hashable:
 def _rows(comparison: Comparison) -> Iterator[list[object]]:
     """Rows of the table; a set is named in its first row only."""
     names = _short_names(comparison.runs)
-    knows = {
-        (score.run, _group(score.place, score.measured)): score.measured
-        for score in comparison.scores
-        if not score.shared
-    }
     for group, scores in _grouped(comparison.scores).items():
         best = max((s.score for s in scores if s.score is not None), default=None)
         equals = _equals(comparison.pairs, group, [s.run for s in scores if s.score == best])
         for index, score in enumerate(scores):
-            own = knows[score.run, group]
             yield [
                 _set_name(score.measured) if index == 0 else "",
                 score.measured.metric.removeprefix("accuracy_") if index == 0 else "",
@@ -128,7 +133,7 @@ def _rows(comparison: Comparison) -> Iterator[list[object]]:
                 _number(score.score, "*" if score.score == best else equals.get(score.run, "")),
                 _interval(score),
                 len(score.measured.items),
-                f"{len(own.items)}/{own.items_total}",
+                f"{score.known}/{score.measured.items_total}",
             ]
 
 

@@ -2,8 +2,8 @@
 
 All runs are scored on the same draws of items: a draw that is easy for one run is easy for
 the others, so that differences vary less than the scores do. What is told here is what
-other items of the same kind would change; what another seed of the training would change
-is told by :func:`seed_spread`.
+other items of the same kind would change; what another seed of the training would change,
+:func:`seed_spread` tells of several runs.
 """
 
 import hashlib
@@ -153,7 +153,9 @@ def interval(resampled: Resampled, level: float = _LEVEL) -> tuple[float, float]
     """
     low, high = _percentiles(resampled.replicates, level)
     if isinstance(resampled.sample, Contingency):
-        high = min(high, 1.0)  # widened replicates may exceed what any measure can reach
+        # widened replicates may exceed what a measure can reach
+        high = min(high, 1.0)
+        low = low if resampled.sample.measure == "ari" else max(low, 0.0)
     return low, high
 
 

@@ -229,7 +229,7 @@ def find_words(
     Raises
     ------
     ArtifactError
-        The mean is asked for, and a vector holds NaN or infinity.
+        A composed vector holds NaN or infinity; or the mean is asked for, and any does.
     """
     search = _Search(vectors)
     rows = {text: search.word(text) for text in dict.fromkeys(texts)}
@@ -300,12 +300,16 @@ def finite_units(vectors: StaticVectors, rows: np.ndarray, composed: Any = None)
     taken = vectors.matrix[rows]
     sums = np.asarray(taken.sum(axis=1, dtype=np.float64)).ravel()
     if not np.isfinite(sums).all():
-        name = getattr(vectors, "name", "vectors")
-        word = vectors.vocabulary[int(rows[~np.isfinite(sums)][0])]
-        raise ArtifactError(
-            f"{name}: the vector of {word!r} holds NaN or infinity; make the run again"
-        )
+        raise _not_finite(vectors, vectors.vocabulary[int(rows[~np.isfinite(sums)][0])])
     return unit_rows(vectors.matrix, rows)
+
+
+def _not_finite(vectors: StaticVectors, word: str) -> ArtifactError:
+    """What to say of a vector that is no direction."""
+    name = getattr(vectors, "name", "vectors")
+    return ArtifactError(
+        f"{name}: the vector of {word!r} holds NaN or infinity; make the run again"
+    )
 
 
 class _Search:
@@ -341,6 +345,8 @@ class _Search:
 
     def _keep(self, word: str, vector: np.ndarray) -> int:
         """The place of a vector behind the rows."""
+        if not np.isfinite(vector).all():
+            raise _not_finite(self.vectors, word)
         self.composed.append(_as_row(vector.astype(np.float32), self.vectors.matrix))
         return self.unseen.setdefault(word, self.n_words + len(self.unseen))
 

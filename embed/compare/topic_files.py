@@ -125,7 +125,7 @@ def _words(path: Path, line: Line, field: str) -> tuple[str, ...]:
     """A list of words as Python writes it; never evaluated."""
     try:
         words = ast.literal_eval(field)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         raise _malformed(path, line) from None
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise _malformed(path, line)

@@ -100,3 +100,36 @@ def test_published_sets_are_read_whole(shared_data, name, size):
     words = read_categories(shared_data / "evaluation" / "categorisation" / f"{name}.csv")
 
     assert (len(words), len({word.category for word in words})) == size
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "word,category\n",
+            (
+                "holds no word below its first line; expected lines of word, category or of "
+                "number, category, word"
+            ),
+        ),
+        (
+            "fruit,apple\nfruit,pear\nbeast,dog\nbeast,dog\n",
+            (
+                "holds 3 categories of 4 words; put the word before its category, or name the "
+                "columns in a first line: category, word"
+            ),
+        ),
+    ],
+)
+def test_words_that_stand_behind_their_categories_are_told(tmp_path, text, message):
+    path = tmp_path / "set.csv"
+    path.write_text(text)
+    with pytest.raises(SourceError) as refused:
+        read_categories(path)
+    assert str(refused.value) == f"{path}: {message}"
+
+
+def test_a_set_of_one_word_whose_columns_are_named_is_read(tmp_path):
+    path = tmp_path / "set.csv"
+    path.write_text("word,category\napple,fruit\n")
+    assert [(each.word, each.category) for each in read_categories(path)] == [("apple", "fruit")]

@@ -231,17 +231,19 @@ def test_a_missing_set_and_a_missing_run_are_one_line(run, tmp_path):
         assert done.stderr.count("\n") == 1
 
 
-def test_vectors_that_are_not_finite_are_one_line(tmp_path, pairs):
+def test_vectors_that_are_not_finite_are_one_line_and_lose_no_other_score(tmp_path, run, pairs):
     folder = tmp_path / "broken"
     folder.mkdir()
     WordVectors(["man", "king"], np.full((2, 2), np.nan, dtype=np.float32)).save(folder)
 
-    done = firth(folder, "--similarity", pairs)
+    done = firth(folder, run, "--similarity", pairs, "--json")
 
     assert done.exit_code == 1
-    assert done.stderr == (
-        f"Error: {folder}: the vector of 'man' holds NaN or infinity; make the run again\n"
-    )
+    failure = f"{folder}: the vector of 'man' holds NaN or infinity; make the run again"
+    assert done.stderr == f"Error: {pairs.stem}: {failure}\n"
+    found = json.loads(done.stdout)
+    assert found["failures"] == [f"{pairs.stem}: {failure}"]
+    assert {result["run"] for result in found["results"]} == {str(run), "one-hot", "random"}
 
 
 def test_no_run_and_a_wrong_option_are_usage_errors(run):

@@ -218,3 +218,10 @@ def test_published_sets_of_pairs_are_read_whole(shared_data, name):
 
     assert len(pairs) == PAIR_SETS[name]
     assert all(pair.a == pair.a.strip() and 0 <= pair.score <= 10 for pair in pairs)
+
+
+def test_a_table_of_numbers_alone_is_refused(tmp_path):
+    path = tmp_path / "set.txt"
+    path.write_text("1 2 3\n4 5 6\n")
+    with pytest.raises(SourceError, match="begins no list of word, word, score"):
+        read_pairs(path)

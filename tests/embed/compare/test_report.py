@@ -26,6 +26,7 @@ def scored(run, value, used=10, own=None, place=0, **about):
             Measured(items=np.arange(items), items_total=12, **entry),
             value,
             *ends,
+            known=own or used,
         )
         for shared, items in ((True, used), (False, own or used))
     ]
@@ -43,7 +44,7 @@ def comparison(*columns, pairs=()):
 
 def table(capsys, found):
     """What is printed, runs of spaces as one."""
-    print_report(found)
+    print_report(found, "skip")
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     return [line for line in lines if line]
 
@@ -59,9 +60,9 @@ def test_json_has_the_fields_of_the_contract_and_null_with_a_reason():
     nothing = {"score": None, "low": None, "high": None}
     numbers = {"score": 0.5, "low": 0.25, "high": 0.75}
 
-    def items(used, shared_items):
+    def items(used, shared_items, known=10):
         counts = {"items_used": used, "items_total": 12}
-        return {**counts, "unknown": "zero", "shared_items": shared_items}
+        return {**counts, "unknown": "zero", "items_known": known, "shared_items": shared_items}
 
     about = {"a": {"method": "svd", "fingerprint": "0123"}}
     assert to_json(found, CompareConfig(unknown="zero"), about) == {
@@ -70,8 +71,8 @@ def test_json_has_the_fields_of_the_contract_and_null_with_a_reason():
             {"run": "one-hot", "method": "one-hot", "fingerprint": None},
         ],
         "results": [
-            {"run": "a", **shared, **numbers, **items(10, True)},
-            {"run": "a", **shared, **numbers, **items(11, False)},
+            {"run": "a", **shared, **numbers, **items(10, True, 11)},
+            {"run": "a", **shared, **numbers, **items(11, False, 11)},
             {"run": "one-hot", **shared, **nothing, **items(10, True), "reason": EQUAL},
             {"run": "one-hot", **shared, **nothing, **items(10, False), "reason": EQUAL},
         ],
@@ -175,7 +176,7 @@ def test_the_table_fits_a_hundred_columns(capsys, section):
         pairs=[pair(names[0], names[1], 1.0)],
     )
 
-    print_report(found)
+    print_report(found, "skip")
 
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 100

@@ -8,6 +8,8 @@ from click.testing import CliRunner
 
 import cli
 from corpora.artifacts import CHECKSUMS, checksums, write_json
+from corpora.errors import ArtifactError
+from corpora.segment import TextSettings
 from embed.compare.analogies import AnalogyTask
 from embed.compare.baselines import make_baselines
 from embed.compare.comparison import compare
@@ -100,10 +102,10 @@ def test_a_section_counts_its_own_composed_words(vectors):
 def test_baselines_know_the_words_that_a_run_composes(vectors):
     for baseline in make_baselines([vectors], ["kings", "king", "xylophone"], 3, 1).values():
         assert isinstance(baseline, StaticVectors)
-        assert list(baseline.vocabulary) == ["man", "woman", "king"]
+        assert list(baseline.vocabulary) == ["king", "man", "woman"]
         assert baseline.matrix.shape[0] == 3
         found = find_words(baseline, ["kings", "xylophone", "king"])
-        assert found.rows == {"kings": 3, "xylophone": -1, "king": 2}
+        assert found.rows == {"kings": 3, "xylophone": -1, "king": 0}
 
 
 def test_a_word_that_one_run_has_and_another_composes_stands_by_its_rank(vectors):
@@ -168,3 +170,31 @@ def test_a_line_below_the_table_tells_how_many_items_use_composed_words(run):
         "composed: run on pairs: 2 of 3 items have a word made of its n-grams or parts"
         in done.stdout.splitlines()
     )
+
+
+def test_baselines_are_asked_what_all_runs_are_asked_however_they_write_it():
+    words = ["Athens", "Greece", "Oslo", "Norway"]
+    runs = {
+        "cased": WordVectors(
+            ["x1", "x2", "x3", *words],
+            np.eye(7, dtype=np.float32),
+            text=TextSettings(keep_case=True),
+        ),
+        "lower": WordVectors(
+            ["y1", "y2", "y3", *(word.lower() for word in words)],
+            np.eye(7, dtype=np.float32),
+            text=TextSettings(),
+        ),
+    }
+    task = AnalogyTask("set", [Question(tuple(words))], restrict=7)
+    found = compare(runs, [task], CompareConfig(restrict=7))
+    assert {len(score.measured.items) for score in found.scores} == {1}
+    assert len(found.pairs) == 3 * 6  # every two of four, in three metrics
+
+
+def test_an_undirected_composed_vector_is_told():
+    vectors = WordVectors(
+        ["new", "york", "oslo"], np.array([[1, 0], [np.nan, 1], [1, 1]], np.float32)
+    )
+    with pytest.raises(ArtifactError, match="'new_york' holds NaN"):
+        find_words(vectors, ["new_york"], phrases=True)
