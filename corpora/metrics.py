@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from corpora.replacing import write_whole
+
 METRICS = "metrics.jsonl"
 
 
@@ -23,9 +25,8 @@ class Metrics:
     def __init__(self, path: Path, keep: Callable[[dict[str, Any]], bool]) -> None:
         self._path = path
         kept = [line for line in read_metrics(path) if keep(line)]
-        whole = path.with_suffix(".new")
-        whole.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
-        whole.replace(path)
+        text = "".join(json.dumps(line) + "\n" for line in kept)
+        write_whole(path, lambda new: new.write_text(text, encoding="utf-8"))
 
     def write(self, **line: Any) -> None:
         """Add a line.

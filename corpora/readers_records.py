@@ -10,13 +10,13 @@ import numpy as np
 from corpora.blocks import RawBlock, ReadOptions, TextBlock
 from corpora.errors import SourceError
 from corpora.lines import after_line_end, cut_blocks
+from corpora.segment import HALF_CHARACTER
 from corpora.sources import Stream
 
 DEFAULT_FIELD = "text"
 
 _LINE_END = re.compile(r"\r\n?")
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def jsonl_blocks(
@@ -158,7 +158,9 @@ def records_block(
         parts.append(_encoded(text, raw, position, counts))
     lengths = np.fromiter((len(part) for part in parts), np.int64, len(parts))
     documents = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    kept = {field: [_SURROGATE.sub("\ufffd", v) for v in values] for field, values in kept.items()}
+    kept = {
+        field: [HALF_CHARACTER.sub("\ufffd", v) for v in values] for field, values in kept.items()
+    }
     return TextBlock(
         b"".join(parts), documents, np.array(positions, np.int64), raw.source, kept, counts=counts
     )
@@ -182,7 +184,7 @@ def _encoded(text: str, raw: RawBlock, position: int, counts: dict[str, int]) ->
                 f"{raw.source}:{position}: the text holds half a surrogate pair, which is no "
                 "character; pass --errors replace"
             ) from None
-        text, replaced = _SURROGATE.subn("\ufffd", text)
+        text, replaced = HALF_CHARACTER.subn("\ufffd", text)
         counts["replaced_characters"] = counts.get("replaced_characters", 0) + replaced
         return text.encode()
 

@@ -79,7 +79,7 @@ def refuse_standing(out: Path, force: bool, may_replace: Sequence[str] = ()) -> 
         raise ArtifactError(f"{out}: is a folder that no export made; choose another OUT")
 
 
-def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file that is there only when it is whole; what stood there is replaced.
 
     Parameters
@@ -98,8 +98,4 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
 def _sync(path: Path) -> None:
     """Bring a file, or the files of a folder, to the disk."""
     for each in [*path.iterdir(), path] if path.is_dir() else [path]:
-        descriptor = os.open(each, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync_path(each)

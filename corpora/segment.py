@@ -14,7 +14,7 @@ from corpora.settings import check, setting
 
 # Chinese and Japanese words have two characters or so, Thai ones about four.
 _LONG_WORD = 6
-_HALF = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are not UTF-8
+HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are not UTF-8
 SEGMENTERS = ("words", "whitespace", "characters", "jieba")
 
 
@@ -63,7 +63,7 @@ class TextSettings:
         >>> TextSettings().words("I don't, Zoë!")
         ['i', 'don', "'", 't', ',', 'zoë', '!']
         """
-        if _HALF.search(text):
+        if HALF_CHARACTER.search(text):
             raise SettingError(f"{text!r} is not UTF-8; give UTF-8")
         if self.segmenter == "jieba":
             tokens = jieba_cutter()(text)

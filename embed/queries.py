@@ -7,6 +7,7 @@ from typing import TextIO
 
 from corpora.console import note
 from corpora.errors import FirthError, UnknownWordError
+from corpora.segment import HALF_CHARACTER
 from embed.neighbors import vector_of
 from embed.vectors import WordVectors
 
@@ -36,7 +37,7 @@ def find_word(vectors: WordVectors, asked: str) -> str:
     UnknownWordError
         It is no single word of the run, or no text at all.
     """
-    if any("\ud800" <= character <= "\udfff" for character in asked):
+    if HALF_CHARACTER.search(asked):
         raise UnknownWordError(f"{vectors.name}: {asked!r} is not UTF-8; ask in UTF-8")
     words = vectors.words(asked)
     if len(words) != 1:

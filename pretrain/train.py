@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from safetensors.torch import load_file
 
 from corpora.artifacts import (
     MAKER,
@@ -36,7 +35,7 @@ from pretrain.machine import choose_device, device_name, enough_memory
 from pretrain.prepare import prepare
 from pretrain.text import Text, learn, open_text, refuse_few_words
 from pretrain.training import CHECKPOINTS, run_training
-from pretrain.weights import TOKENIZER, WEIGHTS, save_model
+from pretrain.weights import TOKENIZER, WEIGHTS, read_model, save_model
 
 if TYPE_CHECKING:
     from corpora.corpus import Corpus
@@ -188,9 +187,8 @@ def _write_vectors(
     partial: Path, corpus: "Corpus", config: MlmConfig, pieces: Pieces, device: torch.device
 ) -> dict[str, Any]:
     """Pool the states of words into one vector each, and tell how."""
-    model = MaskedLanguageModel(config.encoder(n_pieces=len(pieces)))
-    model.load_state_dict(load_file(partial / WEIGHTS))
-    encoder = MlmEncoder(model.to(device), pieces, corpus.text)
+    model = read_model(partial / WEIGHTS, config.encoder(n_pieces=len(pieces)), device)
+    encoder = MlmEncoder(model, pieces, corpus.text)
     with progress("pooling", "tokens") as show:
         pooled = pool_words(encoder, corpus, _pooling(config), show)
     pooled.save(partial)

@@ -1,7 +1,7 @@
 """Score runs and baselines on every evaluation set, and test every difference."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -265,11 +265,11 @@ class _Judge:
         known = self._n_known(name, measured)
         if resampled is None:
             return Score(name, self._place, shared, measured, None, None, None, known)
-        low, high = interval(resampled)
-        numbers = (resampled.score, low, high)
-        defined = [None if np.isnan(number) else number for number in numbers]
-        score, lowest, highest = defined
-        return Score(name, self._place, shared, measured, score, lowest, highest, known)
+        score, low, high = (
+            None if np.isnan(number) else number
+            for number in (resampled.score, *interval(resampled))
+        )
+        return Score(name, self._place, shared, measured, score, low, high, known)
 
     def _n_known(self, name: str, measured: Measured) -> int:
         """Of how many items of a set or section a run knows every word."""
@@ -282,7 +282,6 @@ class _Judge:
 
     def _pair(self, a: str, b: str, measured: Measured, found: Difference, p: float) -> Pair:
         """One difference, its p corrected."""
-        corrected = Difference(found.difference, found.low, found.high, p)
         return Pair(
             a,
             b,
@@ -291,5 +290,5 @@ class _Judge:
             measured.dataset,
             measured.metric,
             measured.section,
-            corrected,
+            replace(found, p=p),
         )
