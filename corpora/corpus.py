@@ -6,11 +6,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from corpora.artifacts import CHECKSUMS, read_json, verify
 from corpora.errors import ArtifactError, SettingError
+from corpora.nested import nested_sample
 from corpora.segment import TextSettings, unspaced_advice
 from corpora.shards import Shard
-from corpora.view import Boundary, Documents, choose_words
+from corpora.view import Boundary, Documents, choose_words, select_documents
 from corpora.view import View as View  # what view() returns, for annotations
 from corpora.vocabulary import PRUNED, Vocabulary
 
@@ -40,11 +43,16 @@ class Corpus:
         Its directory.
     manifest : dict
         What its ``manifest.json`` holds; :meth:`open` reads it.
+    sampled : list of bool (n_documents,), optional
+        Of a sample, shard by shard, the training documents that it has.
     """
 
-    def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
+    def __init__(
+        self, path: Path, manifest: dict[str, Any], sampled: list[np.ndarray] | None = None
+    ) -> None:
         self.path = path
         self.manifest = manifest
+        self.sampled = sampled
 
     @classmethod
     def open(cls, path: str | Path) -> "Corpus":
@@ -78,7 +86,11 @@ class Corpus:
 
     @property
     def fingerprint(self) -> str:
-        """Names the sources' content and every setting that shapes the corpus."""
+        """Names the sources' content and every setting that shapes the corpus.
+
+        That of a sample is the whole's and what was taken of it, such as
+        ``3f0c9d5e1b7a2846:120-documents-of-seed-1``.
+        """
         return str(self.manifest["fingerprint"])
 
     @property
@@ -90,6 +102,16 @@ class Corpus:
     def n_documents(self) -> int:
         """Documents, empty ones included."""
         return int(self.manifest["documents"])
+
+    @property
+    def training_tokens(self) -> int:
+        """Tokens in the training documents."""
+        return self.n_tokens - int(self.manifest["held_out_tokens"])
+
+    @property
+    def training_documents(self) -> int:
+        """Training documents, empty ones included."""
+        return self.n_documents - int(self.manifest["held_out_documents"])
 
     @cached_property
     def text(self) -> TextSettings:
@@ -135,6 +157,50 @@ class Corpus:
             Names the first damaged file.
         """
         verify(self.path)
+
+    def sample(self, tokens: int, *, seed: int = 1) -> "Corpus":
+        """Sample the training documents; the held-out slice stays as it is.
+
+        The order of the documents is that of a hash of the seed and of each one's number in
+        the corpus. So a sample is contained in every larger one of its seed, and is the same
+        however the corpus is divided into shards.
+
+        Parameters
+        ----------
+        tokens : int
+            How many the training documents shall hold, words of any frequency and
+            punctuation among them. The document that completes them is taken whole.
+        seed : int
+            Samples of other seeds are other documents.
+
+        Returns
+        -------
+        Corpus
+            Of these documents, with a fingerprint, sizes and views of its own; shards,
+            vocabulary and tally are the whole's. This corpus itself where its
+            training documents hold no more tokens than asked for.
+
+        Raises
+        ------
+        SettingError
+            ``tokens`` is less than 1, or the seed is negative.
+        """
+        shards = range(len(self.shards))
+        lengths = [np.diff(shard.documents) for shard in self.shards]
+        eligible = np.concatenate([select_documents(self, n, "train") for n in shards])
+        n_tokens = np.concatenate(lengths)
+        taken = nested_sample(n_tokens, eligible, tokens, seed)
+        if n_tokens[taken].sum() == n_tokens[eligible].sum():
+            return self
+        held_out = np.concatenate([select_documents(self, n, "held-out") for n in shards])
+        n_documents = int(taken.sum())
+        about = {
+            "fingerprint": f"{self.fingerprint}:{n_documents}-documents-of-seed-{seed}",
+            "tokens": int(n_tokens[taken | held_out].sum()),
+            "documents": int((taken | held_out).sum()),
+        }
+        ends = np.cumsum([len(each) for each in lengths])[:-1]
+        return Corpus(self.path, {**self.manifest, **about}, np.split(taken, ends))
 
     def view(
         self,

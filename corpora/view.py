@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from corpora.corpus_kernels import count_rows, select_rows
-from corpora.shards import Shard
 from corpora.vocabulary import PRUNED, Vocabulary
 
 if TYPE_CHECKING:
@@ -84,9 +83,9 @@ class View:
         offsets : int64 (m + 1,)
             Where the sentences, paragraphs or documents start; none is empty.
         """
-        for shard in self.corpus.shards:
+        for number, shard in enumerate(self.corpus.shards):
             bounds = shard.array(self.boundary + "s")
-            selected = _selected(shard, self.documents)
+            selected = select_documents(self.corpus, number, self.documents)
             rows = np.empty(len(shard.ids), dtype=np.int32)
             offsets = np.empty(len(bounds), dtype=np.int64)
             n_rows, n_parts = select_rows(
@@ -180,7 +179,8 @@ def count_types(corpus: "Corpus", documents: Documents) -> np.ndarray:
     Parameters
     ----------
     corpus : Corpus
-        All of it is read, but for ``all``, whose counts it has.
+        All selected documents are read, but for ``all`` of a corpus that is no sample,
+        whose counts it has.
     documents : {"train", "held-out", "all"}
         Which documents.
 
@@ -189,19 +189,37 @@ def count_types(corpus: "Corpus", documents: Documents) -> np.ndarray:
     int64 (n_types,)
         Tokens.
     """
-    if documents == "all":
+    if documents == "all" and corpus.sampled is None:
         return np.array(corpus.vocabulary.counts)
     counts = np.zeros(len(corpus.vocabulary), dtype=np.int64)
-    for shard in corpus.shards:
-        count_rows(shard.ids, shard.documents, _selected(shard, documents), counts)
+    for number, shard in enumerate(corpus.shards):
+        selected = select_documents(corpus, number, documents)
+        count_rows(shard.ids, shard.documents, selected, counts)
     return counts
 
 
-def _selected(shard: Shard, documents: Documents) -> np.ndarray:
-    """Which documents of a shard are selected, bool (n_documents,)."""
-    if documents == "all":
-        return np.ones(len(shard.held_out), dtype=bool)
-    return np.asarray(shard.held_out if documents == "held-out" else ~shard.held_out)
+def select_documents(corpus: "Corpus", number: int, documents: Documents) -> np.ndarray:
+    """Tell which documents of a shard are selected.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Perhaps a sample, whose training documents are fewer.
+    number : int
+        Of the shard, from 0.
+    documents : {"train", "held-out", "all"}
+        Which documents.
+
+    Returns
+    -------
+    bool (n_documents,)
+        Of all documents of the shard.
+    """
+    held_out = np.asarray(corpus.shards[number].held_out)
+    if documents == "held-out":
+        return held_out
+    train = ~held_out if corpus.sampled is None else corpus.sampled[number]
+    return train if documents == "train" else train | held_out
 
 
 def _find_types(vocabulary: Vocabulary, words: Sequence[str]) -> tuple[np.ndarray, list[str]]:
