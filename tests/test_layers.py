@@ -149,7 +149,9 @@ def test_numba_is_imported_by_kernels_only():
     assert [line for line in found if "_kernels.py:" not in line] == []
 
 
-@pytest.mark.parametrize("slow", ["torch", "gensim", "sklearn", "tokenizers", "rich", "pyarrow"])
+@pytest.mark.parametrize(
+    "slow", ["torch", "gensim", "sklearn", "tokenizers", "rich", "pyarrow", "matplotlib"]
+)
 def test_what_is_slow_to_import_is_imported_where_it_is_used(slow):
     assert offenders("corpora/", (slow,), only_early=True) == []
     assert offenders("embed/", (slow,), only_early=True) == []

@@ -43,12 +43,13 @@ def command(
         firth attention out/mlm "the cat sat on the mat" --out cat.svg
     """
     from corpora.console import note, print_json
+    from corpora.pictures import picture_kind
     from corpora.replacing import refuse_standing
-    from pretrain.attention_picture import draw_attention, picture_kind
+    from pretrain.attention_picture import draw_attention
     from pretrain.attention_weights import attend
 
     if out is not None:
-        picture_kind(out)  # both before any work
+        picture_kind(out, "--out")  # both before any work
         refuse_standing(out, force)
     attention = attend(run, sentence, layer=layer, head=head)
     if out is not None:
