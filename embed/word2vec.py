@@ -26,7 +26,6 @@ if TYPE_CHECKING:  # numba comes with it, and --help needs only the configs
 FORMAT = 1
 _MOST_WINDOW = 1000
 _MOST_NEGATIVES = 1000
-_EPOCHS, _FEW_TOKENS, _EPOCHS_OF_FEW = 5, 4_000_000, 20
 _WINDOW_HELP = "Farthest context word, in tokens each side."
 _RATE_HELP = "First learning rate; falls linearly with the tokens."
 
@@ -223,18 +222,17 @@ def _train(
 ) -> Path:
     """The run of either method."""
     from embed.word2vec_plan import make_plan
+    from embed.word2vec_text import init_fingerprint, open_text, settled_epochs
     from embed.word2vec_training import CHECKPOINTS
 
     started = now()
     refuse_existing(out, force)
     init = open_init(config)
-    text = _open_text(corpus, config, init)
-    if config.epochs is None:
-        few = text.n_tokens < _FEW_TOKENS
-        config = dataclasses.replace(config, epochs=_EPOCHS_OF_FEW if few else _EPOCHS)
+    text = open_text(corpus, config, init)
+    config = dataclasses.replace(config, epochs=settled_epochs(config, text.n_tokens))
     options = dataclasses.asdict(config)
     maker = {"command": f"train-{method}", "corpus": corpus.fingerprint, **options}
-    maker["init"] = None if init is None else _fingerprint(init)
+    maker["init"] = None if init is None else init_fingerprint(init)
     del maker["threads"]  # a training may go on with more or fewer
     plan = None if config.engine == "gensim" else make_plan(text.counts, config, method)
     with making(out, maker, force=force, resume=CHECKPOINTS) as partial:
@@ -245,7 +243,7 @@ def _train(
         head = {"format": FORMAT, "method": method}
         write_json(partial / "config.json", {**head, **options, "text": corpus.text.to_json()})
         about: dict[str, Any] = {"threads": thread_count(config.threads)}
-        about["corpus"] = corpus.fingerprint
+        about |= {"corpus": corpus.fingerprint, "init": maker["init"]}
         write_json(partial / "provenance.json", provenance(started, seeds=[config.seed], **about))
     return out
 
@@ -280,22 +278,6 @@ def open_init(config: Word2VecConfig) -> "WordVectors | None":
     refuse_unusable(init, config.max_vocabulary)
     refuse_other_kind(init, config.dim, _ngrams(config))
     return init
-
-
-def _open_text(
-    corpus: "Corpus", config: Word2VecConfig, init: "WordVectors | None"
-) -> "TrainingText":
-    """The words and text to train on."""
-    from embed.training_text import open_training_text
-
-    return open_training_text(
-        corpus,
-        min_count=config.min_count,
-        max_vocabulary=config.max_vocabulary,
-        punctuation=config.punctuation,  # type: ignore[arg-type]
-        boundary=config.boundary,  # type: ignore[arg-type]
-        init=init,
-    )
 
 
 def _run(
@@ -362,13 +344,3 @@ def _ngrams(config: Word2VecConfig) -> "Ngrams | None":
     if config.subwords is None:
         return None
     return Ngrams(*parse_subwords(config.subwords), config.buckets)
-
-
-def _fingerprint(init: "WordVectors") -> str:
-    """Name the vectors to start from, so that only the same training goes on."""
-    import hashlib
-
-    digest = hashlib.sha256(repr(init.matrix.shape).encode())
-    digest.update(init.matrix[:: max(1, len(init.matrix) // 1000)].tobytes())
-    digest.update("\n".join(init.vocabulary).encode(errors="backslashreplace"))
-    return digest.hexdigest()[:16]

@@ -5,13 +5,14 @@ from typing import Any
 
 import click
 
+from corpora.seeds import Runs
 from embed.commands.word2vec import train, training_options
 from embed.word2vec import CbowConfig
 
 
 @click.command("train-cbow")
 @training_options(CbowConfig)
-def command(corpus: str, out: Path, force: bool, **options: Any) -> None:
+def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: Any) -> None:
     """Train predictive vectors: CBOW with negative sampling.
 
     CORPUS is what build-corpus made, or a source of text, which is built in a
@@ -23,6 +24,16 @@ def command(corpus: str, out: Path, force: bool, **options: Any) -> None:
         firth train-cbow out/wiki --out out/cbow
         firth neighbors out/cbow king
     """
+    from corpora.settings import take
     from embed.word2vec import train_cbow
+    from embed.word2vec_training import CHECKPOINTS
 
-    train(CbowConfig, train_cbow, corpus, out, force, options)
+    runs = Runs(
+        command="train-cbow",
+        config=take(CbowConfig, options),
+        out=out,
+        seeds=seeds,
+        force=force,
+        resume=CHECKPOINTS,
+    )
+    train(runs, train_cbow, corpus)

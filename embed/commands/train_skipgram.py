@@ -5,13 +5,14 @@ from typing import Any
 
 import click
 
+from corpora.seeds import Runs
 from embed.commands.word2vec import train, training_options
 from embed.word2vec import SkipGramConfig
 
 
 @click.command("train-skipgram")
 @training_options(SkipGramConfig)
-def command(corpus: str, out: Path, force: bool, **options: Any) -> None:
+def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: Any) -> None:
     """Train predictive vectors: skip-gram with negative sampling.
 
     CORPUS is what build-corpus made, or a source of text, which is built in a
@@ -24,6 +25,16 @@ def command(corpus: str, out: Path, force: bool, **options: Any) -> None:
         firth neighbors out/skipgram king
         firth train-skipgram out/wiki --out out/subwords --subwords 3-6
     """
+    from corpora.settings import take
     from embed.word2vec import train_skipgram
+    from embed.word2vec_training import CHECKPOINTS
 
-    train(SkipGramConfig, train_skipgram, corpus, out, force, options)
+    runs = Runs(
+        command="train-skipgram",
+        config=take(SkipGramConfig, options),
+        out=out,
+        seeds=seeds,
+        force=force,
+        resume=CHECKPOINTS,
+    )
+    train(runs, train_skipgram, corpus)

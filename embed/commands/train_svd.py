@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from corpora.seeds import Runs, seeds_option
 from corpora.settings import click_options
 from embed.svd_vectors import SvdConfig
 
@@ -13,13 +14,15 @@ from embed.svd_vectors import SvdConfig
 @click.argument("corpus")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The run to make.")
 @click_options(SvdConfig)
+@seeds_option
 @click.option("--force", is_flag=True, help="Replace a run that stands at --out.")
-def command(corpus: str, out: Path, force: bool, **options: Any) -> None:
+def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: Any) -> None:
     """Train count-based vectors: co-occurrence, PPMI, truncated SVD.
 
     CORPUS is what build-corpus made, or a source of text, which is built in a
     cache first. With the defaults a word's vector is its row of U S^(1/2), where
     U S V is the truncated SVD of the smoothed positive PMI of words and contexts.
+    The seed changes next to nothing: it only says where the SVD starts from.
 
     \b
     Example:
@@ -27,16 +30,40 @@ def command(corpus: str, out: Path, force: bool, **options: Any) -> None:
         firth train-svd out/wiki --out out/svd
         firth neighbors out/svd king
     """
-    from corpora.artifacts import refuse_existing
     from corpora.opening import open_or_build
     from corpora.settings import take
     from embed.sparse_products import choose_device
     from embed.svd_vectors import train_svd
-    from embed.vectors import WordVectors
 
     config = take(SvdConfig, options)
-    refuse_existing(out, force)  # before a raw source is built, which may take long
+    runs = Runs(command="train-svd", config=config, out=out, seeds=seeds, force=force)
+    runs.finished()  # before a raw source is built, which may take long
     choose_device(config.device)
-    run = train_svd(open_or_build(corpus), config, out, force=force)
+    opened = open_or_build(corpus)
+    finished = runs.finished(opened.fingerprint)
+    for run, its_config in runs.configs().items():
+        if run in finished:
+            click.echo(runs.told_kept(run))
+        else:
+            click.echo(summary(train_svd(opened, its_config, run, force=force)))
+    if seeds is not None:
+        click.echo(runs.hint())
+
+
+def summary(run: Path) -> str:
+    """Say what a run holds.
+
+    Parameters
+    ----------
+    run : Path
+        A finished run.
+
+    Returns
+    -------
+    str
+        ``RUN: N words, D dimensions``.
+    """
+    from embed.vectors import WordVectors
+
     vectors = WordVectors.open(run)
-    click.echo(f"{run}: {len(vectors.vocabulary):,} words, {vectors.matrix.shape[1]} dimensions")
+    return f"{run}: {len(vectors.vocabulary):,} words, {vectors.matrix.shape[1]} dimensions"

@@ -1,17 +1,21 @@
 """What train-skipgram and train-cbow share: refusals before any work, and the last line."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from corpora.settings import click_options, take
+from corpora.seeds import Runs, seeds_option
+from corpora.settings import click_options
+
+if TYPE_CHECKING:
+    from corpora.corpus import Corpus
 
 
 def training_options(config_class: type) -> Callable[[Any], Any]:
-    """Make a decorator that adds what a training command takes: CORPUS, --out, options, --force.
+    """Make a decorator that adds what a training command takes: CORPUS, options, --seeds and so on.
 
     Parameters
     ----------
@@ -21,13 +25,14 @@ def training_options(config_class: type) -> Callable[[Any], Any]:
     Returns
     -------
     callable
-        Decorates a function of ``corpus``, ``out``, ``force`` and the options.
+        Decorates a function of ``corpus``, ``out``, ``seeds``, ``force`` and the options.
     """
     out_type = click.Path(path_type=Path)
     decorators = [
         click.argument("corpus"),
         click.option("--out", required=True, type=out_type, help="The run to make."),
         click_options(config_class),
+        seeds_option,
         click.option("--force", is_flag=True, help="Replace a run that stands at --out."),
     ]
 
@@ -39,47 +44,54 @@ def training_options(config_class: type) -> Callable[[Any], Any]:
     return decorate
 
 
-def train(
-    config_class: Any,
-    train_function: Callable[..., Path],
-    corpus: str,
-    out: Path,
-    force: bool,
-    options: Mapping[str, Any],
-) -> None:
+def train(runs: Runs[Any], train_function: Callable[..., Path], corpus: str) -> None:
     """Refuse what cannot be trained, open or build the corpus, train, and tell what was made.
 
     Parameters
     ----------
-    config_class : type
-        SkipGramConfig or CbowConfig.
+    runs : Runs of SkipGramConfig or CbowConfig
+        What to make.
     train_function : callable
         ``(corpus, config, out, *, force) -> Path``.
     corpus : str
         As the person gave it.
-    out : Path
-        The run to make.
-    force : bool
-        Replace a run that stands there.
-    options : mapping
-        What the command was given.
 
     Raises
     ------
     FirthError
         An option, the corpus or the output is refused, or the training diverged.
     """
-    from corpora.artifacts import refuse_existing
     from corpora.corpus import is_corpus
     from corpora.opening import open_or_build
     from embed.word2vec import open_init
 
-    config = take(config_class, options)
-    refuse_existing(out, force)
+    runs.finished()
     if not is_corpus(Path(corpus)):  # building it may take long; else training refuses at once
-        open_init(config)
-    run = train_function(open_or_build(corpus), config, out, force=force)
-    click.echo(summary(run))
+        open_init(runs.config)
+    opened = open_or_build(corpus)
+    finished = runs.finished(opened.fingerprint, _chosen(runs, opened))
+    for run, config in runs.configs().items():
+        if run in finished:
+            click.echo(runs.told_kept(run))
+        else:
+            click.echo(summary(train_function(opened, config, run, force=runs.force)))
+    if runs.seeds is not None:
+        click.echo(runs.hint())
+
+
+def _chosen(runs: Runs[Any], corpus: "Corpus") -> dict[str, Any]:
+    """By name, what several trainings make of options; none of it matters to one."""
+    from embed.word2vec import open_init
+    from embed.word2vec_text import init_fingerprint, open_text, settled_epochs
+
+    if runs.seeds is None:
+        return {}
+    init = open_init(runs.config)
+    n_tokens = open_text(corpus, runs.config, init).n_tokens
+    return {
+        "epochs": settled_epochs(runs.config, n_tokens),
+        "init": None if init is None else init_fingerprint(init),
+    }
 
 
 def summary(run: Path) -> str:

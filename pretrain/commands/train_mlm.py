@@ -1,10 +1,13 @@
 """firth train-mlm."""
 
+import datetime
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
+from corpora.seeds import Runs, seeds_option
 from corpora.settings import click_options
 from pretrain.config import MlmConfig
 
@@ -13,13 +16,20 @@ from pretrain.config import MlmConfig
 @click.argument("corpus")
 @click.option("--out", type=click.Path(path_type=Path), help="The run to make.")
 @click_options(MlmConfig)
+@seeds_option
 @click.option("--force", is_flag=True, help="Replace a run that stands at --out.")
 @click.option(
     "--dry-run", is_flag=True, help="Tell size, memory, speed and end time; write nothing."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what --dry-run tells as JSON.")
 def command(
-    corpus: str, out: Path | None, force: bool, dry_run: bool, as_json: bool, **options: Any
+    corpus: str,
+    out: Path | None,
+    seeds: int | None,
+    force: bool,
+    dry_run: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Train a contextual encoder: masked-language modelling, as BERT.
 
@@ -44,27 +54,47 @@ def command(
         raise click.UsageError("--json goes with --dry-run")
     config = take(MlmConfig, options)
     if dry_run:
-        _tell_plan(corpus, config, as_json)
-    else:
-        assert out is not None
-        _train(corpus, config, out, force)
+        _tell_plan(corpus, config, seeds, as_json)
+        return
+    assert out is not None
+    _train(corpus, config.settled(), out, seeds, force)
 
 
-def _train(corpus: str, config: MlmConfig, out: Path, force: bool) -> None:
+def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: bool) -> None:
     """Refuse what cannot be trained, open or build the corpus, train, and tell what was made."""
-    from corpora.artifacts import refuse_existing
+    import torch
+
     from corpora.opening import open_or_build
+    from pretrain.decisions import batch_rows
     from pretrain.distributed import joined
     from pretrain.machine import choose_device
     from pretrain.train import train_mlm
+    from pretrain.training import CHECKPOINTS
 
-    refuse_existing(out, force)  # before a raw source is built, which may take long
+    runs = Runs(
+        command="train-mlm", config=config, out=out, seeds=seeds, force=force, resume=CHECKPOINTS
+    )
+    runs.finished()  # before a raw source is built, which may take long
     with joined(config.device) as world:
-        choose_device(config.device, world.local_rank)
+        device = choose_device(config.device, world.local_rank)
         opened = world.first(lambda: open_or_build(corpus), lambda: open_or_build(corpus))
-        run = train_mlm(opened, config, out, force=force)
-        if world.is_first:
-            click.echo(summary(run))
+
+        def look() -> frozenset[Path]:
+            return runs.finished(opened.fingerprint, {"batch": batch_rows(config, device, world)})
+
+        finished = world.first(look, frozenset)
+        for run, its_config in runs.configs().items():
+            if world.tell(run in finished):
+                told = runs.told_kept
+            else:
+                train_mlm(opened, its_config, run, force=force)
+                told = summary
+                if seeds is not None:  # else the next would find it compiled, and decide otherwise
+                    torch.compiler.reset()
+            if world.is_first:
+                click.echo(told(run))
+        if world.is_first and seeds is not None:
+            click.echo(runs.hint())
 
 
 def summary(run: Path) -> str:
@@ -103,8 +133,8 @@ def summary(run: Path) -> str:
 _ENOUGH_TOKENS = 50_000_000  # slots trained on
 
 
-def _tell_plan(corpus: str, config: MlmConfig, as_json: bool) -> None:
-    """Print what a training will take."""
+def _tell_plan(corpus: str, config: MlmConfig, seeds: int | None, as_json: bool) -> None:
+    """Print what a training will take, and all of them together."""
     from corpora.console import print_json, print_table
     from corpora.opening import open_or_build
     from pretrain.machine import choose_device
@@ -112,10 +142,23 @@ def _tell_plan(corpus: str, config: MlmConfig, as_json: bool) -> None:
 
     choose_device(config.device)  # before a raw source is built, which may take long
     planned = plan(open_or_build(corpus), config)
+    if seeds is not None:
+        planned |= _of_all(planned, seeds)
     if as_json:
         print_json(planned)
         return
     print_table(["", "planned"], [[name, _shown(name, value)] for name, value in planned.items()])
+
+
+def _of_all(planned: Mapping[str, Any], seeds: int) -> dict[str, Any]:
+    """What several trainings take, one after the other; all else is of each."""
+    others = (seeds - 1) * planned["seconds"]
+    end = datetime.datetime.fromisoformat(planned["end"]) + datetime.timedelta(seconds=others)
+    return {
+        "end": end.isoformat(timespec="seconds"),
+        "runs": seeds,
+        "total_seconds": round(planned["seconds"] + others, 1),
+    }
 
 
 def _shown(name: str, value: Any) -> str:
@@ -124,7 +167,7 @@ def _shown(name: str, value: Any) -> str:
 
     if name in ("parameters", "pieces", "rows", "batch", "micro_batch", "steps", "epoch_tokens"):
         return f"{value:,}"
-    if name == "seconds":
+    if name in ("seconds", "total_seconds"):
         return f"{value:,.0f} ({value / 60:.1f} minutes)"
     if name == "memory":
         return f"{human(value)}B"

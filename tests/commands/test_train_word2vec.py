@@ -23,7 +23,8 @@ OPTIONS = [
     "--out", "--force", "--dim", "--window", "--window-weighting", "--negatives",
     "--unigram-exponent", "--subsample", "--learning-rate", "--final-rate", "--epochs",
     "--min-count", "--max-vocabulary", "--boundary", "--punctuation", "--subwords", "--buckets",
-    "--init", "--engine", "--hierarchical-softmax", "--deterministic", "--seed", "--threads",
+    "--init", "--engine", "--hierarchical-softmax", "--deterministic", "--seed", "--seeds",
+    "--threads",
 ]  # fmt: skip
 SMALL = (
     "--dim", "8", "--epochs", "2", "--min-count", "1", "--threads", "1", "--subsample", "0.001",
