@@ -10,6 +10,7 @@ from corpora.replacing import replacing
 from embed.formats_binary import read_binary, write_binary
 from embed.formats_fasttext import MAGIC, read_fasttext
 from embed.formats_gensim import is_pickle, read_gensim, write_gensim
+from embed.formats_huggingface import is_huggingface, read_huggingface
 from embed.formats_io import opened
 from embed.formats_projector import (
     METADATA,
@@ -27,9 +28,13 @@ _HEADER = re.compile(rb" *(\d{1,18}) +(\d{1,18})[ \r]*\n")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _GAPS = re.compile(rb"[ \t\r\n]+")
 
+_SAFETENSORS = re.compile(rb'[\x00-\xff]{5}\x00{3}\{"')  # length of a head of JSON, and that
+_ZIP = b"PK\x03\x04"
+_TORCH = b"/data.pkl"
+
 _OTHERS = (
     (b"\x93NUMPY", "is a NumPy matrix without words; pass the run directory that holds it"),
-    (b"PK\x03\x04", "is a zip archive; unpack it first"),
+    (_ZIP, "is a zip archive; unpack it first"),
     (b"BZh", "is compressed with bzip2; unpack it first"),
     (b"\xfd7zXZ", "is compressed with xz; unpack it first"),
     (b"(\xb5/\xfd", "is compressed with zstd; unpack it first"),
@@ -43,13 +48,15 @@ def read_vectors(path: Path) -> WordVectors:
     ----------
     path : Path
         word2vec text or binary, GloVe, fastText ``.vec``, each gzipped or not;
-        fastText's ``.bin``; an embedding-projector pair, given as its folder or vectors file; or
-        what we exported for gensim (of a pickle, only what stands beside it).
+        fastText's ``.bin``; an embedding-projector pair, given as its folder or vectors file; a
+        Hugging Face folder, of which the input embeddings are read; or what we exported for
+        gensim (of a pickle, only what stands beside it).
 
     Returns
     -------
     WordVectors
-        In memory, but for the n-grams of a ``.bin``; without text settings.
+        In memory, but for the n-grams of a ``.bin``; without text settings, though a Hugging Face
+        folder cuts text as its tokenizer does.
 
     Raises
     ------
@@ -57,9 +64,11 @@ def read_vectors(path: Path) -> WordVectors:
         It is missing, in no known format, or malformed (file and line).
     """
     if path.is_dir():
-        if not (path / VECTORS).is_file():
-            raise ArtifactError(f"{path}: holds no vectors.npy; is it a finished run?")
-        return read_projector(path / VECTORS)
+        if (path / VECTORS).is_file():
+            return read_projector(path / VECTORS)
+        if is_huggingface(path):
+            return read_huggingface(path)
+        raise ArtifactError(f"{path}: holds no vectors.npy; is it a finished run?")
     with opened(path) as source:
         peek = source.read(_PEEK)
         if is_pickle(peek):
@@ -176,6 +185,13 @@ def _refuse_others(start: bytes, path: Path) -> None:
     """Name what a file is when it is a known thing that holds no readable vectors."""
     if not start.strip():
         raise ArtifactError(f"{path}: is empty")
+    if _SAFETENSORS.match(start):
+        raise ArtifactError(f"{path}: holds tensors without words; pass the folder that holds it")
+    if start.startswith(_ZIP) and _TORCH in start:
+        raise ArtifactError(
+            f"{path}: is a pickle of PyTorch's, which may run any code and is never opened; "
+            "save the model as safetensors and pass its folder"
+        )
     for magic, what in _OTHERS:
         if start.startswith(magic):
             raise ArtifactError(f"{path}: {what}")

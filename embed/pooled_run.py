@@ -4,12 +4,14 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.artifacts import CHECKSUMS, fingerprint, making, read_json, write_json
-from corpora.console import progress
+from corpora.artifacts import making, write_json
+from corpora.console import note, progress
 from corpora.errors import ArtifactError, SettingError
 from corpora.provenance import now, provenance
-from embed.encoders import ENCODER, POOLED, encoder_run, open_encoder
+from embed.encoders import ENCODER, POOLED, encoder_fingerprint, encoder_run, open_encoder
+from embed.formats_huggingface import is_huggingface
 from embed.pooling import PoolConfig, pool_words
+from embed.protocols import ContextualEncoder
 from embed.run_files import run_options
 
 if TYPE_CHECKING:
@@ -33,13 +35,14 @@ def pool_run(
     Parameters
     ----------
     run : str or Path
-        Has the encoder, or was pooled from one, which is then taken.
+        Has the encoder, or was pooled from one, which is then taken; or a Hugging Face folder.
     config : PoolConfig
         Every option.
     out : str or Path
         Where the new run will stand.
     corpus : Corpus, optional
-        Whose words and sentences; by default that on which the encoder was trained.
+        Whose words and sentences; by default that on which the encoder was trained. A Hugging
+        Face folder has none; its tokenizer is given the words of any.
     device : str
         ``auto``, ``cpu`` or ``cuda``.
     force : bool
@@ -65,11 +68,12 @@ def pool_run(
         raise SettingError(f"--out {out}: has the encoder, which would be lost; choose another")
     corpus = corpus or trained_corpus(run)
     _refuse_other_text(corpus, run)
-    source = fingerprint(read_json(run / CHECKSUMS))
+    source = encoder_fingerprint(run)
     options = dataclasses.asdict(config)
     maker = {"command": "pool", ENCODER: source, CORPUS: corpus.fingerprint, **options}
     with making(out, maker, force=force) as partial:
         encoder = open_encoder(run, device)
+        _tell_lost_case(encoder, corpus)
         with progress("pooling", "tokens") as show:
             pooled = pool_words(encoder, corpus, config, show)
         pooled.save(partial)
@@ -126,9 +130,20 @@ def trained_corpus(run: Path) -> "Corpus":
 
 def _refuse_other_text(corpus: "Corpus", run: Path) -> None:
     """Words that are cut otherwise are not those that the encoder knows."""
+    if is_huggingface(run):  # which divides words into pieces, however they were found
+        return
     there, here = run_options(run).get("text"), corpus.text.to_json()
     if there != here:
         raise ArtifactError(
             f"{corpus.path}: its text is cut into words by {here}, that of {run} by {there}; "
             "build the corpus again with the same options"
+        )
+
+
+def _tell_lost_case(encoder: ContextualEncoder, corpus: "Corpus") -> None:
+    """An encoder that tells case apart reads lower-cased names as other words."""
+    if not corpus.text.keep_case and encoder.words("A") == ["A"]:
+        note(
+            f"{corpus.path}: is lower-cased, and the encoder tells case apart; build the corpus "
+            "with --keep-case for what it knows of capitals"
         )

@@ -52,7 +52,8 @@ def find_word(vectors: WordVectors, asked: str) -> str:
     if words[0] != asked:
         note(f"{asked!r} is read as {words[0]!r}")
     if row is None:
-        note(f"{words[0]!r} is not in the vocabulary; its vector is composed of its n-grams")
+        made_of = vectors.composed_of
+        note(f"{words[0]!r} is not in the vocabulary; its vector is composed of its {made_of}")
     return words[0]
 
 

@@ -51,6 +51,8 @@ class WordVectors:
     (1, None)
     """
 
+    composed_of = "n-grams"  # what makes the vectors of unseen words, where they have any
+
     def __init__(
         self,
         vocabulary: Sequence[str],
@@ -249,8 +251,9 @@ def load_vectors(run: str | Path, *, verified: bool = False) -> WordVectors:
     ----------
     run : str or Path
         A run directory; or a vectors file in word2vec text or binary, GloVe,
-        fastText ``.vec`` or gensim's own format, gzipped or not; fastText's ``.bin``; or an
-        embedding-projector pair (its folder or its vectors file). Told apart by content.
+        fastText ``.vec`` or gensim's own format, gzipped or not; fastText's ``.bin``; an
+        embedding-projector pair (its folder or its vectors file); or a Hugging Face folder,
+        of which the input embeddings are taken. Told apart by content.
     verified : bool
         Hold a run that has checksums against them, which reads all of it: for
         commands that read all of it anyway.

@@ -2,14 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from corpora.pieces import CLS, PAD, SEP, Pieces
+from corpora.pieces import CLS, PAD, SEP
 
 _SPECIALS = 2  # [CLS] and [SEP] of each window
+
+
+class Splitter(Protocol):
+    """Pieces of any kind."""
+
+    def split(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Split words: ids (P,), and where each word's begin and end, (n_words + 1,)."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +39,12 @@ class PiecedText:
     sentences: np.ndarray
 
     @classmethod
-    def split(cls, pieces: Pieces, sentences: Sequence[Sequence[str]]) -> "PiecedText":
+    def split(cls, pieces: Splitter, sentences: Sequence[Sequence[str]]) -> "PiecedText":
         """Split the words of sentences, each different one once.
 
         Parameters
         ----------
-        pieces : Pieces
+        pieces : Splitter
             Splits words.
         sentences : sequence of sequences of str
             Words.

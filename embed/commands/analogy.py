@@ -31,10 +31,10 @@ def command(
 ) -> None:
     """Answer: A is to B as C is to which word?
 
-    RUN is a run directory or a vectors file. Without A, B and C, questions are
-    read from standard input, three words a line. A, B and C are no answers.
-    Where RUN has n-grams, words outside its vocabulary are composed of them;
-    answers come from the vocabulary.
+    RUN is a run directory, a vectors file or a Hugging Face folder.
+    Without A, B and C, questions are read from standard input, three words a
+    line. A, B and C are no answers. Where RUN has n-grams, words outside its
+    vocabulary are composed of them; answers come from the vocabulary.
 
     \b
     Example:

@@ -23,9 +23,9 @@ _MODEL_FORMATS = ("huggingface",)
 def command(run: Path, out: Path, format: str, add_contexts: bool, force: bool) -> None:
     """Write a run's vectors or model in another program's format.
 
-    RUN is a run directory or a vectors file. OUT is a file; for projector, a
-    folder of vectors.tsv and metadata.tsv. These formats are read back wherever
-    a RUN is.
+    RUN is a run directory, a vectors file or a Hugging Face folder.
+    OUT is a file; for projector, a folder of vectors.tsv and metadata.tsv.
+    These formats are read back wherever a RUN is.
 
     huggingface writes no vectors but the model of a train-mlm run, as a folder
     that AutoModelForMaskedLM and AutoTokenizer load.

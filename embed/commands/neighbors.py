@@ -38,10 +38,11 @@ def command(
 ) -> None:
     """Print the nearest neighbours of words by cosine.
 
-    RUN is a run directory or a vectors file. Without WORDs they are read from
-    standard input; all that comes through a pipe is answered in one pass. Where
-    RUN has n-grams, words outside its vocabulary are composed of them. Where it
-    has an encoder, --context asks for words in their context.
+    RUN is a run directory, a vectors file or a Hugging Face folder.
+    Without WORDs they are read from standard input; all that comes through a
+    pipe is answered in one pass. Where RUN has n-grams, words outside its
+    vocabulary are composed of them. Where it has an encoder, --context asks for
+    words in their context.
 
     \b
     Example:

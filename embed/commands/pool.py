@@ -34,13 +34,15 @@ def command(
 
     RUN is a run of train-mlm, which has such vectors already; this makes others
     of it, of other layers or of more contexts, as a run of their own. It names
-    RUN, and needs it for words in context.
+    RUN, and needs it for words in context. Or RUN is a Hugging Face folder,
+    which needs the package transformers and a --corpus.
 
     \b
     Example:
         firth train-mlm out/wiki --out out/mlm
         firth pool out/mlm --layers 0,1 --contexts-per-word 100 --out out/mlm-low
-        firth compare out/mlm out/mlm-low
+        firth pool models/bert --corpus out/wiki --out out/bert
+        firth compare out/mlm out/mlm-low out/bert
     """
     from corpora.artifacts import refuse_existing
     from corpora.opening import open_or_build

@@ -17,9 +17,9 @@ def command(
 ) -> None:
     """Print the cosine of two words.
 
-    RUN is a run directory or a vectors file. Without A and B, pairs are read
-    from standard input, one a line. Where RUN has n-grams, words outside its
-    vocabulary are composed of them.
+    RUN is a run directory, a vectors file or a Hugging Face folder.
+    Without A and B, pairs are read from standard input, one a line. Where RUN
+    has n-grams, words outside its vocabulary are composed of them.
 
     \b
     Example:

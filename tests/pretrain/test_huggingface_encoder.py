@@ -1,0 +1,251 @@
+"""Hugging Face folders as encoders: what our own gives, what stock code gives, what is refused."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from corpora.errors import ArtifactError, SettingError
+from embed.encoders import open_encoder
+from embed.protocols import ContextualEncoder, InputEmbeddings
+from pretrain.contextual import open_run
+from pretrain.huggingface import write_huggingface
+from pretrain.huggingface_encoder import open_folder
+from tests.embed.huggingface_folder import byte_level, roberta, unigram, wordpiece
+from tests.pretrain.drawn_run import drawn_run
+
+transformers = pytest.importorskip("transformers")
+
+POST = {"norm": "post", "positions": "learned", "feed_forward": "gelu"}
+LAYOUTS = {"pre": {}, "pre, span": {"attention_span": 3, "global_every": 2}, "post": POST}
+SENTENCES = [
+    ["the", "cat", "sat", "on", "the", "mat", "."],
+    ["friend"],
+    [],
+    ["naïve", "xyz", "東", "unbelievably", "walking"] * 9,  # of several windows
+    ["the", "cat", "sat", "on", "the", "mat"],
+]
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    torch.set_num_threads(1)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_an_exported_run_gives_the_states_of_the_run_at_every_layer(name, tmp_path):
+    run = drawn_run(tmp_path / "run", **LAYOUTS[name])
+    write_huggingface(run, tmp_path / "out")
+    ours, stock = open_run(run, "cpu"), open_folder(tmp_path / "out", "cpu")
+    assert isinstance(stock, ContextualEncoder)
+    assert isinstance(stock, InputEmbeddings)
+    assert (stock.n_layers, stock.most_pieces) == (ours.n_layers, ours.most_pieces) == (3, 22)
+    for layers in ([0], [1], [2], [3], [1, 3]):
+        expected, found = ours.encode(SENTENCES, layers), stock.encode(SENTENCES, layers)
+        assert [states.shape for states in found] == [(len(s), 32) for s in SENTENCES]
+        for a, b in zip(expected, found, strict=True):
+            np.testing.assert_allclose(b, a, atol=1e-5)
+    words = ["the", "xyz", "東", "unbelievably"]
+    np.testing.assert_array_equal(stock.knows(words), ours.knows(words))
+    np.testing.assert_array_equal(stock.input_embeddings(words), ours.input_embeddings(words))
+    assert stock.words("The Cat, on") == ours.words("The Cat, on")
+    assert stock.encode([], [0]) == []
+
+
+def save(folder, model, tokenizer):
+    """A folder as transformers writes it, and the tokenizer's own file."""
+    model.save_pretrained(folder)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def bert(folder):
+    tokenizer = wordpiece()
+    config = transformers.BertConfig(
+        vocab_size=tokenizer.get_vocab_size(), hidden_size=16, num_hidden_layers=2,
+        num_attention_heads=2, intermediate_size=24, max_position_embeddings=12,
+    )  # fmt: skip
+    return save(folder, transformers.BertForMaskedLM(config), tokenizer)
+
+
+def gpt2(folder):
+    tokenizer = byte_level()
+    config = transformers.GPT2Config(
+        vocab_size=tokenizer.get_vocab_size(), n_embd=16, n_layer=2, n_head=2, n_positions=32,
+        bos_token_id=0, eos_token_id=0,
+    )  # fmt: skip
+    return save(folder, transformers.GPT2LMHeadModel(config), tokenizer)
+
+
+def roberta_model(folder):
+    tokenizer = roberta()
+    config = transformers.RobertaConfig(
+        vocab_size=tokenizer.get_vocab_size(), hidden_size=16, num_hidden_layers=2,
+        num_attention_heads=2, intermediate_size=24, max_position_embeddings=24,
+        bos_token_id=tokenizer.token_to_id("<s>"), eos_token_id=tokenizer.token_to_id("</s>"),
+        pad_token_id=0,
+    )  # fmt: skip
+    return save(folder, transformers.RobertaModel(config), tokenizer)
+
+
+def t5(folder):
+    tokenizer = unigram()
+    config = transformers.T5Config(
+        vocab_size=tokenizer.get_vocab_size(), d_model=16, d_kv=8, d_ff=24, num_layers=2,
+        num_heads=2,
+    )  # fmt: skip
+    return save(folder, transformers.T5ForConditionalGeneration(config), tokenizer)
+
+
+MODELS = {"BERT": bert, "GPT-2": gpt2, "RoBERTa": roberta_model, "T5": t5}
+
+
+@pytest.fixture
+def folder(tmp_path, request):
+    """A model of random weights."""
+    torch.manual_seed(3)
+    verbosity = transformers.utils.logging.get_verbosity()
+    transformers.utils.logging.set_verbosity_error()
+    yield request.param(tmp_path / "model")
+    transformers.utils.logging.set_verbosity(verbosity)
+
+
+def stock_states(folder, sentence, layer):
+    """One sentence alone, by stock code: the whole text, and which piece is of which word."""
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
+    model = transformers.AutoModel.from_pretrained(folder).eval()
+    text = " " + " ".join(sentence)
+    encoding = tokenizer(text, return_offsets_mapping=True, return_tensors="pt")
+    offsets = encoding.pop("offset_mapping")[0].tolist()
+    model = model.get_encoder() if model.config.is_encoder_decoder else model
+    with torch.no_grad():
+        inputs = {"input_ids": encoding["input_ids"]}
+        states = model(**inputs, output_hidden_states=True).hidden_states[layer][0]
+    # the word of a piece is that in which it ends
+    ends = np.cumsum([len(word) + 1 for word in sentence])
+    owners = np.array([np.searchsorted(ends, b) if b else -1 for _, b in offsets])
+    return np.stack([states[owners == word].mean(0).numpy() for word in range(len(sentence))])
+
+
+@pytest.mark.parametrize("folder", MODELS.values(), ids=MODELS, indirect=True)
+def test_states_are_those_of_stock_code_on_the_whole_text(folder):
+    sentences = [["the", "king", "sat"], ["kings"], ["a", "tiger", "and", "the", "kingdom"]]
+    encoder = open_folder(folder, "cpu")
+    assert encoder.n_layers == 2
+    for layer in range(3):
+        found = encoder.encode(sentences, [layer])
+        for sentence, states in zip(sentences, found, strict=True):
+            np.testing.assert_allclose(states, stock_states(folder, sentence, layer), atol=1e-5)
+    assert np.abs(found[0]).max() > 0.01  # states that could differ
+
+
+@pytest.mark.parametrize("folder", MODELS.values(), ids=MODELS, indirect=True)
+def test_long_sentences_fill_the_rows_and_nothing_is_cut_off(folder):
+    encoder = open_folder(folder, "cpu")
+    rooms = {"bert": 12 - 2, "gpt2": 32, "roberta": 24 - 1 - 2, "t5": 512 - 1}
+    assert encoder.most_pieces == rooms[encoder.model.config.model_type]
+    sentence = ["the", "kingdom", "cat"] * 40
+    [states] = encoder.encode([sentence], [2])
+    [again, short] = encoder.encode([sentence, ["the", "cat"]], [2])
+    assert states.shape == (120, 16)
+    np.testing.assert_allclose(states, again, atol=1e-5)
+    [alone] = encoder.encode([["the", "cat"]], [2])
+    np.testing.assert_allclose(short, alone, atol=1e-5)
+
+
+@pytest.mark.parametrize("folder", [gpt2], indirect=True)
+def test_a_word_that_the_normaliser_leaves_nothing_of_is_unknown_and_in_nobodys_way(folder):
+    encoder = open_folder(folder, "cpu")
+    assert encoder.knows(["the", "", "🍕"]).tolist() == [True, False, True]
+    assert encoder.encode([["", "the"]], [1])[0].shape == (2, 16)
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_nothing_is_told_of_heads_and_the_persons_logging_stays(folder, capfd):
+    transformers.utils.logging.set_verbosity_info()
+    transformers.utils.logging.enable_progress_bar()
+    open_folder(folder, "cpu")
+    assert transformers.utils.logging.get_verbosity() == transformers.logging.INFO
+    assert transformers.utils.logging.is_progress_bar_enabled()
+    assert capfd.readouterr().err == ""
+
+
+def refusal_of(folder, kind=ArtifactError):
+    """The one line that opening ends in."""
+    with pytest.raises(kind) as refusal:
+        open_encoder(folder, "cpu")
+    told = str(refusal.value)
+    assert "\n" not in told
+    return told
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_without_transformers_one_line_says_what_to_install(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    assert refusal_of(folder, SettingError) == (
+        f"{folder}: the states of a Hugging Face model need the package transformers; "
+        "pip install 'firth[hf]'"
+    )
+
+
+def edit(path, **values):
+    """Change a JSON file."""
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_a_folders_own_code_is_never_run(folder, tmp_path):
+    edit(
+        folder / "config.json",
+        model_type="odd",
+        auto_map={"AutoConfig": "odd.OddConfig", "AutoModel": "odd.OddModel"},
+    )
+    (folder / "odd.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    told = refusal_of(folder)
+    assert told.startswith(f"{folder}: transformers {transformers.__version__} does not open it: ")
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_weights_that_would_be_drawn_at_random_are_refused(folder):
+    edit(folder / "config.json", num_hidden_layers=3)
+    assert refusal_of(folder) == (
+        f"{folder}: its weights lack encoder.layer.2.attention.output.LayerNorm.bias, which "
+        "config.json tells otherwise; fetch it again"
+    )
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_weights_of_another_shape_are_refused(folder):
+    edit(folder / "config.json", intermediate_size=25)
+    assert f"{folder}: transformers {transformers.__version__} does not" in refusal_of(folder)
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_a_tokenizer_of_another_model_is_refused(folder):
+    byte_level().save(str(folder / "tokenizer.json"))
+    n = byte_level().get_vocab_size()
+    assert refusal_of(folder) == (
+        f"{folder / 'tokenizer.json'}: has {n} pieces, and the model only 15; take both from the "
+        "same model"
+    )
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_a_pickle_and_a_missing_tokenizer_are_refused_before_torch_sees_them(folder):
+    (folder / "tokenizer.json").rename(folder / "aside")
+    assert ": has no tokenizer.json; save it with a fast tokenizer" in refusal_of(folder)
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    assert "pytorch_model.bin: is a pickle, which may run any code" in refusal_of(folder)
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_states_that_are_not_finite_are_refused(folder):
+    encoder = open_folder(folder, "cpu")
+    with torch.no_grad():
+        encoder.model.get_input_embeddings().weight[5] = torch.nan
+    with pytest.raises(ArtifactError) as refusal:
+        encoder.encode([["the"]], [0])
+    assert str(refusal.value) == f"{folder}: gives states that hold NaN or infinity; take another"
