@@ -1,6 +1,7 @@
 """``firth compare``: score runs on evaluation sets, beside vectors that know nothing."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -18,99 +19,103 @@ from embed.compare.config import CompareConfig
     help="Add each word's context vector to its own, in runs with both.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(runs: tuple[str, ...], add_contexts: bool, as_json: bool, **options: Any) -> None:
+@click.option("--csv", "as_csv", is_flag=True, help="Print the scores as CSV.")
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Draw the scores with their intervals; a file ending in .svg or .png.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Keep the comparison as a run: JSON, CSV, and the fingerprints of what was compared.",
+)
+@click.option("--force", is_flag=True, help="Replace what stands at --plot and --out.")
+def command(
+    runs: tuple[str, ...],
+    add_contexts: bool,
+    as_json: bool,
+    as_csv: bool,
+    plot: Path | None,
+    out: Path | None,
+    force: bool,
+    **options: Any,
+) -> None:
     """Score runs against each other and against one-hot vectors.
 
     Similarity sets give correlations between the cosines of pairs and people's
     judgements, analogy sets the share of questions answered rightly, categories
     how well clusters of words agree with them, odd-one-out sets how often the
     word that does not fit is found. Without a set: WS-353, SimLex-999 and the
-    Google analogies, which the gensim package carries. RUN is a run or a file
-    of vectors.
+    Google analogies, which the gensim package carries. RUN is a run, a file
+    of vectors, or a folder of Hugging Face transformers.
 
     All runs are scored on the items that all of them know, each with a 95 %
     interval (bootstrap over items); beside that stands what each reaches on all
     that it knows itself. Every two runs are tested on the same items, and what
-    cannot be told from the best is marked.
+    cannot be told from the best is marked. Runs that differ in the seed only
+    share a row: the mean over the seeds, and its deviation.
 
     \b
     Example:
         firth compare out/svd out/svd-flat
+        firth compare out/svd out/sg-seed* --plot scores.svg --out out/comparison
         firth compare out/svd out/sg --similarity pairs.tsv --categories ap.csv --json
     """
+    from corpora.artifacts import refuse_existing
     from corpora.console import print_json, progress
-    from embed.compare.comparison import compare, read_tasks
-    from embed.compare.report import print_report, to_json
-    from embed.vectors import load_vectors
+    from corpora.pictures import picture_kind
+    from corpora.provenance import now
+    from corpora.replacing import refuse_standing
+    from embed.compare.comparison import compare, readable_tasks
+    from embed.compare.csv_table import write_csv
+    from embed.compare.intrinsic import measure_geometry
+    from embed.compare.intrinsic_report import geometry_json, print_geometry
+    from embed.compare.opening import open_runs
+    from embed.compare.report import print_report, short_names, to_json
+    from embed.compare.score_picture import draw_scores
+    from embed.compare.stored import store_comparison
 
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv exclude each other")
     config = take(CompareConfig, options)
-    tasks = read_tasks(config)
-    paths = _named(runs)
-    about = {name: _about(path) for name, path in paths.items()} if as_json else {}
-    vectors = {name: load_vectors(path, verified=True) for name, path in paths.items()}
-    if add_contexts:
-        vectors, about = _summed(vectors), {_with_contexts(n): a for n, a in about.items()} | about
+    if plot is not None:  # before any work, which may take minutes
+        picture_kind(plot)
+        refuse_standing(plot, force)
+    if out is not None:
+        refuse_existing(out, force)
+    tasks, failures = readable_tasks(config)
+    opened, started = open_runs(runs, add_contexts=add_contexts), now()
     with progress("comparing", "sets") as show:
-        comparison = compare(vectors, tasks, config, show)
+        comparison = compare(
+            opened.vectors,
+            tasks,
+            config,
+            show,
+            groups=opened.groups,
+            fingerprints=opened.fingerprints,
+        )
+    document = to_json(comparison, config, opened.about)
+    failures += comparison.failures
+    geometry = measure_geometry(opened.vectors, config) if config.intrinsic else None
+    if geometry is not None:
+        document |= geometry_json(geometry)
+        failures += geometry.failures
     if as_json:
-        print_json(to_json(comparison, config, about))
+        print_json(document)
+    elif as_csv:
+        write_csv(document["results"], sys.stdout)
     else:
         print_report(comparison, config.unknown)
-    for failure in comparison.failures:
+        if geometry is not None:
+            print_geometry(geometry, short_names(comparison.runs))
+    if plot is not None:
+        draw_scores(document, plot, force=force)
+    if out is not None:
+        store_comparison(document, config, out, started=started, force=force)
+    for failure in failures:
         click.echo(f"Error: {failure}", err=True)
-    if comparison.failures:
+    if failures:
         sys.exit(1)
-
-
-def _about(path: str) -> dict[str, str]:
-    """The method of a run, and what names its content."""
-    from pathlib import Path
-
-    from corpora.artifacts import CHECKSUMS, checksum, checksums, fingerprint, read_json
-    from embed.run_files import run_options
-
-    run = Path(path)
-    if not run.is_dir():
-        return (
-            {"method": "vectors file", "fingerprint": checksum(run)[:16]} if run.is_file() else {}
-        )
-    known = (run / CHECKSUMS).is_file()
-    sums = read_json(run / CHECKSUMS) if known else checksums(run)
-    method = str(run_options(run).get("method") or "vectors folder")
-    return {"method": method, "fingerprint": fingerprint(sums)}
-
-
-def _named(runs: tuple[str, ...]) -> dict[str, str]:
-    """Each run once, by the name that it goes by."""
-    from corpora.console import note
-    from embed.compare.baselines import ONE_HOT, RANDOM
-
-    paths: dict[str, str] = {}
-    for run in runs:
-        name = f"./{run}" if run in (ONE_HOT, RANDOM) else run
-        if name in paths:
-            note(f"{run}: given twice, compared once")
-        else:
-            paths[name] = run
-    return paths
-
-
-def _with_contexts(name: str) -> str:
-    """What a run is called whose context vectors were added."""
-    return f"{name} w+c"
-
-
-def _summed(vectors: dict[str, Any]) -> dict[str, Any]:
-    """Runs with contexts under a name that says so, others as they are; some must have them."""
-    from corpora.console import note
-    from embed.contexts import open_contexts, with_contexts
-
-    with_some = {name for name, run in vectors.items() if open_contexts(run) is not None}
-    summed = {}
-    for name, run in vectors.items():
-        if name in with_some or not with_some:  # with none at all, the first is refused
-            summed[_with_contexts(name)] = with_contexts(run)
-        else:
-            note(f"{name}: has no context vectors, compared as it is")
-            summed[name] = run
-    return summed

@@ -23,6 +23,8 @@ class Answered:
         By metric, whether each was answered rightly.
     composed, zero : bool (n,)
         Whether each has a word whose vector is composed, or zero.
+    units : int64 (n, 2) or None
+        The two pairs of words that each question is made of.
     """
 
     dataset: str
@@ -30,6 +32,7 @@ class Answered:
     right: Mapping[str, np.ndarray]
     composed: np.ndarray
     zero: np.ndarray
+    units: np.ndarray | None = None
 
 
 def usable(places: np.ndarray, limit: int, n_words: int) -> np.ndarray:
@@ -134,4 +137,5 @@ def _measured(
         reason=None if len(right) else reason,
         items_composed=int(answered.composed[chosen].sum()),
         items_zero=int(answered.zero[chosen].sum()),
+        units=None if answered.units is None else answered.units[chosen],
     )

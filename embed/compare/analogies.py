@@ -2,16 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from embed.compare.accuracy import Answered, accuracies, nothing_asked, usable
 from embed.compare.config import CompareConfig
+from embed.compare.lookup import FoundWords, find_words, has_zero
 from embed.compare.offsets import METRICS, answered_rightly
 from embed.compare.question_files import Question, holds_relations, read_questions
 from embed.compare.relations import RelationTask
-from embed.compare.tasks import FoundWords, Measured, Task, find_words, has_zero, set_name
+from embed.compare.tasks import Measured, Task, set_name
 from embed.protocols import StaticVectors
 
 
@@ -77,6 +79,16 @@ class AnalogyTask:
     def texts(self) -> Iterable[str]:
         """List the words of all questions as the file writes them."""
         return [text for question in self.questions for text in question.words]
+
+    def items(self) -> Iterable[Sequence[str]]:
+        """List the words of each question.
+
+        Returns
+        -------
+        iterable of sequence of str
+            As the file writes them.
+        """
+        return [question.words for question in self.questions]
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
         """Tell the questions that can be asked.
@@ -145,10 +157,24 @@ class AnalogyTask:
             dict(zip(METRICS, right, strict=True)),
             found.has_composed(places),
             has_zero(vectors, places),
+            self._pairs[asked],
         )
         names = [question.section for question in self.questions]
         reason = nothing_asked(self.restrict)
         return accuracies(answered, names, reason, sections=self.sections)
+
+    @cached_property
+    def _pairs(self) -> np.ndarray:
+        """Numbers of the two pairs of words of each question, int64 (Q, 2)."""
+        words = [question.words for question in self.questions]
+        numbers: dict[tuple[str, str], int] = {}
+        return np.array(
+            [
+                [numbers.setdefault(pair, len(numbers)) for pair in ((a, b), (c, d))]
+                for a, b, c, d in words
+            ],
+            dtype=np.int64,
+        ).reshape(-1, 2)
 
     def _places(self, found: FoundWords) -> np.ndarray:
         """Where the four words of each question stand, int64 (Q, 4)."""

@@ -3,19 +3,22 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any, Literal
 
 import numpy as np
 
 from embed.compare.category_files import CategoryWord, read_categories
 from embed.compare.config import CompareConfig
+from embed.compare.lookup import FoundWords, find_words, finite_units, has_zero
 from embed.compare.samples import Contingency
-from embed.compare.tasks import FoundWords, Measured, find_words, finite_units, has_zero, set_name
+from embed.compare.tasks import Measured, set_name
 from embed.protocols import StaticVectors
 
 METRICS: tuple[Literal["purity", "nmi", "ari"], ...] = ("purity", "nmi", "ari")
 _STARTS = 10  # the one of least inertia counts: chosen without a look at the categories
 _SEED = 8
+_ONE_AT_A_TIME = Lock()
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,16 @@ class CategorisationTask:
     def texts(self) -> Iterable[str]:
         """List the words as the file writes them."""
         return [word.word for word in self.words]
+
+    def items(self) -> Iterable[Sequence[str]]:
+        """List the words of each item, which is one.
+
+        Returns
+        -------
+        iterable of sequence of str
+            As the file writes them.
+        """
+        return [(word.word,) for word in self.words]
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
         """Tell the words that have a vector, or something in its place.
@@ -165,8 +178,9 @@ def clusters_of(units: Any, n_clusters: int) -> np.ndarray:
             return np.zeros(units.shape[0], dtype=np.int64)
         units = units[:, np.unique(units.indices)].sorted_indices()  # means are dense
     model = KMeans(n_clusters, n_init=_STARTS, random_state=_SEED)
-    # threads add in the order in which they finish, which can tip a word into another cluster
-    with threadpool_limits(1), warnings.catch_warnings():
+    # threads add in the order in which they finish, which can tip a word into another cluster;
+    # the lock, since limits and filters are the whole process', and what set them last lifts them
+    with _ONE_AT_A_TIME, threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct vectors than clusters
         return model.fit_predict(units).astype(np.int64)
 

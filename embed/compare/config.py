@@ -40,6 +40,14 @@ class CompareConfig:
         opposite="include-question-words",
     )
     sections: bool = setting(False, "Also score each section of the analogy sets.")
+    bands: bool = setting(
+        False, "Also score by frequency, the rank of an item's rarest word in the first RUN."
+    )
+    intrinsic: bool = setting(
+        False,
+        "Also measure the vectors themselves: isotropy, hubness, length against frequency, and "
+        "how far runs agree with each other.",
+    )
     replicates: int = setting(
         1_000, "Draws of items, for intervals and tests.", at_least=100, at_most=100_000
     )

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from embed.compare.contest import Contest
+from embed.compare.lookup import finite_units
 from embed.compare.offsets import BLOCK, products, single
-from embed.compare.tasks import finite_units
 from embed.protocols import StaticVectors
 
 _SEED = 20160  # of the random words among the examples

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from embed.compare.config import CompareConfig
+from embed.compare.lookup import FoundWords, find_words, finite_units, has_zero
 from embed.compare.samples import Means
-from embed.compare.tasks import FoundWords, Measured, find_words, finite_units, has_zero, set_name
+from embed.compare.tasks import Measured, set_name
 from embed.compare.topic_files import Topic, read_topics
 from embed.protocols import StaticVectors
 
@@ -69,6 +70,16 @@ class OddOneOutTask:
             for word in (*topic.group, *topic.outliers)
             for text in (word, *word.replace("_", " ").split())
         ]
+
+    def items(self) -> Iterable[Sequence[str]]:
+        """List the words of each group with its outlier.
+
+        Returns
+        -------
+        iterable of sequence of str
+            As the file writes them.
+        """
+        return self._items
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
         """Tell the items of which all words have a vector, or something in its place.

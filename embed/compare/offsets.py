@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from embed.compare.contest import Contest
-from embed.compare.tasks import finite_units
+from embed.compare.lookup import finite_units
 from embed.parallel import thread_count
 from embed.protocols import StaticVectors
 

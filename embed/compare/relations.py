@@ -9,10 +9,11 @@ import numpy as np
 
 from embed.compare.accuracy import Answered, accuracies, nothing_asked, usable
 from embed.compare.config import CompareConfig
+from embed.compare.lookup import FoundWords, find_words, has_zero
 from embed.compare.lrcos import answered_by_class
 from embed.compare.offsets import METRICS, answered_rightly
 from embed.compare.question_files import Relation, read_relations
-from embed.compare.tasks import FoundWords, Measured, find_words, has_zero, set_name
+from embed.compare.tasks import Measured, set_name
 from embed.protocols import StaticVectors
 
 
@@ -77,6 +78,21 @@ class RelationTask:
     def texts(self) -> Iterable[str]:
         """List the words of all lines as the files write them."""
         return [text for line in self.relations for text in (line.word, *line.answers)]
+
+    def items(self) -> Iterable[Sequence[str]]:
+        """List the words of each question, then of each line.
+
+        Returns
+        -------
+        iterable of sequence of str
+            As the file writes them.
+        """
+        lines = self.relations
+        pairs = [
+            (lines[one].word, lines[one].answers[0], lines[other].word, lines[other].answers[0])
+            for one, other in self._pairs.tolist()
+        ]
+        return [*pairs, *((line.word, line.answers[0]) for line in lines)]
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
         """Tell the questions and lines that can be asked.
@@ -157,7 +173,8 @@ class RelationTask:
             exclude=self.exclude,
             composed=found.composed,
         )
-        return self._answered(vectors, found, asked, places, dict(zip(METRICS, right, strict=True)))
+        by_metric = dict(zip(METRICS, right, strict=True))
+        return self._answered(vectors, found, asked, places, by_metric, self._pairs[asked])
 
     def _by_class(self, vectors: StaticVectors, found: FoundWords, asked: np.ndarray) -> Answered:
         """The lines, by LRCos."""
@@ -181,10 +198,11 @@ class RelationTask:
         items: np.ndarray,
         places: np.ndarray,
         right: dict[str, np.ndarray],
+        units: np.ndarray | None = None,
     ) -> Answered:
         """What was asked, with what there is to tell about its words."""
         composed, zero = found.has_composed(places), has_zero(vectors, places)
-        return Answered(self.dataset, items, right, composed, zero)
+        return Answered(self.dataset, items, right, composed, zero, units)
 
     @cached_property
     def _pairs(self) -> np.ndarray:

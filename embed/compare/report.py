@@ -6,18 +6,18 @@ from typing import Any
 
 from corpora.console import print_table
 from embed.compare.baselines import ONE_HOT, RANDOM
-from embed.compare.comparison import Comparison, Pair, Score
 from embed.compare.config import CompareConfig
+from embed.compare.results import Comparison, Pair, Score
 from embed.compare.tasks import Measured
 
 _COLUMNS = ("dataset", "metric", "run", "score", "95 %", "items", "knows")
-_LONGEST, _LONGEST_SET = 18, 18
+_LONGEST, _BESIDE_SEEDS = 16, 13  # characters of a name
 _ITEMS = {
     "skip": "items that all runs know",
     "zero": "all items, unknown words as zero vectors",
     "mean": "all items, unknown words as the mean vector",
 }
-_SURE = 0.05  # a corrected p above it: the difference may be chance
+SURE = 0.05  # a corrected p above it: the difference may be chance
 
 
 def to_json(
@@ -41,7 +41,9 @@ def to_json(
         ``dataset``, ``metric``, ``score``, ``low``, ``high`` (null where undefined),
         ``items_used``, ``items_total``, ``unknown``, ``shared_items``; ``section`` where it is not
         the whole set, ``reason`` where the score is undefined, ``items_composed`` and
-        ``items_zero`` where there are such, ``items_known`` where unknown words have vectors.
+        ``items_zero`` where there are such, ``items_known`` where unknown words have vectors,
+        ``seeds`` and ``deviation`` where the score is a mean over seeds; the ``runs`` entry of
+        such a row has the names of its runs as ``seeds``.
         ``pairs``: ``a``, ``b``, ``task``, ``dataset``, ``metric``, ``difference``, ``low``,
         ``high``, ``p`` (corrected). ``failures``, where runs could not be scored on a set.
     """
@@ -49,8 +51,13 @@ def to_json(
         "runs": [
             {"run": run, **about.get(run, {"method": run, "fingerprint": None})}
             for run in comparison.runs
+        ]
+        + [
+            {"run": name, "method": about.get(runs[0], {}).get("method"), "fingerprint": None}
+            | {"seeds": list(runs)}
+            for name, runs in comparison.groups.items()
         ],
-        "results": [_result(score, config.unknown) for score in comparison.scores],
+        "results": [_result(score, comparison, config.unknown) for score in comparison.scores],
         "pairs": [_pair(pair) for pair in comparison.pairs],
         **({"failures": comparison.failures} if comparison.failures else {}),
     }
@@ -69,11 +76,14 @@ def print_report(comparison: Comparison, unknown: str) -> None:
     print_table(_COLUMNS, list(_rows(comparison)))
     items = _ITEMS[unknown]
     print(f"on {items}; * best, = not to be told from it (p > 0.05, Holm)")
-    for line in _remarks(comparison.scores):
+    for name, runs in comparison.groups.items():
+        print(f"{name}: mean of {len(runs)} seeds ± their standard deviation")
+    shown = set(comparison.rows)
+    for line in _remarks([score for score in comparison.scores if score.run in shown]):
         print(line)
 
 
-def _result(score: Score, unknown: str) -> dict[str, Any]:
+def _result(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any]:
     """One entry of the JSON."""
     measured = score.measured
     entry = {
@@ -95,6 +105,8 @@ def _result(score: Score, unknown: str) -> dict[str, Any]:
         "items_composed": measured.items_composed or None,
         "items_zero": measured.items_zero or None,
         "items_known": None if unknown == "skip" else score.known,
+        "seeds": len(comparison.groups.get(score.run, ())) or None,
+        "deviation": score.deviation,
     }
     return entry | {name: value for name, value in further.items() if value is not None}
 
@@ -121,16 +133,18 @@ def _group(place: int, what: Measured | Pair) -> Hashable:
 
 def _rows(comparison: Comparison) -> Iterator[list[object]]:
     """Rows of the table; a set is named in its first row only."""
-    names = _short_names(comparison.runs)
-    for group, scores in _grouped(comparison.scores).items():
+    longest = _BESIDE_SEEDS if comparison.groups else _LONGEST
+    names = short_names(comparison.rows, longest)
+    shown = [score for score in comparison.scores if score.run in names]
+    for group, scores in _grouped(shown).items():
         best = max((s.score for s in scores if s.score is not None), default=None)
         equals = _equals(comparison.pairs, group, [s.run for s in scores if s.score == best])
         for index, score in enumerate(scores):
             yield [
-                _set_name(score.measured) if index == 0 else "",
+                _set_name(score.measured, longest) if index == 0 else "",
                 score.measured.metric.removeprefix("accuracy_") if index == 0 else "",
                 names[score.run],
-                _number(score.score, "*" if score.score == best else equals.get(score.run, "")),
+                _number(score, "*" if score.score == best else equals.get(score.run, "")),
                 _interval(score),
                 len(score.measured.items),
                 f"{score.known}/{score.measured.items_total}",
@@ -151,15 +165,15 @@ def _equals(pairs: Sequence[Pair], group: Hashable, best: Sequence[str]) -> dict
     unsure = [
         {pair.a, pair.b}
         for pair in pairs
-        if _group(pair.place, pair) == group and pair.difference.p > _SURE  # NaN says nothing
+        if _group(pair.place, pair) == group and pair.difference.p > SURE  # NaN says nothing
     ]
     return {run: "=" for both in unsure for run in both if both & set(best)}
 
 
-def _set_name(measured: Measured) -> str:
+def _set_name(measured: Measured, longest: int) -> str:
     """The set, or below it the name of its section."""
     section = measured.section
-    return _cut(measured.dataset if section is None else f": {section}", _LONGEST_SET)
+    return _cut(measured.dataset if section is None else f": {section}", longest)
 
 
 def _cut(name: str, longest: int) -> str:
@@ -167,36 +181,55 @@ def _cut(name: str, longest: int) -> str:
     return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
-def _number(score: float | None, mark: str) -> str:
-    """A score in three decimals, signs aligned, with its mark."""
-    return "undefined" if score is None else f"{score:6.3f} {mark}".rstrip()
+def _number(score: Score, mark: str) -> str:
+    """A score in three decimals, signs aligned, with its deviation over seeds and its mark."""
+    if score.score is None:
+        return "undefined"
+    spread = "" if score.deviation is None else f" ±{_bare(score.deviation)}"
+    return f"{score.score:6.3f}{spread} {mark}".rstrip()
 
 
 def _interval(score: Score) -> str:
     """Both ends in three decimals, as is usual without the zero before the point."""
     if score.low is None or score.high is None:
         return ""
-    return " ".join(f"{end:.3f}".replace("0.", ".", 1) for end in (score.low, score.high))
+    return f"{_bare(score.low)} {_bare(score.high)}"
 
 
-def _short_names(runs: Sequence[str]) -> dict[str, str]:
-    """Last parts of the runs' paths, cut where they are too long; all of them distinct."""
+def _bare(number: float) -> str:
+    """A number in three decimals without the zero before the point."""
+    return f"{number:.3f}".replace("0.", ".", 1)
+
+
+def short_names(runs: Sequence[str], longest: int = _LONGEST) -> dict[str, str]:
+    """Shorten the names of runs for tables and pictures.
+
+    Parameters
+    ----------
+    runs : sequence of str
+        Distinct names.
+    longest : int
+        Characters that a name may have.
+
+    Returns
+    -------
+    dict of str to str
+        Last parts of the runs' paths, cut where they are too long; all of them distinct.
+    """
     last = {run: Path(run).name or run for run in runs}
     names = last if len(set(last.values())) == len(runs) else {run: run for run in runs}
     cut = {
-        run: name if len(name) <= _LONGEST else f"…{name[1 - _LONGEST :]}"
+        run: name if len(name) <= longest else f"…{name[1 - longest :]}"
         for run, name in names.items()
     }
     if len(set(cut.values())) == len(runs):
         return cut
-    return {
-        run: f"{number}: {_cut(names[run], _LONGEST - 4)}" for number, run in enumerate(runs, 1)
-    }
+    return {run: f"{number}: {_cut(names[run], longest - 4)}" for number, run in enumerate(runs, 1)}
 
 
 def _remarks(scores: Sequence[Score]) -> Iterator[str]:
     """Why scores are undefined, what was composed, which vectors were zero."""
-    names = _short_names(list(dict.fromkeys(score.run for score in scores)))
+    names = short_names(list(dict.fromkeys(score.run for score in scores)))
     undefined: dict[tuple[str, str], dict[str, None]] = {}
     told: dict[str, None] = {}
     for score in scores:
@@ -210,7 +243,7 @@ def _remarks(scores: Sequence[Score]) -> Iterator[str]:
         if measured.items_composed:
             told[
                 f"composed: {start}: {measured.items_composed} of {n_items} items have a word made "
-                "of its n-grams or parts"
+                "of its n-grams, pieces or parts"
             ] = None
         if measured.items_zero:
             told[

@@ -38,6 +38,20 @@ class Sample(Protocol):
             One score a replicate, NaN where it is undefined.
         """
 
+    def take(self, chosen: np.ndarray) -> "Sample":
+        """Give some of the items.
+
+        Parameters
+        ----------
+        chosen : bool (n_items,)
+            At least one.
+
+        Returns
+        -------
+        Sample
+            Of these alone.
+        """
+
 
 @dataclass(frozen=True, eq=False)
 class Means:
@@ -76,6 +90,21 @@ class Means:
         """
         values = self.values.astype(np.float64)
         return _in_blocks(counts, lambda rows: (rows @ values) / rows.sum(axis=1))
+
+    def take(self, chosen: np.ndarray) -> "Means":
+        """Give some of the items, as :meth:`Sample.take` does.
+
+        Parameters
+        ----------
+        chosen : bool (n_items,)
+            At least one.
+
+        Returns
+        -------
+        Means
+            Of these alone.
+        """
+        return Means(self.values[chosen])
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +152,21 @@ class Correlation:
             One score a replicate.
         """
         return _in_blocks(counts, self._of_ranks if self.ranked else self._of_values)
+
+    def take(self, chosen: np.ndarray) -> "Correlation":
+        """Give some of the items, as :meth:`Sample.take` does.
+
+        Parameters
+        ----------
+        chosen : bool (n_items,)
+            At least one.
+
+        Returns
+        -------
+        Correlation
+            Of these alone.
+        """
+        return Correlation(self.x[chosen], self.y[chosen], self.ranked)
 
     @cached_property
     def _moments(self) -> np.ndarray:
@@ -218,6 +262,21 @@ class Contingency:
 
         return _in_blocks(counts, score)
 
+    def take(self, chosen: np.ndarray) -> "Contingency":
+        """Give some of the items, as :meth:`Sample.take` does.
+
+        Parameters
+        ----------
+        chosen : bool (n_items,)
+            At least one.
+
+        Returns
+        -------
+        Contingency
+            Of these alone, in the clusters that all of them were in.
+        """
+        return Contingency(self.classes[chosen], self.clusters[chosen], self.measure)
+
     @cached_property
     def _table(self) -> tuple["_Groups", "_Groups", "_Groups"]:
         """Items by cells of the table that are not empty; these by class and by cluster."""
@@ -225,6 +284,54 @@ class Contingency:
         places = classes.labels * (clusters.labels.max() + 1) + clusters.labels
         cells, first = _Groups.of(places), np.unique(places, return_index=True)[1]
         return cells, _Groups.of(classes.labels[first]), _Groups.of(clusters.labels[first])
+
+
+@dataclass(frozen=True, eq=False)
+class Averaged:
+    """The mean score of several samples of the same items: of runs that differ in the seed.
+
+    Attributes
+    ----------
+    samples : tuple of Sample
+        At least one.
+    """
+
+    samples: tuple[Sample, ...]
+
+    @property
+    def n_items(self) -> int:
+        """Number of items of each."""
+        return self.samples[0].n_items
+
+    def evaluate(self, counts: np.ndarray) -> np.ndarray:
+        """Average the scores of all samples.
+
+        Parameters
+        ----------
+        counts : int (B, n_items)
+            As :meth:`Sample.evaluate` takes them.
+
+        Returns
+        -------
+        float64 (B,)
+            NaN where any of them is undefined.
+        """
+        return np.mean([sample.evaluate(counts) for sample in self.samples], axis=0)
+
+    def take(self, chosen: np.ndarray) -> "Averaged":
+        """Give some of the items, as :meth:`Sample.take` does.
+
+        Parameters
+        ----------
+        chosen : bool (n_items,)
+            At least one.
+
+        Returns
+        -------
+        Averaged
+            Of these alone.
+        """
+        return Averaged(tuple(sample.take(chosen) for sample in self.samples))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,9 @@ import numpy as np
 
 from embed.compare.config import CompareConfig
 from embed.compare.datasets import WordPair, read_pairs
+from embed.compare.lookup import FoundWords, find_words, finite_units, has_zero
 from embed.compare.samples import Correlation
-from embed.compare.tasks import FoundWords, Measured, find_words, finite_units, has_zero, set_name
+from embed.compare.tasks import Measured, set_name
 from embed.protocols import StaticVectors
 
 METRICS = {"spearman": True, "pearson": False}  # whether of ranks
@@ -61,6 +62,16 @@ class SimilarityTask:
     def texts(self) -> Iterable[str]:
         """List the words of all pairs as the file writes them."""
         return [text for pair in self.pairs for text in (pair.a, pair.b)]
+
+    def items(self) -> Iterable[Sequence[str]]:
+        """List the words of each pair.
+
+        Returns
+        -------
+        iterable of sequence of str
+            As the file writes them.
+        """
+        return [(pair.a, pair.b) for pair in self.pairs]
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
         """Tell the pairs of which both words have a vector, or something in its place.

@@ -1,43 +1,17 @@
-"""Is a difference real: bootstrap intervals, paired tests, correction for many comparisons.
+"""Is a difference real: paired tests of two runs, and the correction for many comparisons."""
 
-All runs are scored on the same draws of items: a draw that is easy for one run is easy for
-the others, so that differences vary less than the scores do. What is told here is what
-other items of the same kind would change; what another seed of the training would change,
-:func:`seed_spread` tells of several runs.
-"""
-
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from embed.compare.samples import Contingency, Means, Sample
+from embed.compare.resampling import LEVEL, Resampled, percentiles
+from embed.compare.samples import Means
 
-_LEVEL = 0.95
 _FLIPS = 9_999
 _BLOCK = 1 << 19  # signs held at a time
 _ROUNDING = 1e-9  # of a sum, what adding in another order may change
-
-
-@dataclass(frozen=True, eq=False)
-class Resampled:
-    """A sample's score and replicates, computed once for all comparisons it is part of.
-
-    Attributes
-    ----------
-    sample : Sample
-        What was scored.
-    score : float
-        Every item counted once; NaN where undefined.
-    replicates : float64 (B,)
-        The score in each draw of items; NaN where undefined.
-    """
-
-    sample: Sample
-    score: float
-    replicates: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -61,106 +35,8 @@ class Difference:
     p: float
 
 
-def draw_counts(n_items: int, replicates: int, seed: int, name: str) -> np.ndarray:
-    """Draw as many items as there are, with replacement, many times over.
-
-    Parameters
-    ----------
-    n_items : int
-        At least 1.
-    replicates : int
-        B, the number of draws.
-    seed : int
-        At least 0.
-    name : str
-        Of the data set. The draws are keyed by seed and name, so that they depend
-        neither on the runs nor on the other sets of a comparison.
-
-    Returns
-    -------
-    uint8 (B, n_items)
-        How often each item was drawn; rows sum to ``n_items``. That a count exceeds 255
-        has a chance below 10^-490.
-
-    Examples
-    --------
-    >>> draw_counts(5, 3, seed=1, name="wordsim353").sum(axis=1).tolist()
-    [5, 5, 5]
-    """
-    key = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    generator = np.random.default_rng([seed, int.from_bytes(key, "little")])
-    counts = np.empty((replicates, n_items), np.uint8)
-    for row in counts:
-        row[:] = np.bincount(generator.integers(n_items, size=n_items), minlength=n_items)
-    return counts
-
-
-def resample(sample: Sample, counts: np.ndarray) -> Resampled:
-    """Score a sample as it is and in every draw.
-
-    Clusters are another matter: copies of one item always agree with each other, which
-    raises every replicate of purity, mutual information and Rand index, often above the
-    score's own interval. So they are scored on the distinct items of each draw, a share f
-    of all, and what these replicates vary about their mean is widened by
-    sqrt(f / (1 - f)) and laid around the score (delete-d jackknife: Shao & Wu 1989, "A
-    general theory for jackknife variance estimation").
-
-    Parameters
-    ----------
-    sample : Sample
-        The scored items of one run.
-    counts : int (B, n_items)
-        Of :func:`draw_counts`; the same for all runs that are to be compared.
-
-    Returns
-    -------
-    Resampled
-        Of a sample of one item, all replicates are NaN: it tells nothing of others.
-    """
-    n_items = sample.n_items
-    [score] = sample.evaluate(np.ones((1, n_items), np.uint8)).tolist()
-    if n_items == 1:
-        return Resampled(sample, score, np.full(len(counts), np.nan))
-    if not isinstance(sample, Contingency):
-        return Resampled(sample, score, sample.evaluate(counts))
-    replicates = sample.evaluate((counts > 0).astype(np.uint8))
-    left_out = (1 - 1 / n_items) ** n_items
-    wider = math.sqrt((1 - left_out) / left_out)
-    return Resampled(sample, score, score + wider * (replicates - replicates.mean()))
-
-
-def interval(resampled: Resampled, level: float = _LEVEL) -> tuple[float, float]:
-    """Give the percentile interval of a score.
-
-    Efron & Tibshirani 1993, "An Introduction to the Bootstrap", chapter 13: the quantiles
-    (1 - level) / 2 and (1 + level) / 2 of the replicates. In simulations 94 to 97 of 100
-    intervals of 95 % held the true mean or correlation, of 10 to 1,000 items; of clusters
-    90 to 98 held the mean score of such sets, mutual information being the lowest. Where
-    all items score alike the interval has no width, however few they are.
-
-    Parameters
-    ----------
-    resampled : Resampled
-        Of :func:`resample`.
-    level : float
-        Above 0, below 1.
-
-    Returns
-    -------
-    float, float
-        Both ends. Replicates without a score are left out; where they are a larger share
-        than ``1 - level``, they could hide a whole tail, and both ends are NaN.
-    """
-    low, high = _percentiles(resampled.replicates, level)
-    if isinstance(resampled.sample, Contingency):
-        # widened replicates may exceed what a measure can reach
-        high = min(high, 1.0)
-        low = low if resampled.sample.measure == "ari" else max(low, 0.0)
-    return low, high
-
-
-def paired(a: Resampled, b: Resampled) -> Difference:
-    """Compare two runs on the same items.
+def paired(a: Resampled, b: Resampled, *, independent: bool = True) -> Difference:
+    """Compare two runs, or methods of several seeds, on the same items.
 
     The interval is the percentile interval of the replicates' differences. Means are
     tested by flipping signs (:func:`sign_flip`), since the bootstrap finds differences too
@@ -176,10 +52,17 @@ def paired(a: Resampled, b: Resampled) -> Difference:
     Pearson's (4 to 100), and in 2 to 8 % for clusters (45 to 402 items), mutual information
     erring most.
 
+    Where items share units, flipping the sign of each by itself finds differences too easily,
+    and where methods have several seeds, other seeds might have changed the difference, too.
+    Then p is the larger one of the above and of that by the normal distribution, whose variance
+    is the replicates' plus those of both means over seeds.
+
     Parameters
     ----------
     a, b : Resampled
-        Of :func:`resample` with the same counts.
+        Of :func:`resample` with the same counts, or of :func:`over_seeds`.
+    independent : bool
+        False where items share units.
 
     Returns
     -------
@@ -189,15 +72,18 @@ def paired(a: Resampled, b: Resampled) -> Difference:
     """
     difference = a.score - b.score
     replicates = a.replicates - b.replicates
-    low, high = _percentiles(replicates, _LEVEL)
-    if isinstance(a.sample, Means) and isinstance(b.sample, Means):
-        p = sign_flip(a.sample.values.astype(np.float64) - b.sample.values)
-    elif difference == 0:
+    low, high = percentiles(replicates, LEVEL)
+    shares = isinstance(a.sample, Means) and isinstance(b.sample, Means)
+    if difference == 0:
         p = 1.0
+    elif shares and independent and a.n_seeds == b.n_seeds == 1:
+        p = _flipped(a, b)
     elif math.isnan(low):
         p = math.nan
     else:
-        p = _normal_p(difference, float(np.nanstd(replicates, ddof=1)))
+        seeds = sum((each.deviation or 0.0) ** 2 / each.n_seeds for each in (a, b))
+        p = _normal_p(difference, math.sqrt(float(np.nanvar(replicates, ddof=1)) + seeds))
+        p = float(np.fmax(p, _flipped(a, b))) if shares else p  # of two, one may be undefined
     return Difference(difference, low, high, p)
 
 
@@ -272,35 +158,11 @@ def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
     return corrected
 
 
-def seed_spread(scores: Sequence[float] | np.ndarray) -> tuple[float, float]:
-    """Give mean and standard deviation of scores that differ by the training's seed only.
-
-    Parameters
-    ----------
-    scores : float (n,)
-        One score a seed, at least one.
-
-    Returns
-    -------
-    float, float
-        The mean, and the deviation with n - 1 degrees of freedom: NaN for a single seed.
-
-    Examples
-    --------
-    >>> seed_spread([1.0, 2.0, 3.0])
-    (2.0, 1.0)
-    """
-    mean = float(np.mean(scores))
-    return mean, float(np.std(scores, ddof=1)) if len(scores) > 1 else math.nan
-
-
-def _percentiles(replicates: np.ndarray, level: float) -> tuple[float, float]:
-    """The middle ``level`` of the replicates that are defined, if enough are."""
-    defined = replicates[~np.isnan(replicates)]
-    if len(defined) < level * len(replicates):
-        return math.nan, math.nan
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2]).tolist()
-    return low, high
+def _flipped(a: Resampled, b: Resampled) -> float:
+    """The p of two means by flipping signs."""
+    assert isinstance(a.sample, Means)
+    assert isinstance(b.sample, Means)
+    return sign_flip(a.sample.values.astype(np.float64) - b.sample.values)
 
 
 def _normal_p(difference: float, deviation: float) -> float:

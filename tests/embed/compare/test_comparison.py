@@ -12,9 +12,11 @@ from corpora.errors import SettingError
 from embed.compare.baselines import make_baselines
 from embed.compare.comparison import compare, read_tasks
 from embed.compare.config import CompareConfig
+from embed.compare.lookup import find_words
 from embed.compare.report import to_json
-from embed.compare.statistics import draw_counts, holm, paired, resample
-from embed.compare.tasks import TASKS, find_words, read_task
+from embed.compare.resampling import draw_counts, resample
+from embed.compare.statistics import holm, paired
+from embed.compare.tasks import TASKS, read_task
 from embed.vectors import WordVectors
 from tests.embed.compare.measuring import score
 
@@ -230,11 +232,17 @@ def test_every_two_defined_runs_are_tested_and_corrected_by_holm(all_sets):
         resampled = {
             s.run: resample(
                 s.measured.sample,
-                draw_counts(len(s.measured.items), 200, config.seed, s.measured.dataset),
+                draw_counts(
+                    len(s.measured.items), 200, config.seed, s.measured.dataset, s.measured.units
+                ),
             )
             for s in column
         }
-        raw = [paired(resampled[a], resampled[b]) for a, b in itertools.combinations(resampled, 2)]
+        independent = column[0].measured.units is None
+        raw = [
+            paired(resampled[a], resampled[b], independent=independent)
+            for a, b in itertools.combinations(resampled, 2)
+        ]
         pairs = [pair for pair in found.pairs if key(pair) == name]
         assert [(pair.a, pair.b) for pair in pairs] == list(itertools.combinations(resampled, 2))
         np.testing.assert_array_equal(

@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse
 
 from corpora.errors import ArtifactError
-from embed.compare.tasks import find_words, has_zero, set_name
+from embed.compare.lookup import find_words, has_zero
+from embed.compare.tasks import set_name
 from embed.vectors import WordVectors
 
 WORDS = ["new", "york", "new_jersey", "blank"]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from embed.compare import samples
-from embed.compare.samples import Contingency, Correlation, Means
+from embed.compare.samples import Averaged, Contingency, Correlation, Means
 
 
 def draws(n_items, replicates=40, seed=2):
@@ -201,3 +201,26 @@ def test_memory_does_not_grow_with_the_number_of_draws():
     tracemalloc.stop()
 
     assert peak < 8 << 20
+
+
+@pytest.mark.parametrize("chosen", [[0, 2, 5], [1, 3, 4, 5, 6], list(range(8))])
+def test_some_of_the_items_score_as_if_the_others_did_not_count(chosen):
+    rng = np.random.default_rng(8)
+    x, y = rng.normal(size=(2, 8))
+    classes, clusters = rng.integers(3, size=(2, 8))
+    samples = [
+        Means(x),
+        Correlation(x, y, ranked=True),
+        Correlation(x, y, ranked=False),
+        Contingency(classes, clusters, "ari"),
+        Averaged((Means(x), Means(y))),
+    ]
+    inside = np.isin(np.arange(8), chosen)
+    counts = rng.integers(1, 4, size=(6, 8)) * inside
+
+    for sample in samples:
+        part = sample.take(inside)
+        assert part.n_items == len(chosen)
+        np.testing.assert_allclose(
+            part.evaluate(counts[:, inside]), sample.evaluate(counts), atol=1e-12
+        )

@@ -8,17 +8,9 @@ import pytest
 import scipy.stats
 
 from embed.compare import statistics
+from embed.compare.resampling import Resampled, draw_counts, interval, over_seeds, resample
 from embed.compare.samples import Contingency, Correlation, Means
-from embed.compare.statistics import (
-    Resampled,
-    draw_counts,
-    holm,
-    interval,
-    paired,
-    resample,
-    seed_spread,
-    sign_flip,
-)
+from embed.compare.statistics import holm, paired, sign_flip
 
 
 def pairs_of_runs(rng, n_items):
@@ -288,8 +280,109 @@ def test_holm_leaves_out_what_is_undefined_and_stays_below_one():
     assert holm([0.2]).tolist() == [0.2]
 
 
-def test_the_spread_of_seeds_has_one_degree_of_freedom_less():
-    assert seed_spread([0.5, 0.7]) == pytest.approx((0.6, 0.2 / math.sqrt(2)))
-    mean, deviation = seed_spread([0.5])
-    assert mean == 0.5
-    assert math.isnan(deviation)
+def test_items_count_as_often_as_the_product_of_their_units():
+    units = np.array([[3, 7], [7, 3], [3, 9], [9, 9]])
+
+    counts = draw_counts(4, 50, seed=1, name="set", units=units)
+
+    of_unit = draw_counts(3, 50, seed=1, name="set").astype(np.int64)
+    np.testing.assert_array_equal(counts[:, 0], of_unit[:, 0] * of_unit[:, 1])
+    np.testing.assert_array_equal(counts[:, 1], counts[:, 0])
+    np.testing.assert_array_equal(counts[:, 2], of_unit[:, 0] * of_unit[:, 2])
+    np.testing.assert_array_equal(counts[:, 3], of_unit[:, 2] ** 2)
+
+
+def test_questions_of_the_same_pairs_tell_less_than_their_number():
+    # each pair is easy or hard: over 60 sets of 20 pairs intervals of 95 % that draw pairs hold
+    # the true share in 87 % or more (chance below 2 % that they do not), those that draw
+    # questions in fewer than 60 % (40 % hold it; chance below 1 in 500)
+    rng = np.random.default_rng(4)
+    units = np.array(list(itertools.permutations(range(20), 2)))
+    draws = {
+        "pairs": draw_counts(len(units), 200, seed=1, name="set", units=units),
+        "questions": draw_counts(len(units), 200, seed=1, name="set"),
+    }
+    held = dict.fromkeys(draws, 0)
+    for _ in range(60):
+        ease = rng.normal(size=20)[units].sum(axis=1)
+        right = Means((rng.random(len(units)) < 1 / (1 + np.exp(-ease))).astype(np.float64))
+        for name, counts in draws.items():
+            low, high = interval(resample(right, counts))
+            held[name] += low <= 0.5 <= high
+
+    assert held["pairs"] / 60 > 0.87
+    assert held["questions"] / 60 < 0.6
+
+
+def test_shares_of_items_that_share_units_are_not_tested_by_signs_alone():
+    units = np.array(list(itertools.permutations(range(6), 2)))
+    counts = draw_counts(len(units), 500, seed=1, name="set", units=units)
+    left = Means((units[:, 0] < 4).astype(np.float64))
+    right = Means((units[:, 0] < 2).astype(np.float64))
+    a, b = resample(left, counts), resample(right, counts)
+
+    alone, sharing = paired(a, b), paired(a, b, independent=False)
+
+    assert alone.p == pytest.approx(2 / 2**10)
+    assert sharing.p > 0.02
+    assert (sharing.difference, sharing.low, sharing.high) == (
+        alone.difference,
+        alone.low,
+        alone.high,
+    )
+
+
+def test_seeds_are_averaged_score_by_score_and_draw_by_draw():
+    counts = draw_counts(3, 20, seed=1, name="set")
+    samples = [Means(np.array([1.0, 0.0, 1.0])), Means(np.array([1.0, 0.0, 0.0]))]
+    resampled = [resample(sample, counts) for sample in samples]
+
+    averaged = over_seeds(resampled)
+
+    assert averaged.score == pytest.approx(0.5)
+    assert averaged.deviation == pytest.approx(1 / 3 / math.sqrt(2))
+    assert averaged.n_seeds == 2
+    assert averaged.sample.values.tolist() == [1.0, 0.0, 0.5]
+    np.testing.assert_allclose(averaged.replicates, averaged.sample.evaluate(counts))
+
+
+@pytest.mark.parametrize("kind", ["correlation", "clusters"])
+def test_the_mean_of_other_scores_over_seeds_is_a_sample_too(kind):
+    rng = np.random.default_rng(2)
+    if kind == "correlation":
+        judged = rng.normal(size=12)
+        samples = [Correlation(judged, rng.normal(size=12), True) for _ in range(3)]
+    else:
+        classes = rng.integers(3, size=12)
+        samples = [Contingency(classes, rng.integers(3, size=12), "purity") for _ in range(3)]
+    counts = draw_counts(12, 30, seed=1, name="set")
+    resampled = [resample(sample, counts) for sample in samples]
+
+    averaged = over_seeds(resampled)
+
+    expected = np.mean([sample.evaluate(counts) for sample in samples], axis=0)
+    np.testing.assert_allclose(averaged.sample.evaluate(counts), expected)
+    chosen = np.arange(12) < 5
+    np.testing.assert_allclose(
+        averaged.sample.take(chosen).evaluate(counts[:, :5]),
+        np.mean([sample.take(chosen).evaluate(counts[:, :5]) for sample in samples], axis=0),
+    )
+    assert averaged.score == pytest.approx(np.mean([each.score for each in resampled]))
+    low, high = interval(averaged)
+    assert 0 <= low <= high <= 1 or kind == "correlation"
+
+
+def test_what_seeds_vary_makes_differences_less_sure():
+    counts = draw_counts(100, 500, seed=1, name="set")
+    rng = np.random.default_rng(3)
+    right = rng.random(100) < 0.5
+    better = [Means(np.where(rng.random(100) < 0.3, 1.0, right)) for _ in range(2)]
+    steady = over_seeds([resample(better[0], counts)] * 2)
+    wild = over_seeds([resample(sample, counts) for sample in (better[0], Means(right * 1.0))])
+    other = resample(Means(right.astype(np.float64)), counts)
+
+    assert steady.deviation == 0
+    assert paired(steady, other).p < paired(wild, other).p
+    # as far from the other as its two seeds are from each other: their spread alone forbids more
+    spread = wild.deviation / math.sqrt(2)
+    assert paired(wild, other).p >= math.erfc(abs(wild.score - other.score) / spread / math.sqrt(2))

@@ -15,9 +15,9 @@ from embed.compare.baselines import make_baselines
 from embed.compare.comparison import compare
 from embed.compare.config import CompareConfig
 from embed.compare.datasets import WordPair
+from embed.compare.lookup import find_words
 from embed.compare.question_files import Question
 from embed.compare.similarity import SimilarityTask
-from embed.compare.tasks import find_words
 from embed.protocols import StaticVectors
 from embed.subwords import SubwordTable, ngram_buckets
 from embed.vectors import WordVectors
@@ -167,7 +167,7 @@ def test_a_line_below_the_table_tells_how_many_items_use_composed_words(run):
 
     assert done.exit_code == 0, done.output
     assert (
-        "composed: run on pairs: 2 of 3 items have a word made of its n-grams or parts"
+        "composed: run on pairs: 2 of 3 items have a word made of its n-grams, pieces or parts"
         in done.stdout.splitlines()
     )
 

@@ -1,0 +1,132 @@
+"""Open what is to be compared, and find out what names it and what belongs together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from corpora.artifacts import CHECKSUMS, checksum, checksums, fingerprint, read_json
+from corpora.console import note
+from embed.compare.baselines import ONE_HOT, RANDOM
+from embed.compare.seed_groups import seed_groups
+from embed.contexts import open_contexts, with_contexts
+from embed.formats_huggingface import is_huggingface, model_checksums, model_type
+from embed.run_files import run_options
+from embed.vectors import WordVectors, load_vectors
+
+_SUMMED = " w+c"  # ends the names of runs whose context vectors were added
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """Runs, ready to be compared.
+
+    Attributes
+    ----------
+    vectors : dict of str to WordVectors
+        By the name that the comparison gives each.
+    about : dict of str to dict
+        The ``method`` and ``fingerprint`` of each.
+    groups : dict of str to tuple of str
+        Those that differ in the seed only, by a name for all of them.
+    """
+
+    vectors: Mapping[str, WordVectors]
+    about: Mapping[str, Mapping[str, str]]
+    groups: Mapping[str, Sequence[str]]
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """What names the vectors of each: its content, and whether contexts were added."""
+        return {
+            name: about["fingerprint"] + (_SUMMED if name.endswith(_SUMMED) else "")
+            for name, about in self.about.items()
+        }
+
+
+def open_runs(runs: Sequence[str], *, add_contexts: bool = False) -> Opened:
+    """Open runs by their paths.
+
+    Parameters
+    ----------
+    runs : sequence of str
+        Runs, files of vectors and folders, as a person gave them; one given twice is told.
+    add_contexts : bool
+        Add each word's context vector to its own, in the runs that have both.
+
+    Returns
+    -------
+    Opened
+        Every file held against its checksum, where it has one.
+
+    Raises
+    ------
+    ArtifactError
+        One of them is no such thing, or damaged.
+    SettingError
+        Context vectors are asked for, and none has any.
+    """
+    paths = _named(runs)
+    vectors = {name: load_vectors(path, verified=True) for name, path in paths.items()}
+    about = {name: describe_run(path) for name, path in paths.items()}
+    opened = Opened(vectors, about, seed_groups(paths))
+    return _with_contexts(opened) if add_contexts else opened
+
+
+def describe_run(path: Path) -> dict[str, str]:
+    """Tell the method of a run, and what names its content.
+
+    Parameters
+    ----------
+    path : Path
+        Can be opened.
+
+    Returns
+    -------
+    dict of str to str
+        ``method`` and ``fingerprint``.
+
+    Raises
+    ------
+    ArtifactError
+        Its configuration or its checksums are damaged.
+    """
+    if not path.is_dir():
+        return {"method": "vectors file", "fingerprint": checksum(path)[:16]}
+    if is_huggingface(path):
+        return {"method": model_type(path), "fingerprint": fingerprint(model_checksums(path))}
+    known = (path / CHECKSUMS).is_file()
+    sums = read_json(path / CHECKSUMS) if known else checksums(path)
+    method = str(run_options(path).get("method") or "vectors folder")
+    return {"method": method, "fingerprint": fingerprint(sums)}
+
+
+def _named(runs: Sequence[str]) -> dict[str, Path]:
+    """Each run once, by the name that it goes by."""
+    paths: dict[str, Path] = {}
+    for run in runs:
+        name = f"./{run}" if run in (ONE_HOT, RANDOM) else run
+        if name in paths:
+            note(f"{run}: given twice, compared once")
+        else:
+            paths[name] = Path(run)
+    return paths
+
+
+def _with_contexts(opened: Opened) -> Opened:
+    """Runs with contexts under a name that says so, others as they are; some must have them."""
+    with_some = {name for name, run in opened.vectors.items() if open_contexts(run) is not None}
+    new = {name: name for name in opened.vectors}
+    new |= {name: f"{name}{_SUMMED}" for name in (with_some or opened.vectors)}
+    vectors: dict[str, WordVectors] = {}
+    for name, run in opened.vectors.items():
+        if new[name] == name:
+            note(f"{name}: has no context vectors, compared as it is")
+            vectors[name] = run
+        else:  # with none at all, the first is refused
+            vectors[new[name]] = with_contexts(run)
+    about = {new[name]: told for name, told in opened.about.items()}
+    groups = {
+        f"{group}{_SUMMED}" if runs[0] in with_some else group: tuple(new[run] for run in runs)
+        for group, runs in opened.groups.items()
+    }
+    return Opened(vectors, about, groups)
