@@ -1,0 +1,140 @@
+"""``firth learning-curve``: train on nested samples of a corpus and show how scores grow."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from corpora.settings import click_options, take
+from embed.compare.config import CompareConfig
+from embed.compare.learning_curve import CurveConfig
+
+if TYPE_CHECKING:
+    from embed.compare.learning_curve import Recipe
+    from embed.compare.tasks import Task
+
+
+@click.command("learning-curve")
+@click.argument("corpus")
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path), help="The folder of the runs to make."
+)
+@click_options(CurveConfig)
+@click_options(CompareConfig, skip=("sections", "bands", "intrinsic", "seed"))
+@click.option(
+    "--plot", type=click.Path(path_type=Path), help="Draw a picture: a .png or .svg file."
+)
+@click.option("--force", is_flag=True, help="Replace a picture that stands at --plot.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    corpus: str, out: Path, plot: Path | None, force: bool, as_json: bool, **options: Any
+) -> None:
+    """Show how each method's scores grow with the text.
+
+    Every method is trained with its default options on samples of the
+    training documents, each contained in the next, and on all of them, as runs
+    METHOD-SIZE in --out. All are scored on the items that all of them know, and
+    each on all that it knows itself, with 95 % intervals (bootstrap over
+    items). Runs that stand there already are kept, and a training that was
+    interrupted goes on, so the same command finishes what was stopped, and one
+    with more sizes trains these alone. --out/curve.json holds what --json prints.
+
+    \b
+    Example:
+        firth learning-curve out/wiki --out out/curve --sizes 200K,500K --plot curve.svg
+        firth learning-curve out/wiki --out out/curve --methods svd,skipgram --seeds 3 --json
+    """
+    from corpora.artifacts import write_json
+    from corpora.console import note, print_json
+    from corpora.pictures import picture_kind
+    from corpora.replacing import refuse_standing, write_whole
+    from embed.compare.comparison import readable_tasks
+    from embed.compare.curve_picture import draw_curve
+    from embed.compare.curve_report import print_curve
+    from embed.compare.learning_curve import CURVE
+
+    config, comparing = take(CurveConfig, options), take(CompareConfig, options)
+    recipes = _recipes(config.methods)
+    if plot is not None:  # before any work, which may take hours
+        picture_kind(plot)
+        refuse_standing(plot, force)
+    tasks, unread = readable_tasks(comparing)
+    _tell(unread)
+    document = _make(corpus, out, config, recipes, tasks, comparing)
+    write_whole(out / CURVE, lambda path: write_json(path, document))
+    if plot is not None:
+        draw_curve(document, plot, force=force)
+    if as_json:
+        print_json(document)
+    else:
+        print_curve(document)
+    note(f"{out / CURVE}: {len(document['results'])} results")
+    failures = document.get("failures", [])
+    _tell(failures)
+    if unread or failures:
+        sys.exit(1)
+
+
+def _tell(failures: list[str]) -> None:
+    """A line each, on standard error."""
+    for failure in failures:
+        click.echo(f"Error: {failure}", err=True)
+
+
+def _recipes(methods: str) -> "dict[str, Recipe]":
+    """How the methods are trained that a person named; each once."""
+    from embed.compare.learning_curve import Recipe
+    from embed.methods import find_method
+
+    recipes = {}
+    for name in methods.split(","):
+        method = find_method(name.strip())
+        recipes[name.strip()] = Recipe(method.config_class(), method.train_function())
+    return recipes
+
+
+def _make(
+    source: str,
+    out: Path,
+    config: CurveConfig,
+    recipes: "dict[str, Recipe]",
+    tasks: "list[Task]",
+    comparing: CompareConfig,
+) -> dict[str, Any]:
+    """Train what is missing, score all, and give the JSON."""
+    from corpora.console import progress
+    from corpora.errors import FirthError
+    from corpora.nested import default_sizes, parse_sizes
+    from corpora.opening import open_or_build
+    from embed.compare.comparison import compare
+    from embed.compare.learning_curve import (
+        lay_out,
+        refuse_others,
+        take_samples,
+        to_document,
+        train_points,
+    )
+    from embed.compare.opening import open_runs
+
+    asked = None if config.sizes is None else parse_sizes(config.sizes)
+    corpus = open_or_build(source)
+    sizes = default_sizes(corpus.training_tokens) if asked is None else asked
+    samples = take_samples(corpus, sizes, config.seed)
+    seeds = range(config.seed, config.seed + config.seeds)
+    points = lay_out(list(recipes), samples, seeds, out)
+    refuse_others(points, recipes, out)
+    trained, failures = train_points(points, recipes)
+    if not trained:
+        raise FirthError(failures[0])
+    opened = open_runs([str(point.run) for point in trained])
+    with progress("comparing", "sets") as show:
+        comparison = compare(
+            opened.vectors,
+            tasks,
+            comparing,
+            show,
+            groups=opened.groups,
+            fingerprints=opened.fingerprints,
+        )
+    return to_document(corpus, trained, comparison, comparing.unknown, failures)

@@ -1,0 +1,96 @@
+"""``firth map``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from embed.word_map import WordMap
+
+
+@click.command("map")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("words", nargs=-1, metavar="[WORD]...")
+@click.option(
+    "--words",
+    "file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Take the words from a file: one a line, or word TAB group, or a set of categories.",
+)
+@click.option(
+    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw a .png or .svg file."
+)
+@click.option("--force", is_flag=True, help="Replace a picture that stands at --plot.")
+@click.option("--skip-unknown", is_flag=True, help="Tell words without a vector, and go on.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    run: Path,
+    words: tuple[str, ...],
+    file: Path | None,
+    plot: Path | None,
+    force: bool,
+    skip_unknown: bool,
+    as_json: bool,
+) -> None:
+    """Draw words on a map: the two principal components of their vectors.
+
+    RUN is a run directory, a vectors file or a Hugging Face folder.
+    Vectors are taken at unit length and centred; no other plane keeps as much
+    of their differences, and it is told how much this one keeps. Words of one
+    group have one color. Without --plot and --json, a table tells where each
+    word stands.
+
+    \b
+    Example:
+        firth map out/svd france paris italy rome spain madrid --plot map.svg
+        firth map out/svd --words animals-and-verbs.tsv --plot map.png
+    """
+    from corpora.console import note, print_json
+    from corpora.pictures import picture_kind
+    from corpora.replacing import refuse_standing
+    from embed.map_picture import draw_map
+    from embed.queries import find_words
+    from embed.vectors import load_vectors
+    from embed.word_map import map_words, read_map_words
+
+    if bool(words) == (file is not None):
+        raise click.UsageError("give either WORDs or --words FILE")
+    if plot is not None:  # before any work
+        picture_kind(plot)
+        refuse_standing(plot, force)
+    asked = [(word, None) for word in words] if file is None else read_map_words(file)
+    vectors = load_vectors(run)
+    known = find_words(vectors, [word for word, _ in asked], skip_unknown=skip_unknown)
+    chosen = [(w, group) for w, (_, group) in zip(known, asked, strict=True) if w is not None]
+    found = map_words(vectors, [word for word, _ in chosen], [group for _, group in chosen])
+    if plot is not None:
+        draw_map(found, str(run), plot, force=force)
+        note(f"{plot}: {_summary(found)}")
+    if as_json:
+        print_json(found.to_json(str(run)))
+    elif plot is None:
+        _print(found)
+
+
+def _summary(found: "WordMap") -> str:
+    """How much of the differences the map shows."""
+    first, second = found.share
+    return (
+        f"{len(found.words)} words; two components hold {first + second:.1%} of the variance "
+        f"({first:.1%} and {second:.1%})"
+    )
+
+
+def _print(found: "WordMap") -> None:
+    """A line for each word."""
+    from corpora.console import print_table
+
+    grouped = any(group is not None for group in found.groups)
+    rows = [
+        [word, f"{x:7.3f}", f"{y:7.3f}", *([group or ""] if grouped else [])]
+        for word, (x, y), group in zip(found.words, found.places, found.groups, strict=True)
+    ]
+    print_table(["word", "x", "y", *(["group"] if grouped else [])], rows)
+    click.echo(_summary(found))
