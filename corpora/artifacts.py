@@ -248,7 +248,7 @@ def read_json(path: Path) -> Any:
         raise ArtifactError(
             f"{path}: no such file; is {path.parent} a finished artefact?"
         ) from None
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise ArtifactError(f"{path}: cannot be read as JSON: {error}") from None
 
 

@@ -7,11 +7,14 @@ business of others: this file knows of no vectors.
 
 import contextlib
 import io
+import re
 import unicodedata
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from corpora.console import note
 from corpora.errors import SettingError
@@ -25,6 +28,9 @@ MARKERS = "osD^v"
 _FONT = "DejaVu Sans"  # comes with matplotlib
 _BOXES = "Last Resort"  # so does this one: it draws a box for every character
 _MOST_PIXELS = 150_000_000  # of a picture: each takes 4 bytes while it is drawn
+# Controls, halves of characters and what is never one: XML, and hence SVG, knows no such.
+_UNDRAWABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_REPLACED = "\ufffd"
 _LONGEST_SIDE = 60_000  # pixels: from 65,536 on there is no such picture
 _STYLE: Any = {
     "font.family": [_FONT, "sans-serif"],
@@ -121,6 +127,8 @@ def new_figure(width: float, height: float) -> Any:
 def write_figure(figure: Any, path: Path, *, force: bool = False) -> None:
     """Write a figure as a picture; the same figure gives the same bytes of SVG.
 
+    Characters that cannot be drawn, such as controls, become U+FFFD; those of ticks are to be
+    replaced with :func:`drawable` by who names them.
     In a PNG, characters that the usual font lacks are drawn in other fonts of
     this machine; a note on standard error tells those that none has.
 
@@ -143,6 +151,7 @@ def write_figure(figure: Any, path: Path, *, force: bool = False) -> None:
     kind = picture_kind(path)
     written = io.BytesIO()
     with picture_style(), warnings.catch_warnings():
+        _clean(figure)
         # of characters that no font has; _use_fonts has told which
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
         if kind == ".png":
@@ -153,15 +162,34 @@ def write_figure(figure: Any, path: Path, *, force: bool = False) -> None:
         partial.write_bytes(written.getvalue())
 
 
-def text_width(text: str, points: float) -> float:
+def drawable(text: str) -> str:
+    """Replace what cannot be drawn.
+
+    Parameters
+    ----------
+    text : str
+        Anything, such as the name of a file that is not UTF-8.
+
+    Returns
+    -------
+    str
+        One line: white space is spaces, and other controls, halves of characters and
+        non-characters are U+FFFD.
+    """
+    return _UNDRAWABLE.sub(lambda found: " " if found[0].isspace() else _REPLACED, text)
+
+
+def text_width(text: str, points: float, *, bold: bool = False) -> float:
     """Compute how wide a text will be, whichever font draws it.
 
     Parameters
     ----------
     text : str
-        One line.
+        One line, of which what is :func:`drawable` counts.
     points : float
         Size of the font.
+    bold : bool
+        Whether it will be bold.
 
     Returns
     -------
@@ -170,24 +198,70 @@ def text_width(text: str, points: float) -> float:
         as squares, those that stand upon others as nothing; others that the
         usual font lacks are taken for letters of average width.
     """
-    from matplotlib.font_manager import findfont, get_font
+    return float(sum(_widths(drawable(text), points, bold)))
+
+
+def fitting(text: str, points: float, wide: float, *, bold: bool = False, end: bool = False) -> str:
+    """Give as much of a text as fits.
+
+    Parameters
+    ----------
+    text : str
+        One line.
+    points : float
+        Size of the font.
+    wide : float
+        Inches.
+    bold : bool
+        Whether it will be bold.
+    end : bool
+        Keep its end, not its beginning.
+
+    Returns
+    -------
+    str
+        :func:`drawable`; an ellipsis stands for what is left out.
+    """
+    text = drawable(text)
+    widths = _widths(text, points, bold)
+    if sum(widths) <= wide:
+        return text
+    room = wide - text_width("…", points, bold=bold)
+    kept = int(np.searchsorted(np.cumsum(widths[::-1] if end else widths), room, side="right"))
+    return f"…{text[len(text) - kept :]}" if end else f"{text[:kept]}…"
+
+
+def _widths(text: str, points: float, bold: bool) -> list[float]:
+    """What each character of a text takes, in inches."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    weight = "bold" if bold else "normal"
+    font = get_font(findfont(FontProperties(family=[_FONT], weight=weight)))
+    font.set_size(points, DPI)
+    return [_width(character, points, font) for character in text]
+
+
+def _width(character: str, points: float, font: Any) -> float:
+    """One of them: as a PNG has it, to whole pixels, or as an SVG, whichever is more."""
     from matplotlib.ft2font import LoadFlags
 
-    font = get_font(findfont(_FONT))
-    font.set_size(points, DPI)
-    known = font.get_charmap()
-    width = 0.0
-    for character in text:
-        if unicodedata.east_asian_width(character) in "WF":
-            width += points / 72
-        elif unicodedata.category(character) in ("Mn", "Me"):
-            continue
-        elif ord(character) in known:
-            glyph = font.load_char(ord(character), flags=LoadFlags.NO_HINTING)
-            width += glyph.linearHoriAdvance / 65536 / DPI
-        else:
-            width += 0.6 * points / 72
-    return width
+    if unicodedata.east_asian_width(character) in "WF":
+        return points / 72
+    if unicodedata.category(character) in ("Mn", "Me"):
+        return 0.0
+    if not font.get_char_index(ord(character)):
+        return 0.6 * points / 72
+    glyph = font.load_char(ord(character), flags=LoadFlags.DEFAULT)
+    return float(max(glyph.horiAdvance / 64, glyph.linearHoriAdvance / 65536) / DPI)
+
+
+def _clean(figure: Any) -> None:
+    """Let every text of a figure be one that can be drawn."""
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        lines = text.get_text().split("\n")
+        text.set_text("\n".join(map(drawable, lines)))
 
 
 def _use_fonts(figure: Any) -> None:
@@ -215,11 +289,16 @@ def _families(texts: Iterable[str]) -> list[str]:
     for font in fonts:
         if not missing:
             break
-        has = missing & FT2Font(font.fname).get_charmap().keys()
+        try:
+            has = missing & FT2Font(font.fname).get_charmap().keys()
+        except (OSError, RuntimeError):  # matplotlib's list of fonts is older than the machine's
+            continue
         if has:
             families.append(font.name)
             missing -= has
     if missing:
-        shown = "".join(map(chr, sorted(missing)))
+        shown = " ".join(
+            chr(code) if chr(code).isprintable() else f"U+{code:04X}" for code in sorted(missing)
+        )
         note(f"no font here has {shown}; take .svg, which leaves the fonts to the viewer")
     return list(dict.fromkeys(families))

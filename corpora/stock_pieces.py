@@ -3,7 +3,7 @@
 :mod:`corpora.pieces` has our own; here is whatever the ``tokenizers`` library reads.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -37,9 +37,12 @@ class StockPieces:
         described = read_json(path)
         try:
             self._library = Tokenizer.from_file(str(path))
-        except Exception as error:  # noqa: BLE001 - the library raises nothing more special
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - its panics are not even an Exception
+            told = str(error).strip().splitlines() or [type(error).__name__]
             raise ArtifactError(
-                f"{path}: is no tokenizer that the tokenizers library reads ({error}); "
+                f"{path}: is no tokenizer that the tokenizers library reads ({told[0]}); "
                 "save it with a fast tokenizer"
             ) from None
         # whole words are asked for, however many, and the names of special pieces are text
@@ -87,8 +90,8 @@ class StockPieces:
         Returns
         -------
         bool (n_words,)
-            False where a word has no piece, or has the unknown one among its pieces: such a
-            word cannot be told from others.
+            False where a word has no piece, has the unknown one among its pieces, or a character
+            for which there is neither: such a word cannot be told from others.
         """
         ids, lengths = self._split(words)
         known: np.ndarray = lengths > 0
@@ -128,9 +131,7 @@ class StockPieces:
         ids : int64 (n,)
             Their pieces, ascending.
         """
-        singles = [[piece] for piece in range(len(self))]
-        texts = self._library.decode_batch(singles, skip_special_tokens=True)
-        named = [(piece, text.strip()) for piece, text in enumerate(texts)]
+        named = [(piece, text.strip()) for piece, text in enumerate(self._texts())]
         named = [(piece, name) for piece, name in named if name.split() == [name]]
         pieces = np.array([piece for piece, _ in named], dtype=np.int64)
         names = [name for _, name in named]
@@ -143,16 +144,32 @@ class StockPieces:
     @cached_property
     def frame(self) -> tuple[list[int], list[int]]:
         """The special pieces that go before and after a sentence."""
-        encoding = self._library.encode(["a"], is_pretokenized=True)
-        inside = np.flatnonzero(np.array(encoding.special_tokens_mask) == 0)
-        first, last = (int(inside[0]), int(inside[-1]) + 1) if len(inside) else (0, 0)
-        return encoding.ids[:first], encoding.ids[last:]
+        for text in self._samples():
+            try:
+                encoding = self._library.encode([text], is_pretokenized=True)
+            except Exception:  # noqa: BLE001 - as in _split_some
+                continue
+            inside = np.flatnonzero(np.array(encoding.special_tokens_mask) == 0)
+            if len(inside):
+                return encoding.ids[: inside[0]], encoding.ids[inside[-1] + 1 :]
+        return [], []
 
     @cached_property
     def _lead(self) -> str:
         """What makes a word look as it does after others: a space, unless the normaliser does."""
         marks = self._normalized("a").startswith(_MARK)
         return "" if marks or self._library.pre_tokenizer is None else " "
+
+    def _texts(self) -> list[str]:
+        """What each piece stands for; nothing for a special one."""
+        singles = [[piece] for piece in range(len(self))]
+        texts: list[str] = self._library.decode_batch(singles, skip_special_tokens=True)
+        return texts
+
+    def _samples(self) -> Iterator[str]:
+        """Texts that have pieces, if any has; most have the first."""
+        yield "a"
+        yield from filter(str.strip, self._texts())
 
     def _normalized(self, text: str) -> str:
         normalizer = self._library.normalizer
@@ -170,7 +187,13 @@ class StockPieces:
 
     def _split_some(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         led = [self._lead + word if word else "" for word in words]  # a lone space is a piece
-        encoding = self._library.encode(led, is_pretokenized=True, add_special_tokens=False)
+        try:
+            encoding = self._library.encode(led, is_pretokenized=True, add_special_tokens=False)
+        except Exception:  # noqa: BLE001 - of a character without a piece, nothing more special
+            if len(words) == 1:
+                return np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
+            ids, lengths = zip(*(self._split_some([word]) for word in words), strict=True)
+            return np.concatenate(ids), np.concatenate(lengths)
         word_of = np.array(encoding.word_ids, dtype=np.int64)
         return np.array(encoding.ids, dtype=np.int64), np.bincount(word_of, minlength=len(words))
 

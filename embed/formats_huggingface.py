@@ -158,7 +158,7 @@ def model_checksums(folder: Path) -> dict[str, str]:
 
 
 def require_files(folder: Path) -> None:
-    """Refuse a Hugging Face folder that lacks what is read of it.
+    """Refuse a Hugging Face folder that lacks what is read of it, or leads out of itself.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def require_files(folder: Path) -> None:
     Raises
     ------
     ArtifactError
-        It has no safetensors, or no ``tokenizer.json``.
+        It has no safetensors, lists such as are not there, or has no ``tokenizer.json``.
     """
     if not (folder / WEIGHTS).is_file() and not (folder / INDEX).is_file():
         if pickled := sorted(path.name for path in folder.glob("pytorch_model*.bin")):
@@ -177,6 +177,7 @@ def require_files(folder: Path) -> None:
                 f"if you trust it, save it as {WEIGHTS} with {_SAVE}"
             )
         raise ArtifactError(f"{folder}: has no {WEIGHTS}; save the model with {_SAVE}")
+    _weight_files(folder)
     if not (folder / TOKENIZER).is_file():
         raise ArtifactError(
             f"{folder}: has no {TOKENIZER}; save it with a fast tokenizer, "
@@ -242,13 +243,14 @@ def _table(folder: Path, n_pieces: int) -> tuple[str, np.ndarray]:
             f"{folder}: none of its tensors is an embedding of {n_rows or n_pieces} pieces "
             f"(found: {', '.join(sorted(shapes)) or 'none'}); such a model has no table to read"
         )
-    tables = [_floats(shapes[name][0], name) for name in fitting]
-    if any(not np.array_equal(tables[0], other, equal_nan=True) for other in tables[1:]):
-        raise ArtifactError(
-            f"{folder}: {' and '.join(fitting)} differ, and either could be the input "
-            "embeddings; save the part of the model that has one of them"
-        )
-    return fitting[0], tables[0]
+    table = _floats(shapes[fitting[0]][0], fitting[0])
+    for other in fitting[1:]:  # one at a time: tied copies of large models take gigabytes
+        if not np.array_equal(table, _floats(shapes[other][0], other), equal_nan=True):
+            raise ArtifactError(
+                f"{folder}: {' and '.join(fitting)} differ, and either could be the input "
+                "embeddings; save the part of the model that has one of them"
+            )
+    return fitting[0], table
 
 
 def _embeddings(folder: Path) -> Iterator[tuple[str, Path, list[int]]]:

@@ -44,17 +44,35 @@ def place_labels(
     """
     middles = points[:, None] + _shifts(sizes, gap)
     own = _own_costs(points, sizes, bounds, gap)
+    near = _neighbors(points, sizes, gap)
     chosen = np.full(len(points), -1)
     for _ in range(_PASSES):
         before = chosen.copy()
         for label in range(len(points)):
-            placed = np.flatnonzero((chosen >= 0) & (np.arange(len(points)) != label))
+            placed = near[label][chosen[near[label]] >= 0]
             standing = middles[placed, chosen[placed]]
             others = _hidden(middles[label], sizes[label], standing, sizes[placed])
             chosen[label] = int(np.argmin(own[label] + _ON_LABEL * others))
         if np.array_equal(before, chosen):
             break
     return middles[np.arange(len(points)), chosen], chosen >= len(_DIRECTIONS)
+
+
+def _reach(sizes: np.ndarray, gap: float) -> np.ndarray:
+    """How far from its point a label may reach, in any of its places (n, 2)."""
+    reach: np.ndarray = gap * max(_RINGS) + sizes
+    return reach
+
+
+def _neighbors(points: np.ndarray, sizes: np.ndarray, gap: float) -> list[np.ndarray]:
+    """For each label, the others that it could ever lie on."""
+    reach = _reach(sizes, gap)
+    near = []
+    for label, point in enumerate(points):
+        meets = (np.abs(points - point) <= reach + reach[label]).all(axis=1)
+        meets[label] = False
+        near.append(np.flatnonzero(meets))
+    return near
 
 
 def _shifts(sizes: np.ndarray, gap: float) -> np.ndarray:
@@ -76,12 +94,14 @@ def _own_costs(
     way = _PER_GAP * (np.repeat(_RINGS, len(_DIRECTIONS)) - 1)
     ranks = _PER_DIRECTION * np.tile(np.arange(len(_DIRECTIONS)), len(_RINGS))
     costs = np.tile(way + ranks, (len(points), 1))
-    dots = np.full(points.shape, gap)
-    for label in range(len(points)):
-        covered = _hidden(middles[label], sizes[label], points, dots)
+    reach = _reach(sizes, gap) + gap / 2
+    for label, point in enumerate(points):
+        near = np.flatnonzero((np.abs(points - point) <= reach[label]).all(axis=1))
+        dots = np.full((len(near), 2), gap)
+        covered = _hidden(middles[label], sizes[label], points[near], dots)
         costs[label] += _ON_POINT * covered * sizes[label].prod() / gap**2  # points, not labels
-        others = np.delete(points, label, axis=0)
-        costs[label] += _PASSING * _passed(points[label], middles[label], others, gap / 2)
+        others = points[near[near != label]]
+        costs[label] += _PASSING * _passed(point, middles[label], others, gap / 2)
     half = sizes[:, None] / 2
     outside = ((middles - half < 0) | (middles + half > np.array(bounds))).any(axis=2)
     return costs + _OUTSIDE * outside

@@ -10,6 +10,7 @@ import numpy as np
 from corpora.pictures import (
     COLORS,
     MARKERS,
+    fitting,
     new_figure,
     picture_kind,
     picture_style,
@@ -25,7 +26,7 @@ _LEFT, _RIGHT, _TOP, _BELOW = 0.6, 0.15, 0.5, 0.55
 _LOW, _HIGH = 0.55, 1.0  # the least and the greatest height, in widths
 _MARGINS = (0.8, 0.4)  # between the outermost points and the frame, so that names fit
 _GAP = 0.075  # from the middle of a point to its name
-_LEGEND_LINE, _LEGEND_ROOM = 0.2, 0.3
+_LEGEND_LINE, _LEGEND_ROOM, _LEGEND_POINT = 0.2, 0.3, 0.35
 _GREY, _PALE, _INK = "#767676", "#ececec", "#222222"
 
 
@@ -76,12 +77,21 @@ def _lay_out(found: WordMap, run: str) -> Any:
     half = np.array([wide, high]) / scale / 2
     low, top = middle - half, middle + half
     _dress(axes, low, top, found.share)
-    figure.text(_LEFT / width, 1 - 0.28 / height, run, fontsize=10, weight="bold", parse_math=False)
-    told = f"two components with {sum(found.share):.0%} of the variance of {len(found.words)} words"
-    figure.text(1 - _RIGHT / width, 1 - 0.28 / height, told, ha="right", color=_GREY)
+    _draw_title(figure, found, run)
     _draw_words(axes, found, (found.places - low) * scale, groups, (wide, high))
     _draw_legend(figure, legend, groups, height - (below - _BELOW))
     return figure
+
+
+def _draw_title(figure: Any, found: WordMap, run: str) -> None:
+    """At the left as much of the run's name as fits, at the right what the map holds."""
+    width, height = figure.get_size_inches()
+    y = 1 - 0.28 / height
+    told = f"two components with {sum(found.share):.0%} of the variance of {len(found.words)} words"
+    figure.text(1 - _RIGHT / width, y, told, ha="right", color=_GREY, fontsize=9)
+    room = width - _LEFT - _RIGHT - text_width(told, 9) - 0.2
+    name = fitting(run, 10, room, bold=True, end=True)
+    figure.text(_LEFT / width, y, name, fontsize=10, weight="bold", parse_math=False)
 
 
 def _dress(axes: Any, low: np.ndarray, high: np.ndarray, share: tuple[float, float]) -> None:
@@ -103,17 +113,19 @@ def _draw_words(
 ) -> None:
     """Points, names, and lines to the names that had to go far."""
     points = 9.0 if len(found.words) <= 60 else 8.0
-    sizes = np.array([(text_width(word, points), 1.05 * points / 72) for word in found.words])
+    most = bounds[0] / 2 - 2 * _GAP  # so that there is room at one side of the point at least
+    names = [fitting(word, points, most) for word in found.words]
+    sizes = np.array([(text_width(name, points), 1.05 * points / 72) for name in names])
     middles, far = place_labels(inches, sizes, bounds, _GAP)
-    for word, group, place, at, size, led in zip(
-        found.words, found.groups, inches, middles, sizes, far, strict=True
+    for name, group, place, at, size, led in zip(
+        names, found.groups, inches, middles, sizes, far, strict=True
     ):
         if led:
             end = np.clip(place, at - size / 2, at + size / 2)  # of the name, what is nearest
             line = np.array([place, end]) / bounds
             axes.plot(*line.T, color=_GREY, lw=0.5, transform=axes.transAxes, zorder=1)
         x, y = at / bounds
-        text = axes.text(x, y, word, fontsize=points, color=_INK, parse_math=False, zorder=3)
+        text = axes.text(x, y, name, fontsize=points, color=_INK, parse_math=False, zorder=3)
         text.set(ha="center", va="center", transform=axes.transAxes)
         color, marker = _look(group, groups)
         axes.plot(*(place / bounds), marker, color=color, ms=4.5, transform=axes.transAxes)
@@ -127,22 +139,26 @@ def _look(group: str | None, groups: Sequence[str]) -> tuple[str, str]:
     return COLORS[number % len(COLORS)], MARKERS[number // len(COLORS) % len(MARKERS)]
 
 
-def _legend_lines(groups: Sequence[str], wide: float) -> list[list[tuple[float, str]]]:
-    """Groups beside each other as far as they fit, each with its place."""
-    lines: list[list[tuple[float, str]]] = []
+def _legend_lines(groups: Sequence[str], wide: float) -> list[list[tuple[float, str, str]]]:
+    """Groups beside each other as far as they fit, each with its place and what is told of it."""
+    lines: list[list[tuple[float, str, str]]] = []
     end = wide
     for group in groups:
-        needs = 0.35 + text_width(group, 8)
+        name = fitting(group, 8, wide - _LEGEND_POINT)
+        needs = _LEGEND_POINT + text_width(name, 8)
         if not lines or end + needs > wide:
             lines.append([])
             end = 0.0
-        lines[-1].append((end, group))
+        lines[-1].append((end, group, name))
         end += needs
     return lines
 
 
 def _draw_legend(
-    figure: Any, lines: Sequence[Sequence[tuple[float, str]]], groups: Sequence[str], top: float
+    figure: Any,
+    lines: Sequence[Sequence[tuple[float, str, str]]],
+    groups: Sequence[str],
+    top: float,
 ) -> None:
     """The groups' points and names; ``top`` counts from the upper edge."""
     from matplotlib.lines import Line2D
@@ -150,11 +166,11 @@ def _draw_legend(
     width, height = figure.get_size_inches()
     for row, line in enumerate(lines):
         y = 1 - (top + _LEGEND_LINE * (row + 0.5)) / height
-        for x, group in line:
+        for x, group, name in line:
             color, marker = _look(group, groups)
             at = (_LEFT + x + 0.06) / width
             point = Line2D([at], [y], marker=marker, color=color, ls="", ms=5)
             point.set_transform(figure.transFigure)
             figure.add_artist(point)
             right = at + 0.1 / width
-            figure.text(right, y, group, va="center", fontsize=8, parse_math=False)
+            figure.text(right, y, name, va="center", fontsize=8, parse_math=False)

@@ -312,6 +312,8 @@ def _open_matrix(run: Path) -> Any:
     path = run / SPARSE_MATRIX
     try:
         with open(path, "rb") as file:  # NumPy leaves a broken archive open
-            return scipy.sparse.csr_matrix(scipy.sparse.load_npz(file))
+            matrix = scipy.sparse.csr_matrix(scipy.sparse.load_npz(file))
+        matrix.check_format(full_check=True)  # a wrong index would read foreign memory, or crash
+        return matrix
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise ArtifactError(f"{path}: is damaged ({error}); make the run again") from None

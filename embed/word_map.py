@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from corpora.errors import SettingError, SourceError
-from embed.compare.category_files import CategoryWord, read_categories
-from embed.compare.lines import read_lines
+from embed.compare.category_files import CategoryWord, categories_of
+from embed.compare.lines import DELIMITERS, Line, read_lines, split
 from embed.neighbors import unit_queries
 from embed.protocols import StaticVectors
 
 LEAST = 3  # words: two are always on a line
+# As far as float32 rounds vectors of one direction apart, at unit length, and some more.
+_ROUNDED = 4 * float(np.finfo(np.float32).eps)
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ def map_words(
         raise SettingError(f"the vector of {zero[0]!r} is zero and has no direction; leave it out")
     left, singular, _ = np.linalg.svd(units - units.mean(axis=0), full_matrices=False)
     variance = singular**2
-    if variance.sum() <= np.finfo(np.float64).eps * len(distinct):
+    if variance.sum() <= len(distinct) * _ROUNDED**2:
         raise SettingError(f"all {len(distinct)} words have the same direction; give others")
     places = np.zeros((len(distinct), 2))
     n_axes = min(2, len(singular))  # vectors of one number have one axis
@@ -131,8 +133,8 @@ def read_map_words(path: Path) -> list[tuple[str, str | None]]:
     Parameters
     ----------
     path : Path
-        UTF-8: a word a line; or a word, a tab, comma or semicolon, and its
-        group; or a set of categories as ``firth compare --categories`` reads it.
+        UTF-8: a word a line; or, on most lines, a word, a tab, comma or semicolon, and its
+        group; or a set of categories as ``firth compare --categories`` reads it. May be a pipe.
 
     Returns
     -------
@@ -145,14 +147,21 @@ def read_map_words(path: Path) -> list[tuple[str, str | None]]:
         There is no such file, it holds no word, or a line is of another form
         than the others.
     """
-    if not path.is_file():
+    if not path.exists() or path.is_dir():  # else a file or a pipe
         raise SourceError(f"{path}: no such file of words")
     lines = read_lines(path)
     if not lines:
         raise SourceError(f"{path}: holds no word; expected a word a line, or word, tab, group")
-    if any(mark in line.text for line in lines for mark in "\t;,"):
-        return [_grouped(word) for word in read_categories(path)]
+    if _have_groups(lines):
+        return [_grouped(word) for word in categories_of(path, lines, singles=True)]
     return [(line.text, None) for line in lines]
+
+
+def _have_groups(lines: Sequence[Line]) -> bool:
+    """Whether most lines are divided; words may hold a space, and a few of them a comma."""
+    marks = [delimiter for delimiter in DELIMITERS if delimiter != " "]
+    divided = max(sum(len(split(line.text, mark)) > 1 for line in lines) for mark in marks)
+    return 2 * divided > len(lines)
 
 
 def _grouped(word: CategoryWord) -> tuple[str, str | None]:

@@ -5,7 +5,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from corpora.pictures import new_figure, picture_kind, picture_style, text_width, write_figure
+from corpora.pictures import (
+    drawable,
+    new_figure,
+    picture_kind,
+    picture_style,
+    text_width,
+    write_figure,
+)
 from pretrain.attention_weights import SentenceAttention
 
 _SLOT = 0.16  # inches that a piece takes, so that its name can be read
@@ -80,5 +87,5 @@ def _lay_out(attention: SentenceAttention) -> Any:
 
 def _name(axis: Any, pieces: Iterable[str], **style: Any) -> None:
     """Write the pieces along an axis; dollars are no formulas."""
-    names = list(pieces)
+    names = [drawable(piece) for piece in pieces]
     axis.set_ticks(range(len(names)), names, parse_math=False, **style)

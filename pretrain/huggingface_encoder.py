@@ -1,6 +1,7 @@
 """HuggingFaceEncoder: the states of any encoder that stock transformers loads from a folder."""
 
 import contextlib
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from corpora.artifacts import read_json
-from corpora.errors import ArtifactError, SettingError
+from corpora.errors import ArtifactError, FirthError, SettingError
 from corpora.stock_pieces import StockPieces
 from pretrain.machine import choose_device
 from pretrain.weights import TOKENIZER
@@ -18,6 +19,7 @@ from pretrain.windows import PiecedText, Windows
 
 # As for our own encoders on a CPU; a GPU has to hold the states of all layers at once.
 _SLOTS = {"cpu": 2048, "cuda": 1 << 14}
+_OPTIONS = "tokenizer_config.json"
 _RELATIVE_LENGTH = 512  # of windows, where no table of positions bounds them
 
 
@@ -34,16 +36,25 @@ class HuggingFaceEncoder:
         Its tokenizer.
     most_pieces : int
         Pieces that are read at once, special ones not counted, at least 2.
+    width : int
+        D, of the states of every layer.
     name : str
         What messages call it.
     """
 
     def __init__(
-        self, model: nn.Module, pieces: StockPieces, *, most_pieces: int, name: str = "model"
+        self,
+        model: nn.Module,
+        pieces: StockPieces,
+        *,
+        most_pieces: int,
+        width: int,
+        name: str = "model",
     ) -> None:
         self.model: Any = model.eval()
         self.pieces = pieces
         self.most_pieces = most_pieces
+        self.width = width
         self.name = name
 
     @property
@@ -137,7 +148,7 @@ class HuggingFaceEncoder:
 
     def _piece_states(self, windows: Windows, layers: Sequence[int]) -> np.ndarray:
         """The state of each piece, mean over layers, float32 (P, D)."""
-        states = np.empty((len(windows.ids), int(self.model.config.hidden_size)), dtype=np.float32)
+        states = np.empty((len(windows.ids), self.width), dtype=np.float32)
         with torch.inference_mode():
             for numbers in windows.batches(_SLOTS[self._device.type]):
                 some = windows.take(numbers)
@@ -162,7 +173,7 @@ class HuggingFaceEncoder:
         for nth, piece in enumerate(after):
             ids[columns == len(before) + lengths + nth] = piece
         real = columns < len(before) + lengths + len(after)
-        ids[~real] = _padding(self.model.config)
+        ids[~real] = _padding(self.model)
         own = (places >= windows.own_starts[:, None]) & (places < windows.own_stops[:, None])
         on_device = [torch.from_numpy(array).to(self._device) for array in (ids, real, own)]
         return on_device[0], on_device[1].long(), on_device[2]
@@ -186,49 +197,47 @@ def open_folder(folder: str | Path, device: str = "auto") -> HuggingFaceEncoder:
     Raises
     ------
     ArtifactError
-        A file is missing or damaged, transformers has no such model, or weights are missing.
+        A file is missing or damaged, transformers has no such model, weights are missing, it has
+        no states of pieces, or its rows have no room for two of them.
     SettingError
         transformers is not installed, or there is no such device.
     """
     folder = Path(folder)
     chosen = choose_device(device)
     pieces = StockPieces(folder / TOKENIZER)
-    model = _load(folder).to(chosen)
-    if model.config.is_encoder_decoder:
-        model = model.get_encoder()
-    if len(pieces) > (n_rows := model.get_input_embeddings().weight.shape[0]):
+    with _in_one_line(folder):
+        model = _load(folder).to(chosen)
+        if model.config.is_encoder_decoder:
+            model = model.get_encoder()
+        n_rows = int(model.get_input_embeddings().weight.shape[0])
+    if len(pieces) > n_rows:
         raise ArtifactError(
             f"{folder / TOKENIZER}: has {len(pieces)} pieces, and the model only {n_rows}; "
             "take both from the same model"
         )
     room = _row_length(folder, model) - sum(map(len, pieces.frame))
-    return HuggingFaceEncoder(model, pieces, most_pieces=room, name=str(folder))
+    if room < 2:
+        raise ArtifactError(
+            f"{folder}: its rows have room for {max(room, 0)} pieces of text; correct "
+            f"max_position_embeddings in config.json or model_max_length in {_OPTIONS}"
+        )
+    with _in_one_line(folder):
+        width = _width(folder, model.eval(), pieces)
+    return HuggingFaceEncoder(model, pieces, most_pieces=room, width=width, name=str(folder))
 
 
 def _load(folder: Path) -> Any:
     """The model without a head, in float32."""
-    try:
-        import transformers
-    except ImportError:
-        raise SettingError(
-            f"{folder}: the states of a Hugging Face model need the package transformers; "
-            "pip install 'firth[hf]'"
-        ) from None
-    try:
-        with _quiet(transformers.utils.logging):
-            model, info = transformers.AutoModel.from_pretrained(
-                folder,
-                local_files_only=True,
-                trust_remote_code=False,
-                use_safetensors=True,
-                dtype=torch.float32,
-                output_loading_info=True,
-            )
-    except (OSError, ValueError, RuntimeError, LookupError, TypeError, AttributeError) as error:
-        told = str(error).strip().splitlines() or [type(error).__name__]
-        raise ArtifactError(
-            f"{folder}: transformers {transformers.__version__} does not open it: {told[0]}"
-        ) from None
+    transformers = _transformers(folder)
+    with _quiet(transformers.utils.logging):
+        model, info = transformers.AutoModel.from_pretrained(
+            folder,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
+            dtype=torch.float32,
+            output_loading_info=True,
+        )
     # masked language models come without the pooler, which comes after all states
     if missing := sorted(name for name in info["missing_keys"] if "pooler" not in name):
         raise ArtifactError(
@@ -236,6 +245,38 @@ def _load(folder: Path) -> Any:
             "fetch it again"
         )
     return model
+
+
+def _transformers(folder: Path) -> Any:
+    """The package, which is no part of the smallest installation."""
+    try:
+        import transformers
+    except ImportError:
+        raise SettingError(
+            f"{folder}: the states of a Hugging Face model need the package transformers; "
+            "pip install 'firth[hf]'"
+        ) from None
+    return transformers
+
+
+@contextlib.contextmanager
+def _in_one_line(folder: Path) -> Iterator[None]:
+    """Turn what models raise into one line; each has errors of its own."""
+    try:
+        yield
+    except FirthError:
+        raise
+    except Exception as error:  # noqa: BLE001 - there is no end to their kinds
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        told = " ".join(line.strip() for line in lines[: 2 if lines[0].endswith(":") else 1])
+        version = f"transformers {_transformers(folder).__version__}"
+        if isinstance(error, ImportError):
+            told = (
+                f"{version} needs a package of its own for it ({told}); take the model "
+                "unquantized, with usual attention"
+            )
+            raise ArtifactError(f"{folder}: {told}") from None
+        raise ArtifactError(f"{folder}: {version} does not open it: {told}") from None
 
 
 @contextlib.contextmanager
@@ -255,16 +296,42 @@ def _quiet(logging: Any) -> Iterator[None]:
 def _row_length(folder: Path, model: nn.Module) -> int:
     """Pieces in a row, special ones counted."""
     config: Any = model.config
-    length = getattr(config, "max_position_embeddings", None) or _RELATIVE_LENGTH
+    length = _length(getattr(config, "max_position_embeddings", None), _RELATIVE_LENGTH)
     for name, module in model.named_modules():  # RoBERTa's positions begin behind the padding's
         if "position" in name and getattr(module, "padding_idx", None) is not None:
             length -= int(module.padding_idx) + 1
-    options = folder / "tokenizer_config.json"
-    told = read_json(options).get("model_max_length") if options.is_file() else None
-    return int(min(length, told or length))
+    options = read_json(folder / _OPTIONS) if (folder / _OPTIONS).is_file() else None
+    told = options.get("model_max_length") if isinstance(options, dict) else None
+    return min(length, _length(told, length))
 
 
-def _padding(config: Any) -> int:
+def _length(told: object, otherwise: int) -> int:
+    """A length as far as it is one; XLNet tells -1 where there is no bound."""
+    if isinstance(told, int | float) and 1 <= told < math.inf:
+        return int(told)
+    return otherwise
+
+
+def _width(folder: Path, model: Any, pieces: StockPieces) -> int:
+    """Read a short row: how wide the states are, if there is one of each piece and layer."""
+    before, after = pieces.frame
+    piece = int(pieces.split(["a"])[0][0])
+    row = torch.tensor([[*before, piece, piece, *after]], device=model.device)
+    with torch.inference_mode():
+        asked = {"input_ids": row, "attention_mask": torch.ones_like(row)}
+        states = model(**asked, output_hidden_states=True).hidden_states
+    shapes = {tuple(layer.shape) for layer in states}
+    width = int(states[0].shape[-1])
+    if shapes != {(*row.shape, width)} or len(states) != model.config.num_hidden_layers + 1:
+        raise ArtifactError(
+            f"{folder}: its states are not one per piece and layer, all of one width; take an "
+            "encoder that has such"
+        )
+    return width
+
+
+def _padding(model: Any) -> int:
     """The piece that fills rows up; attention never sees it, but RoBERTa counts positions by it."""
-    piece = getattr(config, "pad_token_id", None)
-    return 0 if piece is None else int(piece)
+    piece = getattr(model.config, "pad_token_id", None)
+    n_rows = model.get_input_embeddings().weight.shape[0]
+    return int(piece) if piece is not None and 0 <= piece < n_rows else 0

@@ -57,7 +57,34 @@ def read_categories(path: Path) -> list[CategoryWord]:
         The file is missing, is no text, holds no word; a line is of another
         form: the message quotes it; or, without a header, there are as many categories as words.
     """
-    lines = read_lines(path)
+    return categories_of(path, read_lines(path))
+
+
+def categories_of(
+    path: Path, lines: Sequence[Line], *, singles: bool = False
+) -> list[CategoryWord]:
+    """Take words and their categories from lines that were read.
+
+    Parameters
+    ----------
+    path : Path
+        Where they stand, for messages.
+    lines : sequence of Line
+        Of :func:`~embed.compare.lines.read_lines`.
+    singles : bool
+        Whether each word may have a category of its own. Sets to be scored have none of that
+        kind: there the columns are most likely reversed.
+
+    Returns
+    -------
+    list of CategoryWord
+        In the order of the lines.
+
+    Raises
+    ------
+    SourceError
+        As :func:`read_categories` does, but for what ``singles`` allows.
+    """
     if not lines:
         raise SourceError(f"{path}: holds no word; {_EXPECTED}")
     delimiter = find_delimiter(lines, lambda fields: fields in (2, 3))
@@ -69,7 +96,10 @@ def read_categories(path: Path) -> list[CategoryWord]:
         _category_word(path, line, fields, columns, delimiter)
         for line, fields in zip(lines[header:], records[header:], strict=True)
     ]
-    _refuse_singles(path, words, named=named is not None)
+    if not words:
+        raise SourceError(f"{path}: holds no word below its first line; {_EXPECTED}")
+    if named is None and not singles:
+        _refuse_singles(path, words)
     return words
 
 
@@ -112,13 +142,10 @@ def _category_word(
     return CategoryWord(fields[columns.word], fields[columns.category])
 
 
-def _refuse_singles(path: Path, words: Sequence[CategoryWord], *, named: bool) -> None:
+def _refuse_singles(path: Path, words: Sequence[CategoryWord]) -> None:
     """Where categories are more than words, or as many, the columns are most likely reversed."""
-    if not words:
-        raise SourceError(f"{path}: holds no word below its first line; {_EXPECTED}")
     categories = len({word.category for word in words})
-    reversed_ = categories > len({word.word for word in words}) or categories == len(words) > 1
-    if reversed_ and not named:
+    if categories > len({word.word for word in words}) or categories == len(words) > 1:
         raise SourceError(
             f"{path}: holds {categories} categories of {len(words)} words; put the word before its "
             "category, or name the columns in a first line: category, word"

@@ -14,6 +14,7 @@ from corpora.errors import SettingError
 from corpora.pictures import (
     COLORS,
     MARKERS,
+    fitting,
     new_figure,
     picture_kind,
     picture_style,
@@ -215,7 +216,10 @@ def _lay_out(lines: Sequence[Sequence[_Block]], looks: Mapping[str, _Look]) -> A
         column = 0
         for block in line:
             x = left + column * step
-            _say(figure, x, top + _HEAD / 2, block.name, weight="bold", fontsize=_POINTS + 1)
+            last = block is line[-1]
+            room = (columns - column if last else len(block.panels)) * step - _EDGE
+            name = fitting(block.name, _POINTS + 1, room, bold=True)
+            _say(figure, x, top + _HEAD / 2, name, weight="bold", fontsize=_POINTS + 1)
             for panel in block.panels:
                 x = left + column * step
                 box = (x, top + _HEAD + _TITLE, step - _NUMBER, _ROW * len(runs))
@@ -269,7 +273,7 @@ def _draw(
         result = panel.results.get(run)
         if result is None or result["score"] is None:
             words = "not scored" if result is None else _undefined(result)
-            shown = _fitting(words, wide + _NUMBER - 0.1)
+            shown = fitting(words, _SMALL, wide + _NUMBER - 0.1)
             _say(figure, x, middle, shown, color=_GREY, style="italic", fontsize=_SMALL)
             continue
         _draw_row(axes, row, result, look, hollow=run in panel.worse)
@@ -307,12 +311,3 @@ def _undefined(result: Mapping[str, Any]) -> str:
     """Why there is no score."""
     reason = result.get("reason")
     return f"undefined: {reason}" if reason else "undefined"
-
-
-def _fitting(text: str, wide: float) -> str:
-    """As much of a small text as fits."""
-    if text_width(text, _SMALL) <= wide:
-        return text
-    while text and text_width(f"{text}…", _SMALL) > wide:
-        text = text[:-1]
-    return f"{text}…"

@@ -249,7 +249,7 @@ def test_a_png_tells_which_characters_no_font_has(tmp_path, capsys):
     draw_attention(shown, tmp_path / "one.png")
 
     assert capsys.readouterr().err == (
-        "no font here has \U0001366d; take .svg, which leaves the fonts to the viewer\n"
+        "no font here has U+1366D; take .svg, which leaves the fonts to the viewer\n"
     )
 
 
@@ -263,3 +263,15 @@ def test_many_squares_do_not_make_a_picture_of_gigabytes(tmp_path):
     )
     with image.open(io.BytesIO((tmp_path / "m.png").read_bytes())) as picture:
         assert picture.size[0] < 9500
+
+
+def test_pieces_that_are_controls_leave_an_svg_whole(tmp_path):
+    pytest.importorskip("matplotlib")
+    weights = np.eye(2, dtype=np.float32)[None, None]
+    shown = SentenceAttention("x", ("\x1b[1m", "\ufffe"), (0,), (0,), weights)
+
+    draw_attention(shown, tmp_path / "one.svg")
+
+    root = ElementTree.parse(tmp_path / "one.svg").getroot()
+    texts = [part.text for part in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts.count("\ufffd[1m") == texts.count("\ufffd") == 2

@@ -1,6 +1,7 @@
 """map from the command line: the table, JSON, and the picture."""
 
 import json
+import os
 from xml.etree import ElementTree
 
 import numpy as np
@@ -72,18 +73,59 @@ def test_a_file_gives_words_with_groups(run, tmp_path):
     assert table.split()[:4] == ["word", "x", "y", "group"]
 
 
-def test_the_picture_has_every_word_and_group_as_text(run, tmp_path):
+def test_the_picture_has_every_word_and_group_as_text(run, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     words, out = tmp_path / "words.tsv", tmp_path / "map.svg"
     words.write_text("cat\tanimal\ndog\tanimal\n$5\t$ $\n東京\tcity\n", encoding="utf-8")
-    result = mapped(run, "--words", words, "--plot", out)
+    monkeypatch.chdir(tmp_path)  # a short name fits whole
+    result = mapped(run.name, "--words", words, "--plot", out)
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == (
         f"{out}: 4 words; two components hold 100.0% of the variance (50.0% and 50.0%)\n"
     )
     shown = texts_of(out)
-    for text in (*WORDS, "animal", "city", "$ $", str(run), "first component (50%)"):
+    for text in (*WORDS, "animal", "city", "$ $", run.name, "first component (50%)"):
         assert shown.count(text) == 1, text
+
+
+def extents(figure):
+    """Where the texts outside of the frame stand, in pixels, by their text."""
+    return {text.get_text(): text.get_window_extent() for text in figure.texts}
+
+
+def test_long_names_of_runs_groups_and_words_stay_in_their_places():
+    from corpora.pictures import picture_style
+    from embed.map_picture import _lay_out
+    from embed.word_map import map_words
+
+    pytest.importorskip("matplotlib")
+    words = ["a", "b", "x" * 300]
+    triangle = WordVectors(words, np.eye(3, dtype=np.float32))
+    with picture_style():
+        found = map_words(triangle, words, ["g" * 300, "h", "h"])
+        figure = _lay_out(found, "out/" + "long-" * 30 + "seed1")
+        shown = extents(figure)
+        [title] = [text for text in shown if text.endswith("long-seed1")]
+        [told] = [text for text in shown if text.startswith("two components")]
+        [group] = [text for text in shown if text.startswith("ggg")]
+        [word] = [t for t in figure.axes[0].texts if t.get_text().startswith("xxx")]
+        frame = figure.axes[0].get_window_extent()
+        box = word.get_window_extent()
+    assert title.startswith("…")
+    assert shown[title].x1 < shown[told].x0 - 10
+    assert group.endswith("…")
+    assert frame.x0 < shown[group].x0 < shown[group].x1 < frame.x1
+    assert frame.x0 < box.x0 < box.x1 < frame.x1
+
+
+def test_a_run_whose_path_is_not_utf8_is_drawn(run, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    odd = os.fsdecode(b"r\xff")
+    run.rename(odd)
+    for out in ("map.svg", "map.png"):
+        assert mapped(odd, *WORDS, "--plot", out).exit_code == 0
+    assert "r\ufffd" in texts_of("map.svg")
 
 
 def test_the_same_words_give_the_same_svg_and_json_beside_it(run, tmp_path):

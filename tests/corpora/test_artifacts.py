@@ -271,6 +271,13 @@ def test_damaged_json_is_one_line_that_names_the_file(tmp_path):
     assert "\n" not in str(caught.value)
 
 
+def test_json_of_a_hundred_thousand_brackets_is_one_line(tmp_path):
+    (tmp_path / "x.json").write_text("[" * 100_000)
+    with pytest.raises(ArtifactError) as caught:
+        artifacts.read_json(tmp_path / "x.json")
+    assert str(caught.value).startswith(f"{tmp_path}/x.json: cannot be read as JSON: ")
+
+
 def test_json_round_trips_unescaped(tmp_path):
     value = {"wörter": ["が", "हिन्दी"], "n": 1, "x": None}
     artifacts.write_json(tmp_path / "x.json", value)

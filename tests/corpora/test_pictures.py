@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from corpora.errors import ArtifactError, SettingError
-from corpora.pictures import new_figure, picture_kind, picture_style, text_width, write_figure
+from corpora.pictures import (
+    drawable,
+    fitting,
+    new_figure,
+    picture_kind,
+    picture_style,
+    text_width,
+    write_figure,
+)
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -95,9 +103,63 @@ def test_an_svg_keeps_texts_of_any_script_as_texts(tmp_path, capsys):
 
 def test_a_png_tells_once_which_characters_no_font_has(tmp_path, capsys):
     write_figure(figure_of("a\U0001366d", "\U0001366d\nb"), tmp_path / "a.png")
-    assert capsys.readouterr().err == (
-        "no font here has \U0001366d; take .svg, which leaves the fonts to the viewer\n"
+    assert capsys.readouterr().err == (  # no character of Python's Unicode, so by its number
+        "no font here has U+1366D; take .svg, which leaves the fonts to the viewer\n"
     )
+
+
+def test_the_note_on_fonts_shows_characters_and_numbers_what_a_terminal_would_obey(
+    tmp_path, capsys, only_usual_font
+):
+    write_figure(figure_of("東a\u202e"), tmp_path / "a.png")
+    write_figure(figure_of("京\ue000"), tmp_path / "b.png")
+    assert capsys.readouterr().err == (
+        "no font here has 東; take .svg, which leaves the fonts to the viewer\n"
+        "no font here has 京 U+E000; take .svg, which leaves the fonts to the viewer\n"
+    )
+
+
+CONTROLS = "a\x07b\x1b[1m\ufffe\uffffc\udcff\x7f\x9b"
+
+
+def test_what_cannot_be_drawn_is_replaced_and_white_space_is_spaces():
+    assert drawable(CONTROLS) == "a\ufffdb\ufffd[1m\ufffd\ufffdc\ufffd\ufffd\ufffd"
+    assert drawable("a\tb\nc\r東\U0001366d é") == "a b c 東\U0001366d é"
+
+
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_controls_and_halves_of_characters_leave_a_picture_whole_and_the_terminal_alone(
+    kind, tmp_path, capsys
+):
+    with picture_style():
+        figure = new_figure(2, 1)
+        figure.text(0.1, 0.5, CONTROLS)
+        figure.text(0.1, 0.1, "two\nlines")
+    out = tmp_path / f"a.{kind}"
+    write_figure(figure, out)
+    assert capsys.readouterr().err == ""
+    if kind == "svg":
+        assert texts_of(out) == [drawable(CONTROLS), "two", "lines"]
+
+
+def test_a_font_that_is_gone_is_passed_over(tmp_path, capsys, only_usual_font):
+    (tmp_path / "text.ttf").write_text("no font")
+    for name in ("gone.ttf", "text.ttf"):
+        entry = only_usual_font[0]
+        gone = type(entry)(fname=str(tmp_path / name), name="Aaa", style="normal")
+        only_usual_font.append(gone)
+    write_figure(figure_of("東"), tmp_path / "a.png")
+    assert capsys.readouterr().err.startswith("no font here has 東; ")
+
+
+@pytest.fixture
+def only_usual_font(monkeypatch):
+    """The list of fonts, which holds the one that comes with matplotlib."""
+    from matplotlib.font_manager import fontManager
+
+    usual = [font for font in fontManager.ttflist if font.name == "DejaVu Sans"]
+    monkeypatch.setattr(fontManager, "ttflist", usual)
+    return usual
 
 
 def test_a_png_takes_another_font_for_what_the_usual_one_lacks(tmp_path, capsys):
@@ -136,18 +198,43 @@ def test_a_picture_of_gigabytes_is_refused(width, height):
     )
 
 
-@pytest.mark.parametrize("text", ["Illinois", "naïve WORD_12", "мир"])
-def test_the_width_of_a_text_is_that_of_its_drawing(text):
-    with picture_style():
-        figure = new_figure(4, 1)
-        drawn = figure.text(0, 0, text, fontsize=20).get_window_extent()
-    # drawings begin and end with their ink, and move letters together: half a letter in all
-    assert text_width(text, 20) * 100 == pytest.approx(drawn.width, abs=10)
+@pytest.mark.parametrize("weight", ["normal", "bold"])
+@pytest.mark.parametrize("text", ["Illinois", "naïve WORD_12", "мир", "x" * 40])
+def test_the_width_of_a_text_is_that_of_its_drawing(text, weight):
+    for points in (9, 20):
+        with picture_style():
+            figure = new_figure(12, 1)
+            drawn = figure.text(0, 0, text, fontsize=points, weight=weight).get_window_extent()
+        # drawings begin and end with their ink, and move letters together: half a letter in all
+        width = text_width(text, points, bold=weight == "bold") * 100
+        assert width == pytest.approx(drawn.width, abs=points / 2, rel=0.02)
+        assert width > drawn.width - 2  # never told as less than it takes
+
+
+def test_a_text_that_does_not_fit_keeps_its_beginning_or_its_end():
+    text = "abc" * 40
+    for bold in (False, True):
+        for end in (False, True):
+            shown = fitting(text, 8, 2.0, bold=bold, end=end)
+            assert text_width(shown, 8, bold=bold) <= 2.0
+            kept = shown.strip("…")
+            assert shown == (f"…{kept}" if end else f"{kept}…")
+            assert (text.endswith if end else text.startswith)(kept)
+            longer = f"{kept}…{text[len(kept)]}"
+            assert end or text_width(longer, 8, bold=bold) > 2.0
+    assert fitting(text, 8, 2.0).count("a") > fitting(text, 8, 2.0, bold=True).count("a")
+
+
+def test_a_text_that_fits_is_as_it_was_but_for_what_cannot_be_drawn():
+    assert fitting("abc", 8, text_width("abc", 8)) == "abc"
+    assert fitting("a\x07", 8, 9.0, end=True) == "a\ufffd"
+    assert fitting("abc", 8, 0.0) == "…"
 
 
 def test_wide_characters_count_as_squares_and_accents_as_nothing():
     assert text_width("東京", 36) == pytest.approx(1.0)
     assert text_width("e\u0301", 36) == text_width("e", 36)
     assert text_width("क", 72) == pytest.approx(0.6)
-    assert text_width("ab", 72) == pytest.approx(2 * text_width("ab", 36))
+    assert text_width("ab", 72) == pytest.approx(2 * text_width("ab", 36), rel=0.02)
+    assert text_width("a\x07", 36) == text_width("a\ufffd", 36)
     assert np.isclose(text_width("", 10), 0)

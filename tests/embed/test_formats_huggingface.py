@@ -3,15 +3,19 @@
 import json
 import pickle
 import sys
+import weakref
 
 import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
 from safetensors.torch import save_file
+from tokenizers import Tokenizer, models, processors
 
 import cli
 from corpora.errors import ArtifactError
+from corpora.stock_pieces import StockPieces
+from embed import formats_huggingface
 from embed.formats_huggingface import is_huggingface, model_checksums, model_type
 from embed.protocols import StaticVectors
 from embed.vectors import load_vectors
@@ -131,6 +135,49 @@ def test_an_unknown_character_makes_a_sentencepiece_word_unknown(tmp_path):
     assert vectors.vector("the🍕") is None
 
 
+def rewrite(folder, **model):
+    """Change the model of a tokenizer, which the library's own classes would refuse to."""
+    path = folder / "tokenizer.json"
+    described = json.loads(path.read_text())
+    described["model"] |= model
+    path.write_text(json.dumps(described))
+
+
+def test_words_that_a_wordpiece_without_unknown_piece_cannot_divide_are_unknown(folder):
+    expected = load_vectors(folder)
+    rewrite(folder, unk_token="[NONE]")
+    vectors = load_vectors(folder)
+    assert vectors.vocabulary == expected.vocabulary
+    assert np.array_equal(vectors.matrix, expected.matrix)
+    np.testing.assert_array_equal(vectors.vector("kingdoms"), expected.vector("kingdoms"))
+    assert vectors.vector("xyz") is None
+    pieces = StockPieces(folder / "tokenizer.json")
+    assert pieces.knows(["king", "xyz", "", "kings"]).tolist() == [True, False, False, True]
+    assert pieces.split(["king", "xyz", "kings"])[1].tolist() == [0, 1, 2, 4]
+    assert pieces.frame == ([2], [3])
+
+
+def test_words_that_a_unigram_without_unknown_piece_cannot_divide_are_unknown(tmp_path):
+    tokenizer = unigram()
+    table = some_table(tokenizer.get_vocab_size())
+    folder = write_folder(tmp_path / "t5", tokenizer, {"shared.weight": table})
+    expected = load_vectors(folder).vector("kingdom")
+    rewrite(folder, unk_id=None)
+    vectors = load_vectors(folder)
+    np.testing.assert_array_equal(vectors.vector("kingdom"), expected)
+    assert vectors.vector("the🍕") is None
+
+
+def test_the_frame_is_found_where_the_alphabet_is_another(tmp_path):
+    tokenizer = Tokenizer(models.BPE({"<s>": 0, "</s>": 1, "東": 2, "京": 3}, []))
+    tokenizer.add_special_tokens(["<s>", "</s>"])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 1)]
+    )
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    assert StockPieces(tmp_path / "tokenizer.json").frame == ([0], [1])
+
+
 def test_a_tokenizer_that_truncates_and_pads_does_neither_here(tmp_path):
     tokenizer = wordpiece()
     tokenizer.enable_truncation(4)
@@ -202,6 +249,22 @@ def test_without_a_vocab_size_a_table_may_have_more_rows_than_pieces(tmp_path):
         tmp_path / "x", wordpiece(), tensors, vocab_size=None, model_type="model2vec"
     )
     assert np.array_equal(load_vectors(folder).vector("king"), TABLE[WORDPIECES.index("king")])
+
+
+def test_tied_copies_are_compared_one_at_a_time(tmp_path, monkeypatch):
+    names = ["shared.weight", *(f"{n}.embed_tokens.weight" for n in range(4))]
+    folder = write_folder(tmp_path / "t5", wordpiece(), {name: TABLE.copy() for name in names})
+    read, most, tables = formats_huggingface._floats, [], []
+
+    def counted(path, name):
+        table = read(path, name)
+        tables.append(weakref.ref(table))
+        most.append(sum(each() is not None for each in tables))
+        return table
+
+    monkeypatch.setattr(formats_huggingface, "_floats", counted)
+    load_vectors(folder)
+    assert most == [1, 2, 2, 2, 2]
 
 
 def test_a_note_says_that_no_context_is_known_and_names_pool(folder, capsys):
@@ -310,6 +373,13 @@ def tokenizer_of_a_list(folder):
     return "{folder}/tokenizer.json: is no tokenizer that the tokenizers library reads ("
 
 
+def broken_normalizer(folder):
+    described = json.loads((folder / "tokenizer.json").read_text())
+    described["normalizer"] = {"type": "Precompiled", "precompiled_charsmap": "AAAA"}
+    (folder / "tokenizer.json").write_text(json.dumps(described))
+    return "{folder}/tokenizer.json: is no tokenizer that the tokenizers library reads ("
+
+
 def nan(folder):
     table = TABLE.copy()
     table[7, 2] = np.nan
@@ -380,8 +450,8 @@ def shard_elsewhere(folder):
     "damage",
     [
         pickled, no_weights, no_tokenizer, damaged_config, truncated, no_head, damaged_tokenizer,
-        tokenizer_of_a_list, nan, two_tables, no_table, quantized, smaller, no_words, shard_gone,
-        shard_elsewhere,
+        tokenizer_of_a_list, broken_normalizer, nan, two_tables, no_table, quantized, smaller,
+        no_words, shard_gone, shard_elsewhere,
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_refused_in_one_line(folder, damage):

@@ -112,6 +112,14 @@ def broken_zip(run):
     return "{run}/vectors.npz: is damaged (File is not a zip file); make the run again"
 
 
+def foreign_index(run):
+    (run / "vectors.npy").unlink()
+    matrix = scipy.sparse.csr_matrix(np.eye(8, 5, dtype=np.float32))
+    matrix.indices[3] = 2**30
+    scipy.sparse.save_npz(run / "vectors.npz", matrix)
+    return "{run}/vectors.npz: is damaged (indices must be < 5); make the run again"
+
+
 def no_config(run):
     (run / "config.json").write_text("[]")
     return "{run}/config.json: is no configuration of a run; make the run again"
@@ -126,7 +134,7 @@ def no_text_settings(run):
     "damage",
     [
         truncate, wrong_kind, pickled, shorter, no_matrix, no_words, unfinished, broken_zip,
-        no_config, no_text_settings,
+        foreign_index, no_config, no_text_settings,
     ],
 )  # fmt: skip
 def test_a_damaged_run_is_refused(run, damage):

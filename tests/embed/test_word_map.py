@@ -1,5 +1,8 @@
 """Maps of words: principal components against their definition, and files of words."""
 
+import os
+import threading
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -109,6 +112,18 @@ def test_words_of_one_direction_are_refused():
     assert str(refusal.value) == "all 3 words have the same direction; give others"
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_what_float32_rounds_apart_is_no_map_and_what_differs_is_one(seed):
+    rng = np.random.default_rng(seed)
+    direction, lengths = rng.normal(size=50), rng.uniform(0.001, 1000, 4)
+    matrix = np.outer(lengths, direction)
+    with pytest.raises(SettingError, match="all 4 words have the same direction"):
+        map_words(WordVectors(list("abcd"), matrix.astype(np.float32)), "abcd")
+    matrix[0, 7] += 1e-4 * lengths[0]
+    found = map_words(WordVectors(list("abcd"), matrix.astype(np.float32)), "abcd")
+    assert np.abs(found.places).max() == np.abs(found.places[0]).max()
+
+
 def test_a_vector_of_zeros_is_refused():
     matrix = np.array([[1, 0], [0, 0], [0, 1]], np.float32)
     with pytest.raises(SettingError) as refusal:
@@ -136,12 +151,26 @@ def test_an_unknown_word_is_told_with_close_spellings(random_vectors):
             ",category,word\n0,animal,cat\n1,animal,dog\n2,verb,run\n",
             [("cat", "animal"), ("dog", "animal"), ("run", "verb")],
         ),
+        ("king\tmale\nqueen\tfemale\n", [("king", "male"), ("queen", "female")]),
+        ("word;group\na b;x\nc;y\n", [("a b", "x"), ("c", "y")]),
+        ("king\nqueen, lady\nman\n", [("king", None), ("queen, lady", None), ("man", None)]),
+        ("king\n,\n", [("king", None), (",", None)]),
     ],
 )
 def test_files_of_words_with_and_without_groups_are_read(tmp_path, text, expected):
     path = tmp_path / "words.txt"
     path.write_text(text, encoding="utf-8", newline="")
     assert read_map_words(path) == expected
+
+
+def test_a_pipe_of_words_is_read(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    text = "cat\tanimal\ndog\tanimal\nrun\tverb\n"
+    writer = threading.Thread(target=pipe.write_text, args=(text,))
+    writer.start()
+    assert read_map_words(pipe) == [("cat", "animal"), ("dog", "animal"), ("run", "verb")]
+    writer.join()
 
 
 def test_bad_files_of_words_are_told(tmp_path):

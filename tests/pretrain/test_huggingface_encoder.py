@@ -1,11 +1,13 @@
 """Hugging Face folders as encoders: what our own gives, what stock code gives, what is refused."""
 
 import json
+import socket
 import sys
 
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
 
 from corpora.errors import ArtifactError, SettingError
 from embed.encoders import open_encoder
@@ -172,6 +174,87 @@ def test_nothing_is_told_of_heads_and_the_persons_logging_stays(folder, capfd):
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_nothing_is_fetched_and_code_of_others_is_never_trusted(folder, monkeypatch):
+    asked, addresses = [], []
+    load = transformers.AutoModel.from_pretrained
+
+    def seen(path, **options):
+        asked.append((path, options))
+        return load(path, **options)
+
+    def refuse(self, address):
+        addresses.append(address)
+        raise OSError("no network")
+
+    monkeypatch.setattr(transformers.AutoModel, "from_pretrained", seen)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    adapted = {"base_model_name_or_path": "someone/model", "peft_type": "LORA"}
+    (folder / "adapter_config.json").write_text(json.dumps(adapted))
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    open_encoder(folder, "cpu")
+    [(path, options)] = asked
+    assert path == folder
+    assert options["local_files_only"] is True
+    assert options["trust_remote_code"] is False
+    assert options["use_safetensors"] is True
+    assert addresses == []
+
+
+def xlnet(folder):
+    tokenizer = unigram()
+    config = transformers.XLNetConfig(
+        vocab_size=tokenizer.get_vocab_size(), d_model=16, n_layer=2, n_head=2, d_inner=24
+    )
+    return save(folder, transformers.XLNetModel(config), tokenizer)
+
+
+@pytest.mark.parametrize("folder", [xlnet], indirect=True)
+def test_a_model_whose_positions_have_no_bound_reads_512_pieces(folder):
+    encoder = open_folder(folder, "cpu")
+    assert encoder.most_pieces == 512 - 1
+    [states] = encoder.encode([["the", "king"] * 300], [2])
+    assert states.shape == (600, 16)
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+@pytest.mark.parametrize(
+    "options",
+    [
+        [], {"model_max_length": "5"}, {"model_max_length": -1}, {"model_max_length": 0},
+        {"model_max_length": None}, {"model_max_length": 1e30}, {"model_max_length": float("nan")},
+        {"model_max_length": float("inf")},
+    ],
+)  # fmt: skip
+def test_what_is_no_length_bounds_no_row(folder, options):
+    (folder / "tokenizer_config.json").write_text(json.dumps(options))
+    assert open_folder(folder, "cpu").most_pieces == 12 - 2
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_a_shorter_length_of_the_tokenizer_bounds_rows_and_too_short_a_one_is_refused(folder):
+    path = folder / "tokenizer_config.json"
+    path.write_text('{"model_max_length": 4}')
+    encoder = open_folder(folder, "cpu")
+    assert encoder.most_pieces == 2
+    assert encoder.encode([["the", "king", "saw"] * 5], [2])[0].shape == (15, 16)
+    for length, room in {3: 1, 2: 0, 1: 0}.items():
+        path.write_text(json.dumps({"model_max_length": length}))
+        assert refusal_of(folder) == (
+            f"{folder}: its rows have room for {room} pieces of text; correct "
+            "max_position_embeddings in config.json or model_max_length in tokenizer_config.json"
+        )
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_a_padding_that_is_no_piece_is_never_looked_up(folder):
+    expected = open_folder(folder, "cpu").encode([["the"], ["the", "king", "saw"]], [2])
+    edit(folder / "config.json", pad_token_id=-1)
+    found = open_folder(folder, "cpu").encode([["the"], ["the", "king", "saw"]], [2])
+    for a, b in zip(expected, found, strict=True):
+        np.testing.assert_allclose(b, a, atol=1e-6)
+
+
 def refusal_of(folder, kind=ArtifactError):
     """The one line that opening ends in."""
     with pytest.raises(kind) as refusal:
@@ -215,6 +298,121 @@ def test_weights_that_would_be_drawn_at_random_are_refused(folder):
         f"{folder}: its weights lack encoder.layer.2.attention.output.LayerNorm.bias, which "
         "config.json tells otherwise; fetch it again"
     )
+
+
+def cut(folder):
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-5])
+    return "does not open it: Error while deserializing header: incomplete metadata"
+
+
+def emptied(folder):
+    (folder / "model.safetensors").write_bytes(b"")
+    return "does not open it: Error while deserializing header: header too small"
+
+
+def no_safetensors(folder):
+    (folder / "model.safetensors").write_bytes(b"\xff" * 100)
+    return "does not open it: Error while deserializing header: header too large"
+
+
+def four_bits(folder):
+    method = {"quant_method": "bitsandbytes", "load_in_4bit": True}
+    edit(folder / "config.json", quantization_config=method)
+    return "needs a package of its own for it ("
+
+
+def gptq(folder):
+    edit(folder / "config.json", quantization_config={"quant_method": "gptq", "bits": 4})
+    return "needs a package of its own for it ("
+
+
+def flash(folder):
+    edit(folder / "config.json", _attn_implementation="flash_attention_2")
+    return "needs a package of its own for it ("
+
+
+def padding_beyond(folder):
+    edit(folder / "config.json", pad_token_id=99_999)
+    return "does not open it: Padding_idx must be within num_embeddings"
+
+
+def no_heads(folder):
+    edit(folder / "config.json", num_attention_heads=0)
+    return "does not open it: integer modulo by zero"
+
+
+def size_of_letters(folder):
+    edit(folder / "config.json", hidden_size="abc")
+    return "does not open it: Validation error for field 'hidden_size': TypeError: "
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+@pytest.mark.parametrize(
+    "damage",
+    [
+        cut, emptied, no_safetensors, four_bits, gptq, flash, padding_beyond, no_heads,
+        size_of_letters,
+    ],
+)  # fmt: skip
+def test_whatever_transformers_raises_is_one_line(folder, damage):
+    expected = damage(folder)
+    told = refusal_of(folder)
+    assert told.startswith(f"{folder}: transformers {transformers.__version__} {expected}")
+    quantized = told.endswith("); take the model unquantized, with usual attention")
+    assert quantized is expected.endswith("(")
+
+
+def opt(folder):
+    tokenizer = byte_level()
+    config = transformers.OPTConfig(
+        vocab_size=tokenizer.get_vocab_size(), hidden_size=16, num_hidden_layers=2,
+        num_attention_heads=2, ffn_dim=24, max_position_embeddings=20, word_embed_proj_dim=8,
+    )  # fmt: skip
+    return save(folder, transformers.OPTModel(config), tokenizer)
+
+
+def funnel(folder):
+    tokenizer = wordpiece()
+    config = transformers.FunnelConfig(
+        vocab_size=tokenizer.get_vocab_size(), block_sizes=[1, 1], d_model=16, n_head=2, d_head=8,
+        d_inner=24,
+    )  # fmt: skip
+    return save(folder, transformers.FunnelModel(config), tokenizer)
+
+
+def canine(folder):
+    config = transformers.CanineConfig(
+        hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24,
+        max_position_embeddings=64, num_hash_buckets=64,
+    )  # fmt: skip
+    return save(folder, transformers.CanineModel(config), wordpiece())
+
+
+@pytest.mark.parametrize("folder", [opt, funnel], indirect=True)
+def test_states_that_are_not_one_per_piece_and_layer_are_refused(folder):
+    assert refusal_of(folder) == (
+        f"{folder}: its states are not one per piece and layer, all of one width; take an "
+        "encoder that has such"
+    )
+
+
+@pytest.mark.parametrize("folder", [canine], indirect=True)
+def test_a_model_without_pieces_is_refused(folder):
+    told = refusal_of(folder)
+    assert told.startswith(f"{folder}: transformers {transformers.__version__} does not open it: ")
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_an_index_that_leads_out_of_the_folder_is_refused_before_weights_are_read(folder):
+    (folder.parent / "outside").mkdir()
+    outside = folder.parent / "outside" / "w.safetensors"
+    (folder / "model.safetensors").rename(outside)
+    with safe_open(outside, "pt") as tensors:
+        listed = dict.fromkeys(tensors.keys(), "../outside/w.safetensors")
+    index = folder / "model.safetensors.index.json"
+    index.write_text(json.dumps({"metadata": {"total_size": 1}, "weight_map": listed}))
+    assert refusal_of(folder) == f"{index}: lists no files of this folder; fetch it again"
 
 
 @pytest.mark.parametrize("folder", [bert], indirect=True)

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from corpora.errors import ArtifactError, SettingError
+from corpora.pictures import text_width
 from embed.compare.score_picture import draw_scores
 
 pytest.importorskip("matplotlib")
@@ -100,6 +101,30 @@ def test_a_long_reason_is_cut_to_the_panel(tmp_path):
     [told] = [text for text in shown if text.startswith("undefined")]
     assert told.endswith("…")
     assert len(told) < len(reason)
+
+
+def test_names_of_sets_beside_each_other_are_cut_to_their_panels(tmp_path):
+    names = ["a long name of a set that goes on and on and on for the whole of the picture" * 2]
+    names.append("b" + names[0])
+    svg = drawn(tmp_path, document(*(result("out/svd", 0.5, dataset=name) for name in names)))
+    root = ElementTree.fromstring(svg)
+    found = [
+        part
+        for part in root.iter("{http://www.w3.org/2000/svg}text")
+        if "long name" in (part.text or "")
+    ]
+    places = [float(part.get("x", "")) for part in found]
+    width = float(root.get("viewBox", "").split()[2])
+    for part, start, stop in zip(found, places, [places[1], width], strict=True):
+        shown = str(part.text)
+        assert shown.endswith("…")
+        assert len(shown) > 20
+        assert start + 72 * text_width(shown, 9, bold=True) < stop
+
+
+def test_controls_in_names_leave_the_svg_whole(tmp_path):
+    shown = texts(drawn(tmp_path, document(result("out/svd", 0.5, dataset="a\x1b[1m\ufffe"))))
+    assert "a\ufffd[1m\ufffd" in shown
 
 
 def test_a_run_without_a_result_where_others_have_one_is_not_scored(tmp_path):
