@@ -2,10 +2,13 @@
 
 import contextlib
 import json
+import os
+import shlex
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 _QUIET_SECONDS = 2.0
@@ -218,6 +221,42 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], title:
         table.add_row(*(Text(str(entry)) for entry in row))  # Text: words are no markup
     width = None if sys.stdout.isatty() else 100
     Console(width=width, highlight=False).print(table)
+
+
+def typed(path: str | Path) -> str:
+    """Write a path as a person types it in a command, whatever is in it.
+
+    Parameters
+    ----------
+    path : str or Path
+        Of a run, a file, a folder; or a name that is no option.
+
+    Returns
+    -------
+    str
+        One line, for bash, zsh and ksh: quoted where a shell needs it, with ``./`` before a dash,
+        which else began an option. What cannot be printed, bytes that are no text among it, stands
+        as ``\\xff`` in ``$'...'``.
+
+    Examples
+    --------
+    >>> print(typed("out/svd"), typed("-x"), typed("my run"), typed("caf\\udce9"))
+    out/svd ./-x 'my run' $'caf\\xe9'
+    """
+    text = str(path)
+    text = f"./{text}" if text.startswith("-") else text
+    if text.isprintable():
+        return shlex.quote(text)
+    return f"$'{''.join(map(_escaped, text))}'"
+
+
+def _escaped(character: str) -> str:
+    """One character within ``$'...'``."""
+    if character in "'\\":
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    return "".join(f"\\x{byte:02x}" for byte in os.fsencode(character))
 
 
 def note(message: str) -> None:

@@ -94,6 +94,32 @@ class Corpus:
         return str(self.manifest["fingerprint"])
 
     @property
+    def reference(self) -> dict[str, Any]:
+        """What a run tells of the corpus that it was made of, as JSON.
+
+        ``path`` and ``fingerprint``; of a sample also ``sample``, the ``tokens`` and the ``seed``
+        that :meth:`sample` was given, and, of a sample of a sample, ``of``, the same of the other.
+        """
+        taken = {} if self.sampled is None else {"sample": self.manifest["sample"]}
+        return {"path": str(self.path.resolve()), "fingerprint": self.fingerprint, **taken}
+
+    def sample_again(self, taken: dict[str, Any]) -> "Corpus":
+        """Take the sample that another process took of this corpus.
+
+        Parameters
+        ----------
+        taken : dict
+            The ``sample`` of its :attr:`reference`.
+
+        Returns
+        -------
+        Corpus
+            The same documents, if this is the same corpus: its fingerprint tells.
+        """
+        whole = self.sample_again(taken["of"]) if "of" in taken else self
+        return whole.sample(taken["tokens"], seed=taken["seed"])
+
+    @property
     def n_tokens(self) -> int:
         """Tokens in all documents."""
         return int(self.manifest["tokens"])
@@ -198,9 +224,14 @@ class Corpus:
             "fingerprint": f"{self.fingerprint}:{n_documents}-documents-of-seed-{seed}",
             "tokens": int(n_tokens[taken | held_out].sum()),
             "documents": int((taken | held_out).sum()),
+            "sample": {"tokens": int(tokens), "seed": int(seed), **self._origin()},
         }
         ends = np.cumsum([len(each) for each in lengths])[:-1]
         return Corpus(self.path, {**self.manifest, **about}, np.split(taken, ends))
+
+    def _origin(self) -> dict[str, Any]:
+        """What a sample of this corpus tells of it; nothing, where it is no sample itself."""
+        return {"of": self.manifest["sample"]} if self.sampled is not None else {}
 
     def view(
         self,

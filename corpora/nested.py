@@ -10,6 +10,9 @@ from corpora.errors import SettingError
 # (OOPSLA), section 4.
 _STRIDE = np.uint64(0x9E3779B97F4A7C15)
 _STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))
+# 18 digits hold every corpus; Python refuses to read numbers of thousands.
+_SIZE = re.compile(r"(\d{1,18})(?:\.(\d{1,18}))?\s*([kmgb]?)", re.ASCII)
+_SHOWN = 40  # characters of what is no size
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9}
 # By default sizes double from here; corpora of less than eight times as much begin at an eighth,
 # but not below what has some 300 words that occur five times, as the SVD's defaults need.
@@ -71,7 +74,8 @@ def parse_sizes(sizes: str) -> list[int]:
     Parameters
     ----------
     sizes : str
-        Numbers with commas between, each perhaps with K, M, G or B (powers of 1000).
+        Numbers of at most 18 digits with commas between, each perhaps with K, M, G or B
+        (powers of 1000).
 
     Returns
     -------
@@ -90,12 +94,13 @@ def parse_sizes(sizes: str) -> list[int]:
     """
     numbers = set()
     for part in sizes.split(","):
-        found = re.fullmatch(r"(\d+)(?:\.(\d+))?([kmgb]?)", part.strip().lower(), re.ASCII)
+        found = _SIZE.fullmatch(part.strip().lower())
         whole, fraction, unit = found.groups(default="") if found else ("0", "", "")
         number = int(whole + fraction) * _UNITS[unit] // 10 ** len(fraction)
         if not number:
+            shown = part if len(part) <= _SHOWN else f"{part[:_SHOWN]}..."
             raise SettingError(
-                f"--sizes must be numbers of tokens such as 500K,1M,2.5M, got {part!r}"
+                f"--sizes must be numbers of tokens such as 500K,1M,2.5M, got {shown!r}"
             )
         numbers.add(number)
     return sorted(numbers)
@@ -121,7 +126,8 @@ def size_name(tokens: int) -> str:
     """
     for unit, factor in (("G", 10**9), ("M", 10**6), ("K", 10**3)):
         if tokens >= factor and tokens % (factor // 100) == 0:
-            return f"{tokens / factor:.2f}".rstrip("0").rstrip(".") + unit
+            whole, hundredths = divmod(tokens // (factor // 100), 100)
+            return f"{whole}.{hundredths:02}".rstrip("0").rstrip(".") + unit
     return str(tokens)
 
 

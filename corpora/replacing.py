@@ -82,17 +82,29 @@ def refuse_standing(out: Path, force: bool, may_replace: Sequence[str] = ()) -> 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file that is there only when it is whole; what stood there is replaced.
 
+    Nothing is left beside it where it cannot be written.
+
     Parameters
     ----------
     path : Path
         Where it shall stand.
     write : callable
         Writes it to the path that it is given, in the same folder.
+
+    Raises
+    ------
+    OSError
+        The disk refuses.
     """
     new = path.with_name(f"{path.name}.new")
-    write(new)
-    sync_path(new)
-    new.replace(path)
+    try:
+        write(new)
+        sync_path(new)
+        new.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            new.unlink()
+        raise
 
 
 def _sync(path: Path) -> None:

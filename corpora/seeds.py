@@ -3,14 +3,14 @@
 import contextlib
 import dataclasses
 import json
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from corpora.artifacts import MAKER, making, places, read_json, refuse_existing, verify
-from corpora.errors import ArtifactError
+from corpora.console import typed
+from corpora.errors import ArtifactError, SettingError
 from corpora.settings import take
 
 ConfigT = TypeVar("ConfigT")
@@ -20,6 +20,8 @@ _FREE = frozenset({
     "seed", "threads", "memory", "device", "checkpoint_every", "keep_checkpoints", "evaluate_every",
 })  # fmt: skip
 _NO_OPTIONS = frozenset({"method", "corpus", "decided", "pooling"})  # of config.json
+_MOST_SEEDS = 1_000
+_FEW = 3  # runs that the hint names one by one
 _INIT = "init"  # in config.json a path; in provenance.json the fingerprint of what stood there
 
 
@@ -93,7 +95,7 @@ def seeds_option(command: Any) -> Any:
 
     return click.option(
         "--seeds",
-        type=click.IntRange(min=1),
+        type=click.IntRange(min=1, max=_MOST_SEEDS),
         metavar="N",
         help="Train N runs that differ in the seed alone, from --seed on: OUT-seed1 to OUT-seedN.",
     )(command)
@@ -137,12 +139,16 @@ class Runs(Generic[ConfigT]):
         Raises
         ------
         SettingError
-            A seed is out of range.
+            A seed is out of range, or ``out`` has no name to make others of.
         """
         if self.seeds is None:
             return {self.out: self.config}
         options = _options(self.config)
         seeds = range(options["seed"], options["seed"] + self.seeds)
+        if self.out.name in ("", ".."):
+            raise SettingError(
+                f"--out {self.out}: has no name to add -seed{seeds[0]} to; name the runs"
+            )
         return {
             Path(f"{self.out}-seed{seed}"): take(type(self.config), {**options, "seed": seed})
             for seed in seeds
@@ -171,7 +177,7 @@ class Runs(Generic[ConfigT]):
         ArtifactError
             Something else stands in the place of a run, or is being made or left there.
         SettingError
-            A seed is out of range.
+            A seed is out of range, or ``out`` has no name to make others of.
         """
         if self.seeds is None:
             refuse_existing(self.out, self.force)
@@ -210,9 +216,15 @@ class Runs(Generic[ConfigT]):
         Returns
         -------
         str
-            One line.
+            One line that names these runs and no others; many of them as ``OUT-seed{1..20}``.
         """
-        return f"compare them: firth compare {shlex.quote(str(self.out))}-seed*"
+        runs = list(self.configs())
+        if len(runs) <= _FEW:
+            named = " ".join(map(typed, runs))
+        else:
+            first, last = (run.name.rpartition("-seed")[2] for run in (runs[0], runs[-1]))
+            named = f"{typed(f'{self.out}-seed')}{{{first}..{last}}}"
+        return f"compare them: firth compare {named}"
 
     def _wanted(
         self, config: ConfigT, corpus: str | None, chosen: Mapping[str, Any]
@@ -230,22 +242,61 @@ class Runs(Generic[ConfigT]):
 
     def _rehearse(self, run: Path, wanted: Mapping[str, tuple[Any, ...]]) -> None:
         """Begin to make a run and leave it: what would be refused in its turn is refused now."""
-        left = _left_by(run)
+        left = left_by(run)
         maker = dict(left or {})
         if not self.force and left is not None:
             differ = _differences(left, wanted)
             maker |= {name: wanted[name][-1] for name in differ}
         force = self.force and (left is None or run.exists())  # else it would clear what was left
         resume = self.resume if left is not None else None
-        with (
-            contextlib.suppress(_RehearsalError),
-            making(run, maker, force=force, resume=resume),
-        ):
-            raise _RehearsalError
+        rehearse(run, maker, force=force, resume=resume)
+
+
+def rehearse(
+    run: Path, maker: Mapping[str, Any], *, force: bool = False, resume: str | None = None
+) -> None:
+    """Begin to make a run and leave it: what would be refused in its turn is refused now.
+
+    Parameters
+    ----------
+    run : Path
+        Where it will stand.
+    maker : mapping
+        What identifies its training.
+    force, resume
+        As :func:`corpora.artifacts.making` takes them.
+
+    Raises
+    ------
+    ArtifactError
+        It cannot be made there.
+    """
+    with contextlib.suppress(_RehearsalError), making(run, maker, force=force, resume=resume):
+        raise _RehearsalError
 
 
 class _RehearsalError(Exception):
     """Ends a rehearsal."""
+
+
+def left_by(run: Path) -> dict[str, Any] | None:
+    """Read who left a run unfinished.
+
+    Parameters
+    ----------
+    run : Path
+        Where it would stand.
+
+    Returns
+    -------
+    dict or None
+        What identifies the training; None if nobody did, or not so that it could be gone on with.
+    """
+    try:
+        maker = read_json(places(run)[1] / MAKER)
+    except ArtifactError:
+        return None
+    return maker if isinstance(maker, dict) else None
 
 
 def _is_by(wanted: Mapping[str, tuple[Any, ...]], run: Path) -> bool:
@@ -268,15 +319,6 @@ def _is_by(wanted: Mapping[str, tuple[Any, ...]], run: Path) -> bool:
 def _differences(found: Mapping[str, Any], wanted: Mapping[str, tuple[Any, ...]]) -> list[str]:
     """Names of what is not as it is wanted, sorted."""
     return sorted(name for name, values in wanted.items() if found.get(name) not in values)
-
-
-def _left_by(run: Path) -> dict[str, Any] | None:
-    """Who left a run unfinished; None if nobody did, or not so that it could be gone on with."""
-    try:
-        maker = read_json(places(run)[1] / MAKER)
-    except ArtifactError:
-        return None
-    return maker if isinstance(maker, dict) else None
 
 
 def _options(config: Any) -> dict[str, Any]:

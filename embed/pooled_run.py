@@ -82,7 +82,7 @@ def pool_run(
             "method": POOLED,
             **options,
             ENCODER: {"path": str(run), "fingerprint": source},
-            CORPUS: {"path": str(corpus.path.resolve()), "fingerprint": corpus.fingerprint},
+            CORPUS: corpus.reference,
             "pooling": pooled.about,
             "text": corpus.text.to_json(),
         }
@@ -103,7 +103,7 @@ def trained_corpus(run: Path) -> "Corpus":
     Returns
     -------
     Corpus
-        The same text, by its fingerprint.
+        The same text, by its fingerprint: the same sample, where it was trained on one.
 
     Raises
     ------
@@ -119,6 +119,8 @@ def trained_corpus(run: Path) -> "Corpus":
     if not is_corpus(path):
         raise ArtifactError(f"{path}: the corpus of {run} is gone; pass --corpus")
     corpus = Corpus.open(path)
+    if "sample" in known:
+        corpus = corpus.sample_again(known["sample"])
     if corpus.fingerprint != known["fingerprint"]:
         raise ArtifactError(
             f"{path}: is no longer the corpus that {run} was trained on; pass --corpus to take it "

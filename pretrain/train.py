@@ -177,7 +177,7 @@ def _describe(partial: Path, corpus: "Corpus", config: MlmConfig, device: torch.
         "encoder": encoder.to_json(),
         "decided": dataclasses.asdict(decided),
         "pooling": _write_vectors(partial, corpus, config, pieces, device),
-        "corpus": {"path": str(corpus.path.resolve()), "fingerprint": corpus.fingerprint},
+        "corpus": corpus.reference,
         "text": corpus.text.to_json(),
     }
     write_whole(partial / CONFIG, lambda path: write_json(path, description))

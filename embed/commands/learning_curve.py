@@ -11,8 +11,10 @@ from embed.compare.config import CompareConfig
 from embed.compare.learning_curve import CurveConfig
 
 if TYPE_CHECKING:
-    from embed.compare.learning_curve import Recipe
+    from embed.compare.curve_runs import Recipe
     from embed.compare.tasks import Task
+
+_UNSEEDED = ("svd",)  # only starts from its seed, and ends where it would from any other
 
 
 @click.command("learning-curve")
@@ -36,7 +38,7 @@ def command(
     training documents, each contained in the next, and on all of them, as runs
     METHOD-SIZE in --out. All are scored on the items that all of them know, and
     each on all that it knows itself, with 95 % intervals (bootstrap over
-    items). Runs that stand there already are kept, and a training that was
+    items). Runs that it made there before are kept, and a training that was
     interrupted goes on, so the same command finishes what was stopped, and one
     with more sizes trains these alone. --out/curve.json holds what --json prints.
 
@@ -55,20 +57,17 @@ def command(
     from embed.compare.learning_curve import CURVE
 
     config, comparing = take(CurveConfig, options), take(CompareConfig, options)
-    recipes = _recipes(config.methods)
+    recipes = _recipes(config)
     if plot is not None:  # before any work, which may take hours
         picture_kind(plot)
         refuse_standing(plot, force)
     tasks, unread = readable_tasks(comparing)
     _tell(unread)
     document = _make(corpus, out, config, recipes, tasks, comparing)
+    (print_json if as_json else print_curve)(document)  # first: a disk may be full after hours
     write_whole(out / CURVE, lambda path: write_json(path, document))
     if plot is not None:
         draw_curve(document, plot, force=force)
-    if as_json:
-        print_json(document)
-    else:
-        print_curve(document)
     note(f"{out / CURVE}: {len(document['results'])} results")
     failures = document.get("failures", [])
     _tell(failures)
@@ -82,16 +81,27 @@ def _tell(failures: list[str]) -> None:
         click.echo(f"Error: {failure}", err=True)
 
 
-def _recipes(methods: str) -> "dict[str, Recipe]":
-    """How the methods are trained that a person named; each once."""
-    from embed.compare.learning_curve import Recipe
+def _recipes(config: CurveConfig) -> "dict[str, Recipe]":
+    """How the methods are trained that a person named; each once, and any of its seeds."""
+    recipes = {name.strip(): _recipe(name.strip()) for name in config.methods.split(",")}
+    for recipe in recipes.values():
+        last = config.seed + (config.seeds - 1 if recipe.seeded else 0)
+        for seed in (config.seed, last):  # one beyond the method's range is refused now
+            recipe.config(seed=seed)
+    return recipes
+
+
+def _recipe(name: str) -> "Recipe":
+    """How one method is trained, with its defaults."""
+    from embed.compare.curve_runs import Recipe
     from embed.methods import find_method
 
-    recipes = {}
-    for name in methods.split(","):
-        method = find_method(name.strip())
-        recipes[name.strip()] = Recipe(method.config_class(), method.train_function())
-    return recipes
+    method = find_method(name)
+    return Recipe(
+        lambda **options: take(method.config_class(), options),
+        method.train_function(),
+        seeded=name not in _UNSEEDED,
+    )
 
 
 def _make(
@@ -108,13 +118,8 @@ def _make(
     from corpora.nested import default_sizes, parse_sizes
     from corpora.opening import open_or_build
     from embed.compare.comparison import compare
-    from embed.compare.learning_curve import (
-        lay_out,
-        refuse_others,
-        take_samples,
-        to_document,
-        train_points,
-    )
+    from embed.compare.curve_runs import lay_out, record_runs, refuse_others, train_points
+    from embed.compare.learning_curve import take_samples, to_document
     from embed.compare.opening import open_runs
 
     asked = None if config.sizes is None else parse_sizes(config.sizes)
@@ -122,8 +127,9 @@ def _make(
     sizes = default_sizes(corpus.training_tokens) if asked is None else asked
     samples = take_samples(corpus, sizes, config.seed)
     seeds = range(config.seed, config.seed + config.seeds)
-    points = lay_out(list(recipes), samples, seeds, out)
+    points = lay_out(recipes, samples, seeds, out)
     refuse_others(points, recipes, out)
+    record_runs(points, recipes, out)
     trained, failures = train_points(points, recipes)
     if not trained:
         raise FirthError(failures[0])

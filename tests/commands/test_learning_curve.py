@@ -10,6 +10,8 @@ from click.testing import CliRunner
 import cli
 import embed.svd_vectors
 
+A_SIZE = "numbers of tokens such as 500K,1M,2.5M"
+
 
 def firth(*arguments):
     """What a command did."""
@@ -54,7 +56,7 @@ def made(material, tmp_path_factory):
 def test_every_method_is_trained_at_every_size_and_the_json_is_kept(material, made):
     out, done = made
     assert sorted(path.name for path in out.iterdir()) == [
-        "cbow-12K", "cbow-all", "curve.json", "svd-12K", "svd-all",
+        "cbow-12K", "cbow-all", "curve.json", "runs.json", "svd-12K", "svd-all",
     ]  # fmt: skip
     assert json.loads(done.stdout) == json.loads((out / "curve.json").read_text())
     assert json.loads(done.stdout)["methods"] == ["svd", "cbow"]
@@ -114,7 +116,7 @@ def test_a_curve_that_was_interrupted_is_finished_by_the_same_command(
     monkeypatch.setattr(embed.svd_vectors, "train_svd", interrupted)
     stopped = curve(material, tmp_path / "curve", "--methods", "svd")
     assert stopped.exit_code == 1
-    assert [path.name for path in (tmp_path / "curve").iterdir()] == ["svd-12K"]
+    assert {path.name for path in (tmp_path / "curve").iterdir()} == {"runs.json", "svd-12K"}
     monkeypatch.undo()
     done = curve(material, tmp_path / "curve", "--methods", "svd")
     assert done.exit_code == 0, done.output
@@ -122,16 +124,51 @@ def test_a_curve_that_was_interrupted_is_finished_by_the_same_command(
     assert "svd-all: training on" in done.stderr
 
 
-def test_seeds_are_trained_one_by_one_and_told_together(material, tmp_path):
-    done = curve(
-        material, tmp_path / "curve", "--methods", "svd", "--seeds", "2", "--seed", "5", "--json"
-    )
+def test_seeds_are_trained_one_by_one_and_told_together_and_the_svd_once(material, tmp_path):
+    options = ("--methods", "svd,cbow", "--seeds", "2", "--seed", "5", "--json")
+    done = curve(material, tmp_path / "curve", *options)
     assert done.exit_code == 0, done.output
     assert sorted(path.name for path in (tmp_path / "curve").iterdir()) == [
-        "curve.json", "svd-12K-seed5", "svd-12K-seed6", "svd-all-seed5", "svd-all-seed6",
+        "cbow-12K-seed5", "cbow-12K-seed6", "cbow-all-seed5", "cbow-all-seed6", "curve.json",
+        "runs.json", "svd-12K", "svd-all",
     ]  # fmt: skip
-    entry = json.loads(done.stdout)["results"][0]
-    assert (entry["seeds"], entry["run"]) == (2, f"{tmp_path}/curve/svd-12K-seed*")
+    svd, cbow = json.loads(done.stdout)["results"][:2]
+    assert (cbow["seeds"], cbow["run"]) == (2, f"{tmp_path}/curve/cbow-12K-seed*")
+    assert ("seeds" in svd, svd["run"]) == (False, f"{tmp_path}/curve/svd-12K")
+    assert json.loads((tmp_path / "curve/svd-12K/config.json").read_text())["seed"] == 5
+
+
+def test_a_run_with_options_that_are_open_by_default_is_never_taken_for_one_of_the_curve(
+    material, tmp_path
+):
+    run = tmp_path / "curve" / "skipgram-all"
+    options = ("--epochs", "1", "--max-vocabulary", "150", "--subwords", "3-4", "--dim", "8")
+    made = firth("train-skipgram", material / "corpus", "--out", run, *options)
+    assert made.exit_code == 0, made.output
+    done = curve(material, tmp_path / "curve", "--methods", "skipgram")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"Error: {run}: was not made by learning-curve; move it or choose another --out\n"
+    )
+    assert [path.name for path in run.parent.iterdir()] == ["skipgram-all"]
+
+
+def test_numbers_that_cannot_be_written_are_printed_nonetheless(material, made, monkeypatch):
+    import corpora.artifacts as artifacts
+
+    out, done = made
+    plain = artifacts.write_json
+
+    def full(path, value):
+        if path.name.startswith("curve.json"):
+            raise OSError(28, "No space left on device", str(path))
+        plain(path, value)
+
+    monkeypatch.setattr(artifacts, "write_json", full)
+    again = curve(material, out, "--methods", "svd,cbow", "--json")
+    assert again.exit_code == 1
+    assert again.stdout == done.stdout
+    assert "curve.json.new: No space left on device" in again.stderr.splitlines()[-1]
 
 
 def test_a_size_with_too_few_words_is_told_and_the_others_are_scored(material, tmp_path):
@@ -173,9 +210,19 @@ def test_where_nothing_can_be_trained_the_reason_is_the_one_line(material, tmp_p
         ),
         (
             ("--sizes", "1M,many"),
-            "--sizes must be numbers of tokens such as 500K,1M,2.5M, got 'many'",
+            f"--sizes must be {A_SIZE}, got 'many'",
         ),
+        (("--sizes", "9" * 19), f"--sizes must be {A_SIZE}, got {'9' * 19!r}"),
         (("--seeds", "0"), "--seeds must be at least 1, got 0"),
+        (("--seeds", "1001"), "--seeds must be at most 1000, got 1001"),
+        (
+            ("--methods", "svd,mlm", "--seed", "3000000000"),
+            "--seed must be at most 2147483647, got 3000000000",
+        ),
+        (
+            ("--methods", "mlm", "--seed", "2147483647", "--seeds", "3"),
+            "--seed must be at most 2147483647, got 2147483649",
+        ),
         (("--plot", "curve.jpg"), "--plot curve.jpg: is neither .png nor .svg; name one of them"),
     ],
 )
@@ -200,6 +247,6 @@ def test_another_seed_is_refused_where_runs_stand(material, made):
     done = curve(material, out, "--methods", "svd", "--seed", "2")
     assert done.exit_code == 1
     assert done.stderr == (
-        f"Error: {out}/svd-12K: is where a run of svd shall stand, but was made by another method "
-        "or of other text; move it or choose another --out\n"
+        f"Error: {out}/svd-12K: was made with another corpus, seed; move it or choose another "
+        "--out\n"
     )

@@ -57,6 +57,22 @@ def test_a_trained_run_is_pooled_without_naming_its_corpus(corpus, run, tmp_path
     assert config_of(tmp_path / "pooled")["pooling"] == config_of(run)["pooling"]
 
 
+def test_a_run_of_a_sample_is_pooled_over_the_sample(corpus, tmp_path):
+    sample = corpus.sample(1_000, seed=3)
+    run = train_mlm(sample, MlmConfig(**{**SMALL, "steps": 2}), tmp_path / "run")
+    assert config_of(run)["corpus"] == {
+        "path": str(corpus.path.resolve()),
+        "fingerprint": sample.fingerprint,
+        "sample": {"tokens": 1_000, "seed": 3},
+    }
+    result = pool(run, tmp_path / "pooled")
+    assert result.exit_code == 0, result.output
+    pooled, trained = WordVectors.open(tmp_path / "pooled"), WordVectors.open(run)
+    assert pooled.matrix.tobytes() == trained.matrix.tobytes()
+    assert pooled.counts.sum() == sample.training_tokens
+    assert config_of(tmp_path / "pooled")["corpus"] == config_of(run)["corpus"]
+
+
 def test_other_layers_of_a_trained_run_are_other_vectors(run, tmp_path):
     assert pool(run, tmp_path / "pooled", "--layers", "1").exit_code == 0
     found, expected = WordVectors.open(tmp_path / "pooled"), WordVectors.open(run)

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ from click.testing import CliRunner
 import cli
 from corpora.artifacts import making, verify, write_json
 from corpora.corpus import Corpus
-from corpora.seeds import read_training
+from corpora.seeds import Runs, read_training
+from embed.svd_vectors import SvdConfig
 from embed.word2vec import SkipGramConfig, train_skipgram
 from embed.word2vec_text import open_text, settled_epochs
 from tests.pretrain.small_training import SMALL, as_words, corpus_of
@@ -88,7 +90,7 @@ def test_every_run_is_what_the_command_makes_with_its_seed_alone(corpus, tmp_pat
     n_words, dim = np.load(tmp_path / "run-seed3" / "vectors.npy").shape
     for seed, line in zip((3, 4), told, strict=False):
         assert line.startswith(f"{tmp_path}/run-seed{seed}: {n_words} words, {dim} dimensions")
-    assert told[2:] == [f"compare them: firth compare {tmp_path}/run-seed*"]
+    assert told[2:] == [f"compare them: firth compare {tmp_path}/run-seed3 {tmp_path}/run-seed4"]
 
     train(command, corpus, tmp_path / "alone", "--seed", 4)
     assert vectors(tmp_path / "alone") == vectors(tmp_path / "run-seed4")
@@ -103,12 +105,28 @@ def test_one_seed_is_named_too(corpus, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["run-seed1"]
 
 
-def test_the_hint_can_be_pasted_whatever_the_name(corpus, tmp_path):
-    out = tmp_path / "it's a run"
-    hint = train("train-svd", corpus, out, "--seeds", 2)[-1]
-    words = hint.removeprefix("compare them: firth compare ")
-    shown = subprocess.run(["sh", "-c", f"printf '%s\\n' {words}"], capture_output=True, check=True)
-    assert shown.stdout.decode().splitlines() == [f"{out}-seed1", f"{out}-seed2"]
+@pytest.mark.skipif(shutil.which("bash") is None, reason="a shell must read the hint")
+@pytest.mark.parametrize("n_seeds", [1, 3, 4, 12])
+@pytest.mark.parametrize("out", ["it's a run", "-x", "caf\udce9 -seed", "out/svd"])
+def test_the_hint_names_these_runs_and_no_others_whatever_their_name(out, n_seeds):
+    runs = Runs(command="train-svd", config=SvdConfig(seed=9), out=Path(out), seeds=n_seeds,
+                force=False)  # fmt: skip
+    words = os.fsencode(runs.hint().removeprefix("compare them: firth compare "))
+    shown = subprocess.run(
+        ["bash", "-c", b"printf '%s\\n' " + words], capture_output=True, check=True
+    )
+    typed = [Path(os.fsdecode(line)) for line in shown.stdout.splitlines()]
+    assert typed == list(runs.configs())
+    assert not words.startswith(b"-")
+
+
+@pytest.mark.parametrize("out", [".", "..", "runs/..", "/"])
+def test_runs_need_a_name_to_be_told_apart_by(corpus, tmp_path, monkeypatch, out):
+    monkeypatch.chdir(tmp_path)
+    assert refusal("train-svd", corpus, "--out", out, "--seeds", 2, "--seed", 5) == (
+        f"--out {out}: has no name to add -seed5 to; name the runs"
+    )
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_raw_source_is_opened_once_for_all(tmp_path, monkeypatch):
@@ -313,7 +331,9 @@ def test_seeds_beyond_the_range_and_no_seeds_at_all_are_refused(corpus, tmp_path
         "--seed must be at most 2147483647, got 2147483648"
     )
     none = invoke("train-mlm", corpus, *options, "--seeds", 0)
-    assert (none.exit_code, "0 is not in the range x>=1" in none.stderr) == (2, True)
+    assert (none.exit_code, "0 is not in the range 1<=x<=1000" in none.stderr) == (2, True)
+    many = invoke("train-mlm", corpus, *options, "--seeds", 1001)
+    assert (many.exit_code, "1001 is not in the range 1<=x<=1000" in many.stderr) == (2, True)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -358,7 +378,6 @@ def test_processes_that_train_as_one_make_all_runs_and_keep_those_that_stand(
     told = [line.partition(":")[0] for line in done.stdout.splitlines() if "-seed" in line]
     assert told == [f"{tmp_path}/run-seed1", f"{tmp_path}/run-seed2", "compare them"]
     assert done.stdout.startswith(f"{tmp_path}/run-seed1: kept")
-    assert vectors(tmp_path / "run-seed1") != vectors(tmp_path / "run-seed2")
     assert vectors(tmp_path / "run-seed1") != vectors(tmp_path / "run-seed2")
 
 

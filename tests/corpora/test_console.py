@@ -2,6 +2,10 @@
 
 import io
 import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -182,3 +186,25 @@ def test_notes_go_to_standard_error(capsys):
     console.note("5 bytes were replaced")
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "5 bytes were replaced\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("out/svd-seed1", "out/svd-seed1"),
+        (Path("-x"), "./-x"),
+        ("-a b", "'./-a b'"),
+        ("~", "'~'"),
+        ("it's", "'it'\"'\"'s'"),
+        ("Müller/語", "'Müller/語'"),
+        ("caf\udce9 'a\\b'", "$'caf\\xe9 \\'a\\\\b\\''"),
+        ("two\nlines", "$'two\\x0alines'"),
+        ("-\u200b", "$'./-\\xe2\\x80\\x8b'"),
+    ],
+)
+def test_a_path_is_written_as_a_person_types_it(path, text):
+    assert console.typed(path) == text
+    if bash := shutil.which("bash"):
+        command = b"printf %s " + text.encode()
+        read = subprocess.run([bash, "-c", command], capture_output=True, check=True).stdout
+        assert os.path.normpath(read) == os.fsencode(path)

@@ -1,6 +1,7 @@
 """Nested samples: contained in each other, as large as asked for, and all that methods see."""
 
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -176,6 +177,19 @@ def test_a_sample_can_be_sampled(corpus):
     assert set(documents_of(large.sample(500, seed=2))) < set(documents_of(large))
 
 
+def test_a_sample_is_taken_again_by_what_is_told_of_it(corpus):
+    for sample in (corpus.sample(500), corpus.sample(2_000, seed=2).sample(500, seed=7)):
+        told = json.loads(json.dumps(sample.reference))
+        again = Corpus.open(told["path"]).sample_again(told["sample"])
+        assert documents_of(again) == documents_of(sample)
+        assert again.fingerprint == sample.fingerprint == told["fingerprint"]
+
+
+def test_the_whole_is_told_by_path_and_fingerprint_alone(corpus):
+    whole = {"path": str(corpus.path.resolve()), "fingerprint": corpus.fingerprint}
+    assert corpus.reference == corpus.sample(10**12).reference == whole
+
+
 def test_no_tokens_and_no_seed_are_refused(corpus):
     with pytest.raises(SettingError, match=r"^a sample must have at least 1 token, got 0$"):
         corpus.sample(0)
@@ -207,7 +221,7 @@ def test_methods_train_where_most_shards_have_nothing_of_the_sample(tmp_path, co
     assert set(WordVectors.open(run).vocabulary) == set(" ".join(documents_of(sample)).split())
 
 
-@given(st.integers(1, 10**13))
+@given(st.integers(1, 10**18 - 1) | st.integers(1, 10**10 - 1).map(lambda n: n * 10**7))
 def test_a_size_is_read_back_as_it_was_written(tokens):
     assert parse_sizes(size_name(tokens)) == [tokens]
 
@@ -216,7 +230,20 @@ def test_sizes_are_sorted_and_each_is_there_once():
     assert parse_sizes("2.5M, 500k,0.5m,3B,7,1g") == [7, 500_000, 2_500_000, 10**9, 3 * 10**9]
 
 
-@pytest.mark.parametrize("wrong", ["", "0", "0.4", "-5", "1T", "1e6", "5M;2", "1.", ".5M", "٣"])
+def test_a_number_of_thousands_of_digits_is_refused_in_a_short_line():
+    with pytest.raises(SettingError) as refused:
+        parse_sizes("9" * 5_000)
+    assert str(refused.value).endswith(f"such as 500K,1M,2.5M, got '{'9' * 40}...'")
+
+
+def test_a_unit_may_stand_apart_from_its_number():
+    assert parse_sizes("12 K, 1.5  M ,7 ") == [7, 12_000, 1_500_000]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["", "0", "0.4", "-5", "1T", "1e6", "5M;2", "1 2", "1.", ".5M", "٣", "9" * 19],
+)
 def test_what_is_no_size_is_refused(wrong):
     message = f"--sizes must be numbers of tokens such as 500K,1M,2.5M, got {wrong!r}"
     for sizes in (wrong, f"1M,{wrong}", f"{wrong},1M"):

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from corpora.errors import ArtifactError
-from corpora.replacing import refuse_standing, replacing
+from corpora.replacing import refuse_standing, replacing, write_whole
 
 
 def names(folder):
@@ -115,3 +115,20 @@ def test_a_parent_that_is_a_file_is_one_line(tmp_path):
     with pytest.raises(ArtifactError) as refusal:
         fill(tmp_path / "file" / "out")
     assert str(refusal.value).startswith(f"{tmp_path / 'file' / 'out'}: cannot be written: ")
+
+
+def test_a_file_that_cannot_be_written_whole_leaves_what_stood_there_and_nothing_else(tmp_path):
+    def fail(path):
+        path.write_text("half")
+        raise OSError("full")
+
+    (tmp_path / "numbers").write_text("old")
+    with pytest.raises(OSError, match="full"):
+        write_whole(tmp_path / "numbers", fail)
+    assert names(tmp_path) == ["numbers"]
+    assert (tmp_path / "numbers").read_text() == "old"
+
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError):
+        write_whole(tmp_path / "folder", lambda path: path.write_text("new"))
+    assert names(tmp_path) == ["folder", "numbers"]

@@ -1,5 +1,6 @@
 """Learning curves of methods that only pretend to learn: what is trained, refused, told, drawn."""
 
+import fcntl
 import json
 import re
 from dataclasses import asdict, dataclass
@@ -14,18 +15,13 @@ from corpora.build import build_corpus
 from corpora.corpus import Corpus
 from corpora.errors import ArtifactError, SettingError
 from corpora.request import BuildOptions, make_request
+from corpora.seeds import read_training
 from embed.compare.comparison import compare
 from embed.compare.config import CompareConfig
 from embed.compare.curve_picture import draw_curve
 from embed.compare.curve_report import panels_of, print_curve
-from embed.compare.learning_curve import (
-    Recipe,
-    lay_out,
-    refuse_others,
-    take_samples,
-    to_document,
-    train_points,
-)
+from embed.compare.curve_runs import Recipe, lay_out, record_runs, refuse_others, train_points
+from embed.compare.learning_curve import take_samples, to_document
 from embed.compare.opening import open_runs
 from embed.compare.tasks import read_task
 from embed.vectors import WordVectors
@@ -52,14 +48,16 @@ def pretend(corpus: Corpus, options: Options, out: Path) -> Path:
     view = corpus.view()
     if len(view.words) < 40:
         raise SettingError(f"--width {options.width} is too wide for {len(view.words)} words")
-    with making(out, {"command": "train-pretend", **asdict(options)}) as partial:
+    method = out.name.split("-")[0]
+    maker = {"command": f"train-{method}", "corpus": corpus.fingerprint, **asdict(options)}
+    with making(out, maker, resume="work") as partial:
         chance = np.random.default_rng([options.seed, len(view.words)])
         matrix = chance.normal(size=(len(view.words), options.width)).astype(np.float32)
         WordVectors(view.words, matrix, counts=view.counts).save(partial)
         settled = {**asdict(options), "epochs": 5}
         write_json(
             partial / "config.json",
-            {"method": out.name.split("-")[0], **settled, "text": corpus.text.to_json()},
+            {"method": method, **settled, "text": corpus.text.to_json()},
         )
         write_json(partial / "provenance.json", {"corpus": corpus.fingerprint})
     return out
@@ -81,10 +79,16 @@ def corpus(tmp_path_factory) -> Corpus:
     return build_corpus(request, folder / "out")
 
 
+def runs_in(folder):
+    """Names of the runs, and of what was left of others."""
+    return {path.name for path in folder.iterdir() if path.is_dir()}
+
+
 def curve_of(corpus, out, *, recipes=RECIPES, sizes=SIZES, seeds=(1,)):
     """Train all points in a folder, and score them on one set of pairs."""
-    points = lay_out(list(recipes), take_samples(corpus, sizes, 1), seeds, out)
+    points = lay_out(recipes, take_samples(corpus, sizes, 1), seeds, out)
     refuse_others(points, recipes, out)
+    record_runs(points, recipes, out)
     trained, failures = train_points(points, recipes)
     (out / "pairs.tsv").write_text(PAIRS)
     config = CompareConfig(replicates=100)
@@ -125,13 +129,23 @@ def test_sizes_that_long_documents_make_the_same_are_one_sample(corpus, capsys):
 
 def test_runs_are_named_by_method_size_and_where_there_are_several_seed(corpus, tmp_path):
     samples = take_samples(corpus, SIZES, 1)
-    one = lay_out(["this", "that"], samples, [7], tmp_path)
-    two = lay_out(["this"], samples[:1], [7, 8], tmp_path)
+    one = lay_out(RECIPES, samples, [7], tmp_path)
+    two = lay_out({"this": RECIPES["this"]}, samples[:1], [7, 8], tmp_path)
     assert [point.run.name for point in one] == [
         "this-300", "that-300", "this-1K", "that-1K", "this-all", "that-all",
     ]  # fmt: skip
     assert [point.run.name for point in two] == ["this-300-seed7", "this-300-seed8"]
     assert {point.seed for point in one} == {7}
+
+
+def test_a_method_that_is_not_seeded_is_trained_once_and_stands_beside_means(corpus, tmp_path):
+    recipes = {**RECIPES, "that": Recipe(Options, pretend, seeded=False)}
+    document = curve_of(corpus, tmp_path, recipes=recipes, seeds=(4, 5), sizes=[])
+    assert runs_in(tmp_path) == {"this-all-seed4", "this-all-seed5", "that-all"}
+    assert read_training(tmp_path / "that-all").seed == 4
+    this, that = document["results"][:2]
+    assert (this["seeds"], this["run"]) == (2, f"{tmp_path}/this-all-seed*")
+    assert ("seeds" in that, that["run"]) == (False, f"{tmp_path}/that-all")
 
 
 def test_each_run_is_trained_on_its_own_sample(corpus, tmp_path):
@@ -168,7 +182,7 @@ def test_what_was_stopped_goes_on_where_it_stopped(corpus, tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         curve_of(corpus, tmp_path, recipes=dict.fromkeys(RECIPES, Recipe(Options, stop_at_third)))
-    assert {path.name for path in tmp_path.iterdir()} == {"this-300", "that-300"}
+    assert runs_in(tmp_path) == {"this-300", "that-300"}
     before = (tmp_path / "this-300" / "vectors.npy").stat().st_mtime_ns
     curve_of(corpus, tmp_path)
     assert (tmp_path / "this-300" / "vectors.npy").stat().st_mtime_ns == before
@@ -198,39 +212,177 @@ def refusal(points, recipes, out):
     return str(refused.value)
 
 
-def test_runs_of_other_options_methods_or_text_are_refused_before_any_work(corpus, tmp_path):
+END = "; move it or choose another --out"
+
+
+def points_of(corpus, out, *, sample_seed=1, seed=1):
+    """Those of the method ``this`` alone."""
+    samples = take_samples(corpus, SIZES, sample_seed)
+    return lay_out({"this": RECIPES["this"]}, samples, [seed], out)
+
+
+def test_runs_of_other_options_seeds_or_text_are_refused_before_any_work(corpus, tmp_path):
     curve_of(corpus, tmp_path)
-    points = lay_out(["this"], take_samples(corpus, SIZES, 1), [1], tmp_path)
-    start = f"{tmp_path}/this-300: is where a run of this shall stand, "
-    end = "; move it or choose another --out"
+    start = f"{tmp_path}/this-300: was made with another "
 
     wide = {"this": Recipe(lambda seed: Options(seed=seed, width=9), pretend)}
-    assert refusal(points, wide, tmp_path) == f"{start}but has another width{end}"
-    points_of_two = lay_out(["this"], take_samples(corpus, SIZES, 1), [2], tmp_path)
-    assert refusal(points_of_two, RECIPES, tmp_path) == f"{start}but has another seed{end}"
-    # what the method settled itself is no difference; what a person did not leave open is
+    assert refusal(points_of(corpus, tmp_path), wide, tmp_path) == f"{start}width{END}"
     long = {"this": Recipe(lambda seed: Options(seed=seed, epochs=50), pretend)}
-    assert refusal(points, long, tmp_path) == f"{start}but has another epochs{end}"
-    other = "but was made by another method or of other text"
-    others = lay_out(["this"], take_samples(corpus, SIZES, 2), [1], tmp_path)
-    assert refusal(others, RECIPES, tmp_path) == f"{start}{other}{end}"
+    assert refusal(points_of(corpus, tmp_path), long, tmp_path) == f"{start}epochs{END}"
+    others = points_of(corpus, tmp_path, seed=2)
+    assert refusal(others, RECIPES, tmp_path) == f"{start}seed{END}"
+    others = points_of(corpus, tmp_path, sample_seed=2)
+    assert refusal(others, RECIPES, tmp_path) == f"{start}corpus{END}"
+
+
+def test_a_run_that_another_command_made_is_refused_whatever_its_options(corpus, tmp_path):
+    # its epochs may have been asked for, or settled by the method: its files do not tell
+    pretend(corpus.sample(300), Options(epochs=5), tmp_path / "this-300")
+    points = points_of(corpus, tmp_path)
+    refused = f"{tmp_path}/this-300: was not made by learning-curve{END}"
+    assert refusal(points, RECIPES, tmp_path) == refused
+
+
+def test_a_run_in_the_place_of_another_is_refused(corpus, tmp_path):
+    curve_of(corpus, tmp_path)
+    points = points_of(corpus, tmp_path)
+    start = f"{tmp_path}/this-300: was made with another "
     (tmp_path / "this-300").rename(tmp_path / "kept")
     (tmp_path / "that-300").rename(tmp_path / "this-300")
-    assert refusal(points, RECIPES, tmp_path) == f"{start}{other}{end}"
+    assert refusal(points, RECIPES, tmp_path) == f"{start}method{END}"
+    (tmp_path / "this-300").rename(tmp_path / "that-300")
+    pretend(corpus.sample(300), Options(width=9), tmp_path / "this-300")
+    assert refusal(points, RECIPES, tmp_path) == f"{start}width{END}"
 
 
-def test_what_is_no_run_is_refused_before_any_work(corpus, tmp_path):
-    points = lay_out(["this"], take_samples(corpus, SIZES, 1), [1], tmp_path)
+def test_records_are_written_before_training_and_kept_by_later_commands(corpus, tmp_path):
+    def stop(corpus, options, out):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        curve_of(corpus, tmp_path, recipes={"this": Recipe(Options, stop)}, sizes=[300])
+    first = json.loads((tmp_path / "runs.json").read_text())
+    assert list(first) == ["this-300", "this-all"]
+    assert first["this-300"] == {
+        "method": "this",
+        "corpus": corpus.sample(300).fingerprint,
+        "config": {"seed": 1, "width": 6, "epochs": None},
+    }
+    curve_of(corpus, tmp_path, sizes=[1_000])
+    later = json.loads((tmp_path / "runs.json").read_text())
+    assert later.keys() - first.keys() == {"that-all", "this-1K", "that-1K"}
+    assert later.items() >= first.items()
+
+
+def test_a_damaged_run_is_refused_before_anything_is_trained(corpus, tmp_path):
+    curve_of(corpus, tmp_path, sizes=[])
+    vectors = tmp_path / "that-all" / "vectors.npy"
+    vectors.write_bytes(vectors.read_bytes()[:-4])
+    with pytest.raises(ArtifactError) as refused:
+        curve_of(corpus, tmp_path, sizes=[300])
+    assert str(refused.value) == (
+        f"{vectors}: the checksum differs, the file is damaged; make that-all again"
+    )
+    assert runs_in(tmp_path) == {"this-all", "that-all"}
+
+
+@pytest.fixture
+def stopped(corpus, tmp_path):
+    """A curve that was interrupted within the training of this-1K."""
+
+    def stop(corpus, options, out):
+        maker = {"command": "train-this", "corpus": corpus.fingerprint, **asdict(options)}
+        with making(out, maker, resume="work") as partial:
+            (partial / "half").touch()
+            raise KeyboardInterrupt
+
+    recipes = {
+        "this": Recipe(Options, lambda *all: (stop if "1K" in str(all[2]) else pretend)(*all))
+    }
+    with pytest.raises(KeyboardInterrupt):
+        curve_of(corpus, tmp_path, recipes=recipes)
+    assert runs_in(tmp_path) == {"this-300", "this-1K.partial"}
+    return tmp_path / "this-1K.partial"
+
+
+def test_what_was_left_unfinished_is_gone_on_with(corpus, stopped):
+    refuse_others(points_of(corpus, stopped.parent), RECIPES, stopped.parent)
+    assert (stopped / "half").is_file()
+    curve_of(corpus, stopped.parent)
+    assert (stopped.parent / "this-1K" / "half").is_file()
+
+
+@pytest.mark.parametrize(
+    ("name", "other"), [("seed", 2), ("corpus", "another"), ("command", "train-that"), ("width", 7)]
+)
+def test_what_another_training_left_unfinished_is_refused_before_any_work(
+    corpus, stopped, name, other
+):
+    maker = json.loads((stopped / "maker.json").read_text())
+    write_json(stopped / "maker.json", {**maker, name: other})
+    said = refusal(points_of(corpus, stopped.parent), RECIPES, stopped.parent)
+    name = "method" if name == "command" else name
+    assert said == f"{stopped}: was begun with another {name}{END}"
+    assert (stopped / "half").is_file()
+
+
+def test_another_seed_is_refused_where_a_training_was_left_unfinished(corpus, stopped):
+    (stopped.parent / "this-300").rename(stopped.parent / "moved")
+    points = points_of(corpus, stopped.parent, seed=2)
+    said = refusal(points, RECIPES, stopped.parent)
+    assert said == f"{stopped}: was begun with another seed{END}"
+
+
+def test_what_nobody_knows_who_left_it_unfinished_is_refused(corpus, stopped):
+    folder, points = stopped.parent, points_of(corpus, stopped.parent)
+    records = (folder / "runs.json").read_text()
+    write_json(folder / "runs.json", {"this-300": json.loads(records)["this-300"]})
+    said = refusal(points, RECIPES, folder)
+    assert said == f"{stopped}: was not begun by learning-curve{END}"
+    (folder / "runs.json").write_text(records)
+
+    (stopped / "maker.json").write_text('{"command": "tr')
+    said = refusal(points, RECIPES, folder)
+    assert said == f"{stopped}/maker.json: cannot be read; move {stopped} away"
+    (stopped / "maker.json").unlink()
+    (stopped / ".lock").unlink()
+    assert refusal(points, RECIPES, folder) == (
+        f"{stopped}: stands in the way and is no unfinished work of ours; move it or choose "
+        "another --out"
+    )
+    assert (stopped / "half").is_file()
+
+
+def test_a_run_that_another_process_is_making_is_refused_before_any_work(corpus, stopped):
+    with open(stopped / ".lock") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        said = refusal(points_of(corpus, stopped.parent), RECIPES, stopped.parent)
+    assert said == f"{stopped}: another process is making it; wait for it or choose another --out"
+
+
+def test_what_is_no_run_and_no_folder_of_runs_is_refused_before_any_work(corpus, tmp_path):
+    points = points_of(corpus, tmp_path)
     (tmp_path / "this-1K").mkdir()
     assert refusal(points, RECIPES, tmp_path) == (
-        f"{tmp_path}/this-1K: is where a run of this shall stand, but is none; move it or choose "
-        "another --out"
+        f"{tmp_path}/this-1K: was not made by learning-curve{END}"
     )
     (tmp_path / "file").write_text("")
     for out in (corpus.path, tmp_path / "file"):
         assert refusal([], RECIPES, out) == (
             f"{out}: is no folder for the runs of a curve; choose another --out"
         )
+    (tmp_path / "runs.json").write_text("[]")
+    assert refusal([], RECIPES, tmp_path) == (
+        f"{tmp_path}/runs.json: is damaged; choose another --out"
+    )
+
+
+@pytest.mark.parametrize("name", ["curve.json", "runs.json"])
+def test_a_folder_in_the_place_of_a_file_of_the_curve_is_refused_before_any_work(tmp_path, name):
+    (tmp_path / name).mkdir()
+    assert refusal([], RECIPES, tmp_path) == (
+        f"{tmp_path}/{name}: is no file, and a curve writes one there{END}"
+    )
 
 
 def test_the_document_tells_of_every_method_and_size_what_it_stands_on(corpus, document):
