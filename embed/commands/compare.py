@@ -1,6 +1,8 @@
 """``firth compare``: score runs on evaluation sets, beside vectors that know nothing."""
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +66,9 @@ def command(
         firth compare out/svd out/sg-seed* --plot scores.svg --out out/comparison
         firth compare out/svd out/sg --similarity pairs.tsv --categories ap.csv --json
     """
-    from corpora.artifacts import refuse_existing
     from corpora.console import print_json, progress
-    from corpora.pictures import picture_kind
+    from corpora.errors import FirthError
     from corpora.provenance import now
-    from corpora.replacing import refuse_standing
     from embed.compare.comparison import compare, readable_tasks
     from embed.compare.csv_table import write_csv
     from embed.compare.intrinsic import measure_geometry
@@ -78,14 +78,10 @@ def command(
     from embed.compare.score_picture import draw_scores
     from embed.compare.stored import store_comparison
 
-    if as_json and as_csv:
-        raise click.UsageError("--json and --csv exclude each other")
     config = take(CompareConfig, options)
-    if plot is not None:  # before any work, which may take minutes
-        picture_kind(plot)
-        refuse_standing(plot, force)
-    if out is not None:
-        refuse_existing(out, force)
+    if as_csv and (as_json or config.intrinsic):
+        raise click.UsageError("--csv goes without --json and --intrinsic")
+    _refuse_places(runs, config, plot, out, force)
     tasks, failures = readable_tasks(config)
     opened, started = open_runs(runs, add_contexts=add_contexts), now()
     with progress("comparing", "sets") as show:
@@ -97,12 +93,26 @@ def command(
             groups=opened.groups,
             fingerprints=opened.fingerprints,
         )
-    document = to_json(comparison, config, opened.about)
     failures += comparison.failures
+    document = to_json(comparison, config, opened.about)
     geometry = measure_geometry(opened.vectors, config) if config.intrinsic else None
     if geometry is not None:
         document |= geometry_json(geometry)
         failures += geometry.failures
+    if failures:
+        document["failures"] = list(failures)
+    writes: list[Callable[[], object]] = []
+    if out is not None:
+        writes.append(
+            partial(store_comparison, document, config, out, started=started, force=force)
+        )
+    if plot is not None:
+        writes.append(partial(draw_scores, document, plot, force=force))
+    for write in writes:  # before printing, which the end of a pipe may end
+        try:
+            write()
+        except FirthError as error:
+            failures.append(str(error))
     if as_json:
         print_json(document)
     elif as_csv:
@@ -111,11 +121,24 @@ def command(
         print_report(comparison, config.unknown)
         if geometry is not None:
             print_geometry(geometry, short_names(comparison.runs))
-    if plot is not None:
-        draw_scores(document, plot, force=force)
-    if out is not None:
-        store_comparison(document, config, out, started=started, force=force)
     for failure in failures:
         click.echo(f"Error: {failure}", err=True)
     if failures:
         sys.exit(1)
+
+
+def _refuse_places(
+    runs: tuple[str, ...], config: CompareConfig, plot: Path | None, out: Path | None, force: bool
+) -> None:
+    """Refuse what cannot be written, before any work, which may take minutes."""
+    from corpora.pictures import picture_kind
+    from corpora.replacing import refuse_standing
+    from embed.compare.stored import refuse_out
+
+    if plot is not None:
+        picture_kind(plot)
+        refuse_standing(plot, force)
+    if out is not None:
+        sets = (*config.similarity, *config.analogies, *config.categories, *config.odd_one_out)
+        read = [Path(each) for each in (*runs, *sets)]
+        refuse_out(out, [*read, *([plot] if plot else [])], force=force)

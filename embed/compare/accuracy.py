@@ -103,7 +103,7 @@ def accuracies(
     """
     parts = [(None, np.ones(len(names), dtype=bool)), *(_sections(names) if sections else ())]
     return [
-        _measured(answered, metric, section, part, part[answered.items - first], reason)
+        _measured(answered, metric, section, part, first, reason)
         for section, part in parts
         for metric in answered.right
     ]
@@ -121,10 +121,11 @@ def _measured(
     metric: str,
     section: str | None,
     part: np.ndarray,
-    chosen: np.ndarray,
+    first: int,
     reason: str,
 ) -> Measured:
     """One metric over one part of the set."""
+    chosen = part[answered.items - first]
     right = answered.right[metric][chosen]
     return Measured(
         task="analogy",
@@ -133,7 +134,8 @@ def _measured(
         section=section,
         items=answered.items[chosen],
         items_total=int(part.sum()),
-        sample=Means(right.astype(np.float64)) if len(right) else None,
+        first=first,
+        sample=Means(right) if len(right) else None,
         reason=None if len(right) else reason,
         items_composed=int(answered.composed[chosen].sum()),
         items_zero=int(answered.zero[chosen].sum()),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from embed.compare.samples import Means
+from embed.compare.samples import Counts, Means
 
 _DRAWS = 64  # held as float64 at a time
 _ROWS = 512  # of cosines held at a time
@@ -41,7 +41,7 @@ class PairCosines:
         """Number of words."""
         return int(self.units.shape[0])
 
-    def evaluate(self, counts: np.ndarray) -> np.ndarray:
+    def evaluate(self, counts: Counts) -> np.ndarray:
         """Average the cosines of pairs, by the squared length of sums of vectors.
 
         Parameters
@@ -105,7 +105,7 @@ class OfMeans:
         """Number of items."""
         return len(self.values)
 
-    def evaluate(self, counts: np.ndarray) -> np.ndarray:
+    def evaluate(self, counts: Counts) -> np.ndarray:
         """Score the means, weighted.
 
         Parameters

@@ -19,7 +19,7 @@ from embed.compare.geometry import (
     skewness,
 )
 from embed.compare.resampling import draw_counts, interval, resample
-from embed.compare.samples import Correlation, Means, Sample
+from embed.compare.samples import Correlation, Counts, Means, Sample
 from embed.compare.shared_words import Cloud, shared_words
 from embed.protocols import StaticVectors
 from embed.vectors import WordVectors
@@ -197,7 +197,7 @@ def _too_few(names: Sequence[str], n_words: int) -> tuple[list[Property], list[A
 
 
 def _measure(
-    clouds: Mapping[str, Cloud], words: Sequence[str], counts: np.ndarray
+    clouds: Mapping[str, Cloud], words: Sequence[str], counts: Counts
 ) -> tuple[list[Property], list[Agreement], int]:
     """Every run, then every two."""
     near = {name: neighborhoods(cloud.units, _NEIGHBORS) for name, cloud in clouds.items()}
@@ -216,7 +216,7 @@ def _measure(
     return properties, agreements, len(words)
 
 
-def _numbers(sample: Sample | str, counts: np.ndarray) -> dict[str, Any]:
+def _numbers(sample: Sample | str, counts: Counts) -> dict[str, Any]:
     """Score and interval, or the reason why there are none."""
     n_words = counts.shape[1]
     if isinstance(sample, str):

@@ -1,8 +1,10 @@
 """One evaluation set, as all runs answer it: scores with intervals, and paired tests."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from threading import Lock
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from embed.compare.config import CompareConfig
 from embed.compare.measurer import Measurer
 from embed.compare.resampling import Resampled, draw_counts, interval, over_seeds, resample
 from embed.compare.results import Pair, Score
+from embed.compare.samples import Counts
 from embed.compare.statistics import Difference, holm, paired
 from embed.compare.tasks import Measured, Task
 from embed.parallel import in_order, thread_count
@@ -83,7 +86,8 @@ class Judge:
         self._covered: dict[str, np.ndarray] = {}
         self._shared = np.zeros(task.n_items, dtype=bool)
         self._found: dict[bool, _Answers] = {True: {}, False: {}}
-        self._draws: dict[bytes, np.ndarray] = {}
+        self._draws: dict[bytes, Counts] = {}
+        self._drawing = Lock()
 
     def look_up(self) -> Iterator[str]:
         """Find the words of the set in all vectors.
@@ -150,9 +154,9 @@ class Judge:
             By metric: of methods, then of the runs that are one seed of several.
         """
         found, groups = self._found[True], self._entrants.groups
-        members = {run for runs in groups.values() for run in runs}
+        members = {run for name, runs in groups.items() if name in found for run in runs}
         yield from self._family([name for name in found if name not in members])
-        for pair in self._family([name for name in found if name not in groups] if groups else []):
+        for pair in self._family([n for n in found if n not in groups] if members else []):
             if members & {pair.a, pair.b}:
                 yield pair
 
@@ -178,30 +182,38 @@ class Judge:
         return [self._resampled(each) for each in [*measured, *in_bands]]
 
     def _resampled(self, measured: Measured) -> _Answer:
-        """A metric with its replicates."""
+        """A metric with its replicates; with a reason where these items give no score."""
         if measured.sample is None:
             return _Answer(measured, None)
-        return _Answer(measured, resample(measured.sample, self._counts(measured)))
+        resampled = resample(measured.sample, self._counts(measured))
+        if math.isnan(resampled.score):
+            why = "the items scored give no score: they are too few or all alike"
+            return _Answer(replace(measured, sample=None, reason=why), None)
+        return _Answer(measured, resampled)
 
-    def _counts(self, measured: Measured) -> np.ndarray:
+    def _counts(self, measured: Measured) -> Counts:
         """The draws of these items: the same for all runs."""
         units = measured.units
         key = str(len(measured.items)).encode() if units is None else units.tobytes()
-        if key not in self._draws:
-            config = self._config
-            self._draws[key] = draw_counts(
-                len(measured.items), config.replicates, config.seed, self._task.dataset, units
-            )
+        with self._drawing:
+            if key not in self._draws:
+                config = self._config
+                self._draws[key] = draw_counts(
+                    len(measured.items), config.replicates, config.seed, self._task.dataset, units
+                )
         return self._draws[key]
 
     def _with_groups(self, by_run: _Answers) -> _Answers:
-        """The same with an entry for each method that has several seeds, before its first run."""
+        """The same with an entry for each method of which several seeds were scored.
+
+        It stands before the first of them.
+        """
         every: _Answers = {}
         for name, answers in by_run.items():
             for group, runs in self._entrants.groups.items():
-                members = [by_run[run] for run in runs if run in by_run]
-                if name in runs and group not in every and len(members) == len(runs):
-                    every[group] = [_average(column) for column in zip(*members, strict=True)]
+                scored = [by_run[run] for run in runs if run in by_run]
+                if name in runs and group not in every and len(scored) > 1:
+                    every[group] = [_average(column) for column in zip(*scored, strict=True)]
             every[name] = answers
         return every
 
@@ -218,7 +230,7 @@ class Judge:
             ]
             two = list(combinations(defined, 2))
             units = column[0].measured.units
-            differences = [paired(a, b, independent=units is None) for (_, a), (_, b) in two]
+            differences = [paired(a, b, units) for (_, a), (_, b) in two]
             corrected = holm([difference.p for difference in differences]).tolist()
             for ((a, _), (b, _)), difference, p in zip(two, differences, corrected, strict=True):
                 yield self._pair(a, b, column[0].measured, replace(difference, p=p))
@@ -234,7 +246,7 @@ class Judge:
         )
         return Score(
             name, self._place, shared, answer.measured, score, low, high, known,
-            resampled.deviation,
+            resampled.deviation, resampled.n_seeds,
         )  # fmt: skip
 
     def _n_known(self, name: str, measured: Measured) -> int:
@@ -244,7 +256,8 @@ class Judge:
             for each in self._found[False][name]
             if (each.measured.metric, each.measured.section) == (measured.metric, measured.section)
         )
-        first = self._entrants.groups.get(name, [name])[0]
+        runs = self._entrants.groups.get(name, [name])
+        first = next(run for run in runs if run in self._found[False])
         return int(self._covered[first][own.items].sum())
 
     def _pair(self, a: str, b: str, measured: Measured, difference: Difference) -> Pair:

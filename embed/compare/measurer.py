@@ -2,10 +2,11 @@
 
 import contextlib
 import hashlib
+import importlib.metadata
+import io
 import json
 import os
 import tempfile
-import zipfile
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -20,7 +21,9 @@ from embed.protocols import StaticVectors
 
 FOLDER = "scores"  # in the cache
 _SAMPLES: dict[str, Any] = {kind.__name__: kind for kind in (Means, Correlation, Contingency)}
-_MOST = 2_000  # files kept, the latest, of some kilobytes each
+_MOST = 256_000_000  # bytes kept, of what was used last
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "tokenizers", "jieba")
+_DIGEST = 32  # bytes of SHA-256 before what they are of
 
 
 def name_contents(
@@ -52,8 +55,8 @@ class Measurer:
     """Measures one set, or tells what it measured before of vectors whose content has a name.
 
     What is kept are the items' own values: intervals and tests, which depend on other runs and
-    options, are made of them anew. A file is named by a hash of all that its content depends on,
-    the program included, so that nothing kept can be out of date.
+    options, are made of them anew. A file is named by a hash of all that its content depends on:
+    vectors, set, settings, items, and the program with the libraries that it measures by.
 
     Parameters
     ----------
@@ -105,20 +108,26 @@ class Measurer:
 
 
 def forget_oldest() -> None:
-    """Remove what was kept longest ago, where there is much."""
+    """Remove what was used longest ago, where much is kept."""
     with contextlib.suppress(OSError):
-        files = sorted(
-            (cache_directory() / FOLDER).iterdir(), key=lambda file: file.stat().st_mtime
-        )
-        for file in files[:-_MOST]:
-            file.unlink()
+        files = [(file.stat(), file) for file in (cache_directory() / FOLDER).iterdir()]
+        size = 0
+        for about, file in sorted(files, key=lambda each: -each[0].st_mtime):
+            size += about.st_size
+            if size > _MOST:
+                file.unlink()
 
 
 @cache
 def _program() -> str:
-    """Name the code that measures."""
-    sources = sorted(Path(__file__).parents[1].rglob("*.py"))
-    return _hash(*(source.read_text(encoding="utf-8") for source in sources))
+    """Name the code that measures, and the libraries that it calls."""
+    versions = []
+    for name in _LIBRARIES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            versions.append(f"{name} {importlib.metadata.version(name)}")
+    ours = Path(__file__).parents[2]
+    sources = sorted(file for room in ("corpora", "embed") for file in (ours / room).rglob("*.py"))
+    return _hash(*versions, *(source.read_text(encoding="utf-8") for source in sources))
 
 
 def _hash(*parts: str) -> str:
@@ -131,6 +140,32 @@ def _hash(*parts: str) -> str:
 
 def _write(path: Path, measured: Sequence[Measured]) -> None:
     """Keep it if that can be done; it only saves time."""
+    packed = _packed(measured)
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".new", delete=False) as file:
+            try:
+                file.write(hashlib.sha256(packed).digest() + packed)
+                file.close()
+                os.replace(file.name, path)
+            except BaseException:
+                os.unlink(file.name)
+                raise
+
+
+def _read(path: Path) -> list[Measured] | None:
+    """What was kept, if it is there and whole."""
+    try:
+        content = path.read_bytes()
+        os.utime(path)  # used now
+    except OSError:
+        return None
+    digest, packed = content[:_DIGEST], content[_DIGEST:]
+    return _unpacked(packed) if hashlib.sha256(packed).digest() == digest else None
+
+
+def _packed(measured: Sequence[Measured]) -> bytes:
+    """Metrics as bytes: an archive of their arrays, and of all else as JSON."""
     arrays: dict[str, np.ndarray] = {}
     heads = []
     for place, each in enumerate(measured):
@@ -142,21 +177,15 @@ def _write(path: Path, measured: Sequence[Measured]) -> None:
         head["further"] = {n: v for n, v in parts.items() if isinstance(v, str | bool)}
         heads.append(head)
     text = np.frombuffer(json.dumps(heads).encode(errors="surrogatepass"), np.uint8)
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".new", delete=False) as file:
-            np.savez(file, allow_pickle=False, heads=text, **arrays)
-        os.replace(file.name, path)
+    file = io.BytesIO()
+    np.savez_compressed(file, allow_pickle=False, heads=text, **arrays)
+    return file.getvalue()
 
 
-def _read(path: Path) -> list[Measured] | None:
-    """What was kept, if it is there and whole."""
-    try:
-        # np.load leaves a damaged file open
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as saved:
-            arrays = dict(saved)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        return None
+def _unpacked(packed: bytes) -> list[Measured]:
+    """The metrics again."""
+    with np.load(io.BytesIO(packed), allow_pickle=False) as saved:
+        arrays = dict(saved)
     heads = json.loads(arrays.pop("heads").tobytes())
     return [_measured(head, place, arrays) for place, head in enumerate(heads)]
 

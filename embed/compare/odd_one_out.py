@@ -133,6 +133,7 @@ class OddOneOutTask:
         if not told.any():
             reason = "all cosines are equal" if len(asked) else "no item has all its words known"
         positions[~told] = 0.0
+        topics = self._topics[asked][:, None]
         values = {"accuracy": (positions == 1.0).astype(np.float64), "opp": positions}
         return [
             Measured(
@@ -145,9 +146,15 @@ class OddOneOutTask:
                 reason=reason,
                 items_composed=sum(int(found.has_composed(p[None])[0]) for p in places),
                 items_zero=sum(int(has_zero(vectors, p[None])[0]) for p in places),
+                units=topics,
             )
             for metric, each in values.items()
         ]
+
+    @cached_property
+    def _topics(self) -> np.ndarray:
+        """The topic of each item, int64 (n_items,): its items share the group."""
+        return np.repeat(np.arange(len(self.topics)), [len(t.outliers) for t in self.topics])
 
     @cached_property
     def _items(self) -> list[tuple[str, ...]]:

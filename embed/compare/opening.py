@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from corpora.artifacts import CHECKSUMS, checksum, checksums, fingerprint, read_json
 from corpora.console import note
+from corpora.errors import ArtifactError
 from embed.compare.baselines import ONE_HOT, RANDOM
 from embed.compare.seed_groups import seed_groups
 from embed.contexts import open_contexts, with_contexts
@@ -28,19 +30,15 @@ class Opened:
         The ``method`` and ``fingerprint`` of each.
     groups : dict of str to tuple of str
         Those that differ in the seed only, by a name for all of them.
+    fingerprints : dict of str to str
+        What names the vectors of each, for those of which that is sure: runs, which are never
+        changed once they stand, with or without their contexts added.
     """
 
     vectors: Mapping[str, WordVectors]
     about: Mapping[str, Mapping[str, str]]
     groups: Mapping[str, Sequence[str]]
-
-    @property
-    def fingerprints(self) -> dict[str, str]:
-        """What names the vectors of each: its content, and whether contexts were added."""
-        return {
-            name: about["fingerprint"] + (_SUMMED if name.endswith(_SUMMED) else "")
-            for name, about in self.about.items()
-        }
+    fingerprints: Mapping[str, str]
 
 
 def open_runs(runs: Sequence[str], *, add_contexts: bool = False) -> Opened:
@@ -61,14 +59,21 @@ def open_runs(runs: Sequence[str], *, add_contexts: bool = False) -> Opened:
     Raises
     ------
     ArtifactError
-        One of them is no such thing, or damaged.
+        One of them is no such thing, is damaged, or was replaced while it was read.
     SettingError
         Context vectors are asked for, and none has any.
     """
     paths = _named(runs)
-    vectors = {name: load_vectors(path, verified=True) for name, path in paths.items()}
-    about = {name: describe_run(path) for name, path in paths.items()}
-    opened = Opened(vectors, about, seed_groups(paths))
+    vectors, about, fingerprints = {}, {}, {}
+    for name, path in paths.items():
+        before = _kept_checksums(path)
+        vectors[name] = load_vectors(path, verified=True)
+        about[name] = describe_run(path)
+        if _kept_checksums(path) != before:
+            raise ArtifactError(f"{path}: was replaced while it was read; compare again")
+        if before is not None:
+            fingerprints[name] = about[name]["fingerprint"]
+    opened = Opened(vectors, about, seed_groups(paths), fingerprints)
     return _with_contexts(opened) if add_contexts else opened
 
 
@@ -94,21 +99,27 @@ def describe_run(path: Path) -> dict[str, str]:
         return {"method": "vectors file", "fingerprint": checksum(path)[:16]}
     if is_huggingface(path):
         return {"method": model_type(path), "fingerprint": fingerprint(model_checksums(path))}
-    known = (path / CHECKSUMS).is_file()
-    sums = read_json(path / CHECKSUMS) if known else checksums(path)
+    kept = _kept_checksums(path)
     method = str(run_options(path).get("method") or "vectors folder")
-    return {"method": method, "fingerprint": fingerprint(sums)}
+    return {"method": method, "fingerprint": fingerprint(kept or checksums(path))}
+
+
+def _kept_checksums(path: Path) -> Any:
+    """The checksums that a run keeps of its files; None where it keeps none."""
+    return read_json(path / CHECKSUMS) if (path / CHECKSUMS).is_file() else None
 
 
 def _named(runs: Sequence[str]) -> dict[str, Path]:
     """Each run once, by the name that it goes by."""
     paths: dict[str, Path] = {}
+    places: set[Path] = set()
     for run in runs:
-        name = f"./{run}" if run in (ONE_HOT, RANDOM) else run
-        if name in paths:
+        place = Path(run).resolve()
+        if place in places:
             note(f"{run}: given twice, compared once")
-        else:
-            paths[name] = Path(run)
+            continue
+        places.add(place)
+        paths[f"./{run}" if run in (ONE_HOT, RANDOM) else run] = Path(run)
     return paths
 
 
@@ -129,4 +140,8 @@ def _with_contexts(opened: Opened) -> Opened:
         f"{group}{_SUMMED}" if runs[0] in with_some else group: tuple(new[run] for run in runs)
         for group, runs in opened.groups.items()
     }
-    return Opened(vectors, about, groups)
+    fingerprints = {
+        new[name]: f"{content} with contexts" if name in with_some else content
+        for name, content in opened.fingerprints.items()
+    }
+    return Opened(vectors, about, groups, fingerprints)

@@ -76,8 +76,9 @@ def print_report(comparison: Comparison, unknown: str) -> None:
     print_table(_COLUMNS, list(_rows(comparison)))
     items = _ITEMS[unknown]
     print(f"on {items}; * best, = not to be told from it (p > 0.05, Holm)")
-    for name, runs in comparison.groups.items():
-        print(f"{name}: mean of {len(runs)} seeds ± their standard deviation")
+    for name in comparison.groups:
+        if told := _seeds(name, comparison):
+            print(told)
     shown = set(comparison.rows)
     for line in _remarks([score for score in comparison.scores if score.run in shown]):
         print(line)
@@ -105,7 +106,7 @@ def _result(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any
         "items_composed": measured.items_composed or None,
         "items_zero": measured.items_zero or None,
         "items_known": None if unknown == "skip" else score.known,
-        "seeds": len(comparison.groups.get(score.run, ())) or None,
+        "seeds": score.n_seeds if score.run in comparison.groups else None,
         "deviation": score.deviation,
     }
     return entry | {name: value for name, value in further.items() if value is not None}
@@ -138,13 +139,14 @@ def _rows(comparison: Comparison) -> Iterator[list[object]]:
     shown = [score for score in comparison.scores if score.run in names]
     for group, scores in _grouped(shown).items():
         best = max((s.score for s in scores if s.score is not None), default=None)
-        equals = _equals(comparison.pairs, group, [s.run for s in scores if s.score == best])
+        firsts = [s.run for s in scores if s.score is not None and s.score == best]
+        equals = _equals(comparison.pairs, group, scores, firsts)
         for index, score in enumerate(scores):
             yield [
                 _set_name(score.measured, longest) if index == 0 else "",
                 score.measured.metric.removeprefix("accuracy_") if index == 0 else "",
                 names[score.run],
-                _number(score, "*" if score.score == best else equals.get(score.run, "")),
+                _number(score, "*" if score.run in firsts else "=" if score.run in equals else ""),
                 _interval(score),
                 len(score.measured.items),
                 f"{score.known}/{score.measured.items_total}",
@@ -160,14 +162,27 @@ def _grouped(scores: Sequence[Score]) -> dict[Hashable, list[Score]]:
     return groups
 
 
-def _equals(pairs: Sequence[Pair], group: Hashable, best: Sequence[str]) -> dict[str, str]:
-    """The runs whose difference from the best may be chance."""
-    unsure = [
-        {pair.a, pair.b}
+def _equals(
+    pairs: Sequence[Pair], group: Hashable, scores: Sequence[Score], best: Sequence[str]
+) -> set[str]:
+    """The runs of which no test says that the best is better."""
+    worse = {
+        run
         for pair in pairs
-        if _group(pair.place, pair) == group and pair.difference.p > SURE  # NaN says nothing
-    ]
-    return {run: "=" for both in unsure for run in both if both & set(best)}
+        if _group(pair.place, pair) == group and pair.difference.p <= SURE
+        for run in (pair.a, pair.b)
+        if {pair.a, pair.b} & set(best)
+    }
+    return {score.run for score in scores if score.score is not None} - worse - set(best)
+
+
+def _seeds(name: str, comparison: Comparison) -> str:
+    """Of how many seeds a row is the mean; nothing where it has no score."""
+    scored = {score.n_seeds for score in comparison.scores if score.run == name}
+    total = len(comparison.groups[name])
+    told = " to ".join(map(str, sorted(scored))) if scored != {total} else str(total)
+    of_all = "" if scored == {total} else f" of {total}"
+    return f"{name}: mean of {told}{of_all} seeds ± their standard deviation" if scored else ""
 
 
 def _set_name(measured: Measured, longest: int) -> str:

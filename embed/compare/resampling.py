@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embed.compare.samples import Averaged, Contingency, Means, Sample
+from embed.compare.samples import Averaged, Contingency, Counts, Means, Sample
 
 LEVEL = 0.95
 
@@ -43,9 +43,44 @@ class Resampled:
     n_seeds: int = 1
 
 
+@dataclass(frozen=True, eq=False)
+class UnitCounts:
+    """How often items count that are made of units: the product of how often these were drawn.
+
+    Multiplied where it is asked for, since items may be a hundred times as many as units.
+
+    Attributes
+    ----------
+    drawn : uint8 (B, U)
+        How often each unit was drawn.
+    members : int64 (n_items, k)
+        The units of each item.
+    """
+
+    drawn: np.ndarray
+    members: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Draws and items."""
+        return len(self.drawn), len(self.members)
+
+    def __len__(self) -> int:
+        return len(self.drawn)
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        """Counts of some draws, uint16 (rows, n_items)."""
+        drawn = self.drawn[rows]
+        first, *others = self.members.T
+        counts = np.take(drawn, first, axis=1).astype(np.uint16)
+        for units in others:
+            counts *= np.take(drawn, units, axis=1)
+        return counts
+
+
 def draw_counts(
     n_items: int, replicates: int, seed: int, name: str, units: np.ndarray | None = None
-) -> np.ndarray:
+) -> Counts:
     """Draw as many items as there are, with replacement, many times over.
 
     Where items are made of units that they share, the units are drawn, and an item counts as
@@ -69,29 +104,32 @@ def draw_counts(
 
     Returns
     -------
-    uint8 or, of units, uint16 (B, n_items)
+    uint8 (B, n_items) or UnitCounts
         How often each item was drawn; rows sum to ``n_items``, but for units. That one item or
         unit is drawn more than 255 times has a chance below 10^-490.
 
     Examples
     --------
-    >>> draw_counts(5, 3, seed=1, name="wordsim353").sum(axis=1).tolist()
+    >>> draw_counts(5, 3, seed=1, name="wordsim353")[:].sum(axis=1).tolist()
     [5, 5, 5]
     """
     key = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     generator = np.random.default_rng([seed, int.from_bytes(key, "little")])
-    distinct, members = (None, None) if units is None else np.unique(units, return_inverse=True)
-    n_drawn = n_items if distinct is None else len(distinct)
-    counts = np.empty((replicates, n_drawn), np.uint8)
+    if units is None:
+        return _draw(n_items, replicates, generator)
+    distinct, members = np.unique(units, return_inverse=True)
+    return UnitCounts(_draw(len(distinct), replicates, generator), members.reshape(n_items, -1))
+
+
+def _draw(n_items: int, replicates: int, generator: np.random.Generator) -> np.ndarray:
+    """Counts of draws with replacement, uint8 (replicates, n_items)."""
+    counts = np.empty((replicates, n_items), np.uint8)
     for row in counts:
-        row[:] = np.bincount(generator.integers(n_drawn, size=n_drawn), minlength=n_drawn)
-    if members is None:
-        return counts
-    by_role = counts.astype(np.uint16)[:, members.reshape(n_items, -1)]
-    return np.prod(by_role, axis=2, dtype=np.uint16)
+        row[:] = np.bincount(generator.integers(n_items, size=n_items), minlength=n_items)
+    return counts
 
 
-def resample(sample: Sample, counts: np.ndarray) -> Resampled:
+def resample(sample: Sample, counts: Counts) -> Resampled:
     """Score a sample as it is and in every draw.
 
     Clusters are another matter: copies of one item always agree with each other, which
@@ -105,21 +143,23 @@ def resample(sample: Sample, counts: np.ndarray) -> Resampled:
     ----------
     sample : Sample
         The scored items of one run.
-    counts : int (B, n_items)
+    counts : int (B, n_items) or UnitCounts
         Of :func:`draw_counts`; the same for all runs that are to be compared.
 
     Returns
     -------
     Resampled
-        Of a sample of one item, all replicates are NaN: it tells nothing of others.
+        Of a sample of one item, or of items of one unit, all replicates are NaN: it tells nothing
+        of others.
     """
     n_items = sample.n_items
     [score] = sample.evaluate(np.ones((1, n_items), np.uint8)).tolist()
-    if n_items == 1:
+    n_drawn = counts.drawn.shape[1] if isinstance(counts, UnitCounts) else n_items
+    if n_drawn == 1:
         return Resampled(sample, score, np.full(len(counts), np.nan))
     if not isinstance(sample, Contingency):
         return Resampled(sample, score, sample.evaluate(counts))
-    replicates = sample.evaluate((counts > 0).astype(np.uint8))
+    replicates = sample.evaluate((counts[:] > 0).astype(np.uint8))
     left_out = (1 - 1 / n_items) ** n_items
     wider = math.sqrt((1 - left_out) / left_out)
     return Resampled(sample, score, score + wider * (replicates - replicates.mean()))

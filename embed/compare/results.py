@@ -29,6 +29,8 @@ class Score:
         Items of the set, section or band of which the run knows every word.
     deviation : float or None
         Standard deviation over seeds; None for a single run.
+    n_seeds : int
+        How many seeds were scored.
     """
 
     run: str
@@ -40,6 +42,7 @@ class Score:
     high: float | None
     known: int = 0
     deviation: float | None = None
+    n_seeds: int = 1
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,7 @@ class Comparison:
 
     @property
     def rows(self) -> list[str]:
-        """The runs, but one name in the place of those that differ in the seed only."""
-        owner = {run: name for name, runs in self.groups.items() for run in runs}
+        """What a table shows: methods of which several seeds were scored, and the other runs."""
+        scored = {score.run for score in self.scores}
+        owner = {run: name for name in self.groups if name in scored for run in self.groups[name]}
         return list(dict.fromkeys(owner.get(run, run) for run in self.runs))

@@ -17,6 +17,20 @@ from embed.compare.samples_kernels import rank_correlations
 _BLOCK = 1 << 16  # counts held as float64 at a time: they stay in the second-level cache
 
 
+class Counts(Protocol):
+    """How often each item counts in each replicate: an array (B, n_items), or what acts as one."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """B and n_items."""
+
+    def __len__(self) -> int:
+        """B."""
+
+    def __getitem__(self, rows: slice, /) -> np.ndarray:
+        """Counts of some replicates, int (rows, n_items)."""
+
+
 class Sample(Protocol):
     """Scored items of one set, for one run."""
 
@@ -24,7 +38,7 @@ class Sample(Protocol):
     def n_items(self) -> int:
         """How many items there are, at least one."""
 
-    def evaluate(self, counts: np.ndarray) -> np.ndarray:
+    def evaluate(self, counts: Counts) -> np.ndarray:
         """Score the items, each taken as often as it counts.
 
         Parameters
@@ -75,7 +89,7 @@ class Means:
         """Number of values."""
         return len(self.values)
 
-    def evaluate(self, counts: np.ndarray) -> np.ndarray:
+    def evaluate(self, counts: Counts) -> np.ndarray:
         """Average the values, weighted.
 
         Parameters
@@ -138,7 +152,7 @@ class Correlation:
         """Number of pairs of values."""
         return len(self.x)
 
-    def evaluate(self, counts: np.ndarray) -> np.ndarray:
+    def evaluate(self, counts: Counts) -> np.ndarray:
         """Correlate; NaN where either series is constant.
 
         Parameters
@@ -241,7 +255,7 @@ class Contingency:
         """Number of items in clusters."""
         return len(self.classes)
 
-    def evaluate(self, counts: np.ndarray) -> np.ndarray:
+    def evaluate(self, counts: Counts) -> np.ndarray:
         """Compare clusters with classes.
 
         Parameters
@@ -303,7 +317,7 @@ class Averaged:
         """Number of items of each."""
         return self.samples[0].n_items
 
-    def evaluate(self, counts: np.ndarray) -> np.ndarray:
+    def evaluate(self, counts: Counts) -> np.ndarray:
         """Average the scores of all samples.
 
         Parameters
@@ -369,7 +383,7 @@ class _Groups:
         return np.maximum.reduceat(columns[self.order], self.starts, axis=0)
 
 
-def _in_blocks(counts: np.ndarray, score: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+def _in_blocks(counts: Counts, score: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """Score replicates some at a time, their counts as float64; what divides by zero is NaN."""
     scores = np.empty(len(counts))
     step = max(1, _BLOCK // counts.shape[1])

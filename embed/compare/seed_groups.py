@@ -32,13 +32,13 @@ def seed_groups(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
         ``X-seed2`` are ``X-seed*``, others what their names begin with and ``*``; no other group
         or run has that name.
     """
-    seeds: defaultdict[str, dict[tuple[int, ...], str]] = defaultdict(dict)
+    seeds: defaultdict[str, dict[int, str]] = defaultdict(dict)
     for name, path in runs.items():
         training = read_training(path)
         if training is not None:
             options, seed = _without_encoder(path, training)
             key = json.dumps([training.method, training.corpus, options], sort_keys=True)
-            if seed not in seeds[key] or name.endswith(f"-seed{seed[0]}"):
+            if seed not in seeds[key] or name.endswith(f"-seed{seed}"):
                 seeds[key][seed] = name
     groups: dict[str, tuple[str, ...]] = {}
     for members in seeds.values():
@@ -48,8 +48,8 @@ def seed_groups(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
     return groups
 
 
-def _without_encoder(run: Path, training: Training) -> tuple[dict[str, Any], tuple[int, ...]]:
-    """Options and seeds; where the run was pooled from an encoder, those of its training as well.
+def _without_encoder(run: Path, training: Training) -> tuple[dict[str, Any], int]:
+    """Options and seed; where the run was pooled from an encoder, those of its training.
 
     Where the encoder is gone, its fingerprint stays among the options.
     """
@@ -61,9 +61,9 @@ def _without_encoder(run: Path, training: Training) -> tuple[dict[str, Any], tup
     source = read_training(encoder) if encoder is not None else None
     if source is None:
         named = known.get("fingerprint", known) if isinstance(known, dict) else known
-        return {**training.options, ENCODER: named}, (training.seed,)
+        return {**training.options, ENCODER: named}, training.seed
     trained = [source.method, source.corpus, source.options]
-    return {**training.options, ENCODER: trained}, (source.seed, training.seed)
+    return {**training.options, ENCODER: trained}, source.seed
 
 
 def _common_name(names: Sequence[str]) -> str:

@@ -35,7 +35,7 @@ class Difference:
     p: float
 
 
-def paired(a: Resampled, b: Resampled, *, independent: bool = True) -> Difference:
+def paired(a: Resampled, b: Resampled, units: np.ndarray | None = None) -> Difference:
     """Compare two runs, or methods of several seeds, on the same items.
 
     The interval is the percentile interval of the replicates' differences. Means are
@@ -52,17 +52,23 @@ def paired(a: Resampled, b: Resampled, *, independent: bool = True) -> Differenc
     Pearson's (4 to 100), and in 2 to 8 % for clusters (45 to 402 items), mutual information
     erring most.
 
-    Where items share units, flipping the sign of each by itself finds differences too easily,
-    and where methods have several seeds, other seeds might have changed the difference, too.
-    Then p is the larger one of the above and of that by the normal distribution, whose variance
-    is the replicates' plus those of both means over seeds.
+    Where items share units, flipping the sign of each by itself finds differences too easily.
+    There the signs of units are flipped, each with the differences of all its items, for each of
+    the k places by itself, and p is the largest one of these and of that by the normal
+    distribution.
+
+    Where methods have several seeds, other seeds might have changed the difference, too. Then the
+    variance is the replicates' plus those of both means over seeds, and p is that of Student's t
+    with the degrees of freedom of this sum (Satterthwaite 1946, "An approximate distribution of
+    estimates of variance components"); of shares the larger one of this and of flipped signs.
 
     Parameters
     ----------
     a, b : Resampled
-        Of :func:`resample` with the same counts, or of :func:`over_seeds`.
-    independent : bool
-        False where items share units.
+        Of :func:`resample` with the same counts, or of
+        :func:`~embed.compare.resampling.over_seeds`.
+    units : int64 (n_items, k), optional
+        What each item is made of, where items share units.
 
     Returns
     -------
@@ -76,14 +82,13 @@ def paired(a: Resampled, b: Resampled, *, independent: bool = True) -> Differenc
     shares = isinstance(a.sample, Means) and isinstance(b.sample, Means)
     if difference == 0:
         p = 1.0
-    elif shares and independent and a.n_seeds == b.n_seeds == 1:
-        p = _flipped(a, b)
+    elif shares and units is None and a.n_seeds == b.n_seeds == 1:
+        p = _flipped(a, b, None)
     elif math.isnan(low):
         p = math.nan
     else:
-        seeds = sum((each.deviation or 0.0) ** 2 / each.n_seeds for each in (a, b))
-        p = _normal_p(difference, math.sqrt(float(np.nanvar(replicates, ddof=1)) + seeds))
-        p = float(np.fmax(p, _flipped(a, b))) if shares else p  # of two, one may be undefined
+        p = _normal_p(difference, float(np.nanvar(replicates, ddof=1)), (a, b))
+        p = float(np.fmax(p, _flipped(a, b, units))) if shares else p  # one may be undefined
     return Difference(difference, low, high, p)
 
 
@@ -158,18 +163,30 @@ def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
     return corrected
 
 
-def _flipped(a: Resampled, b: Resampled) -> float:
-    """The p of two means by flipping signs."""
+def _flipped(a: Resampled, b: Resampled, units: np.ndarray | None) -> float:
+    """The p of two means by flipping signs, of items or of the units that they share."""
     assert isinstance(a.sample, Means)
     assert isinstance(b.sample, Means)
-    return sign_flip(a.sample.values.astype(np.float64) - b.sample.values)
+    differences = a.sample.values.astype(np.float64) - b.sample.values
+    if units is None:
+        return sign_flip(differences)
+    sums = (np.bincount(column, differences) for column in units.T)  # of questions by their pairs
+    return max(sign_flip(each) for each in sums)
 
 
-def _normal_p(difference: float, deviation: float) -> float:
-    """Two-sided p of a normal deviate; NaN where the replicates vary by rounding alone."""
-    if deviation <= _ROUNDING * abs(difference):
+def _normal_p(difference: float, over_items: float, two: Sequence[Resampled]) -> float:
+    """Two-sided p of a difference with these variances; NaN where they are rounding alone."""
+    from scipy.special import stdtr
+
+    over_seeds = [(run.deviation**2 / run.n_seeds, run.n_seeds - 1) for run in two if run.deviation]
+    variance = over_items + math.fsum(part for part, _ in over_seeds)
+    if math.sqrt(variance) <= _ROUNDING * abs(difference):
         return math.nan
-    return math.erfc(abs(difference) / deviation / math.sqrt(2))
+    deviate = abs(difference) / math.sqrt(variance)
+    if not over_seeds:
+        return math.erfc(deviate / math.sqrt(2))
+    freedom = variance**2 / math.fsum(part**2 / degrees for part, degrees in over_seeds)
+    return 2 * float(stdtr(freedom, -deviate))
 
 
 def _sums_beyond(sizes: np.ndarray, least: float) -> int:

@@ -54,6 +54,9 @@ class Measured:
         What each item is made of, where items share what they are made of, such as the two
         pairs of an analogy question: these are then what a draw draws. None where items are
         drawn themselves.
+    first : int
+        The first item that the metric is about, where it is not about all: of a whole set those
+        from ``first`` to ``first + items_total``.
     """
 
     task: str
@@ -67,6 +70,7 @@ class Measured:
     items_composed: int = 0
     items_zero: int = 0
     units: np.ndarray | None = None
+    first: int = 0
 
     def part(self, section: str, inside: np.ndarray) -> "Measured":
         """Measure a part of the set, of what is measured already.
@@ -89,7 +93,7 @@ class Measured:
             self,
             section=section,
             items=self.items[chosen],
-            items_total=int(inside.sum()),
+            items_total=int(inside[self.first : self.first + self.items_total].sum()),
             sample=None if self.sample is None or empty else self.sample.take(chosen),
             reason="no item is left" if empty else self.reason,
             items_composed=0,

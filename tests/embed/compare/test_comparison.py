@@ -238,9 +238,9 @@ def test_every_two_defined_runs_are_tested_and_corrected_by_holm(all_sets):
             )
             for s in column
         }
-        independent = column[0].measured.units is None
+        units = column[0].measured.units
         raw = [
-            paired(resampled[a], resampled[b], independent=independent)
+            paired(resampled[a], resampled[b], units)
             for a, b in itertools.combinations(resampled, 2)
         ]
         pairs = [pair for pair in found.pairs if key(pair) == name]

@@ -1,6 +1,8 @@
 """What stands around the scores: seeds, frequency bands, failures, and what is kept."""
 
 import itertools
+import json
+import os
 import sys
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 from corpora.errors import ArtifactError, SourceError
 from embed.compare.comparison import compare, read_tasks, readable_tasks
 from embed.compare.config import CompareConfig
-from embed.compare.measurer import FOLDER
+from embed.compare.measurer import FOLDER, forget_oldest
 from embed.compare.report import print_report, to_json
 from embed.compare.similarity import SimilarityTask
 from embed.vectors import WordVectors
@@ -132,15 +134,83 @@ def test_the_table_shows_one_row_for_several_seeds(config, capsys):
     assert not any("sg-seed1" in line for line in lines)
 
 
-def test_a_run_that_lacks_one_of_its_seeds_scores_alone(config):
+def test_a_method_is_the_mean_of_the_seeds_that_were_scored(config, capsys):
+    broken = noisy(3)
+    broken.matrix[:] = np.nan
+    seeds = ("sg-seed1", "sg-seed2", "sg-seed3")
+    runs = dict(zip(seeds, (noisy(1), noisy(2), broken), strict=True))
+
+    found = compare(runs, read_tasks(config), config, groups={"sg-seed*": seeds})
+    print_report(found, "skip")
+
+    assert len(found.failures) == 4
+    assert {score.n_seeds for score in found.scores if score.run == "sg-seed*"} == {2}
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith(" pairs") and "sg-seed* " in line for line in lines)
+    assert "sg-seed*: mean of 2 of 3 seeds ± their standard deviation" in lines
+    tested = {(pair.a, pair.b) for pair in found.pairs if pair.metric == "spearman"}
+    assert tested == {
+        ("sg-seed*", "random"),
+        ("sg-seed1", "sg-seed2"),
+        ("sg-seed1", "random"),
+        ("sg-seed2", "random"),
+    }
+
+
+def test_one_seed_that_was_scored_stands_under_its_own_name(config, capsys):
     broken = noisy(2)
     broken.matrix[:] = np.nan
     runs = {"sg-seed1": noisy(1), "sg-seed2": broken}
 
     found = compare(runs, read_tasks(config), config, groups={"sg-seed*": ("sg-seed1", "sg-seed2")})
+    print_report(found, "skip")
 
     assert {score.run for score in found.scores} == {"sg-seed1", "one-hot", "random"}
     assert len(found.failures) == 4
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith(" pairs") and "sg-seed1 " in line for line in lines)
+    assert not any("mean of" in line for line in lines)
+    assert any({pair.a, pair.b} == {"sg-seed1", "random"} for pair in found.pairs)
+
+
+def test_bands_without_a_score_have_a_reason_for_several_seeds_too(config, monkeypatch):
+    monkeypatch.setattr("embed.compare.bands.EDGES", {"two": 2, "rest": sys.maxsize})
+    pairs = Path(config.similarity[0])
+    write(pairs, [f"{WORDS[0]}\t{WORDS[1]}\t1", *pairs.read_text().splitlines()])
+    one = CompareConfig(similarity=config.similarity, bands=True, replicates=200)
+    runs = {"sg-seed1": noisy(1), "sg-seed2": noisy(2)}
+
+    found = document(runs, one, groups={"sg-seed*": ("sg-seed1", "sg-seed2")})
+
+    json.dumps(found, allow_nan=False)
+    undefined = [each for each in found["results"] if each.get("section") == "two"]
+    assert {each["run"] for each in undefined} == {*runs, "sg-seed*", "one-hot", "random"}
+    for each in undefined:
+        assert (each["score"], each["items_used"]) == (None, 1)
+        assert each["reason"]
+
+
+def test_bands_of_relations_count_questions_and_lines_apart(tmp_path, monkeypatch):
+    monkeypatch.setattr("embed.compare.bands.EDGES", {"all": sys.maxsize})
+    folder = tmp_path / "bats"
+    folder.mkdir()
+    write(folder / "one.txt", (f"{WORDS[n]}\t{WORDS[n + 20]}" for n in range(8)))
+    relations = CompareConfig(analogies=(str(folder),), bands=True, replicates=200)
+
+    found = compare({"mine": noisy(1)}, read_tasks(relations), relations)
+
+    totals = {(s.measured.metric, s.measured.section): s.measured.items_total for s in found.scores}
+    for metric, total in (("accuracy", 8 * 7), ("accuracy_lrcos", 8)):
+        assert totals[metric, None] == totals[metric, "all"] == total
+
+
+def test_the_items_of_a_topic_are_drawn_together(config):
+    [task] = read_tasks(CompareConfig(odd_one_out=config.odd_one_out))
+    run = noisy(1)
+
+    measured = task.measure(run, task.known(run))
+
+    assert [each.units.tolist() for each in measured] == [[[n] for n in range(20)]] * 2
 
 
 def test_bands_divide_a_set_by_the_rarest_word_of_each_item(config, monkeypatch):
@@ -311,14 +381,50 @@ def test_a_cache_that_cannot_be_written_is_done_without(config, tmp_path, monkey
     assert kept == document({"mine": noisy(1)}, one)
 
 
-def test_the_oldest_is_forgotten_where_much_is_kept(config, fresh_cache, monkeypatch):
-    monkeypatch.setattr("embed.compare.measurer._MOST", 3)
+def test_what_was_used_longest_ago_is_forgotten_where_much_is_kept(
+    config, fresh_cache, monkeypatch
+):
     one = CompareConfig(similarity=config.similarity, replicates=200)
-
+    kept = {}
     for number in range(4):
+        before = set(kept.values())
         document({"mine": noisy(number)}, one, fingerprints={"mine": f"{number}"})
+        new = [file for file in (fresh_cache / FOLDER).iterdir() if file not in before]
+        for file in new:
+            os.utime(file, (number, number))
+        kept |= {(number, place): file for place, file in enumerate(new)}
+    document({"mine": noisy(0)}, one, fingerprints={"mine": "0"})  # used again
+    size = {
+        number: sum(f.stat().st_size for (n, _), f in kept.items() if n == number)
+        for number in range(4)
+    }
+    monkeypatch.setattr("embed.compare.measurer._MOST", size[0] + size[3] + size[2] // 2)
 
-    assert len(list((fresh_cache / FOLDER).iterdir())) == 3
+    forget_oldest()
+
+    left = {number for (number, _), file in kept.items() if file.exists()}
+    assert left == {0, 2, 3} or left == {0, 3}
+    assert not any(file.exists() for (number, _), file in kept.items() if number == 1)
+
+
+@pytest.mark.parametrize("change", ["unknown", "seed", "others", "contexts"])
+def test_what_was_kept_is_not_told_of_anything_else(config, fresh_cache, change):
+    one = CompareConfig(similarity=config.similarity, replicates=200)
+    half = noisy(1, WORDS[:40])
+    document({"half": half}, one, fingerprints={"half": "0123"})
+
+    others, names, options = {"half": half}, {"half": "0123"}, {}
+    if change == "unknown":
+        options = {"unknown": "zero"}
+    elif change == "seed":
+        options = {"seed": 5}
+    elif change == "others":
+        others, names = {"half": half, "all": noisy(2)}, names | {"all": "4567"}
+    else:
+        others, names = {"half": noisy(3, WORDS[:40])}, {"half": "0123 with contexts"}
+    second = CompareConfig(similarity=config.similarity, replicates=200, **options)
+
+    assert document(others, second, fingerprints=names) == document(others, second)
 
 
 @pytest.mark.parametrize("threads", [1, 5])

@@ -122,7 +122,7 @@ def test_the_table_marks_the_best_and_what_cannot_be_told_from_it(capsys):
             pair("runs/a", "runs/b", 0.05),
             pair("runs/b", "runs/c", 0.051),
             pair("runs/a", "runs/c", 0.9),  # neither is the best
-            pair("runs/b", "runs/d", math.nan),  # says nothing
+            pair("runs/b", "runs/d", math.nan),  # no test says that it is worse
             pair("runs/a", "runs/b", 0.01, place=1),
         ],
     )
@@ -135,7 +135,7 @@ def test_the_table_marks_the_best_and_what_cannot_be_told_from_it(capsys):
         "über spearman a 0.250 .000 .500 10 11/12",
         "b 0.500 * .250 .750 10 10/12",
         "c 0.375 = .125 .625 10 10/12",
-        "d 0.312 .062 .562 10 10/12",
+        "d 0.312 = .062 .562 10 10/12",
         "one-hot undefined 10 10/12",
         "über spearman a -0.125 * -.375 .125 10 10/12",
         "b -0.250 -.500 .000 10 10/12",
@@ -153,7 +153,7 @@ def test_marks_of_one_metric_or_section_say_nothing_of_another(capsys):
             for metric, section in (("spearman", None), ("pearson", None), ("spearman", "one"))
             for run, value in (("a", 0.5), ("b", 0.25))
         ],
-        pairs=[pair("a", "b", 1.0, metric="pearson")],
+        pairs=[pair("a", "b", 0.01), pair("a", "b", 0.01, section="one")],
     )
 
     # before interval, items and coverage stands the mark, or else the score

@@ -283,8 +283,11 @@ def test_holm_leaves_out_what_is_undefined_and_stays_below_one():
 def test_items_count_as_often_as_the_product_of_their_units():
     units = np.array([[3, 7], [7, 3], [3, 9], [9, 9]])
 
-    counts = draw_counts(4, 50, seed=1, name="set", units=units)
+    lazily = draw_counts(4, 50, seed=1, name="set", units=units)
+    counts = lazily[:]
 
+    assert lazily.shape == counts.shape == (50, 4)
+    np.testing.assert_array_equal(lazily[7:9], counts[7:9])
     of_unit = draw_counts(3, 50, seed=1, name="set").astype(np.int64)
     np.testing.assert_array_equal(counts[:, 0], of_unit[:, 0] * of_unit[:, 1])
     np.testing.assert_array_equal(counts[:, 1], counts[:, 0])
@@ -314,22 +317,51 @@ def test_questions_of_the_same_pairs_tell_less_than_their_number():
     assert held["questions"] / 60 < 0.6
 
 
-def test_shares_of_items_that_share_units_are_not_tested_by_signs_alone():
-    units = np.array(list(itertools.permutations(range(6), 2)))
+def test_shares_of_items_that_share_units_are_tested_by_units():
+    # one run answers all questions, the other none: as many signs as there are pairs
+    for n_pairs in (4, 5, 6):
+        units = np.array(list(itertools.permutations(range(n_pairs), 2)))
+        counts = draw_counts(len(units), 500, seed=1, name="set", units=units)
+        a, b = (resample(Means(np.full(len(units), right)), counts) for right in (True, False))
+
+        assert paired(a, b, units).p == 2 / 2**n_pairs
+        assert paired(a, b).p == pytest.approx(2 / 2 ** len(units))
+
+
+def test_the_larger_p_of_items_that_share_units_counts():
+    units = np.array(list(itertools.permutations(range(9), 2)))
     counts = draw_counts(len(units), 500, seed=1, name="set", units=units)
-    left = Means((units[:, 0] < 4).astype(np.float64))
-    right = Means((units[:, 0] < 2).astype(np.float64))
+    left, right = (Means(units[:, 0] < known) for known in (8, 2))
     a, b = resample(left, counts), resample(right, counts)
 
-    alone, sharing = paired(a, b), paired(a, b, independent=False)
+    alone, sharing = paired(a, b), paired(a, b, units)
 
-    assert alone.p == pytest.approx(2 / 2**10)
-    assert sharing.p > 0.02
-    assert (sharing.difference, sharing.low, sharing.high) == (
-        alone.difference,
-        alone.low,
-        alone.high,
-    )
+    assert sharing.p >= 2 / 2**6  # six pairs differ, and all to one side
+    assert alone.p < 1e-9
+    assert sharing.difference == alone.difference
+    assert (sharing.low, sharing.high) == (alone.low, alone.high)
+
+
+def test_one_unit_tells_nothing_of_others():
+    units = np.zeros((5, 1), dtype=np.int64)
+    counts = draw_counts(5, 20, seed=1, name="set", units=units)
+
+    resampled = resample(Means(np.array([1, 0, 1, 1, 0])), counts)
+
+    assert resampled.score == 0.6
+    assert np.isnan(resampled.replicates).all()
+
+
+def test_few_seeds_make_heavy_tails():
+    # variance of items 1, of the means over seeds 1 / 2 each: t with 4 / (1 / 4 + 1 / 4) = 8
+    # degrees of freedom, by Satterthwaite's formula
+    replicates = np.array([-1.0, 1.0] * 50) * math.sqrt(99 / 100)
+    two = [
+        Resampled(Correlation(np.zeros(2), np.zeros(2), True), score, part, 1.0, 2)
+        for score, part in ((3.0, replicates), (0.0, np.zeros(100)))
+    ]
+
+    assert paired(*two).p == pytest.approx(2 * scipy.stats.t.sf(3 / math.sqrt(2), 8))
 
 
 def test_seeds_are_averaged_score_by_score_and_draw_by_draw():

@@ -1,0 +1,123 @@
+"""`firth compare` as a whole, and what intervals cost beside the scores that they are of.
+
+Four runs, given by ``--run``, are compared on all English sets of similarity and analogies: the
+command from start to end, with nothing kept from before and with everything, and, within one
+process, the time of measuring each set (one run, the first) beside that of drawing and scoring its
+1,000 replicates.
+
+    python tests/bench/bench_compare.py --run A --run B --run C --run D --json compare.json
+"""
+
+import argparse
+import itertools
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import harness
+
+from corpora.console import print_table
+from embed.compare.comparison import read_tasks
+from embed.compare.config import CompareConfig
+from embed.compare.resampling import draw_counts, resample
+from embed.compare.tasks import Task
+from embed.protocols import StaticVectors
+from embed.vectors import load_vectors
+
+SIMILARITY = ("ws353", "ws353-sim", "ws353-rel", "simlex999", "mturk287", "rg65")
+ANALOGIES = ("questions-words", "msr")
+
+
+def main() -> None:
+    """Measure, print, write JSON."""
+    arguments = harness.parse(__doc__ or "", more=_own_options)
+    files = {
+        "similarity": [harness.shared_file(f"evaluation/similarity/{n}.tsv") for n in SIMILARITY],
+        "analogies": [harness.shared_file(f"evaluation/analogy/{n}.txt") for n in ANALOGIES],
+    }
+    figures = {
+        "machine": harness.machine(),
+        "runs": [list(load_vectors(run).matrix.shape) for run in arguments.run],
+        "command": command(arguments.run, files, arguments.repeats),
+        "sets": sets(arguments.run[0], files, arguments.repeats),
+    }
+    shown = figures["command"]
+    print(f"whole command: {shown['new']:.1f} s, peak {shown['peak_bytes'] / 1e6:.0f} MB")
+    print(f"the same again, its scores kept: {shown['kept']:.1f} s")
+    print_table(
+        ["set", "items", "scores, ms", "draws, ms", "replicates, ms"],
+        [
+            [name, each["items"], *(round(1e3 * each[part], 1) for part in PARTS)]
+            for name, each in figures["sets"].items()
+        ],
+    )
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures, indent=1) + "\n")
+
+
+PARTS = ("measure", "draw", "replicate")
+
+
+def command(runs: list[Path], files: dict[str, list[Path]], repeats: int) -> dict[str, Any]:
+    """Seconds of the whole command without and with what was kept, and its peak memory."""
+    named = [f"--{kind}={file}" for kind, each in files.items() for file in each]
+    line = [sys.executable, "cli.py", "compare", *map(str, runs), *named, "--json"]
+    new, kept, peaks = [], [], []
+    for _ in range(repeats):
+        with tempfile.TemporaryDirectory() as cache:
+            os.environ["FIRTH_CACHE"] = cache
+            seconds, peak, _, _ = harness.run_process(line)
+            new.append(seconds)
+            peaks.append(peak)
+            kept.append(harness.run_process(line)[0])
+    return {
+        "new": statistics.median(new),
+        "kept": statistics.median(kept),
+        "peak_bytes": max(peaks),
+    }
+
+
+def sets(run: Path, files: dict[str, list[Path]], repeats: int) -> dict[str, dict[str, Any]]:
+    """Per set the median seconds of measuring, of drawing, and of scoring the draws."""
+    config = CompareConfig(**{kind: tuple(map(str, each)) for kind, each in files.items()})
+    vectors = load_vectors(run)
+    found = {}
+    for task in read_tasks(config):
+        once(task, vectors, config)  # compiles, and reads the vectors
+        timed = [once(task, vectors, config) for _ in range(repeats)]
+        items = int(task.known(vectors).sum())
+        medians = {part: statistics.median(each[part] for each in timed) for part in PARTS}
+        found[task.dataset] = {"items": items, **medians}
+    return found
+
+
+def once(task: Task, vectors: StaticVectors, config: CompareConfig) -> dict[str, float]:
+    """Seconds of each part, all metrics of the set together."""
+    times = [time.perf_counter()]
+    measured = task.measure(vectors, task.known(vectors))
+    times.append(time.perf_counter())
+    first = measured[0]
+    counts = draw_counts(
+        len(first.items), config.replicates, config.seed, task.dataset, first.units
+    )
+    times.append(time.perf_counter())
+    for each in measured:
+        if each.sample is not None:
+            resample(each.sample, counts)
+    times.append(time.perf_counter())
+    spans = [end - start for start, end in itertools.pairwise(times)]
+    return dict(zip(PARTS, spans, strict=True))
+
+
+def _own_options(parser: argparse.ArgumentParser) -> None:
+    """What only this benchmark has."""
+    parser.add_argument("--run", type=Path, action="append", required=True, help="a run to compare")
+
+
+if __name__ == "__main__":
+    main()
