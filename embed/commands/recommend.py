@@ -1,14 +1,17 @@
 """``firth recommend``: which method and settings suit a corpus, and on what evidence."""
 
-import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from embed.compare.advice import Advice, Choice, Features
+    from embed.compare.advice import Advice, Features
 
-_KINDS = {"similarity": "similarity (mean Spearman)", "analogy": "analogies (mean accuracy)"}
+_KINDS = {
+    "similarity": "similarity",
+    "meaning": "analogies of meaning",
+    "grammar": "analogies of grammar",
+}
 
 
 @click.command("recommend")
@@ -26,15 +29,16 @@ def command(corpus: str, as_json: bool) -> None:
     \b
     Example:
         firth recommend out/wiki
-        firth recommend novels/*.txt --json
+        firth recommend novels/ --json
     """
-    from corpora.console import print_json
+    from corpora.console import note, print_json
     from corpora.opening import open_or_build
     from embed.compare.advice import advise, features_of, read_evidence
 
     opened = open_or_build(corpus)
-    evidence = read_evidence()
-    features = features_of(opened)
+    for line in opened.advice():
+        note(line)
+    evidence, features = read_evidence(), features_of(opened)
     advice = advise(features, evidence)
     if as_json:
         print_json(_document(corpus, features, advice, evidence))
@@ -52,62 +56,60 @@ def _document(
         "corpus": corpus,
         **dataclasses.asdict(features),
         "advice": [
-            {**dataclasses.asdict(choice), **evidence["candidates"][choice.candidate]}
-            | {"command": _typed(corpus, choice.candidate, evidence)}
+            {
+                "kinds": choice.kinds,
+                "candidate": choice.candidate,
+                **evidence["candidates"][choice.candidate],
+                "command": _typed(corpus, choice.candidate, evidence),
+            }
             for choice in advice.choices
         ],
+        "good": advice.good,
         "factor": advice.factor,
+        "is_far": advice.is_far,
         "evidence": advice.sample,
         "measured": evidence["machine"],
     }
 
 
 def _print(corpus: str, features: "Features", advice: "Advice", evidence: dict[str, Any]) -> None:
-    """Three lines, and the scores behind them."""
+    """A line for each choice, one for the evidence, and the scores behind them."""
     from corpora.console import human, print_table
 
+    for choice in advice.choices:
+        told = ", ".join(_KINDS[kind] for kind in choice.kinds)
+        click.echo(f"{told}: {_typed(corpus, choice.candidate, evidence)}")
     sample = advice.sample
-    for choices in _by_candidate(advice):
-        told = " and ".join(_KINDS[choice.task] for choice in choices)
-        click.echo(f"for {told}: {_typed(corpus, choices[0].candidate, evidence)}")
+    far = "; yours is so unlike it that firth learning-curve tells more" if advice.is_far else ""
     click.echo(
-        f"evidence: {sample['text']} ({sample['language']}), {human(sample['tokens'])} tokens; "
-        f"yours has {human(features.tokens)}"
-        + (", far from it: firth learning-curve tells more" if advice.is_far else "")
+        f"evidence: {sample['text']} ({sample['language']} {sample['kind']}), "
+        f"{human(sample['tokens'])} tokens, {max(sample['words'].values()):,} words; yours has "
+        f"{human(features.tokens)} and {features.words:,}{far}"
     )
-    rows = [_row(name, advice, evidence) for name in evidence["candidates"]]
-    print_table(["", *_KINDS.values(), "words", "seconds"], rows)
-    print("± standard error over items; * chosen, = not to be told from the best (p > 0.05)")
-    print("n-grams of characters (--subwords) answer analogies of grammar by spelling")
-
-
-def _by_candidate(advice: "Advice") -> "list[list[Choice]]":
-    """The choices, those of one candidate together."""
-    names = dict.fromkeys(choice.candidate for choice in advice.choices)
-    return [[each for each in advice.choices if each.candidate == name] for name in names]
+    rows = [_row(name, advice) for name in evidence["candidates"]]
+    print_table(["", *_KINDS.values()], rows)
+    print(
+        "mean Spearman, mean accuracies, ± standard error over items; * chosen, = not surely worse"
+    )
 
 
 def _typed(corpus: str, candidate: str, evidence: dict[str, Any]) -> str:
     """What a person types to train a candidate."""
+    from corpora.console import typed
+
     about = evidence["candidates"][candidate]
     options = " ".join(f"--{name} {value}" for name, value in about["options"].items())
-    return f"firth train-{about['method']} {shlex.quote(corpus)} {options} --out RUN"
+    return f"firth train-{about['method']} {typed(corpus)} {options} --out RUN"
 
 
-def _row(name: str, advice: "Advice", evidence: dict[str, Any]) -> list[object]:
+def _row(name: str, advice: "Advice") -> list[object]:
     """One candidate in numbers."""
-    sample = advice.sample
-    marks = {
-        choice.task: "*" if name == choice.candidate else "=" if name in choice.equals else ""
-        for choice in advice.choices
-    }
-    scores = {mean["task"]: mean for mean in sample["means"] if mean["run"] == name}
-    return [
-        name,
-        *(
-            f"{scores[task]['score']:.3f} ±{scores[task]['error']:.3f} {marks[task]}".rstrip()
-            for task in _KINDS
-        ),
-        sample["words"][name],
-        round(sample["seconds"][name]),
-    ]
+    from embed.compare.advice import mean_of
+
+    chosen = {kind: choice.candidate for choice in advice.choices for kind in choice.kinds}
+    cells = []
+    for kind in _KINDS:
+        mean = mean_of(advice.sample, kind, name)
+        mark = "*" if name == chosen[kind] else "=" if name in advice.good[kind] else ""
+        cells.append(f"{mean['score']:.3f} ±{mean['error']:.3f} {mark}".rstrip())
+    return [name, *cells]

@@ -7,17 +7,18 @@ language.
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
+
+from corpora.errors import FirthError
 
 if TYPE_CHECKING:  # numba comes with it
     from corpora.corpus import Corpus
 
 EVIDENCE = "evidence.json"
-TASKS = ("similarity", "analogy")
-_SURE = 1.96  # standard errors: beyond, a difference of two is no chance (p < 0.05)
+KINDS = ("similarity", "meaning", "grammar")  # of sets: pairs; analogies of both sorts
 _MIN_COUNT = 5  # the methods' own default
 _FAR = 1.0  # factors of two in size, up to which evidence speaks for a text
 
@@ -43,28 +44,18 @@ class Features:
 
 @dataclass(frozen=True)
 class Choice:
-    """The candidate that suits a task best.
+    """The candidate that suits some kinds of sets best.
 
     Attributes
     ----------
-    task : str
-        One of :data:`TASKS`.
     candidate : str
         A key of the evidence's ``candidates``.
-    score, error : float
-        Its mean over the sets of the task, and the standard error of this mean over items.
-    equals : tuple of str
-        Other candidates whose difference from the best may be chance, best first.
-    worse : tuple of str
-        All others, best first.
+    kinds : tuple of str
+        Of :data:`KINDS`, at least one.
     """
 
-    task: str
     candidate: str
-    score: float
-    error: float
-    equals: tuple[str, ...]
-    worse: tuple[str, ...]
+    kinds: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -76,19 +67,21 @@ class Advice:
     sample : mapping
         The entry of the evidence that is most like the text.
     choices : tuple of Choice
-        One for each task; of the same candidate where one serves both.
+        Together of all kinds, first what serves most of them.
+    good : mapping of str to tuple of str
+        By kind, the best candidate and those that are not surely worse, best first.
     factor : float
         How many times as long as the sample the text is.
+    is_far : bool
+        Whether the text is so much longer or shorter, or of another script, that the evidence says
+        little of it.
     """
 
     sample: Mapping[str, Any]
     choices: tuple[Choice, ...]
+    good: Mapping[str, tuple[str, ...]]
     factor: float
-
-    @property
-    def is_far(self) -> bool:
-        """Whether the text is so much longer or shorter that the evidence says little of it."""
-        return abs(math.log2(self.factor)) > _FAR
+    is_far: bool
 
 
 def is_unspaced(corpus: "Corpus") -> bool:
@@ -121,8 +114,10 @@ def features_of(corpus: "Corpus") -> Features:
     Features
         Of these.
     """
-    view = corpus.view(min_count=1, punctuation="drop")
-    words = int((view.counts >= _MIN_COUNT).sum())
+    from corpora.view import count_types
+
+    frequent = count_types(corpus, "train") >= _MIN_COUNT
+    words = int((frequent & ~corpus.vocabulary.punctuation).sum())
     return Features(corpus.training_tokens, words, is_unspaced(corpus))
 
 
@@ -132,8 +127,8 @@ def read_evidence() -> dict[str, Any]:
     Returns
     -------
     dict
-        ``machine``; ``candidates``: per name a method and its options; ``samples``: per sample
-        its text, tokens and words, and the candidates' scores, means, differences and seconds.
+        ``machine``; ``candidates``: per name a method and its options; ``factor``; ``samples``:
+        per sample its text, tokens and words, and the candidates' scores, means and differences.
     """
     text = files("embed.compare").joinpath(EVIDENCE).read_text(encoding="utf-8")
     evidence: dict[str, Any] = json.loads(text)
@@ -144,9 +139,10 @@ def advise(features: Features, evidence: Mapping[str, Any]) -> Advice:
     """Choose method and settings for a text.
 
     The sample most like the text decides: of its script, and nearest in size and in the number
-    of words, each as a ratio. In it the candidate of the best mean is chosen for each task; but
-    where some cannot be told from the best in either task, the one of these whose means add up
-    to most is chosen for both.
+    of words, each as a ratio. A candidate is good at a kind of sets if it is the best there or
+    cannot be told from the best: six candidates that are equally good differ by chance, so the
+    limit is that of Tukey's range, ``factor`` standard errors. What is good at most kinds is chosen
+    for these, by the sum of its means where there are several; then for the kinds that are left.
 
     Parameters
     ----------
@@ -158,19 +154,49 @@ def advise(features: Features, evidence: Mapping[str, Any]) -> Advice:
     Returns
     -------
     Advice
-        With a choice for each task.
+        With a choice for each kind.
+
+    Raises
+    ------
+    FirthError
+        The text has fewer words than any candidate has dimensions.
     """
+    fit = [
+        name
+        for name, about in evidence["candidates"].items()
+        if about["options"].get("dim", 0) <= features.words
+    ]
+    if not fit:
+        raise FirthError(
+            f"too little text for any advice: {features.words} words occur {_MIN_COUNT} times or "
+            "more; add text"
+        )
     sample = min(evidence["samples"], key=lambda each: _distance(features, each))
-    ranked = {task: _ranked(sample, task) for task in TASKS}
-    equals = {task: _equals(sample, task, names) for task, names in ranked.items()}
-    chosen = {task: names[0] for task, names in ranked.items()}
-    if both := [name for name in equals["similarity"] if name in equals["analogy"]]:
-        total = {name: sum(_mean(sample, task, name)["score"] for task in TASKS) for name in both}
-        chosen = dict.fromkeys(TASKS, max(both, key=total.__getitem__))
-    choices = tuple(
-        _choice(sample, task, chosen[task], ranked[task], equals[task]) for task in TASKS
-    )
-    return Advice(sample, choices, features.tokens / sample["tokens"])
+    good = {kind: _good(sample, kind, fit, evidence["factor"]) for kind in KINDS}
+    factor = features.tokens / sample["tokens"]
+    is_far = abs(math.log2(factor)) > _FAR or features.unspaced != sample["unspaced"]
+    return Advice(sample, tuple(_choices(sample, good)), good, factor, is_far)
+
+
+def mean_of(sample: Mapping[str, Any], kind: str, candidate: str) -> Mapping[str, Any]:
+    """Look up how good a candidate is at a kind of sets.
+
+    Parameters
+    ----------
+    sample : mapping
+        Of the evidence.
+    kind : str
+        One of :data:`KINDS`.
+    candidate : str
+        Its name.
+
+    Returns
+    -------
+    mapping
+        ``score``, the mean over the sets, and its standard ``error``.
+    """
+    own = (mean for mean in sample["means"] if (mean["kind"], mean["run"]) == (kind, candidate))
+    return next(own)
 
 
 def _distance(features: Features, sample: Mapping[str, Any]) -> tuple[bool, float]:
@@ -182,37 +208,35 @@ def _distance(features: Features, sample: Mapping[str, Any]) -> tuple[bool, floa
     return features.unspaced != sample["unspaced"], apart
 
 
-def _ranked(sample: Mapping[str, Any], task: str) -> list[str]:
-    """Candidates by their means, best first."""
-    means = [mean for mean in sample["means"] if mean["task"] == task]
-    return [mean["run"] for mean in sorted(means, key=lambda mean: -mean["score"])]
-
-
-def _equals(sample: Mapping[str, Any], task: str, ranked: Sequence[str]) -> list[str]:
-    """The best candidate, and those whose difference from it may be chance."""
-    unsure = [
-        {each["a"], each["b"]}
+def _good(
+    sample: Mapping[str, Any], kind: str, candidates: Sequence[str], factor: float
+) -> tuple[str, ...]:
+    """The best candidate, and those that are not surely worse."""
+    ranked = sorted(candidates, key=lambda name: -mean_of(sample, kind, name)["score"])
+    worse = {
+        name
         for each in sample["differences"]
-        if each["task"] == task and abs(each["difference"]) <= _SURE * each["error"]
-    ]
-    return [name for name in ranked if name == ranked[0] or {name, ranked[0]} in unsure]
+        for name in (each["a"], each["b"])
+        if each["kind"] == kind
+        and {each["a"], each["b"]} == {name, ranked[0]}
+        and abs(each["difference"]) > factor * each["error"]
+    }
+    return tuple(name for name in ranked if name == ranked[0] or name not in worse)
 
 
-def _mean(sample: Mapping[str, Any], task: str, name: str) -> Mapping[str, Any]:
-    """The mean of a candidate over the sets of a task."""
-    return next(mean for mean in sample["means"] if (mean["task"], mean["run"]) == (task, name))
-
-
-def _choice(
-    sample: Mapping[str, Any], task: str, name: str, ranked: Sequence[str], equals: Sequence[str]
-) -> Choice:
-    """A candidate among the others."""
-    mean = _mean(sample, task, name)
-    return Choice(
-        task,
-        name,
-        mean["score"],
-        mean["error"],
-        tuple(other for other in equals if other != name),
-        tuple(other for other in ranked if other not in equals),
-    )
+def _choices(sample: Mapping[str, Any], good: Mapping[str, Sequence[str]]) -> Iterator[Choice]:
+    """As few candidates as serve all kinds, greedily."""
+    left = list(good)
+    while left:
+        kinds = {
+            name: [kind for kind in left if name in good[kind]] for k in left for name in good[k]
+        }
+        best = max(
+            kinds,
+            key=lambda name: (
+                len(kinds[name]),
+                math.fsum(mean_of(sample, kind, name)["score"] for kind in kinds[name]),
+            ),
+        )
+        yield Choice(best, tuple(kinds[best]))
+        left = [kind for kind in left if kind not in kinds[best]]

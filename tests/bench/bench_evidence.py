@@ -8,15 +8,13 @@ of them know. What is finished stays in the work folder, so that an interrupted 
 """
 
 import itertools
-import json
 import math
-import statistics
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import harness
+from scipy.stats import studentized_range
 
 from corpora.artifacts import write_json
 from corpora.blocks import ReadOptions
@@ -27,6 +25,7 @@ from corpora.segment import TextSettings
 from embed.compare.advice import is_unspaced
 from embed.compare.comparison import compare, read_tasks
 from embed.compare.config import CompareConfig
+from embed.compare.opening import describe_run
 from embed.compare.report import to_json
 from embed.methods import find_method
 from embed.vectors import load_vectors
@@ -39,20 +38,30 @@ CANDIDATES: dict[str, tuple[str, dict[str, Any]]] = {
     "cbow-100": ("cbow", {"dim": 100}),
     "subwords-100": ("skipgram", {"dim": 100, "subwords": "3-6"}),
 }
+# By kind, what a text of the language is scored on; analogies by what they ask about, since
+# methods that are good at the one may be bad at the other.
 ENGLISH = {
     "similarity": ("similarity/ws353.tsv", "similarity/simlex999.tsv", "similarity/mturk287.tsv"),
-    "analogies": ("analogy/questions-words.txt", "analogy/msr.txt"),
+    "meaning": ("analogy/questions-words.txt",),
+    "grammar": ("analogy/questions-words.txt", "analogy/msr.txt"),
 }
 GERMAN = {
     "similarity": tuple(
         f"multilingual/de/{name}.txt" for name in ("gur350", "zg222", "ws353rel", "simlex999")
     ),
-    "analogies": ("multilingual/de/analogies-google.txt",),
+    "meaning": ("multilingual/de/analogies-google.txt",),
+    "grammar": ("multilingual/de/analogies-google.txt",),
 }
 CHINESE = {
     "similarity": ("multilingual/zh/wordsim-240.txt", "multilingual/zh/wordsim-297.txt"),
-    "analogies": ("multilingual/zh/CA8_morphological.txt", "multilingual/zh/CA8_semantic.txt"),
+    "meaning": ("multilingual/zh/CA8_semantic.txt",),
+    "grammar": ("multilingual/zh/CA8_morphological.txt",),
 }
+OPTIONS = {"similarity": "similarity", "meaning": "analogies", "grammar": "analogies"}
+METRICS = {"similarity": "spearman", "meaning": "accuracy", "grammar": "accuracy"}
+# Questions of Google's first five sections, which are about meaning; the German file, which lists
+# its questions in their order, has no section lines.
+GERMAN_MEANING = 8_869
 ALL = 10**12  # tokens: the whole text
 # Of the SVD one seed stands for all: scores move in the sixth digit.
 TEXTS: dict[str, dict[str, Any]] = {
@@ -97,8 +106,6 @@ TEXTS: dict[str, dict[str, Any]] = {
         "tokens": (ALL,),
     },
 }
-# A mean over sets, and the metric that stands for each set of the kind.
-KINDS = {"similarity": "spearman", "analogy": "accuracy"}
 
 
 def main() -> None:
@@ -128,13 +135,14 @@ def main() -> None:
                     "tokens": sample.training_tokens,
                     "documents": sample.training_documents,
                     "unspaced": is_unspaced(sample),
-                    **score(runs, about["sets"]),
+                    **score(runs, divided(about["sets"], arguments.work / "sets")),
                 }
             )
             tell(samples[-1])
             if arguments.json:
-                document = {"machine": harness.machine(), "candidates": described()}
-                write_json(arguments.json, {**document, "samples": samples})
+                about_all = {"candidates": described(), "factor": sure_factor(len(CANDIDATES))}
+                document = {"machine": harness.machine(), **about_all, "samples": samples}
+                write_json(arguments.json, document)
 
 
 def described() -> dict[str, Any]:
@@ -155,99 +163,130 @@ def build(path: Path, about: Mapping[str, Any]) -> Corpus:
     return build_corpus(request, path)
 
 
-def train(corpus: Corpus, method: str, options: Mapping[str, Any], run: Path) -> dict[str, Any]:
-    """A run, unless it stands there, and the seconds that it took."""
-    told = run.with_suffix(".json")
-    if not told.is_file():
+def divided(sets: Mapping[str, Sequence[str]], folder: Path) -> dict[str, list[Path]]:
+    """The sets by kind; files that ask about both kinds of analogies as two, of their own names."""
+    found: dict[str, list[Path]] = {}
+    for kind, names in sets.items():
+        for name in names:
+            path = harness.shared_file(f"evaluation/{name}")
+            part = lines_of(path.name, kind, path.read_text(encoding="utf-8").splitlines())
+            if part is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+                path = folder / f"{path.stem}-{kind}.txt"
+                path.write_text("".join(f"{line}\n" for line in part), encoding="utf-8")
+            found.setdefault(kind, []).append(path)
+    return found
+
+
+def lines_of(name: str, kind: str, lines: Sequence[str]) -> Sequence[str] | None:
+    """The part of a file that belongs to a kind; None where that is all of it."""
+    if name == "analogies-google.txt":
+        return lines[:GERMAN_MEANING] if kind == "meaning" else lines[GERMAN_MEANING:]
+    if name == "wordsim-297.txt":  # a pair in both would count twice
+        other = harness.shared_file("evaluation/multilingual/zh/wordsim-240.txt")
+        known = {frozenset(line.split()[:2]) for line in other.read_text("utf-8").splitlines()}
+        return [line for line in lines if frozenset(line.split()[:2]) not in known]
+    if name == "questions-words.txt":
+        part, inside = [], False
+        for line in lines:
+            if line.startswith(":"):
+                inside = line.startswith(": gram") == (kind == "grammar")
+            if inside:
+                part.append(line)
+        return part
+    return None
+
+
+def sure_factor(n_candidates: int) -> float:
+    """Standard errors beyond which the best of so many is better by more than chance (p < 0.05).
+
+    Tukey's range: the chance that the apparent best of n equally good candidates is so far from
+    any other.
+    """
+    return float(studentized_range.ppf(0.95, n_candidates, math.inf) / math.sqrt(2))
+
+
+def train(corpus: Corpus, method: str, options: Mapping[str, Any], run: Path) -> Path:
+    """A run, unless it stands there."""
+    if not run.is_dir():
         chosen = find_method(method)
-        start = time.perf_counter()
         chosen.train_function()(corpus, chosen.config_class()(**options), run, force=True)
-        write_json(told, {"seconds": round(time.perf_counter() - start, 1)})
-    return {"run": run, **json.loads(told.read_text(encoding="utf-8"))}
+    return run
 
 
-def score(
-    trained: Mapping[str, Sequence[Mapping[str, Any]]], sets: Mapping[str, Sequence[str]]
-) -> dict[str, Any]:
+def score(trained: Mapping[str, Sequence[Path]], sets: Mapping[str, list[Path]]) -> dict[str, Any]:
     """Scores of all candidates on each set, and means over the sets of a kind, with tests."""
-    config = CompareConfig(
-        **{
-            kind: tuple(str(harness.shared_file(f"evaluation/{file}")) for file in files)
-            for kind, files in sets.items()
-        }
-    )
-    several = {name: runs for name, runs in trained.items() if len(runs) > 1}
-    groups = {name: tuple(str(each["run"]) for each in runs) for name, runs in several.items()}
-    vectors = {
-        str(each["run"]) if name in several else name: load_vectors(each["run"])
-        for name, runs in trained.items()
-        for each in runs
+    options: dict[str, tuple[str, ...]] = {}
+    for kind, files in sets.items():
+        options[OPTIONS[kind]] = options.get(OPTIONS[kind], ()) + tuple(map(str, files))
+    kinds = {file.stem: kind for kind, files in sets.items() for file in files}
+    config = CompareConfig(**options)
+    groups = {name: tuple(map(str, runs)) for name, runs in trained.items() if len(runs) > 1}
+    paths = {
+        str(run) if name in groups else name: run for name, runs in trained.items() for run in runs
     }
-    found = compare(vectors, read_tasks(config), config, groups=groups)
+    vectors = {name: load_vectors(run) for name, run in paths.items()}
+    contents = {name: describe_run(run)["fingerprint"] for name, run in paths.items()}
+    found = compare(vectors, read_tasks(config), config, groups=groups, fingerprints=contents)
     document = to_json(found, config, {})
-    kept = ("run", "task", "dataset", "score", "low", "high", "items_used", "items_total")
+    kept = ("run", "dataset", "score", "low", "high", "items_used", "items_total")
     results = [
-        {key: result[key] for key in kept} | {"deviation": result.get("deviation", 0.0)}
+        {"kind": kinds[result["dataset"]], **{key: result[key] for key in kept}}
+        | {"deviation": result.get("deviation", 0.0)}
         for result in document["results"]
         if result["shared_items"]
-        and KINDS.get(result["task"]) == result["metric"]
+        and METRICS[kinds[result["dataset"]]] == result["metric"]
         and result["run"] in (*trained, "random", "one-hot")
+    ]
+    pairs = [
+        {"kind": kinds[pair["dataset"]], **pair}
+        for pair in document["pairs"]
+        if METRICS[kinds[pair["dataset"]]] == pair["metric"] and pair["low"] is not None
     ]
     n_seeds = {name: len(runs) for name, runs in trained.items()}
     return {
         "seeds": n_seeds,
-        "words": {
-            name: len(load_vectors(runs[0]["run"]).vocabulary) for name, runs in trained.items()
-        },
-        "seconds": {
-            name: statistics.median(each["seconds"] for each in runs)
-            for name, runs in trained.items()
-        },
+        "words": {name: len(load_vectors(runs[0]).vocabulary) for name, runs in trained.items()},
         "results": results,
-        "means": [mean for kind in KINDS for mean in means(results, kind, list(trained))],
+        "means": [mean for kind in METRICS for mean in means(results, kind, list(trained))],
         "differences": [
             difference
-            for kind in KINDS
-            for difference in differences(document["pairs"], results, kind, n_seeds)
+            for kind in METRICS
+            for difference in differences(pairs, results, kind, n_seeds)
         ],
     }
 
 
 def means(
-    results: Sequence[Mapping[str, Any]], task: str, runs: Sequence[str]
+    results: Sequence[Mapping[str, Any]], kind: str, runs: Sequence[str]
 ) -> list[dict[str, Any]]:
     """The mean over the sets of a kind, per candidate, and its standard error over items."""
     found = []
     for run in runs:
-        own = [r for r in results if r["run"] == run and r["task"] == task]
+        own = [r for r in results if r["run"] == run and r["kind"] == kind]
         own = [r for r in own if r["score"] is not None and r["low"] is not None]
         if own:
             error = math.hypot(*(deviation(r) for r in own)) / len(own)
             mean = math.fsum(r["score"] for r in own) / len(own)
-            found.append({"run": run, "task": task, "score": mean, "error": error})
+            found.append({"run": run, "kind": kind, "score": mean, "error": error})
     return found
 
 
 def differences(
     pairs: Sequence[Mapping[str, Any]],
     results: Sequence[Mapping[str, Any]],
-    task: str,
+    kind: str,
     runs: Mapping[str, int],
 ) -> list[dict[str, Any]]:
     """The mean difference over the sets of a kind, per two candidates with so many seeds each.
 
-    Its standard error is that over items and seeds: the sets are of different items, and what
-    seeds vary is taken for independent from set to set.
+    Its standard error is that over items and, where there are several, seeds. Sets are taken for
+    independent; those of one kind share next to no items.
     """
-    spread = {(r["run"], r["dataset"]): r["deviation"] for r in results if r["task"] == task}
+    spread = {(r["run"], r["dataset"]): r["deviation"] for r in results}
     found = []
     for a, b in itertools.combinations(runs, 2):
-        own = [
-            pair
-            for pair in pairs
-            if (pair["a"], pair["b"], pair["task"], pair["metric"]) == (a, b, task, KINDS[task])
-            and pair["low"] is not None
-        ]
+        own = [pair for pair in pairs if (pair["a"], pair["b"], pair["kind"]) == (a, b, kind)]
         if own:
             errors = [
                 part
@@ -259,7 +298,7 @@ def differences(
             ]
             mean = math.fsum(pair["difference"] for pair in own) / len(own)
             error = math.hypot(*errors) / len(own)
-            found.append({"a": a, "b": b, "task": task, "difference": mean, "error": error})
+            found.append({"a": a, "b": b, "kind": kind, "difference": mean, "error": error})
     return found
 
 
@@ -271,13 +310,10 @@ def deviation(of: Mapping[str, Any]) -> float:
 def tell(sample: Mapping[str, Any]) -> None:
     """One sample in a few lines."""
     print(f"{sample['text']}, {sample['tokens']:,} tokens", flush=True)
-    for run, seconds in sample["seconds"].items():
-        own = {
-            m["task"]: f"{m['score']:.3f} ±{m['error']:.3f}"
-            for m in sample["means"]
-            if m["run"] == run
-        }
-        print(f"  {run:14} {seconds:7.1f} s  {own}", flush=True)
+    for run in sample["words"]:
+        own = [mean for mean in sample["means"] if mean["run"] == run]
+        told = "  ".join(f"{m['kind']} {m['score']:.3f} ±{m['error']:.3f}" for m in own)
+        print(f"  {run:14} {told}", flush=True)
 
 
 if __name__ == "__main__":
