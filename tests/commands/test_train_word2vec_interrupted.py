@@ -198,7 +198,9 @@ def test_an_interrupted_training_by_gensim_begins_again(root, corpus, whole, tmp
     status, told = stop_when((partial / "gensim.txt").exists, signal.SIGINT, line)
     if not out.exists():
         assert status == 1
-        assert "Traceback" not in told
+        # rarely the interrupt comes while LLVM clears up, and Python says that it passed it over
+        assert "Traceback" not in told.partition("Exception ignored in")[0]
+        assert told.endswith("Aborted!\n")
         run_to_the_end(line)
     other = whole("train-skipgram", options)
     assert (out / "vectors.npy").read_bytes() == (other / "vectors.npy").read_bytes()
