@@ -269,11 +269,14 @@ class Judge:
 
 
 def _average(answers: Sequence[_Answer]) -> _Answer:
-    """One metric over several seeds; undefined where it is for any of them."""
+    """One metric over several seeds; undefined where it is for any, or their items differ."""
     first = answers[0].measured
+    if not all(np.array_equal(answer.measured.items, first.items) for answer in answers):
+        reason = "the seeds do not know the same items"
+        return _Answer(replace(first, sample=None, reason=reason), None)
     resampled = [answer.resampled for answer in answers if answer.resampled is not None]
     if len(resampled) < len(answers):
         undefined = next(each.measured for each in answers if each.resampled is None)
-        return _Answer(replace(undefined, items=first.items, sample=None), None)
+        return _Answer(undefined, None)
     averaged = over_seeds(resampled)
     return _Answer(replace(first, sample=averaged.sample), averaged)

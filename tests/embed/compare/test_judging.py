@@ -173,6 +173,25 @@ def test_one_seed_that_was_scored_stands_under_its_own_name(config, capsys):
     assert any({pair.a, pair.b} == {"sg-seed1", "random"} for pair in found.pairs)
 
 
+def test_seeds_that_know_other_items_have_no_mean_over_these(config):
+    runs = {"sg-seed1": noisy(1), "sg-seed2": noisy(2, WORDS[:40])}
+
+    found = document(runs, config, groups={"sg-seed*": ("sg-seed1", "sg-seed2")})
+
+    for each in of_run(found, "sg-seed*"):
+        own = [
+            r["items_used"]
+            for name in runs
+            for r in of_run(found, name)
+            if (r["dataset"], r["metric"]) == (each["dataset"], each["metric"])
+            and not r["shared_items"]
+        ]
+        if each["shared_items"] or own[0] == own[1]:
+            assert each["score"] is not None
+        else:
+            assert (each["score"], each["reason"]) == (None, "the seeds do not know the same items")
+
+
 def test_bands_without_a_score_have_a_reason_for_several_seeds_too(config, monkeypatch):
     monkeypatch.setattr("embed.compare.bands.EDGES", {"two": 2, "rest": sys.maxsize})
     pairs = Path(config.similarity[0])
