@@ -142,7 +142,8 @@ def advise(features: Features, evidence: Mapping[str, Any]) -> Advice:
     of words, each as a ratio. A candidate is good at a kind of sets if it is the best there or
     cannot be told from the best: six candidates that are equally good differ by chance, so the
     limit is that of Tukey's range, ``factor`` standard errors. What is good at most kinds is chosen
-    for these, by the sum of its means where there are several; then for the kinds that are left.
+    for these, by its means as shares of the best where there are several; then for the kinds that
+    are left.
 
     Parameters
     ----------
@@ -235,8 +236,16 @@ def _choices(sample: Mapping[str, Any], good: Mapping[str, Sequence[str]]) -> It
             kinds,
             key=lambda name: (
                 len(kinds[name]),
-                math.fsum(mean_of(sample, kind, name)["score"] for kind in kinds[name]),
+                math.fsum(_of_best(sample, kind, name, good) for kind in kinds[name]),
             ),
         )
         yield Choice(best, tuple(kinds[best]))
         left = [kind for kind in left if kind not in kinds[best]]
+
+
+def _of_best(
+    sample: Mapping[str, Any], kind: str, name: str, good: Mapping[str, Sequence[str]]
+) -> float:
+    """The mean of a candidate as a share of the best one's: kinds are of different scales."""
+    best, own = (mean_of(sample, kind, each)["score"] for each in (good[kind][0], name))
+    return float(own / best) if best > 0 else 1.0

@@ -81,6 +81,9 @@ def test_of_several_that_serve_as_many_kinds_the_means_decide():
 
     assert advice.good["similarity"] == ("a", "b", "c")
     assert advice.choices == (Choice("c", KINDS),)
+    # as shares of the best, not as sums: grammar's scores are large
+    large = asked(sample(10**6, svd=(0.55, 0.44, 0.45), sg=(0.54, 0.30, 0.73)))
+    assert large.choices == (Choice("svd", KINDS[:2]), Choice("sg", KINDS[2:]))
     without = asked(sample(10**6, a=(0.600, 0.390, 0.1), b=(0.595, 0.400, 0.1), d=(0.1, 0.1, 0.3)))
     assert without.choices == (Choice("b", KINDS[:2]), Choice("d", KINDS[2:]))
 
