@@ -1,5 +1,6 @@
 """Show a comparison: a table for eyes, JSON for programs."""
 
+import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ def print_report(comparison: Comparison, unknown: str) -> None:
     """
     print_table(_COLUMNS, list(_rows(comparison)))
     items = _ITEMS[unknown]
-    print(f"on {items}; * best, = not to be told from it (p > 0.05, Holm)")
+    print(f"on {items}; * best, = not to be told from it (p > 0.05, Holm), ? untested")
     for name in comparison.groups:
         if told := _seeds(name, comparison):
             print(told)
@@ -140,13 +141,13 @@ def _rows(comparison: Comparison) -> Iterator[list[object]]:
     for group, scores in _grouped(shown).items():
         best = max((s.score for s in scores if s.score is not None), default=None)
         firsts = [s.run for s in scores if s.score is not None and s.score == best]
-        equals = _equals(comparison.pairs, group, scores, firsts)
+        marks = _marks(comparison.pairs, group, firsts)
         for index, score in enumerate(scores):
             yield [
                 _set_name(score.measured, longest) if index == 0 else "",
                 score.measured.metric.removeprefix("accuracy_") if index == 0 else "",
                 names[score.run],
-                _number(score, "*" if score.run in firsts else "=" if score.run in equals else ""),
+                _number(score, marks.get(score.run, "?")),
                 _interval(score),
                 len(score.measured.items),
                 f"{score.known}/{score.measured.items_total}",
@@ -162,18 +163,18 @@ def _grouped(scores: Sequence[Score]) -> dict[Hashable, list[Score]]:
     return groups
 
 
-def _equals(
-    pairs: Sequence[Pair], group: Hashable, scores: Sequence[Score], best: Sequence[str]
-) -> set[str]:
-    """The runs of which no test says that the best is better."""
-    worse = {
-        run
-        for pair in pairs
-        if _group(pair.place, pair) == group and pair.difference.p <= SURE
-        for run in (pair.a, pair.b)
-        if {pair.a, pair.b} & set(best)
-    }
-    return {score.run for score in scores if score.score is not None} - worse - set(best)
+def _marks(pairs: Sequence[Pair], group: Hashable, best: Sequence[str]) -> dict[str, str]:
+    """By run, whether it is the best, may be as good, or is worse; not, where no test says."""
+    marks = {}
+    for pair in pairs:
+        for run, other in ((pair.a, pair.b), (pair.b, pair.a)):
+            if (
+                _group(pair.place, pair) == group
+                and other in best
+                and not math.isnan(pair.difference.p)
+            ):
+                marks[run] = "=" if pair.difference.p > SURE else ""
+    return marks | dict.fromkeys(best, "*")
 
 
 def _seeds(name: str, comparison: Comparison) -> str:
