@@ -61,8 +61,14 @@ class InputEmbeddings(Protocol):
 class SentenceScorer(Protocol):
     """A (pseudo) log-likelihood per sentence."""
 
-    def score(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
-        """Score sentences of words: float64 (n_sentences,), natural logarithm."""
+    def score(
+        self, sentences: Sequence[Sequence[str]], *, left_to_right_in_words: bool = True
+    ) -> np.ndarray:
+        """Score sentences of words: float64 (n_sentences,), natural logarithm.
+
+        Where a scorer sees both sides of a piece, ``left_to_right_in_words`` hides from it what
+        follows in its word.
+        """
 
     def words(self, text: str) -> list[str]:
         """Cut text into words the way the scorer's own corpus was cut."""

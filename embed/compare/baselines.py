@@ -81,11 +81,11 @@ def make_baselines(
     vocabulary = sorted(ranks, key=lambda word: (word not in asked, ranks[word]))
     words = [*vocabulary, *(word for word in composed if word not in ranks)]
     cut = _AsTheRuns(known)
-    made = {
-        ONE_HOT: one_hot(words, text=cut),
-        RANDOM: random_vectors(words, _DIM, seed, text=cut),
+    random = random_vectors(words, _DIM, seed, text=cut)
+    return {
+        ONE_HOT: _FirstRows(one_hot(words, text=cut), len(vocabulary)),
+        RANDOM: _Chance(random, len(vocabulary)),
     }
-    return {name: _FirstRows(vectors, len(vocabulary)) for name, vectors in made.items()}
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,16 @@ class _FirstRows:
 
     def words(self, text: str) -> list[str]:
         return self.vectors.words(text)
+
+
+@dataclass(frozen=True)
+class _Chance(_FirstRows):
+    """Also a SentenceScorer, to which all sentences are alike: it chooses by a coin."""
+
+    def score(
+        self, sentences: Sequence[Sequence[str]], *, left_to_right_in_words: bool = True
+    ) -> np.ndarray:
+        return np.zeros(len(sentences))
 
 
 @dataclass(frozen=True)

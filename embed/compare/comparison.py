@@ -76,6 +76,10 @@ def _named_sets(config: CompareConfig) -> list[tuple[str, Path]]:
         "analogy": config.analogies,
         "categorisation": config.categories,
         "odd-one-out": config.odd_one_out,
+        "contexts": config.contexts,
+        "tagging": config.tagging,
+        "minimal-pairs": config.minimal_pairs,
+        "association": config.associations,
     }
     named = [(name, Path(file)) for name, files in given.items() for file in files]
     return named or default_sets()

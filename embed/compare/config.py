@@ -21,6 +21,38 @@ class CompareConfig:
     odd_one_out: tuple[str, ...] = setting(
         (), "A set of groups of words with words that do not fit; may be repeated.", metavar="FILE"
     )
+    associations: tuple[str, ...] = setting(
+        (),
+        "Association tests (WEAT): lists of target and of attribute words; may be repeated.",
+        metavar="FILE",
+    )
+    contexts: tuple[str, ...] = setting(
+        (),
+        "A set of words in two contexts, as SCWS, WiC or CoSimLex; may be repeated.",
+        metavar="FILE",
+    )
+    tagging: tuple[str, ...] = setting(
+        (),
+        "Files of tagged words, CoNLL-U or columns, to learn labels from and to score them on; may "
+        "be repeated.",
+        metavar="TRAIN[,DEV],TEST",
+    )
+    minimal_pairs: tuple[str, ...] = setting(
+        (),
+        "A set of pairs of sentences of which one is right, as BLiMP; may be repeated.",
+        metavar="FILE",
+    )
+    limit: int = setting(
+        0,
+        "Take so many minimal pairs of each paradigm, the same for all runs; 0 for all.",
+        at_least=0,
+        metavar="N",
+    )
+    left_to_right_in_words: bool = setting(
+        True,
+        "In minimal pairs, predict a piece without those that follow it in its word.",
+        opposite="all-other-pieces",
+    )
     unknown: str = setting(
         "skip",
         "What becomes of items with unknown words: left out, or the words stand for a zero "
@@ -39,7 +71,9 @@ class CompareConfig:
         "The words of an analogy question are no answers to it.",
         opposite="include-question-words",
     )
-    sections: bool = setting(False, "Also score each section of the analogy sets.")
+    sections: bool = setting(
+        False, "Also score each section of analogy sets, each paradigm of minimal pairs."
+    )
     bands: bool = setting(
         False, "Also score by frequency, the rank of an item's rarest word in the first RUN."
     )

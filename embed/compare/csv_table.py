@@ -1,6 +1,7 @@
 """Results as CSV, for spreadsheets and data frames."""
 
 import csv
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
@@ -59,4 +60,6 @@ def write_csv(
 
 def _cell(value: Any) -> Any:
     """A value as JSON has it, nothing where there is none; csv writes floats in full."""
+    if isinstance(value, Mapping):
+        return json.dumps(value, ensure_ascii=False)
     return str(value).lower() if isinstance(value, bool) else value

@@ -49,7 +49,7 @@ class _Answer:
     resampled: Resampled | None
 
 
-_Answers = dict[str, list[_Answer]]  # by run, every metric; the same metrics for all runs
+_Answers = dict[str, list[_Answer]]  # by run, every metric; sections perhaps of some runs only
 
 
 class Judge:
@@ -98,6 +98,7 @@ class Judge:
             Why a run cannot be asked, where one cannot.
         """
         unknown = self._config.unknown
+        asked = []
         for name, vectors in self._entrants.vectors.items():
             try:
                 covered = self._task.known(vectors)
@@ -105,8 +106,11 @@ class Judge:
             except ArtifactError as error:  # of this run; the others can be asked
                 yield f"{self._task.dataset}: {error}"
             else:
+                if own is None or covered is None:  # others are asked what it cannot be
+                    own = covered = np.zeros(self._task.n_items, dtype=bool)
+                elif name in self._entrants.runs:
+                    asked.append(own)
                 self._known[name], self._covered[name] = own, covered
-        asked = [self._known[name] for name in self._entrants.runs if name in self._known]
         if asked:
             self._shared = np.logical_and.reduce(asked)
 
@@ -138,8 +142,8 @@ class Judge:
             Metric by metric, on shared items first.
         """
         for shared, by_run in self._found.items():
-            for column in zip(*by_run.values(), strict=True):
-                for name, answer in zip(by_run, column, strict=True):
+            for column in _columns(by_run):
+                for name, answer in column.items():
                     yield self._score(name, shared, answer)
 
     def pairs(self) -> Iterator[Pair]:
@@ -188,7 +192,7 @@ class Judge:
         resampled = resample(measured.sample, self._counts(measured))
         if math.isnan(resampled.score):
             why = "the items scored give no score: they are too few or all alike"
-            return _Answer(replace(measured, sample=None, reason=why), None)
+            return _Answer(replace(measured, sample=None, reason=why, p=None), None)
         return _Answer(measured, resampled)
 
     def _counts(self, measured: Measured) -> Counts:
@@ -220,20 +224,21 @@ class Judge:
     def _family(self, names: Sequence[str]) -> Iterator[Pair]:
         """Every two of these runs, by metric, corrected for their number."""
         found = self._found[True]
-        for column in zip(*(found[name] for name in names), strict=True):
+        for column in _columns({name: found[name] for name in names}):
+            # a run may have no part in this, and baselines may lack an item that all runs know
+            parts = [each.measured for each in column.values()]
+            whole = max(parts, key=lambda part: len(part.items))
             defined = [
                 (name, answer.resampled)
-                for name, answer in zip(names, column, strict=True)
-                # baselines may lack an item that all runs know
+                for name, answer in column.items()
                 if answer.resampled is not None
-                and np.array_equal(answer.measured.items, column[0].measured.items)
+                and np.array_equal(answer.measured.items, whole.items)
             ]
             two = list(combinations(defined, 2))
-            units = column[0].measured.units
-            differences = [paired(a, b, units) for (_, a), (_, b) in two]
+            differences = [paired(a, b, whole.units) for (_, a), (_, b) in two]
             corrected = holm([difference.p for difference in differences]).tolist()
             for ((a, _), (b, _)), difference, p in zip(two, differences, corrected, strict=True):
-                yield self._pair(a, b, column[0].measured, replace(difference, p=p))
+                yield self._pair(a, b, whole, replace(difference, p=p))
 
     def _score(self, name: str, shared: bool, answer: _Answer) -> Score:
         """Numbers of one run, undefined ones as None."""
@@ -268,6 +273,16 @@ class Judge:
         )  # fmt: skip
 
 
+def _columns(by_run: _Answers) -> Iterator[dict[str, _Answer]]:
+    """Each metric and section, by the runs that have it: layers are sections of some runs only."""
+    columns: dict[tuple[str, str | None], dict[str, _Answer]] = {}
+    for name, answers in by_run.items():
+        for answer in answers:
+            key = answer.measured.metric, answer.measured.section
+            columns.setdefault(key, {})[name] = answer
+    yield from columns.values()
+
+
 def _average(answers: Sequence[_Answer]) -> _Answer:
     """One metric over several seeds; undefined where it is for any, or their items differ."""
     first = answers[0].measured
@@ -277,6 +292,6 @@ def _average(answers: Sequence[_Answer]) -> _Answer:
     resampled = [answer.resampled for answer in answers if answer.resampled is not None]
     if len(resampled) < len(answers):
         undefined = next(each.measured for each in answers if each.resampled is None)
-        return _Answer(undefined, None)
+        return _Answer(replace(undefined, p=None), None)
     averaged = over_seeds(resampled)
-    return _Answer(replace(first, sample=averaged.sample), averaged)
+    return _Answer(replace(first, sample=averaged.sample, p=None), averaged)

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from corpora.compression import compression_of, decompress
 from corpora.errors import SourceError
 
+_HEAD = 16  # bytes that tell how a file is compressed
 DELIMITERS = {"\t": "tabs", ";": "semicolons", ",": "commas", " ": "spaces"}
 
 
@@ -33,7 +35,8 @@ def read_lines(path: Path, *, blank: bool = False) -> list[Line]:
     Parameters
     ----------
     path : Path
-        UTF-8, with or without a byte order mark, LF or CRLF.
+        UTF-8, with or without a byte order mark, LF or CRLF; perhaps compressed by gzip, bzip2,
+        xz or zstd.
     blank : bool
         Whether blank lines say something, too.
 
@@ -45,7 +48,7 @@ def read_lines(path: Path, *, blank: bool = False) -> list[Line]:
     Raises
     ------
     SourceError
-        The file is missing or cannot be read, or a line is not UTF-8.
+        The file is missing, cannot be read or decompressed, or a line is not UTF-8.
     """
     lines = []
     for number, raw in enumerate(_read(path).split(b"\n"), start=1):
@@ -154,12 +157,15 @@ def quoted(text: str) -> str:
 
 
 def _read(path: Path) -> bytes:
-    """The bytes of a file, its byte order mark removed."""
+    """The bytes of a file, decompressed, its byte order mark removed."""
     try:
-        return path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+        content = path.read_bytes()
     except FileNotFoundError:
         raise SourceError(f"{path}: no such evaluation set") from None
     except IsADirectoryError:
         raise SourceError(f"{path}: is a directory, not an evaluation set") from None
     except OSError as error:
         raise SourceError(f"{path}: cannot be read: {error.strerror}") from None
+    if kind := compression_of(content[:_HEAD]):
+        content = b"".join(decompress([content], kind, str(path)))
+    return content.removeprefix(b"\xef\xbb\xbf")

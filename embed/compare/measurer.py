@@ -15,14 +15,19 @@ from typing import Any
 import numpy as np
 
 from corpora.cache import cache_directory
+from embed.compare.effect_size import EffectSize
+from embed.compare.roc import RocArea
 from embed.compare.samples import Contingency, Correlation, Means
+from embed.compare.tagging_spans import Ratios
 from embed.compare.tasks import Measured, Task
 from embed.protocols import StaticVectors
 
 FOLDER = "scores"  # in the cache
-_SAMPLES: dict[str, Any] = {kind.__name__: kind for kind in (Means, Correlation, Contingency)}
+_KINDS: tuple[Any, ...] = (Means, Correlation, Contingency, EffectSize, Ratios, RocArea)
+_SAMPLES = {kind.__name__: kind for kind in _KINDS}
 _MOST = 256_000_000  # bytes kept, of what was used last
-_LIBRARIES = ("numpy", "scipy", "scikit-learn", "tokenizers", "jieba")
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "tokenizers", "jieba", "torch", "transformers")
+_ROOMS = ("corpora", "embed", "pretrain")  # the last scores sentences
 _DIGEST = 32  # bytes of SHA-256 before what they are of
 
 
@@ -126,7 +131,7 @@ def _program() -> str:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             versions.append(f"{name} {importlib.metadata.version(name)}")
     ours = Path(__file__).parents[2]
-    sources = sorted(file for room in ("corpora", "embed") for file in (ours / room).rglob("*.py"))
+    sources = sorted(file for room in _ROOMS for file in (ours / room).rglob("*.py"))
     return _hash(*versions, *(source.read_text(encoding="utf-8") for source in sources))
 
 

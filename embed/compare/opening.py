@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,12 @@ from corpora.artifacts import CHECKSUMS, checksum, checksums, fingerprint, read_
 from corpora.console import note
 from corpora.errors import ArtifactError
 from embed.compare.baselines import ONE_HOT, RANDOM
+from embed.compare.contextual import WithEncoder
 from embed.compare.seed_groups import seed_groups
 from embed.contexts import open_contexts, with_contexts
+from embed.encoders import encoder_run, open_encoder
 from embed.formats_huggingface import is_huggingface, model_checksums, model_type
+from embed.protocols import StaticVectors
 from embed.run_files import run_options
 from embed.vectors import WordVectors, load_vectors
 
@@ -24,8 +28,8 @@ class Opened:
 
     Attributes
     ----------
-    vectors : dict of str to WordVectors
-        By the name that the comparison gives each.
+    vectors : dict of str to StaticVectors
+        By the name that the comparison gives each; with its encoder where a run has one.
     about : dict of str to dict
         The ``method`` and ``fingerprint`` of each.
     groups : dict of str to tuple of str
@@ -33,12 +37,15 @@ class Opened:
     fingerprints : dict of str to str
         What names the vectors of each, for those of which that is sure: runs, which are never
         changed once they stand, with or without their contexts added.
+    paths : dict of str to Path
+        Where each lies.
     """
 
-    vectors: Mapping[str, WordVectors]
+    vectors: Mapping[str, StaticVectors]
     about: Mapping[str, Mapping[str, str]]
     groups: Mapping[str, Sequence[str]]
     fingerprints: Mapping[str, str]
+    paths: Mapping[str, Path]
 
 
 def open_runs(runs: Sequence[str], *, add_contexts: bool = False) -> Opened:
@@ -64,7 +71,8 @@ def open_runs(runs: Sequence[str], *, add_contexts: bool = False) -> Opened:
         Context vectors are asked for, and none has any.
     """
     paths = _named(runs)
-    vectors, about, fingerprints = {}, {}, {}
+    about, fingerprints = {}, {}
+    vectors: dict[str, WordVectors] = {}
     for name, path in paths.items():
         before = _kept_checksums(path)
         vectors[name] = load_vectors(path, verified=True)
@@ -73,8 +81,10 @@ def open_runs(runs: Sequence[str], *, add_contexts: bool = False) -> Opened:
             raise ArtifactError(f"{path}: was replaced while it was read; compare again")
         if before is not None:
             fingerprints[name] = about[name]["fingerprint"]
-    opened = Opened(vectors, about, seed_groups(paths), fingerprints)
-    return _with_contexts(opened) if add_contexts else opened
+    if add_contexts:
+        return _with_contexts(vectors, Opened({}, about, seed_groups(paths), fingerprints, paths))
+    contextual = {name: _with_encoder(path, vectors[name]) for name, path in paths.items()}
+    return Opened(contextual, about, seed_groups(paths), fingerprints, paths)
 
 
 def describe_run(path: Path) -> dict[str, str]:
@@ -104,6 +114,17 @@ def describe_run(path: Path) -> dict[str, str]:
     return {"method": method, "fingerprint": fingerprint(kept or checksums(path))}
 
 
+def _with_encoder(path: Path, vectors: WordVectors) -> StaticVectors:
+    """The vectors with the encoder that they were pooled from, where it is there."""
+    try:
+        run = encoder_run(path)
+    except ArtifactError:
+        return vectors
+    pooling = run_options(path).get("pooling")
+    layers = pooling.get("layers") if isinstance(pooling, dict) else None
+    return WithEncoder(vectors, partial(open_encoder, run), tuple(layers) if layers else None)
+
+
 def _kept_checksums(path: Path) -> Any:
     """The checksums that a run keeps of its files; None where it keeps none."""
     return read_json(path / CHECKSUMS) if (path / CHECKSUMS).is_file() else None
@@ -123,13 +144,13 @@ def _named(runs: Sequence[str]) -> dict[str, Path]:
     return paths
 
 
-def _with_contexts(opened: Opened) -> Opened:
+def _with_contexts(runs: Mapping[str, WordVectors], opened: Opened) -> Opened:
     """Runs with contexts under a name that says so, others as they are; some must have them."""
-    with_some = {name for name, run in opened.vectors.items() if open_contexts(run) is not None}
-    new = {name: name for name in opened.vectors}
-    new |= {name: f"{name}{_SUMMED}" for name in (with_some or opened.vectors)}
+    with_some = {name for name, run in runs.items() if open_contexts(run) is not None}
+    new = {name: name for name in runs}
+    new |= {name: f"{name}{_SUMMED}" for name in (with_some or runs)}
     vectors: dict[str, WordVectors] = {}
-    for name, run in opened.vectors.items():
+    for name, run in runs.items():
         if new[name] == name:
             note(f"{name}: has no context vectors, compared as it is")
             vectors[name] = run
@@ -144,4 +165,5 @@ def _with_contexts(opened: Opened) -> Opened:
         new[name]: f"{content} with contexts" if name in with_some else content
         for name, content in opened.fingerprints.items()
     }
-    return Opened(vectors, about, groups, fingerprints)
+    paths = {new[name]: path for name, path in opened.paths.items()}
+    return Opened(vectors, about, groups, fingerprints, paths)

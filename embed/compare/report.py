@@ -43,6 +43,7 @@ def to_json(
         ``items_used``, ``items_total``, ``unknown``, ``shared_items``; ``section`` where it is not
         the whole set, ``reason`` where the score is undefined, ``items_composed`` and
         ``items_zero`` where there are such, ``items_known`` where unknown words have vectors,
+        ``ranked``, false where higher is not better, ``p`` and ``coverage`` of association tests,
         ``seeds`` and ``deviation`` where the score is a mean over seeds; the ``runs`` entry of
         such a row has the names of its runs as ``seeds``.
         ``pairs``: ``a``, ``b``, ``task``, ``dataset``, ``metric``, ``difference``, ``low``,
@@ -75,12 +76,15 @@ def print_report(comparison: Comparison, unknown: str) -> None:
         What became of items with unknown words.
     """
     print_table(_COLUMNS, list(_rows(comparison)))
-    items = _ITEMS[unknown]
-    print(f"on {items}; * best, = not to be told from it (p > 0.05, Holm), ? untested")
+    ranked = any(score.measured.ranked for score in comparison.scores)
+    marks = "; * best, = not to be told from it (p > 0.05, Holm), ? untested" if ranked else ""
+    print(f"on {_ITEMS[unknown]}{marks}")
     for name in comparison.groups:
         if told := _seeds(name, comparison):
             print(told)
     shown = set(comparison.rows)
+    for line in _chances([score for score in comparison.scores if score.run in shown]):
+        print(line)
     for line in _remarks([score for score in comparison.scores if score.run in shown]):
         print(line)
 
@@ -104,9 +108,13 @@ def _result(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any
     further = {
         "section": measured.section,
         "reason": measured.reason,
+        "remark": measured.remark,
         "items_composed": measured.items_composed or None,
         "items_zero": measured.items_zero or None,
         "items_known": None if unknown == "skip" else score.known,
+        "ranked": None if measured.ranked else False,
+        "p": measured.p,
+        "coverage": measured.coverage,
         "seeds": score.n_seeds if score.run in comparison.groups else None,
         "deviation": score.deviation,
     }
@@ -140,14 +148,15 @@ def _rows(comparison: Comparison) -> Iterator[list[object]]:
     shown = [score for score in comparison.scores if score.run in names]
     for group, scores in _grouped(shown).items():
         best = max((s.score for s in scores if s.score is not None), default=None)
-        firsts = [s.run for s in scores if s.score is not None and s.score == best]
+        ranked = scores[0].measured.ranked
+        firsts = [s.run for s in scores if ranked and s.score is not None and s.score == best]
         marks = _marks(comparison.pairs, group, firsts)
         for index, score in enumerate(scores):
             yield [
                 _set_name(score.measured, longest) if index == 0 else "",
                 score.measured.metric.removeprefix("accuracy_") if index == 0 else "",
                 names[score.run],
-                _number(score, marks.get(score.run, "?")),
+                _number(score, marks.get(score.run, "?") if ranked else ""),
                 _interval(score),
                 len(score.measured.items),
                 f"{score.known}/{score.measured.items_total}",
@@ -243,6 +252,20 @@ def short_names(runs: Sequence[str], longest: int = _LONGEST) -> dict[str, str]:
     return {run: f"{number}: {_cut(names[run], longest - 4)}" for number, run in enumerate(runs, 1)}
 
 
+def _chances(scores: Sequence[Score]) -> Iterator[str]:
+    """Of association tests on shared items, p of each run, and how much is left of each list."""
+    names = short_names(list(dict.fromkeys(score.run for score in scores)))
+    for scored in _grouped(scores).values():
+        measured = scored[0].measured
+        where = measured.section or measured.dataset
+        if measured.coverage is not None:
+            lists = (f"{name} {used}/{n}" for name, (used, n) in measured.coverage.items())
+            yield f"words: {where}: {', '.join(lists)}"
+        found = [f"{names[s.run]} {s.measured.p:.4f}" for s in scored if s.measured.p is not None]
+        if found:
+            yield f"p: {where}: {', '.join(found)} (one-sided, permutations of the target words)"
+
+
 def _remarks(scores: Sequence[Score]) -> Iterator[str]:
     """Why scores are undefined, what was composed, which vectors were zero."""
     names = short_names(list(dict.fromkeys(score.run for score in scores)))
@@ -255,6 +278,8 @@ def _remarks(scores: Sequence[Score]) -> Iterator[str]:
             undefined.setdefault(key, {})[measured.dataset] = None
         if measured.section is not None or score.run in (ONE_HOT, RANDOM) or score.shared:
             continue
+        if measured.remark is not None:
+            told[f"{names[score.run]} on {measured.dataset}: {measured.remark}"] = None
         start, n_items = f"{names[score.run]} on {measured.dataset}", len(measured.items)
         if measured.items_composed:
             told[

@@ -103,7 +103,7 @@ class Means:
             One score a replicate.
         """
         values = self.values.astype(np.float64)
-        return _in_blocks(counts, lambda rows: (rows @ values) / rows.sum(axis=1))
+        return in_blocks(counts, lambda rows: (rows @ values) / rows.sum(axis=1))
 
     def take(self, chosen: np.ndarray) -> "Means":
         """Give some of the items, as :meth:`Sample.take` does.
@@ -165,7 +165,7 @@ class Correlation:
         float64 (B,)
             One score a replicate.
         """
-        return _in_blocks(counts, self._of_ranks if self.ranked else self._of_values)
+        return in_blocks(counts, self._of_ranks if self.ranked else self._of_values)
 
     def take(self, chosen: np.ndarray) -> "Correlation":
         """Give some of the items, as :meth:`Sample.take` does.
@@ -274,7 +274,7 @@ class Contingency:
         def score(rows: np.ndarray) -> np.ndarray:
             return measure(cells.totals(np.ascontiguousarray(rows.T)), by_class, by_cluster)
 
-        return _in_blocks(counts, score)
+        return in_blocks(counts, score)
 
     def take(self, chosen: np.ndarray) -> "Contingency":
         """Give some of the items, as :meth:`Sample.take` does.
@@ -383,8 +383,21 @@ class _Groups:
         return np.maximum.reduceat(columns[self.order], self.starts, axis=0)
 
 
-def _in_blocks(counts: Counts, score: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """Score replicates some at a time, their counts as float64; what divides by zero is NaN."""
+def in_blocks(counts: Counts, score: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Score replicates some at a time.
+
+    Parameters
+    ----------
+    counts : int (B, n_items)
+        As :meth:`Sample.evaluate` takes them.
+    score : callable
+        Takes counts of some replicates as float64, gives their scores; may divide by zero.
+
+    Returns
+    -------
+    float64 (B,)
+        One score a replicate.
+    """
     scores = np.empty(len(counts))
     step = max(1, _BLOCK // counts.shape[1])
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,7 +1,7 @@
 """TASKS: what vectors can be scored on, and what a score carries with it."""
 
 import importlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -18,7 +18,13 @@ TASKS = {
     "analogy": "embed.compare.analogies:AnalogyTask",
     "categorisation": "embed.compare.categorisation:CategorisationTask",
     "odd-one-out": "embed.compare.odd_one_out:OddOneOutTask",
+    "contexts": "embed.compare.contexts_task:ContextsTask",
+    "tagging": "embed.compare.tagging:TaggingTask",
+    "minimal-pairs": "embed.compare.minimal_pairs:MinimalPairTask",
+    "association": "embed.compare.associations:AssociationTask",
 }
+
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,6 +56,8 @@ class Measured:
     items_zero : int
         Of the items, those with a word of the vocabulary whose vector is zero,
         so that it has no direction.
+    remark : str or None
+        What a person should know of how this run was scored.
     units : int64 (n, k) or None
         What each item is made of, where items share what they are made of, such as the two
         pairs of an analogy question: these are then what a draw draws. None where items are
@@ -57,6 +65,13 @@ class Measured:
     first : int
         The first item that the metric is about, where it is not about all: of a whole set those
         from ``first`` to ``first + items_total``.
+    ranked : bool
+        Whether higher is better, so that one run is the best.
+    p : float or None
+        Chance of a score as high where there is nothing to find; of this run alone, one-sided,
+        not corrected.
+    coverage : mapping of str to [int, int] or None
+        By name, how many words of each list are used, and how many it has; of a test of lists.
     """
 
     task: str
@@ -69,8 +84,12 @@ class Measured:
     reason: str | None = None
     items_composed: int = 0
     items_zero: int = 0
+    remark: str | None = None
     units: np.ndarray | None = None
     first: int = 0
+    ranked: bool = True
+    p: float | None = None
+    coverage: Mapping[str, Sequence[int]] | None = None
 
     def part(self, section: str, inside: np.ndarray) -> "Measured":
         """Measure a part of the set, of what is measured already.
@@ -85,7 +104,8 @@ class Measured:
         Returns
         -------
         Measured
-            Undefined where no item is left. How many items are composed or zero stays untold.
+            Undefined where no item is left. How many items are composed or zero stays untold, and
+            so do p and coverage.
         """
         chosen = inside[self.items]
         empty = not chosen.any()
@@ -99,6 +119,8 @@ class Measured:
             items_composed=0,
             items_zero=0,
             units=None if self.units is None else self.units[chosen],
+            p=None,
+            coverage=None,
         )
 
 
@@ -123,8 +145,12 @@ class Task(Protocol):
     def items(self) -> Iterable[Sequence[str]]:
         """The words that each item needs, as the file writes them, in the order of the items."""
 
-    def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
-        """Tell which items these vectors can be asked: bool (n_items,)."""
+    def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray | None:
+        """Tell which items these vectors can be asked: bool (n_items,).
+
+        None where they cannot be asked anything of the kind, whatever the items: such a run has
+        no part in what all runs are asked.
+        """
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
@@ -170,6 +196,9 @@ def set_name(path: Path) -> str:
     Returns
     -------
     str
-        A file's name without its last ending; all of a folder's name, ``BATS_3.0``.
+        A file's name without its last ending, and without the one that says how it is
+        compressed; all of a folder's name, ``BATS_3.0``.
     """
-    return path.resolve().name if path.is_dir() else path.stem
+    if path.is_dir():
+        return path.resolve().name
+    return Path(path.stem).stem if path.suffix in _COMPRESSED else path.stem

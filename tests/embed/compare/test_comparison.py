@@ -16,9 +16,12 @@ from embed.compare.lookup import find_words
 from embed.compare.report import to_json
 from embed.compare.resampling import draw_counts, resample
 from embed.compare.statistics import holm, paired
-from embed.compare.tasks import TASKS, read_task
+from embed.compare.tasks import read_task
 from embed.vectors import WordVectors
 from tests.embed.compare.measuring import score
+
+# the tasks that need nothing but a vector for each word
+OF_VECTORS = ("similarity", "analogy", "categorisation", "odd-one-out", "association")
 
 WORDS = ["".join(letters) for letters in itertools.product("bdfgkl", "aeiou", "mn")]
 
@@ -47,8 +50,8 @@ def sets(tmp_path):
 @pytest.fixture
 def all_sets(tmp_path):
     """A set for each task over WORDS, each of some dozens of items."""
-    names = ("pairs.tsv", "questions.txt", "kinds.csv", "odd")
-    pairs, questions, kinds, odd = (tmp_path / name for name in names)
+    names = ("pairs.tsv", "questions.txt", "kinds.csv", "odd", "biases.txt")
+    pairs, questions, kinds, odd, biases = (tmp_path / name for name in names)
     rng = np.random.default_rng(3)
     common = noisy(0)
     lines = []
@@ -64,11 +67,14 @@ def all_sets(tmp_path):
     for place in range(20):
         *group, outlier = rng.choice(WORDS, size=5, replace=False)
         (odd / f"{place:02}.txt").write_text("\n".join([*group, "", outlier]) + "\n")
+    roles = ("targ1", "targ2", "attr1", "attr2")
+    biases.write_text("".join("\t".join([r, r, *WORDS[n::4]]) + "\n" for n, r in enumerate(roles)))
     return CompareConfig(
         similarity=(str(pairs),),
         analogies=(str(questions),),
         categories=(str(kinds),),
         odd_one_out=(str(odd),),
+        associations=(str(biases),),
         replicates=200,
     )
 
@@ -79,9 +85,11 @@ def compared(runs, config):
 
 def test_every_task_can_be_imported_and_reads_its_set(all_sets):
     files = all_sets.similarity + all_sets.analogies + all_sets.categories + all_sets.odd_one_out
+    files += all_sets.associations
 
     read = [
-        read_task(name, path, all_sets) for name, path in zip(TASKS, map(Path, files), strict=True)
+        read_task(name, path, all_sets)
+        for name, path in zip(OF_VECTORS, map(Path, files), strict=True)
     ]
 
     assert [(task.dataset, task.n_items) for task in read] == [
@@ -89,6 +97,7 @@ def test_every_task_can_be_imported_and_reads_its_set(all_sets):
         ("questions", 40),
         ("kinds", 60),
         ("odd", 20),
+        ("biases", 60),
     ]
 
 
@@ -198,7 +207,7 @@ def test_a_run_and_its_copy_score_alike_and_do_not_differ(all_sets):
     assert scores["one"] == scores["two"]  # intervals, too: the draws are the same
     assert scores["one"] != scores["other"]
     copies = [pair.difference for pair in found.pairs if (pair.a, pair.b) == ("one", "two")]
-    assert len(copies) == 2 + 3 + 3 + 2
+    assert len(copies) == 2 + 3 + 3 + 2 + 1
     assert {(d.difference, d.low, d.high, d.p) for d in copies} == {(0.0, 0.0, 0.0, 1.0)}
 
 
@@ -206,7 +215,7 @@ def test_intervals_hold_the_score_and_have_some_width(all_sets):
     found = compared({"one": noisy(1), "two": noisy(2)}, all_sets)
 
     defined = [s for s in found.scores if s.score is not None]
-    assert {s.measured.task for s in defined} == set(TASKS)
+    assert {s.measured.task for s in defined} == set(OF_VECTORS)
     for each in defined:
         assert each.low <= each.score <= each.high, each
     assert all(s.low < s.high for s in defined if s.measured.task == "similarity")

@@ -1,0 +1,294 @@
+"""Labelling each word: can a small probe read parts of speech or entities off frozen vectors?"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import thread_time
+
+import numpy as np
+
+from corpora.console import note
+from embed.compare.config import CompareConfig
+from embed.compare.contextual import encoder_of
+from embed.compare.probes import ONE_THREAD, Learnt, learn_linear, learn_window, standardized
+from embed.compare.samples import Means, Sample
+from embed.compare.tagging_files import read_parts
+from embed.compare.tagging_inputs import (
+    Inputs,
+    likely_parts,
+    n_longer,
+    state_inputs,
+    static_inputs,
+)
+from embed.compare.tagging_set import DEV, TRAIN, TaggingSet
+from embed.compare.tagging_spans import Ratios, are_entities, span_f1
+from embed.compare.tasks import Measured
+from embed.protocols import StaticVectors
+
+_RADIUS = 1  # neighbors each side that the window probe sees
+_STATIC = "static"
+
+
+@dataclass(frozen=True, eq=False)
+class TaggingTask:
+    """Words with a label each; an item is a word of the test part.
+
+    Every run is asked every word. Runs with an encoder are asked by the states of the layer
+    that is best on the development part, others by their vectors. Probes learn from the
+    training part; what is to be chosen is chosen on the development part.
+
+    Attributes
+    ----------
+    dataset : str
+        Name of the set.
+    words : TaggingSet
+        The set.
+    layers : bool
+        Whether each layer of an encoder is scored, too, and its static vectors.
+    """
+
+    dataset: str
+    words: TaggingSet
+    layers: bool
+
+    @classmethod
+    def read(cls, path: Path, config: CompareConfig) -> "TaggingTask":
+        """Read the parts of a set.
+
+        Parameters
+        ----------
+        path : Path
+            ``TRAIN,TEST`` or ``TRAIN,DEV,TEST``; see
+            :func:`~embed.compare.tagging_files.read_parts`.
+        config : CompareConfig
+            Its ``seed`` and ``sections`` matter here.
+
+        Returns
+        -------
+        TaggingTask
+            Ready to score. Labels that cannot be answered are told.
+        """
+        parts = read_parts(str(path))
+        words = TaggingSet(parts, config.seed)
+        if words.unseen:
+            note(
+                f"{parts.name}: {sum(words.unseen.values()):,} words have labels that the training "
+                f"part lacks ({', '.join(sorted(words.unseen))}); they count as wrong"
+            )
+        return cls(parts.name, words, config.sections)
+
+    def __repr__(self) -> str:
+        """Name all that answers depend on."""
+        return f"TaggingTask({self.dataset!r}, {self.words.fingerprint()}, {self.layers})"
+
+    @property
+    def n_items(self) -> int:
+        """How many words the test part has."""
+        return len(self.words.asked)
+
+    def texts(self) -> Iterable[str]:
+        """List the words of all parts, and what those that may be cut are likely cut into."""
+        words = dict.fromkeys(self.words.words)
+        return list(dict.fromkeys(t for word in words for t in (word, *likely_parts(word))))
+
+    def items(self) -> Iterable[Sequence[str]]:
+        """List the words of the test part.
+
+        Returns
+        -------
+        iterable of sequence of str
+            One word each; those that carry several labels stand last.
+        """
+        return [(self.words.words[place],) for place in self.words.asked.tolist()]
+
+    def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
+        """Tell that every word can be asked: that it is unknown tells something of its label.
+
+        Parameters
+        ----------
+        vectors : StaticVectors
+            Any.
+        unknown : str
+            Does not matter: an unknown word has a zero vector and a mark.
+
+        Returns
+        -------
+        bool (n_items,)
+            All true.
+        """
+        return np.ones(self.n_items, dtype=bool)
+
+    def measure(
+        self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
+    ) -> list[Measured]:
+        """Learn probes, and score them on the test part. What they took is told.
+
+        Parameters
+        ----------
+        vectors : StaticVectors
+            Dense or sparse, perhaps with an encoder.
+        items : bool (n_items,)
+            The words to take.
+        unknown : str
+            Does not matter.
+
+        Returns
+        -------
+        list of Measured
+            ``accuracy`` of the linear probe, ``accuracy_window``; ``accuracy_ambiguous`` and
+            ``accuracy_ambiguous_window``, the same on words that carry several labels in the
+            training part; ``selectivity``, the first less a linear probe's accuracy in the
+            control task (Hewitt and Liang 2019, section 2); ``f1`` and ``f1_window`` of exact
+            spans, where labels mark entities; with ``layers`` the ``accuracy`` of each layer of
+            an encoder, as a section.
+
+        Raises
+        ------
+        ArtifactError
+            A vector holds NaN or infinity.
+        """
+        started, words = thread_time(), self.words
+        with ONE_THREAD:
+            best, by_source = self._linear(vectors)
+            rows = best.inputs.windows(words.offsets, _RADIUS)
+            window = learn_window(
+                best.inputs.table,
+                words.examples(rows, words.labels, TRAIN),
+                words.examples(rows, words.labels, DEV),
+                len(words.classes),
+                words.seed,
+            )
+            control = self._learn(best.inputs, words.control)
+            answers = _Answers(
+                by_source[best.source],
+                window.answer(rows[words.asked]),
+                control.answer(best.inputs.rows[words.asked, None]),
+            )
+        self._tell(vectors, best, window, thread_time() - started)
+        shown = by_source if self.layers and len(by_source) > 1 else {}
+        return list(self._measured(best.inputs, answers, shown, np.flatnonzero(items)))
+
+    def _sources(self, vectors: StaticVectors) -> Iterator[tuple[str, Inputs]]:
+        """What probes may see: vectors, or the states of each layer."""
+        words, encoder = self.words, encoder_of(vectors)
+        if encoder is None or self.layers:
+            yield _STATIC, static_inputs(vectors, words.words)
+        if encoder is not None:
+            for layer in range(encoder.n_layers + 1):
+                yield (
+                    f"layer {layer}",
+                    state_inputs(encoder, words.words, words.offsets, layer),
+                )
+
+    def _linear(self, vectors: StaticVectors) -> tuple["_Best", dict[str, np.ndarray]]:
+        """The best source on the development part, and what is answered from each."""
+        words = self.words
+        best: _Best | None = None
+        answers: dict[str, np.ndarray] = {}
+        for source, raw in self._sources(vectors):
+            table = standardized(raw.table, raw.rows[words.roles == TRAIN])
+            inputs = replace(raw, table=table)
+            probe = self._learn(inputs, words.labels)
+            answers[source] = probe.answer(inputs.rows[words.asked, None])
+            # static vectors of an encoder stand beside its states, not for them
+            if best is None or best.source == _STATIC or probe.accuracy > best.probe.accuracy:
+                best = _Best(source, inputs, probe)
+        assert best is not None
+        return best, answers
+
+    def _learn(self, inputs: Inputs, labels: np.ndarray) -> Learnt:
+        """A linear probe for some labels."""
+        train, dev = (
+            self.words.examples(inputs.rows[:, None], labels, role) for role in (TRAIN, DEV)
+        )
+        return learn_linear(inputs.table, train, dev, len(self.words.classes))
+
+    def _tell(self, vectors: StaticVectors, best: "_Best", window: Learnt, seconds: float) -> None:
+        """What was chosen, and what it took; what an encoder had to read in parts."""
+        words, encoder = self.words, encoder_of(vectors)
+        name = f"{getattr(vectors, 'name', 'vectors')} on {self.dataset}"
+        layer = "" if best.source == _STATIC else f"{best.source} is best on the development part; "
+        note(
+            f"{name}: {layer}probes learnt from {(words.roles == TRAIN).sum():,} words in "
+            f"{seconds:.0f} s of one core; weight decay {best.probe.decay:g}, of the window "
+            f"{window.decay:g}, {window.epochs} epochs"
+        )
+        longer = 0 if encoder is None else n_longer(encoder, words.words, words.offsets)
+        if longer:
+            note(f"{name}: {longer:,} sentences are too long to be read at once; read in windows")
+
+    def _measured(
+        self,
+        inputs: Inputs,
+        answers: "_Answers",
+        by_source: Mapping[str, np.ndarray],
+        items: np.ndarray,
+    ) -> Iterator[Measured]:
+        """Every metric on some items, ascending."""
+        words, asked = self.words, self.words.asked
+        labels = words.labels[asked]
+        linear, window = answers.linear == labels, answers.window == labels
+        guessed = answers.control == words.control[asked]
+        plain = int((~words.ambiguous[asked]).sum())
+        values = {
+            "accuracy": linear,
+            "accuracy_window": window,
+            "accuracy_ambiguous": linear,
+            "accuracy_ambiguous_window": window,
+            "selectivity": linear.astype(np.float64) - guessed,
+        }
+        samples: dict[str, Sample] = {metric: Means(value) for metric, value in values.items()}
+        if are_entities([*words.parts.train.tags, *words.parts.test.tags]):
+            samples |= {"f1": self._f1(answers.linear), "f1_window": self._f1(answers.window)}
+        for metric, sample in samples.items():
+            first = plain if "ambiguous" in metric else 0
+            yield self._one(metric, sample, inputs, items[items >= first], first)
+        for source, found in by_source.items():
+            whole = self._one("accuracy", Means(found == labels), inputs, items, 0)
+            yield replace(whole, section=source, items_composed=0, items_zero=0)
+
+    def _one(
+        self, metric: str, sample: Sample, inputs: Inputs, items: np.ndarray, first: int
+    ) -> Measured:
+        """One metric on some items; its sample is of all."""
+        places = self.words.asked[items]
+        chosen = np.isin(np.arange(self.n_items), items)
+        return Measured(
+            task="tagging",
+            dataset=self.dataset,
+            metric=metric,
+            items=items,
+            items_total=self.n_items - first,
+            first=first,
+            sample=sample.take(chosen) if len(items) else None,
+            reason=None if len(items) else "no word is asked that carries several labels",
+            items_composed=int(inputs.composed[places].sum()),
+            items_zero=int(inputs.zero[places].sum()),
+            units=self.words.sentences[places][:, None],
+        )
+
+    def _f1(self, answers: np.ndarray) -> Ratios:
+        """F1 of spans, in the order of items."""
+        test, places = self.words.parts.test, self.words.asked - self.words.asked.min()
+        given = np.empty(len(places), dtype=object)
+        given[places] = np.array(self.words.classes, dtype=object)[answers]
+        f1 = span_f1(test.tags, given.tolist(), test.offsets)
+        return Ratios(f1.numerators[places], f1.denominators[places])
+
+
+@dataclass(frozen=True, eq=False)
+class _Best:
+    """From what a linear probe answers best."""
+
+    source: str
+    inputs: Inputs
+    probe: Learnt
+
+
+@dataclass(frozen=True, eq=False)
+class _Answers:
+    """The labels that probes gave, int64 (n_items,) each."""
+
+    linear: np.ndarray
+    window: np.ndarray
+    control: np.ndarray

@@ -1,0 +1,237 @@
+"""Read words with a label each: parts of speech in CoNLL-U, or columns whose last is the label."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from corpora.compression import compression_of, decompress
+from corpora.errors import SettingError, SourceError
+from embed.compare.lines import quoted
+
+_UD_COLUMNS = 10
+_FORM, _UPOS = 1, 3
+_NUMBER = re.compile(r"\d+(?:[-.]\d+)?")
+_DOCUMENT = "-DOCSTART-"
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+_STEP_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class TaggedWords:
+    """Sentences of words, each with a label.
+
+    Attributes
+    ----------
+    words, tags : list of str
+        Sentence after sentence.
+    offsets : int64 (n_sentences + 1,)
+        Sentence s is ``words[offsets[s]:offsets[s + 1]]``; none is empty.
+    """
+
+    words: list[str]
+    tags: list[str]
+    offsets: np.ndarray
+
+    @property
+    def n_sentences(self) -> int:
+        """How many sentences there are."""
+        return len(self.offsets) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class TaggingParts:
+    """The parts of a set of labelled words.
+
+    Attributes
+    ----------
+    name : str
+        Of the test part's file, without its endings for compression and form.
+    train, test : TaggedWords
+        What probes learn from, and what they are scored on.
+    dev : TaggedWords or None
+        What decides how they learn.
+    """
+
+    name: str
+    train: TaggedWords
+    test: TaggedWords
+    dev: TaggedWords | None
+
+
+def read_parts(files: str) -> TaggingParts:
+    """Read the parts of a set.
+
+    Parameters
+    ----------
+    files : str
+        ``TRAIN,TEST`` or ``TRAIN,DEV,TEST``, each as :func:`read_tagged` takes it.
+
+    Returns
+    -------
+    TaggingParts
+        Of one set: some label of the test part is in TRAIN.
+
+    Raises
+    ------
+    SettingError
+        There are not two or three files.
+    SourceError
+        One is missing or malformed, TEST shares no label with TRAIN, or TRAIN is one sentence and
+        there is no DEV.
+    """
+    paths = [Path(file.strip()) for file in files.split(",")]
+    if len(paths) not in (2, 3) or not all(file.strip() for file in files.split(",")):
+        raise SettingError(
+            f"{files!r} names no two or three files; pass TRAIN,TEST or TRAIN,DEV,TEST"
+        )
+    train, *dev, test = (read_tagged(path) for path in paths)
+    if not set(train.tags) & set(test.tags):
+        raise SourceError(
+            f"{paths[-1]}: has no label that {paths[0]} has ({test.tags[0]!r}, there "
+            f"{train.tags[0]!r}); give parts of one set"
+        )
+    if not dev and train.n_sentences == 1:
+        raise SourceError(
+            f"{paths[0]}: holds one sentence, of which none can be held out; pass TRAIN,DEV,TEST"
+        )
+    return TaggingParts(_name(paths[-1]), train, test, dev[0] if dev else None)
+
+
+def read_tagged(path: Path) -> TaggedWords:
+    """Read one file of labelled words.
+
+    CoNLL-U is known by its ten columns between tabs, the first of them a number: the word is
+    the form, its label the universal part of speech; surface tokens of several words and empty
+    nodes are left out. In any other file the word is the first column and its label the last
+    (CoNLL-2003), between tabs or white space. Lines of ``-DOCSTART-`` and comments are left
+    out; so are sentences without a word.
+
+    Parameters
+    ----------
+    path : Path
+        UTF-8; compressed by gzip, bzip2, xz or zstd, or not.
+
+    Returns
+    -------
+    TaggedWords
+        At least one sentence.
+
+    Raises
+    ------
+    SourceError
+        The file is missing, cannot be read or holds no word, or a line has not as many columns
+        as the first one, no number where CoNLL-U has one, or no label; the message quotes it.
+    """
+    lines = list(_lines(path))
+    ud = _is_conllu(lines)
+    words, tags, offsets = [], [], [0]
+    for cells in _conllu(path, lines) if ud else _columns(path, lines):
+        if cells is not None:
+            words.append(cells[0])
+            tags.append(cells[1])
+        elif offsets[-1] < len(words):
+            offsets.append(len(words))
+    if not words:
+        raise SourceError(
+            f"{path}: holds no word; give CoNLL-U, or columns of a word and its label"
+        )
+    return TaggedWords(words, tags, np.array(offsets, np.int64))
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Number and text of each line, then an empty one."""
+    number = 0
+    for number, raw in enumerate(_read(path).split(b"\n"), start=1):
+        try:
+            yield number, raw.decode("utf-8").strip("\r")
+        except UnicodeDecodeError as error:
+            raise SourceError(
+                f"{path}:{number}: byte 0x{raw[error.start]:02X} is not UTF-8; "
+                "convert the file to UTF-8"
+            ) from None
+    yield number + 1, ""
+
+
+def _read(path: Path) -> bytes:
+    """All bytes of a file, decompressed."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise SourceError(f"{path}: no such file of labelled words") from None
+    except OSError as error:
+        raise SourceError(f"{path}: cannot be read: {error.strerror}") from None
+    kind = compression_of(content[:16])
+    if kind is not None:
+        pieces = (content[at : at + _STEP_BYTES] for at in range(0, len(content), _STEP_BYTES))
+        content = b"".join(decompress(pieces, kind, str(path)))
+    return content.removeprefix(b"\xef\xbb\xbf")
+
+
+def _is_conllu(lines: Sequence[tuple[int, str]]) -> bool:
+    """Whether the first line of a word is one of CoNLL-U."""
+    first = next((text for _, text in lines if text.strip() and not text.startswith("#")), "")
+    cells = first.split("\t")
+    return len(cells) == _UD_COLUMNS and _NUMBER.fullmatch(cells[0]) is not None
+
+
+def _conllu(path: Path, lines: Sequence[tuple[int, str]]) -> Iterator[tuple[str, str] | None]:
+    """Word and part of speech, and None between sentences."""
+    for number, text in lines:
+        if not text.strip():
+            yield None
+        elif not text.startswith("#"):
+            cells = text.split("\t")
+            if len(cells) != _UD_COLUMNS:
+                raise _ragged(path, number, text, len(cells), _UD_COLUMNS)
+            if _NUMBER.fullmatch(cells[0]) is None:
+                raise SourceError(
+                    f"{path}:{number}: {quoted(cells[0])} is no word number; correct it"
+                )
+            if cells[0].isdecimal():
+                yield _labelled(path, number, cells[_FORM], cells[_UPOS])
+
+
+def _columns(path: Path, lines: Sequence[tuple[int, str]]) -> Iterator[tuple[str, str] | None]:
+    """First and last column, and None between sentences."""
+    first = next((text for _, text in lines if text.strip() and not _is_other(text)), "")
+    delimiter = "\t" if "\t" in first else None
+    expected = max(len(first.split(delimiter)), 2) if first else 0  # else all are comments
+    for number, text in lines:
+        cells = text.split(delimiter)
+        if not text.strip() or cells[0] == _DOCUMENT:
+            yield None
+        elif len(cells) == expected:
+            yield _labelled(path, number, cells[0], cells[-1])
+        elif not text.startswith("#"):  # which, too, may be a word
+            raise _ragged(path, number, text, len(cells), expected)
+
+
+def _is_other(text: str) -> bool:
+    """Whether a line is a comment or begins a document."""
+    return text.startswith(("#", _DOCUMENT))
+
+
+def _labelled(path: Path, number: int, word: str, tag: str) -> tuple[str, str]:
+    """A word and its label, which it must have."""
+    if not word.strip() or tag.strip() in ("", "_"):
+        raise SourceError(
+            f"{path}:{number}: the word {word!r} has the label {tag!r}; label it, or leave it out"
+        )
+    return word.strip(), tag.strip()
+
+
+def _ragged(path: Path, number: int, text: str, found: int, expected: int) -> SourceError:
+    """What to say of a line with too few or too many columns."""
+    return SourceError(
+        f"{path}:{number}: {quoted(text)} has {found} columns where the file "
+        f"has {expected}; correct it"
+    )
+
+
+def _name(path: Path) -> str:
+    """A file's name without its endings."""
+    inner = path.with_suffix("") if path.suffix in _COMPRESSED else path
+    return inner.stem

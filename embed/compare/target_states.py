@@ -1,0 +1,103 @@
+"""States of marked words in their contexts, each context encoded once."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+
+from embed.compare.context_files import Target
+from embed.protocols import ContextualEncoder
+
+_TOKENS_AT_ONCE = 1 << 15
+
+
+class Cutter(Protocol):
+    """What cuts text into words."""
+
+    def words(self, text: str) -> list[str]:
+        """Cut text into words."""
+
+
+def target_words(cutter: Cutter, targets: Sequence[Target]) -> list[list[str]]:
+    """Give the words that targets are to an encoder.
+
+    Parameters
+    ----------
+    cutter : Cutter
+        The encoder.
+    targets : sequence of Target
+        Where words stand.
+
+    Returns
+    -------
+    list of list of str
+        Of each target: several where what was marked is cut further, or was marked several times;
+        none where nothing is left of it.
+    """
+    found = _find(cutter, targets)
+    return [[sentence[place] for place in places] for sentence, places in found]
+
+
+def target_states(
+    encoder: ContextualEncoder, targets: Sequence[Target], layers: Sequence[int]
+) -> np.ndarray:
+    """Encode words where they stand.
+
+    Memory: the states of some 30,000 words, or of the longest context, and of the targets.
+
+    Parameters
+    ----------
+    encoder : ContextualEncoder
+        Reads every different context once, and all of it.
+    targets : sequence of Target
+        Where words stand, at least one.
+    layers : sequence of int
+        Which layers to average.
+
+    Returns
+    -------
+    float32 (n_targets, D)
+        Sums over the words of each target, whose directions are those of the means; zero for a
+        target without words.
+    """
+    found = _find(encoder, targets)
+    owners: dict[tuple[str, ...], list[int]] = {}
+    for target, (sentence, _) in enumerate(found):
+        owners.setdefault(sentence, []).append(target)
+    states: dict[int, np.ndarray] = {}
+    for block in _blocks(list(owners)):
+        for sentence, of_words in zip(block, encoder.encode(block, layers), strict=True):
+            for target in owners[sentence]:
+                states[target] = of_words[found[target][1]].sum(axis=0)
+    return np.array([states[target] for target in range(len(targets))], dtype=np.float32)
+
+
+def _find(cutter: Cutter, targets: Iterable[Target]) -> list[tuple[tuple[str, ...], np.ndarray]]:
+    """The words of each target's context, and its own places among them."""
+    every = list(targets)
+    cut = {parts: _cut(cutter, parts) for parts in {target.parts for target in every}}
+    found = []
+    for target in every:
+        sentence, bounds = cut[target.parts]
+        places = [place for mark in target.marks for place in range(*bounds[mark : mark + 2])]
+        found.append((sentence, np.array(places, dtype=np.int64)))
+    return found
+
+
+def _cut(cutter: Cutter, parts: Sequence[str]) -> tuple[tuple[str, ...], list[int]]:
+    """The words of a context and where those of each part begin: a part is cut by itself."""
+    words: list[str] = []
+    bounds = [0]
+    for part in parts:
+        words += cutter.words(part)
+        bounds.append(len(words))
+    return tuple(words), bounds
+
+
+def _blocks(sentences: Sequence[tuple[str, ...]]) -> Iterator[Sequence[tuple[str, ...]]]:
+    """Whole sentences of some words in all."""
+    starts = np.cumsum([0, *map(len, sentences)]) // _TOKENS_AT_ONCE
+    bounds = [0, *(np.flatnonzero(np.diff(starts[:-1])) + 1).tolist(), len(sentences)]
+    for first, last in pairwise(bounds):
+        yield sentences[first:last]
