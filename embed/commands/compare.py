@@ -4,12 +4,16 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from corpora.settings import click_options, take
 from embed.compare.config import CompareConfig
+
+if TYPE_CHECKING:
+    from embed.compare.opening import Opened
+    from embed.compare.tasks import Task
 
 
 @click.command(name="compare")
@@ -34,7 +38,19 @@ from embed.compare.config import CompareConfig
     metavar="DIR",
     help="Keep the comparison as a run: JSON, CSV, and the fingerprints of what was compared.",
 )
-@click.option("--force", is_flag=True, help="Replace what stands at --plot and --out.")
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write a page for the browser, with all of it and the vectors' neighbours side by side.",
+)
+@click.option(
+    "--curve",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="With --report, the curve.json of a learning curve to show on the page.",
+)
+@click.option("--force", is_flag=True, help="Replace what stands at --plot, --report and --out.")
 def command(
     runs: tuple[str, ...],
     add_contexts: bool,
@@ -42,6 +58,8 @@ def command(
     as_csv: bool,
     plot: Path | None,
     out: Path | None,
+    report: Path | None,
+    curve: Path | None,
     force: bool,
     **options: Any,
 ) -> None:
@@ -50,7 +68,8 @@ def command(
     Similarity sets give correlations between the cosines of pairs and people's
     judgements, analogy sets the share of questions answered rightly, categories
     how well clusters of words agree with them, odd-one-out sets how often the
-    word that does not fit is found. Without a set: WS-353, SimLex-999 and the
+    word that does not fit is found; for words in context, labels of words, minimal
+    pairs and association bias see the options. Without a set: WS-353, SimLex-999 and the
     Google analogies, which the gensim package carries. RUN is a run, a file
     of vectors, or a folder of Hugging Face transformers.
 
@@ -81,7 +100,10 @@ def command(
     config = take(CompareConfig, options)
     if as_csv and (as_json or config.intrinsic):
         raise click.UsageError("--csv goes without --json and --intrinsic")
-    _refuse_places(runs, config, plot, out, force)
+    if curve is not None and report is None:
+        raise click.UsageError("--curve goes with --report")
+    pictures = [picture for picture in (plot, report) if picture is not None]
+    _refuse_places(runs, config, plot, pictures, out, force)
     tasks, failures = readable_tasks(config)
     opened, started = open_runs(runs, add_contexts=add_contexts), now()
     with progress("comparing", "sets") as show:
@@ -108,6 +130,8 @@ def command(
         )
     if plot is not None:
         writes.append(partial(draw_scores, document, plot, force=force))
+    if report is not None:
+        writes.append(partial(_write_page, report, document, opened, tasks, config, curve, force))
     for write in writes:  # before printing, which the end of a pipe may end
         try:
             write()
@@ -127,8 +151,46 @@ def command(
         sys.exit(1)
 
 
+def _write_page(
+    report: Path,
+    document: dict[str, Any],
+    opened: "Opened",
+    tasks: "list[Task]",
+    config: CompareConfig,
+    curve: Path | None,
+    force: bool,
+) -> None:
+    """The page, with what of the vectors it shows beside scores."""
+    from corpora.artifacts import read_json
+    from embed.compare.page_parts import (
+        ReportParts,
+        choose_words,
+        find_neighbors,
+        first_of_seeds,
+        make_maps,
+        read_facts,
+    )
+    from embed.compare.report_page import write_report
+
+    runs = first_of_seeds(opened.vectors, opened.groups)
+    words = choose_words(list(runs.values()), [task.texts() for task in tasks])
+    parts = ReportParts(
+        config=config,
+        maps=make_maps(runs, words),
+        neighbors=find_neighbors(runs, words),
+        facts=read_facts({run: opened.paths[run] for run in runs}),
+        curve=None if curve is None else read_json(curve),
+    )
+    write_report(document, parts, report, force=force)
+
+
 def _refuse_places(
-    runs: tuple[str, ...], config: CompareConfig, plot: Path | None, out: Path | None, force: bool
+    runs: tuple[str, ...],
+    config: CompareConfig,
+    plot: Path | None,
+    files: list[Path],
+    out: Path | None,
+    force: bool,
 ) -> None:
     """Refuse what cannot be written, before any work, which may take minutes."""
     from corpora.pictures import picture_kind
@@ -137,8 +199,9 @@ def _refuse_places(
 
     if plot is not None:
         picture_kind(plot)
-        refuse_standing(plot, force)
+    for file in files:
+        refuse_standing(file, force)
     if out is not None:
         sets = (*config.similarity, *config.analogies, *config.categories, *config.odd_one_out)
         read = [Path(each) for each in (*runs, *sets)]
-        refuse_out(out, [*read, *([plot] if plot else [])], force=force)
+        refuse_out(out, [*read, *files], force=force)

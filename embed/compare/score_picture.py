@@ -4,7 +4,6 @@ Rows stand in the order in which the runs were given, in every panel the same,
 so that a run is found at the same height everywhere.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from corpora.pictures import (
     write_figure,
 )
 from embed.compare.baselines import ONE_HOT, RANDOM
+from embed.compare.panels import Panel, panels_from, rows_of
 from embed.compare.report import SURE, short_names
 
 _GREY, _PALE = "#767676", "#e6e6e6"
@@ -38,21 +38,12 @@ _LEGEND = (
 
 
 @dataclass(frozen=True)
-class _Panel:
-    """What one metric says of one set: a result per run, and the runs that are worse."""
-
-    metric: str
-    results: Mapping[str, Mapping[str, Any]]
-    worse: frozenset[str]
-
-
-@dataclass(frozen=True)
 class _Block:
     """The panels of one set, or of one of its sections."""
 
     task: str
     name: str
-    panels: Sequence[_Panel]
+    panels: Sequence[Panel]
 
 
 @dataclass(frozen=True)
@@ -99,61 +90,14 @@ def draw_scores(document: Mapping[str, Any], path: Path, *, force: bool = False)
 
 def _blocks(document: Mapping[str, Any]) -> list[_Block]:
     """Results on shared items by set and section, then by metric, in the order of the first."""
-    owner, verdicts = _owners(document), _verdicts(document)
-    found: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
-    for place, result in _numbered(document["results"], "run"):
-        if result["shared_items"] and result["run"] not in owner:
-            by_metric = found.setdefault(place[:-1], {})
-            by_metric.setdefault(result["metric"], {})[result["run"]] = result
+    found: dict[tuple[str, str, str | None, int], list[Panel]] = {}
+    for panel in panels_from(document):
+        place = panel.task, panel.dataset, panel.section, panel.number
+        found.setdefault(place, []).append(panel)
     return [
-        _Block(
-            task=place[0],
-            name=place[1] if place[2] is None else f"{place[1]}: {place[2]}",
-            panels=[
-                _Panel(metric, results, _worse(results, verdicts.get((*place, metric), {})))
-                for metric, results in by_metric.items()
-            ],
-        )
-        for place, by_metric in found.items()
+        _Block(task, dataset if section is None else f"{dataset}: {section}", panels)
+        for (task, dataset, section, _), panels in found.items()
     ]
-
-
-def _owners(document: Mapping[str, Any]) -> dict[str, str]:
-    """The row that stands for a run, of those that differ in the seed only."""
-    return {one: run["run"] for run in document["runs"] for one in run.get("seeds", ())}
-
-
-def _numbered(
-    entries: Sequence[Mapping[str, Any]], *names: str
-) -> Iterator[tuple[tuple[Any, ...], Mapping[str, Any]]]:
-    """Entries with task, set, section, number and metric; sets of one name differ in the number."""
-    seen: Counter[tuple[Any, ...]] = Counter()
-    for entry in entries:
-        task, dataset, section = entry["task"], entry["dataset"], entry.get("section")
-        what = (task, dataset, section, entry["metric"], entry.get("shared_items"))
-        key = (*what, *(entry[name] for name in names))
-        yield (task, dataset, section, seen[key], entry["metric"]), entry
-        seen[key] += 1
-
-
-def _verdicts(document: Mapping[str, Any]) -> dict[tuple[Any, ...], dict[frozenset[str], bool]]:
-    """By set and metric: per pair of runs, whether their difference may be chance."""
-    pairs: dict[tuple[Any, ...], dict[frozenset[str], bool]] = {}
-    for place, pair in _numbered(document["pairs"], "a", "b"):
-        unsure = pair["p"] is not None and pair["p"] > SURE
-        pairs.setdefault(place, {})[frozenset((pair["a"], pair["b"]))] = unsure
-    return pairs
-
-
-def _worse(
-    results: Mapping[str, Mapping[str, Any]], verdicts: Mapping[frozenset[str], bool]
-) -> frozenset[str]:
-    """The runs of a panel that are neither the best nor hard to tell from it."""
-    scores = {run: r["score"] for run, r in results.items() if r["score"] is not None}
-    top = max(scores.values(), default=None)
-    best = [run for run in scores if scores[run] == top]
-    equal = {run for run in scores for b in best if verdicts.get(frozenset((run, b)))}
-    return frozenset(scores.keys() - equal - {*best} if verdicts else ())
 
 
 def _looks(document: Mapping[str, Any], blocks: Sequence[_Block]) -> dict[str, _Look]:
@@ -161,8 +105,7 @@ def _looks(document: Mapping[str, Any], blocks: Sequence[_Block]) -> dict[str, _
     methods = {run["run"]: str(run.get("method")) for run in document["runs"]}
     results = [r for block in blocks for panel in block.panels for r in panel.results.values()]
     seeds = {r["run"]: r["seeds"] for r in results if r.get("seeds")}
-    owner = _owners(document)
-    runs = list(dict.fromkeys(owner.get(run, run) for run in methods))
+    runs = rows_of(document)
     by_method = len({methods.get(run) for run in runs if run not in (ONE_HOT, RANDOM)}) > 1
     groups: dict[str, list[str]] = {}
     for run in runs:
@@ -242,7 +185,7 @@ def _say(figure: Any, x: float, y: float, text: str, **style: Any) -> None:
 def _draw(
     figure: Any,
     box: tuple[float, float, float, float],
-    panel: _Panel,
+    panel: Panel,
     looks: Mapping[str, _Look],
     *,
     named: bool,
@@ -281,7 +224,7 @@ def _draw(
         _say(figure, x + wide + 0.42, middle, number, ha="right", fontsize=_SMALL, color="#444444")
 
 
-def _limits(panel: _Panel) -> tuple[float, float]:
+def _limits(panel: Panel) -> tuple[float, float]:
     """The scale: all that is drawn, and a little room."""
     ends = []
     for result in panel.results.values():

@@ -1,0 +1,141 @@
+"""``firth compare`` of a masked LM and static vectors: contexts, tags, sentences, and the page."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from cli import main
+from embed.compare.contextual import WithEncoder, encoder_of, scorer_of
+from embed.compare.opening import open_runs
+from embed.onehot import random_vectors
+from embed.vectors import WordVectors
+from tests.pretrain.small_run import small_run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run of train-mlm."""
+    return str(small_run(tmp_path_factory.mktemp("compare")))
+
+
+@pytest.fixture(scope="module")
+def words(run):
+    """Its words."""
+    return list(WordVectors.open(run).vocabulary)
+
+
+@pytest.fixture
+def static(tmp_path, words):
+    """A vectors file of the same words."""
+    made = random_vectors(words, 5, 1).matrix
+    lines = (
+        f"{word} {' '.join(f'{x:.4f}' for x in row)}\n"
+        for word, row in zip(words, made, strict=True)
+    )
+    path = tmp_path / "static.txt"
+    path.write_text("".join(lines), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def sets(tmp_path, words):
+    """A small set of each contextual kind."""
+    few = words[:8]
+    contexts = [
+        f"{n}\t{a}\tn\t{b}\tn\t{few[0]} <b> {a} </b> {few[1]}\t{few[2]} <b> {b} </b>\t{n * 3 % 7}"
+        + "\t1" * 10
+        for n, (a, b) in enumerate((a, b) for a in few[:4] for b in few[4:])
+    ]
+    (tmp_path / "scws.txt").write_text("\n".join(contexts) + "\n")
+    pairs = [
+        {"sentence_good": f"{a} {b} {few[0]}", "sentence_bad": f"{b} {a} {few[0]}", "UID": uid}
+        for uid in ("first", "second")
+        for a, b in zip(few[:4], few[4:], strict=True)
+    ]
+    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    rng = np.random.default_rng(1)
+    for part, n_sentences in (("train", 12), ("test", 6)):
+        sentences = (
+            "".join(
+                f"{k}\t{word}\t_\t{'NOUN' if few.index(word) < 4 else 'VERB'}\t_\t_\t0\t_\t_\t_\n"
+                for k, word in enumerate(rng.choice(few, 5), 1)
+            )
+            for _ in range(n_sentences)
+        )
+        (tmp_path / f"{part}.conllu").write_text("\n".join(sentences) + "\n")
+    return [
+        f"--contexts={tmp_path / 'scws.txt'}",
+        f"--minimal-pairs={tmp_path / 'pairs.jsonl'}",
+        f"--tagging={tmp_path / 'train.conllu'},{tmp_path / 'test.conllu'}",
+    ]
+
+
+def ask(*arguments):
+    return CliRunner().invoke(main, ["compare", *map(str, arguments)])
+
+
+def test_a_run_of_a_masked_lm_is_opened_with_its_encoder(run, static):
+    opened = open_runs([run, static])
+
+    contextual, plain = opened.vectors.values()
+    assert isinstance(contextual, WithEncoder)
+    assert contextual.layers
+    assert encoder_of(contextual) is encoder_of(contextual)  # opened once
+    assert scorer_of(contextual) is encoder_of(contextual)
+    assert encoder_of(plain) is scorer_of(plain) is None
+    [a, b] = contextual.vocabulary[:2]
+    np.testing.assert_array_equal(contextual.vector(a), contextual.matrix[contextual.row(a)])
+    assert contextual.words(f"{a} {b}") == [a, b]
+
+
+def test_every_contextual_set_stands_beside_static_vectors(run, static, sets):
+    done = ask(run, static, *sets, "--json")
+
+    assert done.exit_code == 0, done.output
+    results = {
+        (each["run"], each["task"], each["metric"]): each
+        for each in json.loads(done.stdout)["results"]
+        if each["shared_items"]
+    }
+    for name in (run, static):
+        assert results[name, "contexts", "spearman"]["items_used"] == 16
+        assert results[name, "tagging", "accuracy"]["score"] is not None
+    assert "remark" not in results[run, "contexts", "spearman"]
+    told = "scored by its static vectors, whatever the context"
+    assert results[static, "contexts", "spearman"]["remark"] == told
+    assert 0 <= results[run, "minimal-pairs", "accuracy"]["score"] <= 1
+    assert results[static, "minimal-pairs", "accuracy"]["reason"] == "has no sentence scores"
+    assert results["random", "minimal-pairs", "accuracy"]["score"] == 0.5
+
+
+def test_the_table_tells_who_was_scored_without_context(run, static, sets):
+    done = ask(run, static, sets[0])
+
+    assert "static.txt on scws: scored by its static vectors, whatever the context" in done.stdout
+
+
+def test_the_page_holds_what_the_table_tells(run, static, sets, tmp_path):
+    page = tmp_path / "report.html"
+
+    done = ask(run, static, sets[0], "--report", page)
+    again = ask(run, static, sets[0], "--report", page)
+
+    assert done.exit_code == 0, done.output
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!DOCTYPE html>")
+    assert text.rstrip().endswith("</html>")
+    assert "scws" in text
+    assert (again.exit_code, again.stderr.count("\n")) == (1, 1)  # stands there
+    assert ask(run, static, sets[0], "--report", page, "--force").exit_code == 0
+
+
+def test_a_curve_is_shown_on_the_page_only(run, tmp_path, sets):
+    curve = tmp_path / "curve.json"
+    curve.write_text("{}")
+
+    done = ask(run, sets[0], "--curve", curve)
+
+    assert done.exit_code == 2
+    assert "--curve goes with --report" in done.stderr
