@@ -1,7 +1,7 @@
 """``firth compare``: score runs on evaluation sets, beside vectors that know nothing."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,6 +93,7 @@ def command(
     from embed.compare.intrinsic import measure_geometry
     from embed.compare.intrinsic_report import geometry_json, print_geometry
     from embed.compare.opening import open_runs
+    from embed.compare.page_parts import read_curve
     from embed.compare.report import print_report, short_names, to_json
     from embed.compare.score_picture import draw_scores
     from embed.compare.stored import store_comparison
@@ -103,7 +104,8 @@ def command(
     if curve is not None and report is None:
         raise click.UsageError("--curve goes with --report")
     pictures = [picture for picture in (plot, report) if picture is not None]
-    _refuse_places(runs, config, plot, pictures, out, force)
+    _refuse_places(runs, config, curve, plot, pictures, out, force)
+    shown = None if curve is None else read_curve(curve)
     tasks, failures = readable_tasks(config)
     opened, started = open_runs(runs, add_contexts=add_contexts), now()
     with progress("comparing", "sets") as show:
@@ -131,7 +133,7 @@ def command(
     if plot is not None:
         writes.append(partial(draw_scores, document, plot, force=force))
     if report is not None:
-        writes.append(partial(_write_page, report, document, opened, tasks, config, curve, force))
+        writes.append(partial(_write_page, report, document, opened, tasks, config, shown, force))
     for write in writes:  # before printing, which the end of a pipe may end
         try:
             write()
@@ -157,11 +159,10 @@ def _write_page(
     opened: "Opened",
     tasks: "list[Task]",
     config: CompareConfig,
-    curve: Path | None,
+    curve: "Mapping[str, Any] | None",
     force: bool,
 ) -> None:
     """The page, with what of the vectors it shows beside scores."""
-    from corpora.artifacts import read_json
     from embed.compare.page_parts import (
         ReportParts,
         choose_words,
@@ -179,7 +180,7 @@ def _write_page(
         maps=make_maps(runs, words),
         neighbors=find_neighbors(runs, words),
         facts=read_facts({run: opened.paths[run] for run in runs}),
-        curve=None if curve is None else read_json(curve),
+        curve=curve,
     )
     write_report(document, parts, report, force=force)
 
@@ -187,12 +188,14 @@ def _write_page(
 def _refuse_places(
     runs: tuple[str, ...],
     config: CompareConfig,
+    curve: Path | None,
     plot: Path | None,
     files: list[Path],
     out: Path | None,
     force: bool,
 ) -> None:
     """Refuse what cannot be written, before any work, which may take minutes."""
+    from corpora.errors import SettingError
     from corpora.pictures import picture_kind
     from corpora.replacing import refuse_standing
     from embed.compare.stored import refuse_out
@@ -201,7 +204,14 @@ def _refuse_places(
         picture_kind(plot)
     for file in files:
         refuse_standing(file, force)
+    sets = [
+        *config.similarity, *config.analogies, *config.categories, *config.odd_one_out,
+        *config.contexts, *config.minimal_pairs, *config.associations,
+        *(file for files in config.tagging for file in files.split(",")),
+    ]  # fmt: skip
+    read = [Path(each) for each in (*runs, *sets)] + ([] if curve is None else [curve])
+    for number, file in enumerate(files):
+        if file.resolve() in {each.resolve() for each in (*read, *files[:number])}:
+            raise SettingError(f"{file}: is read, or written already; choose another file")
     if out is not None:
-        sets = (*config.similarity, *config.analogies, *config.categories, *config.odd_one_out)
-        read = [Path(each) for each in (*runs, *sets)]
         refuse_out(out, [*read, *files], force=force)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.errors import SourceError
-from embed.compare.lines import Line, quoted, read_lines, split
+from embed.compare.lines import Line, quoted, read_bytes, read_lines, split
 
 LEAST = 2  # words of a list: the mean of one word tells of that word alone
 # What a list is called, and which of X, Y, A, B it may be.
@@ -187,8 +187,8 @@ def _list_of(where: str, line: Line) -> tuple[str, str, list[str]]:
 def _of_json(path: Path) -> Iterator[AssociationTest]:
     """The tests of a JSON file: one, or several by name."""
     try:
-        found = json.loads(path.read_bytes(), object_pairs_hook=_once)
-    except (json.JSONDecodeError, RecursionError) as error:  # the words differ between Pythons
+        found = json.loads(read_bytes(path), object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:  # the words differ between Pythons
         line = getattr(error, "lineno", 1)
         raise SourceError(f"{path}:{line}: is no JSON; correct the line") from None
     except KeyError as error:

@@ -72,7 +72,9 @@ class CompareConfig:
         opposite="include-question-words",
     )
     sections: bool = setting(
-        False, "Also score each section of analogy sets, each paradigm of minimal pairs."
+        False,
+        "Also score each section of analogy sets, each paradigm of minimal pairs, and each layer "
+        "in tagging.",
     )
     bands: bool = setting(
         False, "Also score by frequency, the rank of an item's rarest word in the first RUN."
@@ -86,7 +88,12 @@ class CompareConfig:
         1_000, "Draws of items, for intervals and tests.", at_least=100, at_most=100_000
     )
     seed: int = setting(
-        1, "Seed of the random baseline and of the draws.", at_least=0, below=2**64, metavar="SEED"
+        1,
+        "Seed of the random baseline, of the draws, of probes, and of which minimal pairs --limit "
+        "takes.",
+        at_least=0,
+        below=2**64,
+        metavar="SEED",
     )
 
     def __post_init__(self) -> None:

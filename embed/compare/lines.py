@@ -51,7 +51,7 @@ def read_lines(path: Path, *, blank: bool = False) -> list[Line]:
         The file is missing, cannot be read or decompressed, or a line is not UTF-8.
     """
     lines = []
-    for number, raw in enumerate(_read(path).split(b"\n"), start=1):
+    for number, raw in enumerate(read_bytes(path).split(b"\n"), start=1):
         try:
             text = raw.decode("utf-8").strip(" \t\r\v\f")
         except UnicodeDecodeError as error:
@@ -156,8 +156,24 @@ def quoted(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:59] + "…")
 
 
-def _read(path: Path) -> bytes:
-    """The bytes of a file, decompressed, its byte order mark removed."""
+def read_bytes(path: Path) -> bytes:
+    """Read all of a file.
+
+    Parameters
+    ----------
+    path : Path
+        Perhaps compressed.
+
+    Returns
+    -------
+    bytes
+        Decompressed, a byte order mark removed.
+
+    Raises
+    ------
+    SourceError
+        The file is missing, or cannot be read or decompressed.
+    """
     try:
         content = path.read_bytes()
     except FileNotFoundError:

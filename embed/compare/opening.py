@@ -13,7 +13,7 @@ from embed.compare.baselines import ONE_HOT, RANDOM
 from embed.compare.contextual import WithEncoder
 from embed.compare.seed_groups import seed_groups
 from embed.contexts import open_contexts, with_contexts
-from embed.encoders import encoder_run, open_encoder
+from embed.encoders import POOLED, encoder_run, open_encoder
 from embed.formats_huggingface import is_huggingface, model_checksums, model_type
 from embed.protocols import StaticVectors
 from embed.run_files import run_options
@@ -84,7 +84,9 @@ def open_runs(runs: Sequence[str], *, add_contexts: bool = False) -> Opened:
     if add_contexts:
         return _with_contexts(vectors, Opened({}, about, seed_groups(paths), fingerprints, paths))
     contextual = {name: _with_encoder(path, vectors[name]) for name, path in paths.items()}
-    return Opened(contextual, about, seed_groups(paths), fingerprints, paths)
+    return Opened(
+        contextual, about, seed_groups(paths), _named_apart(fingerprints, contextual), paths
+    )
 
 
 def describe_run(path: Path) -> dict[str, str]:
@@ -118,7 +120,9 @@ def _with_encoder(path: Path, vectors: WordVectors) -> StaticVectors:
     """The vectors with the encoder that they were pooled from, where it is there."""
     try:
         run = encoder_run(path)
-    except ArtifactError:
+    except ArtifactError as error:
+        if path.is_dir() and run_options(path).get("method") == POOLED:
+            note(f"{error}; scored by its static vectors")
         return vectors
     pooling = run_options(path).get("pooling")
     layers = pooling.get("layers") if isinstance(pooling, dict) else None
@@ -149,11 +153,11 @@ def _with_contexts(runs: Mapping[str, WordVectors], opened: Opened) -> Opened:
     with_some = {name for name, run in runs.items() if open_contexts(run) is not None}
     new = {name: name for name in runs}
     new |= {name: f"{name}{_SUMMED}" for name in (with_some or runs)}
-    vectors: dict[str, WordVectors] = {}
+    vectors: dict[str, StaticVectors] = {}
     for name, run in runs.items():
         if new[name] == name:
             note(f"{name}: has no context vectors, compared as it is")
-            vectors[name] = run
+            vectors[name] = _with_encoder(opened.paths[name], run)
         else:  # with none at all, the first is refused
             vectors[new[name]] = with_contexts(run)
     about = {new[name]: told for name, told in opened.about.items()}
@@ -166,4 +170,16 @@ def _with_contexts(runs: Mapping[str, WordVectors], opened: Opened) -> Opened:
         for name, content in opened.fingerprints.items()
     }
     paths = {new[name]: path for name, path in opened.paths.items()}
-    return Opened(vectors, about, groups, fingerprints, paths)
+    return Opened(vectors, about, groups, _named_apart(fingerprints, vectors), paths)
+
+
+def _named_apart(
+    fingerprints: Mapping[str, str], vectors: Mapping[str, StaticVectors]
+) -> dict[str, str]:
+    """What names vectors, and whether an encoder answers for them: answers to sets depend on it."""
+    named = dict(fingerprints)
+    for name in named:
+        run = vectors[name]
+        if isinstance(run, WithEncoder):
+            named[name] += f" in context by layers {run.layers}"
+    return named

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from corpora.artifacts import read_json
-from corpora.errors import FirthError, SettingError
+from corpora.errors import ArtifactError, FirthError, SettingError
 from embed.compare.config import CompareConfig
 from embed.compare.shared_words import shared_words
 from embed.in_context import ContextAnswer
@@ -270,3 +270,30 @@ def _has_direction(vectors: StaticVectors, word: str) -> bool:
     except FirthError:
         return False
     return vector is not None and bool(np.isfinite(vector).all() and np.any(vector))
+
+
+def read_curve(path: Path) -> Mapping[str, Any]:
+    """Read a learning curve.
+
+    Parameters
+    ----------
+    path : Path
+        The ``curve.json`` of ``firth learning-curve``.
+
+    Returns
+    -------
+    mapping
+        Its document.
+
+    Raises
+    ------
+    ArtifactError
+        It is none.
+    """
+    found = read_json(path)
+    kinds = {"corpus": str, "methods": list, "sizes": list, "results": list}
+    if not isinstance(found, dict) or not all(
+        isinstance(found.get(name), kind) and found[name] for name, kind in kinds.items()
+    ):
+        raise ArtifactError(f"{path}: is no curve.json of firth learning-curve; give one")
+    return found

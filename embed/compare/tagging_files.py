@@ -199,10 +199,14 @@ def _columns(path: Path, lines: Sequence[tuple[int, str]]) -> Iterator[tuple[str
     first = next((text for _, text in lines if text.strip() and not _is_other(text)), "")
     delimiter = "\t" if "\t" in first else None
     expected = max(len(first.split(delimiter)), 2) if first else 0  # else all are comments
+    begins = True
     for number, text in lines:
         cells = text.split(delimiter)
-        if not text.strip() or cells[0] == _DOCUMENT:
+        opens, begins = begins, not text.strip() or cells[0] == _DOCUMENT
+        if begins:
             yield None
+        elif opens and cells[0] == "#" and "=" in text:  # as many cells as words have, perhaps
+            begins = True
         elif len(cells) == expected:
             yield _labelled(path, number, cells[0], cells[-1])
         elif not text.startswith("#"):  # which, too, may be a word

@@ -139,3 +139,37 @@ def test_a_curve_is_shown_on_the_page_only(run, tmp_path, sets):
 
     assert done.exit_code == 2
     assert "--curve goes with --report" in done.stderr
+
+
+@pytest.mark.parametrize("content", ["[1, 2]", '{"a": 1}', "no json"])
+def test_what_is_no_curve_is_refused_before_any_work(run, tmp_path, sets, content):
+    curve = tmp_path / "curve.json"
+    curve.write_text(content)
+
+    done = ask(run, sets[0], "--curve", curve, "--report", tmp_path / "r.html")
+
+    assert done.exit_code == 1
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert str(curve) in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--report", "--plot"])
+def test_no_file_that_is_read_is_written_over(run, tmp_path, words, option):
+    pairs = tmp_path / "pairs.svg"
+    pairs.write_text(f"{words[0]}\t{words[1]}\t3\n{words[2]}\t{words[3]}\t1\n")
+    before = pairs.read_bytes()
+
+    done = ask(run, "--similarity", pairs, option, pairs, "--force")
+
+    assert done.exit_code == 1
+    assert done.stderr == f"Error: {pairs}: is read, or written already; choose another file\n"
+    assert pairs.read_bytes() == before
+
+
+def test_what_an_encoder_answered_is_kept_apart_from_static_answers(run, sets, fresh_cache):
+    opened = open_runs([run])
+
+    assert "in context by layers" in opened.fingerprints[run]
+    first = ask(run, *sets, "--json").stdout
+    assert ask(run, *sets, "--json").stdout == first

@@ -172,3 +172,18 @@ def test_malformed_files_are_refused(tmp_path, text, message):
         read_associations(path)
 
     assert str(error.value) == f"{path}{message}"
+
+
+def test_json_may_be_compressed(tmp_path):
+    import gzip
+
+    lists = {
+        "targets": {"a": ["x", "y"], "b": ["v", "w"]},
+        "attributes": {"c": ["m", "n"], "d": ["o", "p"]},
+    }
+    path = tmp_path / "test.json.gz"
+    path.write_bytes(gzip.compress(json.dumps(lists).encode()))
+
+    [found] = read_associations(path)
+
+    assert list(found.lists[0].words) == ["x", "y"]

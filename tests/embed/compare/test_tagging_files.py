@@ -161,3 +161,15 @@ def test_entities_are_known_by_their_labels():
     assert are_entities(["O", "B-PER", "I-PER"])
     assert not are_entities(["O", "NOUN"])
     assert not are_entities(["O", "O"])
+
+
+def test_a_comment_of_as_many_cells_as_words_have_is_no_word(tmp_path):
+    train, test = tmp_path / "train.conll", tmp_path / "test.conll"
+    text = "# id 0b1\tdomain=en\nMary _ _ B-PER\nslept _ _ O\n\n# 4 _ O\nsold _ _ O\n"
+    for path in (train, test):
+        path.write_text(text)
+
+    parts = read_parts(f"{train},{test}")
+
+    assert parts.test.words == ["Mary", "slept", "#", "sold"]
+    assert parts.test.offsets.tolist() == [0, 2, 4]
