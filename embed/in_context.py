@@ -3,8 +3,9 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -143,18 +144,46 @@ def read_context(text: str, encoder: ContextualEncoder) -> list[Occurrence]:
     SettingError
         Nothing is in brackets, or no word is.
     """
-    words: list[str] = []
-    places: list[tuple[int, int]] = []
-    for number, part in enumerate(_BRACKETED.split(text)):
-        cut = encoder.words(part)
-        if number % 2:  # a regular expression's group: what was in brackets
-            if not cut:
-                raise SettingError(f"{text!r} has no word in its brackets; write [word]")
-            places.append((len(words), len(words) + len(cut)))
-        words += cut
+    words, bounds = cut_parts(encoder, _BRACKETED.split(text))
+    # every second part is a regular expression's group: what was in brackets
+    places = list(pairwise(bounds))[1::2]
+    if any(start == stop for start, stop in places):
+        raise SettingError(f"{text!r} has no word in its brackets; write [word]")
     if not places:
         raise SettingError(f"{text!r} has no word in brackets; write the one that is meant as [it]")
     return [Occurrence(words, start, stop) for start, stop in places]
+
+
+class Cutter(Protocol):
+    """What cuts text into words."""
+
+    def words(self, text: str) -> list[str]:
+        """Cut text into words."""
+
+
+def cut_parts(cutter: Cutter, parts: Sequence[str]) -> tuple[list[str], list[int]]:
+    """Cut the parts of a text into words, each by itself.
+
+    Parameters
+    ----------
+    cutter : Cutter
+        Vectors or an encoder.
+    parts : sequence of str
+        Of one text, in its order.
+
+    Returns
+    -------
+    words : list of str
+        Of all parts.
+    bounds : list of int
+        Part n has ``words[bounds[n]:bounds[n + 1]]``.
+    """
+    words: list[str] = []
+    bounds = [0]
+    for part in parts:
+        words += cutter.words(part)
+        bounds.append(len(words))
+    return words, bounds
 
 
 def _pooled_layers(run: Path) -> str:

@@ -103,8 +103,7 @@ def command(
         raise click.UsageError("--csv goes without --json and --intrinsic")
     if curve is not None and report is None:
         raise click.UsageError("--curve goes with --report")
-    pictures = [picture for picture in (plot, report) if picture is not None]
-    _refuse_places(runs, config, curve, plot, pictures, out, force)
+    _refuse_places(runs, config, curve, plot, report, out, force)
     shown = None if curve is None else read_curve(curve)
     tasks, failures = readable_tasks(config)
     opened, started = open_runs(runs, add_contexts=add_contexts), now()
@@ -190,7 +189,7 @@ def _refuse_places(
     config: CompareConfig,
     curve: Path | None,
     plot: Path | None,
-    files: list[Path],
+    report: Path | None,
     out: Path | None,
     force: bool,
 ) -> None:
@@ -198,18 +197,20 @@ def _refuse_places(
     from corpora.errors import SettingError
     from corpora.pictures import picture_kind
     from corpora.replacing import refuse_standing
+    from embed.compare.comparison import named_sets
     from embed.compare.stored import refuse_out
 
     if plot is not None:
         picture_kind(plot)
+    files = [file for file in (plot, report) if file is not None]
     for file in files:
         refuse_standing(file, force)
-    sets = [
-        *config.similarity, *config.analogies, *config.categories, *config.odd_one_out,
-        *config.contexts, *config.minimal_pairs, *config.associations,
-        *(file for files in config.tagging for file in files.split(",")),
-    ]  # fmt: skip
-    read = [Path(each) for each in (*runs, *sets)] + ([] if curve is None else [curve])
+    parts = (
+        part
+        for task, file in named_sets(config)
+        for part in (str(file).split(",") if task == "tagging" else [file])
+    )
+    read = [Path(each) for each in (*runs, *parts)] + ([] if curve is None else [curve])
     for number, file in enumerate(files):
         if file.resolve() in {each.resolve() for each in (*read, *files[:number])}:
             raise SettingError(f"{file}: is read, or written already; choose another file")

@@ -34,7 +34,7 @@ def read_tasks(config: CompareConfig) -> list[Task]:
     SourceError
         A set is missing or malformed.
     """
-    return [read_task(name, path, config) for name, path in _named_sets(config)]
+    return [read_task(name, path, config) for name, path in named_sets(config)]
 
 
 def readable_tasks(config: CompareConfig) -> tuple[list[Task], list[str]]:
@@ -59,7 +59,7 @@ def readable_tasks(config: CompareConfig) -> tuple[list[Task], list[str]]:
     """
     tasks: list[Task] = []
     failures: list[SourceError] = []
-    for name, path in _named_sets(config):
+    for name, path in named_sets(config):
         try:
             tasks.append(read_task(name, path, config))
         except SourceError as error:  # of this set; the others are scored
@@ -69,8 +69,19 @@ def readable_tasks(config: CompareConfig) -> tuple[list[Task], list[str]]:
     return tasks, [str(failure) for failure in failures]
 
 
-def _named_sets(config: CompareConfig) -> list[tuple[str, Path]]:
-    """Task and file of each set."""
+def named_sets(config: CompareConfig) -> list[tuple[str, Path]]:
+    """Name the sets of a comparison.
+
+    Parameters
+    ----------
+    config : CompareConfig
+        As :func:`read_tasks` takes it.
+
+    Returns
+    -------
+    list of (str, Path)
+        Task and file of each; those of the tagged words of one set with commas between.
+    """
     given = {
         "similarity": config.similarity,
         "analogy": config.analogies,
@@ -136,6 +147,7 @@ def compare(
             progress(place * n_entrants + done, len(tasks) * n_entrants)
         scores += judge.scores()
         pairs += judge.pairs()
-    forget_oldest()
+    if contents:
+        forget_oldest()
     shown = {name: tuple(members) for name, members in entrants.groups.items()}
     return Comparison(tuple(entrants.vectors), scores, pairs, failures, shown)

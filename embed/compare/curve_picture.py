@@ -6,14 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from corpora.console import human
-from corpora.pictures import new_figure, picture_kind, picture_style, write_figure
+from corpora.pictures import COLORS, new_figure, picture_kind, picture_style, write_figure
 from embed.compare.baselines import RANDOM
 from embed.compare.curve_report import Panel, panels_of
 
-# Okabe and Ito 2008, "Color Universal Design": told apart by all eyes, and by their shape, too.
-_LOOKS = (
-    ("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#E69F00", "v"),
-)  # fmt: skip
+_LOOKS = tuple(zip(COLORS, "os^Dv", strict=False))  # told apart by their shape, too
 _PANEL = (3.4, 2.6)  # inches
 _ACROSS = 3  # panels
 _ABOVE, _LEFT, _RIGHT, _BELOW = 1.05, 0.65, 0.2, 0.55  # inches around the panels

@@ -12,6 +12,7 @@ from embed.compare.intrinsic import (
     Geometry,
     Property,
 )
+from embed.compare.report import cut_name
 
 _LONGEST_RUN, _LONGEST_WORD = 18, 12
 _OPTIONAL = ("reason", "word")
@@ -49,7 +50,7 @@ def print_geometry(geometry: Geometry, names: Mapping[str, str]) -> None:
         What to call each run; one that is not there keeps its name.
     """
     runs = list(dict.fromkeys(each.run for each in geometry.properties))
-    short = {run: _cut(names.get(run, run), _LONGEST_RUN) for run in runs}
+    short = {run: cut_name(names.get(run, run), _LONGEST_RUN) for run in runs}
     if all(each.score is None for each in geometry.properties):
         print(f"intrinsic measures are undefined: {geometry.properties[0].reason}")
         return
@@ -89,7 +90,7 @@ def _cell(measured: Property | Agreement) -> str:
     if measured.score is None:
         return "undefined"
     if isinstance(measured, Property) and measured.word is not None:
-        return f"{measured.score:4.0f} {_cut(measured.word, _LONGEST_WORD)}"
+        return f"{measured.score:4.0f} {cut_name(measured.word, _LONGEST_WORD)}"
     if measured.low is None or measured.high is None:
         return f"{measured.score:6.3f}"
     half = f"{(measured.high - measured.low) / 2:.3f}"
@@ -125,8 +126,3 @@ def _reasons(geometry: Geometry, short: Mapping[str, str]) -> Iterator[str]:
                     told.setdefault((short[run], reason), []).append(metric)
     for (run, reason), metrics in told.items():
         yield f"undefined: {run}: {', '.join(metrics)}: {reason}"
-
-
-def _cut(name: str, longest: int) -> str:
-    """A name whose end is left out where it is too long."""
-    return name if len(name) <= longest else f"{name[: longest - 1]}…"

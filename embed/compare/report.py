@@ -198,11 +198,24 @@ def _seeds(name: str, comparison: Comparison) -> str:
 def _set_name(measured: Measured, longest: int) -> str:
     """The set, or below it the name of its section."""
     section = measured.section
-    return _cut(measured.dataset if section is None else f": {section}", longest)
+    return cut_name(measured.dataset if section is None else f": {section}", longest)
 
 
-def _cut(name: str, longest: int) -> str:
-    """A name whose end is left out where it is too long."""
+def cut_name(name: str, longest: int) -> str:
+    """Leave out the end of a name where it is too long.
+
+    Parameters
+    ----------
+    name : str
+        Any.
+    longest : int
+        Characters that it may have.
+
+    Returns
+    -------
+    str
+        With an ellipsis where something is left out.
+    """
     return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
@@ -249,7 +262,9 @@ def short_names(runs: Sequence[str], longest: int = _LONGEST) -> dict[str, str]:
     }
     if len(set(cut.values())) == len(runs):
         return cut
-    return {run: f"{number}: {_cut(names[run], longest - 4)}" for number, run in enumerate(runs, 1)}
+    return {
+        run: f"{number}: {cut_name(names[run], longest - 4)}" for number, run in enumerate(runs, 1)
+    }
 
 
 def _chances(scores: Sequence[Score]) -> Iterator[str]:

@@ -2,21 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 
 from embed.compare.context_files import Target
+from embed.in_context import Cutter, cut_parts
 from embed.protocols import ContextualEncoder
 
 _TOKENS_AT_ONCE = 1 << 15
-
-
-class Cutter(Protocol):
-    """What cuts text into words."""
-
-    def words(self, text: str) -> list[str]:
-        """Cut text into words."""
 
 
 def target_words(cutter: Cutter, targets: Sequence[Target]) -> list[list[str]]:
@@ -76,23 +69,13 @@ def target_states(
 def _find(cutter: Cutter, targets: Iterable[Target]) -> list[tuple[tuple[str, ...], np.ndarray]]:
     """The words of each target's context, and its own places among them."""
     every = list(targets)
-    cut = {parts: _cut(cutter, parts) for parts in {target.parts for target in every}}
+    cut = {parts: cut_parts(cutter, parts) for parts in {target.parts for target in every}}
     found = []
     for target in every:
-        sentence, bounds = cut[target.parts]
+        words, bounds = cut[target.parts]
         places = [place for mark in target.marks for place in range(*bounds[mark : mark + 2])]
-        found.append((sentence, np.array(places, dtype=np.int64)))
+        found.append((tuple(words), np.array(places, dtype=np.int64)))
     return found
-
-
-def _cut(cutter: Cutter, parts: Sequence[str]) -> tuple[tuple[str, ...], list[int]]:
-    """The words of a context and where those of each part begin: a part is cut by itself."""
-    words: list[str] = []
-    bounds = [0]
-    for part in parts:
-        words += cutter.words(part)
-        bounds.append(len(words))
-    return tuple(words), bounds
 
 
 def _blocks(sentences: Sequence[tuple[str, ...]]) -> Iterator[Sequence[tuple[str, ...]]]:
