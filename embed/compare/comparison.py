@@ -8,7 +8,7 @@ from corpora.errors import SourceError
 from embed.compare.bands import frequency_bands
 from embed.compare.baselines import make_baselines
 from embed.compare.config import CompareConfig
-from embed.compare.datasets import default_sets
+from embed.compare.datasets import default_sets, find_set
 from embed.compare.judge import Entrants, Judge
 from embed.compare.measurer import Measurer, forget_oldest, name_contents
 from embed.compare.results import Comparison, Pair, Score
@@ -81,6 +81,11 @@ def named_sets(config: CompareConfig) -> list[tuple[str, Path]]:
     -------
     list of (str, Path)
         Task and file of each; those of the tagged words of one set with commas between.
+
+    Raises
+    ------
+    SourceError
+        The installed gensim lacks a set that comes with it.
     """
     given = {
         "similarity": config.similarity,
@@ -92,7 +97,7 @@ def named_sets(config: CompareConfig) -> list[tuple[str, Path]]:
         "minimal-pairs": config.minimal_pairs,
         "association": config.associations,
     }
-    named = [(name, Path(file)) for name, files in given.items() for file in files]
+    named = [(name, find_set(name, file)) for name, files in given.items() for file in files]
     return named or default_sets()
 
 

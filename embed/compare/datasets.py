@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 from corpora.errors import SourceError
@@ -21,6 +22,9 @@ DEFAULT_SETS = (
     ("similarity", "simlex999.txt"),
     ("analogy", "questions-words.txt"),
 )
+# Labelled words in sentences, ours: file names begin so, and end in the part.
+TWO_TAGS = "two-tags"
+_PARTS = ("train", "dev", "test")
 
 # No float(): it takes the words "nan" and "infinity" for numbers.
 _NUMBER = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?")
@@ -87,6 +91,38 @@ def default_sets() -> list[tuple[str, Path]]:
                 "pass --similarity FILE or --analogies FILE"
             )
     return sets
+
+
+def find_set(task: str, named: str) -> Path:
+    """Find a set that is named, by its file or, of those that come along, by name.
+
+    Parameters
+    ----------
+    task : str
+        As TASKS names it.
+    named : str
+        A file, several with commas between, a folder; or ``wordsim353``, ``simlex999`` (both
+        similarity), ``questions-words`` (analogy), ``two-tags`` (tagging).
+
+    Returns
+    -------
+    Path
+        What the task reads. What stands on disk comes before a name.
+
+    Raises
+    ------
+    SourceError
+        It is a name, and its file is not there.
+    """
+    names = {Path(file).stem for of_task, file in DEFAULT_SETS if of_task == task}
+    if Path(named).exists():
+        return Path(named)
+    if named in names:
+        return next(path for of_task, path in default_sets() if path.stem == named)
+    if (task, named) == ("tagging", TWO_TAGS):
+        folder = Path(str(files("embed.compare"))) / "data"
+        return Path(",".join(str(folder / f"{named}-{part}.conllu") for part in _PARTS))
+    return Path(named)
 
 
 def read_pairs(path: Path) -> list[WordPair]:

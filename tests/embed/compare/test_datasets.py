@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,8 +13,9 @@ from hypothesis import strategies as st
 from corpora.errors import SourceError
 from embed.compare import datasets
 from embed.compare.category_files import read_categories
-from embed.compare.datasets import WordPair, default_sets, read_pairs
+from embed.compare.datasets import WordPair, default_sets, find_set, read_pairs
 from embed.compare.question_files import read_questions, read_relations
+from embed.compare.tagging_files import read_parts
 from embed.compare.topic_files import read_topics
 
 WORDS = st.text(st.characters(categories=["L"]), min_size=1, max_size=8)
@@ -225,3 +229,42 @@ def test_a_table_of_numbers_alone_is_refused(tmp_path):
     path.write_text("1 2 3\n4 5 6\n")
     with pytest.raises(SourceError, match="begins no list of word, word, score"):
         read_pairs(path)
+
+
+@pytest.mark.parametrize(
+    ("task", "name", "file"),
+    [
+        ("similarity", "wordsim353", "wordsim353.tsv"),
+        ("similarity", "simlex999", "simlex999.txt"),
+        ("analogy", "questions-words", "questions-words.txt"),
+    ],
+)
+def test_sets_that_come_along_are_found_by_name(task, name, file):
+    assert find_set(task, name).name == file
+    assert find_set("odd-one-out", name) == Path(name), "of their own task alone"
+
+
+def test_what_stands_on_disk_comes_before_a_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "simlex999").write_text("a\tb\t1\n")
+
+    assert find_set("similarity", "simlex999") == Path("simlex999")
+
+
+def test_the_words_with_two_tags_have_both_in_every_part():
+    parts = read_parts(str(find_set("tagging", "two-tags")))
+    assert parts.dev is not None
+    tags: dict[str, Counter] = {}
+    for word, tag in zip(parts.train.words, parts.train.tags, strict=True):
+        tags.setdefault(word.lower(), Counter())[tag] += 1
+    both = {word for word, each in tags.items() if each["NOUN"] >= 2 and each["VERB"] >= 2}
+    sizes = [(part.n_sentences, len(part.words)) for part in (parts.train, parts.dev, parts.test)]
+
+    assert len(both) >= 60
+    assert sizes == [(477, 4303), (79, 791), (172, 1551)]
+    sentences = [
+        tuple(part.words[start:stop])
+        for part in (parts.train, parts.dev, parts.test)
+        for start, stop in pairwise(part.offsets.tolist())
+    ]
+    assert len(set(sentences)) == len(sentences)
