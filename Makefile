@@ -1,5 +1,5 @@
 # Each target does the whole set-up by itself and is cheap to repeat.
-#   make demo    real vectors from real text, in a minute or two
+#   make demo    the whole chain on real text, from a corpus to a page of scores, in minutes
 #   make test    format, lint, types, tests
 #   make bench   the benchmarks (minutes; they want a quiet machine)
 #   make docs    the pages of docs/ that follow from the program
@@ -31,27 +31,12 @@ $(READY): pyproject.toml constraints.txt
 	@$(PIP_INSTALL) --no-build-isolation --editable '.[dev]'
 	@touch $@
 
-# ---- demo: a corpus, vectors, neighbours, scores; made again only when the program changed
+# ---- demo: the whole chain on real text; interrupted, it goes on where it was
 
 DEMO := demo
-FIRTH := $(BIN)/firth
-DEMO_WORDS := music sea atoms greek film
-SOURCES := cli.py $(shell find corpora embed -name '*.py')
 
-$(DEMO)/corpus/checksums.json: $(READY) $(SOURCES)
-	$(FIRTH) build-corpus wiki-sample --out $(DEMO)/corpus --force
-	@touch $@
-
-$(DEMO)/svd/checksums.json: $(DEMO)/corpus/checksums.json
-	$(FIRTH) train-svd $(DEMO)/corpus --out $(DEMO)/svd --dim 100 --force
-	@touch $@
-
-demo: $(DEMO)/svd/checksums.json
-	$(FIRTH) neighbors $(DEMO)/svd $(DEMO_WORDS) -k 5
-	$(FIRTH) compare $(DEMO)/svd
-	@echo "The corpus lies in $(DEMO)/corpus, the vectors in $(DEMO)/svd. To go on:"
-	@echo "    $(FIRTH) neighbors $(DEMO)/svd"
-	@echo "    $(FIRTH) build-corpus YOUR-TEXT --out out/mine"
+demo: $(READY)
+	$(BIN)/firth study --settings docs/demo.toml --out $(DEMO)
 
 # ---- tests
 

@@ -12,6 +12,7 @@ from corpora.errors import FirthError
 
 # Command to module; the module's ``command`` is imported only when it is asked for.
 COMMANDS = {
+    "study": "embed.commands.study",
     "build-corpus": "corpora.commands.build_corpus",
     "corpus-info": "corpora.commands.corpus_info",
     "train-svd": "embed.commands.train_svd",
@@ -34,6 +35,7 @@ COMMANDS = {
 
 # Said here a second time (a test holds it true) so that --help imports no command.
 SUMMARIES = {
+    "study": "Train every method on one text, compare them, and write a page.",
     "build-corpus": "Encode text into a corpus that every method shares.",
     "corpus-info": "Describe a corpus: sizes, frequent words, type-token curve.",
     "train-svd": "Train count-based vectors: co-occurrence, PPMI, truncated SVD.",

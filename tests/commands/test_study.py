@@ -1,0 +1,234 @@
+"""``firth study``: the chain as real processes, gone on with, changed, interrupted, refused."""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from click.testing import CliRunner
+
+from cli import main
+from embed.study.settings import read_study
+
+PATIENCE = 240
+TRAIN = "threads = 1\nmin-count = 1\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a text of 60 words and a set of pairs of them."""
+    path = tmp_path_factory.mktemp("study")
+    words = [a + b + c for a in "bdfg" for b in "aei" for c in "lmnrs"]
+    draw = random.Random(1)
+    lines = (" ".join(draw.choices(words, k=12)) for _ in range(400))
+    (path / "text.txt").write_text("".join(f"{line}\n" for line in lines))
+    pairs = (f"{words[n]}\t{words[-n - 1]}\t{n}\n" for n in range(12))
+    (path / "pairs.tsv").write_text("".join(pairs))
+    return path
+
+
+def settings(folder, name="study.toml", dim=4, methods='["svd", "skipgram"]'):
+    path = folder / name
+    path.write_text(
+        f'sources = ["text.txt"]\nmethods = {methods}\nwords = ["bal", "zzz"]\n'
+        f"[train-svd]\ndim = {dim}\n{TRAIN}"
+        f"[train-skipgram]\ndim = 4\nepochs = 2\n{TRAIN}"
+        '[compare]\nsimilarity = ["pairs.tsv"]\nreplicates = 100\n'
+    )
+    return path.name
+
+
+def study(root, folder, *arguments):
+    command = [sys.executable, str(root / "cli.py"), "study", *map(str, arguments)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE)
+
+
+def commands(done):
+    """The commands that were run, without their arguments."""
+    return re.findall(r"^\$ firth (\S+)", done.stdout, re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def finished(root, folder):
+    """A study that was done."""
+    done = study(root, folder, "--settings", settings(folder), "--out", "out")
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_a_study_makes_all_that_it_says(folder, finished):
+    assert commands(finished) == [
+        "build-corpus", "train-svd", "train-skipgram", "compare", "neighbors", "neighbors",
+    ]  # fmt: skip
+    assert "zzz: is not a word of every run; left out" in finished.stderr
+    document = json.loads((folder / "out/comparison/comparison.json").read_text())
+    assert {"out/svd", "out/skipgram"} <= {each["run"] for each in document["results"]}
+    assert "<html" in (folder / "out/report.html").read_text()
+    for typed in re.findall(r"^    firth (.*?)(?: --out ANOTHER)?$", finished.stdout, re.MULTILINE):
+        assert typed.split()[0] in main.list_commands(None)
+
+
+def test_the_same_again_trains_nothing(root, folder, finished):
+    again = study(root, folder, "--settings", settings(folder), "--out", "out")
+
+    assert again.returncode == 0
+    assert commands(again) == ["compare", "neighbors", "neighbors"]
+    assert [line for line in again.stderr.splitlines() if line.endswith(": kept")] == [
+        "out/corpus: kept", "out/svd: kept", "out/skipgram: kept",
+    ]  # fmt: skip
+
+
+def test_what_was_chosen_repeats_the_study(root, folder, finished):
+    done = study(root, folder, "--settings", "out/study.toml", "--out", "again")
+
+    assert done.returncode == 0
+    first, second = ((folder / out / "svd/vectors.npy").read_bytes() for out in ("out", "again"))
+    assert first == second
+
+
+def test_a_change_is_refused_and_by_force_makes_only_what_it_changes(root, folder, finished):
+    text = (folder / "out/study.toml").read_text()
+    changed = folder / "changed.toml"
+    changed.write_text(re.sub(r"(train-svd]\ndim = )4", r"\g<1>5", text))
+
+    refused = study(root, folder, "--settings", changed.name, "--out", "again")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr == (
+        "Error: again: holds a study with other train-svd; choose another --out, or pass --force "
+        "to make anew what that changes\n"
+    )
+    forced = study(root, folder, "--settings", changed.name, "--out", "again", "--force")
+    assert forced.returncode == 0, forced.stderr
+    assert commands(forced)[:2] == ["train-svd", "compare"]
+
+
+def test_a_method_that_fails_leaves_the_others(root, folder):
+    path = folder / settings(folder, "fails.toml", dim=600)
+
+    done = study(root, folder, "--settings", path.name, "--out", "fails")
+    path.write_text(path.read_text().replace('["svd", "skipgram"]', '["svd"]'))
+    alone = study(root, folder, "--settings", path.name, "--out", "alone")
+
+    assert done.returncode == 1
+    assert done.stderr.endswith("Error: firth train-svd: failed, see above\n")
+    assert (folder / "fails/report.html").exists()
+    assert alone.returncode == 1
+    assert alone.stderr.endswith("Error: alone: no method could be trained, see above\n")
+
+
+def test_an_interrupt_ends_the_step_and_the_same_command_goes_on(root, folder):
+    path = folder / settings(folder, "long.toml", methods='["skipgram"]')
+    path.write_text(path.read_text().replace("epochs = 2", "epochs = 2000"))
+    command = [sys.executable, str(root / "cli.py"), "study", "--settings", path.name]
+    with subprocess.Popen(
+        [*command, "--out", "long"], cwd=folder, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        wait_for(lambda: (folder / "long/skipgram.partial/maker.json").exists())
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        error = process.communicate(timeout=PATIENCE)[1]
+
+    assert process.returncode == 1
+    assert error.rstrip().endswith("Aborted!")
+    assert "Traceback" not in error
+    assert not (folder / "long/skipgram").exists()
+    again = study(root, folder, "--settings", path.name, "--out", "long")
+    assert again.returncode == 0
+    assert commands(again)[0] == "train-skipgram"
+
+
+def test_a_killed_study_goes_on(root, folder):
+    name = settings(folder, "killed.toml")
+    command = [sys.executable, str(root / "cli.py"), "study", "--settings", name, "--out", "killed"]
+    steps = ("killed/corpus.partial", "killed/study.toml", "killed/svd", "killed/comparison")
+    for step in steps:
+        with subprocess.Popen(
+            command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        ) as process:  # fmt: skip
+            wait_for(lambda step=step, p=process: (folder / step).exists() or p.poll() is not None)
+            children = subprocess.run(
+                ["pgrep", "-P", str(process.pid)], capture_output=True, text=True
+            ).stdout.split()
+            process.kill()
+            for child in map(int, children):
+                os.kill(child, signal.SIGKILL)
+
+    done = study(root, folder, "--settings", name, "--out", "killed")
+    assert done.returncode == 0, done.stderr
+
+
+def wait_for(condition):
+    """Wait until something is so."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--out", "x"], "Missing argument 'SOURCE...', or --settings."),
+        (
+            ["text.txt", "--out", "x", "--settings", "s.toml"],
+            "--settings goes without SOURCE, --methods, --budget and --words",
+        ),
+    ],
+)
+def test_arguments_that_do_not_go_together_are_refused(folder, monkeypatch, arguments, message):
+    monkeypatch.chdir(folder)
+    settings(folder, "s.toml")
+
+    result = CliRunner().invoke(main, ["study", *arguments])
+
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1] == f"Error: {message}"
+
+
+def test_a_text_that_cannot_be_read_is_one_line(root, folder):
+    done = study(root, folder, "no-such.txt", "--out", "nothing")
+
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert "no-such.txt" in done.stderr
+
+
+def test_every_choice_for_an_english_text_is_settled_within_the_budget(root, folder):
+    others = [a + b + c for a in "bdfgklmnpr" for b in "aeiou" for c in "lmnrstk"]
+    draw = random.Random(2)
+    common = ["the", "of", "and", "to", "in", "was", "that", "for", "with", "is"]
+    (folder / "english").mkdir()
+    for number in range(30):
+        lines = (draw.choices(common, k=8) + draw.choices(others, k=8) for _ in range(100))
+        text = "".join(f"{' '.join(line)}.\n" for line in lines)
+        (folder / "english" / f"{number}.txt").write_text(text)
+
+    done = study(
+        root, folder, "english", "--out", "all", "--budget", "10s", "--methods", "svd,cbow,mlm"
+    )
+
+    assert done.returncode == 0, done.stderr
+    chosen = read_study(folder / "all/study.toml").options
+    assert chosen["train-svd"] == {"dim": 100}
+    assert chosen["train-cbow"] == {"dim": 100, "epochs": 20, "deterministic": True}
+    assert chosen["train-mlm"].keys() == {"preset", "tokens", "dtype", "compile"}
+    assert chosen["compare"]["tagging"] == ["two-tags"]
+    trained = next(line for line in done.stdout.splitlines() if "train-mlm" in line)
+    assert f"--tokens {chosen['train-mlm']['tokens']}" in trained
+
+
+def test_a_text_too_small_for_a_masked_model_or_of_another_language_is_told(root, folder):
+    done = study(root, folder, "text.txt", "--out", "small", "--methods", "svd,mlm")
+
+    assert done.returncode == 1
+    assert "the text does not look English, and all sets that come along are" in done.stderr
+    assert done.stderr.endswith("Error: firth train-mlm: failed, see above\n")
+    assert "Traceback" not in done.stderr
+    assert read_study(folder / "small/study.toml").options["compare"] == {"intrinsic": True}

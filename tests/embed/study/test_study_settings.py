@@ -1,0 +1,147 @@
+"""Settings files of studies: read, refused, written, typed as options."""
+
+import re
+import tomllib
+
+import pytest
+
+from corpora.errors import SettingError
+from embed.study.settings import (
+    Study,
+    parse_budget,
+    read_study,
+    study_of,
+    typed_options,
+    write_toml,
+)
+
+FULL = """
+sources = ["texts/a.txt", "texts/b.txt"]
+methods = ["svd", "mlm"]
+budget = "90s"
+words = ["sea"]
+
+[build-corpus]
+keep-case = true
+keep = ["date", "author"]
+
+[train-svd]
+dim = 50
+singular-power = 0.5
+
+[train-mlm]
+pieces = 500
+compile = "off"
+
+[compare]
+similarity = ["a.tsv", "b.tsv"]
+exclude = false
+"""
+
+
+def read(tmp_path, text):
+    path = tmp_path / "study.toml"
+    path.write_text(text, encoding="utf-8")
+    return read_study(path)
+
+
+def test_a_settings_file_gives_every_entry(tmp_path):
+    study = read(tmp_path, FULL)
+
+    assert (study.sources, study.methods) == (("texts/a.txt", "texts/b.txt"), ("svd", "mlm"))
+    assert (study.words, study.seconds) == (("sea",), 90)
+    assert study.options["train-svd"] == {"dim": 50, "singular-power": 0.5}
+
+
+def test_what_is_written_is_read_again_alike(tmp_path):
+    study = read(tmp_path, FULL)
+
+    write_toml(study, tmp_path / "again.toml")
+
+    assert read_study(tmp_path / "again.toml") == study
+    assert study_of(tomllib.loads((tmp_path / "again.toml").read_text())) == study
+
+
+def test_options_are_typed_as_their_command_takes_them(tmp_path):
+    study = read(tmp_path, FULL)
+    typed = {command: typed_options(options, command) for command, options in study.options.items()}
+
+    assert typed == {
+        "build-corpus": ["--keep-case", "--keep", "date", "--keep", "author"],
+        "train-svd": ["--dim", "50", "--singular-power", "0.5"],
+        "train-mlm": ["--pieces", "500", "--compile", "off"],
+        "compare": ["--similarity", "a.tsv", "--similarity", "b.tsv", "--include-question-words"],
+    }
+    assert typed_options({"keep-case": False}, "build-corpus") == []
+
+
+def test_named_options_come_before_chosen_ones(tmp_path):
+    study = read(tmp_path, FULL).with_options("train-svd", dim=300, min_count=2)
+
+    assert study.options["train-svd"] == {"dim": 50, "min-count": 2, "singular-power": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", 'sources: is missing; name a corpus or texts: sources = ["my-texts"]'),
+        ("sources = []", "sources: names nothing; name at least one"),
+        ('sources = "a"', "sources: must be a list of texts, [\"...\", ...], got 'a'"),
+        ('sources = ["a"]\nbudget = 10', 'budget: must be a text such as "10m", got 10'),
+        (
+            'sources = ["a"]\nbudget = "soon"',
+            "--budget must be a time such as 90s, 10m or 1.5h, got 'soon'",
+        ),
+        (
+            'sources = ["a"]\nmethods = ["lsa"]',
+            "method: lsa: is not known; take one of svd, skipgram, cbow, mlm",
+        ),
+        ('sources = ["a"]\ntrain-svd = 3', "train-svd: must be a table, [train-svd], got 3"),
+        (
+            'sources = ["a"]\n[train-svd]\nwidth = 3',
+            "[train-svd] width: is no option of firth train-svd; its --help has them",
+        ),
+        ('sources = ["a"]\n[train-svd]\ndim = 0', "[train-svd] --dim must be at least 1, got 0"),
+        (
+            'sources = ["a"]\n[train-svd]\ndim = "x"',
+            "[train-svd] --dim must be of type int, got 'x'",
+        ),
+        (
+            'sources = ["a"]\n[compare]\nsimilarity = [3]',
+            'similarity: must be a list of texts, ["...", ...], got [3]',
+        ),
+    ],
+)
+def test_a_wrong_setting_is_refused_by_name(tmp_path, text, message):
+    with pytest.raises(SettingError) as refused:
+        read(tmp_path, text)
+
+    assert str(refused.value).endswith(message)
+    assert str(refused.value).startswith(f"{tmp_path / 'study.toml'}: ")
+
+
+def test_an_unknown_entry_is_refused_with_those_there_are(tmp_path):
+    with pytest.raises(SettingError, match=r"sauces: is no setting; there are methods, sources"):
+        read(tmp_path, 'sauces = ["a"]')
+
+
+@pytest.mark.parametrize("content", [b"sources = [", b"\xff\xfe"])
+def test_what_is_no_toml_is_refused(tmp_path, content):
+    path = tmp_path / "study.toml"
+    path.write_bytes(content)
+
+    with pytest.raises(SettingError, match=f"^{re.escape(str(path))}: is no TOML: "):
+        read_study(path)
+
+
+@pytest.mark.parametrize("text", ["", "10", "m", "-1m", "0s", "1d", "1m30s", "١m"])
+def test_what_is_no_time_is_refused(text):
+    with pytest.raises(SettingError, match="must be a time such as 90s"):
+        parse_budget(text)
+
+
+def test_a_study_of_nothing_else_has_the_defaults():
+    study = Study(("a",))
+
+    assert study.methods == ("svd", "cbow", "skipgram", "mlm")
+    assert study.seconds == 1800
