@@ -51,7 +51,7 @@ def nested_sample(n_tokens: np.ndarray, eligible: np.ndarray, tokens: int, seed:
     --------
     >>> lengths, every = np.array([3, 1, 4, 1]), np.ones(4, dtype=bool)
     >>> [int(lengths[nested_sample(lengths, every, n, 1)].sum()) for n in (1, 5, 9)]
-    [4, 5, 9]
+    [1, 5, 9]
     """
     if tokens < 1:
         raise SettingError(f"a sample must have at least 1 token, got {tokens}")

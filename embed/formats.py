@@ -133,14 +133,16 @@ def detect(start: bytes, path: Path) -> tuple[str, int | None, int]:
     return "glove", None, dim
 
 
-def write_vectors(vectors: WordVectors, out: Path, format: str, *, force: bool = False) -> None:
+def write_vectors(
+    vectors: WordVectors, out: str | Path, format: str, *, force: bool = False
+) -> None:
     """Write vectors in another program's format; whole or not at all.
 
     Parameters
     ----------
     vectors : WordVectors
         What to write.
-    out : Path
+    out : str or Path
         A file; a folder for ``projector``.
     format : str
         One of :data:`FORMATS`.
@@ -154,6 +156,7 @@ def write_vectors(vectors: WordVectors, out: Path, format: str, *, force: bool =
     SettingError
         The format is unknown.
     """
+    out = Path(out)
     if format == "gensim":
         write_gensim(vectors, out, force)
     elif format in _WRITERS:

@@ -30,7 +30,7 @@ _LEGEND_LINE, _LEGEND_ROOM, _LEGEND_POINT = 0.2, 0.3, 0.35
 _GREY, _PALE, _INK = "#767676", "#ececec", "#222222"
 
 
-def draw_map(found: WordMap, run: str, path: Path, *, force: bool = False) -> None:
+def draw_map(found: WordMap, run: str, path: str | Path, *, force: bool = False) -> None:
     """Draw a map, and write the picture; the same map gives the same bytes of SVG.
 
     Both axes have the same scale, so that distances can be compared.
@@ -41,7 +41,7 @@ def draw_map(found: WordMap, run: str, path: Path, *, force: bool = False) -> No
         Of :func:`~embed.word_map.map_words`.
     run : str
         Whose words they are, for the title.
-    path : Path
+    path : str or Path
         A file ending in ``.png`` or ``.svg``; whole or not at all.
     force : bool
         Replace a file that stands there.
@@ -54,9 +54,9 @@ def draw_map(found: WordMap, run: str, path: Path, *, force: bool = False) -> No
         ``path`` is of no known kind, matplotlib is missing, or the picture
         would be too large.
     """
-    picture_kind(path)
+    picture_kind(Path(path))
     with picture_style():
-        write_figure(_lay_out(found, run), path, force=force)
+        write_figure(_lay_out(found, run), Path(path), force=force)
 
 
 def _lay_out(found: WordMap, run: str) -> Any:

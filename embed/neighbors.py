@@ -24,15 +24,17 @@ class Neighbor(NamedTuple):
     score: float
 
 
-def nearest(vectors: StaticVectors, words: Sequence[str], k: int = 10) -> list[list[Neighbor]]:
+def nearest(
+    vectors: StaticVectors, words: str | Sequence[str], k: int = 10
+) -> list[list[Neighbor]]:
     """Find the words nearest to each of some words by cosine.
 
     Parameters
     ----------
     vectors : StaticVectors
         Dense or sparse.
-    words : sequence of str
-        Words that have a vector, though perhaps a composed one; all are
+    words : str or sequence of str
+        A word that has a vector, though perhaps a composed one, or several; all are
         answered by one pass over the matrix.
     k : int
         Neighbours per word, at least 1; fewer where the vocabulary ends.
@@ -47,6 +49,7 @@ def nearest(vectors: StaticVectors, words: Sequence[str], k: int = 10) -> list[l
     UnknownWordError
         A word has no vector; close spellings are offered.
     """
+    words = [words] if isinstance(words, str) else words
     return nearest_to(vectors, *unit_queries(vectors, words), k)
 
 

@@ -21,7 +21,7 @@ _GAP = 0.12
 _MOST = 90.0  # inches of all squares: beyond, a PNG takes gigabytes
 
 
-def draw_attention(attention: SentenceAttention, path: Path, *, force: bool = False) -> None:
+def draw_attention(attention: SentenceAttention, path: str | Path, *, force: bool = False) -> None:
     """Draw every layer and head, and write the picture.
 
     The same weights give the same bytes of SVG.
@@ -30,7 +30,7 @@ def draw_attention(attention: SentenceAttention, path: Path, *, force: bool = Fa
     ----------
     attention : SentenceAttention
         What to draw.
-    path : Path
+    path : str or Path
         A file ending in ``.png`` or ``.svg``; whole or not at all.
     force : bool
         Replace a file that stands there.
@@ -42,9 +42,9 @@ def draw_attention(attention: SentenceAttention, path: Path, *, force: bool = Fa
     SettingError
         As :func:`~corpora.pictures.picture_kind` does.
     """
-    picture_kind(path, "--out")
+    picture_kind(Path(path), "--out")
     with picture_style():
-        write_figure(_lay_out(attention), path, force=force)
+        write_figure(_lay_out(attention), Path(path), force=force)
 
 
 def _lay_out(attention: SentenceAttention) -> Any:

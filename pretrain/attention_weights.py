@@ -78,13 +78,13 @@ class SentenceAttention:
 
 
 def attend(
-    run: Path, sentence: str, *, layer: int | None = None, head: int | None = None
+    run: str | Path, sentence: str, *, layer: int | None = None, head: int | None = None
 ) -> SentenceAttention:
     """Let a run's encoder read a sentence.
 
     Parameters
     ----------
-    run : Path
+    run : str or Path
         A run of ``train-mlm``.
     sentence : str
         Raw text, segmented as the run's corpus was.

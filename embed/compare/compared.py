@@ -1,0 +1,197 @@
+"""compare_runs: a comparison in one call, and all that can be made of it."""
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpora.console import note, progress
+from corpora.provenance import now
+from embed.compare.comparison import compare, readable_tasks
+from embed.compare.config import CompareConfig
+from embed.compare.intrinsic import Geometry, measure_geometry
+from embed.compare.intrinsic_report import geometry_json, print_geometry
+from embed.compare.opening import Opened, open_runs
+from embed.compare.page_parts import (
+    ReportParts,
+    choose_words,
+    find_neighbors,
+    first_of_seeds,
+    make_maps,
+    read_facts,
+)
+from embed.compare.report import print_report, short_names, to_json
+from embed.compare.report_page import write_report
+from embed.compare.results import Comparison
+from embed.compare.score_picture import draw_scores
+from embed.compare.stored import store_comparison
+from embed.compare.tasks import Task
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Runs that were compared, of :func:`compare_runs`.
+
+    Attributes
+    ----------
+    document : dict
+        What ``firth compare --json`` prints: ``document["results"]`` is a list of rows, ready for
+        a data frame. ``document["failures"]`` is there if something could not be scored.
+    config : CompareConfig
+        How it was made.
+    comparison : Comparison
+        All that was found.
+    geometry : Geometry or None
+        Of the vectors themselves; with ``CompareConfig(intrinsic=True)``.
+    opened : Opened
+        The runs.
+    tasks : list of Task
+        The sets.
+    started : datetime
+        When it began.
+    """
+
+    document: dict[str, Any]
+    config: CompareConfig
+    comparison: Comparison
+    geometry: Geometry | None
+    opened: Opened
+    tasks: list[Task]
+    started: datetime.datetime
+
+    def show(self) -> None:
+        """Print the tables that ``firth compare`` prints."""
+        print_report(self.comparison, self.config.unknown)
+        if self.geometry is not None:
+            print_geometry(self.geometry, short_names(self.comparison.runs))
+
+    def write_report(
+        self, path: str | Path, *, curve: Mapping[str, Any] | None = None, force: bool = False
+    ) -> None:
+        """Write a page for the browser: scores, maps and neighbors side by side, settings.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file of HTML.
+        curve : mapping, optional
+            A learning curve to show on it, of :func:`~embed.compare.page_parts.read_curve`.
+        force : bool
+            Replace a file that stands there.
+
+        Raises
+        ------
+        ArtifactError
+            ``path`` exists, or cannot be written.
+        """
+        runs = first_of_seeds(self.opened.vectors, self.opened.groups)
+        words = choose_words(list(runs.values()), [task.texts() for task in self.tasks])
+        parts = ReportParts(
+            config=self.config,
+            maps=make_maps(runs, words),
+            neighbors=find_neighbors(runs, words),
+            facts=read_facts({run: self.opened.paths[run] for run in runs}),
+            curve=curve,
+        )
+        write_report(self.document, parts, Path(path), force=force)
+
+    def draw(self, path: str | Path, *, force: bool = False) -> None:
+        """Draw the scores with their intervals; needs the extra ``plots``.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file ending in ``.svg`` or ``.png``.
+        force : bool
+            Replace a file that stands there.
+
+        Raises
+        ------
+        ArtifactError
+            ``path`` exists, or cannot be written.
+        SettingError
+            It has another ending, or the package that draws is not there.
+        """
+        draw_scores(self.document, Path(path), force=force)
+
+    def store(self, out: str | Path, *, force: bool = False) -> Path:
+        """Keep the comparison as a run of its own, which names what was compared.
+
+        Parameters
+        ----------
+        out : str or Path
+            Where it will stand.
+        force : bool
+            Replace a run that stands there.
+
+        Returns
+        -------
+        Path
+            ``out``, as of :func:`~embed.compare.stored.store_comparison`.
+
+        Raises
+        ------
+        ArtifactError
+            ``out`` exists, is being made, or cannot be written.
+        """
+        return store_comparison(
+            self.document, self.config, Path(out), started=self.started, force=force
+        )
+
+
+def compare_runs(
+    runs: Sequence[str | Path],
+    config: CompareConfig | None = None,
+    *,
+    add_contexts: bool = False,
+) -> Compared:
+    """Score runs against each other and against vectors that know nothing, as ``firth compare``.
+
+    Sets and runs that cannot be scored are told on standard error, and stand among
+    ``document["failures"]``; all others are scored.
+
+    Parameters
+    ----------
+    runs : sequence of str or Path
+        Runs of any method, files of vectors, Hugging Face folders.
+    config : CompareConfig, optional
+        Which sets, and how; by default the sets that gensim carries.
+    add_contexts : bool
+        Add each word's context vector to its own, in the runs that have both.
+
+    Returns
+    -------
+    Compared
+        To be shown, drawn, stored, or written as a page.
+
+    Raises
+    ------
+    ArtifactError
+        A run is missing or damaged.
+    SourceError
+        No set can be read.
+    """
+    config = config or CompareConfig()
+    tasks, failures = readable_tasks(config)
+    opened, started = open_runs([str(run) for run in runs], add_contexts=add_contexts), now()
+    with progress("comparing", "sets") as show:
+        comparison = compare(
+            opened.vectors,
+            tasks,
+            config,
+            show,
+            groups=opened.groups,
+            fingerprints=opened.fingerprints,
+        )
+    document = to_json(comparison, config, opened.about)
+    failures += comparison.failures
+    geometry = measure_geometry(opened.vectors, config) if config.intrinsic else None
+    if geometry is not None:
+        document |= geometry_json(geometry)
+        failures += geometry.failures
+    if failures:
+        document["failures"] = failures
+    for failure in failures:
+        note(f"Error: {failure}")
+    return Compared(document, config, comparison, geometry, opened, tasks, started)

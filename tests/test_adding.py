@@ -1,0 +1,140 @@
+"""The guides to adding a method, a task and a reader: what they show is done, in a copy, and works.
+
+Files that a page names are written, its changes to our own files are made where their context
+stands, its tests are run beside ours, and its commands give what it shows.
+"""
+
+import doctest
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fenced import fenced_blocks
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "docs" / "adding" / f"{name}.md" for name in ("method", "task", "reader")]
+BLOCKS = {page.stem: fenced_blocks(page) for page in PAGES}
+CHANGES = [(name, b) for name, blocks in BLOCKS.items() for b in blocks if b.language == "diff"]
+FILES = [
+    (name, b)
+    for name, blocks in BLOCKS.items()
+    for b in blocks
+    if b.path and b.language in ("python", "text")
+]
+COMMANDS = [
+    (name, *found)
+    for name, blocks in BLOCKS.items()
+    for b in blocks
+    if b.language == "console"
+    for found in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", b.text, re.MULTILINE)
+]
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+# One process runs all commands: the imports are what takes long.
+DRIVER = """
+import contextlib, io, json, runpy, sys
+from cli import main
+told = []
+for program, *words in json.load(sys.stdin):
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        if program == "firth":
+            main(words, standalone_mode=False)
+        else:
+            runpy.run_path(words[0])
+    told.append(out.getvalue())
+json.dump(told, sys.stdout)
+"""
+
+
+def applied(text, change):
+    """A file's text with a diff's hunks made; each must fit in one place and no other."""
+    for hunk in re.split(r"^@@\n", change, flags=re.MULTILINE):
+        lines = hunk.splitlines(keepends=True)
+        before = "".join(line[1:] for line in lines if line[0] in " -")
+        after = "".join(line[1:] for line in lines if line[0] in " +")
+        assert text.count(before) == 1, f"{text.count(before)} places for:\n{before}"
+        text = text.replace(before, after)
+    return text
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    """A copy of the program, with all that the pages add."""
+    tree = tmp_path_factory.mktemp("adding")
+    for name in ("corpora", "embed", "pretrain"):
+        shutil.copytree(ROOT / name, tree / name)  # compiled kernels come along
+    (tree / "tests").mkdir()
+    kept = ("cli.py", "pyproject.toml", "tests/test_layers.py", "tests/test_docstrings.py")
+    for name in (*kept, "tests/conftest.py"):
+        shutil.copy2(ROOT / name, tree / name)
+    for _, block in FILES:
+        (tree / block.path).parent.mkdir(parents=True, exist_ok=True)
+        assert not (tree / block.path).exists(), block.path
+        (tree / block.path).write_text(block.text, encoding="utf-8")
+    for _, block in CHANGES:
+        file = tree / block.path
+        file.write_text(applied(file.read_text("utf-8"), block.text), encoding="utf-8")
+    return tree
+
+
+def run(tree, *arguments, **options):
+    """A Python of its own, in the copy."""
+    environment = {**os.environ, "FIRTH_CACHE": str(tree / "cache"), "PYTHONPATH": str(tree)}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=tree,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+
+
+@pytest.fixture(scope="module")
+def printed(tree):
+    """What each command of the pages prints."""
+    commands = json.dumps([shlex.split(line) for _, line, _ in COMMANDS])
+    done = run(tree, "-c", DRIVER, input=commands)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    "number", range(len(COMMANDS)), ids=[f"{name}: {line}" for name, line, _ in COMMANDS]
+)
+def test_a_command_prints_what_the_page_shows(printed, number):
+    *_, shown = COMMANDS[number]
+    checker = doctest.OutputChecker()
+    assert checker.check_output(shown, printed[number], FLAGS), printed[number]
+
+
+def test_what_is_added_passes_its_own_tests_and_the_rules_for_all(tree):
+    own = [block.path for _, block in FILES if "/test_" in block.path]
+    added = [Path(block.path).stem for _, block in FILES if block.language == "python"]
+    rules = " or ".join(["layers", *added, *(Path(test).stem for test in own)])
+    done = run(
+        tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", rules,
+        "tests/test_layers.py", "tests/test_docstrings.py", *own,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    assert len(own) == len(PAGES)
+
+
+def test_what_is_added_is_written_as_the_rest_is(tree):
+    files = [block.path for _, block in [*FILES, *CHANGES] if block.path.endswith(".py")]
+    for how in (["check"], ["format", "--check"]):
+        done = run(tree, "-m", "ruff", *how, "--no-cache", *files)
+        assert done.returncode == 0, done.stdout
+
+
+def test_a_change_whose_context_is_gone_is_found():
+    with pytest.raises(AssertionError, match="0 places"):
+        applied("a\nb\n", " c\n+d\n")
+    assert applied("a\nb\nz\n", " a\n-b\n+c\n@@\n z\n+y\n") == "a\nc\nz\ny\n"

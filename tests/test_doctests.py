@@ -1,0 +1,31 @@
+"""The examples in docstrings: each is run, and gives what it says."""
+
+import doctest
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+_EXAMPLE = re.compile(r"^\s*>>> ", re.MULTILINE)
+WITH_EXAMPLES = {
+    path: len(_EXAMPLE.findall(path.read_text(encoding="utf-8")))
+    for package in ("corpora", "embed", "pretrain")
+    for path in sorted((ROOT / package).rglob("*.py"))
+    if _EXAMPLE.search(path.read_text(encoding="utf-8"))
+}
+
+
+def test_there_are_examples():
+    assert len(WITH_EXAMPLES) > 10
+
+
+@pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_examples_of_a_module_give_what_they_say(path, capsys):
+    module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+
+    found = doctest.testmod(module)
+
+    assert found.failed == 0, capsys.readouterr().out
+    assert found.attempted == WITH_EXAMPLES[path]  # none stands where doctest does not look

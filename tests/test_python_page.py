@@ -1,0 +1,115 @@
+"""docs/python.md is true: every block gives what it shows; and it tells of all that there is."""
+
+import ast
+import dataclasses
+import doctest
+import importlib
+import inspect
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import corpora
+import embed
+from tests.fenced import fenced_blocks
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "python.md"
+PACKAGES = ("corpora", "embed", "pretrain")
+HOMES = {package: importlib.import_module(package).HOMES for package in PACKAGES}
+OFFERED = [
+    (package, name) for package in PACKAGES for names in HOMES[package].values() for name in names
+]
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def examples_of(page):
+    """The examples of a page's pycon blocks as one doctest, with the page's own line numbers."""
+    parser, examples = doctest.DocTestParser(), []
+    for block in fenced_blocks(page):
+        if block.language == "pycon":
+            for example in parser.get_examples(block.text):
+                example.lineno += block.line - 1
+                examples.append(example)
+    return doctest.DocTest(examples, {}, page.name, str(page), 0, None)
+
+
+def test_every_block_gives_what_the_page_shows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    told = io.StringIO()
+    page = examples_of(PAGE)
+
+    found = doctest.DocTestRunner(optionflags=FLAGS).run(page, out=told.write)
+
+    assert found.failed == 0, told.getvalue()
+    assert found.attempted == PAGE.read_text(encoding="utf-8").count(">>> ") > 30
+
+
+@pytest.mark.parametrize(("package", "name"), OFFERED, ids=".".join)
+def test_every_name_leads_to_something_described_and_stands_on_the_page(package, name):
+    found = getattr(importlib.import_module(package), name)
+
+    assert f"`{package}.{name}`" in PAGE.read_text(encoding="utf-8")
+    described = inspect.getdoc(found) or ""
+    # a config's fields are described by its settings, an error has none
+    if not (dataclasses.is_dataclass(found) or found is corpora.FirthError):
+        assert "Parameters\n---" in described
+    assert described.split("\n\n")[0].endswith(".")
+
+
+def test_the_page_names_nothing_that_the_packages_do_not_offer():
+    named = re.findall(r"`(corpora|embed|pretrain)\.([A-Za-z_]+)`", PAGE.read_text("utf-8"))
+    assert sorted(set(named)) == sorted(OFFERED)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_type_checkers_are_told_the_names_that_there_are(package):
+    source = (ROOT / package / "__init__.py").read_text(encoding="utf-8")
+    told = {
+        (node.module, alias.name, alias.asname)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom) and node.module.startswith(f"{package}.")
+        for alias in node.names
+        if alias.name != "offer"
+    }
+    assert told == {(m, name, name) for m, names in HOMES[package].items() for name in names}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_name_is_a_submodules(package):
+    # importing the submodule would put it in the name's place
+    modules = {path.stem for path in (ROOT / package).iterdir()}
+    assert modules & {name for _, name in OFFERED} == set()
+
+
+def test_names_are_listed_and_taken_by_star():
+    everything = {}
+    exec("from embed import *", everything)
+    assert set(embed.__all__) <= set(dir(embed))
+    assert set(embed.__all__) <= set(everything)
+
+
+def test_an_unknown_name_is_told_as_python_tells_it():
+    with pytest.raises(AttributeError) as caught:
+        embed.train_glove  # noqa: B018
+    assert str(caught.value) == "module 'embed' has no attribute 'train_glove'"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_packages_are_installed_with_the_mark_of_typed_ones(package):
+    pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'{package} = ["py.typed"]' in pyproject
+    assert (ROOT / package / "py.typed").is_file()
+
+
+def test_importing_the_packages_loads_nothing_slow():
+    slow = {"numpy", "scipy", "torch", "gensim", "numba", "sklearn", "tokenizers", "rich", "click"}
+    code = f"import sys, corpora, embed, pretrain; print(*({slow} & sys.modules.keys()))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert done.stdout.split() == []
