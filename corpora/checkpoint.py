@@ -120,7 +120,13 @@ def _read(step: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     listed = {path.name for path in paths.values()} | {STATE}
     if missing := sorted(listed - read_json(step / CHECKSUMS).keys()):
         raise ArtifactError(f"{step / missing[0]}: has no checksum")
-    return {name: np.load(path, mmap_mode="r") for name, path in paths.items()}, head["state"]
+    return {name: _mapped(path) for name, path in paths.items()}, head["state"]
+
+
+def _mapped(path: Path) -> np.ndarray:
+    """An array of a checkpoint."""
+    array: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+    return array
 
 
 def _steps(directory: Path) -> list[Path]:

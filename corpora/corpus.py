@@ -8,8 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from corpora.artifacts import CHECKSUMS, read_json, verify
+from corpora.artifacts import CHECKSUMS, verify
 from corpora.errors import ArtifactError, SettingError
+from corpora.manifest import FORMAT as FORMAT  # of what build-corpus writes
+from corpora.manifest import MANIFEST as MANIFEST
+from corpora.manifest import read_manifest
 from corpora.nested import nested_sample
 from corpora.segment import TextSettings, unspaced_advice
 from corpora.shards import Shard
@@ -17,8 +20,6 @@ from corpora.view import Boundary, Documents, choose_words, select_documents
 from corpora.view import View as View  # what view() returns, for annotations
 from corpora.vocabulary import PRUNED, Vocabulary
 
-FORMAT = 1
-MANIFEST = "manifest.json"
 # What the tally counts beside sizes, in words.
 _TOLD = {
     "replaced_bytes": "bytes that are not text in the encoding replaced by U+FFFD",
@@ -76,13 +77,7 @@ class Corpus:
         path = Path(path)
         if not is_corpus(path):
             raise ArtifactError(f"{path}: is no finished corpus; make one with firth build-corpus")
-        manifest = read_json(path / MANIFEST)
-        found = manifest.get("format") if isinstance(manifest, dict) else None
-        if found != FORMAT:
-            raise ArtifactError(
-                f"{path}: has corpus format {found}, this version reads {FORMAT}; build it again"
-            )
-        return cls(path, manifest)
+        return cls(path, read_manifest(path))
 
     @property
     def fingerprint(self) -> str:

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from corpora.artifacts import checksum, fingerprint, read_json
+from corpora.artifacts import checksum, fingerprint
 from corpora.build import build_corpus
 from corpora.cache import cache_directory
 from corpora.console import note, progress
-from corpora.corpus import FORMAT, MANIFEST, Corpus, is_corpus
+from corpora.corpus import Corpus, is_corpus
+from corpora.errors import ArtifactError
+from corpora.manifest import read_manifest
 from corpora.request import Request, make_request
 from corpora.sources import SourceFile, source_files
 
@@ -30,8 +32,9 @@ def up_to_date(out: Path, request: Request) -> bool:
     """
     if not is_corpus(out):
         return False
-    manifest = read_json(out / MANIFEST)
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+    try:
+        manifest = read_manifest(out)
+    except ArtifactError:  # it is built again
         return False
     if manifest["settings"] != request.settings():
         return False

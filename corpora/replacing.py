@@ -101,9 +101,11 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         write(new)
         sync_path(new)
         new.replace(path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             new.unlink()
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(path)  # a full disk does not say what it refused
         raise
 
 

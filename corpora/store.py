@@ -2,6 +2,8 @@
 
 import contextlib
 import itertools
+import tokenize
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,11 @@ import numpy as np
 from corpora.errors import ArtifactError
 
 _SUFFIX = ".npy"
+# What NumPy raises on files that hold no array: their heads are parsed as Python's literals are.
+UNREADABLE = (
+    ValueError, TypeError, OverflowError, EOFError, OSError, tokenize.TokenError,
+    zipfile.BadZipFile,
+)  # fmt: skip
 
 
 class ArrayWriter:
@@ -98,7 +105,32 @@ def write_array(directory: Path, name: str, values: np.ndarray) -> None:
         Its values.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    np.save(array_path(directory, name), values, allow_pickle=False)
+    save_array(array_path(directory, name), values)
+
+
+def save_array(path: Path, values: np.ndarray) -> None:
+    """Write the file that :func:`numpy.save` writes, and notice when the disk is full.
+
+    NumPy writes arrays through C, and passes over what closing the file says: the last
+    kilobytes of an array can be missing without an error.
+
+    Parameters
+    ----------
+    path : Path
+        The file to make.
+    values : ndarray
+        Not of objects.
+
+    Raises
+    ------
+    OSError
+        The disk refuses.
+    """
+    values = np.ascontiguousarray(values)
+    with open(path, "wb") as file:
+        about = np.lib.format.header_data_from_array_1_0(values)
+        np.lib.format.write_array_header_1_0(file, about)
+        file.write(values.reshape(-1).view(np.uint8).data)
 
 
 def open_array(directory: Path, name: str, *, writable: bool = False) -> np.ndarray:
@@ -125,11 +157,15 @@ def open_array(directory: Path, name: str, *, writable: bool = False) -> np.ndar
     """
     path = array_path(directory, name)
     try:
-        return np.load(path, mmap_mode="r+" if writable else "r", allow_pickle=False)
+        array = np.load(path, mmap_mode="r+" if writable else "r", allow_pickle=False)
     except FileNotFoundError:
         raise ArtifactError(f"{path}: the file is missing; build the corpus again") from None
-    except (ValueError, EOFError, OSError) as error:
+    except UNREADABLE as error:
         raise ArtifactError(f"{path}: is damaged ({error}); build the corpus again") from None
+    if not isinstance(array, np.ndarray):  # NumPy tells an archive by its first bytes
+        array.close()
+        raise ArtifactError(f"{path}: is a zip archive, no array; build the corpus again")
+    return array
 
 
 class StringWriter:

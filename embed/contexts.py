@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from corpora.errors import ArtifactError, SettingError
+from embed.run_files import open_array
 from embed.vectors import WordVectors
 
 CONTEXTS = "contexts.npy"
@@ -56,11 +57,8 @@ def open_contexts(vectors: WordVectors) -> np.ndarray | None:
     if run is None or not (run / CONTEXTS).is_file():
         return None
     path = run / CONTEXTS
-    try:
-        contexts: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
-        raise ArtifactError(f"{path}: is damaged ({error}); make the run again") from None
-    if contexts.shape != vectors.matrix.shape or contexts.dtype != np.float32:
+    contexts = open_array(path, np.float32, 2)
+    if contexts.shape != vectors.matrix.shape:
         raise ArtifactError(
             f"{path}: holds {contexts.dtype} of shape {contexts.shape}, expected float32 of shape "
             f"{vectors.matrix.shape}; make the run again"

@@ -135,12 +135,16 @@ class _Arrays:
         """Take the vectors of some lines."""
         for words, vectors in zip(lines, states, strict=True):
             if self._per == "sentence":
-                _mean(vectors).tofile(self._file)
+                self._write(_mean(vectors))
                 self._lines.append(self._lines[-1] + 1)
             else:
-                vectors.tofile(self._file)
+                self._write(vectors)
                 self._words += words
                 self._lines.append(len(self._words))
+
+    def _write(self, vectors: np.ndarray) -> None:
+        """Write numbers; tofile() passes over a full disk."""
+        self._file.write(np.ascontiguousarray(vectors).reshape(-1).view(np.uint8).data)
 
     def __exit__(self, kind: object, *_: object) -> None:
         self._file.close()

@@ -11,6 +11,7 @@ import numpy as np
 
 from corpora.errors import ArtifactError
 from corpora.replacing import replacing
+from corpora.store import UNREADABLE, save_array
 from embed.formats_output import dense_block, refuse_unholdable
 from embed.vectors import WordVectors
 from embed.wordlist import StoredVocabulary, write_words
@@ -102,6 +103,7 @@ def write_gensim(vectors: WordVectors, out: Path, force: bool) -> None:
     try:
         with replacing(out, force) as partial:
             keyed.save(str(partial), separately=["vectors"])
+            save_array(_beside(partial)[1], keyed.vectors)  # gensim does not notice a full disk
             write_words(_beside(partial)[0], words, vectors.counts)
             for made, place in zip(_beside(partial), _beside(out), strict=True):
                 os.replace(made, place)
@@ -120,7 +122,10 @@ def _beside(path: Path) -> tuple[Path, Path]:
 def _open_matrix(path: Path) -> np.ndarray:
     """The matrix, memory-mapped."""
     try:
-        matrix: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
+        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
+    except UNREADABLE as error:
         raise ArtifactError(f"{path}: is damaged ({error}); export it again") from None
+    if not isinstance(matrix, np.ndarray):  # NumPy tells an archive by its first bytes
+        matrix.close()
+        raise ArtifactError(f"{path}: is a zip archive, no matrix; export it again")
     return matrix

@@ -1,6 +1,5 @@
 """The files of a run directory, opened one by one and held against what they must be."""
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from corpora.artifacts import MAKER, places, read_json
 from corpora.errors import ArtifactError
+from corpora.store import UNREADABLE
 
 
 def refuse_no_run(run: Path) -> None:
@@ -87,7 +87,7 @@ def open_array(path: Path, dtype: type[np.generic], dimensions: int) -> np.ndarr
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise ArtifactError(f"{path}: no such file; is {path.parent} a finished run?") from None
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except UNREADABLE as error:
         raise ArtifactError(f"{path}: is damaged ({error}); make the run again") from None
     if not isinstance(array, np.ndarray):  # NumPy tells an archive by its first bytes
         array.close()

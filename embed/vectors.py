@@ -10,6 +10,7 @@ import numpy as np
 
 from corpora.artifacts import CHECKSUMS, MAKER, verify
 from corpora.errors import ArtifactError, SettingError
+from corpora.store import save_array
 from embed.run_files import open_array, run_options
 from embed.subwords import SubwordTable, parse_subwords
 from embed.wordlist import VOCABULARY, StoredVocabulary, index_words, write_words
@@ -127,7 +128,7 @@ class WordVectors:
         """
         write_words(directory / VOCABULARY, self.vocabulary, self.counts)
         if isinstance(self.matrix, np.ndarray):
-            np.save(directory / MATRIX, np.ascontiguousarray(self.matrix, dtype=np.float32))
+            save_array(directory / MATRIX, np.asarray(self.matrix, dtype=np.float32))
         else:
             import scipy.sparse
 

@@ -18,6 +18,7 @@ from corpora.errors import ArtifactError
 VOCABULARY = "vocabulary.tsv"
 _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 _SEARCHES_BEFORE_INDEX = 24
+_DIGITS = 18  # of the counts that int64 holds, whatever they are
 
 
 def escape(word: str) -> str:
@@ -175,12 +176,12 @@ class StoredVocabulary(Sequence[str]):
         """
         if self._end == b"\n":
             return None
-        lines = self._bytes[:].split(b"\n")[:-1]
+        cells = [line.rpartition(b"\t")[2] for line in self._bytes[:].split(b"\n")[:-1]]
         try:
-            return np.array([int(line.rpartition(b"\t")[2]) for line in lines], dtype=np.int64)
-        except ValueError:
+            return np.array([int(cell) for cell in cells], dtype=np.int64)
+        except (ValueError, OverflowError):
             number = next(
-                n for n, line in enumerate(lines, 1) if not line.split(b"\t")[-1].isdigit()
+                n for n, cell in enumerate(cells, 1) if not cell.isdigit() or len(cell) > _DIGITS
             )
             raise ArtifactError(f"{self.path}:{number}: the count is no number") from None
 

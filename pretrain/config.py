@@ -14,6 +14,7 @@ _FEED_FORWARDS = ("relu", "gelu", "geglu")
 _BUDGETS = ("steps", "epochs", "tokens", "minutes")
 _EPOCHS = 10
 _MOST_PIECES = 1_000_000
+_MOST = {"layers": 1000, "max_length": 65_536}  # what the options allow
 _LEAST_RATE = 0.001  # with less, steps may have nothing to predict
 _GEGLU_MULTIPLE = 64  # widths that kernels like
 
@@ -84,6 +85,7 @@ class EncoderConfig:
     mixers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        _check_count("layers", self.layers)
         if not self.mixers:
             object.__setattr__(self, "mixers", ("attention",) * self.layers)
         self._check_kinds()
@@ -121,6 +123,8 @@ class EncoderConfig:
         for name in ("attention_span", "global_every"):
             if getattr(self, name) is not None:
                 _check_count(name, getattr(self, name))
+        if not all(isinstance(mixer, str) for mixer in self.mixers):
+            raise SettingError("mixers have names")
         if len(self.mixers) != self.layers:
             raise SettingError(f"{self.layers} layers have {len(self.mixers)} mixers")
         if not 0 <= self.dropout < 1:
@@ -411,9 +415,11 @@ def _is_number(text: str, most: int) -> bool:
 
 
 def _check_count(name: str, value: Any) -> None:
-    """A whole number above 0."""
-    if not isinstance(value, int) or value < 1:
+    """A whole number above 0, and none that only a broken file tells."""
+    if type(value) is not int or value < 1:
         raise SettingError(f"{name} {value!r} is no whole number above 0")
+    if value > _MOST.get(name, 1 << 24):
+        raise SettingError(f"{name} {value} is more than an encoder can have")
 
 
 def parse_rates(text: str) -> tuple[float, float]:

@@ -131,8 +131,9 @@ def read_model(
         The file is missing or damaged, or holds other weights.
     """
     weights = _read_weights(path)
+    with torch.device("meta"):  # takes no memory, however large an encoder config.json tells of
+        _refuse_others(path, weights, _weights(MaskedLanguageModel(config)))
     model = MaskedLanguageModel(config)
-    _refuse_others(path, weights, _weights(model))
     model.load_state_dict(weights)
     return model.to(device).eval()
 

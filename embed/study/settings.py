@@ -162,7 +162,7 @@ def read_study(path: Path) -> Study:
         read = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SettingError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # of TOML, UTF-8, digits without end, depth
         raise SettingError(f"{path}: is no TOML: {error}") from error
     try:
         return study_of(read)
