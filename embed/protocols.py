@@ -50,11 +50,33 @@ class ContextualEncoder(Protocol):
 
 
 @runtime_checkable
+class ReadsInWindows(Protocol):
+    """An encoder that reads a sentence in overlapping windows where it is longer than a row."""
+
+    def n_windows(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
+        """Count the windows of each sentence of words: int64 (n_sentences,), 0 of an empty one."""
+
+
+@runtime_checkable
 class InputEmbeddings(Protocol):
     """One vector per word without any context, of the table that an encoder looks words up in."""
 
     def input_embeddings(self, words: Sequence[str]) -> np.ndarray:
         """Look words up: float32 (n_words, D)."""
+
+
+@runtime_checkable
+class AttentionReader(Protocol):
+    """Where an encoder looks while it reads a sentence."""
+
+    def attention(self, words: Sequence[str]) -> tuple[list[str], np.ndarray]:
+        """Read one sentence: its T pieces, and float32 (L, H, T, T), by layer and head.
+
+        Each piece (third axis) takes so much from each (fourth); rows sum to 1.
+        """
+
+    def words(self, text: str) -> list[str]:
+        """Cut text into words the way the encoder's own corpus was cut."""
 
 
 @runtime_checkable

@@ -1,15 +1,12 @@
 """Where an encoder looks while it reads one sentence, layer by layer and head by head."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from corpora.errors import SettingError
-from corpora.pieces import CLS, SEP, Pieces
 from pretrain.contextual import open_run
 
 _DIGITS = 6  # of a weight in JSON
@@ -104,16 +101,11 @@ def attend(
         The sentence has no words or too many pieces, or there is no such layer or head.
     """
     encoder = open_run(run, "cpu")
-    model, pieces = encoder.model, encoder.pieces
-    layers = _chosen("--layer", layer, "layers", model.config.layers)
-    heads = _chosen("--head", head, "heads", model.config.heads)
-    ids = [CLS, *_ids(pieces, encoder.words(sentence), model.config.max_length), SEP]
-    row = torch.tensor([ids])
-    positions = torch.arange(len(ids))[None]
-    with torch.inference_mode():
-        weights = model.attentions(row, positions, torch.zeros_like(row))[:, 0].numpy()
-    names = tuple(pieces.names[piece] for piece in ids)
-    return SentenceAttention(sentence, names, layers, heads, weights[np.ix_(layers, heads)])
+    config = encoder.model.config
+    layers = _chosen("--layer", layer, "layers", config.layers)
+    heads = _chosen("--head", head, "heads", config.heads)
+    pieces, weights = encoder.attention(encoder.words(sentence))
+    return SentenceAttention(sentence, tuple(pieces), layers, heads, weights[np.ix_(layers, heads)])
 
 
 def _chosen(option: str, number: int | None, what: str, n: int) -> tuple[int, ...]:
@@ -123,16 +115,3 @@ def _chosen(option: str, number: int | None, what: str, n: int) -> tuple[int, ..
     if not 0 <= number < n:
         raise SettingError(f"{option} {number}: the encoder has {what} 0 to {n - 1}")
     return (number,)
-
-
-def _ids(pieces: Pieces, words: Sequence[str], length: int) -> list[int]:
-    """The pieces of a sentence that fits a row."""
-    if not words:
-        raise SettingError("the sentence has no words")
-    ids: list[int] = pieces.split(words)[0].tolist()
-    if len(ids) + 2 > length:
-        raise SettingError(
-            f"the sentence has {len(ids)} pieces, and the encoder reads at most {length - 2} "
-            "at once; give a shorter one"
-        )
-    return ids

@@ -14,7 +14,7 @@ from corpora.segment import TextSettings
 from embed.run_files import run_options
 from pretrain.encoder import MaskedLanguageModel
 from pretrain.machine import choose_device
-from pretrain.scoring import pseudo_log_likelihoods
+from pretrain.scoring import predictor, pseudo_log_likelihoods
 from pretrain.weights import load_model, load_pieces
 from pretrain.windows import PiecedText, Windows
 
@@ -30,7 +30,7 @@ class Answer(NamedTuple):
 
 
 class MlmEncoder:
-    """A trained encoder with its pieces; a ContextualEncoder and a SentenceScorer.
+    """A trained encoder with its pieces: ContextualEncoder, SentenceScorer and AttentionReader.
 
     Everything is computed in float32. Sentences of about one length are read together, each in
     a row of its own.
@@ -109,6 +109,21 @@ class MlmEncoder:
         states = text.word_means(self._piece_states(text.windows(self.most_pieces), layers))
         return np.split(states, text.sentences[1:-1]) if len(sentences) else []
 
+    def n_windows(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
+        """Count the windows in which sentences are read.
+
+        Parameters
+        ----------
+        sentences : sequence of sequences of str
+            Words, as :meth:`encode` takes them.
+
+        Returns
+        -------
+        int64 (n_sentences,)
+            More than 1 where a sentence has more pieces than ``most_pieces``; 0 of an empty one.
+        """
+        return PiecedText.split(self.pieces, sentences).n_windows(self.most_pieces)
+
     def knows(self, words: Sequence[str]) -> np.ndarray:
         """Tell which words have pieces of their own.
 
@@ -170,10 +185,37 @@ class MlmEncoder:
         text = PiecedText.split(self.pieces, sentences)
         windows = text.windows(self.most_pieces)
         scores = pseudo_log_likelihoods(
-            self.model, windows, text.words, self._slots, left_to_right_in_words
+            predictor(self.model), windows, text.words, self._slots, left_to_right_in_words
         )
         bounds = text.words[text.sentences].tolist()
         return np.array([scores[a:b].sum() for a, b in pairwise(bounds)])
+
+    def attention(self, words: Sequence[str]) -> tuple[list[str], np.ndarray]:
+        """Read one sentence, and tell where each piece looks.
+
+        Parameters
+        ----------
+        words : sequence of str
+            At least one, known or not; all of them fit a row.
+
+        Returns
+        -------
+        pieces : list of str
+            T pieces, [CLS] first and [SEP] last.
+        weights : float32 (L, H, T, T)
+            By layer and head, how much each piece (third axis) takes from each (fourth); rows
+            sum to 1.
+
+        Raises
+        ------
+        SettingError
+            There are no words, or too many pieces.
+        """
+        ids = torch.tensor([self._row(words)], device=self._device)
+        positions = torch.arange(ids.shape[1], device=self._device)[None]
+        with torch.inference_mode():
+            weights = self.model.attentions(ids, positions, torch.zeros_like(ids))[:, 0]
+        return [self.pieces.names[piece] for piece in ids[0].tolist()], weights.cpu().numpy()
 
     def fill_mask(self, text: str, k: int = 10) -> list[list[Answer]]:
         """Predict the masked pieces of a text.
@@ -234,6 +276,18 @@ class MlmEncoder:
                 own = torch.from_numpy(some.own()).to(self._device)
                 states[some.own_places()] = mean[own].cpu().numpy()
         return states
+
+    def _row(self, words: Sequence[str]) -> list[int]:
+        """[CLS], the pieces of a sentence, [SEP]."""
+        if not words:
+            raise SettingError("the sentence has no words")
+        ids = self.pieces.split(words)[0].tolist()
+        if len(ids) > self.most_pieces:
+            raise SettingError(
+                f"the sentence has {len(ids)} pieces, and the encoder reads at most "
+                f"{self.most_pieces} at once; give a shorter one"
+            )
+        return [CLS, *ids, SEP]
 
     def _masked_row(self, text: str) -> list[int]:
         """[CLS], the pieces with [MASK] between the parts of the text, [SEP]."""

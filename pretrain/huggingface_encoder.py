@@ -1,8 +1,8 @@
 """HuggingFaceEncoder: the states of any encoder that stock transformers loads from a folder."""
 
-import contextlib
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +10,24 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from corpora.artifacts import read_json
-from corpora.errors import ArtifactError, FirthError, SettingError
+from corpora.errors import ArtifactError
 from corpora.stock_pieces import StockPieces
+from pretrain.huggingface_loading import (
+    TOKENIZER_OPTIONS,
+    in_one_line,
+    load,
+    mask_piece,
+    row_length,
+    state_width,
+)
 from pretrain.machine import choose_device
+from pretrain.scoring import pseudo_log_likelihoods
 from pretrain.weights import TOKENIZER
 from pretrain.windows import PiecedText, Windows
 
 # As for our own encoders on a CPU; a GPU has to hold the states of all layers at once.
 _SLOTS = {"cpu": 2048, "cuda": 1 << 14}
-_OPTIONS = "tokenizer_config.json"
+_SCORED_SLOTS = {"cpu": 512, "cuda": 1 << 13}  # each has a number for every piece there is
 _RELATIVE_LENGTH = 512  # of windows, where no table of positions bounds them
 
 
@@ -106,6 +114,21 @@ class HuggingFaceEncoder:
         states = text.word_means(self._piece_states(text.windows(self.most_pieces), layers))
         return np.split(states, text.sentences[1:-1]) if len(sentences) else []
 
+    def n_windows(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
+        """Count the windows in which sentences are read.
+
+        Parameters
+        ----------
+        sentences : sequence of sequences of str
+            Words, as :meth:`encode` takes them.
+
+        Returns
+        -------
+        int64 (n_sentences,)
+            More than 1 where a sentence has more pieces than ``most_pieces``; 0 of an empty one.
+        """
+        return self._pieced(sentences).n_windows(self.most_pieces)
+
     def knows(self, words: Sequence[str]) -> np.ndarray:
         """Tell which words are all there in their pieces.
 
@@ -179,6 +202,84 @@ class HuggingFaceEncoder:
         return on_device[0], on_device[1].long(), on_device[2]
 
 
+class HuggingFaceMaskedLM(HuggingFaceEncoder):
+    """A Hugging Face masked language model; a ContextualEncoder and a SentenceScorer.
+
+    Parameters
+    ----------
+    encoder : HuggingFaceEncoder
+        Its encoder.
+    mask : int
+        The piece that stands for a masked one.
+    load_head : callable
+        Loads the model with its head, which is done when scores are asked for.
+    """
+
+    def __init__(
+        self, encoder: HuggingFaceEncoder, mask: int, load_head: Callable[[], nn.Module]
+    ) -> None:
+        super().__init__(
+            encoder.model,
+            encoder.pieces,
+            most_pieces=encoder.most_pieces,
+            width=encoder.width,
+            name=encoder.name,
+        )
+        self._mask, self._load_head = mask, load_head
+
+    def score(
+        self, sentences: Sequence[Sequence[str]], *, left_to_right_in_words: bool = True
+    ) -> np.ndarray:
+        """Score sentences by pseudo-log-likelihood, as our own encoders do.
+
+        See :meth:`pretrain.contextual.MlmEncoder.score`. Words have the pieces that they have
+        after a space, wherever they stand.
+
+        Parameters
+        ----------
+        sentences : sequence of sequences of str
+            Words; long sentences are read in windows.
+        left_to_right_in_words : bool
+            Whether the pieces that follow in the same word are masked too.
+
+        Returns
+        -------
+        float64 (n_sentences,)
+            Natural logarithms; 0 for a sentence without words.
+
+        Raises
+        ------
+        ArtifactError
+            The folder lacks weights of the head.
+        """
+        text = self._pieced(sentences)
+        windows, slots = text.windows(self.most_pieces), _SCORED_SLOTS[self._device.type]
+        scores = pseudo_log_likelihoods(
+            self._predict, windows, text.words, slots, left_to_right_in_words
+        )
+        bounds = text.words[text.sentences].tolist()
+        return np.array([scores[a:b].sum() for a, b in pairwise(bounds)])
+
+    @cached_property
+    def _whole(self) -> Any:
+        """The model with its head."""
+        return self._load_head()
+
+    def _predict(self, windows: Windows, first: np.ndarray, behind: np.ndarray) -> np.ndarray:
+        """How likely pieces are where they are masked, and all up to another with them."""
+        ids, mask, _ = self._rows(windows)
+        before = len(self.pieces.frame[0])
+        at, end = (
+            torch.from_numpy(before + each).to(self._device)[:, None] for each in (first, behind)
+        )
+        columns = torch.arange(ids.shape[1], device=self._device)
+        masked = ids.masked_fill((columns >= at) & (columns < end), self._mask)
+        logits = self._whole(input_ids=masked, attention_mask=mask).logits
+        found = logits[torch.arange(len(at), device=self._device), at[:, 0]].log_softmax(-1)
+        right: np.ndarray = found.gather(1, ids.gather(1, at))[:, 0].double().cpu().numpy()
+        return right
+
+
 def open_folder(folder: str | Path, device: str = "auto") -> HuggingFaceEncoder:
     """Open the encoder of a Hugging Face folder; nothing is fetched, and no code of it is run.
 
@@ -192,7 +293,8 @@ def open_folder(folder: str | Path, device: str = "auto") -> HuggingFaceEncoder:
     Returns
     -------
     HuggingFaceEncoder
-        Ready to be asked. Of a model that has an encoder and a decoder, the encoder.
+        Ready to be asked. Of a model that has an encoder and a decoder, the encoder; of a masked
+        language model a :class:`HuggingFaceMaskedLM`.
 
     Raises
     ------
@@ -205,8 +307,8 @@ def open_folder(folder: str | Path, device: str = "auto") -> HuggingFaceEncoder:
     folder = Path(folder)
     chosen = choose_device(device)
     pieces = StockPieces(folder / TOKENIZER)
-    with _in_one_line(folder):
-        model = _load(folder).to(chosen)
+    with in_one_line(folder):
+        model = load(folder).to(chosen)
         if model.config.is_encoder_decoder:
             model = model.get_encoder()
         n_rows = int(model.get_input_embeddings().weight.shape[0])
@@ -215,119 +317,25 @@ def open_folder(folder: str | Path, device: str = "auto") -> HuggingFaceEncoder:
             f"{folder / TOKENIZER}: has {len(pieces)} pieces, and the model only {n_rows}; "
             "take both from the same model"
         )
-    room = _row_length(folder, model) - sum(map(len, pieces.frame))
+    room = row_length(folder, model) - sum(map(len, pieces.frame))
     if room < 2:
         raise ArtifactError(
             f"{folder}: its rows have room for {max(room, 0)} pieces of text; correct "
-            f"max_position_embeddings in config.json or model_max_length in {_OPTIONS}"
+            f"max_position_embeddings in config.json or model_max_length in {TOKENIZER_OPTIONS}"
         )
-    with _in_one_line(folder):
-        width = _width(folder, model.eval(), pieces)
-    return HuggingFaceEncoder(model, pieces, most_pieces=room, width=width, name=str(folder))
+    with in_one_line(folder):
+        width = state_width(folder, model.eval(), pieces)
+    encoder = HuggingFaceEncoder(model, pieces, most_pieces=room, width=width, name=str(folder))
+    mask = mask_piece(folder, model)
+    if mask is None:
+        return encoder
 
+    def load_head() -> nn.Module:
+        with in_one_line(folder):
+            whole: nn.Module = load(folder, "AutoModelForMaskedLM").to(chosen).eval()
+        return whole
 
-def _load(folder: Path) -> Any:
-    """The model without a head, in float32."""
-    transformers = _transformers(folder)
-    with _quiet(transformers.utils.logging):
-        model, info = transformers.AutoModel.from_pretrained(
-            folder,
-            local_files_only=True,
-            trust_remote_code=False,
-            use_safetensors=True,
-            dtype=torch.float32,
-            output_loading_info=True,
-        )
-    # masked language models come without the pooler, which comes after all states
-    if missing := sorted(name for name in info["missing_keys"] if "pooler" not in name):
-        raise ArtifactError(
-            f"{folder}: its weights lack {missing[0]}, which config.json tells otherwise; "
-            "fetch it again"
-        )
-    return model
-
-
-def _transformers(folder: Path) -> Any:
-    """The package, which is no part of the smallest installation."""
-    try:
-        import transformers
-    except ImportError:
-        raise SettingError(
-            f"{folder}: the states of a Hugging Face model need the package transformers; "
-            "pip install 'firth[hf]'"
-        ) from None
-    return transformers
-
-
-@contextlib.contextmanager
-def _in_one_line(folder: Path) -> Iterator[None]:
-    """Turn what models raise into one line; each has errors of its own."""
-    try:
-        yield
-    except FirthError:
-        raise
-    except Exception as error:  # noqa: BLE001 - there is no end to their kinds
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        told = " ".join(line.strip() for line in lines[: 2 if lines[0].endswith(":") else 1])
-        version = f"transformers {_transformers(folder).__version__}"
-        if isinstance(error, ImportError):
-            told = (
-                f"{version} needs a package of its own for it ({told}); take the model "
-                "unquantized, with usual attention"
-            )
-            raise ArtifactError(f"{folder}: {told}") from None
-        raise ArtifactError(f"{folder}: {version} does not open it: {told}") from None
-
-
-@contextlib.contextmanager
-def _quiet(logging: Any) -> Iterator[None]:
-    """No bars, and no report of heads that are left out."""
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
-
-
-def _row_length(folder: Path, model: nn.Module) -> int:
-    """Pieces in a row, special ones counted."""
-    config: Any = model.config
-    length = _length(getattr(config, "max_position_embeddings", None), _RELATIVE_LENGTH)
-    for name, module in model.named_modules():  # RoBERTa's positions begin behind the padding's
-        if "position" in name and getattr(module, "padding_idx", None) is not None:
-            length -= int(module.padding_idx) + 1
-    options = read_json(folder / _OPTIONS) if (folder / _OPTIONS).is_file() else None
-    told = options.get("model_max_length") if isinstance(options, dict) else None
-    return min(length, _length(told, length))
-
-
-def _length(told: object, otherwise: int) -> int:
-    """A length as far as it is one; XLNet tells -1 where there is no bound."""
-    if isinstance(told, int | float) and 1 <= told < math.inf:
-        return int(told)
-    return otherwise
-
-
-def _width(folder: Path, model: Any, pieces: StockPieces) -> int:
-    """Read a short row: how wide the states are, if there is one of each piece and layer."""
-    before, after = pieces.frame
-    piece = int(pieces.split(["a"])[0][0])
-    row = torch.tensor([[*before, piece, piece, *after]], device=model.device)
-    with torch.inference_mode():
-        asked = {"input_ids": row, "attention_mask": torch.ones_like(row)}
-        states = model(**asked, output_hidden_states=True).hidden_states
-    shapes = {tuple(layer.shape) for layer in states}
-    width = int(states[0].shape[-1])
-    if shapes != {(*row.shape, width)} or len(states) != model.config.num_hidden_layers + 1:
-        raise ArtifactError(
-            f"{folder}: its states are not one per piece and layer, all of one width; take an "
-            "encoder that has such"
-        )
-    return width
+    return HuggingFaceMaskedLM(encoder, mask, load_head)
 
 
 def _padding(model: Any) -> int:

@@ -1,5 +1,7 @@
 """Pseudo-log-likelihoods: each piece predicted where it is masked, many at a time."""
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 
@@ -7,9 +9,13 @@ from corpora.pieces import MASK
 from pretrain.encoder import MaskedLanguageModel
 from pretrain.windows import Windows
 
+# (B windows, first and behind the last masked piece in each, int64 (B,)) to the logarithm of the
+# probability of the first one, float64 (B,)
+Predictor = Callable[[Windows, np.ndarray, np.ndarray], np.ndarray]
+
 
 def pseudo_log_likelihoods(
-    model: MaskedLanguageModel,
+    predict: Predictor,
     windows: Windows,
     words: np.ndarray,
     slots: int,
@@ -19,8 +25,10 @@ def pseudo_log_likelihoods(
 
     Parameters
     ----------
-    model : MaskedLanguageModel
-        Without dropout.
+    predict : callable
+        Given B windows and, counted from the start of each, the piece to predict and the one
+        behind the last to mask, int64 (B,) each: the natural logarithm of the probability of
+        each piece, float64 (B,).
     windows : Windows
         Of a text.
     words : int64 (n_words + 1,)
@@ -42,19 +50,38 @@ def pseudo_log_likelihoods(
     if left_to_right_in_words:
         ends = words[np.searchsorted(words, pieces, side="right")]
     scores = np.zeros(len(windows.ids))
-    device = model.pieces.weight.device
     with torch.inference_mode():
         for numbers in jobs.batches(slots):
             some = jobs.take(numbers)
-            rows = some.rows(device)
-            at = torch.from_numpy(pieces[numbers] - some.starts + 1).to(device)[:, None]
-            end = torch.from_numpy(ends[numbers] - some.starts + 1).to(device)[:, None]
-            columns = torch.arange(rows.ids.shape[1], device=device)
-            # a word that goes on beyond its window ends with it, before [SEP]
-            hidden = (columns >= at) & (columns < end) & (rows.ids > MASK)
-            masked = rows.ids.masked_fill(hidden, MASK).scatter(1, at, MASK)
-            states = model(masked, rows.positions, rows.segments, at)
-            found = model.logits(states[:, 0]).log_softmax(-1)
-            right = torch.gather(rows.ids, 1, at)
-            scores[pieces[numbers]] = torch.gather(found, 1, right)[:, 0].double().cpu().numpy()
+            # a word that goes on beyond its window ends with it
+            behind = np.minimum(ends[numbers], some.stops) - some.starts
+            scores[pieces[numbers]] = predict(some, pieces[numbers] - some.starts, behind)
     return scores
+
+
+def predictor(model: MaskedLanguageModel) -> Predictor:
+    """Give what predicts masked pieces by an encoder of our own.
+
+    Parameters
+    ----------
+    model : MaskedLanguageModel
+        Without dropout.
+
+    Returns
+    -------
+    callable
+        As :func:`pseudo_log_likelihoods` takes it.
+    """
+    device = model.pieces.weight.device
+
+    def predict(windows: Windows, first: np.ndarray, behind: np.ndarray) -> np.ndarray:
+        rows = windows.rows(device)
+        at, end = (torch.from_numpy(1 + each).to(device)[:, None] for each in (first, behind))
+        columns = torch.arange(rows.ids.shape[1], device=device)
+        masked = rows.ids.masked_fill((columns >= at) & (columns < end), MASK)
+        states = model(masked, rows.positions, rows.segments, at)
+        found = model.logits(states[:, 0]).log_softmax(-1)
+        right: np.ndarray = found.gather(1, rows.ids.gather(1, at))[:, 0].double().cpu().numpy()
+        return right
+
+    return predict

@@ -111,6 +111,23 @@ class PiecedText:
         cut = [_cut(int(starts[s]), int(stops[s]), length) for s in long]
         return Windows(self.ids, *np.concatenate([whole, *cut], axis=1))
 
+    def n_windows(self, length: int) -> np.ndarray:
+        """Count the windows that :meth:`windows` makes of each sentence.
+
+        Parameters
+        ----------
+        length : int
+            Most pieces of a window, at least 2.
+
+        Returns
+        -------
+        int64 (n_sentences,)
+            0 of a sentence without words.
+        """
+        bounds = self.words[self.sentences]
+        owners = np.searchsorted(bounds, self.windows(length).starts, side="right") - 1
+        return np.bincount(owners, minlength=len(bounds) - 1)
+
 
 @dataclass(frozen=True)
 class Windows:

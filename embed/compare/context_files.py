@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -82,7 +82,9 @@ def read_contexts(path: Path) -> ContextSet:
       from 0 between spaces; T or F for each line in a file beside it that is called ``gold``
       where this one is called ``data``.
     - CoSimLex (Armendariz et al. 2020): two words, both marked ``<strong>word</strong>`` in a first
-      and again in a second context; columns are found by the header.
+      and again in a second context; columns are found by the header. Judgements stand in the same
+      file, or, as SemEval-2020 handed them out, line by line in one that is called ``gold`` where
+      this one is called ``data``, beside it or in a folder ``gold`` beside its own.
 
     Parameters
     ----------
@@ -107,7 +109,7 @@ def read_contexts(path: Path) -> ContextSet:
     rows = [_Row(path, *each) for each in zip(lines, records, strict=True)]
     header = [name.lower() for name in records[0]]
     if "context1" in header:
-        return ContextSet("cosimlex", list(_cosimlex(rows[0], header, rows[1:])))
+        return ContextSet("cosimlex", list(_cosimlex(*_judged(rows))))
     if any(_TAG.search(line.text) for line in lines):
         return ContextSet("scws", [_scws(row) for row in rows])
     if any(len(fields) > 2 and _PLACES.fullmatch(fields[2]) for fields in records):
@@ -206,6 +208,35 @@ def _labels(path: Path, n_items: int) -> list[float]:
     return [_LABELS[line.text] for line in lines]
 
 
+def _judged(rows: Sequence[_Row]) -> tuple[_Row, list[str], Sequence[_Row]]:
+    """The first line, the names of columns, and the lines below it, with judgements if any."""
+    header = [name.lower() for name in rows[0].fields]
+    path = rows[0].path
+    if path.name.startswith("data") and not any(
+        n in header for names in _JUDGEMENTS for n in names
+    ):
+        name = path.name.replace("data", "gold", 1)
+        for gold in (path.with_name(name), path.parent.parent / "gold" / name):
+            if gold.is_file():
+                return _with_gold(rows, header, gold)
+    return rows[0], header, rows[1:]
+
+
+def _with_gold(
+    rows: Sequence[_Row], header: Sequence[str], gold: Path
+) -> tuple[_Row, list[str], Sequence[_Row]]:
+    """The same with what stands in the same lines of another file."""
+    judged = [[field.strip() for field in line.text.split("\t")] for line in read_lines(gold)]
+    if len(judged) != len(rows):
+        raise SourceError(f"{gold}: has {len(judged)} lines for the {len(rows)} of {rows[0].path}")
+    short = len(header)
+    both = [
+        replace(row, fields=[*(list(row.fields) + [""] * short)[:short], *fields])
+        for row, fields in zip(rows, judged, strict=True)
+    ]
+    return both[0], [*header, *(name.lower() for name in judged[0])], both[1:]
+
+
 def _cosimlex(first: _Row, header: Sequence[str], rows: Sequence[_Row]) -> Iterator[PairInContext]:
     """The lines below a header, two pairs each."""
     places = {name: place for place, name in enumerate(header)}
@@ -214,7 +245,8 @@ def _cosimlex(first: _Row, header: Sequence[str], rows: Sequence[_Row]) -> Itera
     if not all(name in places for name in named):
         raise first.error(
             "the header needs word1, word2, context1, context2, and the judgements sim1 and sim2 "
-            "(or sim_context1 and sim_context2)"
+            "(or sim_context1 and sim_context2), here or in a file called gold beside one called "
+            "data"
         )
     if not rows:
         raise first.error("nothing follows the header")

@@ -1,7 +1,7 @@
 """Words in context: is what words are like where they stand as like as people find them there?"""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -9,16 +9,18 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from corpora.errors import ArtifactError
+from corpora.errors import ArtifactError, SettingError, SourceError
 from embed.compare.config import CompareConfig
 from embed.compare.context_files import ContextSet, Target, read_contexts
 from embed.compare.contextual import encoder_of
+from embed.compare.long_sentences import told_of_long
 from embed.compare.lookup import FoundWords, find_words, has_zero
 from embed.compare.roc import RocArea
-from embed.compare.samples import Correlation, Sample
+from embed.compare.samples import Correlation, Means, Sample
 from embed.compare.similarity import METRICS, pair_cosines, why_undefined
-from embed.compare.target_states import target_states, target_words
+from embed.compare.target_states import contexts_read, target_states, target_words
 from embed.compare.tasks import Measured, set_name
+from embed.compare.thresholds import best_threshold, right_by_halves
 from embed.pooling import AUTO, parse_layers
 from embed.protocols import ContextualEncoder, StaticVectors
 from embed.search import unit_length
@@ -32,6 +34,7 @@ class _Metric(NamedTuple):
     name: str
     sample: Sample | None
     reason: str | None
+    remark: str | None = None
 
 
 _STATIC = "scored by its static vectors, whatever the context"
@@ -52,10 +55,16 @@ class ContextsTask:
         Name of the set.
     contexts : ContextSet
         The set.
+    dev : ContextsTask or None
+        A development part, on which the threshold of WiC is chosen.
+    seed : int
+        Of the halves that choose it for each other where there is no such part.
     """
 
     dataset: str
     contexts: ContextSet
+    dev: "ContextsTask | None" = None
+    seed: int = 1
     # An encoder reads all contexts once, also where it is asked about some items and then all.
     _kept: WeakKeyDictionary[StaticVectors, np.ndarray] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
@@ -68,16 +77,34 @@ class ContextsTask:
         Parameters
         ----------
         path : Path
-            The file; see :func:`~embed.compare.context_files.read_contexts`.
+            The file, of WiC perhaps ``DEV,TEST``; see
+            :func:`~embed.compare.context_files.read_contexts`.
         config : CompareConfig
-            None of its options matters here.
+            Its ``seed`` matters here.
 
         Returns
         -------
         ContextsTask
             Ready to score.
+
+        Raises
+        ------
+        SettingError
+            There are more than two files.
+        SourceError
+            A file is missing or malformed, or a development part is of a form that needs none.
         """
-        return cls(set_name(path), read_contexts(path))
+        files = [path] if path.is_file() else [Path(part.strip()) for part in str(path).split(",")]
+        if len(files) > 2:
+            raise SettingError(f"{str(path)!r} names {len(files)} files; pass FILE or DEV,TEST")
+        *dev, test = (cls(set_name(file), read_contexts(file), None, config.seed) for file in files)
+        for file, part in zip(files, [*dev, test] if dev else [], strict=False):
+            if part.contexts.form != "wic":
+                raise SourceError(
+                    f"{file}: is of the form {part.contexts.form}, which has nothing to choose on "
+                    "a development part; pass the file that is to be scored alone"
+                )
+        return replace(test, dev=dev[0]) if dev else test
 
     @property
     def n_items(self) -> int:
@@ -142,7 +169,8 @@ class ContextsTask:
         list of Measured
             SCWS: metrics ``spearman`` and ``pearson``. CoSimLex: ``change``, the uncentered
             correlation of how judgements and cosines change with the context, then the same two.
-            WiC: ``auc``, how well cosines tell one meaning from two.
+            WiC: ``auc``, how well cosines tell one meaning from two, and ``accuracy`` by a
+            threshold that is never chosen on the pairs it is used on.
 
         Raises
         ------
@@ -158,8 +186,12 @@ class ContextsTask:
             cosines = np.round(pair_cosines(vectors, places, found.composed), _DIGITS)
             n_composed = int(found.has_composed(places).sum())
             n_zero = int(has_zero(vectors, places).sum())
+            told: str | None = _STATIC
+            metrics = self._metrics(asked, cosines, static=True)
         else:
             cosines = self._in_context(vectors, encoder)[asked]
+            told = told_of_long(encoder, contexts_read(encoder, self._targets))
+            metrics = self._metrics(asked, cosines, self._threshold(vectors, encoder, unknown))
         return [
             Measured(
                 task="contexts",
@@ -169,13 +201,13 @@ class ContextsTask:
                 items_total=self.n_items,
                 sample=metric.sample,
                 reason=metric.reason,
-                remark=_STATIC if encoder is None else None,
+                remark="; ".join(filter(None, [told, metric.remark])) or None,
                 items_composed=n_composed,
                 items_zero=n_zero,
                 # both contexts of a pair are drawn together
                 units=asked[:, None] // 2 if self.contexts.form == "cosimlex" else None,
             )
-            for metric in self._metrics(self._gold[asked], cosines, static=encoder is None)
+            for metric in metrics
         ]
 
     @cached_property
@@ -216,11 +248,47 @@ class ContextsTask:
             self._kept[vectors] = np.round(cosines, _DIGITS)
         return self._kept[vectors]
 
-    def _metrics(self, gold: np.ndarray, cosines: np.ndarray, *, static: bool) -> Iterator[_Metric]:
+    def _threshold(
+        self, vectors: StaticVectors, encoder: ContextualEncoder, unknown: str
+    ) -> float | None:
+        """The threshold that is best on the known pairs of a development part, if it has such."""
+        if self.dev is None or not (known := self.dev.known(vectors, unknown)).any():
+            return None
+        return best_threshold(
+            self.dev._gold[known] == 1, self.dev._in_context(vectors, encoder)[known]
+        )
+
+    def _accuracy(self, asked: np.ndarray, cosines: np.ndarray, threshold: float | None) -> _Metric:
+        """Right answers by a threshold of the development part, or of the other half."""
+        positive = self._gold[asked] == 1
+        if threshold is not None:
+            assert self.dev is not None
+            remark = f"threshold {threshold:.3f}, chosen on {self.dev.dataset}"
+            return _Metric("accuracy", Means((cosines > threshold) == positive), None, remark)
+        order = np.random.default_rng(self.seed).permutation(self.n_items)
+        first = order[asked] < self.n_items // 2
+        if first.all() or not first.any():
+            return _Metric("accuracy", None, "too few pairs are known to choose a threshold")
+        remark = "either half is answered by the threshold that is best on the other"
+        return _Metric("accuracy", Means(right_by_halves(positive, cosines, first)), None, remark)
+
+    def _metrics(
+        self,
+        asked: np.ndarray,
+        cosines: np.ndarray,
+        threshold: float | None = None,
+        *,
+        static: bool = False,
+    ) -> Iterator[_Metric]:
         """The metrics of the set's form, in their order."""
+        gold = self._gold[asked]
         if self.contexts.form == "wic":
             reason = _why_no_area(gold, static=static)
             yield _Metric("auc", RocArea(gold == 1, cosines) if reason is None else None, reason)
+            if reason is None:
+                yield self._accuracy(asked, cosines, threshold)
+            else:
+                yield _Metric("accuracy", None, reason)
             return
         if self.contexts.form == "cosimlex":
             changes = _changes(gold), _changes(cosines)

@@ -10,19 +10,23 @@ import numpy as np
 from corpora.console import note
 from embed.compare.config import CompareConfig
 from embed.compare.contextual import encoder_of
-from embed.compare.probes import ONE_THREAD, Learnt, learn_linear, learn_window, standardized
+from embed.compare.linear_probe import learn_linear
+from embed.compare.long_sentences import told_of_long
+from embed.compare.one_thread import ONE_THREAD
+from embed.compare.probes import Learnt, standardized
 from embed.compare.samples import Means, Sample
 from embed.compare.tagging_files import read_parts
 from embed.compare.tagging_inputs import (
     Inputs,
     likely_parts,
-    n_longer,
+    sentences_read,
     state_inputs,
     static_inputs,
 )
 from embed.compare.tagging_set import DEV, TRAIN, TaggingSet
 from embed.compare.tagging_spans import Ratios, are_entities, span_f1
 from embed.compare.tasks import Measured
+from embed.compare.window_probe import learn_window
 from embed.protocols import StaticVectors
 
 _RADIUS = 1  # neighbors each side that the window probe sees
@@ -121,7 +125,7 @@ class TaggingTask:
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measured]:
-        """Learn probes, and score them on the test part. What they took is told.
+        """Learn probes, and score them on the test part. The time that it took is told.
 
         Parameters
         ----------
@@ -137,10 +141,11 @@ class TaggingTask:
         list of Measured
             ``accuracy`` of the linear probe, ``accuracy_window``; ``accuracy_ambiguous`` and
             ``accuracy_ambiguous_window``, the same on words that carry several labels in the
-            training part; ``selectivity``, the first less a linear probe's accuracy in the
-            control task (Hewitt and Liang 2019, section 2); ``f1`` and ``f1_window`` of exact
-            spans, where labels mark entities; with ``layers`` the ``accuracy`` of each layer of
-            an encoder, as a section.
+            training part; ``selectivity`` and ``selectivity_window``, the first two less the
+            accuracy of such a probe in the control task (Hewitt and Liang 2019, section 2);
+            ``f1`` and ``f1_window`` of exact spans, where labels mark entities; with ``layers``
+            the ``accuracy`` of each layer of an encoder, as a section. What was chosen and
+            learnt from is their remark.
 
         Raises
         ------
@@ -151,22 +156,23 @@ class TaggingTask:
         with ONE_THREAD:
             best, by_source = self._linear(vectors)
             rows = best.inputs.windows(words.offsets, _RADIUS)
-            window = learn_window(
-                best.inputs.table,
-                words.examples(rows, words.labels, TRAIN),
-                words.examples(rows, words.labels, DEV),
-                len(words.classes),
-                words.seed,
+            window, window_control = (
+                self._learn_window(best.inputs, rows, labels)
+                for labels in (words.labels, words.control)
             )
             control = self._learn(best.inputs, words.control)
             answers = _Answers(
                 by_source[best.source],
                 window.answer(rows[words.asked]),
                 control.answer(best.inputs.rows[words.asked, None]),
+                window_control.answer(rows[words.asked]),
             )
-        self._tell(vectors, best, window, thread_time() - started)
+        name = getattr(vectors, "name", "vectors")
+        note(f"{name} on {self.dataset}: {thread_time() - started:.0f} s of one core")
         shown = by_source if self.layers and len(by_source) > 1 else {}
-        return list(self._measured(best.inputs, answers, shown, np.flatnonzero(items)))
+        found = self._measured(best.inputs, answers, shown, np.flatnonzero(items))
+        remark = self._remark(vectors, best, window)
+        return [each if each.section else replace(each, remark=remark) for each in found]
 
     def _sources(self, vectors: StaticVectors) -> Iterator[tuple[str, Inputs]]:
         """What probes may see: vectors, or the states of each layer."""
@@ -203,19 +209,24 @@ class TaggingTask:
         )
         return learn_linear(inputs.table, train, dev, len(self.words.classes))
 
-    def _tell(self, vectors: StaticVectors, best: "_Best", window: Learnt, seconds: float) -> None:
+    def _learn_window(self, inputs: Inputs, rows: np.ndarray, labels: np.ndarray) -> Learnt:
+        """A window probe for some labels."""
+        words = self.words
+        train, dev = (words.examples(rows, labels, role) for role in (TRAIN, DEV))
+        return learn_window(inputs.table, train, dev, len(words.classes), words.seed)
+
+    def _remark(self, vectors: StaticVectors, best: "_Best", window: Learnt) -> str:
         """What was chosen, and what it took; what an encoder had to read in parts."""
         words, encoder = self.words, encoder_of(vectors)
-        name = f"{getattr(vectors, 'name', 'vectors')} on {self.dataset}"
         layer = "" if best.source == _STATIC else f"{best.source} is best on the development part; "
-        note(
-            f"{name}: {layer}probes learnt from {(words.roles == TRAIN).sum():,} words in "
-            f"{seconds:.0f} s of one core; weight decay {best.probe.decay:g}, of the window "
-            f"{window.decay:g}, {window.epochs} epochs"
+        cost = (
+            f"{layer}learnt from {(words.roles == TRAIN).sum():,} words, weight decay "
+            f"{best.probe.decay:g}, of the window {window.decay:g} in {window.epochs} epochs"
         )
-        longer = 0 if encoder is None else n_longer(encoder, words.words, words.offsets)
-        if longer:
-            note(f"{name}: {longer:,} sentences are too long to be read at once; read in windows")
+        if encoder is None:
+            return cost
+        long = told_of_long(encoder, sentences_read(encoder, words.words, words.offsets))
+        return cost if long is None else f"{cost}; {long}"
 
     def _measured(
         self,
@@ -228,7 +239,9 @@ class TaggingTask:
         words, asked = self.words, self.words.asked
         labels = words.labels[asked]
         linear, window = answers.linear == labels, answers.window == labels
-        guessed = answers.control == words.control[asked]
+        guessed, guessed_window = (
+            each == words.control[asked] for each in (answers.control, answers.window_control)
+        )
         plain = int((~words.ambiguous[asked]).sum())
         values = {
             "accuracy": linear,
@@ -236,6 +249,7 @@ class TaggingTask:
             "accuracy_ambiguous": linear,
             "accuracy_ambiguous_window": window,
             "selectivity": linear.astype(np.float64) - guessed,
+            "selectivity_window": window.astype(np.float64) - guessed_window,
         }
         samples: dict[str, Sample] = {metric: Means(value) for metric, value in values.items()}
         if are_entities([*words.parts.train.tags, *words.parts.test.tags]):
@@ -292,3 +306,4 @@ class _Answers:
     linear: np.ndarray
     window: np.ndarray
     control: np.ndarray
+    window_control: np.ndarray

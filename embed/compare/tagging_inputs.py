@@ -147,13 +147,15 @@ def state_inputs(
     return Inputs(table, np.arange(len(words)), np.zeros(len(words), dtype=bool), nothing)
 
 
-def n_longer(encoder: ContextualEncoder, words: Sequence[str], offsets: np.ndarray) -> int:
-    """Count the sentences that an encoder surely cannot read at once.
+def sentences_read(
+    encoder: ContextualEncoder, words: Sequence[str], offsets: np.ndarray
+) -> list[list[str]]:
+    """Give the sentences as :func:`state_inputs` has them encoded.
 
     Parameters
     ----------
     encoder : ContextualEncoder
-        Tells by ``most_pieces`` how many pieces it reads at once, if it has a limit.
+        Cuts each word into its parts.
     words : sequence of str
         Sentence after sentence.
     offsets : int64 (n_sentences + 1,)
@@ -161,12 +163,10 @@ def n_longer(encoder: ContextualEncoder, words: Sequence[str], offsets: np.ndarr
 
     Returns
     -------
-    int
-        Of those that have more words than that; a word has one piece or more.
+    list of list of str
+        One a sentence; perhaps empty.
     """
-    most = getattr(encoder, "most_pieces", None)
-    sentences = sentences_of(_cut(encoder, words), offsets)
-    return 0 if most is None else sum(len(sentence) > most for sentence in sentences)
+    return sentences_of(_cut(encoder, words), offsets)
 
 
 def sentences_of(parts: Sequence[Sequence[str]], offsets: np.ndarray) -> list[list[str]]:

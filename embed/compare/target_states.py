@@ -66,6 +66,24 @@ def target_states(
     return np.array([states[target] for target in range(len(targets))], dtype=np.float32)
 
 
+def contexts_read(cutter: Cutter, targets: Sequence[Target]) -> list[list[str]]:
+    """Give the different contexts of targets as an encoder is given them.
+
+    Parameters
+    ----------
+    cutter : Cutter
+        The encoder.
+    targets : sequence of Target
+        Where words stand.
+
+    Returns
+    -------
+    list of list of str
+        The words of each, in the order of the first target in it.
+    """
+    return [list(words) for words in dict.fromkeys(words for words, _ in _find(cutter, targets))]
+
+
 def _find(cutter: Cutter, targets: Iterable[Target]) -> list[tuple[tuple[str, ...], np.ndarray]]:
     """The words of each target's context, and its own places among them."""
     every = list(targets)

@@ -11,7 +11,7 @@ from safetensors import safe_open
 
 from corpora.errors import ArtifactError, SettingError
 from embed.encoders import open_encoder
-from embed.protocols import ContextualEncoder, InputEmbeddings
+from embed.protocols import ContextualEncoder, InputEmbeddings, ReadsInWindows, SentenceScorer
 from pretrain.contextual import open_run
 from pretrain.huggingface import write_huggingface
 from pretrain.huggingface_encoder import open_folder
@@ -49,11 +49,34 @@ def test_an_exported_run_gives_the_states_of_the_run_at_every_layer(name, tmp_pa
         assert [states.shape for states in found] == [(len(s), 32) for s in SENTENCES]
         for a, b in zip(expected, found, strict=True):
             np.testing.assert_allclose(b, a, atol=1e-5)
+    assert isinstance(stock, ReadsInWindows)
+    lengths = [len(ours.pieces.split(sentence)[0]) for sentence in SENTENCES]
+    # of 22 pieces, each half over the one before
+    counts = [-(-max(n - 22, 0) // 11) + (n > 0) for n in lengths]
+    assert max(counts) > 2
+    assert stock.n_windows(SENTENCES).tolist() == ours.n_windows(SENTENCES).tolist() == counts
     words = ["the", "xyz", "東", "unbelievably"]
     np.testing.assert_array_equal(stock.knows(words), ours.knows(words))
     np.testing.assert_array_equal(stock.input_embeddings(words), ours.input_embeddings(words))
     assert stock.words("The Cat, on") == ours.words("The Cat, on")
     assert stock.encode([], [0]) == []
+
+
+@pytest.mark.parametrize("within", [True, False])
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_an_exported_run_scores_sentences_as_the_run_does(name, within, tmp_path, monkeypatch):
+    monkeypatch.setattr("pretrain.huggingface_encoder._SCORED_SLOTS", {"cpu": 60})
+    run = drawn_run(tmp_path / "run", **LAYOUTS[name])
+    write_huggingface(run, tmp_path / "out")
+    ours, stock = open_run(run, "cpu"), open_folder(tmp_path / "out", "cpu")
+    assert isinstance(stock, SentenceScorer)
+
+    found = stock.score(SENTENCES, left_to_right_in_words=within)
+
+    expected = ours.score(SENTENCES, left_to_right_in_words=within)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert (found[2], found.dtype) == (0.0, np.float64)
+    assert stock.score([]).shape == (0,)
 
 
 def save(folder, model, tokenizer):
@@ -112,6 +135,12 @@ def folder(tmp_path, request):
     transformers.utils.logging.set_verbosity_error()
     yield request.param(tmp_path / "model")
     transformers.utils.logging.set_verbosity(verbosity)
+
+
+@pytest.mark.parametrize("folder", [bert, gpt2, roberta_model], indirect=True)
+def test_what_is_no_masked_language_model_or_has_no_mask_scores_nothing(folder):
+    # the first has a head, and a tokenizer without a mask
+    assert not isinstance(open_folder(folder, "cpu"), SentenceScorer)
 
 
 def stock_states(folder, sentence, layer):

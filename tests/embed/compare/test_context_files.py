@@ -21,7 +21,7 @@ COSIMLEX = (
 WRITE = "write <b>word</b> where the target stands"
 COLUMNS = (
     "word1, word2, context1, context2, and the judgements sim1 and sim2 "
-    "(or sim_context1 and sim_context2)"
+    "(or sim_context1 and sim_context2), here or in a file called gold beside one called data"
 )
 WIC_FIELDS = "word, pos, i-j, sentence, sentence between tabs"
 FORMS = (

@@ -2,12 +2,13 @@
 
 import itertools
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from corpora.errors import ArtifactError
+from corpora.errors import ArtifactError, SettingError, SourceError
 from embed.compare.comparison import compare
 from embed.compare.config import CompareConfig
 from embed.compare.context_files import ContextSet, PairInContext, Target
@@ -16,6 +17,7 @@ from embed.compare.contextual import WithEncoder
 from embed.compare.resampling import draw_counts
 from embed.compare.roc import RocArea
 from embed.compare.target_states import target_states, target_words
+from embed.compare.thresholds import right_by_halves
 from embed.in_context import read_context
 from embed.vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
@@ -283,21 +285,89 @@ def test_the_area_is_the_share_of_pairs_in_order():
     encoder = Echo()
     a, b, c, d = cosines_in_context(WIC, encoder, weight=1.5)
 
-    [auc] = ask(WIC, with_encoder(encoder))
+    auc, _ = ask(WIC, with_encoder(encoder))
 
     assert auc.metric == "auc"
     assert score(auc) == np.mean([a > b, a > c, d > b, d > c])
+
+
+def test_without_a_development_part_either_half_has_the_threshold_of_the_other():
+    rows = [fields_of(pair) for pair in WIC.contexts.pairs]
+    task = task_of("wic", *rows, *rows[::-1], rows[0], rows[2])
+    cosines = cosines_in_context(task, Echo(), weight=1.5)
+    positive = np.array([pair.gold == 1 for pair in task.contexts.pairs])
+    first = np.random.default_rng(1).permutation(10) < 5
+    right = right_by_halves(positive, np.round(cosines, 12), first)
+
+    _, accuracy = ask(task, with_encoder(Echo()))
+
+    assert accuracy.metric == "accuracy"
+    assert score(accuracy) == right.mean()
+    assert accuracy.remark == "either half is answered by the threshold that is best on the other"
+    _, one = task.measure(with_encoder(Echo()), np.isin(np.arange(10), np.flatnonzero(first)))
+    assert one.reason == "too few pairs are known to choose a threshold"
+
+
+def test_a_development_part_chooses_the_threshold_and_the_test_part_does_not(tmp_path):
+    one, two = "a I ran away", "we run a shop"
+    for name, gold in (("dev", "TFTF"), ("test", "TTFT"), ("other", "FFTF")):
+        lines = [f"run\tV\t2-1\t{one}\t{two}", f"run\tV\t1-1\t{two}\t{two} now"] * 2
+        (tmp_path / f"{name}.data.txt").write_text("\n".join(lines) + "\n")
+        (tmp_path / f"{name}.gold.txt").write_text("\n".join(gold) + "\n")
+    encoder = Echo()
+
+    def read(*names):
+        files = ",".join(str(tmp_path / f"{name}.data.txt") for name in names)
+        return ContextsTask.read(Path(files), CompareConfig())
+
+    task, other = read("dev", "test"), read("dev", "other")
+    a, b, *_ = cosines_in_context(task, encoder, weight=1.5)
+    assert a < b  # and dev says that a is one meaning: whatever it chooses, half is wrong
+
+    accuracy, reverse = (ask(each, with_encoder(encoder))[1] for each in (task, other))
+
+    assert (task.dataset, task.dev.dataset) == ("test.data", "dev.data")
+    assert accuracy.remark == reverse.remark  # the labels of the test part have no part in it
+    assert accuracy.remark == "threshold -inf, chosen on dev.data"
+    assert (score(accuracy), score(reverse)) == (0.75, 0.25)
+    assert repr(task) != repr(read("test"))
+
+
+def test_a_development_part_of_what_needs_none_is_refused(tmp_path):
+    path = tmp_path / "few.txt"
+    path.write_text("1\tA\tn\tb\tn\t<b>A</b>\tx <b>bs</b>\t1\n", encoding="utf-8")
+
+    with pytest.raises(SourceError) as caught:
+        ContextsTask.read(Path(f"{path},{path}"), CompareConfig())
+    assert str(caught.value) == (
+        f"{path}: is of the form scws, which has nothing to choose on a development part; pass "
+        "the file that is to be scored alone"
+    )
+    with pytest.raises(SettingError, match=r"'a,b,c' names 3 files; pass FILE or DEV,TEST"):
+        ContextsTask.read(Path("a,b,c"), CompareConfig())
+
+
+def test_contexts_that_are_read_in_windows_are_told():
+    class Short(Echo):
+        def n_windows(self, sentences):
+            return np.array([1 + (len(words) > 3) for words in sentences])
+
+    for each in ask(SCWS, with_encoder(Short())):
+        assert each.remark == (
+            "5 of 7 sentences are longer than the encoder's rows, and read in overlapping windows"
+        )
 
 
 def test_static_vectors_cannot_see_the_context():
     words = ["run", "bed", "man", "sea", "cup", "tea", "old", "new"]
     vectors = WordVectors(words, RNG.normal(size=(8, 5)).astype(np.float32))
 
-    [auc] = ask(WIC, vectors)
+    auc, accuracy = ask(WIC, vectors)
     change, spearman, _ = ask(COSIMLEX, vectors)
 
     why = "a word has one vector, whatever the context"
-    assert (auc.sample, auc.reason) == (None, f"all cosines are equal: {why}")
+    for each in (auc, accuracy):
+        assert (each.sample, each.reason) == (None, f"all cosines are equal: {why}")
     assert (change.sample, change.reason) == (None, f"no cosine changes: {why}")
     assert score(spearman) is not None
 
@@ -305,8 +375,8 @@ def test_static_vectors_cannot_see_the_context():
 @pytest.mark.parametrize(
     ("task", "kept", "reasons"),
     [
-        (WIC, [], ["no pair is known"]),
-        (WIC, [0, 3], ["all labels are equal"]),
+        (WIC, [], ["no pair is known"] * 2),
+        (WIC, [0, 3], ["all labels are equal"] * 2),
         (COSIMLEX, [], ["no pair is known"] * 3),
         (SCWS, [2], ["only one pair is known"] * 2),
     ],

@@ -1,5 +1,6 @@
 """Labelled words: both forms, what is left out, and what is refused in one line."""
 
+import itertools
 import lzma
 
 import numpy as np
@@ -173,3 +174,21 @@ def test_a_comment_of_as_many_cells_as_words_have_is_no_word(tmp_path):
 
     assert parts.test.words == ["Mary", "slept", "#", "sold"]
     assert parts.test.offsets.tolist() == [0, 2, 4]
+
+
+def chunks_as_conlleval_counts(tags):
+    """Its rules, one border at a time: where a chunk starts, and where one ends."""
+    found, start = set(), None
+    for place, (before, tag) in enumerate(itertools.pairwise(["O", *tags, "O"])):
+        (mark, _, kind), (_, _, last) = tag.partition("-"), before.partition("-")
+        changes = mark == "B" or kind != last
+        if before != "O" and (tag == "O" or changes):
+            found.add((start, place, last))
+        if tag != "O" and (before == "O" or changes):
+            start = place
+    return found
+
+
+def test_spans_are_those_that_conlleval_counts():
+    for tags in itertools.product(["O", "B-X", "I-X", "B-Y", "I-Y"], repeat=5):
+        assert spans(tags, np.array([0, 5])) == chunks_as_conlleval_counts(tags)

@@ -1,0 +1,31 @@
+"""What is to be said of sentences that an encoder cannot read at once."""
+
+from collections.abc import Sequence
+
+from embed.protocols import ContextualEncoder, ReadsInWindows
+
+
+def told_of_long(encoder: ContextualEncoder, sentences: Sequence[Sequence[str]]) -> str | None:
+    """Tell how many sentences are read in several windows.
+
+    Parameters
+    ----------
+    encoder : ContextualEncoder
+        Counts windows, if it reads in such.
+    sentences : sequence of sequences of str
+        Words, as the encoder is given them.
+
+    Returns
+    -------
+    str or None
+        None where every sentence is read at once.
+    """
+    if not isinstance(encoder, ReadsInWindows):
+        return None
+    n_long = int((encoder.n_windows(sentences) > 1).sum())
+    if not n_long:
+        return None
+    return (
+        f"{n_long:,} of {len(sentences):,} sentences are longer than the encoder's rows, and read "
+        "in overlapping windows"
+    )

@@ -1,0 +1,41 @@
+"""One thread for what is learnt: how many share a sum changes its last bits."""
+
+from threading import Lock
+from types import TracebackType
+from typing import Any
+
+
+class _OneThread:
+    """While anyone is inside, torch and BLAS use one thread: how many changes sums' last bits."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._threads = Lock(), 0, 1
+        self._limits: Any = None
+
+    def __enter__(self) -> None:
+        import torch
+        from threadpoolctl import threadpool_limits
+
+        with self._lock:
+            if not self._inside:
+                self._threads = torch.get_num_threads()
+                self._limits = threadpool_limits(1, user_api="blas")
+            self._inside += 1
+            torch.set_num_threads(1)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        import torch
+
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                torch.set_num_threads(self._threads)
+                self._limits.restore_original_limits()
+
+
+ONE_THREAD = _OneThread()

@@ -1,0 +1,73 @@
+"""Window probe: what a window sees, who decides when to stop, the same bytes for a seed."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from embed.compare import window_probe
+from embed.compare.linear_probe import learn_linear
+from embed.compare.one_thread import ONE_THREAD
+from embed.compare.probes import Examples, standardized
+from embed.compare.window_probe import learn_window
+from tests.embed.compare.probing import separable
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_only_a_window_probe_learns_what_neighbors_tell(sparse):
+    # the label of a word is whether the word before it is of the first half
+    rng = np.random.default_rng(8)
+    words = rng.integers(10, size=24_001)
+    labels = (words[:-1] < 5).astype(np.int64)
+    table = np.eye(10, dtype=np.float32)
+    table = scipy.sparse.csr_matrix(table) if sparse else standardized(table, words)
+    windows = np.column_stack([words[:-1], words[1:]])
+    train, dev = (
+        Examples(windows[part], labels[part]) for part in (slice(20_000), slice(20_000, None))
+    )
+
+    window = learn_window(table, train, dev, 2, seed=1)
+    linear = learn_linear(
+        table, Examples(train.rows[:, 1:], train.labels), Examples(dev.rows[:, 1:], dev.labels), 2
+    )
+
+    assert window.accuracy > 0.99
+    assert linear.accuracy < 0.6
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_probes_are_the_same_for_their_seed_and_others_for_another(sparse):
+    table, examples = separable(300)
+    table = scipy.sparse.csr_matrix(np.maximum(table, 0)) if sparse else table
+    with ONE_THREAD:
+        nets = [
+            window_probe._trained(table, examples, examples, 4, 0.01, seed) for seed in (1, 1, 2)
+        ]
+        answers = [learn_linear(table, examples, examples, 4) for _ in range(2)]
+
+    # the answer is a method of the network that was kept
+    a, b, c = (net.answer.__self__.logits(examples.rows).detach().numpy() for net in nets)
+    assert a.tobytes() == b.tobytes() != c.tobytes()
+    one, other = (each.answer(examples.rows).tolist() for each in answers)
+    assert one == other
+
+
+def test_few_words_are_learnt_in_steps_enough():
+    table, examples = separable(120)
+    held = separable(200, seed=5)
+    rows = np.arange(320)[:, None]
+    both = standardized(np.concatenate([table, held[0]]), np.arange(120))
+    train = Examples(rows[:120], examples.labels)
+
+    found = learn_window(both, train, Examples(rows[120:], held[1].labels), 4, seed=1)
+
+    assert found.accuracy > 0.95
+
+
+def test_the_development_part_alone_decides_when_to_stop():
+    table, examples = separable()
+    # labels of dev that training never gives: the first epoch is as good as any
+    impossible = Examples(examples.rows, np.full(len(examples.labels), -1))
+
+    found = learn_window(table, examples, impossible, 4, seed=1)
+
+    assert (found.epochs, found.accuracy, found.decay) == (1, 0.0, window_probe.WINDOW_DECAYS[0])
