@@ -1,7 +1,7 @@
 """``firth compare``: score runs on evaluation sets, beside vectors that know nothing."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,11 @@ from embed.compare.config import CompareConfig
 
 if TYPE_CHECKING:
     from embed.compare.opening import Opened
+    from embed.compare.page_parts import ReportParts
     from embed.compare.tasks import Task
+
+_EXAMPLE = "I [saw] a man with a [saw]"
+_FILES_WITH_COMMAS = ("tagging", "sentences")  # sets of several files
 
 
 @click.command(name="compare")
@@ -50,6 +54,16 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="With --report, the curve.json of a learning curve to show on the page.",
 )
+@click.option(
+    "--example",
+    "examples",
+    multiple=True,
+    metavar="TEXT",
+    help=(
+        "With --report, a sentence that encoders read: their attention, and what is nearest to "
+        f"words in [brackets]; repeatable. By default {_EXAMPLE!r}."
+    ),
+)
 @click.option("--force", is_flag=True, help="Replace what stands at --plot, --report and --out.")
 def command(
     runs: tuple[str, ...],
@@ -60,6 +74,7 @@ def command(
     out: Path | None,
     report: Path | None,
     curve: Path | None,
+    examples: tuple[str, ...],
     force: bool,
     **options: Any,
 ) -> None:
@@ -85,16 +100,18 @@ def command(
         firth compare out/svd out/sg-seed* --plot scores.svg --out out/comparison
         firth compare out/svd out/sg --similarity pairs.tsv --categories ap.csv --json
     """
-    from corpora.console import print_json, progress
+    from corpora.console import print_json
     from corpora.errors import FirthError
     from corpora.provenance import now
-    from embed.compare.comparison import compare, readable_tasks
+    from embed.compare.comparison import readable_tasks
     from embed.compare.csv_table import write_csv
     from embed.compare.intrinsic import measure_geometry
     from embed.compare.intrinsic_report import geometry_json, print_geometry
-    from embed.compare.opening import open_runs
+    from embed.compare.opening import compare_opened, open_runs
+    from embed.compare.page_examples import refuse_unmarked
     from embed.compare.page_parts import read_curve
     from embed.compare.report import print_report, short_names, to_json
+    from embed.compare.report_page import write_report
     from embed.compare.score_picture import draw_scores
     from embed.compare.stored import store_comparison
 
@@ -103,19 +120,14 @@ def command(
         raise click.UsageError("--csv goes without --json and --intrinsic")
     if curve is not None and report is None:
         raise click.UsageError("--curve goes with --report")
+    if examples and report is None:
+        raise click.UsageError("--example goes with --report")
+    refuse_unmarked(examples)
     _refuse_places(runs, config, curve, plot, report, out, force)
     shown = None if curve is None else read_curve(curve)
     tasks, failures = readable_tasks(config)
     opened, started = open_runs(runs, add_contexts=add_contexts), now()
-    with progress("comparing", "sets") as show:
-        comparison = compare(
-            opened.vectors,
-            tasks,
-            config,
-            show,
-            groups=opened.groups,
-            fingerprints=opened.fingerprints,
-        )
+    comparison = compare_opened(opened, tasks, config)
     failures += comparison.failures
     document = to_json(comparison, config, opened.about)
     geometry = measure_geometry(opened.vectors, config) if config.intrinsic else None
@@ -132,7 +144,8 @@ def command(
     if plot is not None:
         writes.append(partial(draw_scores, document, plot, force=force))
     if report is not None:
-        writes.append(partial(_write_page, report, document, opened, tasks, config, shown, force))
+        page = partial(_page_parts, opened, tasks, config, shown, examples)
+        writes.append(lambda: write_report(document, page(), report, force=force))
     for write in writes:  # before printing, which the end of a pipe may end
         try:
             write()
@@ -152,16 +165,16 @@ def command(
         sys.exit(1)
 
 
-def _write_page(
-    report: Path,
-    document: dict[str, Any],
+def _page_parts(
     opened: "Opened",
     tasks: "list[Task]",
     config: CompareConfig,
     curve: "Mapping[str, Any] | None",
-    force: bool,
-) -> None:
-    """The page, with what of the vectors it shows beside scores."""
+    given: Sequence[str],
+) -> "ReportParts":
+    """What the page shows of the runs beside their scores."""
+    from corpora.console import note
+    from embed.compare.page_examples import find_in_context, read_attention
     from embed.compare.page_parts import (
         ReportParts,
         choose_words,
@@ -170,18 +183,24 @@ def _write_page(
         make_maps,
         read_facts,
     )
-    from embed.compare.report_page import write_report
 
     runs = first_of_seeds(opened.vectors, opened.groups)
     words = choose_words(list(runs.values()), [task.texts() for task in tasks])
-    parts = ReportParts(
+    examples = list(dict.fromkeys(given)) or [_EXAMPLE]
+    attention = read_attention(runs, examples)
+    if given and not attention:
+        note("--example: no RUN has an encoder that could read it")
+    contexts = find_in_context(runs, opened.paths, examples)
+    marked = [a.word for found in contexts.values() if not isinstance(found, str) for a in found]
+    return ReportParts(
         config=config,
         maps=make_maps(runs, words),
-        neighbors=find_neighbors(runs, words),
+        neighbors=find_neighbors(runs, [*marked, *words]),
         facts=read_facts({run: opened.paths[run] for run in runs}),
         curve=curve,
+        attention=attention,
+        contexts=contexts,
     )
-    write_report(document, parts, report, force=force)
 
 
 def _refuse_places(
@@ -208,7 +227,7 @@ def _refuse_places(
     parts = (
         part
         for task, file in named_sets(config)
-        for part in (str(file).split(",") if task == "tagging" else [file])
+        for part in (str(file).split(",") if task in _FILES_WITH_COMMAS else [file])
     )
     read = [Path(each) for each in (*runs, *parts)] + ([] if curve is None else [curve])
     for number, file in enumerate(files):

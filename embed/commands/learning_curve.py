@@ -113,14 +113,12 @@ def _make(
     comparing: CompareConfig,
 ) -> dict[str, Any]:
     """Train what is missing, score all, and give the JSON."""
-    from corpora.console import progress
     from corpora.errors import FirthError
     from corpora.nested import default_sizes, parse_sizes
     from corpora.opening import open_or_build
-    from embed.compare.comparison import compare
     from embed.compare.curve_runs import lay_out, record_runs, refuse_others, train_points
     from embed.compare.learning_curve import take_samples, to_document
-    from embed.compare.opening import open_runs
+    from embed.compare.opening import compare_opened, open_runs
 
     asked = None if config.sizes is None else parse_sizes(config.sizes)
     corpus = open_or_build(source)
@@ -134,13 +132,5 @@ def _make(
     if not trained:
         raise FirthError(failures[0])
     opened = open_runs([str(point.run) for point in trained])
-    with progress("comparing", "sets") as show:
-        comparison = compare(
-            opened.vectors,
-            tasks,
-            comparing,
-            show,
-            groups=opened.groups,
-            fingerprints=opened.fingerprints,
-        )
+    comparison = compare_opened(opened, tasks, comparing)
     return to_document(corpus, trained, comparison, comparing.unknown, failures)

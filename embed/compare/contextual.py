@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from embed.protocols import ContextualEncoder, SentenceScorer, StaticVectors
+from embed.protocols import AttentionReader, ContextualEncoder, SentenceScorer, StaticVectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,3 +140,25 @@ def scorer_of(vectors: StaticVectors) -> SentenceScorer | None:
     """
     candidates: tuple[object, ...] = (encoder_of(vectors), vectors)
     return next((each for each in candidates if isinstance(each, SentenceScorer)), None)
+
+
+def attention_of(vectors: StaticVectors) -> AttentionReader | None:
+    """Find what tells where an encoder looks.
+
+    Parameters
+    ----------
+    vectors : StaticVectors
+        Any.
+
+    Returns
+    -------
+    AttentionReader or None
+        None where there is no encoder, or one that does not tell.
+
+    Raises
+    ------
+    ArtifactError
+        The encoder is damaged or gone.
+    """
+    encoder: object = encoder_of(vectors)
+    return encoder if isinstance(encoder, AttentionReader) else None

@@ -24,6 +24,7 @@ COLUMNS = (
     "items_composed",
     "items_zero",
     "reason",
+    "remark",
 )
 
 

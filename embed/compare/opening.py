@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from corpora.artifacts import CHECKSUMS, checksum, checksums, fingerprint, read_json
-from corpora.console import note
+from corpora.console import note, progress
 from corpora.errors import ArtifactError
 from embed.compare.baselines import ONE_HOT, RANDOM
+from embed.compare.comparison import compare
+from embed.compare.config import CompareConfig
 from embed.compare.contextual import WithEncoder
+from embed.compare.results import Comparison
 from embed.compare.seed_groups import seed_groups
+from embed.compare.tasks import Task
 from embed.contexts import open_contexts, with_contexts
 from embed.encoders import POOLED, encoder_run, open_encoder
 from embed.formats_huggingface import is_huggingface, model_checksums, model_type
@@ -87,6 +91,34 @@ def open_runs(runs: Sequence[str], *, add_contexts: bool = False) -> Opened:
     return Opened(
         contextual, about, seed_groups(paths), _named_apart(fingerprints, contextual), paths
     )
+
+
+def compare_opened(opened: Opened, tasks: Sequence[Task], config: CompareConfig) -> Comparison:
+    """Compare what was opened, and show how far that is.
+
+    Parameters
+    ----------
+    opened : Opened
+        Of :func:`open_runs`.
+    tasks : sequence of Task
+        The sets, read.
+    config : CompareConfig
+        How to score.
+
+    Returns
+    -------
+    Comparison
+        Of :func:`~embed.compare.comparison.compare`.
+    """
+    with progress("comparing", "sets") as show:
+        return compare(
+            opened.vectors,
+            tasks,
+            config,
+            show,
+            groups=opened.groups,
+            fingerprints=opened.fingerprints,
+        )
 
 
 def describe_run(path: Path) -> dict[str, str]:

@@ -8,7 +8,7 @@ from embed.compare.page_html import Html, join, name, table, tag
 from embed.compare.page_intervals import Look
 from embed.compare.page_parts import ReportParts
 from embed.compare.page_scores import set_name
-from embed.compare.panels import Panel, rows_of
+from embed.compare.panels import ScorePanel, rows_of
 
 _UNKNOWN = {
     "skip": "Items with a word that some run does not know are left out.",
@@ -21,7 +21,7 @@ def show_about(
     document: Mapping[str, Any],
     parts: ReportParts,
     looks: Mapping[str, Look],
-    whole: Sequence[Panel],
+    whole: Sequence[ScorePanel],
 ) -> Html:
     """Tell what was compared.
 
@@ -33,7 +33,7 @@ def show_about(
         How it was made.
     looks : mapping of str to Look
         By run.
-    whole : sequence of Panel
+    whole : sequence of ScorePanel
         Of whole sets.
 
     Returns
@@ -53,7 +53,7 @@ def show_about(
 
 
 def _paragraph(
-    document: Mapping[str, Any], parts: ReportParts, whole: Sequence[Panel]
+    document: Mapping[str, Any], parts: ReportParts, whole: Sequence[ScorePanel]
 ) -> Iterator[str]:
     """What was compared, on what, and how."""
     seeds = {row["run"]: len(row["seeds"]) for row in document["runs"] if "seeds" in row}
@@ -76,7 +76,7 @@ def _paragraph(
         yield f"{parts.config.seed}."
 
 
-def _items(panel: Panel) -> str:
+def _items(panel: ScorePanel) -> str:
     """How many items of a set all runs were asked."""
     total = max(result["items_total"] for result in panel.results.values())
     used = max(result["items_used"] for result in panel.results.values())
@@ -109,7 +109,9 @@ def _failures(failures: Sequence[str]) -> Html:
     )
 
 
-def _glance(document: Mapping[str, Any], looks: Mapping[str, Look], whole: Sequence[Panel]) -> Html:
+def _glance(
+    document: Mapping[str, Any], looks: Mapping[str, Look], whole: Sequence[ScorePanel]
+) -> Html:
     """Every row: what it is, and in how many metrics it is the best or not to be told from it."""
     about = {run["run"]: run for run in document["runs"]}
     ranked = [panel for panel in whole if panel.ranked]

@@ -3,7 +3,7 @@
 import base64
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -11,43 +11,62 @@ from embed.compare.page_html import Html, decimal, fold, join, name, table, tag
 from embed.compare.page_intervals import Look
 from embed.compare.page_parts import Attention
 
-_SLOT = 16  # units of the drawing that a piece takes
+_SLOT = 20  # units of the drawing that a piece takes
 _LETTER = 7.0  # about what a letter takes
 _LONGEST = 14  # letters of a piece
 _INK = (0x1F, 0x7A, 0xC4)  # on light and on dark paper
 
 
-def show_attention(attention: Attention, look: Look) -> Html:
-    """Show where a model looks: the mean of each layer's heads, every head, and in words.
+def show_attention(
+    attention: Mapping[str, Sequence[Attention] | str], looks: Mapping[str, Look]
+) -> Html:
+    """Show where models look: the mean of each layer's heads, every head, and in words.
 
     Parameters
     ----------
-    attention : Attention
-        Of one sentence.
-    look : Look
-        Of the run.
+    attention : mapping of str to (sequence of Attention or str)
+        By run, of some sentences, or why there is none.
+    looks : mapping of str to Look
+        By run.
 
     Returns
     -------
     Html
         Rows attend to columns; each picture has its own scale, the largest weight is strongest.
     """
+    return join(
+        (
+            part
+            for run, found in attention.items()
+            for part in (
+                [tag("p", looks[run].show(), found)]
+                if isinstance(found, str)
+                else (_sentence(each, looks[run]) for each in found)
+            )
+        ),
+        "\n",
+    )
+
+
+def _sentence(attention: Attention, look: Look) -> Html:
+    """Where one model looks while it reads one sentence."""
+    n_heads = attention.weights.shape[1]
     means = attention.weights.astype(np.float64).mean(axis=1)
     layers = [
-        _labelled(mean, attention.pieces, f"Layer {layer}, mean of {len(attention.heads)} heads")
-        for mean, layer in zip(means, attention.layers, strict=True)
+        _labelled(mean, attention.pieces, f"Layer {layer}, mean of {n_heads} heads")
+        for layer, mean in enumerate(means)
     ]
     heads = [
         _small(weights, f"layer {layer}, head {head}")
-        for of_layer, layer in zip(attention.weights, attention.layers, strict=True)
-        for weights, head in zip(of_layer, attention.heads, strict=True)
+        for layer, of_layer in enumerate(attention.weights)
+        for head, weights in enumerate(of_layer)
     ]
     return join(
         [
             tag("p", tag("q", attention.text, dir="auto"), ", read by ", look.show()),
-            tag("div", *layers, class_="figures"),
+            tag("div", *layers, class_="heads"),
             fold("Every head", tag("div", *heads, class_="heads")),
-            fold("In words: where each piece looks most", _most(means, attention)),
+            fold("In words: where each piece looks most", _most(means, attention.pieces)),
         ],
         "\n",
     )  # fmt: skip
@@ -107,9 +126,10 @@ def _labelled(weights: np.ndarray, pieces: Sequence[str], title: str) -> Html:
         preserveAspectRatio="none",
     )  # fmt: skip
     frame = tag("rect", x=room, y=0, width=side, height=side, class_="frame")
+    wide, high = room + side + 2, side + room
     picture = tag(
         "svg", frame, image, *rows, *columns, class_="attention", role="img",
-        viewBox=f"0 0 {room + side + 2} {side + room}",
+        width=wide, height=high, viewBox=f"0 0 {wide} {high}",
         aria_label=f"{title}; where each piece looks most is told in words below",
     )  # fmt: skip
     return tag("figure", tag("figcaption", title), picture)
@@ -121,17 +141,17 @@ def _small(weights: np.ndarray, title: str) -> Html:
     return tag("figure", image, tag("figcaption", title))
 
 
-def _most(means: np.ndarray, attention: Attention) -> Html:
+def _most(means: np.ndarray, pieces: Sequence[str]) -> Html:
     """For each piece and layer, the piece that it takes most from."""
     rows = (
         tag(
             "tr",
             tag("th", name(piece), scope="row"),
-            *(_largest(mean[place], attention.pieces) for mean in means),
+            *(_largest(mean[place], pieces) for mean in means),
         )
-        for place, piece in enumerate(attention.pieces)
+        for place, piece in enumerate(pieces)
     )
-    heads = ("Piece", *(f"Layer {layer}" for layer in attention.layers))
+    heads = ("Piece", *(f"Layer {layer}" for layer in range(len(means))))
     return table("Where each piece looks most, mean of all heads", heads, rows)
 
 

@@ -1,21 +1,27 @@
 """The differences of every two runs in a report: a matrix for each set and metric."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from embed.compare.bands import EDGES
 from embed.compare.page_html import Html, chance, decimal, fold, join, name, table, tag
 from embed.compare.page_intervals import Look
 from embed.compare.page_scores import metric_name, set_name
-from embed.compare.panels import Panel
-from embed.compare.report import SURE
+from embed.compare.panels import ScorePanel
+from embed.compare.standings import SURE
 
 
-def show_differences(panels: Sequence[Panel], looks: Mapping[str, Look]) -> Html:
+def show_differences(
+    whole: Sequence[ScorePanel],
+    bands: Sequence[ScorePanel],
+    further: Sequence[ScorePanel],
+    looks: Mapping[str, Look],
+) -> Html:
     """Show how far every run is ahead of every other, a matrix for each set and metric.
 
     Parameters
     ----------
-    panels : sequence of Panel
-        Those without pairs are left out.
+    whole, bands, further : sequence of ScorePanel
+        Of whole sets, of bands of frequency, and of sections; those without pairs are left out.
     looks : mapping of str to Look
         By run.
 
@@ -24,19 +30,33 @@ def show_differences(panels: Sequence[Panel], looks: Mapping[str, Look]) -> Html
     Html
         Parts that open, the first of them open.
     """
-    with_pairs = [panel for panel in panels if panel.pairs]
-    return join(
-        (
-            fold(_verdict(panel, looks), _matrix(panel, looks), opened=index == 0)
-            for index, panel in enumerate(with_pairs)
-        ),
-        "\n",
-    )
+    shown = list(_matrices(whole, looks, n_open=1))
+    for heading, panels in (("By frequency", bands), ("By section", further)):
+        parts = list(_matrices(panels, looks))
+        if parts:
+            shown.append(fold(tag("b", heading), tag("div", *parts, class_="inner")))
+    return join(shown, "\n")
 
 
-def _verdict(panel: Panel, looks: Mapping[str, Look]) -> Html:
+def _matrices(
+    panels: Sequence[ScorePanel], looks: Mapping[str, Look], n_open: int = 0
+) -> Iterator[Html]:
+    """A part for each set and metric, the first ones open."""
+    for index, panel in enumerate(panel for panel in panels if panel.pairs):
+        yield fold(_verdict(panel, looks), _matrix(panel, looks), opened=index < n_open)
+
+
+def _what(panel: ScorePanel) -> Iterator[Html | str]:
+    """What a matrix is of: the set, its section or band, the metric."""
+    yield name(set_name(panel))
+    if panel.section in EDGES:
+        yield f", {panel.section}"
+    yield f", {metric_name(panel.metric)}"
+
+
+def _verdict(panel: ScorePanel, looks: Mapping[str, Look]) -> Html:
     """The line above a matrix: the set, and who is best."""
-    heading = tag("b", name(set_name(panel)), ", ", metric_name(panel.metric))
+    heading = tag("b", *_what(panel))
     if not panel.ranked:
         return join([heading, ": a higher score is no better one"])
     best = join((name(looks[run].name) for run in panel.results if run in panel.best), ", ")
@@ -44,7 +64,7 @@ def _verdict(panel: Panel, looks: Mapping[str, Look]) -> Html:
     return join([heading, ": best ", best, *([", not told from it: ", equal] if equal else [])])
 
 
-def _matrix(panel: Panel, looks: Mapping[str, Look]) -> Html:
+def _matrix(panel: ScorePanel, looks: Mapping[str, Look]) -> Html:
     """The score of the row less that of the column."""
     runs = [run for run in panel.results if any(run in pair for pair in panel.pairs)]
     rows = (
@@ -56,11 +76,11 @@ def _matrix(panel: Panel, looks: Mapping[str, Look]) -> Html:
         for row in runs
     )
     told = "row less column, 95 % interval, p after Holm’s correction"
-    caption = join([name(set_name(panel)), f", {metric_name(panel.metric)}: {told}"])
+    caption = join([*_what(panel), f": {told}"])
     return table(caption, ["", *(looks[run].show() for run in runs)], rows, class_="matrix")
 
 
-def _difference(panel: Panel, row: str, column: str) -> Html:
+def _difference(panel: ScorePanel, row: str, column: str) -> Html:
     """One cell of a matrix."""
     entry, sign = panel.pairs.get((row, column)), 1
     if entry is None:

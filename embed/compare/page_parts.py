@@ -30,23 +30,16 @@ class Attention:
 
     Attributes
     ----------
-    run : str
-        Whose attention.
     text : str
         The sentence.
     pieces : tuple of str
         T pieces of it.
-    layers, heads : tuple of int
-        Which layers and heads, from 0.
     weights : float32 (L, H, T, T)
-        How much each piece (third axis) takes from each (fourth); rows sum to 1.
+        By layer and head, how much each piece (third axis) takes from each (fourth); rows sum to 1.
     """
 
-    run: str
     text: str
     pieces: tuple[str, ...]
-    layers: tuple[int, ...]
-    heads: tuple[int, ...]
     weights: np.ndarray
 
 
@@ -82,10 +75,11 @@ class ReportParts:
         Settings and provenance of each run.
     curve : mapping or None
         The document of a learning curve, as ``curve.json`` holds it.
-    attention : sequence of Attention
-        One a run and sentence.
-    contexts : mapping of str to sequence of ContextAnswer
-        Per run with an encoder, what is nearest to words in their sentences.
+    attention : mapping of str to (sequence of Attention or str)
+        Per run with an encoder, one a sentence, or why there is none.
+    contexts : mapping of str to (sequence of ContextAnswer or str)
+        Per run with an encoder, what is nearest to words in their sentences, or why that cannot
+        be told. What is nearest to them elsewhere, ``neighbors`` tells.
     """
 
     config: CompareConfig | None = None
@@ -93,8 +87,8 @@ class ReportParts:
     neighbors: Mapping[str, Mapping[str, Sequence[Neighbor]]] = field(default_factory=dict)
     facts: Mapping[str, RunFacts] = field(default_factory=dict)
     curve: Mapping[str, Any] | None = None
-    attention: Sequence[Attention] = ()
-    contexts: Mapping[str, Sequence[ContextAnswer]] = field(default_factory=dict)
+    attention: Mapping[str, Sequence[Attention] | str] = field(default_factory=dict)
+    contexts: Mapping[str, Sequence[ContextAnswer] | str] = field(default_factory=dict)
 
 
 def first_of_seeds(

@@ -1,7 +1,7 @@
 """The last section of a report: how to read it."""
 
 from embed.compare.page_html import Html, tag
-from embed.compare.report import SURE
+from embed.compare.standings import SURE
 
 _READING = {
     "Scores": (

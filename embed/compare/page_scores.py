@@ -6,18 +6,19 @@ from typing import Any
 from embed.compare.bands import EDGES
 from embed.compare.page_html import Html, chance, decimal, join, name, table, tag
 from embed.compare.page_intervals import Look, Scale, interval_text, scale_of, show_interval
-from embed.compare.panels import Panel
+from embed.compare.panels import ScorePanel, rows_of
+from embed.compare.remarks import gather_remarks
 
-_HEAD = ("Set", "Metric", "Run", "Score", "95 % interval", "Items", "Knows")
+_HEAD = ("Set", "Metric", "Run", "Score", "95 % interval", "Items", "On all it knows")
 _USUAL = 1.0  # scores are seldom beyond it
 
 
-def show_scores(panels: Sequence[Panel], looks: Mapping[str, Look], caption: str) -> Html:
+def show_scores(panels: Sequence[ScorePanel], looks: Mapping[str, Look], caption: str) -> Html:
     """Show the scores of sets, or of their sections, a row for each run.
 
     Parameters
     ----------
-    panels : sequence of Panel
+    panels : sequence of ScorePanel
         At least one.
     looks : mapping of str to Look
         By run.
@@ -35,12 +36,12 @@ def show_scores(panels: Sequence[Panel], looks: Mapping[str, Look], caption: str
     return join([told, table(caption, _HEAD, rows, class_="scores sortable filterable")], "\n")
 
 
-def show_bands(panels: Sequence[Panel], looks: Mapping[str, Look]) -> Html:
+def show_bands(panels: Sequence[ScorePanel], looks: Mapping[str, Look]) -> Html:
     """Show the scores of bands of frequency beside each other.
 
     Parameters
     ----------
-    panels : sequence of Panel
+    panels : sequence of ScorePanel
         Of bands, as :data:`~embed.compare.bands.EDGES` names them.
     looks : mapping of str to Look
         By run.
@@ -51,7 +52,7 @@ def show_bands(panels: Sequence[Panel], looks: Mapping[str, Look]) -> Html:
         A table that can be sorted and filtered, with a column for each band.
     """
     scales = _scales(panels)
-    sets: dict[tuple[Any, ...], dict[str, Panel]] = {}
+    sets: dict[tuple[Any, ...], dict[str, ScorePanel]] = {}
     for panel in panels:
         place = panel.task, panel.dataset, panel.number, panel.metric
         sets.setdefault(place, {})[str(panel.section)] = panel
@@ -73,12 +74,41 @@ def show_bands(panels: Sequence[Panel], looks: Mapping[str, Look]) -> Html:
     return join([tag("p", _scale_note(scales), class_="note"), made], "\n")
 
 
-def set_name(panel: Panel) -> str:
+def show_remarks(document: Mapping[str, Any], looks: Mapping[str, Look]) -> Html | None:
+    """Show what is to be known of how runs were scored.
+
+    Parameters
+    ----------
+    document : mapping
+        Of a comparison.
+    looks : mapping of str to Look
+        By run.
+
+    Returns
+    -------
+    Html or None
+        A list; None where nothing was remarked.
+    """
+    rows = set(rows_of(document))
+    remarks = gather_remarks(
+        (r["run"], r["dataset"], r.get("section"), r["shared_items"], r.get("remark"))
+        for r in document["results"]
+        if r["run"] in rows
+    )
+    entries = (
+        tag("li", *(looks[run].show() for run in remark.runs), " on ", name(remark.place), ": ",
+            remark.text)
+        for remark in remarks
+    )  # fmt: skip
+    return tag("ul", *entries, class_="remarks") if remarks else None
+
+
+def set_name(panel: ScorePanel) -> str:
     """Name the set of a panel, and its section.
 
     Parameters
     ----------
-    panel : Panel
+    panel : ScorePanel
         Of a band, too.
 
     Returns
@@ -107,7 +137,7 @@ def metric_name(metric: str) -> str:
     return metric.removeprefix("accuracy_").replace("_", " ")
 
 
-def _scales(panels: Sequence[Panel]) -> dict[str, Scale]:
+def _scales(panels: Sequence[ScorePanel]) -> dict[str, Scale]:
     """One scale for all metrics whose scores end at 1, and one for each of the others."""
     by_metric: dict[str, list[Mapping[str, Any]]] = {}
     for panel in panels:
@@ -135,11 +165,9 @@ def _scale_note(scales: Mapping[str, Scale]) -> str:
     )  # fmt: skip
 
 
-def _score_rows(panel: Panel, looks: Mapping[str, Look], scale: Scale) -> Iterator[Html]:
+def _score_rows(panel: ScorePanel, looks: Mapping[str, Look], scale: Scale) -> Iterator[Html]:
     """The rows of one set and metric."""
     for index, (run, result) in enumerate(panel.results.items()):
-        known = panel.own.get(run, result)
-        n_known = known.get("items_known", known["items_used"])
         items = result["items_used"]
         yield _row(
             panel,
@@ -148,16 +176,11 @@ def _score_rows(panel: Panel, looks: Mapping[str, Look], scale: Scale) -> Iterat
             _score_cell(panel, run),
             _interval_cell(panel, run, looks, scale),
             tag("td", f"{items:,}", class_="number", data_value=items),
-            tag(
-                "td",
-                f"{n_known:,} of {known['items_total']:,}",
-                class_="number",
-                data_value=n_known,
-            ),
+            _own_cell(panel.own.get(run, result)),
         )
 
 
-def _row(panel: Panel, index: int, look: Look, *cells: Html) -> Html:
+def _row(panel: ScorePanel, index: int, look: Look, *cells: Html) -> Html:
     """A row whose first cells name set, metric and run."""
     dataset, metric = set_name(panel), metric_name(panel.metric)
     return tag(
@@ -172,7 +195,7 @@ def _row(panel: Panel, index: int, look: Look, *cells: Html) -> Html:
     )
 
 
-def _score_cell(panel: Panel, run: str) -> Html:
+def _score_cell(panel: ScorePanel, run: str) -> Html:
     """A number, its deviation over seeds, and whether it is the best."""
     result = panel.results[run]
     if result["score"] is None:
@@ -188,7 +211,19 @@ def _score_cell(panel: Panel, run: str) -> Html:
     )
 
 
-def _mark(panel: Panel, run: str) -> Html | None:
+def _own_cell(result: Mapping[str, Any]) -> Html:
+    """The score of a run on all items that it knows itself, and how many these are."""
+    known, score = result.get("items_known", result["items_used"]), result["score"]
+    return tag(
+        "td",
+        tag("em", "undefined") if score is None else decimal(score),
+        tag("small", f" {known:,} of {result['items_total']:,}"),
+        class_="number",
+        data_value=None if score is None else repr(float(score)),
+    )
+
+
+def _mark(panel: ScorePanel, run: str) -> Html | None:
     """Whether a run is the best, or cannot be told from it."""
     if run in panel.best:
         return tag("span", "best", class_="mark best")
@@ -197,7 +232,7 @@ def _mark(panel: Panel, run: str) -> Html | None:
     return tag("span", "= best", class_="mark") if run in panel.equals else None
 
 
-def _interval_cell(panel: Panel, run: str, looks: Mapping[str, Look], scale: Scale) -> Html:
+def _interval_cell(panel: ScorePanel, run: str, looks: Mapping[str, Look], scale: Scale) -> Html:
     """The picture and its numbers, or why there is none."""
     result = panel.results[run]
     if result["score"] is None:
@@ -210,7 +245,7 @@ def _interval_cell(panel: Panel, run: str, looks: Mapping[str, Look], scale: Sca
     return tag("td", picture, tag("small", "; ".join(told)), class_="drawn", data_value=value)
 
 
-def _band(panel: Panel | None, run: str, looks: Mapping[str, Look], scale: Scale) -> Html:
+def _band(panel: ScorePanel | None, run: str, looks: Mapping[str, Look], scale: Scale) -> Html:
     """One run in one band: number, mark, picture and items."""
     result = None if panel is None else panel.results.get(run)
     if panel is None or result is None or result["score"] is None:

@@ -1,14 +1,12 @@
-"""The words of a report: maps side by side, neighbors side by side, words in context."""
+"""The words of a report: maps side by side, neighbors side by side."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 import numpy as np
 
-from embed.compare.page_html import Html, decimal, escape, fold, join, name, table, tag
+from embed.compare.page_html import Html, decimal, fold, join, name, table, tag
 from embed.compare.page_intervals import Look, color_of, key
-from embed.in_context import ContextAnswer
 from embed.label_places import place_labels
 from embed.neighbors import Neighbor
 from embed.word_map import WordMap
@@ -19,7 +17,6 @@ _LETTER, _WIDE_LETTER, _LINE = 6.4, 12.0, 13.0  # about what text takes
 _FIRST_WIDE = "\u1100"  # scripts from here on have mostly wide letters
 _LONGEST = 18  # letters of a word on a map
 _GAP = 7.0
-_BRACKETED = re.compile(r"(\[[^\[\]]*\])")
 
 
 def show_maps(maps: Mapping[str, WordMap | str], looks: Mapping[str, Look]) -> Html:
@@ -110,32 +107,29 @@ def show_neighbors(
     return tag("div", join(parts, "\n"), class_="words")
 
 
-def show_contexts(
-    contexts: Mapping[str, Sequence[ContextAnswer]], looks: Mapping[str, Look]
-) -> Html:
-    """Show what is nearest to words in their sentences.
+def rank_rows(
+    columns: Sequence[Sequence[Neighbor]], common: Set[str] = frozenset()
+) -> Iterator[Html]:
+    """Make the rows of a table of neighbors.
 
     Parameters
     ----------
-    contexts : mapping of str to sequence of ContextAnswer
-        By run.
-    looks : mapping of str to Look
-        By run.
+    columns : sequence of sequence of Neighbor
+        Best first.
+    common : set of str
+        Words to be marked.
 
-    Returns
-    -------
+    Yields
+    ------
     Html
-        A table for each run, a row for each bracketed word.
+        A row a rank, as many as the longest column has.
     """
-    return join(
-        table(
-            tag("span", "Words in context: ", looks[run].show()),
-            ("Word", "In its sentence", "Nearest words, with cosines"),
-            (_context_row(answer) for answer in answers),
-            class_="contexts",
+    for rank in range(max(map(len, columns), default=0)):
+        yield tag(
+            "tr",
+            tag("th", rank + 1, scope="row", class_="number"),
+            *(_neighbor(found[rank : rank + 1], common) for found in columns),
         )
-        for run, answers in contexts.items()
-    )
 
 
 def _figure(found: WordMap, look: Look) -> Html:
@@ -197,40 +191,16 @@ def _neighbor_table(
     """A column a run, a row a rank."""
     times = [near.word for found in of_runs.values() for near in found]
     common = {each for each in times if times.count(each) > 1}
-    ranks = range(max(map(len, of_runs.values()), default=0))
-    rows = (
-        tag(
-            "tr",
-            tag("th", rank + 1, scope="row", class_="number"),
-            *(_neighbor(found[rank : rank + 1], common) for found in of_runs.values()),
-        )
-        for rank in ranks
-    )
+    rows = rank_rows(list(of_runs.values()), common)
     caption = tag("span", "Nearest to ", name(word), ", by cosine")
     heads = ("Rank", *(looks[run].show() for run in of_runs))
     return table(caption, heads, rows, class_="neighbors")
 
 
-def _neighbor(found: Sequence[Neighbor], common: set[str]) -> Html:
+def _neighbor(found: Sequence[Neighbor], common: Set[str]) -> Html:
     """A neighbor and its cosine; nothing where the vocabulary has ended."""
     if not found:
         return tag("td")
     [(word, score)] = found
     shown = tag("b" if word in common else "span", name(word), class_="near", data_word=word)
     return tag("td", shown, tag("small", f" {decimal(score, 2)}"))
-
-
-def _context_row(answer: ContextAnswer) -> Html:
-    """A word, its sentence with what was asked for marked, and what is nearest."""
-    parts = _BRACKETED.split(answer.context)
-    sentence = join(
-        tag("mark", part[1:-1]) if _BRACKETED.fullmatch(part) else escape(part) for part in parts
-    )
-    near = join((join([name(each.word), tag("small", f" {decimal(each.score, 2)}")])
-                 for each in answer.neighbors), ", ")  # fmt: skip
-    return tag(
-        "tr",
-        tag("th", name(answer.word), scope="row"),
-        tag("td", tag("bdi", sentence), class_="wrapped"),
-        tag("td", near, class_="wrapped"),
-    )

@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from embed.compare.report import SURE
+from embed.compare.standings import Standing, standings
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class ScorePanel:
     """What one metric says of one set, or of a part of it, on the items that all runs know.
 
     Attributes
@@ -42,43 +43,38 @@ class Panel:
         """Whether a higher score is a better one."""
         return all(result.get("ranked", True) for result in self.results.values())
 
+    @cached_property
+    def standings(self) -> Mapping[str, Standing]:
+        """How every row with a score stands to the best; of none where none is better."""
+        return standings(
+            {run: result["score"] for run, result in self.results.items()},
+            [(a, b, entry["p"]) for (a, b), entry in self.pairs.items()],
+            ranked=self.ranked,
+        )
+
     @property
     def best(self) -> frozenset[str]:
         """The rows with the highest score; none where all are undefined, or none is better."""
-        if not self.ranked:
-            return frozenset()
-        scores = {run: r["score"] for run, r in self.results.items() if r["score"] is not None}
-        top = max(scores.values(), default=None)
-        return frozenset(run for run, score in scores.items() if score == top)
+        return self._standing(Standing.BEST)
 
     @property
     def equals(self) -> frozenset[str]:
         """The other rows with a score of which tests cannot tell the best."""
-        return frozenset(run for run, p in self._against_best().items() if p and min(p) > SURE)
+        return self._standing(Standing.EQUAL)
 
     @property
     def untested(self) -> frozenset[str]:
         """The rows with a score that no test could hold against the best, where there is one."""
-        return frozenset(run for run, p in self._against_best().items() if not p)
+        return self._standing(Standing.UNTESTED)
 
     @property
     def worse(self) -> frozenset[str]:
         """The rows with a score that are neither the best nor equal; none without any test."""
-        scored = {run for run, result in self.results.items() if result["score"] is not None}
-        return frozenset(scored - self.best - self.equals if self.pairs and self.best else ())
+        return self._standing(Standing.WORSE, Standing.UNTESTED) if self.pairs else frozenset()
 
-    def _against_best(self) -> dict[str, list[float]]:
-        """The p-values of each row with a score, but the best, against the best."""
-        found: dict[str, list[float]] = {
-            run: []
-            for run, result in self.results.items()
-            if self.best and result["score"] is not None and run not in self.best
-        }
-        for (a, b), entry in self.pairs.items():
-            for run, other in ((a, b), (b, a)):
-                if run in found and other in self.best and entry["p"] is not None:
-                    found[run].append(entry["p"])
-        return found
+    def _standing(self, *wanted: Standing) -> frozenset[str]:
+        """The rows that stand so."""
+        return frozenset(run for run, standing in self.standings.items() if standing in wanted)
 
 
 def rows_of(document: Mapping[str, Any]) -> list[str]:
@@ -98,7 +94,7 @@ def rows_of(document: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(owner.get(run["run"], run["run"]) for run in document["runs"]))
 
 
-def panels_from(document: Mapping[str, Any]) -> list[Panel]:
+def panels_from(document: Mapping[str, Any]) -> list[ScorePanel]:
     """Divide the results of a comparison by set, section and metric.
 
     Parameters
@@ -108,7 +104,7 @@ def panels_from(document: Mapping[str, Any]) -> list[Panel]:
 
     Returns
     -------
-    list of Panel
+    list of ScorePanel
         In the order of the first result of each; runs that differ in the seed only are one row.
     """
     rows = set(rows_of(document))
@@ -123,7 +119,7 @@ def panels_from(document: Mapping[str, Any]) -> list[Panel]:
         if {pair["a"], pair["b"]} <= rows:
             pairs.setdefault(place, {})[pair["a"], pair["b"]] = pair
     return [
-        Panel(
+        ScorePanel(
             task,
             dataset,
             metric,

@@ -8,7 +8,9 @@ from typing import Any
 from corpora.console import print_table
 from embed.compare.baselines import ONE_HOT, RANDOM
 from embed.compare.config import CompareConfig
+from embed.compare.remarks import gather_remarks
 from embed.compare.results import Comparison, Pair, Score
+from embed.compare.standings import SURE, Standing, standings
 from embed.compare.tasks import Measured
 
 _COLUMNS = ("dataset", "metric", "run", "score", "95 %", "items", "knows")
@@ -18,7 +20,7 @@ _ITEMS = {
     "zero": "all items, unknown words as zero vectors",
     "mean": "all items, unknown words as the mean vector",
 }
-SURE = 0.05  # a corrected p above it: the difference may be chance
+_MARKS = {Standing.BEST: "*", Standing.EQUAL: "=", Standing.UNTESTED: "?"}
 
 
 def to_json(
@@ -41,7 +43,8 @@ def to_json(
         ``runs``: ``run``, ``method``, ``fingerprint``. ``results``: ``run``, ``task``,
         ``dataset``, ``metric``, ``score``, ``low``, ``high`` (null where undefined),
         ``items_used``, ``items_total``, ``unknown``, ``shared_items``; ``section`` where it is not
-        the whole set, ``reason`` where the score is undefined, ``items_composed`` and
+        the whole set, ``reason`` where the score is undefined, ``remark`` where something is to be
+        known of how it was got, ``items_composed`` and
         ``items_zero`` where there are such, ``items_known`` where unknown words have vectors,
         ``ranked``, false where higher is not better, ``p`` and ``coverage`` of association tests,
         ``seeds`` and ``deviation`` where the score is a mean over seeds; the ``runs`` entry of
@@ -77,7 +80,7 @@ def print_report(comparison: Comparison, unknown: str) -> None:
     """
     print_table(_COLUMNS, list(_rows(comparison)))
     ranked = any(score.measured.ranked for score in comparison.scores)
-    marks = "; * best, = not to be told from it (p > 0.05, Holm), ? untested" if ranked else ""
+    marks = f"; * best, = not to be told from it (p > {SURE:g}, Holm), ? untested" if ranked else ""
     print(f"on {_ITEMS[unknown]}{marks}")
     for name in comparison.groups:
         if told := _seeds(name, comparison):
@@ -146,17 +149,14 @@ def _rows(comparison: Comparison) -> Iterator[list[object]]:
     longest = _BESIDE_SEEDS if comparison.groups else _LONGEST
     names = short_names(comparison.rows, longest)
     shown = [score for score in comparison.scores if score.run in names]
-    for group, scores in _grouped(shown).items():
-        best = max((s.score for s in scores if s.score is not None), default=None)
-        ranked = scores[0].measured.ranked
-        firsts = [s.run for s in scores if ranked and s.score is not None and s.score == best]
-        marks = _marks(comparison.pairs, group, firsts)
+    for scores in _grouped(shown).values():
+        marks = _marks(scores, comparison.pairs)
         for index, score in enumerate(scores):
             yield [
                 _set_name(score.measured, longest) if index == 0 else "",
                 score.measured.metric.removeprefix("accuracy_") if index == 0 else "",
                 names[score.run],
-                _number(score, marks.get(score.run, "?") if ranked else ""),
+                _number(score, marks.get(score.run, "")),
                 _interval(score),
                 len(score.measured.items),
                 f"{score.known}/{score.measured.items_total}",
@@ -172,18 +172,18 @@ def _grouped(scores: Sequence[Score]) -> dict[Hashable, list[Score]]:
     return groups
 
 
-def _marks(pairs: Sequence[Pair], group: Hashable, best: Sequence[str]) -> dict[str, str]:
-    """By run, whether it is the best, may be as good, or is worse; not, where no test says."""
-    marks = {}
-    for pair in pairs:
-        for run, other in ((pair.a, pair.b), (pair.b, pair.a)):
-            if (
-                _group(pair.place, pair) == group
-                and other in best
-                and not math.isnan(pair.difference.p)
-            ):
-                marks[run] = "=" if pair.difference.p > SURE else ""
-    return marks | dict.fromkeys(best, "*")
+def _marks(scores: Sequence[Score], pairs: Sequence[Pair]) -> dict[str, str]:
+    """By run, whether it is the best, may be as good, or was not tested."""
+    group = _group(scores[0].place, scores[0].measured)
+    chances = (
+        (pair.a, pair.b, None if math.isnan(pair.difference.p) else pair.difference.p)
+        for pair in pairs
+        if _group(pair.place, pair) == group
+    )
+    found = standings(
+        {score.run: score.score for score in scores}, chances, ranked=scores[0].measured.ranked
+    )
+    return {run: _MARKS.get(standing, "") for run, standing in found.items()}
 
 
 def _seeds(name: str, comparison: Comparison) -> str:
@@ -293,8 +293,6 @@ def _remarks(scores: Sequence[Score]) -> Iterator[str]:
             undefined.setdefault(key, {})[measured.dataset] = None
         if measured.section is not None or score.run in (ONE_HOT, RANDOM) or score.shared:
             continue
-        if measured.remark is not None:
-            told[f"{names[score.run]} on {measured.dataset}: {measured.remark}"] = None
         start, n_items = f"{names[score.run]} on {measured.dataset}", len(measured.items)
         if measured.items_composed:
             told[
@@ -309,3 +307,7 @@ def _remarks(scores: Sequence[Score]) -> Iterator[str]:
     for (run, reason), places in undefined.items():
         yield f"undefined: {run} on {', '.join(places)}: {reason}"
     yield from told
+    for remark in gather_remarks(
+        (s.run, s.measured.dataset, s.measured.section, s.shared, s.measured.remark) for s in scores
+    ):
+        yield f"{', '.join(names[run] for run in remark.runs)} on {remark.place}: {remark.text}"

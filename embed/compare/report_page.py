@@ -11,6 +11,7 @@ from embed.compare.bands import EDGES
 from embed.compare.baselines import ONE_HOT, RANDOM
 from embed.compare.page_about import count, show_about
 from embed.compare.page_attention import show_attention
+from embed.compare.page_contexts import show_contexts
 from embed.compare.page_curves import show_curve
 from embed.compare.page_differences import show_differences
 from embed.compare.page_html import Html, fold, join, section, tag
@@ -18,10 +19,10 @@ from embed.compare.page_intervals import Look, color_of
 from embed.compare.page_intrinsic import show_intrinsic
 from embed.compare.page_parts import ReportParts
 from embed.compare.page_reading import show_reading
-from embed.compare.page_scores import show_bands, show_scores
+from embed.compare.page_scores import show_bands, show_remarks, show_scores
 from embed.compare.page_settings import show_settings
-from embed.compare.page_words import show_contexts, show_maps, show_neighbors
-from embed.compare.panels import Panel, panels_from, rows_of
+from embed.compare.page_words import show_maps, show_neighbors
+from embed.compare.panels import ScorePanel, panels_from, rows_of
 from embed.compare.report import short_names
 
 _LONGEST = 28  # characters of a run's name
@@ -109,7 +110,7 @@ def _sections(
     document: Mapping[str, Any],
     parts: ReportParts,
     looks: Mapping[str, Look],
-    panels: Sequence[Panel],
+    panels: Sequence[ScorePanel],
 ) -> Iterator[tuple[str, str, Html]]:
     """Anchor, heading and content of all that there is."""
     whole = [panel for panel in panels if panel.section is None]
@@ -117,14 +118,16 @@ def _sections(
     further = [panel for panel in panels if panel.section and panel.section not in EDGES]
     yield "compared", "What was compared", show_about(document, parts, looks, whole)
     if whole:
-        yield "scores", "Scores", show_scores(whole, looks, "Scores on the items all runs know")
+        shown = show_scores(whole, looks, "Scores on the items all runs know")
+        yield "scores", "Scores", join([shown, show_remarks(document, looks)], "\n")
     if further:
         shown = show_scores(further, looks, "Scores of the sections of sets")
         yield "sections", "Scores by section", fold("All sections", shown)
     if bands:
         yield "bands", "Scores by frequency", show_bands(bands, looks)
-    if any(panel.pairs for panel in whole):
-        yield "differences", "Pairwise differences", show_differences(whole, looks)
+    if any(panel.pairs for panel in panels):
+        shown = show_differences(whole, bands, further, looks)
+        yield "differences", "Pairwise differences", shown
     if document.get("properties"):
         shown = show_intrinsic(document["properties"], document["agreements"], looks)
         yield "intrinsic", "The vectors themselves", shown
@@ -136,9 +139,9 @@ def _sections(
         shown = join([_search(parts), show_neighbors(parts.neighbors, looks)], "\n")
         yield "neighbors", "Neighbors of words", shown
     if parts.contexts:
-        yield "contexts", "Words in context", show_contexts(parts.contexts, looks)
+        yield "contexts", "Words in context", show_contexts(parts.contexts, parts.neighbors, looks)
     if parts.attention:
-        shown = join((show_attention(each, looks[each.run]) for each in parts.attention), "\n")
+        shown = show_attention(parts.attention, looks)
         yield "attention", "Attention", join([_about_attention(), shown])
     if parts.facts:
         yield "settings", "Settings and provenance", show_settings(parts.facts, looks)

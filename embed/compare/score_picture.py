@@ -21,8 +21,9 @@ from corpora.pictures import (
     write_figure,
 )
 from embed.compare.baselines import ONE_HOT, RANDOM
-from embed.compare.panels import Panel, panels_from, rows_of
-from embed.compare.report import SURE, short_names
+from embed.compare.panels import ScorePanel, panels_from, rows_of
+from embed.compare.report import short_names
+from embed.compare.standings import SURE
 
 _GREY, _PALE = "#767676", "#e6e6e6"
 _COLUMNS = 4  # panels beside each other
@@ -43,7 +44,7 @@ class _Block:
 
     task: str
     name: str
-    panels: Sequence[Panel]
+    panels: Sequence[ScorePanel]
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def draw_scores(document: Mapping[str, Any], path: Path, *, force: bool = False)
 
 def _blocks(document: Mapping[str, Any]) -> list[_Block]:
     """Results on shared items by set and section, then by metric, in the order of the first."""
-    found: dict[tuple[str, str, str | None, int], list[Panel]] = {}
+    found: dict[tuple[str, str, str | None, int], list[ScorePanel]] = {}
     for panel in panels_from(document):
         place = panel.task, panel.dataset, panel.section, panel.number
         found.setdefault(place, []).append(panel)
@@ -185,7 +186,7 @@ def _say(figure: Any, x: float, y: float, text: str, **style: Any) -> None:
 def _draw(
     figure: Any,
     box: tuple[float, float, float, float],
-    panel: Panel,
+    panel: ScorePanel,
     looks: Mapping[str, _Look],
     *,
     named: bool,
@@ -224,7 +225,7 @@ def _draw(
         _say(figure, x + wide + 0.42, middle, number, ha="right", fontsize=_SMALL, color="#444444")
 
 
-def _limits(panel: Panel) -> tuple[float, float]:
+def _limits(panel: ScorePanel) -> tuple[float, float]:
     """The scale: all that is drawn, and a little room."""
     ends = []
     for result in panel.results.values():

@@ -113,7 +113,8 @@ def test_every_contextual_set_stands_beside_static_vectors(run, static, sets):
 def test_the_table_tells_who_was_scored_without_context(run, static, sets):
     done = ask(run, static, sets[0])
 
-    assert "static.txt on scws: scored by its static vectors, whatever the context" in done.stdout
+    told = "static.txt, one-hot, random on scws: scored by its static vectors, whatever the context"
+    assert told in done.stdout
 
 
 def test_the_page_holds_what_the_table_tells(run, static, sets, tmp_path):
@@ -129,6 +130,43 @@ def test_the_page_holds_what_the_table_tells(run, static, sets, tmp_path):
     assert "scws" in text
     assert (again.exit_code, again.stderr.count("\n")) == (1, 1)  # stands there
     assert ask(run, static, sets[0], "--report", page, "--force").exit_code == 0
+
+
+def test_the_page_has_attention_and_words_in_context_of_runs_with_an_encoder(
+    run, static, sets, words, tmp_path
+):
+    pages = [tmp_path / f"{number}.html" for number in range(3)]
+    chosen = ["--example", f"{words[0]} [{words[1]}]", "--example", words[2]]
+
+    for page, runs, examples in (
+        (pages[0], (run, static), ()),
+        (pages[1], (run, static), chosen),
+        (pages[2], (static,), chosen),
+    ):
+        done = ask(*runs, sets[0], "--report", page, *examples)
+        assert done.exit_code == 0, done.output
+
+    usual, own, none = (page.read_text(encoding="utf-8") for page in pages)
+    assert '<q dir="auto">I saw a man with a saw</q>' in usual
+    assert "I <mark>saw</mark> a man with a saw" in usual
+    assert "I saw a man with a <mark>saw</mark>" in usual
+    assert f'<q dir="auto">{words[0]} {words[1]}</q>' in own
+    assert f'<q dir="auto">{words[2]}</q>' in own
+    assert f"<bdi>{words[0]} <mark>{words[1]}</mark></bdi>" in own
+    assert own.count("in any sentence") == 2  # both runs have the word
+    assert 'id="attention"' not in none
+    assert 'id="contexts"' not in none
+    assert "--example: no RUN has an encoder that could read it" in done.stderr
+
+
+def test_examples_go_with_a_page_and_mark_words(run, sets, tmp_path):
+    alone = ask(run, sets[0], "--example", "a [b]")
+    broken = ask(run, sets[0], "--example", "a [b", "--report", tmp_path / "r.html")
+
+    assert alone.exit_code == 2
+    assert "--example goes with --report" in alone.stderr
+    assert (broken.exit_code, broken.stdout) == (1, "")
+    assert broken.stderr == "Error: --example 'a [b': brackets go around words; write [word]\n"
 
 
 def test_a_curve_is_shown_on_the_page_only(run, tmp_path, sets):

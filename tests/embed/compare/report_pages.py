@@ -92,6 +92,6 @@ def all_parts(svd="out/svd", sg="out/sg", word="king"):
             sg: RunFacts({"method": "sg", "dim": 300, "text": {"case": True}}, {}),
         },
         curve=curve,
-        attention=[Attention(sg, word, (word, "[SEP]"), (0,), (0, 1), weights)],
-        contexts={sg: [ContextAnswer(f"the [{word}] of", word, near)]},
+        attention={sg: [Attention(word, (word, "[SEP]"), weights)], svd: f"no {word}"},
+        contexts={sg: [ContextAnswer(f"the [{word}] of", word, near)], svd: f"no {word}"},
     )

@@ -29,7 +29,8 @@ from embed.compare.page_settings import flattened
 from embed.compare.page_words import turned
 from embed.compare.panels import panels_from, rows_of
 from embed.compare.report_page import make_page, write_report
-from embed.neighbors import nearest
+from embed.in_context import ContextAnswer
+from embed.neighbors import Neighbor, nearest
 from embed.vectors import WordVectors
 from embed.word_map import WordMap
 from tests.embed.compare.report_pages import all_parts, pair, result, small_document
@@ -235,6 +236,78 @@ def test_a_matrix_of_differences_reads_both_ways(page):
         "random −0.520 −0.620 to −0.420 p = 0.001 −0.470 −0.570 to −0.370 p = 0.030 –"
     ]
     assert matrix.count('class="ahead"') == matrix.count('class="behind"') == 2
+
+
+def test_differences_of_bands_and_sections_have_matrices_that_name_them():
+    runs = [{"run": run, "method": "m", "fingerprint": None} for run in "ab"]
+    places = [{}, {"section": "top 1,000"}, {"section": "family"}]
+    rows = [result(run, 0.5, **more) for more in places for run in "ab"]
+    pairs = [pair("a", "b", 0.1 * n, 0.2, **more) for n, more in enumerate(places, 1)]
+    page = make_page({"runs": runs, "results": rows, "pairs": pairs}, ReportParts())
+
+    captions = re.findall(r"<caption><span>(.*?)</span></caption>", page)
+    named = [
+        re.sub("<[^>]+>", "", each).split(": row less")[0] for each in captions if "Holm" in each
+    ]
+    assert named == ["ws353, spearman", "ws353, top 1,000, spearman", "ws353: family, spearman"]
+    matrix = page[page.index('id="differences"') : page.index('id="reading"')]
+    shown = [re.findall(r'class="figure">([^<]*)<', row) for row in matrix.split("<table")[1:]]
+    assert shown == [["+0.100", "−0.100"], ["+0.200", "−0.200"], ["+0.300", "−0.300"]]
+    parts = [matrix.index(text) for text in ("ws353</bdi>, spearman", "By frequency", "top 1,000")]
+    assert parts == sorted(parts)
+    assert matrix.index("By section") < matrix.index("family")
+    assert matrix.count("<details open") == 1
+
+
+def test_a_run_has_its_score_on_all_it_knows_beside_that_on_shared_items():
+    own = {"shared_items": False, "items_used": 45}
+    rows = [result("a", 0.5, 0.4, 0.6), result("b", 0.25), result("a", 0.375) | own]
+    rows.append(result("b", None, reason="odd") | own)
+    runs = [{"run": run, "method": "m", "fingerprint": None} for run in "ab"]
+    page = make_page({"runs": runs, "results": rows, "pairs": []}, ReportParts())
+
+    assert rows_with(page, "a")[1].endswith(" 0.400 to 0.600 40 0.375 45 of 50")
+    assert rows_with(page, "b")[1].endswith(" 40 undefined 45 of 50")
+
+
+def test_remarks_stand_below_the_scores_once():
+    more = {"remark": "learnt <in> 3 s"}
+    rows = [result(run, 0.5, **more, **place) for place in ({}, {"section": "x"}) for run in "ab"]
+    runs = [{"run": run, "method": "m", "fingerprint": None} for run in "abc"]
+    page = make_page(
+        {"runs": runs, "results": [*rows, result("c", 0.1)], "pairs": []}, ReportParts()
+    )
+
+    assert page.count("learnt &lt;in&gt; 3 s") == 1
+    [told] = re.findall(r'<ul class="remarks">(.*?)</ul>', page)
+    assert " ".join(
+        re.sub("<[^>]+>", " ", told).split()
+    ) == "a b on ws353 : learnt <in> 3 s".replace("<in>", "&lt;in&gt;")
+
+
+def test_words_in_context_stand_beside_their_neighbors_in_any_sentence():
+    near = {word: [Neighbor(word, 0.5)] for word in ("first", "second", "static")}
+    text = "a [saw] and [saw]"
+    parts = ReportParts(
+        contexts={
+            "out/sg": [ContextAnswer(text, "saw", near[word]) for word in ("first", "second")],
+            "out/svd": "has <no> layers",
+        },
+        neighbors={"saw": {"out/svd": near["static"], "out/sg": near["first"]}},
+    )
+    page = make_page(small_document(), parts)
+    section = page[page.index('id="contexts"') : page.index('id="reading"')]
+
+    assert "has &lt;no&gt; layers" in section
+    heads = re.findall(r'<th scope="col">(.*?)</th>', section)
+    assert [" ".join(re.sub("<(?!/?mark)[^>]+>", " ", head).split()) for head in heads] == [
+        "Rank",
+        "sg a <mark>saw</mark> and saw",
+        "sg a saw and <mark>saw</mark>",
+        "svd in any sentence",
+        "sg in any sentence",
+    ]
+    assert re.findall(r'data-word="(\w+)"', section) == ["first", "second", "static", "first"]
 
 
 def test_an_interval_is_drawn_where_its_numbers_are():

@@ -1,0 +1,93 @@
+"""Words in context for a report: what is nearest to them in their sentences, and in any."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from embed.compare.page_examples import BRACKETED
+from embed.compare.page_html import Html, escape, join, name, table, tag
+from embed.compare.page_intervals import Look
+from embed.compare.page_words import rank_rows
+from embed.in_context import ContextAnswer
+from embed.neighbors import Neighbor
+
+Column = tuple[Html, Sequence[Neighbor]]  # with its heading
+
+
+def show_contexts(
+    contexts: Mapping[str, Sequence[ContextAnswer] | str],
+    neighbors: Mapping[str, Mapping[str, Sequence[Neighbor]]],
+    looks: Mapping[str, Look],
+) -> Html:
+    """Show what is nearest to words in their sentences, and beside it what is in any sentence.
+
+    Parameters
+    ----------
+    contexts : mapping of str to (sequence of ContextAnswer or str)
+        By run with an encoder, or why there is none.
+    neighbors : mapping of str to mapping of str to sequence of Neighbor
+        By word, then by run: nearest to the one vector that it has there.
+    looks : mapping of str to Look
+        By run.
+
+    Returns
+    -------
+    Html
+        A table for each word: a column for each of its places in sentences, then one for each run.
+    """
+    found = {run: of_run for run, of_run in contexts.items() if not isinstance(of_run, str)}
+    told = (
+        tag("p", looks[run].show(), of_run)
+        for run, of_run in contexts.items()
+        if isinstance(of_run, str)
+    )
+    tables = (
+        _table(word, [*columns, *_in_any(neighbors.get(word, {}), looks)])
+        for word, columns in _in_sentences(found, looks).items()
+    )
+    return join([*told, *tables], "\n")
+
+
+def _in_sentences(
+    found: Mapping[str, Sequence[ContextAnswer]], looks: Mapping[str, Look]
+) -> dict[str, list[Column]]:
+    """By word, a column for each place where it was marked, for each run."""
+    columns: dict[str, list[Column]] = {}
+    for run, answers in found.items():
+        n_before: Counter[str] = Counter()
+        for answer in answers:
+            sentence = _sentence(answer.context, n_before[answer.context])
+            n_before[answer.context] += 1
+            columns.setdefault(answer.word, []).append(
+                (_head(looks[run], sentence), answer.neighbors)
+            )
+    return columns
+
+
+def _in_any(
+    of_runs: Mapping[str, Sequence[Neighbor]], looks: Mapping[str, Look]
+) -> Iterator[Column]:
+    """A column for each run in which the word has one vector."""
+    for run, near in of_runs.items():
+        yield _head(looks[run], tag("small", "in any sentence")), near
+
+
+def _head(look: Look, below: Html) -> Html:
+    """The heading of a column."""
+    return tag("span", look.show(), below, class_="sentence")
+
+
+def _table(word: str, columns: Sequence[Column]) -> Html:
+    """A row a rank."""
+    caption = tag("span", "Nearest to ", name(word), ", by cosine")
+    heads = ("Rank", *(head for head, _ in columns))
+    return table(caption, heads, rank_rows([near for _, near in columns]), class_="neighbors")
+
+
+def _sentence(context: str, place: int) -> Html:
+    """A sentence with one of its marked words; the others without their brackets."""
+    # every second part is the group of the regular expression: what was in brackets
+    shown = (
+        tag("mark", part) if number == 2 * place + 1 else escape(part)
+        for number, part in enumerate(BRACKETED.split(context))
+    )
+    return tag("bdi", *shown)

@@ -1,0 +1,119 @@
+"""What the encoders of a report's runs make of example sentences."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from corpora.errors import FirthError, SettingError
+from embed.compare.contextual import WithEncoder, attention_of
+from embed.compare.page_parts import Attention
+from embed.in_context import ContextAnswer, nearest_in_context
+from embed.protocols import AttentionReader, StaticVectors
+from embed.vectors import WordVectors
+
+BRACKETED = re.compile(r"\[([^\[\]]*)\]")
+
+
+def refuse_unmarked(examples: Sequence[str]) -> None:
+    """Refuse sentences of which nobody can tell what is marked, before any work.
+
+    Parameters
+    ----------
+    examples : sequence of str
+        With or without words in [brackets].
+
+    Raises
+    ------
+    SettingError
+        Brackets are empty, or do not pair.
+    """
+    for text in examples:
+        if not all(map(str.strip, BRACKETED.findall(text))) or set("[]") & set(
+            BRACKETED.sub("", text)
+        ):
+            raise SettingError(f"--example {text!r}: brackets go around words; write [word]")
+
+
+def read_attention(
+    runs: Mapping[str, StaticVectors], examples: Sequence[str]
+) -> dict[str, list[Attention] | str]:
+    """Let the encoders of some runs read sentences.
+
+    Parameters
+    ----------
+    runs : mapping of str to StaticVectors
+        By name.
+    examples : sequence of str
+        Sentences; the brackets around marked words are not read.
+
+    Returns
+    -------
+    dict of str to (list of Attention or str)
+        Of each run with an encoder one a sentence, or why there is none.
+    """
+    with_encoder = (name for name, run in runs.items() if isinstance(run, WithEncoder))
+    return {name: _attention(runs[name], examples) for name in with_encoder}
+
+
+def find_in_context(
+    runs: Mapping[str, StaticVectors],
+    paths: Mapping[str, Path],
+    examples: Sequence[str],
+    k: int = 10,
+) -> dict[str, list[ContextAnswer] | str]:
+    """Find what is nearest to marked words, as they stand in their sentences.
+
+    Parameters
+    ----------
+    runs : mapping of str to StaticVectors
+        By name.
+    paths : mapping of str to Path
+        Where each lies.
+    examples : sequence of str
+        Sentences; those without a word in [brackets] ask nothing.
+    k : int
+        Neighbors per word.
+
+    Returns
+    -------
+    dict of str to (list of ContextAnswer or str)
+        Of each run with an encoder, one a marked word, or why there is none; empty where no
+        word is marked.
+    """
+    marked = [text for text in examples if "[" in text]
+    return {
+        name: _in_context(run, paths[name], marked, k)
+        for name, run in runs.items()
+        if isinstance(run, WithEncoder) and marked
+    }
+
+
+def _attention(run: StaticVectors, examples: Sequence[str]) -> list[Attention] | str:
+    """What one run attends to, or why that cannot be told."""
+    try:
+        reader = attention_of(run)
+        if reader is None:
+            return "its encoder does not give its attention weights"
+        return [_read(reader, text) for text in examples]
+    except FirthError as error:
+        return str(error)
+
+
+def _read(reader: AttentionReader, text: str) -> Attention:
+    """What is attended to in one sentence."""
+    plain = BRACKETED.sub(r"\1", text)
+    pieces, weights = reader.attention(reader.words(plain))
+    return Attention(plain, tuple(pieces), weights)
+
+
+def _in_context(
+    run: WithEncoder, path: Path, marked: Sequence[str], k: int
+) -> list[ContextAnswer] | str:
+    """What is nearest to marked words by one run, or why that cannot be told."""
+    if run.layers is None:
+        return "its vectors are no means of its states, so that nothing is near to both"
+    assert isinstance(run.vectors, WordVectors)
+    try:
+        return nearest_in_context(path, run.vectors, marked, k)
+    except FirthError as error:
+        return str(error)

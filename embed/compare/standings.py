@@ -1,0 +1,62 @@
+"""Who is best, and who cannot be told from the best: one decision for tables, pictures, pages."""
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+
+SURE = 0.05  # a corrected p above it: the difference may be chance
+
+
+class Standing(Enum):
+    """How a run stands to the best of those that it was compared with."""
+
+    BEST = "best"
+    EQUAL = "equal"  # a test cannot tell it from the best
+    WORSE = "worse"
+    UNTESTED = "untested"  # no test could hold it against the best
+
+
+def standings(
+    scores: Mapping[str, float | None],
+    pairs: Iterable[tuple[str, str, float | None]],
+    *,
+    ranked: bool = True,
+) -> dict[str, Standing]:
+    """Tell how every run stands to the best one.
+
+    Parameters
+    ----------
+    scores : mapping of str to (float or None)
+        By run, all of one set and metric; None where undefined.
+    pairs : iterable of (str, str, float or None)
+        Two runs and the corrected p of their difference; None where no test could be made.
+    ranked : bool
+        Whether a higher score is a better one; else nobody stands anywhere.
+
+    Returns
+    -------
+    dict of str to Standing
+        Of the runs with a score. Several runs may be best; another must be told from each of
+        them to be worse than one: it is equal where the least p is above :data:`SURE`.
+
+    Examples
+    --------
+    >>> found = standings({"a": 0.5, "b": 0.4, "c": None}, [("a", "b", 0.2)])
+    >>> [(run, standing.value) for run, standing in found.items()]
+    [('a', 'best'), ('b', 'equal')]
+    """
+    scored = {run: score for run, score in scores.items() if score is not None} if ranked else {}
+    top = max(scored.values(), default=None)
+    best = {run for run, score in scored.items() if score == top}
+    chances: dict[str, list[float]] = {run: [] for run in scored}
+    for a, b, p in pairs:
+        for run, other in ((a, b), (b, a)):
+            if run in scored and other in best and p is not None:
+                chances[run].append(p)
+    return {run: Standing.BEST if run in best else _against(chances[run]) for run in scored}
+
+
+def _against(chances: list[float]) -> Standing:
+    """How a run stands to the best, by the p of each test against one of these."""
+    if not chances:
+        return Standing.UNTESTED
+    return Standing.EQUAL if min(chances) > SURE else Standing.WORSE
