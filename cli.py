@@ -30,6 +30,7 @@ COMMANDS = {
     "encode": "embed.commands.encode",
     "pool": "embed.commands.pool",
     "attention": "pretrain.commands.attention",
+    "attend": "embed.commands.attend",
     "export": "embed.commands.export",
 }
 
@@ -53,6 +54,7 @@ SUMMARIES = {
     "encode": "Write vectors of a text's words in their context, or of its lines.",
     "pool": "Average an encoder's states into one vector per word.",
     "attention": "Show what each piece of a sentence attends to, by layer and head.",
+    "attend": "Show what each word of a sentence weighs in telling its label.",
     "export": "Write a run's vectors or model in another program's format.",
 }
 

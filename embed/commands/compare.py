@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from embed.compare.tasks import Task
 
 _EXAMPLE = "I [saw] a man with a [saw]"
-_FILES_WITH_COMMAS = ("tagging", "sentences")  # sets of several files
+_FILES_WITH_COMMAS = ("contexts", "tagging", "sentences")  # sets of several files
 
 
 @click.command(name="compare")
@@ -83,7 +83,7 @@ def command(
     Similarity sets give correlations between the cosines of pairs and people's
     judgements, analogy sets the share of questions answered rightly, categories
     how well clusters of words agree with them, odd-one-out sets how often the
-    word that does not fit is found; for words in context, labels of words, minimal
+    word that does not fit is found; for words in context, labels of words and of sentences, minimal
     pairs and association bias see the options. Without a set: WS-353, SimLex-999 and the
     Google analogies, which the gensim package carries. RUN is a run, a file
     of vectors, or a folder of Hugging Face transformers.

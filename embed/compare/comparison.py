@@ -94,6 +94,7 @@ def named_sets(config: CompareConfig) -> list[tuple[str, Path]]:
         "odd-one-out": config.odd_one_out,
         "contexts": config.contexts,
         "tagging": config.tagging,
+        "sentences": config.sentences,
         "minimal-pairs": config.minimal_pairs,
         "association": config.associations,
     }

@@ -28,13 +28,20 @@ class CompareConfig:
     )
     contexts: tuple[str, ...] = setting(
         (),
-        "A set of words in two contexts, as SCWS, WiC or CoSimLex; may be repeated.",
-        metavar="FILE",
+        "A set of words in two contexts, as SCWS, WiC or CoSimLex; of WiC, DEV,TEST chooses its "
+        "threshold on DEV; may be repeated.",
+        metavar="[DEV,]FILE",
     )
     tagging: tuple[str, ...] = setting(
         (),
         "Files of tagged words, CoNLL-U or columns, to learn labels from and to score them on; may "
         "be repeated.",
+        metavar="TRAIN[,DEV],TEST",
+    )
+    sentences: tuple[str, ...] = setting(
+        (),
+        "Files of labelled sentences, as of SST-2 or TREC, to learn labels from and to score them "
+        "on; may be repeated.",
         metavar="TRAIN[,DEV],TEST",
     )
     minimal_pairs: tuple[str, ...] = setting(
@@ -74,7 +81,7 @@ class CompareConfig:
     sections: bool = setting(
         False,
         "Also score each section of analogy sets, each paradigm of minimal pairs, and each layer "
-        "in tagging.",
+        "in tagging and sentences.",
     )
     bands: bool = setting(
         False, "Also score by frequency, the rank of an item's rarest word in the first RUN."

@@ -294,4 +294,6 @@ def _average(answers: Sequence[_Answer]) -> _Answer:
         undefined = next(each.measured for each in answers if each.resampled is None)
         return _Answer(replace(undefined, p=None), None)
     averaged = over_seeds(resampled)
-    return _Answer(replace(first, sample=averaged.sample, p=None), averaged)
+    remarks = dict.fromkeys(answer.measured.remark for answer in answers if answer.measured.remark)
+    remark = "; ".join(filter(None, remarks)) or None  # each seed's own
+    return _Answer(replace(first, sample=averaged.sample, p=None, remark=remark), averaged)

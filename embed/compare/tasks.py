@@ -20,6 +20,7 @@ TASKS = {
     "odd-one-out": "embed.compare.odd_one_out:OddOneOutTask",
     "contexts": "embed.compare.contexts_task:ContextsTask",
     "tagging": "embed.compare.tagging:TaggingTask",
+    "sentences": "embed.compare.sentences:SentencesTask",
     "minimal-pairs": "embed.compare.minimal_pairs:MinimalPairTask",
     "association": "embed.compare.associations:AssociationTask",
 }

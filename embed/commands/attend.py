@@ -1,0 +1,74 @@
+"""``firth attend``."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from embed.compare.sentence_attention import AttendedSentence
+
+_BAR = 24  # characters of the longest bar
+
+
+@click.command("attend")
+@click.argument("run")
+@click.argument("sentences", nargs=-1, required=True, metavar="SENTENCE...")
+@click.option(
+    "--on",
+    required=True,
+    metavar="TRAIN[,DEV]",
+    help="Files of labelled sentences to learn from, as compare --sentences takes them.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**64 - 1),
+    default=1,
+    show_default=True,
+    help="Seed of what is learnt.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(run: str, sentences: tuple[str, ...], on: str, seed: int, as_json: bool) -> None:
+    """Show what each word of a sentence weighs in telling its label.
+
+    The weights of attention pooling are learnt anew from labelled sentences, the
+    same for the same seed: a sentence is the weighted mean of the vectors of its
+    words, or of their states where RUN has an encoder, and its label is told by
+    that. RUN is what compare takes; SENTENCE - reads lines from standard input.
+
+    \b
+    Example:
+        firth attend out/svd --on sst2.train,sst2.dev "a gripping and funny film"
+        firth attend out/svd --on trec.train --json - < questions.txt
+    """
+    from corpora.console import print_json, progress
+    from embed.compare.sentence_attention import attend_to_words
+    from embed.queries import read_queries
+
+    texts = list(sentences)
+    if texts == ["-"]:
+        texts = [" ".join(line) for line in read_queries()]
+        if not texts:
+            raise click.UsageError("standard input holds no sentence")
+    with progress("encoding", "layers") as show:
+        found = attend_to_words(run, texts, on, seed, show)
+    if as_json:
+        print_json([each.to_json() for each in found])
+        return
+    for each in found:
+        _print(each)
+
+
+def _print(sentence: "AttendedSentence") -> None:
+    """A line for each word, then the label."""
+    from corpora.console import print_table
+
+    most = max(sentence.weights.tolist(), default=1.0)
+    rows = [
+        [word, f"{weight:.3f}", "█" * max(1, round(_BAR * weight / most)), "unknown" * unknown]
+        for word, weight, unknown in zip(
+            sentence.words, sentence.weights.tolist(), sentence.unknown.tolist(), strict=True
+        )
+    ]
+    print_table(["word", "weight", "", ""], rows, title=sentence.text)
+    equal = f" (equal weights: {1 / len(rows):.3f})" if rows else ""
+    click.echo(f"{sentence.label}: {sentence.probabilities[sentence.label]:.1%}{equal}\n")

@@ -1,0 +1,140 @@
+"""What each word of a sentence weighs, where weights are learnt for telling labels."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from corpora.console import Progress, no_progress, note
+from corpora.errors import SettingError
+from corpora.segment import HALF_CHARACTER
+from embed.compare.one_thread import ONE_THREAD
+from embed.compare.opening import open_runs
+from embed.compare.sentence_files import (
+    LabelledSentences,
+    SentenceParts,
+    read_learning,
+    split_files,
+)
+from embed.compare.sentence_probes import STATIC, SeenSentences, see_sentences
+from embed.compare.sentence_set import TEST, SentenceSet
+
+
+@dataclass(frozen=True, eq=False)
+class AttendedSentence:
+    """The weights of the words of one sentence, and the label that is told by them.
+
+    Attributes
+    ----------
+    text : str
+        As it was given.
+    words : list of str
+        As the run cuts it; perhaps none.
+    weights : float32 (n_words,)
+        Positive; they sum to 1.
+    unknown : bool (n_words,)
+        Words with a letter or digit that have no vector.
+    probabilities : dict of str to float
+        By label.
+    """
+
+    text: str
+    words: list[str]
+    weights: np.ndarray
+    unknown: np.ndarray
+    probabilities: dict[str, float]
+
+    @property
+    def label(self) -> str:
+        """The most likely label."""
+        return max(self.probabilities, key=self.probabilities.__getitem__)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as JSON has it.
+
+        Returns
+        -------
+        dict
+            ``sentence``, ``label``, ``probabilities`` and ``words``, each of these with its
+            ``weight`` and whether it is ``known``.
+        """
+        words = zip(self.words, self.weights.tolist(), self.unknown.tolist(), strict=True)
+        return {
+            "sentence": self.text,
+            "label": self.label,
+            "probabilities": self.probabilities,
+            "words": [{"word": w, "weight": a, "known": not u} for w, a, u in words],
+        }
+
+
+def attend_to_words(
+    run: str, texts: Sequence[str], on: str, seed: int = 1, progress: Progress = no_progress
+) -> list[AttendedSentence]:
+    """Learn attention pooling from labelled sentences, and weigh the words of others by it.
+
+    What was learnt, and how good it is on the development part, is told.
+
+    Parameters
+    ----------
+    run : str
+        What :func:`~embed.compare.opening.open_runs` opens; with an encoder, words are the
+        states of the layer whose means are best on the development part.
+    texts : sequence of str
+        Sentences, at least one.
+    on : str
+        ``TRAIN`` or ``TRAIN,DEV``; without DEV a tenth of TRAIN, drawn by the seed.
+    seed : int
+        Of what is learnt.
+    progress : Progress
+        Told after each layer.
+
+    Returns
+    -------
+    list of AttendedSentence
+        The same for the same arguments, on one machine.
+
+    Raises
+    ------
+    SettingError
+        ``on`` names not one or two files, or a text is none.
+    SourceError
+        A file is missing or malformed, or nothing can be learnt from it.
+    ArtifactError
+        The run is none, or damaged.
+    """
+    paths = split_files(on)
+    if len(paths) not in (1, 2):
+        raise SettingError(f"--on {on!r} names no one or two files; pass TRAIN or TRAIN,DEV")
+    for text in texts:
+        if not text.strip() or HALF_CHARACTER.search(text):
+            raise SettingError(f"{text!r} is no sentence; pass words in UTF-8")
+    train, dev = read_learning(paths)
+    asked = LabelledSentences(tuple(texts), ("",) * len(texts))
+    sentences = SentenceSet(SentenceParts(paths[0].name, train, asked, dev), seed)
+    [(name, vectors)] = open_runs([run]).vectors.items()
+    note(f"{name}: learning from {train.n_sentences:,} sentences of {paths[0]}")
+    with ONE_THREAD:
+        seen = see_sentences(vectors, sentences, progress)
+        learnt = seen.attention(sentences)
+        layer = "" if seen.source == STATIC else f"by {seen.source}, "
+        note(f"{name}: {layer}right on {learnt.accuracy:.1%} of the development part")
+        bags = seen.labelled(sentences, TEST).bags
+        weights, likely = learnt.network.weights(bags), learnt.network.probabilities(bags)
+    return list(_attended(seen, sentences, weights, likely))
+
+
+def _attended(
+    seen: SeenSentences, sentences: SentenceSet, weights: np.ndarray, likely: np.ndarray
+) -> Iterator[AttendedSentence]:
+    """Each sentence that was asked."""
+    places, offsets = sentences.places(TEST), seen.inputs.bags.offsets
+    unknown, start = seen.inputs.zero[offsets[places[0]] :], 0
+    for place, probabilities in zip(places.tolist(), likely.tolist(), strict=True):
+        words = list(seen.words[place])
+        stop = start + len(words)
+        by_label = dict(zip(sentences.classes, probabilities, strict=True))
+        yield AttendedSentence(
+            sentences.texts[place], words, weights[start:stop], unknown[start:stop], by_label
+        )
+        start = stop

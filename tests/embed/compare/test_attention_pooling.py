@@ -1,0 +1,116 @@
+"""Attention pooling: its arithmetic, that it finds the words that count, its margin."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+
+from embed.compare import attention_pooling
+from embed.compare.attention_network import AttentionNetwork
+from embed.compare.attention_pooling import LabelledBags, learn_attention, margin_loss
+from embed.compare.one_thread import ONE_THREAD
+from embed.compare.sentence_inputs import Bags
+
+BAGS = Bags(np.array([0, 1, 1, 3, 2]), np.array([0, 3, 3, 5]))  # the second sentence is empty
+TABLE = np.array([[1, 0, 2], [0, 3, 0], [1, 1, 0], [0, 0, 0]], np.float32)
+
+
+def set_weights(network, seed=3):
+    """Give a network weights that are all different."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in network.parameters:
+            parameter.copy_(torch.randn(parameter.shape, generator=generator))
+    return [parameter.detach().numpy().astype(np.float64) for parameter in network.parameters]
+
+
+def naive(attention, out, bias, scale):
+    """The definition, sentence by sentence: weights and logits."""
+    all_weights, logits = [], []
+    for start, stop in zip(BAGS.offsets[:-1], BAGS.offsets[1:], strict=True):
+        words = TABLE[BAGS.rows[start:stop]].astype(np.float64)
+        weights = np.exp(words @ attention) / np.exp(words @ attention).sum()
+        pooled = weights @ words
+        if scale is None:
+            logits.append(pooled @ out + bias)
+        else:
+            lengths = np.linalg.norm(out, axis=0) * max(np.linalg.norm(pooled), 1e-6)
+            logits.append(scale * (pooled @ out) / lengths)
+        all_weights.extend(weights)
+    return np.array(all_weights), np.array(logits)
+
+
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matrix])
+@pytest.mark.parametrize("scale", [None, 10.0])
+def test_weights_and_logits_are_those_of_the_definition(form, scale):
+    network = AttentionNetwork(form(TABLE), 2, scale, seed=1)
+    weights, logits = naive(*set_weights(network), scale)
+
+    assert network.weights(BAGS) == pytest.approx(weights, abs=1e-5)
+    assert network.logits(BAGS).detach().numpy() == pytest.approx(logits, abs=1e-4)
+    assert network.answer(BAGS).tolist() == logits.argmax(axis=1).tolist()
+
+
+@pytest.mark.parametrize("scale", [None, 10.0])
+def test_dense_and_sparse_vectors_have_the_same_gradients(scale):
+    gradients = []
+    for form in (np.asarray, scipy.sparse.csr_matrix):
+        network = AttentionNetwork(form(TABLE), 2, scale, seed=1)
+        set_weights(network)
+        margin_loss(network.logits(BAGS), np.array([0, 1, 1]), 0.5).backward()
+        gradients.append([p.grad for p in network.parameters if p.grad is not None])
+
+    for dense, sparse in zip(*gradients, strict=True):
+        assert float(dense.abs().max()) > 0
+        assert sparse.numpy() == pytest.approx(dense.numpy(), abs=1e-4)
+
+
+def test_before_anything_is_learnt_all_words_weigh_the_same():
+    assert AttentionNetwork(TABLE, 2, None, 1).weights(BAGS).tolist() == pytest.approx(
+        [1 / 3] * 3 + [1 / 2] * 2
+    )
+
+
+def test_the_margin_is_taken_from_the_right_label_alone():
+    # s = 10, m = 0.1: exp(10 (.8 - .1)) against exp(10 * .5)
+    loss = margin_loss(torch.tensor([[8.0, 5.0]]), np.array([0]), 10 * 0.1)
+
+    assert float(loss) == pytest.approx(-np.log(np.exp(7) / (np.exp(7) + np.exp(5))))
+
+
+def marked_sentences(n, seed):
+    """Twelve words, one of which tells the label; the others are noise."""
+    rng = np.random.default_rng(seed)
+    table = np.hstack([rng.normal(size=(50, 4)), np.zeros((50, 2))]).astype(np.float32)
+    table[:2] = [[0, 0, 0, 0, 1, 3], [0, 0, 0, 0, -1, 3]]
+    labels = rng.integers(0, 2, size=n)
+    rows = np.where(np.arange(12) == 5, labels[:, None], rng.integers(2, 50, size=(n, 12)))
+    return table, LabelledBags(Bags(rows.ravel(), np.arange(n + 1) * 12), labels)
+
+
+@pytest.mark.parametrize("margin", [False, True])
+def test_the_word_that_tells_the_label_weighs_most_and_is_heeded(margin, monkeypatch):
+    monkeypatch.setattr(attention_pooling, "_ROUNDS", 6)
+    table, every = marked_sentences(400, 2)
+    train, dev, test = (
+        LabelledBags(every.bags.take(places), every.labels[places])
+        for places in np.split(np.arange(400), [300, 350])
+    )
+
+    with ONE_THREAD:
+        found = learn_attention(table, train, dev, 2, seed=1, margin=margin)
+        again = learn_attention(table, train, dev, 2, seed=1, margin=margin)
+
+    weights = found.network.weights(test.bags).reshape(-1, 12)
+    assert weights.mean(axis=0).argmax() == 5
+    assert weights[:, 5].mean() > 0.4  # equal weights would be 1 in 12
+    assert (found.network.answer(test.bags) == test.labels).mean() > 0.9
+    assert (found.margin > 0) == margin
+    assert again.network.weights(test.bags).tobytes() == weights.tobytes()
+
+
+def test_taken_sentences_keep_their_words_in_the_order_asked_for():
+    taken = BAGS.take(np.array([2, 1, 0, 2]))
+
+    assert taken.rows.tolist() == [3, 2, 0, 1, 1, 3, 2]
+    assert taken.offsets.tolist() == [0, 2, 2, 5, 7]
