@@ -1,22 +1,16 @@
 """``firth compare``: score runs on evaluation sets, beside vectors that know nothing."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from corpora.settings import click_options, take
-from embed.compare.config import CompareConfig
+from embed.compare.config import EXAMPLE, CompareConfig
 
-if TYPE_CHECKING:
-    from embed.compare.opening import Opened
-    from embed.compare.page_parts import ReportParts
-    from embed.compare.tasks import Task
-
-_EXAMPLE = "I [saw] a man with a [saw]"
 _FILES_WITH_COMMAS = ("contexts", "tagging", "sentences")  # sets of several files
 
 
@@ -61,7 +55,7 @@ _FILES_WITH_COMMAS = ("contexts", "tagging", "sentences")  # sets of several fil
     metavar="TEXT",
     help=(
         "With --report, a sentence that encoders read: their attention, and what is nearest to "
-        f"words in [brackets]; repeatable. By default {_EXAMPLE!r}."
+        f"words in [brackets]; repeatable. By default {EXAMPLE!r}."
     ),
 )
 @click.option("--force", is_flag=True, help="Replace what stands at --plot, --report and --out.")
@@ -102,18 +96,10 @@ def command(
     """
     from corpora.console import print_json
     from corpora.errors import FirthError
-    from corpora.provenance import now
-    from embed.compare.comparison import readable_tasks
+    from embed.compare.compared import compare_runs
     from embed.compare.csv_table import write_csv
-    from embed.compare.intrinsic import measure_geometry
-    from embed.compare.intrinsic_report import geometry_json, print_geometry
-    from embed.compare.opening import compare_opened, open_runs
     from embed.compare.page_examples import refuse_unmarked
     from embed.compare.page_parts import read_curve
-    from embed.compare.report import print_report, short_names, to_json
-    from embed.compare.report_page import write_report
-    from embed.compare.score_picture import draw_scores
-    from embed.compare.stored import store_comparison
 
     config = take(CompareConfig, options)
     if as_csv and (as_json or config.intrinsic):
@@ -125,82 +111,32 @@ def command(
     refuse_unmarked(examples)
     _refuse_places(runs, config, curve, plot, report, out, force)
     shown = None if curve is None else read_curve(curve)
-    tasks, failures = readable_tasks(config)
-    opened, started = open_runs(runs, add_contexts=add_contexts), now()
-    comparison = compare_opened(opened, tasks, config)
-    failures += comparison.failures
-    document = to_json(comparison, config, opened.about)
-    geometry = measure_geometry(opened.vectors, config) if config.intrinsic else None
-    if geometry is not None:
-        document |= geometry_json(geometry)
-        failures += geometry.failures
-    if failures:
-        document["failures"] = list(failures)
+    compared = compare_runs(runs, config, add_contexts=add_contexts)
     writes: list[Callable[[], object]] = []
     if out is not None:
-        writes.append(
-            partial(store_comparison, document, config, out, started=started, force=force)
-        )
+        writes.append(partial(compared.store, out, force=force))
     if plot is not None:
-        writes.append(partial(draw_scores, document, plot, force=force))
+        writes.append(partial(compared.draw, plot, force=force))
     if report is not None:
-        page = partial(_page_parts, opened, tasks, config, shown, examples)
-        writes.append(lambda: write_report(document, page(), report, force=force))
+        writes.append(
+            partial(compared.write_report, report, examples=examples, curve=shown, force=force)
+        )
+    failures = list(compared.failures)
     for write in writes:  # before printing, which the end of a pipe may end
         try:
             write()
         except FirthError as error:
             failures.append(str(error))
     if as_json:
-        print_json(document)
+        print_json(compared.document)
     elif as_csv:
-        write_csv(document["results"], sys.stdout)
+        write_csv(compared.document["results"], sys.stdout)
     else:
-        print_report(comparison, config.unknown)
-        if geometry is not None:
-            print_geometry(geometry, short_names(comparison.runs))
+        compared.print_tables()
     for failure in failures:
         click.echo(f"Error: {failure}", err=True)
     if failures:
         sys.exit(1)
-
-
-def _page_parts(
-    opened: "Opened",
-    tasks: "list[Task]",
-    config: CompareConfig,
-    curve: "Mapping[str, Any] | None",
-    given: Sequence[str],
-) -> "ReportParts":
-    """What the page shows of the runs beside their scores."""
-    from corpora.console import note
-    from embed.compare.page_examples import find_in_context, read_attention
-    from embed.compare.page_parts import (
-        ReportParts,
-        choose_words,
-        find_neighbors,
-        first_of_seeds,
-        make_maps,
-        read_facts,
-    )
-
-    runs = first_of_seeds(opened.vectors, opened.groups)
-    words = choose_words(list(runs.values()), [task.texts() for task in tasks])
-    examples = list(dict.fromkeys(given)) or [_EXAMPLE]
-    attention = read_attention(runs, examples)
-    if given and not attention:
-        note("--example: no RUN has an encoder that could read it")
-    contexts = find_in_context(runs, opened.paths, examples)
-    marked = [a.word for found in contexts.values() if not isinstance(found, str) for a in found]
-    return ReportParts(
-        config=config,
-        maps=make_maps(runs, words),
-        neighbors=find_neighbors(runs, [*marked, *words]),
-        facts=read_facts({run: opened.paths[run] for run in runs}),
-        curve=curve,
-        attention=attention,
-        contexts=contexts,
-    )
 
 
 def _refuse_places(

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpora.console import note, progress
+from corpora.console import note
 from corpora.provenance import now
-from embed.compare.comparison import compare, readable_tasks
-from embed.compare.config import CompareConfig
+from embed.compare.comparison import readable_tasks
+from embed.compare.config import EXAMPLE, CompareConfig
 from embed.compare.intrinsic import Geometry, measure_geometry
 from embed.compare.intrinsic_report import geometry_json, print_geometry
-from embed.compare.opening import Opened, open_runs
+from embed.compare.opening import Opened, compare_opened, open_runs
+from embed.compare.page_examples import find_in_context, read_attention
 from embed.compare.page_parts import (
     ReportParts,
     choose_words,
@@ -60,14 +61,30 @@ class Compared:
     tasks: list[Task]
     started: datetime.datetime
 
+    @property
+    def failures(self) -> list[str]:
+        """Why sets and runs could not be scored, a line each."""
+        return list(self.document.get("failures", []))
+
     def show(self) -> None:
-        """Print the tables that ``firth compare`` prints."""
+        """Print the tables that ``firth compare`` prints, and tell of failures."""
+        self.print_tables()
+        for failure in self.failures:
+            note(f"Error: {failure}")
+
+    def print_tables(self) -> None:
+        """Print the tables alone."""
         print_report(self.comparison, self.config.unknown)
         if self.geometry is not None:
             print_geometry(self.geometry, short_names(self.comparison.runs))
 
     def write_report(
-        self, path: str | Path, *, curve: Mapping[str, Any] | None = None, force: bool = False
+        self,
+        path: str | Path,
+        *,
+        examples: Sequence[str] = (),
+        curve: Mapping[str, Any] | None = None,
+        force: bool = False,
     ) -> None:
         """Write a page for the browser: scores, maps and neighbors side by side, settings.
 
@@ -75,6 +92,9 @@ class Compared:
         ----------
         path : str or Path
             The file of HTML.
+        examples : sequence of str
+            What encoders read, with words in [brackets]; by default
+            :data:`~embed.compare.config.EXAMPLE`.
         curve : mapping, optional
             A learning curve to show on it, of :func:`~embed.compare.page_parts.read_curve`.
         force : bool
@@ -87,12 +107,22 @@ class Compared:
         """
         runs = first_of_seeds(self.opened.vectors, self.opened.groups)
         words = choose_words(list(runs.values()), [task.texts() for task in self.tasks])
+        asked = list(dict.fromkeys(examples)) or [EXAMPLE]
+        attention = read_attention(runs, asked)
+        if examples and not attention:
+            note("--example: no RUN has an encoder that could read it")
+        contexts = find_in_context(runs, self.opened.paths, asked)
+        marked = [
+            a.word for found in contexts.values() if not isinstance(found, str) for a in found
+        ]
         parts = ReportParts(
             config=self.config,
             maps=make_maps(runs, words),
-            neighbors=find_neighbors(runs, words),
+            neighbors=find_neighbors(runs, [*marked, *words]),
             facts=read_facts({run: self.opened.paths[run] for run in runs}),
             curve=curve,
+            attention=attention,
+            contexts=contexts,
         )
         write_report(self.document, parts, Path(path), force=force)
 
@@ -148,8 +178,7 @@ def compare_runs(
 ) -> Compared:
     """Score runs against each other and against vectors that know nothing, as ``firth compare``.
 
-    Sets and runs that cannot be scored are told on standard error, and stand among
-    ``document["failures"]``; all others are scored.
+    Sets and runs that cannot be scored stand among the ``failures``; all others are scored.
 
     Parameters
     ----------
@@ -175,15 +204,7 @@ def compare_runs(
     config = config or CompareConfig()
     tasks, failures = readable_tasks(config)
     opened, started = open_runs([str(run) for run in runs], add_contexts=add_contexts), now()
-    with progress("comparing", "sets") as show:
-        comparison = compare(
-            opened.vectors,
-            tasks,
-            config,
-            show,
-            groups=opened.groups,
-            fingerprints=opened.fingerprints,
-        )
+    comparison = compare_opened(opened, tasks, config)
     document = to_json(comparison, config, opened.about)
     failures += comparison.failures
     geometry = measure_geometry(opened.vectors, config) if config.intrinsic else None
@@ -192,6 +213,4 @@ def compare_runs(
         failures += geometry.failures
     if failures:
         document["failures"] = failures
-    for failure in failures:
-        note(f"Error: {failure}")
     return Compared(document, config, comparison, geometry, opened, tasks, started)

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from corpora.settings import check, setting
 
+# What encoders read for the page where nobody names a sentence.
+EXAMPLE = "I [saw] a man with a [saw]"
+
 
 @dataclass(frozen=True, kw_only=True)
 class CompareConfig:
