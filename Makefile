@@ -3,6 +3,7 @@
 #   make test    format, lint, types, tests
 #   make bench   the benchmarks (minutes; they want a quiet machine)
 #   make docs    the pages of docs/ that follow from the program
+#   make examples  run the commands of the tutorial and the course, and write what they print
 #   make format  let ruff format and mend what it can
 
 PYTHON ?= python3
@@ -12,7 +13,7 @@ READY := $(VENV)/.firth-installed
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench docs format clean
+.PHONY: help setup demo test lint bench docs examples format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -55,6 +56,9 @@ format: $(READY)
 
 docs: $(READY)
 	$(BIN)/python docs/make_pages.py
+
+examples: demo
+	$(BIN)/python docs/run_examples.py docs/course.md docs/tutorial.md
 
 bench: $(READY)
 	@for bench in tests/bench/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done

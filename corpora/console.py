@@ -120,7 +120,7 @@ def progress_line(
     str
         Such as ``counting     40%  8.1M tokens  9.2M/s  ETA 0:01``.
     """
-    share = f"{done / total:5.0%}  " if total else ""
+    share = f"{min(1.0, done / total):5.0%}  " if total else ""
     parts = [f"{human(done)} {unit}", f"{human(rate)}/s", detail, _time_left(done, total, rate)]
     return f"{label:<10} {share}{'  '.join(part for part in parts if part)}"
 
@@ -137,7 +137,7 @@ def _live_line(
     plain = progress_line(label, unit, done, total, rate, detail)
     if len(plain) + _LEAST_BAR > console.width:
         return plain[: console.width]
-    share = f"{done / total:.0%}" if total else ""
+    share = f"{min(1.0, done / total):.0%}" if total else ""
     texts = [f"{human(done)} {unit}", f"{human(rate)}/s", detail, _time_left(done, total, rate)]
     bar = Progress(
         *_text_columns(TextColumn, [f"{label:<10}", f"{share:>4}"]),
@@ -163,7 +163,8 @@ def _text_columns(column: Any, texts: Sequence[str]) -> list[Any]:
 
 def _time_left(done: float, total: float | None, rate: float) -> str:
     """``ETA 0:01``, or nothing where that is unknown."""
-    return f"ETA {_clock((total - done) / rate)}" if total and rate else ""
+    left = max(0.0, (total or 0.0) - done)  # a budget of minutes is overrun by a step
+    return f"ETA {_clock(left / rate)}" if total and rate else ""
 
 
 def human(number: float) -> str:
@@ -221,6 +222,31 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], title:
         table.add_row(*(Text(str(entry)) for entry in row))  # Text: words are no markup
     width = None if sys.stdout.isatty() else 100
     Console(width=width, highlight=False).print(table)
+
+
+def padded(text: str, columns: int) -> str:
+    """Fill a text up to some columns of a terminal, of which wide characters take two.
+
+    Parameters
+    ----------
+    text : str
+        A word.
+    columns : int
+        How many it shall take at least.
+
+    Returns
+    -------
+    str
+        With spaces at the end.
+
+    Examples
+    --------
+    >>> padded("sea", 5), padded("海", 5)
+    ('sea  ', '海   ')
+    """
+    from rich.cells import cell_len
+
+    return text + " " * max(0, columns - cell_len(text))
 
 
 def typed(path: str | Path) -> str:

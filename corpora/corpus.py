@@ -1,6 +1,7 @@
 """An encoded corpus on disk."""
 
 import os
+import unicodedata
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -164,10 +165,20 @@ class Corpus:
             lines.append(f"{pruned:,} tokens are of types beyond --max-types, now one type")
         if self.manifest["settings"]["held_out"] and not self.manifest["held_out_documents"]:
             lines.append("too few documents for a held-out slice: all are for training")
+        if apart := self._decomposed():
+            lines.append(
+                f"{apart:,} types have accents apart from their letters (Unicode NFD), and are "
+                "other words than those in one piece; convert the text to NFC"
+            )
         better = unspaced_advice(
             self.n_tokens, tally["characters"], tally["unspaced_characters"], self.text.segmenter
         )
         return lines + ([better] if better else [])
+
+    def _decomposed(self) -> int:
+        """Types that look like others and are none."""
+        words = self.vocabulary.words(0, len(self.vocabulary))
+        return sum(not unicodedata.is_normalized("NFC", word) for word in words)
 
     def verify(self) -> None:
         """Hold every file against its checksum.

@@ -113,8 +113,19 @@ def checked_utf8(data: bytes, source: str, first_line: int, errors: str) -> tupl
     except UnicodeDecodeError as error:
         line = line_of(data, error.start, first_line)
         raise SourceError(
-            f"{source}:{line}: byte 0x{data[error.start]:02X} is not UTF-8; pass --encoding latin-1"
+            f"{source}:{line}: byte 0x{data[error.start]:02X} is not UTF-8; "
+            f"pass {_remedy(data, error.start)}"
         ) from None
+
+
+def _remedy(data: bytes, at: int) -> str:
+    """What to pass where a byte is not UTF-8: it was so far, or is hardly ASCII, or is western."""
+    if not data[:at].isascii():
+        return "--errors replace"
+    near = data[max(0, at - 1000) : at + 1000]
+    if 3 * sum(byte >= 0x80 for byte in near) > len(near):
+        return "its --encoding, such as gb18030 or koi8-r"
+    return "--encoding latin-1"
 
 
 def is_utf8(encoding: str) -> bool:

@@ -10,7 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-_PACKAGES = ("firth", "numpy", "scipy", "numba", "torch", "tokenizers", "scikit-learn", "gensim")
+_PACKAGES = (
+    "firth", "numpy", "scipy", "numba", "torch", "tokenizers", "scikit-learn", "gensim",
+    "jieba",
+)  # fmt: skip
 
 
 def provenance(started: datetime.datetime, **about: Any) -> dict[str, Any]:

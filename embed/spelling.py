@@ -86,8 +86,8 @@ def edit_distances(target: bytes, chars: np.ndarray, lengths: np.ndarray) -> np.
 
 
 def _limit(word: str, n_bytes: int) -> int:
-    """The farthest distance that still looks alike: 1, 2 or 3 letters, in bytes."""
-    letters = 1 if len(word) < 4 else 2 if len(word) < 8 else 3
+    """The farthest distance that still looks alike: none to 3 letters, in bytes."""
+    letters = 0 if len(word) == 1 else 1 if len(word) < 4 else 2 if len(word) < 8 else 3
     return round(letters * n_bytes / len(word))
 
 

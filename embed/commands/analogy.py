@@ -41,7 +41,7 @@ def command(
         firth analogy out/svd man king woman
         firth analogy out/svd france paris japan --method 3cosmul -k 3
     """
-    from corpora.console import print_json
+    from corpora.console import padded, print_json
     from embed.contexts import with_contexts
     from embed.neighbors import Neighbor, analogy
     from embed.queries import answer_each, find_words
@@ -63,7 +63,7 @@ def command(
             click.echo(json.dumps(result, ensure_ascii=False)) if a_line else print_json(result)
             return
         for rank, (word, score) in enumerate(answers, 1):
-            click.echo(f"{a} : {b} = {c} : ?  {rank:>3}  {word:<20} {score:7.4f}")
+            click.echo(f"{a} : {b} = {c} : ?  {rank:>3}  {padded(word, 20)} {score:7.4f}")
 
     if words:
         answer(list(words), a_line=False)

@@ -114,5 +114,7 @@ def _as_objects(neighbors: Sequence[tuple[str, float]]) -> list[dict[str, Any]]:
 
 def _print_lines(word: str, neighbors: Sequence[tuple[str, float]]) -> None:
     """Neighbours for eyes."""
+    from corpora.console import padded
+
     for rank, (other, cosine) in enumerate(neighbors, 1):
-        click.echo(f"{word:<16} {rank:>3}  {other:<20} {cosine:7.4f}")
+        click.echo(f"{padded(word, 16)} {rank:>3}  {padded(other, 20)} {cosine:7.4f}")

@@ -26,7 +26,7 @@ def command(
         firth similarity out/svd king queen
         firth similarity out/svd --json < pairs.txt
     """
-    from corpora.console import print_json
+    from corpora.console import padded, print_json
     from embed.contexts import with_contexts
     from embed.neighbors import similarity
     from embed.queries import answer_each, find_words
@@ -42,8 +42,8 @@ def command(
         if as_json:
             result = {"a": a or asked[0], "b": b or asked[1], "cosine": cosine}
             click.echo(json.dumps(result, ensure_ascii=False)) if a_line else print_json(result)
-        elif cosine is not None:
-            click.echo(f"{a:<16} {b:<16} {cosine:7.4f}")
+        elif a is not None and b is not None:
+            click.echo(f"{padded(a, 16)} {padded(b, 16)} {cosine:7.4f}")
 
     if words:
         answer(list(words), a_line=False)

@@ -37,7 +37,7 @@ def command(run: Path, text: str, k: int, device: str, as_json: bool) -> None:
         firth fill-mask out/mlm "the capital of [MASK] is paris"
         firth fill-mask out/mlm "[MASK] is the capital of [MASK]." -k 3 --json
     """
-    from corpora.console import print_json
+    from corpora.console import padded, print_json
     from pretrain.contextual import open_run
 
     masks = open_run(run, device).fill_mask(text, k)
@@ -48,4 +48,4 @@ def command(run: Path, text: str, k: int, device: str, as_json: bool) -> None:
     for number, mask in enumerate(masks, 1):
         start = f"[MASK] {number} " if len(masks) > 1 else ""
         for rank, (piece, probability) in enumerate(mask, 1):
-            click.echo(f"{start}{rank:>3}  {piece:<20} {probability:7.4f}")
+            click.echo(f"{start}{rank:>3}  {padded(piece, 20)} {probability:7.4f}")

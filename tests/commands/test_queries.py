@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from rich.cells import cell_len
 
 import cli
 from corpora.segment import TextSettings
@@ -252,3 +253,12 @@ def test_words_with_spaces_can_be_asked_for_between_tabs():
 def test_a_pipe_is_no_terminal(monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("x"))
     assert not queries.at_terminal()
+
+
+def test_columns_stand_below_each_other_whatever_the_script(tmp_path):
+    path = tmp_path / "mixed.vec"
+    path.write_text("sea 1 0\n海 1 .1\n大海洋 1 .2\nocean 1 .3\n", encoding="utf-8")
+
+    for arguments in (["neighbors", path, "sea", "海"], ["analogy", path, "sea", "海", "ocean"]):
+        lines = CliRunner().invoke(cli.main, list(map(str, arguments))).stdout.splitlines()
+        assert len({cell_len(line) for line in lines}) == 1, lines

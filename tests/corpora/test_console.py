@@ -43,6 +43,7 @@ def test_numbers_just_under_a_magnitude_are_not_written_with_an_exponent(number)
         (0, 1000, 0.0, "counting      0%  0 tokens  0/s"),
         (1, 7201, 1.0, "counting      0%  1 tokens  1/s  ETA 2:00:00"),
         (5, 10, 0.0, "counting     50%  5 tokens  0/s"),
+        (12, 10, 1.0, "counting    100%  12 tokens  1/s  ETA 0:00"),
     ],
 )
 def test_a_line_of_progress(done, total, rate, line):

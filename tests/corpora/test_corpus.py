@@ -499,3 +499,18 @@ def test_memory_sizes_are_checked(size):
     with pytest.raises(SettingError) as refusal:
         BuildOptions(memory=size)
     assert str(refusal.value) == f"--memory must be a size such as 4G or 512M, got {size!r}"
+
+
+def test_accents_apart_from_their_letters_bring_advice(tmp_path):
+    (tmp_path / "mixed.txt").write_text("u\u0308ber über a\u0308hnlich\n", encoding="utf-8")
+    (tmp_path / "plain.txt").write_text("über ähnlich\n", encoding="utf-8")
+    mixed, plain = (
+        build_corpus(make_request([tmp_path / f"{name}.txt"]), tmp_path / name)
+        for name in ("mixed", "plain")
+    )
+
+    assert any(
+        line.startswith("2 types have accents apart from their letters (Unicode NFD)")
+        for line in mixed.advice()
+    )
+    assert not any("NFD" in line for line in plain.advice())

@@ -127,6 +127,21 @@ def test_a_byte_that_is_not_utf8_is_told_with_file_and_line(write, read_all):
             )
 
 
+@pytest.mark.parametrize(
+    ("content", "remedy"),
+    [
+        ("café".encode("latin-1"), "--encoding latin-1"),
+        ("海内存知己".encode("gb18030"), "its --encoding, such as gb18030 or koi8-r"),
+        ("größer, grö".encode()[:-1], "--errors replace"),
+    ],
+)
+def test_what_to_pass_follows_from_the_bytes(content, remedy, write, read_all):
+    write("text.txt", content)
+    with pytest.raises(SourceError) as caught:
+        read_all("text.txt")
+    assert str(caught.value).endswith(f" is not UTF-8; pass {remedy}")
+
+
 @pytest.mark.parametrize("line_end", [b"\r\n", b"\r"])
 def test_lines_are_counted_whatever_ends_them(line_end, write, read_all):
     write("news.txt", line_end.join([b"plain", b"", b"caf\xe9"]))

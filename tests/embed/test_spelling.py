@@ -48,3 +48,7 @@ def test_nothing_close_is_nothing_offered():
     assert close_spellings("", ["king"]) == []
     assert close_spellings("a" * 1000, ["king"]) == []
     assert close_spellings("king", []) == []
+
+
+def test_one_character_is_like_no_other():
+    assert close_spellings("詩", ["诗", "让", "踩"]) == []

@@ -1,0 +1,255 @@
+"""What settings are worth in German and Chinese, on the sets of either language.
+
+Every corpus of a language is built from one text with other settings of the text; on each the
+methods are trained, the predictive ones with several seeds. A comparison scores some of them on
+the items that all of these know. What is finished stays in the work folder, so that an interrupted
+measurement goes on.
+
+    python tests/bench/bench_languages.py --work /tmp/languages --json docs/results/languages.json
+"""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import harness
+
+from corpora.artifacts import write_json
+from corpora.blocks import ReadOptions
+from corpora.build import build_corpus
+from corpora.corpus import Corpus, is_corpus
+from corpora.request import make_request
+from corpora.segment import TextSettings
+from embed.compare.comparison import compare, read_tasks
+from embed.compare.config import CompareConfig
+from embed.compare.lookup import find_words
+from embed.compare.opening import describe_run
+from embed.compare.report import to_json
+from embed.compare.tasks import Task
+from embed.methods import find_method
+from embed.vectors import load_vectors
+
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "svd": ("svd", {}),
+    "cbow": ("cbow", {}),
+    "skipgram": ("skipgram", {}),
+    "subwords": ("skipgram", {"subwords": "3-6"}),
+    "short subwords": ("skipgram", {"subwords": "1-2"}),
+    "mlm": ("mlm", {"preset": "tiny"}),
+}
+METRICS = ("spearman", "accuracy")  # of the many, those that papers report
+GERMAN, CHINESE = "evaluation/multilingual/de", "evaluation/multilingual/zh"
+# By language: its text, its corpora with the methods that each is for, its sets, and which
+# corpora and methods are scored beside each other.
+LANGUAGES: dict[str, dict[str, Any]] = {
+    "German": {
+        "text": "corpora/eltec-de.txt.xz",
+        "corpora": {
+            "de": (TextSettings(), ("svd", "cbow", "skipgram", "subwords", "mlm")),
+            "de-case": (TextSettings(keep_case=True), ("svd", "cbow", "skipgram", "subwords")),
+            "de-plain": (TextSettings(strip_accents=True), ("svd", "skipgram")),
+        },
+        "similarity": tuple(
+            f"{GERMAN}/{name}.txt"
+            for name in ("gur65", "gur350", "zg222", "simlex999", "ws353sim", "ws353rel")
+        ),
+        "analogies": (f"{GERMAN}/analogies-google.txt",),
+        "comparisons": {
+            "methods": ("de/svd", "de/cbow", "de/skipgram", "de/subwords", "de/mlm"),
+            "case": (
+                *("de/svd", "de-case/svd", "de/cbow", "de-case/cbow"),
+                *("de/skipgram", "de-case/skipgram", "de/subwords", "de-case/subwords"),
+            ),
+            "accents": ("de/svd", "de-plain/svd", "de/skipgram", "de-plain/skipgram"),
+        },
+    },
+    "Chinese": {
+        "text": "corpora/zh-modern.txt.xz",
+        "corpora": {
+            "zh-jieba": (
+                TextSettings(segmenter="jieba"),
+                ("svd", "cbow", "skipgram", "short subwords", "subwords", "mlm"),
+            ),
+            "zh-characters": (TextSettings(segmenter="characters"), ("svd",)),
+        },
+        "similarity": (f"{CHINESE}/wordsim-240.txt", f"{CHINESE}/wordsim-297.txt"),
+        "analogies": (f"{CHINESE}/CA8_semantic.txt", f"{CHINESE}/CA8_morphological.txt"),
+        "comparisons": {
+            "methods": (
+                *("zh-jieba/svd", "zh-jieba/cbow", "zh-jieba/skipgram"),
+                *("zh-jieba/short subwords", "zh-jieba/subwords", "zh-jieba/mlm"),
+            ),
+            "characters": ("zh-jieba/svd", "zh-characters/svd"),
+        },
+    },
+}
+
+
+def main() -> None:
+    """Build, train, score; write what there is after every language."""
+    arguments = harness.parse(__doc__ or "", repeats=1, more=own_options)
+    figures: dict[str, Any] = {"machine": harness.machine()}
+    figures["machine"].pop("command")  # tells where the work folder is
+    figures |= {"seeds": arguments.seeds, "minutes": arguments.minutes}
+    for language in arguments.language or LANGUAGES:
+        figures[language] = measure(LANGUAGES[language], arguments)
+        tell(language, figures[language])
+        if arguments.json:
+            write_json(arguments.json, figures)
+
+
+def own_options(parser: argparse.ArgumentParser) -> None:
+    """The options of this benchmark alone."""
+    parser.add_argument("--work", type=Path, required=True, help="folder of corpora and runs")
+    parser.add_argument("--seeds", type=int, default=3, help="of each predictive method")
+    parser.add_argument("--minutes", type=float, default=0, help="of a masked LM, too; 0 for none")
+    parser.add_argument("--language", choices=LANGUAGES, action="append", help="only these")
+
+
+def measure(about: Mapping[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
+    """Everything about one language: its corpora, what each knows, and the comparisons."""
+    tasks = read_tasks(sets_of(about))
+    corpora, runs = {}, {}
+    for name, (settings, methods) in about["corpora"].items():
+        corpus = build(arguments.work / f"corpus-{name}", about["text"], settings)
+        for method in methods:
+            if method != "mlm" or arguments.minutes:
+                runs[f"{name}/{method}"] = trained(corpus, name, method, arguments)
+        corpora[name] = {
+            **described(corpus, settings),
+            "unknown": unknown(runs[f"{name}/svd"][0], tasks),
+        }
+    comparisons = {
+        name: score({run: runs[run] for run in members if run in runs}, sets_of(about))
+        for name, members in about["comparisons"].items()
+    }
+    return {"corpora": corpora, "comparisons": comparisons}
+
+
+def sets_of(about: Mapping[str, Any]) -> CompareConfig:
+    """The sets of a language."""
+    files = {
+        kind: tuple(str(harness.shared_file(name)) for name in about[kind])
+        for kind in ("similarity", "analogies")
+    }
+    return CompareConfig(**files)
+
+
+def build(path: Path, text: str, settings: TextSettings) -> Corpus:
+    """The corpus of one text and setting, unless it stands there."""
+    if is_corpus(path):
+        return Corpus.open(path)
+    read = ReadOptions(documents="block")
+    return build_corpus(make_request([harness.shared_file(text)], read=read, text=settings), path)
+
+
+def described(corpus: Corpus, settings: TextSettings) -> dict[str, Any]:
+    """The sizes of a corpus, and its settings of the text."""
+    sizes = {"tokens": corpus.training_tokens, "types": len(corpus.vocabulary)}
+    return {**sizes, "documents": corpus.training_documents, "text": settings.to_json()}
+
+
+def trained(corpus: Corpus, name: str, method: str, arguments: argparse.Namespace) -> list[Path]:
+    """The runs of one method, unless they stand there; of SVD and masked LM one seed."""
+    chosen, options = METHODS[method]
+    budget = {"minutes": arguments.minutes} if method == "mlm" else {}
+    runs = []
+    for seed in range(1, 2 if method in ("svd", "mlm") else arguments.seeds + 1):
+        run = arguments.work / name / f"{method.replace(' ', '-')}-{seed}"
+        if not run.is_dir():
+            print(f"... {run}", flush=True)
+            run.parent.mkdir(parents=True, exist_ok=True)
+            found = find_method(chosen)
+            config = found.config_class()(**options, **budget, seed=seed)
+            found.train_function()(corpus, config, run, force=False)
+        runs.append(run)
+    return runs
+
+
+def unknown(run: Path, tasks: Sequence[Task]) -> dict[str, dict[str, int]]:
+    """By set: its words, those that a run does not know, and why.
+
+    ``several``: the segmentation makes several words of it. ``script``: it has characters, other
+    than ASCII's, that no word of the run has: traditional ones beside simplified text, or those of
+    things that the text is too old to know.
+    """
+    vectors = load_vectors(run)
+    known = set("".join(vectors.vocabulary))
+    found = {}
+    for task in tasks:
+        texts = list(dict.fromkeys(task.texts()))
+        rows = find_words(vectors, texts).rows
+        missing = [text for text in texts if rows[text] < 0]
+        cut = [text for text in missing if len(vectors.text.words(text)) > 1]
+        foreign = [text for text in missing if letters(vectors.text.words(text)) - known]
+        found[task.dataset] = {
+            "words": len(texts),
+            "unknown": len(missing),
+            "several": len(cut),
+            "script": len(foreign),
+        }
+    return found
+
+
+def letters(words: Sequence[str]) -> set[str]:
+    """The characters of words that are not ASCII's."""
+    return {character for character in "".join(words) if not character.isascii()}
+
+
+def score(trained_runs: Mapping[str, Sequence[Path]], config: CompareConfig) -> dict[str, Any]:
+    """All runs on the items that all know, each on what it knows itself, and every difference."""
+    names = {
+        name if len(runs) == 1 else f"{name}-{place}": run
+        for name, runs in trained_runs.items()
+        for place, run in enumerate(runs, start=1)
+    }
+    groups = {
+        name: tuple(f"{name}-{place}" for place in range(1, len(runs) + 1))
+        for name, runs in trained_runs.items()
+        if len(runs) > 1
+    }
+    vectors = {name: load_vectors(run) for name, run in names.items()}
+    contents = {name: describe_run(run)["fingerprint"] for name, run in names.items()}
+    found = compare(vectors, read_tasks(config), config, groups=groups, fingerprints=contents)
+    document = to_json(found, config, {})
+    shown = {*trained_runs, "one-hot", "random"}
+    kept = ("metric", "score", "low", "high", "items_used", "items_total", "shared_items")
+    more = ("items_composed", "seeds", "deviation")
+    return {
+        "results": [
+            {"run": result["run"], "dataset": result["dataset"]}
+            | {key: result[key] for key in kept}
+            | {key: result[key] for key in more if key in result}
+            for result in document["results"]
+            if result["run"] in shown and result["metric"] in METRICS
+        ],
+        "pairs": [
+            pair
+            for pair in document["pairs"]
+            if {pair["a"], pair["b"]} <= set(trained_runs) and pair["metric"] in METRICS
+        ],
+    }
+
+
+def tell(language: str, figures: Mapping[str, Any]) -> None:
+    """The figures of one language for eyes."""
+    print(language)
+    for name, corpus in figures["corpora"].items():
+        print(f"  {name}: {corpus['tokens']:,} tokens, {corpus['types']:,} types")
+        for dataset, counts in corpus["unknown"].items():
+            print(f"    {dataset:24}", *(f"{key} {count}" for key, count in counts.items()))
+    for name, comparison in figures["comparisons"].items():
+        print(f"  {name}")
+        for result in comparison["results"]:
+            if result["score"] is not None and result["low"] is not None:
+                interval = f"[{result['low']:.3f} {result['high']:.3f}]"
+                place = "shared" if result["shared_items"] else "own"
+                print(
+                    f"    {result['dataset']:24}{result['metric']:18}{result['run']:24}"
+                    f"{result['score']:.3f} {interval} {result['items_used']} {place}"
+                )
+
+
+if __name__ == "__main__":
+    main()
