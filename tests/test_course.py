@@ -1,0 +1,206 @@
+"""docs/course.md and docs/tutorial.md: what they show can be typed, and gives what they show."""
+
+import importlib
+import importlib.util
+import re
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import cli
+
+ROOT = Path(__file__).resolve().parents[1]
+COURSE, TUTORIAL = ROOT / "docs" / "course.md", ROOT / "docs" / "tutorial.md"
+
+
+def load_script():
+    """docs/run_examples.py, which is no part of a package."""
+    path = ROOT / "docs" / "run_examples.py"
+    spec = importlib.util.spec_from_file_location("run_examples", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["run_examples"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+script = load_script()
+
+
+def examples_of(page):
+    """Commands of a page with their outputs."""
+    return script.examples_in(page.read_text(encoding="utf-8"))
+
+
+def calls(command):
+    """Arguments of each call of firth in a line of bash."""
+    lexer = shlex.shlex(
+        command.replace("\\\n", " ").replace(" 2>&1", ""), posix=True, punctuation_chars=True
+    )
+    lexer.whitespace_split = True
+    found, words = [], []
+    for word in [*lexer, "|"]:
+        if word not in {"|", ">", "<", "&&", ";"}:
+            words.append(word)
+            continue
+        if words[:1] == ["firth"]:
+            found.append(words[1:])
+        words = []
+    return found
+
+
+ALL = [example for page in (COURSE, TUTORIAL) for example in examples_of(page)]
+CALLS = [call for example in ALL if "firth" in example.command for call in calls(example.command)]
+
+
+def test_the_pages_call_firth_often():
+    assert len(CALLS) > 40
+
+
+@pytest.mark.parametrize("call", CALLS, ids=" ".join)
+def test_every_call_is_of_a_command_with_such_options(call):
+    name, *words = call
+    command = importlib.import_module(cli.COMMANDS[name]).command
+    context = click.Context(command, info_name=name)
+    values, left, _ = command.make_parser(context).parse_args(list(words))
+    assert left == []
+    for param in command.params:
+        if isinstance(param.type, click.Choice | click.IntRange) and param.name in values:
+            param.type_cast_value(context, values[param.name])
+
+
+@pytest.mark.parametrize("page", [COURSE, TUTORIAL], ids=lambda page: page.name)
+def test_commands_read_what_the_demo_or_a_command_above_made(page):
+    demo = {"demo/corpus", "demo/svd", "demo/cbow", "demo/skipgram", "demo/mlm"}
+    made = set()
+    for example in examples_of(page):
+        named = set(re.findall(r"\b(?:out|demo)/[\w-]+", example.command))
+        made |= set(re.findall(r"--out (out/[\w-]+)", example.command))
+        runs = {re.sub(r"-seed\d*$", "", name) for name in named}
+        assert runs <= made | demo, example.command
+
+
+# ---- the course, run
+
+
+def is_run(example):
+    """Whether a command of the course is quick, and asks what the demo makes."""
+    quick = re.match(
+        r"firth (neighbors|similarity|analogy|map|attention|fill-mask) ", example.command
+    )
+    return quick and "|" not in example.command and "out/" not in example.command
+
+
+QUERIES = [example for example in examples_of(COURSE) if is_run(example)]
+
+
+def answer(example):
+    """What a command of one call prints, as pages show it."""
+    (call,) = calls(example.command)
+    result = CliRunner().invoke(cli.main, call)
+    assert result.exit_code == 0, result.output
+    return [line.rstrip() for line in result.stdout.splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize("example", QUERIES, ids=lambda example: example.command)
+def test_the_course_shows_what_the_demo_answers(example, monkeypatch):
+    if not (script.DEMO / "mlm" / "model.safetensors").exists():
+        pytest.skip("no demo/ to ask: make demo")
+    if script.stamp() not in COURSE.read_text(encoding="utf-8"):
+        pytest.skip(
+            "demo/ holds other runs than the page shows, of another processor or version: "
+            "python docs/run_examples.py docs/course.md shows these"
+        )
+    monkeypatch.chdir(ROOT)
+    assert answer(example) == example.output.splitlines()
+
+
+@pytest.fixture(scope="module")
+def small_demo(tmp_path_factory):
+    """Stand-ins of the demo's runs of static vectors: same text, next to no training."""
+    folder = tmp_path_factory.mktemp("small")
+    corpus, skipgram = str(folder / "demo" / "corpus"), folder / "demo" / "skipgram"
+    for words in (
+        ["build-corpus", "wiki-sample", "--out", corpus],
+        ["train-skipgram", corpus, "--out", str(skipgram), "--dim", "10", "--epochs", "1"],
+    ):
+        result = CliRunner().invoke(cli.main, words)
+        assert result.exit_code == 0, result.output
+    for other in ("svd", "cbow"):
+        shutil.copytree(skipgram, folder / "demo" / other)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "example",
+    [example for example in QUERIES if "demo/mlm" not in example.command],
+    ids=lambda example: example.command,
+)
+def test_static_vectors_answer_in_the_form_that_the_course_shows(example, small_demo, monkeypatch):
+    monkeypatch.chdir(small_demo)
+    shown = example.output.splitlines()
+    assert [len(line.split()) for line in answer(example)] == [len(line.split()) for line in shown]
+
+
+# ---- the script that writes the outputs down
+
+
+def test_outputs_are_put_in_the_place_of_what_stands_there(tmp_path):
+    before = "No $ echo\n```console\n$ echo one\nstale\nstale\n$ printf 'two \\n\\nthree'\n"
+    after = "No $ echo\n```console\n$ echo one\none\n$ printf 'two \\n\\nthree'\ntwo\nthree\n"
+    rest = "```\n\n```sh\n$ echo never\n```\n"
+    assert script.refresh(before + rest, tmp_path) == after + rest
+
+
+def test_a_command_of_several_lines_is_one_command(tmp_path):
+    page = "```console\n$ cat <<'END' \\\n>     | tr a b\n> aa\n> END\nold\n```\n"
+    new = script.refresh(page, tmp_path)
+    assert new == page.replace("old", "bb")
+    assert script.examples_in(new) == [
+        script.Example("cat <<'END' \\\n    | tr a b\naa\nEND", "bb\n")
+    ]
+
+
+def test_commands_see_what_those_before_them_made(tmp_path):
+    page = "```console\n$ echo kept > file\n```\n\n```console\n$ cat file\n```\n"
+    assert script.refresh(page, tmp_path).endswith("$ cat file\nkept\n```\n")
+
+
+def test_pages_are_written_where_they_stand_with_the_demo_at_hand(tmp_path, monkeypatch):
+    monkeypatch.setattr(script, "DEMO", tmp_path / "runs")
+    (tmp_path / "runs" / "svd").mkdir(parents=True)
+    page, broken = tmp_path / "page.md", tmp_path / "broken.md"
+    page.write_text("```console\n$ ls demo > out; cat out\n```\n")
+    broken.write_text("```console\n$ cat out\n```\n")
+
+    with pytest.raises(SystemExit):  # each page begins in an empty folder
+        script.main([str(page), str(broken)])
+
+    assert page.read_text() == "```console\n$ ls demo > out; cat out\nsvd\n```\n"
+    assert broken.read_text() == "```console\n$ cat out\n```\n"
+
+
+def test_standard_error_is_no_output(tmp_path):
+    assert script.run("echo told >&2; echo shown", tmp_path) == "shown\n"
+
+
+def test_a_command_that_fails_ends_the_script_with_what_it_said(tmp_path):
+    with pytest.raises(SystemExit) as caught:
+        script.run("echo lost >&2; false | cat", tmp_path)
+    assert caught.value.code == "$ echo lost >&2; false | cat\nlost\n"
+
+
+def test_a_page_tells_which_runs_it_shows(tmp_path, monkeypatch):
+    monkeypatch.setattr(script, "DEMO", tmp_path)
+    (tmp_path / "svd").mkdir()
+    (tmp_path / "svd" / "vectors.npy").write_bytes(b"one")
+    first = script.refresh("<!-- demo:  -->\n", tmp_path)
+    (tmp_path / "svd" / "vectors.npy").write_bytes(b"two")
+    second = script.refresh(first, tmp_path)
+    assert re.fullmatch(r"<!-- demo: [0-9a-f]{16} -->\n", first)
+    assert re.fullmatch(r"<!-- demo: [0-9a-f]{16} -->\n", second)
+    assert first != second
