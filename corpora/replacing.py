@@ -104,7 +104,7 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     except BaseException as error:
         with contextlib.suppress(OSError):
             new.unlink()
-        if isinstance(error, OSError) and error.filename is None:
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
             error.filename = str(path)  # a full disk does not say what it refused
         raise
 

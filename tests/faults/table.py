@@ -111,6 +111,7 @@ CALLS = {
         reads=("mlm",),
         makes=("attention.svg",),
     ),
+    "attend": Call(words="{shelf}/run word1 --on {shelf}/labels.txt", reads=("run", "labels.txt")),
     "export": Call(
         words="{shelf}/run --format gensim {place}/vectors.kv",
         reads=("run",),

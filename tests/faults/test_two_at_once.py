@@ -12,7 +12,9 @@ def test_one_wins_or_both_and_what_stands_is_whole(warm, shelf, place, undisturb
     line = [name, *CALLS[name].line(shelf, place)]
     both = [warm.begin(line, place) for _ in range(2)]
     ended = [process.ended() for process in both]
-    assert [each.status for each in ended].count(0) >= 1, [each.said for each in ended]
+    # of several outputs each may get one; of one, somebody must
+    several = len(CALLS[name].makes) > 1
+    assert several or [each.status for each in ended].count(0) >= 1, [each.said for each in ended]
     for each in ended:
         assert "Traceback" not in each.said
         if each.status:
