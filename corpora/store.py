@@ -119,14 +119,14 @@ def save_array(path: Path, values: np.ndarray) -> None:
     path : Path
         The file to make.
     values : ndarray
-        Not of objects.
+        Not of objects; columns that stand in order are written as rows.
 
     Raises
     ------
     OSError
         The disk refuses.
     """
-    values = np.ascontiguousarray(values)
+    values = np.asarray(values, order="C")
     with open(path, "wb") as file:
         about = np.lib.format.header_data_from_array_1_0(values)
         np.lib.format.write_array_header_1_0(file, about)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from embed.neighbors import similarity as similarity
     from embed.pooled_run import pool_run as pool_run
     from embed.pooling import PoolConfig as PoolConfig
+    from embed.study.settings import Study as Study
+    from embed.study.settings import read_study as read_study
+    from embed.study.study import make_study as make_study
     from embed.svd_vectors import SvdConfig as SvdConfig
     from embed.svd_vectors import train_svd as train_svd
     from embed.vectors import WordVectors as WordVectors
@@ -39,6 +42,8 @@ HOMES = {
     "embed.neighbors": ("analogy", "nearest", "similarity"),
     "embed.pooled_run": ("pool_run",),
     "embed.pooling": ("PoolConfig",),
+    "embed.study.settings": ("Study", "read_study"),
+    "embed.study.study": ("make_study",),
     "embed.svd_vectors": ("SvdConfig", "train_svd"),
     "embed.vectors": ("WordVectors", "load_vectors"),
     "embed.word2vec": ("CbowConfig", "SkipGramConfig", "train_cbow", "train_skipgram"),

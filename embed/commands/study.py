@@ -68,7 +68,7 @@ def command(
     if settings is not None:
         study = read_study(settings)
     else:
-        named = _listed(methods) or DEFAULT_METHODS
+        named = DEFAULT_METHODS if methods is None else _listed(methods)
         study = Study(sources, named, budget or DEFAULT_BUDGET, _listed(words))
     made = make_study(study, out, force=force)
     _tell(made, out)
@@ -88,7 +88,7 @@ def _tell(made: "Made", out: Path) -> None:
     run = typed(made.runs[0])
     click.echo(f"\n{out}:")
     for name, what in _CONTENTS.items():
-        if (out / name).exists():
+        if made.compared or name == "study.toml":
             click.echo(f"    {name:<12} {what}")
     click.echo(f"the text is {typed(made.corpus)}; runs: {', '.join(map(typed, made.runs))}")
     click.echo("To go on:")

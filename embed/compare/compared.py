@@ -171,7 +171,7 @@ class Compared:
 
 
 def compare_runs(
-    runs: Sequence[str | Path],
+    runs: str | Path | Sequence[str | Path],
     config: CompareConfig | None = None,
     *,
     add_contexts: bool = False,
@@ -182,7 +182,7 @@ def compare_runs(
 
     Parameters
     ----------
-    runs : sequence of str or Path
+    runs : str, Path or sequence of these
         Runs of any method, files of vectors, Hugging Face folders.
     config : CompareConfig, optional
         Which sets, and how; by default the sets that gensim carries.
@@ -203,7 +203,8 @@ def compare_runs(
     """
     config = config or CompareConfig()
     tasks, failures = readable_tasks(config)
-    opened, started = open_runs([str(run) for run in runs], add_contexts=add_contexts), now()
+    each = [runs] if isinstance(runs, str | Path) else runs
+    opened, started = open_runs([str(run) for run in each], add_contexts=add_contexts), now()
     comparison = compare_opened(opened, tasks, config)
     document = to_json(comparison, config, opened.about)
     failures += comparison.failures

@@ -15,6 +15,19 @@ from embed.compare.results import Comparison, Pair, Score
 from embed.compare.tasks import Task, read_task
 from embed.protocols import StaticVectors
 
+# Task to the field of CompareConfig that names its sets.
+SET_OPTIONS = {
+    "similarity": "similarity",
+    "analogy": "analogies",
+    "categorisation": "categories",
+    "odd-one-out": "odd_one_out",
+    "contexts": "contexts",
+    "tagging": "tagging",
+    "sentences": "sentences",
+    "minimal-pairs": "minimal_pairs",
+    "association": "associations",
+}
+
 
 def read_tasks(config: CompareConfig) -> list[Task]:
     """Read all evaluation sets of a comparison.
@@ -87,18 +100,11 @@ def named_sets(config: CompareConfig) -> list[tuple[str, Path]]:
     SourceError
         The installed gensim lacks a set that comes with it.
     """
-    given = {
-        "similarity": config.similarity,
-        "analogy": config.analogies,
-        "categorisation": config.categories,
-        "odd-one-out": config.odd_one_out,
-        "contexts": config.contexts,
-        "tagging": config.tagging,
-        "sentences": config.sentences,
-        "minimal-pairs": config.minimal_pairs,
-        "association": config.associations,
-    }
-    named = [(name, find_set(name, file)) for name, files in given.items() for file in files]
+    named = [
+        (task, find_set(task, file))
+        for task, option in SET_OPTIONS.items()
+        for file in getattr(config, option)
+    ]
     return named or default_sets()
 
 

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from corpora.console import note
+from corpora.errors import FirthError
 from corpora.memory import available_threads
 from embed.compare.advice import Features
+from embed.compare.comparison import SET_OPTIONS
 from embed.compare.datasets import TWO_TAGS
 from embed.study.settings import COMPARE, Study, typed_options
-from embed.study.steps import firth
+from embed.study.steps import ended, firth, no_option
 
 if TYPE_CHECKING:  # numba comes with it
     from corpora.corpus import Corpus
@@ -25,19 +27,7 @@ _PRESETS = ("tiny", "mini", "small", "medium")
 _ENOUGH_EPOCHS, _MOST_EPOCHS = 10, 40
 _ENGLISH = frozenset(["the", "of", "and", "to", "in", "was", "that", "for", "with", "is"])
 _FREQUENT, _ENOUGH_ENGLISH = 200, 8  # so many of these among so many types: the text is English
-_SETS = frozenset(
-    {
-        "similarity",
-        "analogies",
-        "categories",
-        "odd-one-out",
-        "associations",
-        "contexts",
-        "tagging",
-        "sentences",
-        "minimal-pairs",
-    }
-)
+SETS = frozenset(option.replace("_", "-") for option in SET_OPTIONS.values())
 
 
 def settle(study: Study, corpus: "Corpus", path: str, features: Features) -> Study:
@@ -70,7 +60,7 @@ def settle(study: Study, corpus: "Corpus", path: str, features: Features) -> Stu
             )
     if "mlm" in study.methods:
         study = _masked(study, path)
-    if not _SETS & study.options.get(COMPARE, {}).keys():
+    if not SETS & study.options.get(COMPARE, {}).keys():
         study = _with_sets(study, corpus)
     return study
 
@@ -96,7 +86,7 @@ def _masked(study: Study, path: str) -> Study:
     best: Mapping[str, Any] = {}
     for preset in [named["preset"]] if "preset" in named else _PRESETS:
         planned = _planned(study.with_options("train-mlm", preset=preset), path)
-        if planned is None:  # the training itself will say why not, and the study go on without it
+        if planned is None:  # the training itself will say why not; the study goes on without it
             best = best or {"preset": preset}
             break
         tokens = int(study.seconds * _MASKED * planned["tokens_per_second"])
@@ -118,8 +108,10 @@ def _planned(study: Study, path: str) -> dict[str, Any] | None:
     """What train-mlm --dry-run tells: how fast a training is here, nothing but a trial shows."""
     options = typed_options(study.options["train-mlm"], "train-mlm")
     note(f"timing some steps of train-mlm {' '.join(options)} ...")
-    command = firth("train-mlm", path, *options, "--dry-run", "--json")
+    command = firth("train-mlm", no_option(path), *options, "--dry-run", "--json")
     done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+    if done.returncode < 0:  # what a lucky moment would have told is not to be guessed
+        raise FirthError(f"firth train-mlm --dry-run: {ended(done.returncode)}; try again")
     if done.returncode:
         return None
     planned: dict[str, Any] = json.loads(done.stdout)
@@ -137,7 +129,8 @@ def _with_sets(study: Study, corpus: "Corpus") -> Study:
             tagging=[TWO_TAGS],
         )
     note(
-        "the text does not look English, and all sets that come along are; name sets of its "
-        "language in [compare]; until then vectors are measured by themselves, too (--intrinsic)"
+        "the text does not look English, and all sets that come along are: what they score says "
+        "nothing of it; name sets of its language in [compare]; vectors are measured by "
+        "themselves, too (--intrinsic)"
     )
     return study.with_options(COMPARE, intrinsic=True)

@@ -1,11 +1,13 @@
 """The folder of a study: what it was asked, what was chosen, and what each run was made from."""
 
-import shutil
-from dataclasses import dataclass
+import contextlib
+import fcntl
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts import CHECKSUMS, checksum, places, read_json, write_json
+from corpora.artifacts import CHECKSUMS, checksum, places, read_json, verify, write_json
 from corpora.console import note
 from corpora.errors import ArtifactError, FirthError
 from corpora.replacing import write_whole
@@ -13,12 +15,13 @@ from embed.study.settings import SETTINGS, Study, study_of, write_toml
 from embed.study.steps import Step, run
 
 RECORD = "study.json"
+_LOCK = ".lock"
 _REPLACES = "replaces"
 
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder with a record: ``asked``, ``corpus``, ``settled``, and ``steps`` by name.
+    """A folder with a record: ``asked``, ``steps`` by name, and ``settled``, if it is, for what.
 
     Attributes
     ----------
@@ -26,42 +29,50 @@ class Folder:
         Where.
     record : dict
         Written anew whenever it changes.
+    lock : int
+        A file descriptor that keeps other studies away.
     """
 
     path: Path
     record: dict[str, Any]
+    lock: int
 
     @classmethod
-    def open(cls, path: Path) -> "Folder":
-        """Open a folder, or make one.
+    @contextlib.contextmanager
+    def open(cls, path: Path) -> Iterator["Folder"]:
+        """Open a folder, or make one, and keep other studies away from it.
 
         Parameters
         ----------
         path : Path
             Where.
 
-        Returns
-        -------
+        Yields
+        ------
         Folder
             Perhaps of a study that was begun.
 
         Raises
         ------
         ArtifactError
-            Something else is there, its record is damaged, or the disk refuses.
+            Something else is there, its record is damaged, another study is at work there, or
+            the disk refuses.
         """
-        if (path / RECORD).exists():
-            record = read_json(path / RECORD)
-            if not isinstance(record, dict) or not isinstance(record.get("steps"), dict):
-                raise ArtifactError(f"{path / RECORD}: is damaged; choose another --out")
-            return cls(path, record)
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise ArtifactError(f"{path}: holds something that is no study; choose another --out")
+        _refuse_strange(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
+            lock = open(path / _LOCK, "a")  # noqa: SIM115 - closed below
         except OSError as error:
             raise ArtifactError(f"{path}: cannot be made: {error.strerror}") from error
-        return cls(path, {"steps": {}})
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise ArtifactError(
+                    f"{path}: another study is at work here, or a step that outlived it; wait for "
+                    "it or choose another --out"
+                ) from error
+            yield cls(path, _read_record(path), lock.fileno())
 
     def begin(self, asked: Study, force: bool) -> None:
         """Write down what is asked, or refuse another study than that which was begun.
@@ -79,7 +90,7 @@ class Folder:
             Names what differs.
         """
         known, wanted = self.record.get("asked"), asked.to_json()
-        if self._is_of(wanted):
+        if wanted in (known, self.record.get("settled")):
             return
         if isinstance(known, dict) and not force:
             names = known.keys() | wanted.keys()
@@ -88,98 +99,105 @@ class Folder:
                 f"{self.path}: holds a study with other {', '.join(differ)}; choose another --out, "
                 "or pass --force to make anew what that changes"
             )
-        self._write({"asked": wanted, "corpus": None, "settled": None})
+        self._write({"asked": wanted})
 
-    def settled(self, corpus: str) -> Study | None:
-        """Give the choices that were made for the study that was begun.
+    def carried_over(self, asked: Study, corpus: str) -> Study:
+        """Take the choices that were made before, as far as nothing they follow from has changed.
 
         Parameters
         ----------
+        asked : Study
+            As a person asks for it.
         corpus : str
             Fingerprint of the text.
 
         Returns
         -------
-        Study or None
-            None where none were made for it, and for just this text.
+        Study
+            With the options of each command for which the same was asked, of the same text, with
+            the same budget.
 
         Raises
         ------
         ArtifactError
             The record is damaged.
         """
-        settled = self.record.get("settled")
-        if settled is None or self.record.get("corpus") != corpus:
-            return None
+        made_for = self.record.get("settled_for")
+        if made_for is None or self.record.get("corpus") != corpus:
+            return asked
         try:
-            return study_of(settled)
-        except (FirthError, AttributeError, TypeError) as error:
+            before, settled = study_of(made_for), study_of(self.record["settled"])
+        except (FirthError, KeyError, AttributeError, TypeError) as error:
             raise ArtifactError(f"{self.path / RECORD}: is damaged: {error}") from error
+        if asked.to_json() == settled.to_json():
+            return settled
+        options = dict(asked.options)
+        for command, chosen in settled.options.items():
+            same = asked.options.get(command, {}) == before.options.get(command, {})
+            if same and asked.budget == before.budget:
+                options[command] = chosen
+        return replace(asked, options=options)
 
-    def keep(self, settled: Study, corpus: str) -> None:
+    def keep(self, asked: Study, settled: Study, corpus: str) -> None:
         """Write down what was chosen: in the record, and as settings to repeat the study by.
 
         Parameters
         ----------
-        settled : Study
-            Without a choice left open.
+        asked, settled : Study
+            With choices left open, and without.
         corpus : str
             Fingerprint of the text.
         """
-        self._write({"corpus": corpus, "settled": settled.to_json()})
+        made_for = {"settled_for": asked.to_json(), "settled": settled.to_json()}
+        self._write({"corpus": corpus, **made_for})
         write_whole(self.path / SETTINGS, lambda path: write_toml(settled, path))
 
-    def do(self, step: Step, corpus: str, force: bool) -> bool:
+    def do(self, step: Step, corpus: str, force: bool) -> int:
         """Run a step, unless what it makes stands already and was made by it.
 
         Parameters
         ----------
         step : Step
-            Which makes an artifact in this folder.
+            Which makes an artifact in this folder, of the text alone.
         corpus : str
             Fingerprint of the text that it is made from.
         force : bool
-            Replace what another step of the name made.
+            Replace what another step of the name made, or what is damaged.
 
         Returns
         -------
-        bool
-            Whether it stands now.
+        int
+            0, or how the step ended, as of :func:`~embed.study.steps.run`.
 
         Raises
         ------
         ArtifactError
-            Something else stands there.
+            Something else stands there, or it is damaged.
         """
         assert step.out is not None
         out, partial, _ = places(step.out)
-        wanted = {"arguments": list(step.arguments), "corpus": corpus}
-        known = self.record["steps"].get(out.name)
-        own = None if known is None else {name: known.get(name) for name in wanted}
+        name = step.out.name
+        wanted = {"options": list(step.options), "corpus": corpus}
+        known = self.record["steps"].get(name)
+        own = None if known is None else {each: known.get(each) for each in wanted}
         seal = checksum(out / CHECKSUMS) if (out / CHECKSUMS).is_file() else None
-        if own == wanted and seal and seal != known.get(_REPLACES):
-            note(f"{step.out}: kept")
-            return True
         if known is None and (out.exists() or partial.exists()):
             raise ArtifactError(f"{step.out}: was not made by this study; move it away")
-        if own not in (None, wanted):
-            if not force:
-                raise ArtifactError(
-                    f"{step.out}: was made with other settings or from another text; choose "
-                    "another --out, or pass --force"
-                )
-            if partial.exists():
-                shutil.rmtree(partial)
+        if own == wanted and seal and seal != known.get(_REPLACES) and _is_whole(out, force):
+            note(f"{step.out}: kept")
+            return 0
+        changed = own not in (None, wanted)
+        if changed and not force:
+            raise ArtifactError(
+                f"{step.out}: was made with other settings or from another text; choose another "
+                "--out, or pass --force"
+            )
         # before it starts, so that what is half done is known to be ours, and what stands, old
-        self._write_step(out.name, {**wanted, _REPLACES: seal})
-        status = run(step.typed(force=seal is not None))
+        self._write_step(name, {**wanted, _REPLACES: seal})
+        status = run(step.typed(force=changed or seal is not None), self.lock)
         if status == 0:
-            self._write_step(out.name, wanted)
-        return status == 0
-
-    def _is_of(self, wanted: dict[str, Any]) -> bool:
-        """Whether a study, as it was asked for or with every choice made, was begun here."""
-        return wanted in (self.record.get("asked"), self.record.get("settled"))
+            self._write_step(name, wanted)
+        return status
 
     def _write_step(self, name: str, entry: dict[str, Any]) -> None:
         """Put one step into the record."""
@@ -189,3 +207,33 @@ class Folder:
         """Put entries into the record."""
         self.record.update(entries)
         write_whole(self.path / RECORD, lambda path: write_json(path, self.record))
+
+
+def _refuse_strange(path: Path) -> None:
+    """Refuse a place that holds something else than a study, or what is left of its beginning."""
+    if not path.exists() or (path / RECORD).exists():
+        return
+    if not path.is_dir() or {each.name for each in path.iterdir()} - {_LOCK, f"{RECORD}.new"}:
+        raise ArtifactError(f"{path}: holds something that is no study; choose another --out")
+
+
+def _read_record(path: Path) -> dict[str, Any]:
+    """The record, empty at first."""
+    if not (path / RECORD).exists():
+        return {"steps": {}}
+    record = read_json(path / RECORD)
+    steps = record.get("steps") if isinstance(record, dict) else None
+    if not isinstance(steps, dict) or not all(isinstance(each, dict) for each in steps.values()):
+        raise ArtifactError(f"{path / RECORD}: is damaged; choose another --out")
+    return dict(record)
+
+
+def _is_whole(out: Path, force: bool) -> bool:
+    """Whether an artifact's files are as they were made; refuses what is not, unless forced."""
+    try:
+        verify(out)
+    except ArtifactError as error:
+        if force:
+            return False
+        raise ArtifactError(f"{error}: pass --force") from error
+    return True

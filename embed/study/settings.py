@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from corpora.errors import FirthError, SettingError
+from corpora.segment import HALF_CHARACTER
 from corpora.settings import take
 from embed.methods import METHODS, find_method
 
@@ -66,6 +67,9 @@ class Study:
         for method in self.methods:
             find_method(method)
         parse_budget(self.budget)
+        for text in (*self.sources, *self.words):
+            if not _is_plain(text):
+                raise SettingError(f"{text!r}: cannot stand in a settings file; rename it")
         for command, options in self.options.items():
             _check(command, options)
 
@@ -159,7 +163,7 @@ def read_study(path: Path) -> Study:
         It cannot be read, is no TOML, or a setting is none; names it.
     """
     try:
-        read = tomllib.loads(path.read_text(encoding="utf-8"))
+        read = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise SettingError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:  # of TOML, UTF-8, digits without end, depth
@@ -275,8 +279,10 @@ def config_of(config: type[ConfigT], options: Mapping[str, Any]) -> ConfigT:
         is_text = kinds.get(own) in (str, str | None)
         number = isinstance(value, int | float) and not isinstance(value, bool)
         values[own] = str(value) if is_text and number else value
-        if isinstance(value, list):
+        if typing.get_origin(kinds.get(own)) is tuple:
             values[own] = _strings(name, value)
+        elif isinstance(value, str) and not _is_plain(value):
+            raise SettingError(f"{name}: holds what no file name or text can: {value!r}")
     return take(config, values)
 
 
@@ -285,9 +291,14 @@ _LISTS = {"sources", "methods", "words"}
 
 def _strings(name: str, value: Any) -> tuple[str, ...]:
     """A list of texts."""
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+    if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
         raise SettingError(f'{name}: must be a list of texts, ["...", ...], got {value!r}')
     return tuple(value)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text is UTF-8 without NUL, as TOML and file names are."""
+    return "\0" not in text and HALF_CHARACTER.search(text) is None
 
 
 def _check(command: str, options: Mapping[str, Any]) -> None:
@@ -296,7 +307,8 @@ def _check(command: str, options: Mapping[str, Any]) -> None:
     for name in options:
         if name not in fields:
             raise SettingError(
-                f"[{command}] {name}: is no option of firth {command}; its --help has them"
+                f"[{command}] {name}: cannot be set in a study; there are "
+                f"{', '.join(sorted(fields))}"
             )
     try:
         for config in _classes(command):

@@ -4,15 +4,18 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 import corpora
 from corpora.console import typed
 
 _CLI = Path(corpora.__file__).parent.parent / "cli.py"  # what "firth" runs
-_PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_FROM_A_PROCESS = 0  # si_code SI_USER: kill(); a terminal's Ctrl-C comes from the kernel
+_LOOK_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -23,14 +26,17 @@ class Step:
     ----------
     command : str
         Such as ``train-svd``.
-    arguments : tuple of str
-        All that follows it, ``--out`` and ``--force`` apart.
+    reads : tuple of str
+        What it reads: names of files, folders or samples, which stand first.
+    options : tuple of str
+        What follows, ``--out`` and ``--force`` apart.
     out : Path or None
         What it makes.
     """
 
     command: str
-    arguments: tuple[str, ...]
+    reads: tuple[str, ...]
+    options: tuple[str, ...] = ()
     out: Path | None = None
 
     def typed(self, *, force: bool = False) -> list[str]:
@@ -46,8 +52,25 @@ class Step:
         list of str
             Behind ``firth``.
         """
-        out = [] if self.out is None else ["--out", str(self.out)]
-        return [self.command, *self.arguments, *out, *(["--force"] if force else [])]
+        out = [] if self.out is None else ["--out", no_option(str(self.out))]
+        forced = ["--force"] if force else []
+        return [self.command, *map(no_option, self.reads), *self.options, *out, *forced]
+
+
+def no_option(path: str) -> str:
+    """Write a path so that no command takes it for an option.
+
+    Parameters
+    ----------
+    path : str
+        As a person names it.
+
+    Returns
+    -------
+    str
+        With ``./`` before a dash.
+    """
+    return f"./{path}" if path.startswith("-") else path
 
 
 def firth(*arguments: str) -> list[str]:
@@ -66,16 +89,18 @@ def firth(*arguments: str) -> list[str]:
     return [sys.executable, str(_CLI), *arguments]
 
 
-def run(arguments: list[str]) -> int:
+def run(arguments: Sequence[str], held: int | None = None) -> int:
     """Run a command of this program, and show it as it is typed.
 
-    A signal that should end us is passed on once, and waited for: the command saves what it
-    has. It is in a process group of its own, or a terminal's Ctrl-C would reach it twice.
+    What should end us is waited with until the command has ended, which saves what it has. A
+    terminal tells both of a Ctrl-C; what a process sends to us alone is passed on.
 
     Parameters
     ----------
-    arguments : list of str
+    arguments : sequence of str
         Of ``firth``.
+    held : int, optional
+        A file descriptor that the command holds open for as long as it lives.
 
     Returns
     -------
@@ -88,26 +113,43 @@ def run(arguments: list[str]) -> int:
         We were interrupted; the command has ended.
     """
     print(f"$ firth {' '.join(map(_shown, arguments))}", flush=True)
-    came: list[int] = []
-    started: list[subprocess.Popen[bytes]] = []
-
-    def pass_on(number: int, _: FrameType | None) -> None:
-        if not came and started:
-            started[0].send_signal(number)
-        came.append(number)
-
-    before = {number: signal.signal(number, pass_on) for number in _PASSED_ON}
+    process = subprocess.Popen(
+        firth(*arguments), stdin=subprocess.DEVNULL, pass_fds=() if held is None else (held,)
+    )
+    if threading.current_thread() is not threading.main_thread():
+        return process.wait()  # no signal comes to other threads
+    watched = {each for each in _ENDING if signal.getsignal(each) is not signal.SIG_IGN}
+    came = False
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {*watched, signal.SIGCHLD})
     try:
-        started.append(
-            subprocess.Popen(firth(*arguments), stdin=subprocess.DEVNULL, process_group=0)
-        )
-        status = started[0].wait()
+        while process.poll() is None:
+            told = signal.sigtimedwait({*watched, signal.SIGCHLD}, _LOOK_SECONDS)
+            if told is None or told.si_signo == signal.SIGCHLD:
+                continue
+            came = True
+            if told.si_code == _FROM_A_PROCESS:
+                process.send_signal(told.si_signo)
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     if came:
         raise KeyboardInterrupt
-    return status
+    return process.returncode
+
+
+def ended(status: int) -> str:
+    """Say how a command ended that did not do what it should.
+
+    Parameters
+    ----------
+    status : int
+        Of :func:`run`.
+
+    Returns
+    -------
+    str
+        For a message.
+    """
+    return "failed, see above" if status >= 0 else f"was ended by {signal.Signals(-status).name}"
 
 
 def _shown(argument: str) -> str:

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 from corpora.blocks import ReadOptions
 from corpora.console import note
 from corpora.corpus import Corpus, is_corpus
-from corpora.errors import ArtifactError, FirthError
+from corpora.errors import ArtifactError, FirthError, SettingError
 from corpora.opening import up_to_date
 from corpora.request import BuildOptions, Request, make_request
 from corpora.segment import TextSettings
-from corpora.sources import source_files
+from corpora.sources import SourceFile, source_files
 from embed.compare.advice import features_of
-from embed.study.choices import settle
+from embed.compare.comparison import read_tasks
+from embed.compare.config import CompareConfig
+from embed.study.choices import SETS, settle
 from embed.study.folder import Folder
 from embed.study.settings import BUILD, COMPARE, Study, config_of, typed_options
-from embed.study.steps import Step, run
+from embed.study.steps import Step, ended, no_option, run
 
 if TYPE_CHECKING:
     from embed.vectors import WordVectors
@@ -37,16 +39,19 @@ class Made:
         The text.
     runs : tuple of Path
         The vectors of each method that could be trained.
+    compared : bool
+        Whether the comparison and its page are of these.
     failures : tuple of str
         What could not be done, a line each.
     """
 
     corpus: Path
     runs: tuple[Path, ...]
+    compared: bool
     failures: tuple[str, ...]
 
 
-def make_study(asked: Study, out: Path, *, force: bool = False) -> Made:
+def make_study(asked: Study, out: str | Path, *, force: bool = False) -> Made:
     """Do all that a study asks for and that does not stand yet.
 
     Each step is a command, shown as it is typed. Killed at any moment, the same study goes on
@@ -56,7 +61,7 @@ def make_study(asked: Study, out: Path, *, force: bool = False) -> Made:
     ----------
     asked : Study
         Perhaps with choices left open, which are made once and kept in ``study.toml``.
-    out : Path
+    out : str or Path
         The folder of all of it.
     force : bool
         Make anew what other settings made there, and what is made from that.
@@ -69,45 +74,62 @@ def make_study(asked: Study, out: Path, *, force: bool = False) -> Made:
     Raises
     ------
     ArtifactError
-        ``out`` is no folder of a study, or holds what other settings made.
+        ``out`` is no folder of a study, another is at work there, or it holds what other
+        settings made.
+    SourceError
+        A text or an evaluation set cannot be read.
     FirthError
         The corpus could not be built, or no vectors trained.
     """
-    request = _request(asked)
-    if request is not None:
-        source_files(request.sources)  # refuses what is missing, before there is any folder
-    folder = Folder.open(out)
-    folder.begin(asked, force)
-    corpus_path = Path(asked.sources[0])
-    if request is not None:
-        corpus_path = _build(asked, request, folder, force)
+    out, request = Path(out), _request(asked)
+    if request is not None:  # refuses what is missing or in the way, before there is any folder
+        _refuse_inside(out, source_files(request.sources), asked.sources)
+    if SETS & asked.options.get(COMPARE, {}).keys():
+        read_tasks(config_of(CompareConfig, asked.options[COMPARE]))
+    with Folder.open(out) as folder:
+        folder.begin(asked, force)
+        corpus_path = Path(asked.sources[0])
+        if request is not None:
+            corpus_path = _build(asked, request, folder, force)
+        return _train_and_compare(asked, corpus_path, folder, force)
+
+
+def _train_and_compare(asked: Study, corpus_path: Path, folder: Folder, force: bool) -> Made:
+    """All that follows when the text is there."""
     corpus = Corpus.open(corpus_path)
-    study = folder.settled(corpus.fingerprint)
-    if study is None:
-        study = settle(asked, corpus, str(corpus_path), features_of(corpus))
-        folder.keep(study, corpus.fingerprint)
+    carried = folder.carried_over(asked, corpus.fingerprint)
+    study = settle(carried, corpus, str(corpus_path), features_of(corpus))
+    folder.keep(asked, study, corpus.fingerprint)
     runs, failures = [], []
     for method in study.methods:
-        command = f"train-{method}"
+        command, out = f"train-{method}", folder.path / method
         options = typed_options(study.options.get(command, {}), command)
-        step = Step(command, (str(corpus_path), *options), out / method)
-        if folder.do(step, corpus.fingerprint, force):
-            runs.append(out / method)
+        step = Step(command, (str(corpus_path),), tuple(options), out)
+        status = folder.do(step, corpus.fingerprint, force)
+        if status:
+            failures.append(f"firth {command}: {ended(status)}")
         else:
-            failures.append(f"firth {command}: failed, see above")
+            runs.append(out)
     if not runs:
-        raise FirthError(f"{out}: no method could be trained, see above")
-    if not _compare(study, folder, runs):
-        failures.append("firth compare: failed in part, see above")
+        raise FirthError(f"{folder.path}: no method could be trained: {'; '.join(failures)}")
+    status = _compare(study, folder, runs)
+    if status:
+        failures.append(f"firth {COMPARE}: {ended(status)}")
     _print_neighbors(study, runs)
-    return Made(corpus_path, tuple(runs), tuple(failures))
+    return Made(corpus_path, tuple(runs), status == 0, tuple(failures))
 
 
 def _request(asked: Study) -> Request | None:
     """The corpus to be built; None where it stands already."""
-    if len(asked.sources) == 1 and is_corpus(Path(asked.sources[0])):
-        return None
     options = asked.options.get(BUILD, {})
+    if len(asked.sources) == 1 and is_corpus(Path(asked.sources[0])):
+        if options:
+            raise SettingError(
+                f"[{BUILD}]: {asked.sources[0]} is a corpus already, and is not built"
+            )
+        return None
+    if "-" in asked.sources:
+        raise SettingError("-: a study reads its text again; put it into a file")
     return make_request(
         asked.sources,
         read=config_of(ReadOptions, options),
@@ -127,18 +149,27 @@ def _build(asked: Study, request: Request, folder: Folder, force: bool) -> Path:
             f"{out}: was built from other texts or with other settings; choose another --out, or "
             "pass --force to make the study anew"
         )
-    step = Step(BUILD, (*asked.sources, *typed_options(options, BUILD)), out)
-    if run(step.typed(force=is_corpus(out))):
-        raise FirthError(f"{out}: could not be built, see above")
+    step = Step(BUILD, tuple(asked.sources), tuple(typed_options(options, BUILD)), out)
+    status = run(step.typed(force=is_corpus(out)), folder.lock)
+    if status:
+        raise FirthError(f"{out}: firth {BUILD} {ended(status)}")
     return out
 
 
-def _compare(study: Study, folder: Folder, runs: Sequence[Path]) -> bool:
+def _refuse_inside(out: Path, files: Sequence[SourceFile], sources: Sequence[str]) -> None:
+    """Refuse a study within the folder of its own texts: it would read what it makes."""
+    folders = [Path(source).resolve() for source in sources if Path(source).is_dir()]
+    inside = [folder for folder in folders if folder in (out.resolve(), *out.resolve().parents)]
+    if inside and files:
+        raise SettingError(f"--out {out}: lies in {inside[0]}, which is read; choose another")
+
+
+def _compare(study: Study, folder: Folder, runs: Sequence[Path]) -> int:
     """Score all runs, with a page; what was measured before comes out of the cache."""
-    options = typed_options(study.options.get(COMPARE, {}), COMPARE)
-    report = ["--report", str(folder.path / REPORT)]
-    step = Step(COMPARE, (*map(str, runs), *options, *report), folder.path / COMPARISON)
-    return not run(step.typed(force=True))
+    report = ["--report", no_option(str(folder.path / REPORT))]
+    options = (*typed_options(study.options.get(COMPARE, {}), COMPARE), *report)
+    step = Step(COMPARE, tuple(map(str, runs)), options, folder.path / COMPARISON)
+    return run(step.typed(force=True), folder.lock)
 
 
 def _print_neighbors(study: Study, runs: Sequence[Path]) -> None:
@@ -150,7 +181,7 @@ def _print_neighbors(study: Study, runs: Sequence[Path]) -> None:
     words = study.words or choose_words(opened, [], _N_WORDS)
     known = _known(words, opened)
     for path in runs if known else []:
-        run(Step("neighbors", (str(path), *known, "-k", str(_N_NEIGHBORS))).typed())
+        run(Step("neighbors", (str(path),), ("-k", str(_N_NEIGHBORS), "--", *known)).typed())
 
 
 def _known(words: Sequence[str], runs: "Sequence[WordVectors]") -> list[str]:

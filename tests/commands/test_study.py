@@ -1,9 +1,12 @@
 """``firth study``: the chain as real processes, gone on with, changed, interrupted, refused."""
 
+import contextlib
 import json
 import os
+import pty
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -118,7 +121,9 @@ def test_a_method_that_fails_leaves_the_others(root, folder):
     assert done.stderr.endswith("Error: firth train-svd: failed, see above\n")
     assert (folder / "fails/report.html").exists()
     assert alone.returncode == 1
-    assert alone.stderr.endswith("Error: alone: no method could be trained, see above\n")
+    assert alone.stderr.endswith(
+        "Error: alone: no method could be trained: firth train-svd: failed, see above\n"
+    )
 
 
 def test_an_interrupt_ends_the_step_and_the_same_command_goes_on(root, folder):
@@ -143,25 +148,80 @@ def test_an_interrupt_ends_the_step_and_the_same_command_goes_on(root, folder):
     assert commands(again)[0] == "train-skipgram"
 
 
-def test_a_killed_study_goes_on(root, folder):
+@pytest.mark.parametrize(
+    "step", ["killed/corpus.partial", "killed/study.toml", "killed/comparison"]
+)
+def test_a_killed_study_goes_on(root, folder, step):
+    """The parent alone is killed; what it had begun lives on for a while."""
+    shutil.rmtree(folder / "killed", ignore_errors=True)
     name = settings(folder, "killed.toml")
     command = [sys.executable, str(root / "cli.py"), "study", "--settings", name, "--out", "killed"]
-    steps = ("killed/corpus.partial", "killed/study.toml", "killed/svd", "killed/comparison")
-    for step in steps:
-        with subprocess.Popen(
-            command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        ) as process:  # fmt: skip
-            wait_for(lambda step=step, p=process: (folder / step).exists() or p.poll() is not None)
-            children = subprocess.run(
-                ["pgrep", "-P", str(process.pid)], capture_output=True, text=True
-            ).stdout.split()
-            process.kill()
-            for child in map(int, children):
-                os.kill(child, signal.SIGKILL)
+    with subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        wait_for(lambda: (folder / step).exists())
+        assert process.poll() is None
+        process.kill()
 
-    done = study(root, folder, "--settings", name, "--out", "killed")
+    def again():
+        return study(root, folder, "--settings", name, "--out", "killed")
+
+    done = again()
+    while "another study is at work here, or a step that outlived it" in done.stderr:
+        time.sleep(0.2)
+        done = again()
     assert done.returncode == 0, done.stderr
+
+
+def test_a_terminals_interrupt_reaches_the_step_once(root, folder):
+    path = folder / settings(folder, "terminal.toml", methods='["skipgram"]')
+    path.write_text(path.read_text().replace("epochs = 2", "epochs = 2000"))
+    command = [sys.executable, str(root / "cli.py"), "study", "--settings", path.name]
+    pid, terminal = pty.fork()
+    if not pid:
+        os.chdir(folder)
+        os.execv(sys.executable, [*command, "--out", "terminal"])
+    wait_for(lambda: (folder / "terminal/skipgram.partial/maker.json").exists())
+    time.sleep(1)
+    os.write(terminal, b"\x03")
+    shown = b""
+    with contextlib.suppress(OSError):  # the terminal's end
+        while part := os.read(terminal, 4096):
+            shown += part
+    assert os.waitpid(pid, 0)[1] == 256, shown
+    os.close(terminal)
+
+    assert b"Aborted!" in shown
+    assert b"Traceback" not in shown
+    again = study(root, folder, "--settings", path.name, "--out", "terminal")
+    assert commands(again)[0] == "train-skipgram"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-", "--out", "x"], "-: a study reads its text again; put it into a file"),
+        ([".", "--out", "x"], "--out x: lies in {folder}, which is read; choose another"),
+        (["text.txt", "--out", "x", "--methods", ","], "methods: names nothing; name at least one"),
+        (["out/corpus", "--out", "x", "--budget", "1"], "--budget must be a time such as 90s, "),
+        (["--settings", "no-set.toml", "--out", "x"], "nope.tsv: no such evaluation set"),
+        (["--settings", "build.toml", "--out", "x"], "[build-corpus]: out/corpus is a corpus"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_anything_is_made(
+    root, folder, finished, arguments, message
+):
+    (folder / "no-set.toml").write_text(
+        'sources = ["text.txt"]\n[compare]\nsimilarity = ["nope.tsv"]'
+    )
+    (folder / "build.toml").write_text('sources = ["out/corpus"]\n[build-corpus]\nkeep-case = true')
+
+    done = study(root, folder, *arguments)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"Error: {message.format(folder=folder)}"), done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (folder / "x").exists()
 
 
 def wait_for(condition):

@@ -59,3 +59,11 @@ def test_its_scores_are_drawn(compared, tmp_path):
 def test_without_a_set_that_can_be_read_nothing_is_compared(tmp_path):
     with pytest.raises(SourceError, match=r"gone\.tsv"):
         compare_runs([tmp_path], CompareConfig(similarity=(str(tmp_path / "gone.tsv"),)))
+
+
+def test_one_run_may_be_named_without_a_list(compared, tmp_path):
+    alone = compare_runs(
+        str(tmp_path / "a"), CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),))
+    )
+
+    assert alone.document["results"] != []

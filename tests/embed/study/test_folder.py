@@ -1,5 +1,7 @@
 """The folder of a study: what is kept, what is made again, what is refused."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,11 +23,11 @@ def runs(monkeypatch):
     """Steps as they were run; each writes its words into its artifact."""
     done = []
 
-    def run(arguments):
+    def run(arguments, held):
         done.append(arguments)
         if "fail" in arguments:
             return 1
-        out = places_of(arguments)
+        out = Path(arguments[arguments.index("--out") + 1])
         with making(out, {"arguments": arguments}, force="--force" in arguments) as partial:
             if "kill" in arguments:
                 raise KilledError
@@ -36,121 +38,175 @@ def runs(monkeypatch):
     return done
 
 
-def places_of(arguments):
-    return Path(arguments[arguments.index("--out") + 1])
-
-
-def step(out, *arguments):
-    return Step("train-svd", ("corpus", *arguments), out / "svd")
+def do(out, *options, text="text", force=False):
+    """Do the one step of a study."""
+    with Folder.open(out) as folder:
+        return folder.do(Step("train-svd", ("corpus",), options, out / "svd"), text, force)
 
 
 def test_a_step_is_run_once(tmp_path, runs, capsys):
     out = tmp_path / "study"
 
-    assert Folder.open(out).do(step(out, "--dim", "5"), "text", force=False)
-    assert Folder.open(out).do(step(out, "--dim", "5"), "text", force=False)
+    assert do(out, "--dim", "5") == 0
+    assert do(out, "--dim", "5") == 0
 
     assert runs == [["train-svd", "corpus", "--dim", "5", "--out", str(out / "svd")]]
     assert capsys.readouterr().err == f"{out / 'svd'}: kept\n"
 
 
-@pytest.mark.parametrize("other", [("--dim", "6"), ("--dim", "5")])
-def test_another_step_or_text_needs_force(tmp_path, runs, other):
+def test_a_study_that_was_moved_is_gone_on_with(tmp_path, runs):
+    do(tmp_path / "study", "--dim", "5")
+    (tmp_path / "study").rename(tmp_path / "moved")
+
+    do(tmp_path / "moved", "--dim", "5")
+
+    assert len(runs) == 1
+
+
+@pytest.mark.parametrize(("options", "text"), [(("--dim", "6"), "text"), (("--dim", "5"), "other")])
+def test_another_step_or_text_needs_force(tmp_path, runs, options, text):
     out = tmp_path / "study"
-    Folder.open(out).do(step(out, "--dim", "5"), "text", force=False)
-    text = "text" if other[1] == "6" else "another"
+    do(out, "--dim", "5")
 
     with pytest.raises(ArtifactError, match="was made with other settings or from another text"):
-        Folder.open(out).do(step(out, *other), text, force=False)
-    assert Folder.open(out).do(step(out, *other), text, force=True)
-    assert Folder.open(out).do(step(out, *other), text, force=False), "now it is kept"
+        do(out, *options, text=text)
+    assert do(out, *options, text=text, force=True) == 0
+    assert do(out, *options, text=text) == 0, "now it is kept"
 
     assert [each[-1] for each in runs] == [str(out / "svd"), "--force"]
 
 
 def test_what_was_to_be_replaced_when_the_process_was_killed_is_not_taken_for_new(tmp_path, runs):
     out = tmp_path / "study"
-    Folder.open(out).do(step(out, "old"), "text", force=False)
+    do(out, "old")
     with pytest.raises(KilledError):
-        Folder.open(out).do(step(out, "kill"), "text", force=True)
+        do(out, "kill", force=True)
     assert (out / "svd" / "words.json").exists(), "the old one stands"
 
     with pytest.raises(KilledError):
-        Folder.open(out).do(step(out, "kill"), "text", force=False)
+        do(out, "kill")
 
     assert len(runs) == 3, "it is made again"
 
 
+def test_a_damaged_run_is_told_and_made_again_by_force(tmp_path, runs):
+    out = tmp_path / "study"
+    do(out)
+    (out / "svd" / "words.json").write_text("")
+
+    with pytest.raises(ArtifactError, match=r"words\.json: the checksum differs.*: pass --force"):
+        do(out)
+    assert do(out, force=True) == 0
+
+    assert (out / "svd" / "words.json").read_text() != ""
+
+
 def test_what_is_not_of_the_study_is_left_alone(tmp_path, runs):
     out = tmp_path / "study"
-    folder = Folder.open(out)
-    folder.begin(Study(("a",)), force=False)
+    with Folder.open(out) as folder:
+        folder.begin(Study(("a",)), force=False)
     (out / "svd").mkdir()
 
     with pytest.raises(ArtifactError, match="was not made by this study; move it away"):
-        folder.do(step(out), "text", force=True)
+        do(out, force=True)
 
     assert runs == []
 
 
 def test_what_another_step_left_unfinished_is_cleared_by_force(tmp_path, runs):
     out = tmp_path / "study"
-    Folder.open(out)._write_step("svd", {"arguments": ["old"], "corpus": "text"})
+    do(out, "fail")
     partial = places(out / "svd")[1]
-    partial.mkdir(parents=True)
+    partial.mkdir()
+    write_json(partial / "maker.json", {"command": "train-svd"})
 
-    assert Folder.open(out).do(step(out), "text", force=True)
+    assert do(out, force=True) == 0
     assert not partial.exists()
 
 
 def test_a_step_that_failed_is_tried_again(tmp_path, runs):
     out = tmp_path / "study"
 
-    assert not Folder.open(out).do(step(out, "fail"), "text", force=False)
-    assert not Folder.open(out).do(step(out, "fail"), "text", force=False)
+    assert (do(out, "fail"), do(out, "fail")) == (1, 1)
 
     assert len(runs) == 2
 
 
-def test_choices_hold_for_the_same_study_of_the_same_text_alone(tmp_path):
-    asked, settled = Study(("a",)), Study(("a",)).with_options("train-svd", dim=7)
-    folder = Folder.open(tmp_path / "s")
-    folder.begin(asked, force=False)
-    assert folder.settled("text") is None
-    folder.keep(settled, "text")
+def test_choices_are_carried_over_as_far_as_they_follow_from_the_same(tmp_path):
+    asked = Study(("a",)).with_options("train-cbow", dim=3)
+    settled = asked.with_options("train-svd", dim=7).with_options("train-cbow", epochs=2)
+    with Folder.open(tmp_path / "s") as folder:
+        assert folder.carried_over(asked, "text") == asked
+        folder.begin(asked, force=False)
+        folder.keep(asked, settled, "text")
     assert read_study(tmp_path / "s" / "study.toml") == settled
 
-    for same in (asked, settled):
-        folder = Folder.open(tmp_path / "s")
-        folder.begin(same, force=False)
-        assert folder.settled("text") == settled
-        assert folder.settled("other text") is None
-    folder.begin(Study(("b",)), force=True)
-    assert Folder.open(tmp_path / "s").settled("text") is None
+    with Folder.open(tmp_path / "s") as folder:
+        for same in (asked, settled):
+            folder.begin(same, force=False)
+            assert folder.carried_over(same, "text") == settled
+            assert folder.carried_over(same, "other text") == same
+        other = Study(("b",), words=("sea",)).with_options("train-cbow", dim=4)
+        folder.begin(other, force=True)
+        assert folder.carried_over(other, "text") == other.with_options("train-svd", dim=7)
+        quicker = Study(("a",), budget="1m")
+        assert folder.carried_over(quicker, "text") == quicker
 
 
 def test_another_study_needs_force_and_is_told_by_its_settings(tmp_path):
-    folder = Folder.open(tmp_path / "s")
-    folder.begin(Study(("a",)), force=False)
     other = Study(("b",), budget="5m").with_options("train-svd", dim=7)
+    with Folder.open(tmp_path / "s") as folder:
+        folder.begin(Study(("a",)), force=False)
 
-    with pytest.raises(ArtifactError, match="a study with other budget, sources, train-svd;"):
-        Folder.open(tmp_path / "s").begin(other, force=False)
-    assert Folder.open(tmp_path / "s").record["asked"] == Study(("a",)).to_json()
+    with (
+        Folder.open(tmp_path / "s") as folder,
+        pytest.raises(ArtifactError, match="a study with other budget, sources, train-svd;"),
+    ):
+        folder.begin(other, force=False)
+    with Folder.open(tmp_path / "s") as folder:
+        assert folder.record["asked"] == Study(("a",)).to_json()
 
 
-@pytest.mark.parametrize("content", ["[]", "{}", '{"steps": 3}', "{"])
+def test_two_studies_are_never_at_work_in_one_folder(tmp_path):
+    told = "another study is at work here, or a step that outlived it"
+    with Folder.open(tmp_path / "s") as folder:
+        with pytest.raises(ArtifactError, match=told), Folder.open(tmp_path / "s"):
+            pass
+        sleeper = subprocess.Popen(
+            [sys.executable, "-c", "import time; time.sleep(600)"], pass_fds=(folder.lock,)
+        )
+    with pytest.raises(ArtifactError, match=told), Folder.open(tmp_path / "s"):
+        pass
+    sleeper.kill()
+    sleeper.wait()
+    with Folder.open(tmp_path / "s"):
+        pass
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", '{"steps": 3}', '{"steps": {"svd": 3}}', "{"])
 def test_a_damaged_record_is_refused(tmp_path, content):
     (tmp_path / "study.json").write_text(content)
 
-    with pytest.raises(ArtifactError, match=r"study\.json: (is damaged|cannot be read)"):
-        Folder.open(tmp_path)
+    with (
+        pytest.raises(ArtifactError, match=r"study\.json: (is damaged|cannot be read)"),
+        Folder.open(tmp_path),
+    ):
+        pass
 
 
 def test_a_folder_of_other_things_is_refused(tmp_path):
     (tmp_path / "thesis.tex").write_text("")
 
-    with pytest.raises(ArtifactError, match="holds something that is no study"):
-        Folder.open(tmp_path)
-    with pytest.raises(ArtifactError, match="holds something that is no study"):
-        Folder.open(tmp_path / "thesis.tex")
+    for path in (tmp_path, tmp_path / "thesis.tex"):
+        with (
+            pytest.raises(ArtifactError, match="holds something that is no study"),
+            Folder.open(path),
+        ):
+            pass
+
+
+def test_what_a_kill_left_of_the_first_record_is_in_nobodys_way(tmp_path):
+    (tmp_path / "study.json.new").write_text("{")
+
+    with Folder.open(tmp_path) as folder:
+        assert folder.record == {"steps": {}}

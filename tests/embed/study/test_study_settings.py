@@ -99,7 +99,12 @@ def test_named_options_come_before_chosen_ones(tmp_path):
         ('sources = ["a"]\ntrain-svd = 3', "train-svd: must be a table, [train-svd], got 3"),
         (
             'sources = ["a"]\n[train-svd]\nwidth = 3',
-            "[train-svd] width: is no option of firth train-svd; its --help has them",
+            (
+                "[train-svd] width: cannot be set in a study; there are add-contexts, boundary, "
+                "context, context-smoothing, device, dim, max-vocabulary, memory, min-count, "
+                "normalize, punctuation, seed, shift, singular-power, subsample, threads, "
+                "weighting, window, window-weighting"
+            ),
         ),
         ('sources = ["a"]\n[train-svd]\ndim = 0', "[train-svd] --dim must be at least 1, got 0"),
         (
@@ -110,6 +115,11 @@ def test_named_options_come_before_chosen_ones(tmp_path):
             'sources = ["a"]\n[compare]\nsimilarity = [3]',
             'similarity: must be a list of texts, ["...", ...], got [3]',
         ),
+        (
+            'sources = ["a"]\n[compare]\nsimilarity = "b.tsv"',
+            "similarity: must be a list of texts, [\"...\", ...], got 'b.tsv'",
+        ),
+        ('sources = ["a\\u0000b"]', "'a\\x00b': cannot stand in a settings file; rename it"),
     ],
 )
 def test_a_wrong_setting_is_refused_by_name(tmp_path, text, message):
@@ -123,6 +133,12 @@ def test_a_wrong_setting_is_refused_by_name(tmp_path, text, message):
 def test_an_unknown_entry_is_refused_with_those_there_are(tmp_path):
     with pytest.raises(SettingError, match=r"sauces: is no setting; there are methods, sources"):
         read(tmp_path, 'sauces = ["a"]')
+
+
+def test_a_mark_of_byte_order_is_passed_over(tmp_path):
+    (tmp_path / "study.toml").write_bytes(b'\xef\xbb\xbfsources = ["a"]')
+
+    assert read_study(tmp_path / "study.toml") == Study(("a",))
 
 
 @pytest.mark.parametrize("content", [b"sources = [", b"\xff\xfe"])

@@ -1,0 +1,96 @@
+"""Steps as processes: how they are typed, what reaches them, how they end."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from embed.study import steps
+from embed.study.steps import Step, ended, run
+
+PATIENCE = 60
+# Runs a stub in the place of firth, which writes a file for every signal that it gets.
+PARENT = """
+import sys
+from embed.study import steps
+steps.firth = lambda *words: [sys.executable, "-c", open(words[0]).read(), *words]
+try:
+    print("status", steps.run([sys.argv[1]]))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+CHILD = """
+import os, signal, sys, time
+came = []
+def note(number, frame):
+    came.append(number)
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, note)
+open("ready", "w").close()
+while not came:
+    time.sleep(0.01)
+time.sleep(0.3)
+open("came", "w").write(" ".join(map(str, map(int, came))))
+"""
+
+
+@pytest.fixture
+def parent(tmp_path):
+    """A process that runs a step, begun; in a session of its own."""
+    (tmp_path / "child.py").write_text(CHILD)
+    process = subprocess.Popen(
+        [sys.executable, "-c", PARENT, "child.py"], cwd=tmp_path, text=True, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(Path(steps.__file__).parents[2])},
+    )  # fmt: skip
+    wait_for(lambda: (tmp_path / "ready").exists())
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def wait_for(condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_us_alone_is_passed_on_and_waited_with(parent, tmp_path, number):
+    time.sleep(0.2)  # until signals are watched
+    parent.send_signal(number)
+    out, error = parent.communicate(timeout=PATIENCE)
+
+    assert (tmp_path / "came").read_text() == str(int(number))
+    assert out.endswith("interrupted\n"), error
+
+
+def test_a_step_that_is_killed_says_by_what():
+    assert ended(-9) == "was ended by SIGKILL"
+    assert ended(1) == "failed, see above"
+
+
+def test_a_step_may_be_run_by_any_thread(capfd):
+    status = []
+    thread = threading.Thread(target=lambda: status.append(run(["corpus-info", "--help"])))
+    thread.start()
+    thread.join()
+
+    assert status == [0]
+    out = capfd.readouterr().out
+    assert out.startswith("$ firth corpus-info --help\n")
+    assert "Describe a corpus" in out
+
+
+def test_names_that_begin_with_a_dash_are_no_options():
+    step = Step("train-svd", ("-text.txt",), ("--dim", "5"), Path("-out"))
+
+    assert step.typed(force=True) == [
+        "train-svd", "./-text.txt", "--dim", "5", "--out", "./-out", "--force",
+    ]  # fmt: skip
