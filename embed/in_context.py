@@ -18,7 +18,7 @@ from embed.run_files import run_options
 from embed.search import unit_length
 from embed.vectors import WordVectors
 
-_BRACKETED = re.compile(r"\[([^\[\]]*)\]")
+BRACKETED = re.compile(r"\[([^\[\]]*)\]")  # what stands in brackets is its only group
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,45 @@ def nearest_in_context(
     """
     encoder = open_encoder(run, device)
     chosen = parse_layers(_pooled_layers(Path(run)) if layers is None else layers, encoder.n_layers)
+    return nearest_by_encoder(encoder, vectors, contexts, chosen, k)
+
+
+def nearest_by_encoder(
+    encoder: ContextualEncoder,
+    vectors: WordVectors,
+    contexts: Sequence[str],
+    layers: Sequence[int],
+    k: int = 10,
+) -> list[ContextAnswer]:
+    """Find the same as :func:`nearest_in_context`, by an encoder that is open.
+
+    Parameters
+    ----------
+    encoder : ContextualEncoder
+        Reads the contexts.
+    vectors : WordVectors
+        Of the space of its states.
+    contexts : sequence of str
+        Sentences with one or more words in square brackets.
+    layers : sequence of int
+        Which layers to average.
+    k : int
+        Neighbours per occurrence, at least 1.
+
+    Returns
+    -------
+    list of ContextAnswer
+        One per bracket, in the order of the text; the bracketed word itself is no answer.
+
+    Raises
+    ------
+    ArtifactError
+        The vectors are of another width than the states.
+    SettingError
+        A context has no bracketed word; the message quotes it.
+    """
     asked = [(text, read_context(text, encoder)) for text in contexts]
-    states = encoder.encode([found[0].words for _, found in asked], chosen)
+    states = encoder.encode([found[0].words for _, found in asked], layers)
     queries, owners = [], []
     for (text, found), of_words in zip(asked, states, strict=True):
         for occurrence in found:
@@ -144,7 +181,7 @@ def read_context(text: str, encoder: ContextualEncoder) -> list[Occurrence]:
     SettingError
         Nothing is in brackets, or no word is.
     """
-    words, bounds = cut_parts(encoder, _BRACKETED.split(text))
+    words, bounds = cut_parts(encoder, BRACKETED.split(text))
     # every second part is a regular expression's group: what was in brackets
     places = list(pairwise(bounds))[1::2]
     if any(start == stop for start, stop in places):

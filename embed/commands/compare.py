@@ -11,8 +11,6 @@ import click
 from corpora.settings import click_options, take
 from embed.compare.config import EXAMPLE, CompareConfig
 
-_FILES_WITH_COMMAS = ("contexts", "tagging", "sentences")  # sets of several files
-
 
 @click.command(name="compare")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
@@ -153,6 +151,7 @@ def _refuse_places(
     from corpora.pictures import picture_kind
     from corpora.replacing import refuse_standing
     from embed.compare.comparison import named_sets
+    from embed.compare.read_files import files_read
     from embed.compare.stored import refuse_out
 
     if plot is not None:
@@ -160,12 +159,8 @@ def _refuse_places(
     files = [file for file in (plot, report) if file is not None]
     for file in files:
         refuse_standing(file, force)
-    parts = (
-        part
-        for task, file in named_sets(config)
-        for part in (str(file).split(",") if task in _FILES_WITH_COMMAS else [file])
-    )
-    read = [Path(each) for each in (*runs, *parts)] + ([] if curve is None else [curve])
+    sets = (each for task, named in named_sets(config) for each in files_read(task, named))
+    read = [*map(Path, runs), *sets, *([] if curve is None else [curve])]
     for number, file in enumerate(files):
         if file.resolve() in {each.resolve() for each in (*read, *files[:number])}:
             raise SettingError(f"{file}: is read, or written already; choose another file")

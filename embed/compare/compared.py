@@ -111,10 +111,9 @@ class Compared:
         attention = read_attention(runs, asked)
         if examples and not attention:
             note("--example: no RUN has an encoder that could read it")
-        contexts = find_in_context(runs, self.opened.paths, asked)
-        marked = [
-            a.word for found in contexts.values() if not isinstance(found, str) for a in found
-        ]
+        contexts = find_in_context(runs, asked)
+        found = (each for each in contexts.values() if not isinstance(each, str))
+        marked = [a.word for answers in found for a in answers if not isinstance(a, str)]
         parts = ReportParts(
             config=self.config,
             maps=make_maps(runs, words),
@@ -198,8 +197,8 @@ def compare_runs(
     ------
     ArtifactError
         A run is missing or damaged.
-    SourceError
-        No set can be read.
+    FirthError
+        No set can be read; tells of the first.
     """
     config = config or CompareConfig()
     tasks, failures = readable_tasks(config)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from corpora.console import Progress, no_progress
-from corpora.errors import SourceError
+from corpora.errors import FirthError
 from embed.compare.bands import frequency_bands
 from embed.compare.baselines import make_baselines
 from embed.compare.config import CompareConfig
@@ -44,6 +44,8 @@ def read_tasks(config: CompareConfig) -> list[Task]:
 
     Raises
     ------
+    SettingError
+        A set is given in more or fewer files than it has.
     SourceError
         A set is missing or malformed.
     """
@@ -63,19 +65,19 @@ def readable_tasks(config: CompareConfig) -> tuple[list[Task], list[str]]:
     list of Task
         Task by task, in the order given.
     list of str
-        Why others are missing or malformed, a line each.
+        Why others cannot be read, a line each.
 
     Raises
     ------
-    SourceError
+    FirthError
         No set can be read; tells of the first.
     """
     tasks: list[Task] = []
-    failures: list[SourceError] = []
+    failures: list[FirthError] = []
     for name, path in named_sets(config):
         try:
             tasks.append(read_task(name, path, config))
-        except SourceError as error:  # of this set; the others are scored
+        except FirthError as error:  # of this set; the others are scored
             failures.append(error)
     if not tasks:
         raise failures[0]

@@ -33,7 +33,7 @@ class CompareConfig:
         (),
         "A set of words in two contexts, as SCWS, WiC or CoSimLex; of WiC, DEV,TEST chooses its "
         "threshold on DEV; may be repeated.",
-        metavar="[DEV,]FILE",
+        metavar="[DEV,]TEST",
     )
     tagging: tuple[str, ...] = setting(
         (),
@@ -99,8 +99,8 @@ class CompareConfig:
     )
     seed: int = setting(
         1,
-        "Seed of the random baseline, of the draws, of probes, and of which minimal pairs --limit "
-        "takes.",
+        "Seed of the random baseline, of the draws, of probes, of the halves of WiC that choose "
+        "each other's threshold, and of which minimal pairs --limit takes.",
         at_least=0,
         below=2**64,
         metavar="SEED",

@@ -1,6 +1,5 @@
 """Read words in context in the forms that the field uses, found by content: SCWS, WiC, CoSimLex."""
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,9 +7,11 @@ from pathlib import Path
 from typing import Literal
 
 from corpora.errors import SourceError
-from embed.compare.lines import Line, quoted, read_lines
+from embed.compare.context_rows import Row, read_rows
+from embed.compare.lines import quoted
+from embed.compare.unlike_targets import tell_unlike
 
-_TAG = re.compile(r"<(/?)(?:b|strong)>")
+_BETWEEN_SPACES = re.compile(r"[^ \t]+")  # plain ones: "10\u00a0km" is one word
 _PLACES = re.compile(r"([0-9]+)-([0-9]+)")
 _JUDGEMENTS = (("sim1", "sim_context1"), ("sim2", "sim_context2"))  # as published, as at SemEval
 _LABELS = {"T": 1.0, "F": 0.0}
@@ -68,10 +69,13 @@ class ContextSet:
     pairs : sequence of PairInContext
         In the order of the file; of CoSimLex pairs 2 i and 2 i + 1 are the same words, in the
         first context and in the second.
+    unlike : str or None
+        Of SCWS and WiC, how many targets do not look like the words that are listed.
     """
 
     form: Literal["scws", "wic", "cosimlex"]
     pairs: Sequence[PairInContext]
+    unlike: str | None = None
 
 
 def read_contexts(path: Path) -> ContextSet:
@@ -89,7 +93,8 @@ def read_contexts(path: Path) -> ContextSet:
     Parameters
     ----------
     path : Path
-        UTF-8 text, an item a line, fields between tabs.
+        UTF-8 text, an item a line, fields between tabs. A line that begins with ``#`` or ``//`` is
+        a comment where it has no tab.
 
     Returns
     -------
@@ -102,61 +107,62 @@ def read_contexts(path: Path) -> ContextSet:
         The file, or the one with the labels, is missing, is no text or holds no item; or a line is
         of another form, or a target is not in its context: the message has its number.
     """
-    lines = read_lines(path)
-    if not lines:
+    rows = read_rows(path)
+    if not rows:
         raise SourceError(f"{path}: holds no word in context; expected {_FORMS}")
-    records = [[field.strip() for field in line.text.split("\t")] for line in lines]
-    rows = [_Row(path, *each) for each in zip(lines, records, strict=True)]
-    header = [name.lower() for name in records[0]]
-    if "context1" in header:
+    if "context1" in (name.lower() for name in rows[0].fields):
         return ContextSet("cosimlex", list(_cosimlex(*_judged(rows))))
-    if any(_TAG.search(line.text) for line in lines):
-        return ContextSet("scws", [_scws(row) for row in rows])
-    if any(len(fields) > 2 and _PLACES.fullmatch(fields[2]) for fields in records):
+    if any(row.is_marked for row in rows):
+        return _compared("scws", rows, [_scws(row) for row in rows])
+    if any(len(row.fields) > 2 and _PLACES.fullmatch(row.fields[2]) for row in rows):
         labels = _labels(path, len(rows))
-        return ContextSet("wic", [_wic(*each) for each in zip(rows, labels, strict=True)])
+        return _compared("wic", rows, [_wic(*each) for each in zip(rows, labels, strict=True)])
     raise rows[0].wrong(f"is none of the {_FORMS}")
 
 
-@dataclass(frozen=True)
-class _Row:
-    """A line in its fields."""
+def gold_files(path: Path) -> list[Path]:
+    """Name the files where labels or judgements are looked for that a set may not hold itself.
 
-    path: Path
-    line: Line
-    fields: Sequence[str]
+    Parameters
+    ----------
+    path : Path
+        The set.
 
-    def wrong(self, what: str) -> SourceError:
-        """What is wrong with the whole line."""
-        return self.error(f"{quoted(self.line.text)} {what}")
-
-    def error(self, what: str) -> SourceError:
-        """What is wrong with a part of it."""
-        return SourceError(f"{self.path}:{self.line.number}: {what}")
-
-    def number(self, field: str) -> float:
-        """A finite number."""
-        try:
-            value = float(field)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            raise self.error(f"{quoted(field)} is no judgement; write a number")
-        return value
-
-    def parts(self, context: str, which: int) -> tuple[str, ...]:
-        """A context, cut at its marks."""
-        closing = [tag == "/" for tag in _TAG.findall(context)]
-        if not closing or closing != [False, True] * (len(closing) // 2):
-            what = "marks no word" if not closing else "does not close every mark that it opens"
-            raise self.error(f"context {which} {what}; write <b>word</b> where the target stands")
-        parts = tuple(_TAG.split(context)[::2])  # between them is what the group matched
-        if not all(part.strip() for part in parts[1::2]):
-            raise self.error(f"context {which} marks nothing; write <b>word</b> around the target")
-        return parts
+    Returns
+    -------
+    list of Path
+        That of WiC, then those of CoSimLex where the set is called ``data``; there or not.
+    """
+    return [_gold_of_wic(path), *_gold_of_cosimlex(path)]
 
 
-def _scws(row: _Row) -> PairInContext:
+def _gold_of_wic(path: Path) -> Path:
+    """Where the labels of a file of WiC stand."""
+    stem, dot, rest = path.name.rpartition(".data")
+    return path.with_name(f"{stem}.gold{rest}" if dot else f"{path.stem}.gold{path.suffix}")
+
+
+def _gold_of_cosimlex(path: Path) -> list[Path]:
+    """Where the judgements of a file of CoSimLex may stand, as SemEval-2020 handed them out."""
+    if not path.name.startswith("data"):
+        return []
+    name = path.name.replace("data", "gold", 1)
+    return [path.with_name(name), path.parent.parent / "gold" / name]
+
+
+def _compared(
+    form: Literal["scws", "wic"], rows: Sequence[Row], pairs: Sequence[PairInContext]
+) -> ContextSet:
+    """Pairs, a line each, and how far what stands in them looks like what is listed."""
+    listed = (
+        (row.line.number, word, "".join(target.parts[mark] for mark in target.marks).strip())
+        for row, pair in zip(rows, pairs, strict=True)
+        for word, target in ((pair.a, pair.first), (pair.b, pair.second))
+    )
+    return ContextSet(form, pairs, tell_unlike(list(listed)))
+
+
+def _scws(row: Row) -> PairInContext:
     """A line of SCWS."""
     if len(row.fields) < 8:
         raise row.wrong("is not id, word, pos, word, pos, context, context, mean between tabs")
@@ -170,21 +176,22 @@ def _scws(row: _Row) -> PairInContext:
     return PairInContext(a, b, first, second, row.number(row.fields[7]))
 
 
-def _wic(row: _Row, label: float) -> PairInContext:
+def _wic(row: Row, label: float) -> PairInContext:
     """A line of WiC with its label."""
     places = _PLACES.fullmatch(row.fields[2]) if len(row.fields) == 5 else None
     if places is None:
         raise row.wrong("is not word, pos, i-j, sentence, sentence between tabs")
+    sentences = row.line.text.split("\t")[3:]  # fields have lost other spaces than plain ones
     first, second = (
         _at(row, int(place), sentence)
-        for place, sentence in zip(places.groups(), row.fields[3:], strict=True)
+        for place, sentence in zip(places.groups(), sentences, strict=True)
     )
     return PairInContext(row.fields[0], row.fields[0], first, second, label)
 
 
-def _at(row: _Row, place: int, sentence: str) -> Target:
+def _at(row: Row, place: int, sentence: str) -> Target:
     """The word of a sentence at a place."""
-    words = sentence.split()
+    words = _BETWEEN_SPACES.findall(sentence)
     if place >= len(words):
         raise row.error(
             f"{quoted(sentence)} has {len(words)} words and none at {place}; correct the place, "
@@ -195,38 +202,33 @@ def _at(row: _Row, place: int, sentence: str) -> Target:
 
 def _labels(path: Path, n_items: int) -> list[float]:
     """The labels of a file of WiC, 1 for T."""
-    stem, dot, rest = path.name.rpartition(".data")
-    gold = path.with_name(f"{stem}.gold{rest}" if dot else f"{path.stem}.gold{path.suffix}")
+    gold = _gold_of_wic(path)
     if not gold.is_file():
         raise SourceError(f"{path}: is a set of WiC, and its labels T and F are not in {gold}")
-    lines = read_lines(gold)
-    for line in lines:
-        if line.text not in _LABELS:
-            raise SourceError(f"{gold}:{line.number}: {quoted(line.text)} is neither T nor F")
-    if len(lines) != n_items:
-        raise SourceError(f"{gold}: has {len(lines)} labels for the {n_items} lines of {path}")
-    return [_LABELS[line.text] for line in lines]
+    rows = read_rows(gold)
+    for row in rows:
+        if row.line.text not in _LABELS:
+            raise row.wrong("is neither T nor F")
+    if len(rows) != n_items:
+        raise SourceError(f"{gold}: has {len(rows)} labels for the {n_items} lines of {path}")
+    return [_LABELS[row.line.text] for row in rows]
 
 
-def _judged(rows: Sequence[_Row]) -> tuple[_Row, list[str], Sequence[_Row]]:
+def _judged(rows: Sequence[Row]) -> tuple[Row, list[str], Sequence[Row]]:
     """The first line, the names of columns, and the lines below it, with judgements if any."""
     header = [name.lower() for name in rows[0].fields]
-    path = rows[0].path
-    if path.name.startswith("data") and not any(
-        n in header for names in _JUDGEMENTS for n in names
-    ):
-        name = path.name.replace("data", "gold", 1)
-        for gold in (path.with_name(name), path.parent.parent / "gold" / name):
+    if not any(name in header for names in _JUDGEMENTS for name in names):
+        for gold in _gold_of_cosimlex(rows[0].path):
             if gold.is_file():
                 return _with_gold(rows, header, gold)
     return rows[0], header, rows[1:]
 
 
 def _with_gold(
-    rows: Sequence[_Row], header: Sequence[str], gold: Path
-) -> tuple[_Row, list[str], Sequence[_Row]]:
+    rows: Sequence[Row], header: Sequence[str], gold: Path
+) -> tuple[Row, list[str], Sequence[Row]]:
     """The same with what stands in the same lines of another file."""
-    judged = [[field.strip() for field in line.text.split("\t")] for line in read_lines(gold)]
+    judged = [row.fields for row in read_rows(gold)]
     if len(judged) != len(rows):
         raise SourceError(f"{gold}: has {len(judged)} lines for the {len(rows)} of {rows[0].path}")
     short = len(header)
@@ -237,7 +239,7 @@ def _with_gold(
     return both[0], [*header, *(name.lower() for name in judged[0])], both[1:]
 
 
-def _cosimlex(first: _Row, header: Sequence[str], rows: Sequence[_Row]) -> Iterator[PairInContext]:
+def _cosimlex(first: Row, header: Sequence[str], rows: Sequence[Row]) -> Iterator[PairInContext]:
     """The lines below a header, two pairs each."""
     places = {name: place for place, name in enumerate(header)}
     judgements = [next((n for n in names if n in places), "") for names in _JUDGEMENTS]
@@ -260,8 +262,12 @@ def _cosimlex(first: _Row, header: Sequence[str], rows: Sequence[_Row]) -> Itera
             yield PairInContext(fields["word1"], fields["word2"], a, b, score)
 
 
-def _both(row: _Row, fields: Mapping[str, str], which: int) -> tuple[Target, Target]:
-    """The two words of a context: by the forms that the file tells, or the only two marked."""
+def _both(row: Row, fields: Mapping[str, str], which: int) -> tuple[Target, Target]:
+    """The two words of a context: by the forms that the file tells, else the only two marked.
+
+    Where one of these is told by its form, the other mark is the other word's; else they are taken
+    in the order of the text.
+    """
     parts = row.parts(fields[f"context{which}"], which)
     marks = range(1, len(parts), 2)
     forms = [fields.get(f"{word}_context{which}") or fields[word] for word in ("word1", "word2")]
@@ -272,7 +278,8 @@ def _both(row: _Row, fields: Mapping[str, str], which: int) -> tuple[Target, Tar
     if a and b:
         return Target(parts, a), Target(parts, b)
     if len(marks) == 2:
-        return Target(parts, (1,)), Target(parts, (3,))
+        first, second = (3, 1) if a == (3,) or b == (1,) else (1, 3)
+        return Target(parts, (first,)), Target(parts, (second,))
     raise row.error(
         f"context {which} marks {len(marks)} words, which are not just {forms[0]!r} and "
         f"{forms[1]!r}; mark these two"

@@ -9,12 +9,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from corpora.console import note
 from corpora.errors import ArtifactError, SettingError, SourceError
 from embed.compare.config import CompareConfig
 from embed.compare.context_files import ContextSet, Target, read_contexts
 from embed.compare.contextual import encoder_of
 from embed.compare.long_sentences import told_of_long
 from embed.compare.lookup import FoundWords, find_words, has_zero
+from embed.compare.read_files import parts_of
 from embed.compare.roc import RocArea
 from embed.compare.samples import Correlation, Means, Sample
 from embed.compare.similarity import METRICS, pair_cosines, why_undefined
@@ -69,6 +71,9 @@ class ContextsTask:
     _kept: WeakKeyDictionary[StaticVectors, np.ndarray] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
     )
+    _told_of_long: WeakKeyDictionary[StaticVectors, str | None] = field(
+        default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
+    )
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "ContextsTask":
@@ -85,7 +90,7 @@ class ContextsTask:
         Returns
         -------
         ContextsTask
-            Ready to score.
+            Ready to score. Targets that do not look like the listed words are told.
 
         Raises
         ------
@@ -94,7 +99,7 @@ class ContextsTask:
         SourceError
             A file is missing or malformed, or a development part is of a form that needs none.
         """
-        files = [path] if path.is_file() else [Path(part.strip()) for part in str(path).split(",")]
+        files = parts_of("contexts", path)
         if len(files) > 2:
             raise SettingError(f"{str(path)!r} names {len(files)} files; pass FILE or DEV,TEST")
         *dev, test = (cls(set_name(file), read_contexts(file), None, config.seed) for file in files)
@@ -104,6 +109,9 @@ class ContextsTask:
                     f"{file}: is of the form {part.contexts.form}, which has nothing to choose on "
                     "a development part; pass the file that is to be scored alone"
                 )
+        for part in (*dev, test):
+            if part.contexts.unlike:
+                note(f"{part.dataset}: {part.contexts.unlike}")
         return replace(test, dev=dev[0]) if dev else test
 
     @property
@@ -186,11 +194,11 @@ class ContextsTask:
             cosines = np.round(pair_cosines(vectors, places, found.composed), _DIGITS)
             n_composed = int(found.has_composed(places).sum())
             n_zero = int(has_zero(vectors, places).sum())
-            told: str | None = _STATIC
+            told: list[str | None] = [_STATIC]
             metrics = self._metrics(asked, cosines, static=True)
         else:
             cosines = self._in_context(vectors, encoder)[asked]
-            told = told_of_long(encoder, contexts_read(encoder, self._targets))
+            told = [self._long(vectors, encoder), self.contexts.unlike]
             metrics = self._metrics(asked, cosines, self._threshold(vectors, encoder, unknown))
         return [
             Measured(
@@ -201,7 +209,7 @@ class ContextsTask:
                 items_total=self.n_items,
                 sample=metric.sample,
                 reason=metric.reason,
-                remark="; ".join(filter(None, [told, metric.remark])) or None,
+                remark="; ".join(filter(None, [*told, metric.remark])) or None,
                 items_composed=n_composed,
                 items_zero=n_zero,
                 # both contexts of a pair are drawn together
@@ -247,6 +255,13 @@ class ContextsTask:
             cosines = np.einsum("ij,ij->i", units[::2], units[1::2])
             self._kept[vectors] = np.round(cosines, _DIGITS)
         return self._kept[vectors]
+
+    def _long(self, vectors: StaticVectors, encoder: ContextualEncoder) -> str | None:
+        """What is to be said of the contexts of both parts that are long; counted once."""
+        if vectors not in self._told_of_long:
+            targets = [*self._targets, *(self.dev._targets if self.dev else ())]
+            self._told_of_long[vectors] = told_of_long(encoder, contexts_read(encoder, targets))
+        return self._told_of_long[vectors]
 
     def _threshold(
         self, vectors: StaticVectors, encoder: ContextualEncoder, unknown: str

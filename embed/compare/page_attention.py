@@ -18,14 +18,14 @@ _INK = (0x1F, 0x7A, 0xC4)  # on light and on dark paper
 
 
 def show_attention(
-    attention: Mapping[str, Sequence[Attention] | str], looks: Mapping[str, Look]
+    attention: Mapping[str, Sequence[Attention | str] | str], looks: Mapping[str, Look]
 ) -> Html:
     """Show where models look: the mean of each layer's heads, every head, and in words.
 
     Parameters
     ----------
-    attention : mapping of str to (sequence of Attention or str)
-        By run, of some sentences, or why there is none.
+    attention : mapping of str to (sequence of (Attention or str) or str)
+        By run, of some sentences; lines tell why there is none, or none of a sentence.
     looks : mapping of str to Look
         By run.
 
@@ -36,13 +36,11 @@ def show_attention(
     """
     return join(
         (
-            part
+            tag("p", looks[run].show(), each)
+            if isinstance(each, str)
+            else _sentence(each, looks[run])
             for run, found in attention.items()
-            for part in (
-                [tag("p", looks[run].show(), found)]
-                if isinstance(found, str)
-                else (_sentence(each, looks[run]) for each in found)
-            )
+            for each in ([found] if isinstance(found, str) else found)
         ),
         "\n",
     )

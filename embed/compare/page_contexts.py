@@ -3,18 +3,17 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from embed.compare.page_examples import BRACKETED
 from embed.compare.page_html import Html, escape, join, name, table, tag
 from embed.compare.page_intervals import Look
 from embed.compare.page_words import rank_rows
-from embed.in_context import ContextAnswer
+from embed.in_context import BRACKETED, ContextAnswer
 from embed.neighbors import Neighbor
 
 Column = tuple[Html, Sequence[Neighbor]]  # with its heading
 
 
 def show_contexts(
-    contexts: Mapping[str, Sequence[ContextAnswer] | str],
+    contexts: Mapping[str, Sequence[ContextAnswer | str] | str],
     neighbors: Mapping[str, Mapping[str, Sequence[Neighbor]]],
     looks: Mapping[str, Look],
 ) -> Html:
@@ -22,8 +21,8 @@ def show_contexts(
 
     Parameters
     ----------
-    contexts : mapping of str to (sequence of ContextAnswer or str)
-        By run with an encoder, or why there is none.
+    contexts : mapping of str to (sequence of (ContextAnswer or str) or str)
+        By run with an encoder; lines tell why there is none, or none of a sentence.
     neighbors : mapping of str to mapping of str to sequence of Neighbor
         By word, then by run: nearest to the one vector that it has there.
     looks : mapping of str to Look
@@ -34,32 +33,30 @@ def show_contexts(
     Html
         A table for each word: a column for each of its places in sentences, then one for each run.
     """
-    found = {run: of_run for run, of_run in contexts.items() if not isinstance(of_run, str)}
-    told = (
-        tag("p", looks[run].show(), of_run)
-        for run, of_run in contexts.items()
-        if isinstance(of_run, str)
-    )
+    every = [
+        (run, each)
+        for run, found in contexts.items()
+        for each in ([found] if isinstance(found, str) else found)
+    ]
+    told = (tag("p", looks[run].show(), each) for run, each in every if isinstance(each, str))
+    answers = [(run, each) for run, each in every if not isinstance(each, str)]
     tables = (
         _table(word, [*columns, *_in_any(neighbors.get(word, {}), looks)])
-        for word, columns in _in_sentences(found, looks).items()
+        for word, columns in _in_sentences(answers, looks).items()
     )
     return join([*told, *tables], "\n")
 
 
 def _in_sentences(
-    found: Mapping[str, Sequence[ContextAnswer]], looks: Mapping[str, Look]
+    answers: Sequence[tuple[str, ContextAnswer]], looks: Mapping[str, Look]
 ) -> dict[str, list[Column]]:
     """By word, a column for each place where it was marked, for each run."""
     columns: dict[str, list[Column]] = {}
-    for run, answers in found.items():
-        n_before: Counter[str] = Counter()
-        for answer in answers:
-            sentence = _sentence(answer.context, n_before[answer.context])
-            n_before[answer.context] += 1
-            columns.setdefault(answer.word, []).append(
-                (_head(looks[run], sentence), answer.neighbors)
-            )
+    n_before: Counter[tuple[str, str]] = Counter()
+    for run, answer in answers:
+        sentence = _sentence(answer.context, n_before[run, answer.context])
+        n_before[run, answer.context] += 1
+        columns.setdefault(answer.word, []).append((_head(looks[run], sentence), answer.neighbors))
     return columns
 
 

@@ -75,11 +75,13 @@ class ReportParts:
         Settings and provenance of each run.
     curve : mapping or None
         The document of a learning curve, as ``curve.json`` holds it.
-    attention : mapping of str to (sequence of Attention or str)
-        Per run with an encoder, one a sentence, or why there is none.
-    contexts : mapping of str to (sequence of ContextAnswer or str)
-        Per run with an encoder, what is nearest to words in their sentences, or why that cannot
-        be told. What is nearest to them elsewhere, ``neighbors`` tells.
+    attention : mapping of str to (sequence of (Attention or str) or str)
+        Per run with an encoder, one a sentence; lines tell why there is none, or none of a
+        sentence.
+    contexts : mapping of str to (sequence of (ContextAnswer or str) or str)
+        Per run with an encoder, what is nearest to words in their sentences; lines tell why there
+        is nothing, or nothing of a sentence. What is nearest to them elsewhere, ``neighbors``
+        tells.
     """
 
     config: CompareConfig | None = None
@@ -87,8 +89,8 @@ class ReportParts:
     neighbors: Mapping[str, Mapping[str, Sequence[Neighbor]]] = field(default_factory=dict)
     facts: Mapping[str, RunFacts] = field(default_factory=dict)
     curve: Mapping[str, Any] | None = None
-    attention: Mapping[str, Sequence[Attention] | str] = field(default_factory=dict)
-    contexts: Mapping[str, Sequence[ContextAnswer] | str] = field(default_factory=dict)
+    attention: Mapping[str, Sequence[Attention | str] | str] = field(default_factory=dict)
+    contexts: Mapping[str, Sequence[ContextAnswer | str] | str] = field(default_factory=dict)
 
 
 def first_of_seeds(

@@ -205,6 +205,54 @@ def test_no_file_that_is_read_is_written_over(run, tmp_path, words, option):
     assert pairs.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("option", "named", "read"),
+    [
+        ("--contexts", "dev.data.svg, test.data.svg", "test.data.svg"),
+        ("--contexts", "dev.data.svg, test.data.svg", "test.gold.svg"),
+        ("--contexts", "dev.data.svg, test.data.svg", "dev.gold.svg"),
+        ("--contexts", "a, b.svg", "a, b.svg"),
+        ("--contexts", "data.svg", "gold.svg"),
+        ("--contexts", "sub/data.svg", "gold/gold.svg"),
+        ("--tagging", "train, test.svg", "test.svg"),
+        ("--sentences", "train.svg , test", "train.svg"),
+        ("--analogies", "bats", "bats/1/a.txt"),
+        ("--odd-one-out", "topics", "topics/a.txt"),
+        ("--minimal-pairs", "blimp", "blimp/a.jsonl"),
+    ],
+)
+def test_no_part_of_a_set_is_written_over(run, tmp_path, monkeypatch, option, named, read):
+    names = ["a, b.svg", "gold/gold.svg", "bats/1/a.txt", "topics/a.txt", "blimp/a.jsonl"]
+    names += [f"{name}.svg" for name in ("dev.data", "dev.gold", "test.data", "test.gold")]
+    names += ["data.svg", "gold.svg", "sub/data.svg", "train.svg", "test.svg"]
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    monkeypatch.chdir(tmp_path)
+
+    done = ask(run, option, named, "--report", read, "--force")
+
+    assert done.exit_code == 1
+    assert done.stderr == f"Error: {read}: is read, or written already; choose another file\n"
+    assert [(tmp_path / name).read_text() for name in names] == names
+
+
+def test_a_comparison_that_holds_labels_is_not_replaced(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("gold", "data"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.tsv").write_text(name)
+    (tmp_path / "gold" / "checksums.json").write_text("{}")
+    (tmp_path / "gold" / "config.json").write_text('{"method": "compare"}')
+
+    done = ask(run, "--contexts", "x, data/data.tsv", "--out", "gold", "--force")
+
+    place = tmp_path / "gold" / "gold.tsv"
+    told = f"Error: --out gold: holds or lies in {place}, which is read; choose another\n"
+    assert (done.exit_code, done.stderr) == (1, told)
+    assert place.read_text() == "gold"
+
+
 def test_what_an_encoder_answered_is_kept_apart_from_static_answers(run, sets, fresh_cache):
     opened = open_runs([run])
 

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from corpora.errors import SettingError
 from embed.compare.baselines import make_baselines
-from embed.compare.comparison import compare, read_tasks
+from embed.compare.comparison import compare, read_tasks, readable_tasks
 from embed.compare.config import CompareConfig
 from embed.compare.lookup import find_words
 from embed.compare.report import to_json
@@ -107,6 +108,20 @@ def test_without_a_set_those_of_gensim_are_read():
         "simlex999",
         "questions-words",
     ]
+
+
+def test_a_set_given_in_too_many_or_few_files_loses_that_set_alone(all_sets):
+    config = CompareConfig(
+        categories=all_sets.categories, tagging=("one",), contexts=("a,b,c",), sentences=("one",)
+    )
+
+    tasks, failures = readable_tasks(config)
+
+    assert [task.dataset for task in tasks] == ["kinds"]
+    both = "'one' names no two or three files; pass TRAIN,TEST or TRAIN,DEV,TEST"
+    assert failures == ["'a,b,c' names 3 files; pass FILE or DEV,TEST", both, both]
+    with pytest.raises(SettingError, match="'a,b,c' names 3 files"):
+        readable_tasks(replace(config, categories=()))
 
 
 def test_one_named_set_replaces_the_default(all_sets):

@@ -84,9 +84,64 @@ def test_cosimlex_has_one_pair_in_two_contexts(tmp_path):
         ("man", "sea", 2.27),
         ("man", "sea", 1.5),
     ]
-    # as they are listed where only one form is known, then in the order of the text
+    # where one form is known, the other mark is the other word's
     assert (one.first.marks, one.second.marks) == ((1,), (3,))
-    assert (two.first.marks, two.second.marks) == ((1,), (3,))
+    assert (two.first.marks, two.second.marks) == ((3,), (1,))
+
+
+@pytest.mark.parametrize(
+    ("marked", "marks"),
+    [
+        (("man", "seas"), ((1,), (3,))),
+        (("seas", "man"), ((3,), (1,))),
+        (("men", "sea"), ((1,), (3,))),
+        (("sea", "men"), ((3,), (1,))),
+        (("men", "seas"), ((1,), (3,))),
+        (("seas", "men"), ((1,), (3,))),  # nothing tells
+        (("man", "man"), ((1,), (3,))),
+    ],
+)
+def test_where_one_word_is_told_the_other_mark_is_the_other_word(tmp_path, marked, marks):
+    context = "<b>{}</b> and <b>{}</b>".format(*marked)
+    row = f"man\tsea\t{context}\t{context}\t1\t2\n"
+
+    for pair in read_contexts(written(tmp_path, HEADER + row)).pairs:
+        assert (pair.first.marks, pair.second.marks) == marks
+
+
+def test_places_are_counted_between_plain_spaces(tmp_path):
+    data = "kg\tN\t2-1\t\u00a0 10\u00a0000 kg  \u3000\ta kg\u00a0of tea\n"
+
+    [pair] = read_contexts(labeled(tmp_path, data, "T\n")).pairs
+
+    assert pair.first == Target(("\u00a0 10\u00a0000", "kg", "\u3000"), (1,))
+    assert pair.second == Target(("a", "kg\u00a0of", "tea"), (1,))
+
+
+@pytest.mark.parametrize("word", ["#bed", "//bed"])
+def test_a_word_may_begin_as_a_comment_does(tmp_path, word):
+    data = f"# places from 0\n{word}\tN\t0-0\t{word} a\t{word} b\n//\n"
+
+    [pair] = read_contexts(labeled(tmp_path, data, "# labels\nT\n")).pairs
+
+    assert (pair.a, pair.first.parts) == (word, ("", word, "a"))
+
+
+def test_judgements_in_a_file_of_their_own_stand_beside_words_that_begin_as_a_comment_does(
+    tmp_path,
+):
+    header, row = (line.rsplit("\t", 2)[0] for line in COSIMLEX.splitlines())
+    data = written(tmp_path, f"{header}\n{row}\n#{row.replace('men', '#man')}\n", "data_en.tsv")
+    written(tmp_path, "sim1\tsim2\n1\t2\n3\t4\n", "gold_en.tsv")
+
+    found = read_contexts(data).pairs
+
+    assert [(pair.a, pair.gold) for pair in found] == [
+        ("man", 1.0),
+        ("man", 2.0),
+        ("#man", 3.0),
+        ("#man", 4.0),
+    ]
 
 
 def test_cosimlex_columns_are_found_by_the_header_and_words_by_their_inflected_forms(tmp_path):

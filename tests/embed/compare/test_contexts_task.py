@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -328,7 +329,8 @@ def test_a_development_part_chooses_the_threshold_and_the_test_part_does_not(tmp
 
     assert (task.dataset, task.dev.dataset) == ("test.data", "dev.data")
     assert accuracy.remark == reverse.remark  # the labels of the test part have no part in it
-    assert accuracy.remark == "threshold -inf, chosen on dev.data"
+    unlike = "2 of 8 targets begin otherwise than the words listed, first 'ran' for 'run' in line 1"
+    assert accuracy.remark == f"{unlike}; forms may; threshold -inf, chosen on dev.data"
     assert (score(accuracy), score(reverse)) == (0.75, 0.25)
     assert repr(task) != repr(read("test"))
 
@@ -356,6 +358,51 @@ def test_contexts_that_are_read_in_windows_are_told():
         assert each.remark == (
             "5 of 7 sentences are longer than the encoder's rows, and read in overlapping windows"
         )
+
+
+def test_long_contexts_of_both_parts_are_counted_once(monkeypatch):
+    counted = []
+
+    class Short(Echo):
+        def n_windows(self, sentences):
+            counted.append(len(sentences))
+            return np.array([1 + (len(words) > 3) for words in sentences])
+
+    rows = [fields_of(pair) for pair in WIC.contexts.pairs]
+    dev = [(*row[:2], target("now *this* is long"), target("*this*"), row[4]) for row in rows]
+    task = replace(task_of("wic", *rows), dev=task_of("wic", *dev))
+    own = {
+        " ".join(part.strip() for part in place.parts if part.strip())
+        for pair in WIC.contexts.pairs
+        for place in (pair.first, pair.second)
+    }
+    n_long = sum(len(text.split()) > 3 for text in own) + 1
+    vectors = with_encoder(Short())
+
+    every, some = (
+        task.measure(vectors, np.isin(np.arange(4), items)) for items in ([0, 1, 2, 3], [0, 1])
+    )
+
+    assert counted == [len(own) + 2]
+    for each in (*every, *some):
+        assert each.remark.startswith(f"{n_long} of {len(own) + 2} sentences are longer than ")
+
+
+def test_targets_that_look_unlike_the_listed_words_are_told_of_encoders_alone(tmp_path, capsys):
+    path = tmp_path / "few.txt"
+    row = "1\tgo\tn\tbed\tn\tI <b>went</b>\tin <b>Beds</b>\t{}\n"
+    path.write_text(row.format(1) + row.format(2), encoding="utf-8")
+    unlike = (
+        "2 of 4 targets begin otherwise than the words listed, first 'went' for 'go' in line 1; "
+        "forms may"
+    )
+
+    task = ContextsTask.read(path, CompareConfig())
+
+    assert capsys.readouterr().err == f"few: {unlike}\n"
+    static = WordVectors(["go", "bed"], np.eye(2, dtype=np.float32))
+    assert {each.remark for each in ask(task, with_encoder(Echo()))} == {unlike}
+    assert not any(unlike in each.remark for each in ask(task, static))
 
 
 def test_static_vectors_cannot_see_the_context():

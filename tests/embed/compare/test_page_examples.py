@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import embed.in_context
 from corpora.errors import ArtifactError, SettingError
 from embed.compare.contextual import WithEncoder
 from embed.compare.opening import open_runs
@@ -48,13 +49,12 @@ def test_attention_is_that_of_the_encoder_without_the_brackets(run, opened, exam
 
 
 def test_words_in_context_are_those_of_firth_neighbors(run, opened, example):
-    paths = dict.fromkeys(opened, run)
     vectors = opened[str(run)].vectors
 
-    found = find_in_context(opened, paths, ["nothing marked", example], 3)
+    found = find_in_context(opened, ["nothing marked", example], 3)
 
     assert found == {str(run): nearest_in_context(run, vectors, [example], 3)}
-    assert find_in_context(opened, paths, ["nothing marked"]) == {}
+    assert find_in_context(opened, ["nothing marked"]) == {}
 
 
 def test_what_cannot_be_told_is_a_line(run, opened):
@@ -68,17 +68,49 @@ def test_what_cannot_be_told_is_a_line(run, opened):
         "mute": "its encoder does not give its attention weights",
         "gone": "the encoder is gone",
     }
-    found = find_in_context(runs, dict.fromkeys(runs, run), ["[a]"])
-    assert (
-        found["mute"] == "its vectors are no means of its states, so that nothing is near to both"
-    )
+    assert find_in_context(runs, ["[a]"]) == {
+        "mute": "its vectors are no means of its states, so that nothing is near to both",
+        "gone": "the encoder is gone",
+    }
 
 
-def test_a_sentence_that_is_too_long_is_a_line(run, opened):
+def test_a_sentence_that_cannot_be_read_is_named_and_loses_no_other(run, opened, example):
     long = " ".join(list(opened[str(run)].vocabulary) * 40)
-    told = read_attention(opened, [long])[str(run)]
-    assert told.startswith("the sentence has ")
-    assert told.endswith(" at once; give a shorter one")
+
+    first, empty, too_long, last = read_attention(opened, [example, "", long, example])[str(run)]
+
+    assert first.pieces == last.pieces
+    np.testing.assert_array_equal(first.weights, last.weights)
+    assert empty == "'': the sentence has no words"
+    assert too_long.startswith(f"'{long[:59]}…': the sentence has ")
+    assert too_long.endswith(" at once; give a shorter one")
+
+
+def test_a_word_that_an_encoder_cuts_to_nothing_is_named_and_loses_no_other(opened, run, example):
+    nothing = "a [\u200b] b"
+
+    found = find_in_context(opened, [nothing, example], 3)[str(run)]
+
+    assert found[0] == f"{nothing!r} has no word in its brackets; write [word]"
+    assert found[1:] == find_in_context(opened, [example], 3)[str(run)]
+    assert len(found) == 3
+
+
+def test_an_encoder_is_opened_once_for_all_examples(opened, run, example, monkeypatch):
+    real = opened[str(run)]
+    times = []
+
+    def opening():
+        times.append(1)
+        return real.encoder
+
+    monkeypatch.setattr(embed.in_context, "open_encoder", lambda *_: pytest.fail("opened by path"))
+    counted = {"run": WithEncoder(real.vectors, opening, real.layers)}
+
+    read_attention(counted, [example, example])
+    find_in_context(counted, [example, "[a]", example])
+
+    assert times == [1]
 
 
 @pytest.mark.parametrize("text", ["a [] b", "a [ ] b", "a [b", "b] [a]", "[[a]]"])

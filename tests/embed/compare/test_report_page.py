@@ -6,6 +6,7 @@ import json
 import re
 import struct
 import zlib
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -290,7 +291,11 @@ def test_words_in_context_stand_beside_their_neighbors_in_any_sentence():
     text = "a [saw] and [saw]"
     parts = ReportParts(
         contexts={
-            "out/sg": [ContextAnswer(text, "saw", near[word]) for word in ("first", "second")],
+            "out/sg": [
+                ContextAnswer(text, "saw", near["first"]),
+                "[nothing] b has none",
+                ContextAnswer(text, "saw", near["second"]),
+            ],
             "out/svd": "has <no> layers",
         },
         neighbors={"saw": {"out/svd": near["static"], "out/sg": near["first"]}},
@@ -299,6 +304,7 @@ def test_words_in_context_stand_beside_their_neighbors_in_any_sentence():
     section = page[page.index('id="contexts"') : page.index('id="reading"')]
 
     assert "has &lt;no&gt; layers" in section
+    assert "[nothing] b has none" in section
     heads = re.findall(r'<th scope="col">(.*?)</th>', section)
     assert [" ".join(re.sub("<(?!/?mark)[^>]+>", " ", head).split()) for head in heads] == [
         "Rank",
@@ -308,6 +314,17 @@ def test_words_in_context_stand_beside_their_neighbors_in_any_sentence():
         "sg in any sentence",
     ]
     assert re.findall(r'data-word="(\w+)"', section) == ["first", "second", "static", "first"]
+
+
+def test_a_sentence_without_attention_is_told_among_the_others():
+    parts = all_parts()
+    [shown] = parts.attention["out/sg"]
+    lines = {"out/sg": ["'b': is <long>", shown], "out/svd": "no encoder"}
+
+    page = make_page(small_document(), replace(parts, attention=lines))
+
+    section = page[page.index('id="attention"') :]
+    assert section.index("is &lt;long&gt;") < section.index("read by") < section.index("no encoder")
 
 
 def test_an_interval_is_drawn_where_its_numbers_are():
