@@ -45,6 +45,8 @@ def command(run: str, sentences: tuple[str, ...], on: str, seed: int, as_json: b
     from embed.queries import read_queries
 
     texts = list(sentences)
+    if "-" in texts and len(texts) > 1:
+        raise click.UsageError("- stands alone")
     if texts == ["-"]:
         texts = [" ".join(line) for line in read_queries()]
         if not texts:
@@ -69,6 +71,9 @@ def _print(sentence: "AttendedSentence") -> None:
             sentence.words, sentence.weights.tolist(), sentence.unknown.tolist(), strict=True
         )
     ]
-    print_table(["word", "weight", "", ""], rows, title=sentence.text)
+    if rows:
+        print_table(["word", "weight", "", ""], rows, title=sentence.text)
+    else:
+        click.echo(f"{sentence.text}: no word is left of it\n")
     equal = f" (equal weights: {1 / len(rows):.3f})" if rows else ""
     click.echo(f"{sentence.label}: {sentence.probabilities[sentence.label]:.1%}{equal}\n")

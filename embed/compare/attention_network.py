@@ -1,6 +1,7 @@
 """The network of attention pooling, over dense or sparse vectors that stay as they are."""
 
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -79,8 +80,11 @@ class AttentionNetwork:
         import torch
 
         with torch.no_grad():
-            found: np.ndarray = _softmax(self._seen(bags).scores(self._attention), bags).numpy()
-        return found
+            parts = [
+                _softmax(self._seen(some).scores(self._attention), some).numpy()
+                for some in _blocks(bags)
+            ]
+        return np.concatenate(parts)
 
     def probabilities(self, bags: Bags) -> np.ndarray:
         """Tell how likely each label is.
@@ -97,14 +101,8 @@ class AttentionNetwork:
         """
         import torch
 
-        n_sentences = len(bags.lengths)
         with torch.no_grad():
-            parts = [
-                self.logits(bags.take(np.arange(start, min(start + _AT_ONCE, n_sentences))))
-                .softmax(dim=1)
-                .numpy()
-                for start in range(0, n_sentences, _AT_ONCE)
-            ]
+            parts = [self.logits(some).softmax(dim=1).numpy() for some in _blocks(bags)]
         return np.concatenate(parts)
 
     def answer(self, bags: Bags) -> np.ndarray:
@@ -232,3 +230,10 @@ def _softmax(scores: Any, bags: Bags) -> Any:
 def _owners(bags: Bags) -> np.ndarray:
     """The sentence of each word."""
     return np.repeat(np.arange(len(bags.lengths)), bags.lengths)
+
+
+def _blocks(bags: Bags) -> Iterator[Bags]:
+    """Sentences, some at a time, so that only their vectors are copied at once."""
+    n_sentences = len(bags.lengths)
+    for start in range(0, n_sentences, _AT_ONCE):
+        yield bags.take(np.arange(start, min(start + _AT_ONCE, n_sentences)))

@@ -14,7 +14,7 @@ import numpy as np
 from embed.compare.attention_network import AttentionNetwork
 from embed.compare.sentence_inputs import Bags
 
-RATES = (2e-3, 1e-2)
+RATES = (5e-4, 2e-3, 1e-2)
 MARGINS = ((30.0, 0.35), (10.0, 0.1))  # scale and margin: those of the paper, and milder ones
 _DECAY = 0.01  # decoupled, times the learning rate a step
 _BATCH = 64
@@ -78,7 +78,7 @@ def learn_attention(
 ) -> LearntAttention:
     """Learn attention pooling and what tells the labels, by AdamW on batches of 64 sentences.
 
-    Each of two learning rates goes on until two rounds are no better on ``dev`` than the best
+    Each of three learning rates goes on until two rounds are no better on ``dev`` than the best
     before them, at most 12 rounds, each of one epoch or, of small sets, of some 40 batches. The
     loss is the negative log-likelihood of a softmax; or, with ``margin``, of the additive-margin
     softmax (Wang et al. 2018, "Additive margin softmax for face verification", eq. 6): scale times

@@ -9,6 +9,8 @@ import numpy as np
 from corpora.console import Progress, no_progress, note
 from corpora.errors import SettingError
 from corpora.segment import HALF_CHARACTER
+from embed.compare.contextual import encoder_of
+from embed.compare.long_sentences import told_of_long
 from embed.compare.one_thread import ONE_THREAD
 from embed.compare.opening import open_runs
 from embed.compare.sentence_files import (
@@ -18,7 +20,7 @@ from embed.compare.sentence_files import (
     split_files,
 )
 from embed.compare.sentence_probes import STATIC, SeenSentences, see_sentences
-from embed.compare.sentence_set import TEST, SentenceSet
+from embed.compare.sentence_set import TEST, TRAIN, SentenceSet
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +75,8 @@ def attend_to_words(
 ) -> list[AttendedSentence]:
     """Learn attention pooling from labelled sentences, and weigh the words of others by it.
 
-    What was learnt, and how good it is on the development part, is told.
+    What was learnt, and how good it is on the development part, is told; so is what of the files
+    is not as it should be, and how many sentences an encoder reads in parts.
 
     Parameters
     ----------
@@ -113,9 +116,16 @@ def attend_to_words(
     asked = LabelledSentences(tuple(texts), ("",) * len(texts))
     sentences = SentenceSet(SentenceParts(paths[0].name, train, asked, dev), seed)
     [(name, vectors)] = open_runs([run]).vectors.items()
-    note(f"{name}: learning from {train.n_sentences:,} sentences of {paths[0]}")
+    note(
+        f"{name}: learning {len(sentences.classes):,} labels from "
+        f"{len(sentences.places(TRAIN)):,} sentences of {paths[0]}"
+    )
+    for remark in sentences.told_of_learning():
+        note(f"{paths[0].name}: {remark}")
     with ONE_THREAD:
         seen = see_sentences(vectors, sentences, progress)
+        if (encoder := encoder_of(vectors)) and (long := told_of_long(encoder, seen.words)):
+            note(f"{name}: {long}")
         learnt = seen.attention(sentences)
         layer = "" if seen.source == STATIC else f"by {seen.source}, "
         note(f"{name}: {layer}right on {learnt.accuracy:.1%} of the development part")

@@ -23,8 +23,9 @@ from embed.compare.sentence_set import DEV, TRAIN, SentenceSet
 from embed.protocols import StaticVectors
 
 STATIC = "static"
-MEAN_DECAYS = (1e-2, 1e-3, 1e-4, 1e-5)  # of the mean loss, strong ones first: each starts the next
-_ITERATIONS = 100
+MEAN_DECAYS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # of the mean loss: each starts the next
+_ITERATIONS = 1_000
+_SLOPE = 1e-7  # largest at an optimum: under a weak decay a steeper one is no optimum yet
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +191,7 @@ def _regressions(table: Any, train: Any, labels: np.ndarray) -> Iterator[tuple[f
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
-    model = LogisticRegression(max_iter=_ITERATIONS, warm_start=True)
+    model = LogisticRegression(tol=_SLOPE, max_iter=_ITERATIONS, warm_start=True)
     for decay in MEAN_DECAYS:
         model.set_params(C=1 / (decay * len(labels)))
         with warnings.catch_warnings():

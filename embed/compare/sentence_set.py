@@ -1,7 +1,7 @@
 """A set of labelled sentences: who learns, who decides, who is asked."""
 
 import hashlib
-from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +11,7 @@ from embed.compare.sentence_files import LabelledSentences, SentenceParts
 
 TRAIN, DEV, TEST = range(3)
 _HELD_OUT = 10  # one sentence in so many stands for a development part
+_LISTED = 10  # labels that a remark names
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,17 +58,48 @@ class SentenceSet:
         given = (label for part in self._given for label in part.labels)
         return np.array([numbers.get(label, -1) for label in given], np.int64)
 
-    @property
-    def unseen(self) -> dict[str, int]:
-        """The labels of TEST that TRAIN has not, and how many sentences have them."""
-        known = set(self.classes)
-        return Counter(label for label in self.parts.test.labels if label not in known)
+    def told_of_learning(self) -> Iterator[str]:
+        """Say what of the files that are learnt from is not as it should be.
 
-    @property
-    def n_repeated(self) -> int:
-        """How many sentences of TEST are among those of TRAIN."""
-        known = set(self.parts.train.texts)
-        return sum(text in known for text in self.parts.test.texts)
+        Yields
+        ------
+        str
+            Of DEV, where there is one: that sentences have labels that TRAIN lacks, or stand in
+            TRAIN, too.
+        """
+        if self.parts.dev is not None:
+            yield from self._told("development", self.parts.dev, {"training": self.parts.train})
+
+    def told_of_asking(self) -> Iterator[str]:
+        """Say the same of TEST, against TRAIN and DEV.
+
+        Yields
+        ------
+        str
+            A remark.
+        """
+        parts = self.parts
+        others = {"training": parts.train, "development": parts.dev}
+        yield from self._told(
+            "test", parts.test, {n: p for n, p in others.items() if p is not None}
+        )
+
+    def _told(
+        self, role: str, part: LabelledSentences, others: Mapping[str, LabelledSentences]
+    ) -> Iterator[str]:
+        """Labels of a part that cannot be answered, and sentences that other parts have."""
+        known = set(self.classes)
+        if unseen := [label for label in part.labels if label not in known]:
+            names = sorted(set(unseen))
+            listed = ", ".join([*names[:_LISTED], *(["…"] if len(names) > _LISTED else [])])
+            yield (
+                f"{len(unseen):,} sentences of the {role} part have labels that the training part "
+                f"lacks ({listed}); they count as wrong"
+            )
+        for other, theirs in others.items():
+            there = set(theirs.texts)
+            if n_repeated := sum(text in there for text in part.texts):
+                yield f"{n_repeated:,} sentences of the {role} part stand in the {other} part, too"
 
     def places(self, role: int) -> np.ndarray:
         """Give the numbers of the sentences of one role.

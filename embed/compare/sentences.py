@@ -59,21 +59,13 @@ class SentencesTask:
         Returns
         -------
         SentencesTask
-            Ready to score. Labels that cannot be answered are told, and sentences that are
-            learnt from and asked, too.
+            Ready to score. Labels that cannot be answered are told, and sentences that stand in
+            several parts.
         """
         parts = read_sentence_parts(str(path))
         sentences = SentenceSet(parts, config.seed)
-        if sentences.unseen:
-            note(
-                f"{parts.name}: {sum(sentences.unseen.values()):,} sentences have labels that the "
-                f"training part lacks ({', '.join(sorted(sentences.unseen))}); they count as wrong"
-            )
-        if sentences.n_repeated:
-            note(
-                f"{parts.name}: {sentences.n_repeated:,} sentences of the test part stand in the "
-                "training part, too"
-            )
+        for remark in (*sentences.told_of_learning(), *sentences.told_of_asking()):
+            note(f"{parts.name}: {remark}")
         return cls(parts.name, sentences, config.sections)
 
     def __repr__(self) -> str:
@@ -96,9 +88,11 @@ class SentencesTask:
         Returns
         -------
         iterable of sequence of str
-            What stands between white space.
+            What stands between white space and has a letter or digit; of a sentence without such
+            a word, all.
         """
-        return [text.split() for text in self.sentences.parts.test.texts]
+        cut = [text.split() for text in self.sentences.parts.test.texts]
+        return [[t for t in tokens if any(map(str.isalnum, t))] or tokens for tokens in cut]
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
         """Tell that every sentence can be asked.
@@ -168,8 +162,9 @@ class SentencesTask:
     ) -> str:
         """What was chosen and learnt from; what an encoder had to read in parts."""
         layer = "" if seen.source == STATIC else f"{seen.source} is best on the development part; "
+        n_train, n_labels = len(self.sentences.places(TRAIN)), len(self.sentences.classes)
         cost = (
-            f"{layer}learnt from {(self.sentences.roles == TRAIN).sum():,} sentences, weight decay "
+            f"learnt from {n_train:,} sentences of {n_labels:,} labels; {layer}weight decay "
             f"{seen.means[seen.source].decay:g} for means, learning rate {softmax.rate:g} in "
             f"{softmax.epochs} epochs for attention, {margin.rate:g} in {margin.epochs} with a "
             f"margin of {margin.margin:g}"

@@ -1,13 +1,16 @@
 """attend from the command line: weights of words as a table and as JSON, and what it refuses."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import cli
-from embed.compare import attention_pooling
+from embed.compare import attention_pooling, sentence_attention
+from embed.compare.contextual import WithEncoder
+from embed.compare.opening import open_runs
 
 WORDS = ["good", "bad", *(f"fill{i}" for i in range(10))]
 
@@ -72,7 +75,7 @@ def test_a_table_shows_each_word_with_its_bar_and_what_was_learnt_is_told(run, l
     [unknown] = [line for line in lines if line[:1] == ["xyz"]]
     assert unknown[-1] == "unknown"
     assert any(line[:1] == ["yes:"] and line[-1] == "0.333)" for line in lines)
-    assert f"learning from 200 sentences of {labelled}\n" in result.stderr
+    assert f"learning 2 labels from 180 sentences of {labelled}\n" in result.stderr
     assert "of the development part\n" in result.stderr
 
 
@@ -103,6 +106,7 @@ def test_another_seed_learns_other_weights(run, labelled):
         (["--on", "{labelled}", "  "], "Error: '  ' is no sentence; pass words in UTF-8"),
         (["--on", "{labelled}", "-"], "Error: standard input holds no sentence"),
         (["--on", "{run}.none", "x"], "Error: {run}.none: no such evaluation set"),
+        (["--on", "{labelled}", "x", "-"], "Error: - stands alone"),
         (["x"], "Error: Missing option '--on'."),
     ],
 )  # fmt: skip
@@ -113,6 +117,62 @@ def test_what_cannot_be_done_is_told_in_one_line(run, labelled, arguments, messa
 
     assert result.exit_code != 0
     assert result.stderr.splitlines()[-1] == message.format(**places)
+
+
+def test_a_development_part_that_is_learnt_from_is_told(run, labelled):
+    result = attend(run, "--on", f"{labelled},{labelled}", "good")
+
+    told = "200 sentences of the development part stand in the training part, too"
+    assert f"train.tsv: {told}\n" in result.stderr
+    assert "test part" not in result.stderr
+
+
+class Windows:
+    """An encoder with rows of three words, to which a tilde is nothing."""
+
+    n_layers = 0
+
+    def words(self, text):
+        return [] if text == "~" else [text]
+
+    def encode(self, sentences, layers):
+        return [
+            np.array([[w == "good", w == "bad", 1] for w in words], np.float32).reshape(-1, 3)
+            for words in sentences
+        ]
+
+    def n_windows(self, sentences):
+        return np.array([-(-len(words) // 3) for words in sentences])
+
+
+@pytest.fixture
+def encoder(monkeypatch):
+    """The same run with an encoder."""
+
+    def opened(runs):
+        found = open_runs(runs)
+        vectors = {name: WithEncoder(v, Windows) for name, v in found.vectors.items()}
+        return replace(found, vectors=vectors)
+
+    monkeypatch.setattr(sentence_attention, "open_runs", opened)
+
+
+def test_sentences_that_an_encoder_reads_in_windows_are_told(run, labelled, encoder):
+    result = attend(run, "--on", labelled, "good", "fill1 fill2 fill3 fill4")
+
+    assert result.exit_code == 0, result.output
+    assert (
+        "201 of 202 sentences are longer than the encoder's rows, and read in overlapping windows\n"
+    ) in result.stderr
+
+
+def test_of_a_sentence_that_leaves_no_word_that_is_said(run, labelled, encoder):
+    shown = attend(run, "--on", labelled, "~ ~")
+    as_json = attend(run, "--on", labelled, "--json", "~ ~")
+
+    assert shown.stdout.startswith("~ ~: no word is left of it\n\n")
+    assert "weight" not in shown.stdout
+    assert json.loads(as_json.stdout)[0]["words"] == []
 
 
 def test_a_run_that_is_none_is_told(labelled):

@@ -24,11 +24,11 @@ def set_weights(network, seed=3):
     return [parameter.detach().numpy().astype(np.float64) for parameter in network.parameters]
 
 
-def naive(attention, out, bias, scale):
+def naive(attention, out, bias, scale, bags=BAGS):
     """The definition, sentence by sentence: weights and logits."""
     all_weights, logits = [], []
-    for start, stop in zip(BAGS.offsets[:-1], BAGS.offsets[1:], strict=True):
-        words = TABLE[BAGS.rows[start:stop]].astype(np.float64)
+    for start, stop in zip(bags.offsets[:-1], bags.offsets[1:], strict=True):
+        words = TABLE[bags.rows[start:stop]].astype(np.float64)
         weights = np.exp(words @ attention) / np.exp(words @ attention).sum()
         pooled = weights @ words
         if scale is None:
@@ -40,29 +40,85 @@ def naive(attention, out, bias, scale):
     return np.array(all_weights), np.array(logits)
 
 
-@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matrix])
-@pytest.mark.parametrize("scale", [None, 10.0])
-def test_weights_and_logits_are_those_of_the_definition(form, scale):
+def naive_loss(parameters, scale, less):
+    """The mean negative log-likelihood of labels 0, 1 and 1, by the definition."""
+    _, logits = naive(*parameters, scale)
+    logits[np.arange(3), [0, 1, 1]] -= less
+    return -(logits[np.arange(3), [0, 1, 1]] - np.log(np.exp(logits).sum(axis=1))).mean()
+
+
+def differences(parameters, scale, less, step=1e-6):
+    """The slope of the naive loss in each number, from both sides."""
+    slopes = []
+    for parameter in parameters:
+        slope = np.empty_like(parameter)
+        for place in np.ndindex(parameter.shape):
+            there = parameter[place]
+            ends = []
+            for moved in (there + step, there - step):
+                parameter[place] = moved
+                ends.append(naive_loss(parameters, scale, less))
+            parameter[place] = there
+            slope[place] = (ends[0] - ends[1]) / (2 * step)
+        slopes.append(slope)
+    return slopes
+
+
+FORMS = pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matrix])
+SCALES = pytest.mark.parametrize("scale", [None, 10.0])
+LAST_EMPTY = Bags(np.array([0, 1, 1]), np.array([0, 2, 3, 3]))
+ALL_EMPTY = Bags(np.zeros(0, np.int64), np.zeros(4, np.int64))
+
+
+@FORMS
+@SCALES
+@pytest.mark.parametrize("bags", [BAGS, LAST_EMPTY, ALL_EMPTY])
+def test_weights_and_logits_are_those_of_the_definition(form, scale, bags):
     network = AttentionNetwork(form(TABLE), 2, scale, seed=1)
-    weights, logits = naive(*set_weights(network), scale)
+    weights, logits = naive(*set_weights(network), scale, bags)
 
-    assert network.weights(BAGS) == pytest.approx(weights, abs=1e-5)
-    assert network.logits(BAGS).detach().numpy() == pytest.approx(logits, abs=1e-4)
-    assert network.answer(BAGS).tolist() == logits.argmax(axis=1).tolist()
+    assert network.weights(bags) == pytest.approx(weights, abs=1e-5)
+    assert network.logits(bags).detach().numpy() == pytest.approx(logits, abs=1e-4)
+    assert network.answer(bags).tolist() == logits.argmax(axis=1).tolist()
 
 
-@pytest.mark.parametrize("scale", [None, 10.0])
-def test_dense_and_sparse_vectors_have_the_same_gradients(scale):
-    gradients = []
-    for form in (np.asarray, scipy.sparse.csr_matrix):
-        network = AttentionNetwork(form(TABLE), 2, scale, seed=1)
-        set_weights(network)
-        margin_loss(network.logits(BAGS), np.array([0, 1, 1]), 0.5).backward()
-        gradients.append([p.grad for p in network.parameters if p.grad is not None])
+@FORMS
+@SCALES
+def test_gradients_are_the_slopes_of_the_definition(form, scale):
+    network = AttentionNetwork(form(TABLE), 2, scale, seed=1)
+    expected = differences(set_weights(network), scale, 0.5)
+    margin_loss(network.logits(BAGS), np.array([0, 1, 1]), 0.5).backward()
 
-    for dense, sparse in zip(*gradients, strict=True):
-        assert float(dense.abs().max()) > 0
-        assert sparse.numpy() == pytest.approx(dense.numpy(), abs=1e-4)
+    for parameter, slope in zip(network.parameters, expected, strict=True):
+        found = np.zeros_like(slope) if parameter.grad is None else parameter.grad.numpy()
+        assert found == pytest.approx(slope, abs=1e-4)
+    assert all(np.abs(slope).max() > 0.01 for slope in expected[:2])
+
+
+@FORMS
+@SCALES
+def test_a_batch_of_empty_sentences_leaves_the_weights_of_words_alone(form, scale):
+    network = AttentionNetwork(form(TABLE), 2, scale, seed=1)
+    set_weights(network)
+    margin_loss(network.logits(ALL_EMPTY), np.array([0, 1, 1]), 0.5).backward()
+
+    for parameter in network.parameters[:2]:
+        assert parameter.grad is None or not parameter.grad.any()
+
+
+def test_weights_of_many_sentences_are_those_of_each_and_few_are_looked_up_at_once(monkeypatch):
+    network = AttentionNetwork(TABLE, 2, None, seed=1)
+    set_weights(network)
+    many = BAGS.take(np.arange(600) % 3)
+    looked_up = []
+    seen = network._seen
+    monkeypatch.setattr(network, "_seen", lambda b: looked_up.append(len(b.lengths)) or seen(b))
+
+    found = network.weights(many)
+
+    assert sum(looked_up) == 600
+    assert max(looked_up) <= 256
+    assert found == pytest.approx(np.tile(network.weights(BAGS), 200))
 
 
 def test_before_anything_is_learnt_all_words_weigh_the_same():
@@ -91,6 +147,7 @@ def marked_sentences(n, seed):
 @pytest.mark.parametrize("margin", [False, True])
 def test_the_word_that_tells_the_label_weighs_most_and_is_heeded(margin, monkeypatch):
     monkeypatch.setattr(attention_pooling, "_ROUNDS", 6)
+    monkeypatch.setattr(attention_pooling, "RATES", (1e-2,))
     table, every = marked_sentences(400, 2)
     train, dev, test = (
         LabelledBags(every.bags.take(places), every.labels[places])

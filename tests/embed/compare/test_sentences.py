@@ -4,9 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sklearn.linear_model
+from sklearn.linear_model import LogisticRegression
 
 from corpora.errors import ArtifactError
 from embed.compare import attention_pooling
+from embed.compare.bands import frequency_bands
 from embed.compare.baselines import make_baselines
 from embed.compare.comparison import compare, read_tasks
 from embed.compare.config import CompareConfig
@@ -19,6 +22,7 @@ from embed.compare.sentence_inputs import (
     state_sentences,
     static_sentences,
 )
+from embed.compare.sentence_probes import _regressions
 from embed.compare.sentence_set import DEV, TEST, TRAIN, SentenceSet
 from embed.compare.sentences import SentencesTask
 from embed.vectors import WordVectors
@@ -150,7 +154,7 @@ def test_the_best_layer_of_an_encoder_is_asked_and_told(files, vectors):
     assert {m.section for m in found} == {None}
     assert min(score(m) for m in found) > 0.8
     assert found[0].remark.startswith(
-        "layer 1 is best on the development part; learnt from 240 sentences, weight decay "
+        "learnt from 240 sentences of 2 labels; layer 1 is best on the development part; weight "
     )
     assert encoder.asked == [0, 1, 2, 1]  # the best one again; no two are held at once
 
@@ -188,23 +192,78 @@ def test_of_each_label_at_least_one_sentence_is_learnt_from(tmp_path):
 
 def test_labels_that_the_training_part_lacks_are_told_and_wrong(files, vectors, capsys):
     lines = [*sentence_lines(58, 2), f"2 {GOOD[0]}", f"2 {BAD[0]}"]
+    write(files[1], [*sentence_lines(40, 1), f"3 {GOOD[0]} {BAD[0]}"])
     task = task_of(*files[:2], write(files[2], lines))
 
     found = ask(task, vectors)
 
     assert capsys.readouterr().err.startswith(
-        "test: 2 sentences have labels that the training part lacks (2); they count as wrong\n"
+        "test: 1 sentences of the development part have labels that the training part lacks (3); "
+        "they count as wrong\n"
+        "test: 2 sentences of the test part have labels that the training part lacks (2); they "
+        "count as wrong\n"
     )
     assert all(not m.sample.values[58:].any() for m in found)
     assert score(found[0]) > 0.8
 
 
-def test_sentences_that_are_learnt_from_and_asked_are_told(files, capsys):
+def test_of_many_labels_that_the_training_part_lacks_ten_are_named(files, capsys):
+    task_of(
+        *files[:2], write(files[2], [*sentence_lines(4, 2), *(f"x{i:02} y" for i in range(12))])
+    )
+
+    named = ", ".join(f"x{i:02}" for i in range(10))
+    assert (
+        f"12 sentences of the test part have labels that the training part lacks ({named}, …)"
+        in (capsys.readouterr().err)
+    )
+
+
+def test_sentences_that_stand_in_several_parts_are_told_for_every_two(files, capsys):
+    other = write(files[1].with_name("other"), [*sentence_lines(40, 1), *sentence_lines(3, 0)])
     task_of(files[0], files[0])
+    task_of(files[0], other, other)
 
     assert capsys.readouterr().err == (
         "train: 240 sentences of the test part stand in the training part, too\n"
+        "other: 3 sentences of the development part stand in the training part, too\n"
+        "other: 3 sentences of the test part stand in the training part, too\n"
+        "other: 43 sentences of the test part stand in the development part, too\n"
     )
+
+
+def test_the_rank_of_a_sentence_is_that_of_its_words_and_not_of_its_marks(files, vectors):
+    lines = [*sentence_lines(2, 2), f"1 {GOOD[0]} , fill1 .", "0 ! ...", f"1 {GOOD[1]} unheard"]
+    task = task_of(*files[:2], write(files[2], lines))
+
+    bands = frequency_bands(task, vectors)
+
+    assert task.items()[2:] == [[GOOD[0], "fill1"], ["!", "..."], [GOOD[1], "unheard"]]
+    assert bands["top 1,000"].tolist() == [True, True, True, False, False]
+
+
+def test_every_decay_is_followed_to_its_optimum(monkeypatch):
+    # the slope of the mean loss, log(1 + exp(-y (w x + b))) and half the decay times w squared
+    rng = np.random.default_rng(3)
+    table = (rng.random((240, 60)) * (rng.random((240, 60)) < 0.2)).astype(np.float32)
+    labels = np.arange(240) % 2
+    slopes = []
+
+    class Recording(LogisticRegression):
+        def predict(self, asked):
+            margins = asked @ self.coef_[0] + self.intercept_[0]
+            errors = 1 / (1 + np.exp(-margins)) - labels
+            decay = 1 / (self.C * len(labels))
+            slopes.append(np.abs(errors @ asked / len(labels) + decay * self.coef_[0]).max())
+            return super().predict(asked)
+
+    monkeypatch.setattr(sklearn.linear_model, "LogisticRegression", Recording)
+
+    decays = [decay for decay, _ in _regressions(table, table, labels)]
+
+    assert decays == sorted(decays, reverse=True)
+    assert len(slopes) == len(decays)
+    assert max(slopes) < 2e-5  # of single precision, no less can be asked
 
 
 def test_every_sentence_is_asked_and_unknown_words_are_counted(files, vectors):
@@ -216,7 +275,7 @@ def test_every_sentence_is_asked_and_unknown_words_are_counted(files, vectors):
     assert task.known(vectors).all()
     assert [len(m.items) for m in found] == [60] * 3
     assert [m.items_zero for m in found] == [1] * 3  # a mark without a vector is no word
-    assert task.items()[58] == ["unheard", "of", "!"]
+    assert task.items()[58] == ["unheard", "of"]
 
 
 def test_a_part_of_the_items_is_scored_as_it_is_in_the_whole(files, vectors):
