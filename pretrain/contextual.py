@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from corpora.errors import SettingError
+from corpora.errors import ArtifactError, SettingError
 from corpora.pieces import CLS, FIRST_PIECE, MASK, SEP, SPECIAL, UNK, Pieces
 from corpora.segment import TextSettings
 from embed.run_files import run_options
@@ -104,6 +104,11 @@ class MlmEncoder:
         -------
         list of float32 (n_words, D)
             Per sentence. Equal to 1e-5 in whatever company it is encoded.
+
+        Raises
+        ------
+        ArtifactError
+            The states hold NaN or infinity.
         """
         text = PiecedText.split(self.pieces, sentences)
         states = text.word_means(self._piece_states(text.windows(self.most_pieces), layers))
@@ -275,6 +280,10 @@ class MlmEncoder:
                 mean = torch.stack([found[layer] for layer in layers]).mean(0)
                 own = torch.from_numpy(some.own()).to(self._device)
                 states[some.own_places()] = mean[own].cpu().numpy()
+        if not np.isfinite(states).all():
+            raise ArtifactError(
+                f"{self.name}: gives states that hold NaN or infinity; take another"
+            )
         return states
 
     def _row(self, words: Sequence[str]) -> list[int]:

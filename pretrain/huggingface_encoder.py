@@ -28,7 +28,6 @@ from pretrain.windows import PiecedText, Windows
 # As for our own encoders on a CPU; a GPU has to hold the states of all layers at once.
 _SLOTS = {"cpu": 2048, "cuda": 1 << 14}
 _SCORED_SLOTS = {"cpu": 512, "cuda": 1 << 13}  # each has a number for every piece there is
-_RELATIVE_LENGTH = 512  # of windows, where no table of positions bounds them
 
 
 class HuggingFaceEncoder:

@@ -74,15 +74,23 @@ def mask_piece(folder: Path, model: Any) -> int | None:
     -------
     int or None
         None of a model that is no masked language model, or that has no such piece.
+
+    Raises
+    ------
+    ArtifactError
+        The tokenizer cannot be read.
     """
-    architectures = getattr(model.config, "architectures", None) or []
-    if not any(name.endswith("ForMaskedLM") for name in architectures):
-        return None
-    told = _options(folder).get("mask_token")
-    names = [told.get("content") if isinstance(told, dict) else told, *_MASKS]
-    added = read_json(folder / TOKENIZER).get("added_tokens") or []
-    numbers = {token["content"]: int(token["id"]) for token in added}
-    return next((numbers[name] for name in names if name in numbers), None)
+    from tokenizers import Tokenizer
+
+    with in_one_line(folder):
+        architectures = getattr(model.config, "architectures", None) or []
+        if not any(name.endswith("ForMaskedLM") for name in architectures):
+            return None
+        told = _options(folder).get("mask_token")
+        names = [told.get("content") if isinstance(told, dict) else told, *_MASKS]
+        library = Tokenizer.from_file(str(folder / TOKENIZER))
+        pieces = [library.token_to_id(name) for name in names if isinstance(name, str)]
+    return next((piece for piece in pieces if piece is not None), None)
 
 
 def _options(folder: Path) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Linear probe: multinomial logistic regression on frozen vectors (Alain and Bengio 2016).
 
-It has one optimum, which is found by L-BFGS from zero, so that no seed and no learning rate has a
-part in it.
+It has one optimum, which L-BFGS nears from zero, so that no seed and no learning rate has a part
+in it.
 """
 
 from collections.abc import Callable
@@ -11,17 +11,18 @@ import numpy as np
 
 from embed.compare.probes import Examples, Learnt, scales, sparse_mean_squares
 
-LINEAR_DECAYS = (1e-3, 1e-4, 1e-5)  # of the mean loss, strong ones first: each starts the next
-_ITERATIONS = 30
+LINEAR_DECAYS = (1e-3, 1e-4, 1e-5)  # of the mean loss, strong ones first
+_ITERATIONS = 90  # of each, from zero: else the choice of a decay would be one of how many
 
 
 def learn_linear(table: Any, train: Examples, dev: Examples, n_labels: int) -> Learnt:
     """Learn a linear probe: softmax of a linear map of each word's vector.
 
     The mean negative log-likelihood plus half the decay times the squared weights (the bias
-    free), at most 30 iterations of L-BFGS (Liu and Nocedal 1989). Words with one vector are
-    one row with a count for each label, which is the same loss: a word has one row in all of
-    its occurrences where vectors are static, so this costs a fraction.
+    free); from zero for each decay, until an iteration of L-BFGS (Liu and Nocedal 1989) lowers
+    it by less than a millionth, at most 90. Words with one vector are one row with a count for
+    each label, which is the same loss: a word has one row in all of its occurrences where
+    vectors are static, so this costs a fraction.
 
     Parameters
     ----------
@@ -46,14 +47,13 @@ def learn_linear(table: Any, train: Examples, dev: Examples, n_labels: int) -> L
     counts = np.bincount(places * n_labels + train.labels, minlength=len(rows) * n_labels)
     loss = _Loss(_product(table[rows]), counts.reshape(-1, n_labels), table.shape[1])
     best: Learnt | None = None
-    start = np.zeros((table.shape[1] + 1) * n_labels)
+    zero = np.zeros((table.shape[1] + 1) * n_labels)
     for decay in LINEAR_DECAYS:
         found = minimize(
-            loss, start, args=(decay,), jac=True, method="L-BFGS-B",
+            loss, zero, args=(decay,), jac=True, method="L-BFGS-B",
             options={"maxiter": _ITERATIONS, "ftol": 1e-6, "gtol": 1e-6},
         )  # fmt: skip
-        start = found.x
-        answer = _linear_answer(table, start.reshape(-1, n_labels).astype(np.float32))
+        answer = _linear_answer(table, found.x.reshape(-1, n_labels).astype(np.float32))
         accuracy = float((answer(dev.rows) == dev.labels).mean())
         if best is None or accuracy > best.accuracy:
             best = Learnt(answer, accuracy, decay, int(found.nit))

@@ -6,7 +6,7 @@ from typing import Any
 
 
 class _OneThread:
-    """While anyone is inside, torch and BLAS use one thread: how many changes sums' last bits."""
+    """While anyone is inside, torch and BLAS use one thread, then as many as before."""
 
     def __init__(self) -> None:
         self._lock, self._inside, self._threads = Lock(), 0, 1

@@ -24,7 +24,8 @@ class Examples:
     rows : int64 (n, w)
         Of a table: the vectors that a probe sees for each word.
     labels : int64 (n,)
-        From 0; -1 for a label that no training example has, which no probe can answer.
+        From 0; -1 for a label that no probe is to answer. One that was held out whole has a
+        number, too, though no training example has it.
     """
 
     rows: np.ndarray
@@ -53,7 +54,7 @@ class Learnt:
     epochs: int
 
 
-def standardized(table: Any, rows: np.ndarray) -> Any:
+def standardized(table: Any, rows: np.ndarray, n_marks: int = 0) -> Any:
     """Bring vectors to one scale, so that one weight decay suits them all.
 
     Parameters
@@ -62,6 +63,9 @@ def standardized(table: Any, rows: np.ndarray) -> Any:
         A dense one is changed in place.
     rows : int64 (n,)
         The rows of the training words, repeated as often as they stand there.
+    n_marks : int
+        How many of the last dimensions are 0 or 1, or between, and stay so where all is dense: one
+        that a single training word has would else be as large as all others together.
 
     Returns
     -------
@@ -72,8 +76,9 @@ def standardized(table: Any, rows: np.ndarray) -> Any:
     """
     shares = np.bincount(rows, minlength=table.shape[0]) / len(rows)
     if isinstance(table, np.ndarray):
-        table -= _mean(shares, table).astype(np.float32)
-        table /= scales(_mean(shares, table, squared=True))
+        scaled = table[:, : table.shape[1] - n_marks]
+        scaled -= _mean(shares, scaled).astype(np.float32)
+        scaled /= scales(_mean(shares, scaled, squared=True))
         return table
     length = np.sqrt(sparse_mean_squares(shares, table).sum())
     return (table / (length or 1.0)).astype(np.float32)

@@ -1,7 +1,8 @@
 """Labelling each word: can a small probe read parts of speech or entities off frozen vectors?"""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from time import thread_time
 
@@ -17,6 +18,7 @@ from embed.compare.probes import Learnt, standardized
 from embed.compare.samples import Means, Sample
 from embed.compare.tagging_files import read_parts
 from embed.compare.tagging_inputs import (
+    N_MARKS,
     Inputs,
     likely_parts,
     sentences_read,
@@ -31,6 +33,7 @@ from embed.protocols import StaticVectors
 
 _RADIUS = 1  # neighbors each side that the window probe sees
 _STATIC = "static"
+_LISTED = 10  # labels that a note names
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,10 +77,10 @@ class TaggingTask:
         """
         parts = read_parts(str(path))
         words = TaggingSet(parts, config.seed)
-        if words.unseen:
+        if unseen := words.unseen:
             note(
-                f"{parts.name}: {sum(words.unseen.values()):,} words have labels that the training "
-                f"part lacks ({', '.join(sorted(words.unseen))}); they count as wrong"
+                f"{parts.name}: {sum(unseen.values()):,} words have labels that the training "
+                f"part lacks ({_listed(sorted(unseen))}); they count as wrong"
             )
         return cls(parts.name, words, config.sections)
 
@@ -174,33 +177,35 @@ class TaggingTask:
         remark = self._remark(vectors, best, window)
         return [each if each.section else replace(each, remark=remark) for each in found]
 
-    def _sources(self, vectors: StaticVectors) -> Iterator[tuple[str, Inputs]]:
-        """What probes may see: vectors, or the states of each layer."""
+    def _sources(self, vectors: StaticVectors) -> Iterator[tuple[str, Callable[[], Inputs]]]:
+        """What probes may see: vectors, or the states of each layer; made when called."""
         words, encoder = self.words, encoder_of(vectors)
         if encoder is None or self.layers:
-            yield _STATIC, static_inputs(vectors, words.words)
+            yield _STATIC, partial(static_inputs, vectors, words.words)
         if encoder is not None:
             for layer in range(encoder.n_layers + 1):
-                yield (
-                    f"layer {layer}",
-                    state_inputs(encoder, words.words, words.offsets, layer),
-                )
+                states = partial(state_inputs, encoder, words.words, words.offsets, layer)
+                yield f"layer {layer}", states
 
     def _linear(self, vectors: StaticVectors) -> tuple["_Best", dict[str, np.ndarray]]:
         """The best source on the development part, and what is answered from each."""
-        words = self.words
         best: _Best | None = None
         answers: dict[str, np.ndarray] = {}
-        for source, raw in self._sources(vectors):
-            table = standardized(raw.table, raw.rows[words.roles == TRAIN])
-            inputs = replace(raw, table=table)
-            probe = self._learn(inputs, words.labels)
-            answers[source] = probe.answer(inputs.rows[words.asked, None])
+        for source, inputs in self._sources(vectors):
+            tried = self._tried(source, inputs())
+            answers[source] = tried.probe.answer(tried.inputs.rows[self.words.asked, None])
             # static vectors of an encoder stand beside its states, not for them
-            if best is None or best.source == _STATIC or probe.accuracy > best.probe.accuracy:
-                best = _Best(source, inputs, probe)
+            if best is None or best.source == _STATIC or tried.probe.accuracy > best.probe.accuracy:
+                best = tried
+            del tried  # its table is no small thing, and the next one comes
         assert best is not None
         return best, answers
+
+    def _tried(self, source: str, raw: Inputs) -> "_Best":
+        """A linear probe of one source."""
+        table = standardized(raw.table, raw.rows[self.words.roles == TRAIN], N_MARKS)
+        inputs = replace(raw, table=table)
+        return _Best(source, inputs, self._learn(inputs, self.words.labels))
 
     def _learn(self, inputs: Inputs, labels: np.ndarray) -> Learnt:
         """A linear probe for some labels."""
@@ -290,9 +295,15 @@ class TaggingTask:
         return Ratios(f1.numerators[places], f1.denominators[places])
 
 
+def _listed(labels: Sequence[str]) -> str:
+    """The first of some labels, and how many there are besides."""
+    more = [f"{len(labels) - _LISTED:,} more"] if len(labels) > _LISTED else []
+    return ", ".join([*labels[:_LISTED], *more])
+
+
 @dataclass(frozen=True, eq=False)
 class _Best:
-    """From what a linear probe answers best."""
+    """What a linear probe answers from, the best one or one that may be."""
 
     source: str
     inputs: Inputs

@@ -7,16 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.compression import compression_of, decompress
 from corpora.errors import SettingError, SourceError
-from embed.compare.lines import quoted
+from embed.compare.lines import quoted, read_bytes
+from embed.compare.tasks import set_name
 
 _UD_COLUMNS = 10
 _FORM, _UPOS = 1, 3
 _NUMBER = re.compile(r"\d+(?:[-.]\d+)?")
 _DOCUMENT = "-DOCSTART-"
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
-_STEP_BYTES = 1 << 16
+_MOST_LABELS = 1_000  # more are no labels, but words or lemmas; probes would learn for days
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +96,7 @@ def read_parts(files: str) -> TaggingParts:
         raise SourceError(
             f"{paths[0]}: holds one sentence, of which none can be held out; pass TRAIN,DEV,TEST"
         )
-    return TaggingParts(_name(paths[-1]), train, test, dev[0] if dev else None)
+    return TaggingParts(set_name(paths[-1]), train, test, dev[0] if dev else None)
 
 
 def read_tagged(path: Path) -> TaggedWords:
@@ -138,13 +137,18 @@ def read_tagged(path: Path) -> TaggedWords:
         raise SourceError(
             f"{path}: holds no word; give CoNLL-U, or columns of a word and its label"
         )
+    if (n_labels := len(set(tags))) > _MOST_LABELS:
+        raise SourceError(
+            f"{path}: the last column has {n_labels:,} different labels; give files whose last "
+            "column is the label"
+        )
     return TaggedWords(words, tags, np.array(offsets, np.int64))
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Number and text of each line, then an empty one."""
     number = 0
-    for number, raw in enumerate(_read(path).split(b"\n"), start=1):
+    for number, raw in enumerate(read_bytes(path).split(b"\n"), start=1):
         try:
             yield number, raw.decode("utf-8").strip("\r")
         except UnicodeDecodeError as error:
@@ -153,21 +157,6 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                 "convert the file to UTF-8"
             ) from None
     yield number + 1, ""
-
-
-def _read(path: Path) -> bytes:
-    """All bytes of a file, decompressed."""
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise SourceError(f"{path}: no such file of labelled words") from None
-    except OSError as error:
-        raise SourceError(f"{path}: cannot be read: {error.strerror}") from None
-    kind = compression_of(content[:16])
-    if kind is not None:
-        pieces = (content[at : at + _STEP_BYTES] for at in range(0, len(content), _STEP_BYTES))
-        content = b"".join(decompress(pieces, kind, str(path)))
-    return content.removeprefix(b"\xef\xbb\xbf")
 
 
 def _is_conllu(lines: Sequence[tuple[int, str]]) -> bool:
@@ -233,9 +222,3 @@ def _ragged(path: Path, number: int, text: str, found: int, expected: int) -> So
         f"{path}:{number}: {quoted(text)} has {found} columns where the file "
         f"has {expected}; correct it"
     )
-
-
-def _name(path: Path) -> str:
-    """A file's name without its endings."""
-    inner = path.with_suffix("") if path.suffix in _COMPRESSED else path
-    return inner.stem

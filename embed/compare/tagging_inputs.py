@@ -1,7 +1,7 @@
 """What a probe sees of each word: its vector, or its state in its sentence."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -11,6 +11,8 @@ import numpy as np
 from embed.compare.lookup import FoundWords, find_words, finite_units
 from embed.protocols import ContextualEncoder, StaticVectors
 
+N_MARKS = 2  # numbers behind each vector
+_WORDS_AT_ONCE = 1 << 15  # encoded
 _PARTS = re.compile(r"\w+|[^\w\s]")
 
 
@@ -109,7 +111,8 @@ def static_inputs(vectors: StaticVectors, words: Sequence[str]) -> Inputs:
     used, columns = np.unique(flat[known], return_inverse=True)
     means = _means(owners[known], columns, (len(forms) + 1, len(used)))
     n_known = np.bincount(owners[known], minlength=len(forms))
-    table = _with_marks(means @ _taken(vectors, used, found), list(forms), lengths, n_known)
+    marks = _marks(list(forms), lengths, n_known)
+    table = _with_marks(means @ _taken(vectors, used, found), marks)
     made = np.array([found.has_composed(each[None])[0] for each in places], dtype=bool)
     rows = np.array([forms[word] for word in words], dtype=np.int64)
     composed = made | ((lengths > 1) & (n_known > 0))
@@ -120,6 +123,8 @@ def state_inputs(
     encoder: ContextualEncoder, words: Sequence[str], offsets: np.ndarray, layer: int
 ) -> Inputs:
     """Encode words in their sentences.
+
+    Memory: the table, and the states of some 30,000 words.
 
     Parameters
     ----------
@@ -139,10 +144,17 @@ def state_inputs(
     """
     parts = _cut(encoder, words)
     lengths = np.array([len(each) for each in parts], dtype=np.int64)
-    states = np.concatenate(encoder.encode(sentences_of(parts, offsets), [layer]))
-    owners = np.repeat(np.arange(len(words)), lengths)
-    means = _means(owners, np.arange(len(owners)), (len(words) + 1, len(owners)))
-    table = _with_marks(means @ states, words, lengths, lengths)
+    table: np.ndarray | None = None
+    for some in _blocks(offsets):
+        states = np.concatenate(encoder.encode(sentences_of(parts, some), [layer]))
+        if table is None:
+            table = np.zeros((len(words) + 1, states.shape[1] + N_MARKS), np.float32)
+        own = slice(some[0], some[-1])
+        owners = np.repeat(np.arange(some[-1] - some[0]), lengths[own])
+        shape = int(some[-1] - some[0]), len(states)
+        table[own, :-N_MARKS] = _means(owners, np.arange(len(states)), shape) @ states
+    assert table is not None
+    table[:, -N_MARKS:] = _marks(words, lengths, lengths)
     nothing = lengths == 0
     return Inputs(table, np.arange(len(words)), np.zeros(len(words), dtype=bool), nothing)
 
@@ -190,6 +202,14 @@ def sentences_of(parts: Sequence[Sequence[str]], offsets: np.ndarray) -> list[li
     ]
 
 
+def _blocks(offsets: np.ndarray) -> Iterator[np.ndarray]:
+    """Where the sentences of each block begin and end, of some words in all."""
+    starts = offsets[:-1] // _WORDS_AT_ONCE
+    bounds = [0, *(np.flatnonzero(np.diff(starts)) + 1).tolist(), len(starts)]
+    for first, last in pairwise(bounds):
+        yield offsets[first : last + 1]
+
+
 def _cut(encoder: ContextualEncoder, words: Iterable[str]) -> list[list[str]]:
     """The parts of each word."""
     kept: dict[str, list[str]] = {}
@@ -225,11 +245,15 @@ def _taken(vectors: StaticVectors, places: np.ndarray, found: FoundWords) -> Any
     return taken[:, np.unique(taken.indices)]
 
 
-def _with_marks(table: Any, words: Sequence[str], lengths: np.ndarray, n_known: np.ndarray) -> Any:
-    """Vectors, and behind them what is to be known of unknown words."""
+def _marks(words: Sequence[str], lengths: np.ndarray, n_known: np.ndarray) -> np.ndarray:
+    """What is to be known of unknown words, float64 (R + 1, N_MARKS)."""
     unknown = np.append(1 - n_known / np.maximum(lengths, 1), 1.0)
     bare = [not any(map(str.isalnum, word)) for word in words]
-    marks = np.column_stack([unknown, np.append(bare, False) & (unknown == 1)])
+    return np.column_stack([unknown, np.append(bare, False) & (unknown == 1)])
+
+
+def _with_marks(table: Any, marks: np.ndarray) -> Any:
+    """Vectors, and marks behind them."""
     if isinstance(table, np.ndarray):
         return np.hstack([table, marks], dtype=np.float32)
     import scipy.sparse

@@ -4,6 +4,7 @@ The window approach of Collobert et al. (2011), section 3.3.1, on frozen vectors
 """
 
 import copy
+import math
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ WINDOW_DECAYS = (0.01, 1.0)  # decoupled, times the learning rate a step
 _HIDDEN = 64
 _LEARNING_RATE = 2e-3
 _BATCH, _LEAST_BATCH = 1024, 32
-_STEPS = 128  # of an epoch, or more epochs: few words, too, are to be learnt in enough steps
-_EPOCHS = 8
+_STEPS = 128  # of an epoch at least, or of more epochs: as many without gain end it
+_MOST_STEPS, _MOST_EPOCHS = 4096, 8  # whichever is more: few words are to be learnt long enough
+_GAIN = 1e-4  # in the mean negative log-likelihood; less is none, else what is learnt never ends
 _ROWS = 1 << 14  # asked at a time
 
 
@@ -25,16 +27,18 @@ def learn_window(table: Any, train: Examples, dev: Examples, n_labels: int, seed
     The vectors side by side, 64 rectified units, softmax (the window approach of Collobert et
     al. 2011, section 3.3.1); AdamW in an order drawn anew each epoch (Loshchilov and Hutter 2019)
     on batches of 1,024, of less where an epoch would not have 128 of them, but at least 32; until
-    an epoch is no better on ``dev`` than the best before it, at most 8 epochs, or 8 times as many
-    as have 128 steps.
+    an epoch, or as many as have 128 steps, lowers the mean negative log-likelihood on ``dev`` by
+    less than 0.0001; at most 4,096 steps or 8 epochs, whichever is more. Accuracy would end it
+    too early: while all words still get the most frequent label, it stays the same.
 
     Parameters
     ----------
     table : float32 (R, D) or scipy.sparse CSR (R, D)
         Standardized.
     train, dev : Examples
-        Of w rows each. Decay, of WINDOW_DECAYS, and epochs are those that are most accurate on
-        ``dev``.
+        Of w rows each. Of the epochs the likeliest on ``dev`` is kept, the first where none of
+        its labels can be answered; the decay is the one of WINDOW_DECAYS that is then most
+        accurate there.
     n_labels : int
         C.
     seed : int
@@ -68,9 +72,10 @@ def _trained(
     labels = torch.from_numpy(train.labels)
     n_words = len(train.labels)
     batch = min(_BATCH, max(_LEAST_BATCH, n_words // _STEPS))
-    n_epochs = _EPOCHS * max(1, _STEPS * batch // n_words)
-    best, kept, best_epoch = -1.0, network, 0
-    for epoch in range(1, n_epochs + 1):
+    patience = math.ceil(_STEPS * batch / n_words)
+    most = max(_MOST_EPOCHS, math.ceil(_MOST_STEPS * batch / n_words))
+    least, kept, best_epoch = math.inf, network, 0
+    for epoch in range(1, most + 1):
         order = np.random.default_rng([seed, epoch]).permutation(n_words)
         for start in range(0, n_words, batch):
             some = order[start : start + batch]
@@ -78,12 +83,13 @@ def _trained(
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-        accuracy = float((network.answer(dev.rows) == dev.labels).mean())
-        if accuracy > best:
-            best, kept, best_epoch = accuracy, network.copied(), epoch
-        else:
+        unlikely = network.unlikely(dev)
+        if epoch == 1 or unlikely < least - _GAIN:
+            least, kept, best_epoch = unlikely, network.copied(), epoch
+        elif epoch - best_epoch >= patience:
             break
-    return Learnt(kept.answer, best, decay, best_epoch)
+    accuracy = float((kept.answer(dev.rows) == dev.labels).mean())
+    return Learnt(kept.answer, accuracy, decay, best_epoch)
 
 
 class _Network:
@@ -124,6 +130,19 @@ class _Network:
                 for start in range(0, len(rows), _ROWS)
             ]
         return np.concatenate([np.zeros(0, np.int64), *parts])
+
+    def unlikely(self, examples: Examples) -> float:
+        """The mean negative log-likelihood of labels; infinite where none can be answered."""
+        import torch
+
+        known, total = np.flatnonzero(examples.labels >= 0), 0.0
+        with torch.no_grad():
+            for start in range(0, len(known), _ROWS):
+                some = known[start : start + _ROWS]
+                labels = torch.from_numpy(examples.labels[some])
+                logits = self.logits(examples.rows[some])
+                total += torch.nn.functional.cross_entropy(logits, labels, reduction="sum").item()
+        return total / len(known) if len(known) else math.inf
 
     def copied(self) -> "_Network":
         """This network as it is now; the table is shared."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from corpora.errors import SettingError
+from corpora.errors import ArtifactError, SettingError
 from corpora.pieces import CLS, FIRST_PIECE, MASK, SEP, SPECIAL, UNK
 from embed.protocols import ContextualEncoder, InputEmbeddings, SentenceScorer
 from pretrain import contextual
@@ -300,3 +300,14 @@ def test_texts_that_cannot_be_filled_are_refused(text, message):
 
 def test_a_text_as_long_as_the_row_is_filled():
     assert len(ENCODER.fill_mask("a " * 13 + "[MASK]", k=1)) == 1
+
+
+def test_states_that_are_not_finite_are_refused():
+    encoder = small_encoder()
+    with torch.no_grad():
+        encoder.model.pieces.weight[pieces_of(["saw"])[0]] = torch.nan
+
+    with pytest.raises(ArtifactError) as refusal:
+        encoder.encode([["the"], ["the", "saw"]], (1,))
+
+    assert str(refusal.value) == "small: gives states that hold NaN or infinity; take another"

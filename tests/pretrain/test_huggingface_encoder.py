@@ -3,6 +3,7 @@
 import json
 import socket
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,11 +11,13 @@ import torch
 from safetensors import safe_open
 
 from corpora.errors import ArtifactError, SettingError
+from corpora.pieces import UNK
 from embed.encoders import open_encoder
 from embed.protocols import ContextualEncoder, InputEmbeddings, ReadsInWindows, SentenceScorer
 from pretrain.contextual import open_run
 from pretrain.huggingface import write_huggingface
 from pretrain.huggingface_encoder import open_folder
+from pretrain.huggingface_loading import mask_piece
 from tests.embed.huggingface_folder import byte_level, roberta, unigram, wordpiece
 from tests.pretrain.drawn_run import drawn_run
 
@@ -476,3 +479,46 @@ def test_states_that_are_not_finite_are_refused(folder):
     with pytest.raises(ArtifactError) as refusal:
         encoder.encode([["the"]], [0])
     assert str(refusal.value) == f"{folder}: gives states that hold NaN or infinity; take another"
+
+
+@pytest.mark.parametrize(
+    "told", [None, "[MASK]", ["[MASK]"], {"content": "[MASK]"}, {"content": 4}, "[UNSEEN]", 4]
+)
+def test_whatever_is_told_of_the_mask_the_tokenizer_has_it(told, tmp_path):
+    run = drawn_run(tmp_path / "run")
+    write_huggingface(run, tmp_path / "out")
+    expected = open_folder(tmp_path / "out", "cpu").score(SENTENCES[:1])
+    edit(tmp_path / "out" / "tokenizer_config.json", mask_token=told)
+
+    np.testing.assert_array_equal(
+        open_folder(tmp_path / "out", "cpu").score(SENTENCES[:1]), expected
+    )
+
+
+@pytest.mark.parametrize("told", ["[UNK]", {"content": "[UNK]"}])
+def test_the_mask_that_is_told_goes_before_others(told, tmp_path):
+    write_huggingface(drawn_run(tmp_path / "run"), tmp_path / "out")
+    edit(tmp_path / "out" / "tokenizer_config.json", mask_token=told)
+    model = SimpleNamespace(config=SimpleNamespace(architectures=["BertForMaskedLM"]))
+
+    assert mask_piece(tmp_path / "out", model) == UNK
+
+
+@pytest.mark.parametrize(
+    ("added", "architectures"),
+    [
+        ([{"content": "[MASK]"}], ["BertForMaskedLM"]),
+        (["[MASK]"], ["BertForMaskedLM"]),
+        ([], [None]),
+    ],
+)
+def test_a_mask_that_cannot_be_read_is_one_line(added, architectures, tmp_path):
+    (tmp_path / "tokenizer.json").write_text(json.dumps({"added_tokens": added}))
+    model = SimpleNamespace(config=SimpleNamespace(architectures=architectures))
+
+    with pytest.raises(ArtifactError) as refusal:
+        mask_piece(tmp_path, model)
+
+    told = str(refusal.value)
+    assert told.startswith(f"{tmp_path}: transformers {transformers.__version__} does not open it")
+    assert "\n" not in told

@@ -67,3 +67,27 @@ def test_words_with_one_vector_count_together_as_they_would_apart():
 
     assert one.accuracy == other.accuracy
     assert one.answer(rows).tolist() == other.answer(apart.rows).tolist()
+
+
+def test_each_decay_is_learnt_from_zero_whatever_was_learnt_before_it(monkeypatch):
+    table, examples = separable()
+    held = separable(seed=4)
+    both = standardized(np.concatenate([table, held[0]]) / 9, np.arange(400))
+    dev = Examples(held[1].rows + 400, held[1].labels)
+
+    def weights(*decays):
+        monkeypatch.setattr(linear_probe, "LINEAR_DECAYS", decays)
+        kept = []
+        monkeypatch.setattr(linear_probe, "_linear_answer", lambda t, w: kept.append(w) or _none)
+        learn_linear(both, examples, dev, 4)
+        return kept
+
+    strong, weak = weights(1e-3, 1e-5)
+
+    assert (strong == weights(1e-3)[0]).all()
+    assert (weak == weights(1e-5)[0]).all()
+    assert np.abs(weak).max() > np.abs(strong).max()
+
+
+def _none(rows):
+    return np.zeros(len(rows), np.int64)

@@ -25,3 +25,15 @@ def test_sparse_vectors_get_mean_squared_length_one():
 
     assert np.asarray(lengths).ravel()[:2].mean() == pytest.approx(1)
     assert (table[0, 0], table[1, 1]) == (3, 4)
+
+
+def test_a_mark_that_one_training_word_has_stays_as_small_as_it_is():
+    rng = np.random.default_rng(1)
+    marks = np.zeros((1001, 2))
+    marks[3, 0] = marks[-1, 0] = 1  # an unknown word, and what lies outside of sentences
+    table = np.hstack([rng.normal(size=(1001, 3)), marks]).astype(np.float32)
+
+    found = standardized(table, np.arange(1000), n_marks=2)
+
+    assert found[:, 3:].tolist() == marks.tolist()
+    assert found[:1000, :3].std(axis=0) == pytest.approx([1, 1, 1], abs=1e-5)

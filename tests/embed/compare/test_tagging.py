@@ -1,12 +1,14 @@
 """Labelling words: who sees what, which words are told apart, what is learnt and what is not."""
 
 import re
+import weakref
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from corpora.errors import ArtifactError
+from embed.compare import tagging, tagging_inputs, window_probe
 from embed.compare.baselines import make_baselines
 from embed.compare.config import CompareConfig
 from embed.compare.contextual import WithEncoder
@@ -36,6 +38,12 @@ def sentences(n, seed):
 def written(path, some):
     path.write_text("\n\n".join("\n".join(f"{w} {t}" for w, t in s) for s in some) + "\n")
     return path
+
+
+@pytest.fixture(autouse=True)
+def _few_steps(monkeypatch):
+    """A sixteenth, which is enough for what is learnt here."""
+    monkeypatch.setattr(window_probe, "_MOST_STEPS", 256)
 
 
 @pytest.fixture
@@ -172,6 +180,18 @@ def test_labels_that_training_lacks_are_told_and_wrong(files, vectors, tmp_path,
     assert scores(task, vectors)["accuracy"] == pytest.approx(1 / 3)
 
 
+def test_of_many_labels_that_training_lacks_ten_are_named(files, tmp_path, capsys):
+    new = [[("They", "P"), *((f"x{n}", f"X{n:02}") for n in range(13))]]
+
+    read(*files[:2], written(tmp_path / "new", new))
+
+    named = ", ".join(f"X{n:02}" for n in range(10))
+    assert capsys.readouterr().err == (
+        f"new: 13 words have labels that the training part lacks ({named}, 3 more); they count as "
+        "wrong\n"
+    )
+
+
 def test_where_no_word_is_ambiguous_that_is_said(vectors, tmp_path):
     path = written(tmp_path / "x", [[("n1", "N"), ("v1", "V")]] * 20)
 
@@ -258,6 +278,58 @@ def test_states_of_a_cut_word_are_the_mean_of_its_parts():
     assert found.table[:, :4].tolist() == [[0.5, 0, 0.5, 0], [0] * 4, [1, 0, 0, 0], [0] * 4]
     assert found.table[:, 4].tolist() == [0, 1, 0, 1]
     assert found.zero.tolist() == [False, True, False]
+
+
+def test_blocks_of_sentences_change_no_state(monkeypatch):
+    words = ["the", "saw", "\x00", "they-saw", "saw", "the", "saw"]
+    offsets = np.array([0, 2, 3, 5, 7])
+    whole = state_inputs(Positions(), words, offsets, 1)
+    monkeypatch.setattr(tagging_inputs, "_WORDS_AT_ONCE", 2)
+
+    found = state_inputs(Positions(), words, offsets, 1)
+
+    assert [each.tolist() for each in tagging_inputs._blocks(offsets)] == [
+        [0, 2],
+        [2, 3, 5],
+        [5, 7],
+    ]
+    assert found.table.tolist() == whole.table.tolist()
+    assert np.abs(whole.table[:, :4]).max() > 0
+
+
+class Deeper(Positions):
+    """With a layer 3 that is as layer 2."""
+
+    n_layers = 3
+
+    def encode(self, sentences, layers):
+        return super().encode(sentences, [min(*layers, 2)])
+
+
+def test_of_all_layers_but_the_best_no_table_is_kept(files, vectors, monkeypatch):
+    task, tables, alive = read(*files), [], []
+
+    def watched(*arguments):
+        alive.append(sum(table() is not None for table in tables))
+        found = state_inputs(*arguments)
+        tables.append(weakref.ref(found.table))
+        return found
+
+    monkeypatch.setattr(tagging, "state_inputs", watched)
+    ask(task, WithEncoder(vectors, Deeper))
+
+    assert alive == [0, 1, 1, 1]
+
+
+def test_what_lies_outside_of_sentences_is_as_far_off_as_an_unknown_word(files, vectors):
+    task = read(files[0], files[1], written(files[2], [[("xx", "N"), ("the", "D")]]))
+    task_of_one = read(written(files[0], [*sentences(99, 1), [("xx", "N")]]), *files[1:])
+
+    for each in (task, task_of_one):
+        seen = each._tried("static", static_inputs(vectors, each.words.words)).inputs
+
+        assert seen.table[-1, -2:].tolist() == [1, 0]
+        assert seen.table[seen.rows[each.words.words.index("xx")], -2:].tolist() == [1, 0]
 
 
 def test_a_window_never_crosses_a_sentence(vectors):

@@ -102,11 +102,26 @@ def test_what_holds_no_words_or_is_no_text_is_refused(tmp_path):
     for path, message in (
         (empty, f"{empty}: holds no word; give CoNLL-U, or columns of a word and its label"),
         (bytes_, f"{bytes_}:2: byte 0xFF is not UTF-8; convert the file to UTF-8"),
-        (tmp_path / "gone", f"{tmp_path / 'gone'}: no such file of labelled words"),
+        (tmp_path / "gone", f"{tmp_path / 'gone'}: no such evaluation set"),
     ):
         with pytest.raises(SourceError) as error:
             read_tagged(path)
         assert str(error.value) == message
+
+
+def test_a_last_column_that_is_no_label_is_refused(tmp_path):
+    path = tmp_path / "words"
+    path.write_text("".join(f"w w{number}\n" for number in range(1001)))
+
+    with pytest.raises(SourceError) as error:
+        read_tagged(path)
+
+    assert str(error.value) == (
+        f"{path}: the last column has 1,001 different labels; give files whose last column is the "
+        "label"
+    )
+    path.write_text("".join(f"w w{number}\n" for number in range(1000)))
+    assert len(set(read_tagged(path).tags)) == 1000
 
 
 def test_parts_must_be_of_one_set(tmp_path):
