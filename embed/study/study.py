@@ -180,8 +180,9 @@ def _print_neighbors(study: Study, runs: Sequence[Path]) -> None:
     opened = [WordVectors.open(path) for path in runs]
     words = study.words or choose_words(opened, [], _N_WORDS)
     known = _known(words, opened)
+    guard = ["--"] if any(word.startswith("-") for word in known) else []
     for path in runs if known else []:
-        run(Step("neighbors", (str(path),), ("-k", str(_N_NEIGHBORS), "--", *known)).typed())
+        run(Step("neighbors", (str(path),), ("-k", str(_N_NEIGHBORS), *guard, *known)).typed())
 
 
 def _known(words: Sequence[str], runs: "Sequence[WordVectors]") -> list[str]:
