@@ -13,7 +13,10 @@ from cli import COMMANDS, SUMMARIES, main
 
 DOCS = Path(__file__).resolve().parent
 WIDTH = 96
-_ROOMS = ("corpora", "corpora/commands", "embed", "embed/commands", "embed/compare", "pretrain")
+_ROOMS = (
+    "corpora", "corpora/commands", "embed", "embed/commands", "embed/compare", "embed/study",
+    "pretrain", "pretrain/commands",
+)  # fmt: skip
 
 _COMMANDS_OPENING = """\
 # Commands

@@ -1,4 +1,4 @@
-"""``firth build-corpus``."""
+"""``firth build-corpus``: encode text into a corpus that every method shares."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""``firth corpus-info``."""
+"""``firth corpus-info``: describe a corpus: sizes, frequent words, type-token curve."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""``firth analogy``."""
+"""``firth analogy``: answer: A is to B as C is to which word?"""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``firth attend``."""
+"""``firth attend``: show what each word of a sentence weighs in telling its label."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""``firth encode``."""
+"""``firth encode``: write vectors of a text's words in their context, or of its lines."""
 
 from pathlib import Path
 from typing import Any

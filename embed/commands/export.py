@@ -1,4 +1,4 @@
-"""``firth export``."""
+"""``firth export``: write a run's vectors or model in another program's format."""
 
 from pathlib import Path
 

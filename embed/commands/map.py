@@ -1,4 +1,4 @@
-"""``firth map``."""
+"""``firth map``: draw words on a map: the two principal components of their vectors."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""``firth neighbors``."""
+"""``firth neighbors``: print the nearest neighbours of words by cosine."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``firth pool``."""
+"""``firth pool``: average an encoder's states into one vector per word."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""``firth similarity``."""
+"""``firth similarity``: print the cosine of two words."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""firth train-cbow."""
+"""``firth train-cbow``: train predictive vectors: CBOW with negative sampling."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""firth train-skipgram."""
+"""``firth train-skipgram``: train predictive vectors: skip-gram with negative sampling."""
 
 from pathlib import Path
 from typing import Any

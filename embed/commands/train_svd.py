@@ -1,4 +1,4 @@
-"""firth train-svd."""
+"""``firth train-svd``: train count-based vectors: co-occurrence, PPMI, truncated SVD."""
 
 from pathlib import Path
 from typing import Any

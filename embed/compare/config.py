@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from corpora.settings import check, setting
 
+# What becomes of a word without a vector: its items are left out; a zero vector; the mean of all.
+UNKNOWN = ("skip", "zero", "mean")
 # What encoders read for the page where nobody names a sentence.
 EXAMPLE = "I [saw] a man with a [saw]"
 
@@ -67,7 +69,7 @@ class CompareConfig:
         "skip",
         "What becomes of items with unknown words: left out, or the words stand for a zero "
         "vector or the mean of all vectors.",
-        choices=("skip", "zero", "mean"),
+        choices=UNKNOWN,
     )
     restrict: int = setting(
         30_000,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpora.errors import SourceError
-from embed.compare.lines import Line, quoted, read_bytes
+from embed.compare.lines import COMMENTS, Line, every_line, quoted
 
 _MARK = re.compile(r"<(/?)(?:b|strong)>")
 
@@ -140,16 +140,8 @@ def read_rows(path: Path) -> list[Row]:
     SourceError
         The file is missing, cannot be read or decompressed, or a line is not UTF-8.
     """
-    rows = []
-    for number, raw in enumerate(read_bytes(path).split(b"\n"), start=1):
-        try:
-            text = raw.decode("utf-8").strip(" \t\r\v\f")
-        except UnicodeDecodeError as error:
-            raise SourceError(
-                f"{path}:{number}: byte 0x{raw[error.start]:02X} is not UTF-8; "
-                "convert the evaluation set to UTF-8"
-            ) from None
-        if text and ("\t" in text or not text.startswith(("#", "//"))):
-            fields = [field.strip() for field in text.split("\t")]
-            rows.append(Row(path, Line(number, text), fields))
-    return rows
+    return [
+        Row(path, line, [field.strip() for field in line.text.split("\t")])
+        for line in every_line(path)
+        if line.text and ("\t" in line.text or not line.text.startswith(COMMENTS))
+    ]

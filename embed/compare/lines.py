@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from corpora.compression import compression_of, decompress
 from corpora.errors import SourceError
 
 _HEAD = 16  # bytes that tell how a file is compressed
+COMMENTS = ("#", "//")  # what begins one
 DELIMITERS = {"\t": "tabs", ";": "semicolons", ",": "commas", " ": "spaces"}
 
 
@@ -50,7 +51,28 @@ def read_lines(path: Path, *, blank: bool = False) -> list[Line]:
     SourceError
         The file is missing, cannot be read or decompressed, or a line is not UTF-8.
     """
-    lines = []
+    lines = every_line(path)
+    return [line for line in lines if (line.text or blank) and not line.text.startswith(COMMENTS)]
+
+
+def every_line(path: Path) -> Iterator[Line]:
+    """Read all lines, blank ones and comments too, without white space at their ends.
+
+    Parameters
+    ----------
+    path : Path
+        As :func:`read_lines` takes it.
+
+    Yields
+    ------
+    Line
+        In the order of the file.
+
+    Raises
+    ------
+    SourceError
+        As :func:`read_lines` does.
+    """
     for number, raw in enumerate(read_bytes(path).split(b"\n"), start=1):
         try:
             text = raw.decode("utf-8").strip(" \t\r\v\f")
@@ -59,9 +81,7 @@ def read_lines(path: Path, *, blank: bool = False) -> list[Line]:
                 f"{path}:{number}: byte 0x{raw[error.start]:02X} is not UTF-8; "
                 "convert the evaluation set to UTF-8"
             ) from None
-        if (text or blank) and not text.startswith(("#", "//")):
-            lines.append(Line(number, text))
-    return lines
+        yield Line(number, text)
 
 
 def text_files(folder: Path) -> list[Path]:

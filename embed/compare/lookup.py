@@ -11,9 +11,6 @@ from corpora.errors import ArtifactError
 from embed.protocols import StaticVectors
 from embed.search import unit_length, unit_rows
 
-# What becomes of a word without a vector: its items are left out; a zero vector; the mean of all.
-UNKNOWN = ("skip", "zero", "mean")
-
 
 @dataclass(frozen=True)
 class FoundWords:

@@ -77,7 +77,7 @@ def _table(word: str, columns: Sequence[Column]) -> Html:
     """A row a rank."""
     caption = tag("span", "Nearest to ", name(word), ", by cosine")
     heads = ("Rank", *(head for head, _ in columns))
-    return table(caption, heads, rank_rows([near for _, near in columns]), class_="neighbors")
+    return table(caption, heads, rank_rows([near for _, near in columns]))
 
 
 def _sentence(context: str, place: int) -> Html:

@@ -143,7 +143,7 @@ def _table(panel: Panel, methods: Sequence[str], sizes: Sequence[int]) -> Html:
     used = max((entry["items_used"] for entry in panel.results.values()), default=0)
     title = f"{panel.dataset}, {metric_name(panel.metric)}"
     caption = f"{title}, on {used:,} of {panel.items_total:,} items"
-    return table(caption, ("Tokens", *map(name, methods)), rows, class_="curves")
+    return table(caption, ("Tokens", *map(name, methods)), rows)
 
 
 def _cell(entry: Mapping[str, Any] | None) -> Html:

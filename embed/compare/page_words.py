@@ -194,7 +194,7 @@ def _neighbor_table(
     rows = rank_rows(list(of_runs.values()), common)
     caption = tag("span", "Nearest to ", name(word), ", by cosine")
     heads = ("Rank", *(looks[run].show() for run in of_runs))
-    return table(caption, heads, rows, class_="neighbors")
+    return table(caption, heads, rows)
 
 
 def _neighbor(found: Sequence[Neighbor], common: Set[str]) -> Html:

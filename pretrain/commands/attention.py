@@ -1,4 +1,4 @@
-"""``firth attention``."""
+"""``firth attention``: show what each piece of a sentence attends to, by layer and head."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""``firth fill-mask``."""
+"""``firth fill-mask``: predict the pieces that are masked in a text."""
 
 from pathlib import Path
 

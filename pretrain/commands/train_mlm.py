@@ -1,4 +1,4 @@
-"""firth train-mlm."""
+"""``firth train-mlm``: train a contextual encoder: masked-language modelling, as BERT."""
 
 import datetime
 from collections.abc import Mapping

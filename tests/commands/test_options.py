@@ -1,0 +1,81 @@
+"""Options reach what they are options of: every one of a command is stored as it was given."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from cli import main
+from embed.compare.config import CompareConfig
+
+TRAIN_SVD = {
+    "dim": 7, "window": 3, "window_weighting": "flat", "context": "left", "weighting": "log-counts",
+    "subsample": 0.5, "context_smoothing": 0.9, "shift": 2.0, "singular_power": 1.0,
+    "add_contexts": True, "normalize": True, "min_count": 2, "max_vocabulary": 40,
+    "boundary": "sentence", "punctuation": "keep", "seed": 3,
+}  # fmt: skip
+TEXT = {"keep_case": True, "strip_accents": True, "fold_digits": True, "segmenter": "whitespace"}
+
+
+def typed(options):
+    words = []
+    for name, value in options.items():
+        words += [f"--{name.replace('_', '-')}"] + ([] if value is True else [str(value)])
+    return words
+
+
+def run(*arguments):
+    result = CliRunner().invoke(main, list(map(str, arguments)))
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A text of fifty words, whose corpus stands beside it, and a set of pairs of them."""
+    path = tmp_path_factory.mktemp("options")
+    words = [f"{a}{b}{c}" for a in "bdfgk" for b in "ae" for c in "lmnrs"]
+    lines = (" ".join(words[n * k % 50] for k in range(1, 12)) for n in range(1, 200))
+    (path / "text.txt").write_text("".join(f"{line}\n" for line in lines))
+    (path / "pairs.tsv").write_text("bal\tbam\t1\nbal\tdel\t2\nban\tfar\t3\nbas\tges\t5\n")
+    run("build-corpus", path / "text.txt", "--out", path / "corpus")
+    return path
+
+
+def test_of_train_svd(folder):
+    run("train-svd", folder / "corpus", "--out", folder / "svd", *typed(TRAIN_SVD))
+    stored = json.loads((folder / "svd" / "config.json").read_text())
+
+    assert {name: stored[name] for name in TRAIN_SVD} == TRAIN_SVD
+
+
+def test_of_build_corpus(folder):
+    run("build-corpus", folder / "text.txt", "--out", folder / "other", *typed(TEXT))
+    stored = json.loads((folder / "other" / "manifest.json").read_text())
+
+    assert {name: stored["text"][name] for name in TEXT} == TEXT
+
+
+def test_of_compare(folder):
+    run("train-svd", folder / "corpus", "--out", folder / "plain", "--dim", 5)
+    given = ["--similarity", folder / "pairs.tsv", "--sections", "--bands", "--intrinsic"]
+    given += ["--include-question-words", "--all-other-pieces", "--limit", 3, "--unknown", "mean"]
+    given += ["--restrict", 9, "--replicates", 100, "--seed", 4]
+    run("compare", folder / "plain", *given, "--out", folder / "comparison")
+    stored = json.loads((folder / "comparison" / "config.json").read_text())
+    config = CompareConfig(
+        similarity=(str(folder / "pairs.tsv"),), sections=True, bands=True, intrinsic=True,
+        exclude=False, left_to_right_in_words=False, limit=3, unknown="mean", restrict=9,
+        replicates=100, seed=4,
+    )  # fmt: skip
+
+    for name in ("sections", "bands", "intrinsic", "exclude", "left_to_right_in_words", "limit"):
+        assert stored[name] == getattr(config, name), name
+    for name in ("unknown", "restrict", "replicates", "seed"):
+        assert stored[name] == getattr(config, name), name
+
+
+def test_of_corpus_info(folder):
+    found = json.loads(run("corpus-info", folder / "corpus", "--top", 2, "--json"))
+
+    assert len(found["most_frequent"]) == 2
