@@ -1,5 +1,6 @@
 """The command line: ``firth`` or ``python cli.py``. Parse, call one function, print."""
 
+import difflib
 import errno
 import importlib
 import io
@@ -73,6 +74,18 @@ class FirthGroup(click.Group):
         command: click.Command = importlib.import_module(COMMANDS[name]).command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or tell which ones are spelled like it."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            typed = args[0].replace("_", "-")
+            near = [name for name in COMMANDS if typed in name.split("-")]
+            near = near or difflib.get_close_matches(typed, COMMANDS, n=3)
+            if near:
+                ctx.fail(f"No such command '{args[0]}'. Did you mean {', '.join(near)}?")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing any."""
         with formatter.section("Commands"):
@@ -118,6 +131,9 @@ def main(debug: bool) -> None:
         firth train-svd out/wiki --out out/svd
         firth neighbors out/svd king paris
         firth compare out/svd
+
+    To begin with your own text: firth study YOUR-FOLDER --out OUT does all of it, and
+    docs/tutorial.md leads through it.
     """
     _print_any_name()
 

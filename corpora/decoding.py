@@ -125,7 +125,8 @@ def _remedy(data: bytes, at: int) -> str:
     near = data[max(0, at - 1000) : at + 1000]
     if 3 * sum(byte >= 0x80 for byte in near) > len(near):
         return "its --encoding, such as gb18030 or koi8-r"
-    return "--encoding latin-1"
+    windows = any(0x80 <= byte <= 0x9F for byte in near)  # control characters in latin-1
+    return "--encoding windows-1252" if windows else "--encoding latin-1"
 
 
 def is_utf8(encoding: str) -> bool:

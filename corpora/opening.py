@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from corpora.artifacts import checksum, fingerprint
+from corpora.artifacts import CHECKSUMS, checksum, fingerprint
 from corpora.build import build_corpus
 from corpora.cache import cache_directory
 from corpora.console import note, progress
 from corpora.corpus import Corpus, is_corpus
-from corpora.errors import ArtifactError
+from corpora.errors import ArtifactError, SourceError
 from corpora.manifest import read_manifest
 from corpora.request import Request, make_request
 from corpora.sources import SourceFile, source_files
@@ -71,6 +71,12 @@ def open_or_build(source: str | Path) -> Corpus:
 
 def _build_in_cache(sources: Sequence[str | Path]) -> Path:
     """Build with the defaults, unless that was done before."""
+    for source in map(Path, sources):
+        if (source / CHECKSUMS).is_file():
+            raise SourceError(
+                f"{source}: is no text and no corpus, but a finished run; name the corpus that it "
+                "was trained on"
+            )
     request = make_request(sources)
     files = source_files(request.sources)
     key = fingerprint(

@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from corpora.console import typed
+from corpora.corpus import is_corpus
 from corpora.errors import ArtifactError, SettingError
 from corpora.replacing import replacing
 from embed.formats_binary import read_binary, write_binary
@@ -68,6 +70,10 @@ def read_vectors(path: Path) -> WordVectors:
             return read_projector(path / VECTORS)
         if is_huggingface(path):
             return read_huggingface(path)
+        if is_corpus(path):
+            raise ArtifactError(
+                f"{path}: is a corpus, no run; train one: firth train-svd {typed(path)} --out RUN"
+            )
         raise ArtifactError(f"{path}: holds no vectors.npy; is it a finished run?")
     with opened(path) as source:
         peek = source.read(_PEEK)

@@ -95,6 +95,23 @@ def test_an_unknown_command_is_a_usage_error_that_names_it():
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("neighbor", "neighbors"),
+        ("build_corpus", "build-corpus"),
+        ("train", "train-svd, train-skipgram, train-cbow, train-mlm"),
+        ("simlarity", "similarity"),
+    ],
+)
+def test_a_mistyped_command_is_told_what_is_like_it(typed, meant):
+    done = run_firth(typed)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
+        f"Error: No such command '{typed}'. Did you mean {meant}?"
+    )
+
+
 def test_without_a_command_the_help_is_shown():
     done = run_firth()
     assert done.returncode == 2

@@ -92,7 +92,7 @@ def command(
         firth compare out/svd out/sg-seed* --plot scores.svg --out out/comparison
         firth compare out/svd out/sg --similarity pairs.tsv --categories ap.csv --json
     """
-    from corpora.console import print_json
+    from corpora.console import note, print_json
     from corpora.errors import FirthError
     from embed.compare.compared import compare_runs
     from embed.compare.csv_table import write_csv
@@ -135,6 +135,8 @@ def command(
         click.echo(f"Error: {failure}", err=True)
     if failures:
         sys.exit(1)
+    if report is not None:
+        note(f"{report}: open it in a browser")
 
 
 def _refuse_places(

@@ -262,3 +262,23 @@ def test_columns_stand_below_each_other_whatever_the_script(tmp_path):
     for arguments in (["neighbors", path, "sea", "海"], ["analogy", path, "sea", "海", "ocean"]):
         lines = CliRunner().invoke(cli.main, list(map(str, arguments))).stdout.splitlines()
         assert len({cell_len(line) for line in lines}) == 1, lines
+
+
+def test_a_run_is_no_text_and_a_corpus_no_run(tmp_path):
+    (tmp_path / "text.txt").write_text("a b c d\n" * 50)
+    corpus, run = tmp_path / "corpus", tmp_path / "run"
+    for arguments in (
+        ["build-corpus", tmp_path / "text.txt", "--out", corpus],
+        ["train-svd", corpus, "--dim", "2", "--out", run],
+    ):
+        assert CliRunner().invoke(cli.main, list(map(str, arguments))).exit_code == 0
+
+    asked = CliRunner().invoke(cli.main, ["neighbors", str(corpus), "a"])
+    assert asked.stderr == (
+        f"Error: {corpus}: is a corpus, no run; train one: firth train-svd {corpus} --out RUN\n"
+    )
+    trained = CliRunner().invoke(cli.main, ["train-svd", str(run), "--out", str(tmp_path / "x")])
+    assert trained.stderr == (
+        f"Error: {run}: is no text and no corpus, but a finished run; name the corpus that it was "
+        "trained on\n"
+    )

@@ -131,6 +131,7 @@ def test_a_byte_that_is_not_utf8_is_told_with_file_and_line(write, read_all):
     ("content", "remedy"),
     [
         ("café".encode("latin-1"), "--encoding latin-1"),
+        ("a “café” – or so".encode("cp1252"), "--encoding windows-1252"),
         ("海内存知己".encode("gb18030"), "its --encoding, such as gb18030 or koi8-r"),
         ("größer, grö".encode()[:-1], "--errors replace"),
     ],
