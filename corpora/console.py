@@ -269,11 +269,26 @@ def typed(path: str | Path) -> str:
     >>> print(typed("out/svd"), typed("-x"), typed("my run"), typed("caf\\udce9"))
     out/svd ./-x 'my run' $'caf\\xe9'
     """
-    text = str(path)
-    text = f"./{text}" if text.startswith("-") else text
+    text = no_option(str(path))
     if text.isprintable():
         return shlex.quote(text)
     return f"$'{''.join(map(_escaped, text))}'"
+
+
+def no_option(path: str) -> str:
+    """Write a path so that no command takes it for an option.
+
+    Parameters
+    ----------
+    path : str
+        As a person names it.
+
+    Returns
+    -------
+    str
+        With ``./`` before a dash.
+    """
+    return f"./{path}" if path.startswith("-") else path
 
 
 def _escaped(character: str) -> str:

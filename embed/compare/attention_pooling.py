@@ -78,7 +78,7 @@ def learn_attention(
 ) -> LearntAttention:
     """Learn attention pooling and what tells the labels, by AdamW on batches of 64 sentences.
 
-    Each of three learning rates goes on until two rounds are no better on ``dev`` than the best
+    Each learning rate of RATES goes on until two rounds are no better on ``dev`` than the best
     before them, at most 12 rounds, each of one epoch or, of small sets, of some 40 batches. The
     loss is the negative log-likelihood of a softmax; or, with ``margin``, of the additive-margin
     softmax (Wang et al. 2018, "Additive margin softmax for face verification", eq. 6): scale times

@@ -11,6 +11,7 @@ from corpora.errors import SourceError
 
 _HEAD = 16  # bytes that tell how a file is compressed
 COMMENTS = ("#", "//")  # what begins one
+TEXT_FILES = "**/*.txt"  # of a folder
 DELIMITERS = {"\t": "tabs", ";": "semicolons", ",": "commas", " ": "spaces"}
 
 
@@ -73,15 +74,41 @@ def every_line(path: Path) -> Iterator[Line]:
     SourceError
         As :func:`read_lines` does.
     """
+    for number, text in decoded_lines(path):
+        yield Line(number, text.strip(" \t\r\v\f"))
+
+
+def decoded_lines(path: Path, what: str = "the evaluation set") -> Iterator[tuple[int, str]]:
+    """Read all lines as they stand.
+
+    Parameters
+    ----------
+    path : Path
+        As :func:`read_lines` takes it.
+    what : str
+        What a message says is to be converted.
+
+    Yields
+    ------
+    int
+        The number of a line, from 1.
+    str
+        Its text, with all but the line feed at its end.
+
+    Raises
+    ------
+    SourceError
+        As :func:`read_lines` does.
+    """
     for number, raw in enumerate(read_bytes(path).split(b"\n"), start=1):
         try:
-            text = raw.decode("utf-8").strip(" \t\r\v\f")
+            text = raw.decode("utf-8")
         except UnicodeDecodeError as error:
             raise SourceError(
                 f"{path}:{number}: byte 0x{raw[error.start]:02X} is not UTF-8; "
-                "convert the evaluation set to UTF-8"
+                f"convert {what} to UTF-8"
             ) from None
-        yield Line(number, text)
+        yield number, text
 
 
 def text_files(folder: Path) -> list[Path]:
@@ -104,7 +131,7 @@ def text_files(folder: Path) -> list[Path]:
     """
     files = sorted(
         path
-        for path in folder.rglob("*.txt")
+        for path in folder.glob(TEXT_FILES)
         if path.is_file() and not any(part[0] == "." for part in path.relative_to(folder).parts)
     )
     if not files:

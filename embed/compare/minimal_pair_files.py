@@ -11,7 +11,7 @@ from corpora.errors import SourceError
 from embed.compare.lines import Line, quoted, read_lines
 
 _FIELDS = ("sentence_good", "sentence_bad")
-_PATTERN = "*.jsonl*"  # perhaps compressed
+PAIR_FILES = "*.jsonl*"  # of a folder; perhaps compressed
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def _key(pair: MinimalPair, seed: int) -> bytes:
 
 def _files(folder: Path) -> list[Path]:
     """The files of a set that is a folder."""
-    files = sorted(path for path in folder.glob(_PATTERN) if path.is_file())
+    files = sorted(path for path in folder.glob(PAIR_FILES) if path.is_file())
     if not files:
         raise SourceError(f"{folder}: holds no .jsonl file; expected one for each paradigm")
     return files

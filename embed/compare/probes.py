@@ -15,6 +15,9 @@ import numpy as np
 _ROWS = 1 << 14  # read at a time
 
 
+STATIC = "static"  # the source of what a probe sees where words have one vector each
+
+
 @dataclass(frozen=True, eq=False)
 class Examples:
     """Words with their labels.
@@ -52,6 +55,38 @@ class Learnt:
     accuracy: float
     decay: float
     epochs: int
+
+
+def layer_source(layer: int) -> str:
+    """Name the states of a layer as a source of what a probe sees.
+
+    Parameters
+    ----------
+    layer : int
+        Of an encoder.
+
+    Returns
+    -------
+    str
+        Such as ``layer 3``.
+    """
+    return f"layer {layer}"
+
+
+def told_of_source(source: str) -> str:
+    """Say which source was chosen, where there was a choice.
+
+    Parameters
+    ----------
+    source : str
+        :data:`STATIC`, or of :func:`layer_source`.
+
+    Returns
+    -------
+    str
+        The beginning of a remark; empty of static vectors.
+    """
+    return "" if source == STATIC else f"{source} is best on the development part; "
 
 
 def standardized(table: Any, rows: np.ndarray, n_marks: int = 0) -> Any:

@@ -4,10 +4,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from embed.compare.context_files import gold_files
+from embed.compare.lines import TEXT_FILES
+from embed.compare.minimal_pair_files import PAIR_FILES
+from embed.compare.parts import names_in
 
 _OF_SEVERAL = ("contexts", "tagging", "sentences")  # tasks of which a set may be several files
 # What is read of a folder, by the tasks whose sets may be one.
-_OF_FOLDERS = {"analogy": "**/*.txt", "odd-one-out": "**/*.txt", "minimal-pairs": "*.jsonl*"}
+_OF_FOLDERS = {"analogy": TEXT_FILES, "odd-one-out": TEXT_FILES, "minimal-pairs": PAIR_FILES}
 
 
 def parts_of(task: str, named: Path) -> list[Path]:
@@ -28,7 +31,7 @@ def parts_of(task: str, named: Path) -> list[Path]:
     """
     if task not in _OF_SEVERAL or (task == "contexts" and named.is_file()):
         return [named]
-    return [Path(part.strip()) for part in str(named).split(",")]
+    return [Path(name) for name in names_in(str(named))]
 
 
 def files_read(task: str, named: Path) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,14 @@ from embed.compare.contextual import encoder_of
 from embed.compare.long_sentences import told_of_long
 from embed.compare.one_thread import ONE_THREAD
 from embed.compare.opening import open_runs
+from embed.compare.parts import TEST, TRAIN, Parts, names_in
+from embed.compare.probes import STATIC
 from embed.compare.sentence_files import (
     LabelledSentences,
-    SentenceParts,
     read_learning,
-    split_files,
 )
-from embed.compare.sentence_probes import STATIC, SeenSentences, see_sentences
-from embed.compare.sentence_set import TEST, TRAIN, SentenceSet
+from embed.compare.sentence_probes import SeenSentences, see_sentences
+from embed.compare.sentence_set import SentenceSet
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,15 +107,16 @@ def attend_to_words(
     ArtifactError
         The run is none, or damaged.
     """
-    paths = split_files(on)
-    if len(paths) not in (1, 2):
+    names = names_in(on)
+    if len(names) > 2 or not all(names):
         raise SettingError(f"--on {on!r} names no one or two files; pass TRAIN or TRAIN,DEV")
+    paths = [Path(name) for name in names]
     for text in texts:
         if not text.strip() or HALF_CHARACTER.search(text):
             raise SettingError(f"{text!r} is no sentence; pass words in UTF-8")
     train, dev = read_learning(paths)
     asked = LabelledSentences(tuple(texts), ("",) * len(texts))
-    sentences = SentenceSet(SentenceParts(paths[0].name, train, asked, dev), seed)
+    sentences = SentenceSet(Parts(paths[0].name, train, asked, dev), seed)
     [(name, vectors)] = open_runs([run]).vectors.items()
     note(
         f"{name}: learning {len(sentences.classes):,} labels from "

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpora.errors import SettingError, SourceError
+from corpora.errors import SourceError
 from corpora.segment import HALF_CHARACTER
 from embed.compare.lines import Line, quoted, read_bytes
+from embed.compare.parts import Parts, two_or_three
 from embed.compare.sentence_forms import labelled_records
 from embed.compare.tasks import set_name
 
@@ -36,27 +37,7 @@ class LabelledSentences:
         return len(self.texts)
 
 
-@dataclass(frozen=True)
-class SentenceParts:
-    """The parts of a set of labelled sentences.
-
-    Attributes
-    ----------
-    name : str
-        Of the test part's file, without its endings for compression and form.
-    train, test : LabelledSentences
-        What probes learn from, and what they are scored on.
-    dev : LabelledSentences or None
-        What decides how they learn.
-    """
-
-    name: str
-    train: LabelledSentences
-    test: LabelledSentences
-    dev: LabelledSentences | None
-
-
-def read_sentence_parts(files: str) -> SentenceParts:
+def read_sentence_parts(files: str) -> Parts[LabelledSentences]:
     """Read the parts of a set.
 
     Parameters
@@ -66,7 +47,7 @@ def read_sentence_parts(files: str) -> SentenceParts:
 
     Returns
     -------
-    SentenceParts
+    Parts of LabelledSentences
         Of one set: some label of the test part is in TRAIN.
 
     Raises
@@ -77,32 +58,11 @@ def read_sentence_parts(files: str) -> SentenceParts:
         One is missing or malformed, nothing can be learnt from TRAIN, or TEST or DEV shares no
         label with it.
     """
-    paths = split_files(files)
-    if len(paths) not in (2, 3):
-        raise SettingError(
-            f"{files!r} names no two or three files; pass TRAIN,TEST or TRAIN,DEV,TEST"
-        )
+    paths = two_or_three(files)
     train, dev = read_learning(paths[:-1])
     test = read_sentences(paths[-1])
     _refuse_other(paths[0], train, paths[-1], test)
-    return SentenceParts(set_name(paths[-1]), train, test, dev)
-
-
-def split_files(files: str) -> list[Path]:
-    """Part files at commas.
-
-    Parameters
-    ----------
-    files : str
-        Such as ``TRAIN,DEV``.
-
-    Returns
-    -------
-    list of Path
-        None where any is without a name.
-    """
-    names = [file.strip() for file in files.split(",")]
-    return [Path(name) for name in names] if all(names) else []
+    return Parts(set_name(paths[-1]), train, test, dev)
 
 
 def read_learning(paths: Sequence[Path]) -> tuple[LabelledSentences, LabelledSentences | None]:

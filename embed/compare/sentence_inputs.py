@@ -2,15 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from embed.compare.blocks import sentence_blocks
 from embed.compare.tagging_inputs import likely_parts, static_inputs
 from embed.protocols import ContextualEncoder, StaticVectors
-
-_WORDS_AT_ONCE = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,9 +246,7 @@ def _encoded(
     encoder: ContextualEncoder, sentences: Sequence[Sequence[str]], layer: int
 ) -> Iterator[tuple[int, list[np.ndarray]]]:
     """Whole sentences of some words in all: the number of the first, and their states."""
-    starts = _offsets(sentences)[:-1] // _WORDS_AT_ONCE
-    bounds = [0, *(np.flatnonzero(np.diff(starts)) + 1).tolist(), len(sentences)]
-    for first, last in pairwise(bounds):
+    for first, last in sentence_blocks(_offsets(sentences)):
         yield first, encoder.encode(sentences[first:last], [layer])
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from corpora.console import Progress, no_progress
 from embed.compare.attention_pooling import LabelledBags, LearntAttention, learn_attention
 from embed.compare.contextual import encoder_of
-from embed.compare.probes import standardized
+from embed.compare.parts import DEV, TRAIN
+from embed.compare.probes import STATIC, layer_source, standardized
 from embed.compare.sentence_inputs import (
     SentenceInputs,
     cut_sentence,
@@ -19,10 +20,9 @@ from embed.compare.sentence_inputs import (
     state_sentences,
     static_sentences,
 )
-from embed.compare.sentence_set import DEV, TRAIN, SentenceSet
+from embed.compare.sentence_set import SentenceSet
 from embed.protocols import StaticVectors
 
-STATIC = "static"
 MEAN_DECAYS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # of the mean loss: each starts the next
 _ITERATIONS = 1_000
 _SLOPE = 1e-7  # largest at an optimum: under a weak decay a steeper one is no optimum yet
@@ -149,10 +149,10 @@ def see_sentences(
     if encoder is not None:
         words = [cut_sentence(encoder.words, text) for text in sentences.texts]
         for layer in range(encoder.n_layers + 1):
-            means[_layer(layer)] = learn_mean(state_means(encoder, words, layer), sentences)
+            means[layer_source(layer)] = learn_mean(state_means(encoder, words, layer), sentences)
             progress(layer + 1, encoder.n_layers + 2)
-        best = max(range(encoder.n_layers + 1), key=lambda each: means[_layer(each)].accuracy)
-        source, inputs = _layer(best), state_sentences(encoder, words, best)
+        best = max(range(encoder.n_layers + 1), key=lambda each: means[layer_source(each)].accuracy)
+        source, inputs = layer_source(best), state_sentences(encoder, words, best)
     learning = inputs.bags.take(sentences.places(TRAIN)).rows
     if len(learning):
         inputs = replace(inputs, table=standardized(inputs.table, learning))
@@ -198,7 +198,3 @@ def _regressions(table: Any, train: Any, labels: np.ndarray) -> Iterator[tuple[f
             warnings.simplefilter("ignore", ConvergenceWarning)  # near enough for what it decides
             model.fit(train, labels)
         yield decay, np.asarray(model.predict(table), dtype=np.int64)
-
-
-def _layer(number: int) -> str:
-    return f"layer {number}"

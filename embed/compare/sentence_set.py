@@ -7,10 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from embed.compare.sentence_files import LabelledSentences, SentenceParts
+from embed.compare.parts import DEV, HELD_OUT, TEST, TRAIN, Parts
+from embed.compare.sentence_files import LabelledSentences
 
-TRAIN, DEV, TEST = range(3)
-_HELD_OUT = 10  # one sentence in so many stands for a development part
 _LISTED = 10  # labels that a remark names
 
 
@@ -23,24 +22,24 @@ class SentenceSet:
 
     Attributes
     ----------
-    parts : SentenceParts
+    parts : Parts of LabelledSentences
         The files.
     seed : int
         Of the sentences held out, and of probes.
     """
 
-    parts: SentenceParts
+    parts: Parts[LabelledSentences]
     seed: int
 
     @cached_property
     def texts(self) -> list[str]:
         """Every sentence as its file writes it."""
-        return [text for part in self._given for text in part.texts]
+        return [text for part in self.parts.given for text in part.texts]
 
     @cached_property
     def roles(self) -> np.ndarray:
         """TRAIN, DEV or TEST for each sentence, int64 (n_sentences,)."""
-        train, *dev, test = (part.n_sentences for part in self._given)
+        train, *dev, test = (part.n_sentences for part in self.parts.given)
         learnt = np.full(train, TRAIN)
         if not dev:
             learnt[self._held_out()] = DEV
@@ -55,7 +54,7 @@ class SentenceSet:
     def labels(self) -> np.ndarray:
         """The number of each label, int64 (n_sentences,); -1 where TRAIN has no such label."""
         numbers = {label: number for number, label in enumerate(self.classes)}
-        given = (label for part in self._given for label in part.labels)
+        given = (label for part in self.parts.given for label in part.labels)
         return np.array([numbers.get(label, -1) for label in given], np.int64)
 
     def told_of_learning(self) -> Iterator[str]:
@@ -125,7 +124,7 @@ class SentenceSet:
             The same for the same sentences, labels, parts and seed.
         """
         digest = hashlib.sha256(str(self.seed).encode())
-        for part in self._given:
+        for part in self.parts.given:
             for texts in (part.texts, part.labels):
                 digest.update(b"\n" + str(len(texts)).encode())
                 digest.update("\n".join(texts).encode("utf-8", "surrogatepass"))
@@ -137,10 +136,4 @@ class SentenceSet:
         n_train = self.parts.train.n_sentences
         order = np.random.default_rng([self.seed, n_train]).permutation(n_train)
         first = np.unique(self.labels[order], return_index=True)[1]
-        return np.delete(order, first)[: max(1, n_train // _HELD_OUT)]
-
-    @property
-    def _given(self) -> list[LabelledSentences]:
-        """The parts that there are, in their order."""
-        parts = self.parts
-        return [part for part in (parts.train, parts.dev, parts.test) if part is not None]
+        return np.delete(order, first)[: max(1, n_train // HELD_OUT)]

@@ -13,10 +13,12 @@ from embed.compare.config import CompareConfig
 from embed.compare.contextual import encoder_of
 from embed.compare.long_sentences import told_of_long
 from embed.compare.one_thread import ONE_THREAD
+from embed.compare.parts import TEST, TRAIN
+from embed.compare.probes import told_of_source
 from embed.compare.samples import Means
 from embed.compare.sentence_files import read_sentence_parts
-from embed.compare.sentence_probes import STATIC, SeenSentences, see_sentences
-from embed.compare.sentence_set import TEST, TRAIN, SentenceSet
+from embed.compare.sentence_probes import SeenSentences, see_sentences
+from embed.compare.sentence_set import SentenceSet
 from embed.compare.tagging_inputs import likely_parts
 from embed.compare.tasks import Measured
 from embed.protocols import StaticVectors
@@ -161,13 +163,12 @@ class SentencesTask:
         margin: LearntAttention,
     ) -> str:
         """What was chosen and learnt from; what an encoder had to read in parts."""
-        layer = "" if seen.source == STATIC else f"{seen.source} is best on the development part; "
         n_train, n_labels = len(self.sentences.places(TRAIN)), len(self.sentences.classes)
         cost = (
-            f"learnt from {n_train:,} sentences of {n_labels:,} labels; {layer}weight decay "
-            f"{seen.means[seen.source].decay:g} for means, learning rate {softmax.rate:g} in "
-            f"{softmax.epochs} epochs for attention, {margin.rate:g} in {margin.epochs} with a "
-            f"margin of {margin.margin:g}"
+            f"learnt from {n_train:,} sentences of {n_labels:,} labels; "
+            f"{told_of_source(seen.source)}weight decay {seen.means[seen.source].decay:g} for "
+            f"means, learning rate {softmax.rate:g} in {softmax.epochs} epochs for attention, "
+            f"{margin.rate:g} in {margin.epochs} with a margin of {margin.margin:g}"
         )
         encoder = encoder_of(vectors)
         long = None if encoder is None else told_of_long(encoder, seen.words)

@@ -14,7 +14,8 @@ from embed.compare.contextual import encoder_of
 from embed.compare.linear_probe import learn_linear
 from embed.compare.long_sentences import told_of_long
 from embed.compare.one_thread import ONE_THREAD
-from embed.compare.probes import Learnt, standardized
+from embed.compare.parts import DEV, TRAIN
+from embed.compare.probes import STATIC, Learnt, layer_source, standardized, told_of_source
 from embed.compare.samples import Means, Sample
 from embed.compare.tagging_files import read_parts
 from embed.compare.tagging_inputs import (
@@ -25,14 +26,13 @@ from embed.compare.tagging_inputs import (
     state_inputs,
     static_inputs,
 )
-from embed.compare.tagging_set import DEV, TRAIN, TaggingSet
+from embed.compare.tagging_set import TaggingSet
 from embed.compare.tagging_spans import Ratios, are_entities, span_f1
 from embed.compare.tasks import Measured
 from embed.compare.window_probe import learn_window
 from embed.protocols import StaticVectors
 
 _RADIUS = 1  # neighbors each side that the window probe sees
-_STATIC = "static"
 _LISTED = 10  # labels that a note names
 
 
@@ -181,11 +181,11 @@ class TaggingTask:
         """What probes may see: vectors, or the states of each layer; made when called."""
         words, encoder = self.words, encoder_of(vectors)
         if encoder is None or self.layers:
-            yield _STATIC, partial(static_inputs, vectors, words.words)
+            yield STATIC, partial(static_inputs, vectors, words.words)
         if encoder is not None:
             for layer in range(encoder.n_layers + 1):
                 states = partial(state_inputs, encoder, words.words, words.offsets, layer)
-                yield f"layer {layer}", states
+                yield layer_source(layer), states
 
     def _linear(self, vectors: StaticVectors) -> tuple["_Best", dict[str, np.ndarray]]:
         """The best source on the development part, and what is answered from each."""
@@ -195,7 +195,7 @@ class TaggingTask:
             tried = self._tried(source, inputs())
             answers[source] = tried.probe.answer(tried.inputs.rows[self.words.asked, None])
             # static vectors of an encoder stand beside its states, not for them
-            if best is None or best.source == _STATIC or tried.probe.accuracy > best.probe.accuracy:
+            if best is None or best.source == STATIC or tried.probe.accuracy > best.probe.accuracy:
                 best = tried
             del tried  # its table is no small thing, and the next one comes
         assert best is not None
@@ -223,10 +223,10 @@ class TaggingTask:
     def _remark(self, vectors: StaticVectors, best: "_Best", window: Learnt) -> str:
         """What was chosen, and what it took; what an encoder had to read in parts."""
         words, encoder = self.words, encoder_of(vectors)
-        layer = "" if best.source == _STATIC else f"{best.source} is best on the development part; "
         cost = (
-            f"{layer}learnt from {(words.roles == TRAIN).sum():,} words, weight decay "
-            f"{best.probe.decay:g}, of the window {window.decay:g} in {window.epochs} epochs"
+            f"{told_of_source(best.source)}learnt from {(words.roles == TRAIN).sum():,} words, "
+            f"weight decay {best.probe.decay:g}, of the window {window.decay:g} in "
+            f"{window.epochs} epochs"
         )
         if encoder is None:
             return cost

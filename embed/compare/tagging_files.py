@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.errors import SettingError, SourceError
-from embed.compare.lines import quoted, read_bytes
+from corpora.errors import SourceError
+from embed.compare.lines import decoded_lines, quoted
+from embed.compare.parts import Parts, two_or_three
 from embed.compare.tasks import set_name
 
 _UD_COLUMNS = 10
@@ -40,27 +41,7 @@ class TaggedWords:
         return len(self.offsets) - 1
 
 
-@dataclass(frozen=True, eq=False)
-class TaggingParts:
-    """The parts of a set of labelled words.
-
-    Attributes
-    ----------
-    name : str
-        Of the test part's file, without its endings for compression and form.
-    train, test : TaggedWords
-        What probes learn from, and what they are scored on.
-    dev : TaggedWords or None
-        What decides how they learn.
-    """
-
-    name: str
-    train: TaggedWords
-    test: TaggedWords
-    dev: TaggedWords | None
-
-
-def read_parts(files: str) -> TaggingParts:
+def read_parts(files: str) -> Parts[TaggedWords]:
     """Read the parts of a set.
 
     Parameters
@@ -70,7 +51,7 @@ def read_parts(files: str) -> TaggingParts:
 
     Returns
     -------
-    TaggingParts
+    Parts of TaggedWords
         Of one set: some label of the test part is in TRAIN.
 
     Raises
@@ -81,11 +62,7 @@ def read_parts(files: str) -> TaggingParts:
         One is missing or malformed, TEST shares no label with TRAIN, or TRAIN is one sentence and
         there is no DEV.
     """
-    paths = [Path(file.strip()) for file in files.split(",")]
-    if len(paths) not in (2, 3) or not all(file.strip() for file in files.split(",")):
-        raise SettingError(
-            f"{files!r} names no two or three files; pass TRAIN,TEST or TRAIN,DEV,TEST"
-        )
+    paths = two_or_three(files)
     train, *dev, test = (read_tagged(path) for path in paths)
     if not set(train.tags) & set(test.tags):
         raise SourceError(
@@ -96,7 +73,7 @@ def read_parts(files: str) -> TaggingParts:
         raise SourceError(
             f"{paths[0]}: holds one sentence, of which none can be held out; pass TRAIN,DEV,TEST"
         )
-    return TaggingParts(set_name(paths[-1]), train, test, dev[0] if dev else None)
+    return Parts(set_name(paths[-1]), train, test, dev[0] if dev else None)
 
 
 def read_tagged(path: Path) -> TaggedWords:
@@ -148,14 +125,8 @@ def read_tagged(path: Path) -> TaggedWords:
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Number and text of each line, then an empty one."""
     number = 0
-    for number, raw in enumerate(read_bytes(path).split(b"\n"), start=1):
-        try:
-            yield number, raw.decode("utf-8").strip("\r")
-        except UnicodeDecodeError as error:
-            raise SourceError(
-                f"{path}:{number}: byte 0x{raw[error.start]:02X} is not UTF-8; "
-                "convert the file to UTF-8"
-            ) from None
+    for number, text in decoded_lines(path, "the file"):
+        yield number, text.strip("\r")
     yield number + 1, ""
 
 

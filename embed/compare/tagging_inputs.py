@@ -1,18 +1,18 @@
 """What a probe sees of each word: its vector, or its state in its sentence."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from embed.compare.blocks import sentence_blocks
 from embed.compare.lookup import FoundWords, find_words, finite_units
 from embed.protocols import ContextualEncoder, StaticVectors
 
 N_MARKS = 2  # numbers behind each vector
-_WORDS_AT_ONCE = 1 << 15  # encoded
 _PARTS = re.compile(r"\w+|[^\w\s]")
 
 
@@ -145,7 +145,8 @@ def state_inputs(
     parts = _cut(encoder, words)
     lengths = np.array([len(each) for each in parts], dtype=np.int64)
     table: np.ndarray | None = None
-    for some in _blocks(offsets):
+    for first, last in sentence_blocks(offsets):
+        some = offsets[first : last + 1]
         states = np.concatenate(encoder.encode(sentences_of(parts, some), [layer]))
         if table is None:
             table = np.zeros((len(words) + 1, states.shape[1] + N_MARKS), np.float32)
@@ -200,14 +201,6 @@ def sentences_of(parts: Sequence[Sequence[str]], offsets: np.ndarray) -> list[li
     return [
         [part for each in parts[start:stop] for part in each] for start, stop in pairwise(bounds)
     ]
-
-
-def _blocks(offsets: np.ndarray) -> Iterator[np.ndarray]:
-    """Where the sentences of each block begin and end, of some words in all."""
-    starts = offsets[:-1] // _WORDS_AT_ONCE
-    bounds = [0, *(np.flatnonzero(np.diff(starts)) + 1).tolist(), len(starts)]
-    for first, last in pairwise(bounds):
-        yield offsets[first : last + 1]
 
 
 def _cut(encoder: ContextualEncoder, words: Iterable[str]) -> list[list[str]]:

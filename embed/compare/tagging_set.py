@@ -7,12 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
+from embed.compare.parts import DEV, HELD_OUT, TEST, Parts
 from embed.compare.probes import Examples
-from embed.compare.tagging_files import TaggedWords, TaggingParts
+from embed.compare.tagging_files import TaggedWords
 
-TRAIN, DEV, TEST = range(3)
 _RARELY = 0.05  # of a word's occurrences: a label that is rarer may be an annotator's slip
-_HELD_OUT = 10  # one sentence in so many stands for a development part
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,29 +23,29 @@ class TaggingSet:
 
     Attributes
     ----------
-    parts : TaggingParts
+    parts : Parts of TaggedWords
         The files.
     seed : int
         Of the sentences held out, and of the control task.
     """
 
-    parts: TaggingParts
+    parts: Parts[TaggedWords]
     seed: int
 
     @cached_property
     def words(self) -> list[str]:
         """Every word as its file writes it."""
-        return [word for part in self._given for word in part.words]
+        return [word for part in self.parts.given for word in part.words]
 
     @cached_property
     def tags(self) -> list[str]:
         """The label of every word as its file writes it."""
-        return [tag for part in self._given for tag in part.tags]
+        return [tag for part in self.parts.given for tag in part.tags]
 
     @cached_property
     def offsets(self) -> np.ndarray:
         """Where sentences begin and end, int64 (n_sentences + 1,)."""
-        lengths = [np.diff(part.offsets) for part in self._given]
+        lengths = [np.diff(part.offsets) for part in self.parts.given]
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(lengths))])
 
     @cached_property
@@ -57,11 +56,11 @@ class TaggingSet:
     @cached_property
     def roles(self) -> np.ndarray:
         """TRAIN, DEV or TEST for each word, int64 (n_words,)."""
-        train, *dev, test = (part.n_sentences for part in self._given)
+        train, *dev, test = (part.n_sentences for part in self.parts.given)
         learnt = np.zeros(train, np.int64)
         if not dev:
             draws = np.array([self._draw(f"sentence {number}") for number in range(train)])
-            learnt[np.argsort(draws, kind="stable")[: max(1, train // _HELD_OUT)]] = DEV
+            learnt[np.argsort(draws, kind="stable")[: max(1, train // HELD_OUT)]] = DEV
         of_sentences = [learnt, np.full(sum(dev), DEV), np.full(test, TEST)]
         return np.concatenate(of_sentences)[self.sentences]
 
@@ -149,12 +148,6 @@ class TaggingSet:
             digest.update("\n".join(texts).encode("utf-8", "surrogatepass"))
         digest.update(self.offsets.tobytes() + self.roles.tobytes())
         return digest.hexdigest()[:32]
-
-    @property
-    def _given(self) -> list[TaggedWords]:
-        """The parts that there are, in their order."""
-        parts = self.parts
-        return [part for part in (parts.train, parts.dev, parts.test) if part is not None]
 
     @cached_property
     def _lower(self) -> list[str]:

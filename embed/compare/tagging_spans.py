@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from embed.compare.samples import Counts
+from embed.compare.samples import Counts, in_blocks
 
 _CHUNK = re.compile(r"O|[BIES]-.+")
 
@@ -49,11 +49,12 @@ class Ratios:
             NaN where the denominator is zero.
         """
         both = np.column_stack([self.numerators, self.denominators]).astype(np.float64)
-        sums = np.array(
-            [counts[b : b + 1].astype(np.float64)[0] @ both for b in range(len(counts))]
-        )
-        with np.errstate(divide="ignore", invalid="ignore"):
+
+        def divided(rows: np.ndarray) -> np.ndarray:
+            sums = rows @ both
             return np.asarray(sums[:, 0] / sums[:, 1])
+
+        return in_blocks(counts, divided)
 
     def take(self, chosen: np.ndarray) -> "Ratios":
         """Give some of the items, as :meth:`Sample.take` does.

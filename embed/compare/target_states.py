@@ -1,15 +1,13 @@
 """States of marked words in their contexts, each context encoded once."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from embed.compare.blocks import sentence_blocks
 from embed.compare.context_files import Target
 from embed.in_context import Cutter, cut_parts
 from embed.protocols import ContextualEncoder
-
-_TOKENS_AT_ONCE = 1 << 15
 
 
 def target_words(cutter: Cutter, targets: Sequence[Target]) -> list[list[str]]:
@@ -59,7 +57,9 @@ def target_states(
     for target, (sentence, _) in enumerate(found):
         owners.setdefault(sentence, []).append(target)
     states: dict[int, np.ndarray] = {}
-    for block in _blocks(list(owners)):
+    sentences = list(owners)
+    for first, last in sentence_blocks(np.cumsum([0, *map(len, sentences)])):
+        block = sentences[first:last]
         for sentence, of_words in zip(block, encoder.encode(block, layers), strict=True):
             for target in owners[sentence]:
                 states[target] = of_words[found[target][1]].sum(axis=0)
@@ -94,11 +94,3 @@ def _find(cutter: Cutter, targets: Iterable[Target]) -> list[tuple[tuple[str, ..
         places = [place for mark in target.marks for place in range(*bounds[mark : mark + 2])]
         found.append((tuple(words), np.array(places, dtype=np.int64)))
     return found
-
-
-def _blocks(sentences: Sequence[tuple[str, ...]]) -> Iterator[Sequence[tuple[str, ...]]]:
-    """Whole sentences of some words in all."""
-    starts = np.cumsum([0, *map(len, sentences)]) // _TOKENS_AT_ONCE
-    bounds = [0, *(np.flatnonzero(np.diff(starts[:-1])) + 1).tolist(), len(sentences)]
-    for first, last in pairwise(bounds):
-        yield sentences[first:last]

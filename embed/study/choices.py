@@ -6,14 +6,14 @@ import subprocess
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from corpora.console import note
+from corpora.console import no_option, note
 from corpora.errors import FirthError
 from corpora.memory import available_threads
 from embed.compare.advice import Features
 from embed.compare.comparison import SET_OPTIONS
 from embed.compare.datasets import TWO_TAGS
 from embed.study.settings import COMPARE, Study, typed_options
-from embed.study.steps import ended, firth, no_option
+from embed.study.steps import ended, firth
 
 if TYPE_CHECKING:  # numba comes with it
     from corpora.corpus import Corpus

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import corpora
-from corpora.console import typed
+from corpora.console import no_option, typed
 
 _CLI = Path(corpora.__file__).parent.parent / "cli.py"  # what "firth" runs
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -55,22 +55,6 @@ class Step:
         out = [] if self.out is None else ["--out", no_option(str(self.out))]
         forced = ["--force"] if force else []
         return [self.command, *map(no_option, self.reads), *self.options, *out, *forced]
-
-
-def no_option(path: str) -> str:
-    """Write a path so that no command takes it for an option.
-
-    Parameters
-    ----------
-    path : str
-        As a person names it.
-
-    Returns
-    -------
-    str
-        With ``./`` before a dash.
-    """
-    return f"./{path}" if path.startswith("-") else path
 
 
 def firth(*arguments: str) -> list[str]:

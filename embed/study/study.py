@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.blocks import ReadOptions
-from corpora.console import note
+from corpora.console import no_option, note
 from corpora.corpus import Corpus, is_corpus
 from corpora.errors import ArtifactError, FirthError, SettingError
 from corpora.opening import up_to_date
@@ -19,7 +19,7 @@ from embed.compare.config import CompareConfig
 from embed.study.choices import SETS, settle
 from embed.study.folder import Folder
 from embed.study.settings import BUILD, COMPARE, Study, config_of, typed_options
-from embed.study.steps import Step, ended, no_option, run
+from embed.study.steps import Step, ended, run
 
 if TYPE_CHECKING:
     from embed.vectors import WordVectors

@@ -196,7 +196,7 @@ def test_the_layers_of_the_static_vectors_are_taken_where_they_are_told():
 
 
 def test_many_long_contexts_are_encoded_in_blocks_of_whole_sentences(monkeypatch):
-    monkeypatch.setattr("embed.compare.target_states._TOKENS_AT_ONCE", 5)
+    monkeypatch.setattr("embed.compare.blocks._WORDS_AT_ONCE", 5)
     blocks = []
 
     class Counting(Echo):

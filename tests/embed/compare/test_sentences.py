@@ -14,6 +14,7 @@ from embed.compare.baselines import make_baselines
 from embed.compare.comparison import compare, read_tasks
 from embed.compare.config import CompareConfig
 from embed.compare.contextual import WithEncoder
+from embed.compare.parts import DEV, TEST, TRAIN
 from embed.compare.sentence_files import read_sentence_parts
 from embed.compare.sentence_inputs import (
     cut_sentence,
@@ -23,7 +24,7 @@ from embed.compare.sentence_inputs import (
     static_sentences,
 )
 from embed.compare.sentence_probes import _regressions
-from embed.compare.sentence_set import DEV, TEST, TRAIN, SentenceSet
+from embed.compare.sentence_set import SentenceSet
 from embed.compare.sentences import SentencesTask
 from embed.vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores

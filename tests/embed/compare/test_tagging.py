@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 
 from corpora.errors import ArtifactError
-from embed.compare import tagging, tagging_inputs, window_probe
+from embed.compare import blocks, tagging, window_probe
 from embed.compare.baselines import make_baselines
 from embed.compare.config import CompareConfig
 from embed.compare.contextual import WithEncoder
+from embed.compare.parts import DEV, TEST, TRAIN
 from embed.compare.resampling import draw_counts, resample
 from embed.compare.tagging import TaggingTask
 from embed.compare.tagging_files import read_parts
 from embed.compare.tagging_inputs import state_inputs, static_inputs
-from embed.compare.tagging_set import DEV, TEST, TRAIN, TaggingSet
+from embed.compare.tagging_set import TaggingSet
 from embed.vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
 
@@ -284,11 +285,11 @@ def test_blocks_of_sentences_change_no_state(monkeypatch):
     words = ["the", "saw", "\x00", "they-saw", "saw", "the", "saw"]
     offsets = np.array([0, 2, 3, 5, 7])
     whole = state_inputs(Positions(), words, offsets, 1)
-    monkeypatch.setattr(tagging_inputs, "_WORDS_AT_ONCE", 2)
+    monkeypatch.setattr(blocks, "_WORDS_AT_ONCE", 2)
 
     found = state_inputs(Positions(), words, offsets, 1)
 
-    assert [each.tolist() for each in tagging_inputs._blocks(offsets)] == [
+    assert [offsets[a : b + 1].tolist() for a, b in blocks.sentence_blocks(offsets)] == [
         [0, 2],
         [2, 3, 5],
         [5, 7],
