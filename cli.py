@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from corpora.errors import FirthError
+from corpora.common.errors import FirthError
 
 # Command to module; the module's ``command`` is imported only when it is asked for.
 COMMANDS = {

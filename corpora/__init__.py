@@ -2,27 +2,27 @@
 
 from typing import TYPE_CHECKING
 
-from corpora.lazy import offer
+from corpora.common.lazy import offer
 
 if TYPE_CHECKING:
-    from corpora.blocks import ReadOptions as ReadOptions
-    from corpora.corpus import Corpus as Corpus
-    from corpora.errors import FirthError as FirthError
-    from corpora.info import describe as describe
-    from corpora.make import make_corpus as make_corpus
-    from corpora.opening import open_or_build as open_or_build
-    from corpora.request import BuildOptions as BuildOptions
-    from corpora.segment import TextSettings as TextSettings
+    from corpora.build.make import make_corpus as make_corpus
+    from corpora.build.open_or_build import open_or_build as open_or_build
+    from corpora.build.request import BuildOptions as BuildOptions
+    from corpora.common.errors import FirthError as FirthError
+    from corpora.reading.text_blocks import ReadOptions as ReadOptions
+    from corpora.store.corpus import Corpus as Corpus
+    from corpora.store.statistics import describe as describe
+    from corpora.text.segment import TextSettings as TextSettings
 
 HOMES = {
-    "corpora.blocks": ("ReadOptions",),
-    "corpora.corpus": ("Corpus",),
-    "corpora.errors": ("FirthError",),
-    "corpora.info": ("describe",),
-    "corpora.make": ("make_corpus",),
-    "corpora.opening": ("open_or_build",),
-    "corpora.request": ("BuildOptions",),
-    "corpora.segment": ("TextSettings",),
+    "corpora.reading.text_blocks": ("ReadOptions",),
+    "corpora.store.corpus": ("Corpus",),
+    "corpora.common.errors": ("FirthError",),
+    "corpora.store.statistics": ("describe",),
+    "corpora.build.make": ("make_corpus",),
+    "corpora.build.open_or_build": ("open_or_build",),
+    "corpora.build.request": ("BuildOptions",),
+    "corpora.text.segment": ("TextSettings",),
 }
 __all__ = [name for names in HOMES.values() for name in names]
 

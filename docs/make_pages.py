@@ -13,10 +13,7 @@ from cli import COMMANDS, SUMMARIES, main
 
 DOCS = Path(__file__).resolve().parent
 WIDTH = 96
-_ROOMS = (
-    "corpora", "corpora/commands", "embed", "embed/commands", "embed/compare", "embed/study",
-    "pretrain", "pretrain/commands",
-)  # fmt: skip
+_PACKAGES = ("corpora", "embed", "pretrain")
 
 _COMMANDS_OPENING = """\
 # Commands
@@ -31,8 +28,8 @@ standard output, everything else to standard error.
 _MODULES_OPENING = """\
 # Every file in one line
 
-Written by `make docs` from the first line of each file; mend it there, not here. What the rooms
-are for, and who may enter which, is told in [How the program is built](architecture.md).
+Written by `make docs` from the first line of each file; mend it there, not here. What each folder
+is for, and which may import which, is told in [How the program is built](architecture.md).
 """
 
 
@@ -89,16 +86,22 @@ def modules_page() -> str:
         Markdown: a table per package, a row per file.
     """
     lines = [_MODULES_OPENING, f"`cli.py`: {_first_line(DOCS.parent / 'cli.py')}"]
-    for room in _ROOMS:
-        folder = DOCS.parent / room
-        lines += ["", f"## {room}/", "", _first_line(folder / "__init__.py"), ""]
-        files = [path for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"]
-        rows = [f"| `{path.name}` | {_first_line(path).replace('|', '&#124;')} |" for path in files]
-        lines += ["| file | what it is |", "|---|---|", *rows] if rows else []
+    for package in _PACKAGES:
+        for opening in sorted((DOCS.parent / package).rglob("__init__.py")):
+            lines += _folder_section(opening.parent)
     return "\n".join(line for line in lines).rstrip("\n") + "\n"
 
 
 PAGES = {"commands.md": commands_page, "modules.md": modules_page}
+
+
+def _folder_section(folder: Path) -> list[str]:
+    """One folder: heading, what it is for, a row per file."""
+    name = folder.relative_to(DOCS.parent).as_posix()
+    lines = ["", f"## {name}/", "", _first_line(folder / "__init__.py"), ""]
+    files = [path for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"]
+    rows = [f"| `{path.name}` | {_first_line(path).replace('|', '&#124;')} |" for path in files]
+    return [*lines, *(["| file | what it is |", "|---|---|", *rows] if rows else [])]
 
 
 def _section(name: str, command: click.Command) -> list[str]:

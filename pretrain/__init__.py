@@ -2,21 +2,21 @@
 
 from typing import TYPE_CHECKING
 
-from corpora.lazy import offer
+from corpora.common.lazy import offer
 
 if TYPE_CHECKING:
-    from pretrain.attention_picture import draw_attention as draw_attention
-    from pretrain.attention_weights import attend as attend
     from pretrain.config import MlmConfig as MlmConfig
-    from pretrain.contextual import MlmEncoder as MlmEncoder
-    from pretrain.contextual import open_run as open_run
+    from pretrain.inference.attention_picture import draw_attention as draw_attention
+    from pretrain.inference.attention_weights import attend as attend
+    from pretrain.inference.mlm_encoder import MlmEncoder as MlmEncoder
+    from pretrain.inference.mlm_encoder import open_run as open_run
     from pretrain.train import train_mlm as train_mlm
 
 HOMES = {
-    "pretrain.attention_picture": ("draw_attention",),
-    "pretrain.attention_weights": ("attend",),
+    "pretrain.inference.attention_picture": ("draw_attention",),
+    "pretrain.inference.attention_weights": ("attend",),
     "pretrain.config": ("MlmConfig",),
-    "pretrain.contextual": ("MlmEncoder", "open_run"),
+    "pretrain.inference.mlm_encoder": ("MlmEncoder", "open_run"),
     "pretrain.train": ("train_mlm",),
 }
 __all__ = [name for names in HOMES.values() for name in names]

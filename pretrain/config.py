@@ -4,8 +4,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from corpora.errors import SettingError
-from corpora.settings import check, setting
+from corpora.common.errors import SettingError
+from corpora.common.options import check, setting
 
 _SCORES = ("scaled-dot", "dot", "additive", "bilinear")
 _POSITIONS = ("learned", "sinusoidal", "rotary", "none")
@@ -66,7 +66,7 @@ class EncoderConfig:
     dropout : float
         While training.
     mixers : tuple of str
-        What mixes the positions in each block: keys of ``pretrain.blocks.MIXERS``.
+        What mixes the positions in each block: keys of ``pretrain.model.layers.MIXERS``.
     """
 
     n_pieces: int

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from corpora.artifacts import (
+from corpora.artifacts.artifact import (
     MAKER,
     making,
     places,
@@ -20,25 +20,25 @@ from corpora.artifacts import (
     refuse_existing,
     write_json,
 )
-from corpora.checkpoint import clear_checkpoints
-from corpora.console import Progress, no_progress, note, progress
-from corpora.pieces import Pieces
-from corpora.provenance import now, provenance
-from corpora.replacing import write_whole
-from embed.pooling import PoolConfig, pool_words
+from corpora.artifacts.atomic import write_whole
+from corpora.artifacts.checkpoint import clear_checkpoints
+from corpora.artifacts.provenance import now, provenance
+from corpora.common.console import Progress, no_progress, note, progress
+from corpora.tokenizer.pieces import Pieces
+from embed.contextual.pooling import PoolConfig, pool_words
 from pretrain.config import MlmConfig
-from pretrain.contextual import MlmEncoder
-from pretrain.decisions import DECIDED, batch_rows, read_decisions, refuse_settings
-from pretrain.distributed import World, joined
-from pretrain.encoder import MaskedLanguageModel
-from pretrain.machine import choose_device, device_name, enough_memory
-from pretrain.prepare import prepare
-from pretrain.text import Text, learn, open_text, refuse_few_words
-from pretrain.training import CHECKPOINTS, run_training
-from pretrain.weights import TOKENIZER, WEIGHTS, read_model, save_model
+from pretrain.data.text import Text, learn, open_text, refuse_few_words
+from pretrain.device import choose_device, device_name, enough_memory
+from pretrain.inference.mlm_encoder import MlmEncoder
+from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.model.weights import TOKENIZER, WEIGHTS, read_model, save_model
+from pretrain.training.autotune import DECIDED, batch_rows, read_decisions, refuse_settings
+from pretrain.training.distributed import World, joined
+from pretrain.training.loop import CHECKPOINTS, run_training
+from pretrain.training.prepare import prepare
 
 if TYPE_CHECKING:
-    from corpora.corpus import Corpus
+    from corpora.store.corpus import Corpus
 
 FORMAT = 1
 CONFIG = "config.json"

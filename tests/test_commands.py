@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import cli
-from corpora import errors
+from corpora.common import errors
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = list(cli.COMMANDS)

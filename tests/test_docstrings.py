@@ -33,7 +33,7 @@ class Place:
 
 
 def name_of(place: Place) -> str:
-    """``embed/svd.py:train``, or with a class ``embed/vectors.py:WordVectors.row``."""
+    """``embed/svd/train.py:train_svd``, of a class ``embed/task.py:Task.measure``."""
     name = f"{place.owner}.{place.node.name}" if place.owner else place.node.name
     return f"{place.file.relative_to(ROOT)}:{name}"
 
@@ -100,11 +100,16 @@ def is_described_elsewhere(place: Place) -> bool:
     return any(place.node.name in vars(base) for base in owner.__mro__[1:])
 
 
+def is_kernels(path: Path) -> bool:
+    """A file of compiled code, by its name or its folder."""
+    return path.stem.endswith("_kernels") or path.parent.name == "kernels"
+
+
 def names_outside_kernels() -> set[str]:
     """Every name that a file other than a kernels file speaks of."""
     names = set()
     for path in FILES:
-        if not path.stem.endswith("_kernels"):
+        if not is_kernels(path):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 names |= {getattr(node, field, None) for field in ("id", "attr", "name")} - {None}
     return names
@@ -115,11 +120,11 @@ OUTSIDE_KERNELS = names_outside_kernels()
 
 def is_inner_kernel(place: Place) -> bool:
     """Called by other kernels only: private in all but its name, and one line is enough."""
-    return place.file.stem.endswith("_kernels") and place.node.name not in OUTSIDE_KERNELS
+    return is_kernels(place.file) and place.node.name not in OUTSIDE_KERNELS
 
 
 def module_name(path: Path) -> str:
-    """``embed/svd.py`` as ``embed.svd``."""
+    """``embed/svd/truncated_svd.py`` as ``embed.svd.truncated_svd``."""
     return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from corpora.artifacts import verify
+from corpora.artifacts.artifact import verify
 
 # Shares of an uninterrupted run's time at which the process is killed.
 MOMENTS = (0.15, 0.4, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98)

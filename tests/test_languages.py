@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 import cli
-from corpora.corpus import Corpus
+from corpora.store.corpus import Corpus
 
 GERMAN = """\
 Der alte Müller wohnt in der schmalen Straße am Fluss. Schon früh am Morgen öffnet er das Tor.

@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from corpora.blocks import ReadOptions
-from corpora.request import BuildOptions, make_request
-from corpora.segment import TextSettings
-from corpora.settings import click_options, take
+from corpora.build.request import BuildOptions, make_request
+from corpora.common.options import click_options, take
+from corpora.reading.text_blocks import ReadOptions
+from corpora.text.segment import TextSettings
 
 
 @click.command("build-corpus")
@@ -32,9 +32,9 @@ def command(sources: tuple[str, ...], out: Path, force: bool, **options: Any) ->
         firth build-corpus news/*.txt.gz --documents line --out out/news
         firth build-corpus posts.jsonl --field body --keep date,author --out out/posts
     """
-    from corpora.build import build_corpus
-    from corpora.console import note, progress
-    from corpora.opening import up_to_date
+    from corpora.build.build import build_corpus
+    from corpora.build.open_or_build import up_to_date
+    from corpora.common.console import note, progress
 
     request = make_request(
         sources,

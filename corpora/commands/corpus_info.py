@@ -27,9 +27,9 @@ def command(corpus: Path, top: int, as_json: bool) -> None:
         firth corpus-info out/wiki
         firth corpus-info out/wiki --json
     """
-    from corpora.console import print_json
-    from corpora.corpus import Corpus
-    from corpora.info import describe
+    from corpora.common.console import print_json
+    from corpora.store.corpus import Corpus
+    from corpora.store.statistics import describe
 
     opened = Corpus.open(corpus)
     opened.verify()
@@ -42,7 +42,7 @@ def command(corpus: Path, top: int, as_json: bool) -> None:
 
 def _print(about: dict[str, Any]) -> None:
     """Print the measures as tables."""
-    from corpora.console import print_table
+    from corpora.common.console import print_table
 
     text = ", ".join(
         f"{name}={value}" for name, value in about["text"].items() if value is not False

@@ -41,11 +41,11 @@ def command(
         firth analogy out/svd man king woman
         firth analogy out/svd france paris japan --method 3cosmul -k 3
     """
-    from corpora.console import padded, print_json
-    from embed.contexts import with_contexts
-    from embed.neighbors import Neighbor, analogy
-    from embed.queries import answer_each, find_words
-    from embed.vectors import load_vectors
+    from corpora.common.console import padded, print_json
+    from embed.query.neighbors import Neighbor, analogy
+    from embed.query.prompt import answer_each, find_words
+    from embed.vectors.context_vectors import with_contexts
+    from embed.vectors.word_vectors import load_vectors
 
     if len(words) not in (0, 3):
         raise click.UsageError(f"expected three words, got {len(words)}")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from embed.compare.sentence_attention import AttendedSentence
+    from embed.compare.attend import AttendedSentence
 
 _BAR = 24  # characters of the longest bar
 
@@ -40,9 +40,9 @@ def command(run: str, sentences: tuple[str, ...], on: str, seed: int, as_json: b
         firth attend out/svd --on sst2.train,sst2.dev "a gripping and funny film"
         firth attend out/svd --on trec.train --json - < questions.txt
     """
-    from corpora.console import print_json, progress
-    from embed.compare.sentence_attention import attend_to_words
-    from embed.queries import read_queries
+    from corpora.common.console import print_json, progress
+    from embed.compare.attend import attend_to_words
+    from embed.query.prompt import read_queries
 
     texts = list(sentences)
     if "-" in texts and len(texts) > 1:
@@ -62,7 +62,7 @@ def command(run: str, sentences: tuple[str, ...], on: str, seed: int, as_json: b
 
 def _print(sentence: "AttendedSentence") -> None:
     """A line for each word, then the label."""
-    from corpora.console import print_table
+    from corpora.common.console import print_table
 
     most = max(sentence.weights.tolist(), default=1.0)
     rows = [

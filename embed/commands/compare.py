@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from corpora.settings import click_options, take
+from corpora.common.options import click_options, take
 from embed.compare.config import EXAMPLE, CompareConfig
 
 
@@ -92,12 +92,12 @@ def command(
         firth compare out/svd out/sg-seed* --plot scores.svg --out out/comparison
         firth compare out/svd out/sg --similarity pairs.tsv --categories ap.csv --json
     """
-    from corpora.console import note, print_json
-    from corpora.errors import FirthError
-    from embed.compare.compared import compare_runs
-    from embed.compare.csv_table import write_csv
-    from embed.compare.page_examples import refuse_unmarked
-    from embed.compare.page_parts import read_curve
+    from corpora.common.console import note, print_json
+    from corpora.common.errors import FirthError
+    from embed.compare.api import compare_runs
+    from embed.compare.report.contents import read_curve
+    from embed.compare.report.csv_table import write_csv
+    from embed.compare.report.examples import refuse_unmarked
 
     config = take(CompareConfig, options)
     if as_csv and (as_json or config.intrinsic):
@@ -149,12 +149,12 @@ def _refuse_places(
     force: bool,
 ) -> None:
     """Refuse what cannot be written, before any work, which may take minutes."""
-    from corpora.errors import SettingError
-    from corpora.pictures import picture_kind
-    from corpora.replacing import refuse_standing
-    from embed.compare.comparison import named_sets
-    from embed.compare.read_files import files_read
-    from embed.compare.stored import refuse_out
+    from corpora.artifacts.atomic import refuse_standing
+    from corpora.artifacts.figures import picture_kind
+    from corpora.common.errors import SettingError
+    from embed.compare.datasets.files_read import files_read
+    from embed.compare.report.saved import refuse_out
+    from embed.compare.scoring.comparison import named_sets
 
     if plot is not None:
         picture_kind(plot)

@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
-from corpora.settings import click_options
-from embed.encoded_text import EncodeConfig
+from corpora.common.options import click_options
+from embed.contextual.encoded_text import EncodeConfig
 
 
 @click.command("encode")
@@ -37,10 +37,10 @@ def command(run: Path, file: Path, out: Path, device: str, force: bool, **option
         firth encode out/mlm sentences.txt --out words.npz
         firth encode out/mlm - --per sentence --out lines.jsonl < sentences.txt
     """
-    from corpora.console import note, progress
-    from corpora.settings import take
-    from embed.encoded_text import encode_file, refuse_suffix
-    from embed.encoders import open_encoder
+    from corpora.common.console import note, progress
+    from corpora.common.options import take
+    from embed.contextual.encoded_text import encode_file, refuse_suffix
+    from embed.contextual.encoders import open_encoder
 
     config = take(EncodeConfig, options)
     refuse_suffix(out)

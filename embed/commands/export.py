@@ -35,12 +35,12 @@ def command(run: Path, out: Path, format: str, add_contexts: bool, force: bool) 
         firth export out/svd --format word2vec-binary svd.bin
         firth neighbors svd.bin king
     """
-    from corpora.console import note
-    from corpora.errors import SettingError
-    from embed.contexts import with_contexts
-    from embed.formats import write_vectors
-    from embed.model_formats import write_model
-    from embed.vectors import load_vectors
+    from corpora.common.console import note
+    from corpora.common.errors import SettingError
+    from embed.formats.vector_files import write_vectors
+    from embed.registry.model_formats import write_model
+    from embed.vectors.context_vectors import with_contexts
+    from embed.vectors.word_vectors import load_vectors
 
     if format in _MODEL_FORMATS:
         if add_contexts:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corpora.settings import click_options, take
+from corpora.common.options import click_options, take
 from embed.compare.config import CompareConfig
-from embed.compare.learning_curve import CurveConfig
+from embed.compare.curves.learning_curve import CurveConfig
 
 if TYPE_CHECKING:
-    from embed.compare.curve_runs import Recipe
-    from embed.compare.tasks import Task
+    from embed.compare.curves.runs import Recipe
+    from embed.compare.task import Task
 
 _UNSEEDED = ("svd",)  # only starts from its seed, and ends where it would from any other
 
@@ -47,14 +47,14 @@ def command(
         firth learning-curve out/wiki --out out/curve --sizes 200K,500K --plot curve.svg
         firth learning-curve out/wiki --out out/curve --methods svd,skipgram --seeds 3 --json
     """
-    from corpora.artifacts import write_json
-    from corpora.console import note, print_json
-    from corpora.pictures import picture_kind
-    from corpora.replacing import refuse_standing, write_whole
-    from embed.compare.comparison import readable_tasks
-    from embed.compare.curve_picture import draw_curve
-    from embed.compare.curve_report import print_curve
-    from embed.compare.learning_curve import CURVE
+    from corpora.artifacts.artifact import write_json
+    from corpora.artifacts.atomic import refuse_standing, write_whole
+    from corpora.artifacts.figures import picture_kind
+    from corpora.common.console import note, print_json
+    from embed.compare.curves.learning_curve import CURVE
+    from embed.compare.curves.picture import draw_curve
+    from embed.compare.curves.table import print_curve
+    from embed.compare.scoring.comparison import readable_tasks
 
     config, comparing = take(CurveConfig, options), take(CompareConfig, options)
     recipes = _recipes(config)
@@ -93,8 +93,8 @@ def _recipes(config: CurveConfig) -> "dict[str, Recipe]":
 
 def _recipe(name: str) -> "Recipe":
     """How one method is trained, with its defaults."""
-    from embed.compare.curve_runs import Recipe
-    from embed.methods import find_method
+    from embed.compare.curves.runs import Recipe
+    from embed.registry.methods import find_method
 
     method = find_method(name)
     return Recipe(
@@ -113,12 +113,12 @@ def _make(
     comparing: CompareConfig,
 ) -> dict[str, Any]:
     """Train what is missing, score all, and give the JSON."""
-    from corpora.errors import FirthError
-    from corpora.nested import default_sizes, parse_sizes
-    from corpora.opening import open_or_build
-    from embed.compare.curve_runs import lay_out, record_runs, refuse_others, train_points
-    from embed.compare.learning_curve import take_samples, to_document
-    from embed.compare.opening import compare_opened, open_runs
+    from corpora.build.open_or_build import open_or_build
+    from corpora.common.errors import FirthError
+    from corpora.store.sampling import default_sizes, parse_sizes
+    from embed.compare.curves.learning_curve import take_samples, to_document
+    from embed.compare.curves.runs import lay_out, record_runs, refuse_others, train_points
+    from embed.compare.scoring.open_runs import compare_opened, open_runs
 
     asked = None if config.sizes is None else parse_sizes(config.sizes)
     corpus = open_or_build(source)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from embed.word_map import WordMap
+    from embed.query.word_map import WordMap
 
 
 @click.command("map")
@@ -47,13 +47,13 @@ def command(
         firth map out/svd france paris italy rome spain madrid --plot map.svg
         firth map out/svd --words animals-and-verbs.tsv --plot map.png
     """
-    from corpora.console import note, print_json
-    from corpora.pictures import picture_kind
-    from corpora.replacing import refuse_standing
-    from embed.map_picture import draw_map
-    from embed.queries import find_words
-    from embed.vectors import load_vectors
-    from embed.word_map import map_words, read_map_words
+    from corpora.artifacts.atomic import refuse_standing
+    from corpora.artifacts.figures import picture_kind
+    from corpora.common.console import note, print_json
+    from embed.query.map_picture import draw_map
+    from embed.query.prompt import find_words
+    from embed.query.word_map import map_words, read_map_words
+    from embed.vectors.word_vectors import load_vectors
 
     if bool(words) == (file is not None):
         raise click.UsageError("give either WORDs or --words FILE")
@@ -85,7 +85,7 @@ def _summary(found: "WordMap") -> str:
 
 def _print(found: "WordMap") -> None:
     """A line for each word."""
-    from corpora.console import print_table
+    from corpora.common.console import print_table
 
     grouped = any(group is not None for group in found.groups)
     rows = [

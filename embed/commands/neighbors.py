@@ -50,9 +50,9 @@ def command(
         firth neighbors out/svd --json < words.txt
         firth neighbors out/mlm --context "I [saw] a man with a [saw]"
     """
-    from embed.contexts import with_contexts
-    from embed.queries import at_terminal, find_words, prompt, read_queries
-    from embed.vectors import load_vectors
+    from embed.query.prompt import at_terminal, find_words, prompt, read_queries
+    from embed.vectors.context_vectors import with_contexts
+    from embed.vectors.word_vectors import load_vectors
 
     if layers is not None and not contexts:
         raise click.UsageError("--layers goes with --context")
@@ -76,8 +76,8 @@ def command(
 
 def _print(vectors: Any, words: list[str], k: int, as_json: bool) -> None:
     """Answer distinct words."""
-    from corpora.console import print_json
-    from embed.neighbors import nearest
+    from corpora.common.console import print_json
+    from embed.query.neighbors import nearest
 
     answers = dict(zip(words, nearest(vectors, words, k), strict=True))
     if as_json:
@@ -91,8 +91,8 @@ def _print_in_context(
     run: Path, vectors: Any, contexts: Sequence[str], k: int, layers: str | None, as_json: bool
 ) -> None:
     """Answer bracketed words, numbered where there are several."""
-    from corpora.console import print_json
-    from embed.in_context import nearest_in_context
+    from corpora.common.console import print_json
+    from embed.contextual.in_context import nearest_in_context
 
     answers = nearest_in_context(run, vectors, contexts, k, layers=layers)
     if as_json:
@@ -114,7 +114,7 @@ def _as_objects(neighbors: Sequence[tuple[str, float]]) -> list[dict[str, Any]]:
 
 def _print_lines(word: str, neighbors: Sequence[tuple[str, float]]) -> None:
     """Neighbours for eyes."""
-    from corpora.console import padded
+    from corpora.common.console import padded
 
     for rank, (other, cosine) in enumerate(neighbors, 1):
         click.echo(f"{padded(word, 16)} {rank:>3}  {padded(other, 20)} {cosine:7.4f}")

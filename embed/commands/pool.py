@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
-from corpora.settings import click_options
-from embed.pooling import PoolConfig
+from corpora.common.options import click_options
+from embed.contextual.pooling import PoolConfig
 
 
 @click.command("pool")
@@ -44,12 +44,12 @@ def command(
         firth pool models/bert --corpus out/wiki --out out/bert
         firth compare out/mlm out/mlm-low out/bert
     """
-    from corpora.artifacts import refuse_existing
-    from corpora.opening import open_or_build
-    from corpora.settings import take
-    from embed.encoders import encoder_run
-    from embed.pooled_run import pool_run
-    from embed.vectors import WordVectors
+    from corpora.artifacts.artifact import refuse_existing
+    from corpora.build.open_or_build import open_or_build
+    from corpora.common.options import take
+    from embed.contextual.encoders import encoder_run
+    from embed.contextual.pooled_run import pool_run
+    from embed.vectors.word_vectors import WordVectors
 
     config = take(PoolConfig, options)
     run = encoder_run(run)

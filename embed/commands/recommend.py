@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from embed.compare.advice import Advice, Features
+    from embed.compare.recommend import Advice, Features
 
 _KINDS = {
     "similarity": "similarity",
@@ -31,9 +31,9 @@ def command(corpus: str, as_json: bool) -> None:
         firth recommend out/wiki
         firth recommend novels/ --json
     """
-    from corpora.console import note, print_json
-    from corpora.opening import open_or_build
-    from embed.compare.advice import advise, features_of, read_evidence
+    from corpora.build.open_or_build import open_or_build
+    from corpora.common.console import note, print_json
+    from embed.compare.recommend import advise, features_of, read_evidence
 
     opened = open_or_build(corpus)
     for line in opened.advice():
@@ -74,7 +74,7 @@ def _document(
 
 def _print(corpus: str, features: "Features", advice: "Advice", evidence: dict[str, Any]) -> None:
     """A line for each choice, one for the evidence, and the scores behind them."""
-    from corpora.console import human, print_table
+    from corpora.common.console import human, print_table
 
     for choice in advice.choices:
         told = ", ".join(_KINDS[kind] for kind in choice.kinds)
@@ -95,7 +95,7 @@ def _print(corpus: str, features: "Features", advice: "Advice", evidence: dict[s
 
 def _typed(corpus: str, candidate: str, evidence: dict[str, Any]) -> str:
     """What a person types to train a candidate."""
-    from corpora.console import typed
+    from corpora.common.console import typed
 
     about = evidence["candidates"][candidate]
     options = " ".join(f"--{name} {value}" for name, value in about["options"].items())
@@ -104,7 +104,7 @@ def _typed(corpus: str, candidate: str, evidence: dict[str, Any]) -> str:
 
 def _row(name: str, advice: "Advice") -> list[object]:
     """One candidate in numbers."""
-    from embed.compare.advice import mean_of
+    from embed.compare.recommend import mean_of
 
     chosen = {kind: choice.candidate for choice in advice.choices for kind in choice.kinds}
     cells = []

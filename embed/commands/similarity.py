@@ -26,11 +26,11 @@ def command(
         firth similarity out/svd king queen
         firth similarity out/svd --json < pairs.txt
     """
-    from corpora.console import padded, print_json
-    from embed.contexts import with_contexts
-    from embed.neighbors import similarity
-    from embed.queries import answer_each, find_words
-    from embed.vectors import load_vectors
+    from corpora.common.console import padded, print_json
+    from embed.query.neighbors import similarity
+    from embed.query.prompt import answer_each, find_words
+    from embed.vectors.context_vectors import with_contexts
+    from embed.vectors.word_vectors import load_vectors
 
     if len(words) not in (0, 2):
         raise click.UsageError(f"expected two words, got {len(words)}")

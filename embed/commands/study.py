@@ -83,7 +83,7 @@ def _listed(text: str | None) -> tuple[str, ...]:
 
 def _tell(made: "Made", out: Path) -> None:
     """Where everything lies, and what can be typed next."""
-    from corpora.console import typed
+    from corpora.common.console import typed
 
     run = typed(made.runs[0])
     click.echo(f"\n{out}:")

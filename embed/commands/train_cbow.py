@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from corpora.seeds import Runs
+from corpora.artifacts.seeds import Runs
 from embed.commands.word2vec import train, training_options
-from embed.word2vec import CbowConfig
+from embed.word2vec.train import CbowConfig
 
 
 @click.command("train-cbow")
@@ -24,9 +24,9 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
         firth train-cbow out/wiki --out out/cbow
         firth neighbors out/cbow king
     """
-    from corpora.settings import take
-    from embed.word2vec import train_cbow
-    from embed.word2vec_training import CHECKPOINTS
+    from corpora.common.options import take
+    from embed.word2vec.train import train_cbow
+    from embed.word2vec.training import CHECKPOINTS
 
     runs = Runs(
         command="train-cbow",

@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from corpora.seeds import Runs
+from corpora.artifacts.seeds import Runs
 from embed.commands.word2vec import train, training_options
-from embed.word2vec import SkipGramConfig
+from embed.word2vec.train import SkipGramConfig
 
 
 @click.command("train-skipgram")
@@ -25,9 +25,9 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
         firth neighbors out/skipgram king
         firth train-skipgram out/wiki --out out/subwords --subwords 3-6
     """
-    from corpora.settings import take
-    from embed.word2vec import train_skipgram
-    from embed.word2vec_training import CHECKPOINTS
+    from corpora.common.options import take
+    from embed.word2vec.train import train_skipgram
+    from embed.word2vec.training import CHECKPOINTS
 
     runs = Runs(
         command="train-skipgram",

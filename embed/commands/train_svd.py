@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from corpora.seeds import Runs, seeds_option
-from corpora.settings import click_options
-from embed.svd_vectors import SvdConfig
+from corpora.artifacts.seeds import Runs, seeds_option
+from corpora.common.options import click_options
+from embed.svd.train import SvdConfig
 
 
 @click.command("train-svd")
@@ -30,10 +30,10 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
         firth train-svd out/wiki --out out/svd
         firth neighbors out/svd king
     """
-    from corpora.opening import open_or_build
-    from corpora.settings import take
-    from embed.sparse_products import choose_device
-    from embed.svd_vectors import train_svd
+    from corpora.build.open_or_build import open_or_build
+    from corpora.common.options import take
+    from embed.svd.sparse_products import choose_device
+    from embed.svd.train import train_svd
 
     config = take(SvdConfig, options)
     runs = Runs(command="train-svd", config=config, out=out, seeds=seeds, force=force)
@@ -63,7 +63,7 @@ def summary(run: Path) -> str:
     str
         ``RUN: N words, D dimensions``.
     """
-    from embed.vectors import WordVectors
+    from embed.vectors.word_vectors import WordVectors
 
     vectors = WordVectors.open(run)
     return f"{run}: {len(vectors.vocabulary):,} words, {vectors.matrix.shape[1]} dimensions"

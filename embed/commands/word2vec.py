@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corpora.seeds import Runs, seeds_option
-from corpora.settings import click_options
+from corpora.artifacts.seeds import Runs, seeds_option
+from corpora.common.options import click_options
 
 if TYPE_CHECKING:
-    from corpora.corpus import Corpus
+    from corpora.store.corpus import Corpus
 
 
 def training_options(config_class: type) -> Callable[[Any], Any]:
@@ -61,9 +61,9 @@ def train(runs: Runs[Any], train_function: Callable[..., Path], corpus: str) -> 
     FirthError
         An option, the corpus or the output is refused, or the training diverged.
     """
-    from corpora.corpus import is_corpus
-    from corpora.opening import open_or_build
-    from embed.word2vec import open_init
+    from corpora.build.open_or_build import open_or_build
+    from corpora.store.corpus import is_corpus
+    from embed.word2vec.train import open_init
 
     runs.finished()
     if not is_corpus(Path(corpus)):  # building it may take long; else training refuses at once
@@ -81,8 +81,8 @@ def train(runs: Runs[Any], train_function: Callable[..., Path], corpus: str) -> 
 
 def _chosen(runs: Runs[Any], corpus: "Corpus") -> dict[str, Any]:
     """By name, what several trainings make of options; none of it matters to one."""
-    from embed.word2vec import open_init
-    from embed.word2vec_text import init_fingerprint, open_text, settled_epochs
+    from embed.word2vec.start import init_fingerprint, open_text, settled_epochs
+    from embed.word2vec.train import open_init
 
     if runs.seeds is None:
         return {}
@@ -108,7 +108,7 @@ def summary(run: Path) -> str:
         ``RUN: N words, D dimensions``, and the losses of the last epoch where
         ``metrics.jsonl`` has them.
     """
-    from embed.vectors import WordVectors
+    from embed.vectors.word_vectors import WordVectors
 
     vectors = WordVectors.open(run)
     parts = [f"{len(vectors.vocabulary):,} words", f"{vectors.matrix.shape[1]} dimensions"]

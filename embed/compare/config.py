@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from corpora.settings import check, setting
+from corpora.common.options import check, setting
 
 # What becomes of a word without a vector: its items are left out; a zero vector; the mean of all.
 UNKNOWN = ("skip", "zero", "mean")

@@ -6,17 +6,17 @@ import subprocess
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from corpora.console import no_option, note
-from corpora.errors import FirthError
-from corpora.memory import available_threads
-from embed.compare.advice import Features
-from embed.compare.comparison import SET_OPTIONS
-from embed.compare.datasets import TWO_TAGS
+from corpora.common.console import no_option, note
+from corpora.common.errors import FirthError
+from corpora.common.memory import available_threads
+from embed.compare.datasets.word_pairs import TWO_TAGS
+from embed.compare.recommend import Features
+from embed.compare.scoring.comparison import SET_OPTIONS
 from embed.study.settings import COMPARE, Study, typed_options
 from embed.study.steps import ended, firth
 
 if TYPE_CHECKING:  # numba comes with it
-    from corpora.corpus import Corpus
+    from corpora.store.corpus import Corpus
 
 _SMALL = 5_000_000  # tokens, below which 100 dimensions serve an SVD better than 300
 _LARGE = 30_000_000  # tokens, from which on skip-gram and CBOW gain from 300 dimensions

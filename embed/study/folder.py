@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts import CHECKSUMS, checksum, places, read_json, verify, write_json
-from corpora.console import note
-from corpora.errors import ArtifactError, FirthError
-from corpora.replacing import write_whole
+from corpora.artifacts.artifact import CHECKSUMS, checksum, places, read_json, verify, write_json
+from corpora.artifacts.atomic import write_whole
+from corpora.common.console import note
+from corpora.common.errors import ArtifactError, FirthError
 from embed.study.settings import SETTINGS, Study, study_of, write_toml
 from embed.study.steps import Step, run
 

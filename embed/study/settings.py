@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from corpora.errors import FirthError, SettingError
-from corpora.segment import HALF_CHARACTER
-from corpora.settings import take
-from embed.methods import METHODS, find_method
+from corpora.common.errors import FirthError, SettingError
+from corpora.common.options import take
+from corpora.text.segment import HALF_CHARACTER
+from embed.registry.methods import METHODS, find_method
 
 ConfigT = TypeVar("ConfigT")
 
@@ -26,9 +26,9 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 # Table to the classes whose fields are its keys: the options of the command of that name.
 _CONFIGS = {
     BUILD: (
-        "corpora.blocks:ReadOptions",
-        "corpora.segment:TextSettings",
-        "corpora.request:BuildOptions",
+        "corpora.reading.text_blocks:ReadOptions",
+        "corpora.text.segment:TextSettings",
+        "corpora.build.request:BuildOptions",
     ),
     **{f"train-{name}": (method.config,) for name, method in METHODS.items()},
     COMPARE: ("embed.compare.config:CompareConfig",),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import corpora
-from corpora.console import no_option, typed
+from corpora.common.console import no_option, typed
 
 _CLI = Path(corpora.__file__).parent.parent / "cli.py"  # what "firth" runs
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

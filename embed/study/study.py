@@ -5,24 +5,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corpora.blocks import ReadOptions
-from corpora.console import no_option, note
-from corpora.corpus import Corpus, is_corpus
-from corpora.errors import ArtifactError, FirthError, SettingError
-from corpora.opening import up_to_date
-from corpora.request import BuildOptions, Request, make_request
-from corpora.segment import TextSettings
-from corpora.sources import SourceFile, source_files
-from embed.compare.advice import features_of
-from embed.compare.comparison import read_tasks
+from corpora.build.open_or_build import up_to_date
+from corpora.build.request import BuildOptions, Request, make_request
+from corpora.common.console import no_option, note
+from corpora.common.errors import ArtifactError, FirthError, SettingError
+from corpora.reading.sources import SourceFile, source_files
+from corpora.reading.text_blocks import ReadOptions
+from corpora.store.corpus import Corpus, is_corpus
+from corpora.text.segment import TextSettings
 from embed.compare.config import CompareConfig
+from embed.compare.recommend import features_of
+from embed.compare.scoring.comparison import read_tasks
 from embed.study.choices import SETS, settle
 from embed.study.folder import Folder
 from embed.study.settings import BUILD, COMPARE, Study, config_of, typed_options
 from embed.study.steps import Step, ended, run
 
 if TYPE_CHECKING:
-    from embed.vectors import WordVectors
+    from embed.vectors.word_vectors import WordVectors
 
 REPORT = "report.html"
 COMPARISON = "comparison"
@@ -174,8 +174,8 @@ def _compare(study: Study, folder: Folder, runs: Sequence[Path]) -> int:
 
 def _print_neighbors(study: Study, runs: Sequence[Path]) -> None:
     """Some words' neighbors in every run."""
-    from embed.compare.page_parts import choose_words
-    from embed.vectors import WordVectors
+    from embed.compare.report.contents import choose_words
+    from embed.vectors.word_vectors import WordVectors
 
     opened = [WordVectors.open(path) for path in runs]
     words = study.words or choose_words(opened, [], _N_WORDS)

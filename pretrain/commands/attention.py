@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from pretrain.attention_weights import SentenceAttention
+    from pretrain.inference.attention_weights import SentenceAttention
 
 
 @click.command("attention")
@@ -42,11 +42,11 @@ def command(
         firth attention out/mlm "the cat sat on the mat"
         firth attention out/mlm "the cat sat on the mat" --out cat.svg
     """
-    from corpora.console import note, print_json
-    from corpora.pictures import picture_kind
-    from corpora.replacing import refuse_standing
-    from pretrain.attention_picture import draw_attention
-    from pretrain.attention_weights import attend
+    from corpora.artifacts.atomic import refuse_standing
+    from corpora.artifacts.figures import picture_kind
+    from corpora.common.console import note, print_json
+    from pretrain.inference.attention_picture import draw_attention
+    from pretrain.inference.attention_weights import attend
 
     if out is not None:
         picture_kind(out, "--out")  # both before any work
@@ -63,7 +63,7 @@ def command(
 
 def _print(attention: "SentenceAttention") -> None:
     """A line for each piece, a column for each layer."""
-    from corpora.console import print_table
+    from corpora.common.console import print_table
 
     rows = [
         [piece, *(f"{other} {weight:.2f}" for other, weight in by_layer)]

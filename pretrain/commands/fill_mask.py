@@ -37,8 +37,8 @@ def command(run: Path, text: str, k: int, device: str, as_json: bool) -> None:
         firth fill-mask out/mlm "the capital of [MASK] is paris"
         firth fill-mask out/mlm "[MASK] is the capital of [MASK]." -k 3 --json
     """
-    from corpora.console import padded, print_json
-    from pretrain.contextual import open_run
+    from corpora.common.console import padded, print_json
+    from pretrain.inference.mlm_encoder import open_run
 
     masks = open_run(run, device).fill_mask(text, k)
     if as_json:

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from corpora.seeds import Runs, seeds_option
-from corpora.settings import click_options
+from corpora.artifacts.seeds import Runs, seeds_option
+from corpora.common.options import click_options
 from pretrain.config import MlmConfig
 
 
@@ -46,7 +46,7 @@ def command(
         firth neighbors out/mlm king
         torchrun --nproc-per-node 2 cli.py train-mlm out/wiki --out out/mlm2
     """
-    from corpora.settings import take
+    from corpora.common.options import take
 
     if out is None and not dry_run:
         raise click.UsageError("Missing option '--out'.")
@@ -64,12 +64,12 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
     """Refuse what cannot be trained, open or build the corpus, train, and tell what was made."""
     import torch
 
-    from corpora.opening import open_or_build
-    from pretrain.decisions import batch_rows
-    from pretrain.distributed import joined
-    from pretrain.machine import choose_device
+    from corpora.build.open_or_build import open_or_build
+    from pretrain.device import choose_device
     from pretrain.train import train_mlm
-    from pretrain.training import CHECKPOINTS
+    from pretrain.training.autotune import batch_rows
+    from pretrain.training.distributed import joined
+    from pretrain.training.loop import CHECKPOINTS
 
     runs = Runs(
         command="train-mlm", config=config, out=out, seeds=seeds, force=force, resume=CHECKPOINTS
@@ -111,9 +111,9 @@ def summary(run: Path) -> str:
         Words, dimensions, and the last held-out loss beside that of frequencies alone; and a line
         more where the training was too short to tell anything of the method.
     """
-    from corpora.console import human
-    from corpora.metrics import METRICS, read_metrics
-    from embed.vectors import WordVectors
+    from corpora.artifacts.metrics import METRICS, read_metrics
+    from corpora.common.console import human
+    from embed.vectors.word_vectors import WordVectors
 
     vectors = WordVectors.open(run)
     last = [line for line in read_metrics(run / METRICS) if "held_out_loss" in line][-1]
@@ -135,10 +135,10 @@ _ENOUGH_TOKENS = 50_000_000  # slots trained on
 
 def _tell_plan(corpus: str, config: MlmConfig, seeds: int | None, as_json: bool) -> None:
     """Print what a training will take, and all of them together."""
-    from corpora.console import print_json, print_table
-    from corpora.opening import open_or_build
-    from pretrain.machine import choose_device
-    from pretrain.plan import plan
+    from corpora.build.open_or_build import open_or_build
+    from corpora.common.console import print_json, print_table
+    from pretrain.device import choose_device
+    from pretrain.training.plan import plan
 
     choose_device(config.device)  # before a raw source is built, which may take long
     planned = plan(open_or_build(corpus), config)
@@ -163,7 +163,7 @@ def _of_all(planned: Mapping[str, Any], seeds: int) -> dict[str, Any]:
 
 def _shown(name: str, value: Any) -> str:
     """A figure of the plan for eyes: what is exact in full, the rest in three figures."""
-    from corpora.console import human
+    from corpora.common.console import human
 
     if name in ("parameters", "pieces", "rows", "batch", "micro_batch", "steps", "epoch_tokens"):
         return f"{value:,}"

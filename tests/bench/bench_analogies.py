@@ -11,11 +11,11 @@ from pathlib import Path
 import harness
 import numpy as np
 
-from embed.compare.analogies import AnalogyTask
 from embed.compare.config import CompareConfig
-from embed.compare.datasets import default_sets
-from embed.compare.question_files import read_questions
-from embed.vectors import WordVectors, load_vectors
+from embed.compare.datasets.questions import read_questions
+from embed.compare.datasets.word_pairs import default_sets
+from embed.compare.tasks.analogy.analogies import AnalogyTask
+from embed.vectors.word_vectors import WordVectors, load_vectors
 
 
 def planted(path: Path, n_words: int, dim: int) -> WordVectors:

@@ -21,13 +21,13 @@ from typing import Any
 
 import harness
 
-from corpora.console import print_table
-from embed.compare.comparison import read_tasks
+from corpora.common.console import print_table
 from embed.compare.config import CompareConfig
-from embed.compare.resampling import draw_counts, resample
-from embed.compare.tasks import Task
+from embed.compare.scoring.comparison import read_tasks
+from embed.compare.statistics.bootstrap import draw_counts, resample
+from embed.compare.task import Task
 from embed.protocols import StaticVectors
-from embed.vectors import load_vectors
+from embed.vectors.word_vectors import load_vectors
 
 SIMILARITY = ("ws353", "ws353-sim", "ws353-rel", "simlex999", "mturk287", "rg65")
 ANALOGIES = ("questions-words", "msr")

@@ -10,8 +10,8 @@ import harness
 import numpy as np
 from numba import njit
 
-from embed.cooccurrence import count_cooccurrences
-from embed.window_weights import window_weights
+from embed.svd.cooccurrence import count_cooccurrences
+from embed.svd.window_weights import window_weights
 
 AA = "corpora/enwiki2015-AA.txt.xz"
 
@@ -84,7 +84,7 @@ class InMemory:
 
 def read(max_vocabulary):
     """The reference corpus as the SVD method sees it."""
-    from corpora.opening import open_or_build
+    from corpora.build.open_or_build import open_or_build
 
     corpus = open_or_build(harness.unpacked(harness.shared_file(AA)))
     return InMemory(

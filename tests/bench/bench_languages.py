@@ -15,20 +15,20 @@ from typing import Any
 
 import harness
 
-from corpora.artifacts import write_json
-from corpora.blocks import ReadOptions
-from corpora.build import build_corpus
-from corpora.corpus import Corpus, is_corpus
-from corpora.request import make_request
-from corpora.segment import TextSettings
-from embed.compare.comparison import compare, read_tasks
+from corpora.artifacts.artifact import write_json
+from corpora.build.build import build_corpus
+from corpora.build.request import make_request
+from corpora.reading.text_blocks import ReadOptions
+from corpora.store.corpus import Corpus, is_corpus
+from corpora.text.segment import TextSettings
 from embed.compare.config import CompareConfig
-from embed.compare.lookup import find_words
-from embed.compare.opening import describe_run
-from embed.compare.report import to_json
-from embed.compare.tasks import Task
-from embed.methods import find_method
-from embed.vectors import load_vectors
+from embed.compare.inputs.lookup import find_words
+from embed.compare.report.table import to_json
+from embed.compare.scoring.comparison import compare, read_tasks
+from embed.compare.scoring.open_runs import describe_run
+from embed.compare.task import Task
+from embed.registry.methods import find_method
+from embed.vectors.word_vectors import load_vectors
 
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "svd": ("svd", {}),

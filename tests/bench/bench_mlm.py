@@ -28,8 +28,8 @@ import mlm_spans
 import mlm_steps
 import torch
 
-from corpora.console import print_table
-from pretrain.machine import choose_device, device_name, matmul_peak
+from corpora.common.console import print_table
+from pretrain.device import choose_device, device_name, matmul_peak
 
 PARTS = ("checks", "steps", "spans", "quality")
 SIMILARITY = ("ws353", "simlex999")
@@ -164,10 +164,10 @@ def run_quality(arguments: argparse.Namespace, device: torch.device) -> Iterator
 
 def _prepare_quick(arguments: argparse.Namespace, folder: Path) -> None:
     """A corpus, sentence pairs and a similarity set of no meaning, to run all of it on."""
-    from corpora.blocks import ReadOptions
-    from corpora.build import build_corpus
-    from corpora.planted import PlantedConfig, write_gold, write_planted
-    from corpora.request import BuildOptions, make_request
+    from corpora.build.build import build_corpus
+    from corpora.build.request import BuildOptions, make_request
+    from corpora.datasets.synthetic import PlantedConfig, write_gold, write_planted
+    from corpora.reading.text_blocks import ReadOptions
 
     write_planted(folder / "text.txt", PlantedConfig(n_tokens=6000))
     read, options = ReadOptions(documents="block"), BuildOptions(held_out=0.1, threads=1)

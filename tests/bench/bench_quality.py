@@ -16,15 +16,15 @@ from typing import Any
 
 import harness
 
-from corpora.build import build_corpus
-from corpora.corpus import Corpus
-from corpora.request import make_request
-from corpora.segment import TextSettings
-from embed.compare.comparison import read_tasks
+from corpora.build.build import build_corpus
+from corpora.build.request import make_request
+from corpora.store.corpus import Corpus
+from corpora.text.segment import TextSettings
 from embed.compare.config import CompareConfig
-from embed.compare.tasks import Task
-from embed.svd_vectors import SvdConfig, train_svd
-from embed.vectors import load_vectors
+from embed.compare.scoring.comparison import read_tasks
+from embed.compare.task import Task
+from embed.svd.train import SvdConfig, train_svd
+from embed.vectors.word_vectors import load_vectors
 
 ENGLISH = ("similarity/ws353.tsv", "similarity/simlex999.tsv", "similarity/mturk287.tsv")
 ENGLISH_ANALOGIES = ("analogy/questions-words.txt", "analogy/msr.txt")

@@ -14,10 +14,10 @@ from pathlib import Path
 import harness
 import numpy as np
 
-from embed.formats import write_vectors
-from embed.neighbors import nearest
-from embed.vectors import WordVectors, load_vectors
-from embed.wordlist import write_words
+from embed.formats.vector_files import write_vectors
+from embed.query.neighbors import nearest
+from embed.vectors.word_vectors import WordVectors, load_vectors
+from embed.vectors.wordlist import write_words
 
 PLAIN = "import sys, numpy; print(numpy.load(sys.argv[1], mmap_mode='r').sum())"
 GENSIM = (

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.sentences import sentence_offsets, split_sentences
+from corpora.text.sentences.split import sentence_offsets, split_sentences
 
 ROOT = Path(__file__).resolve().parents[2]
 AA = "corpora/enwiki2015-AA.txt.xz"

@@ -15,17 +15,17 @@ from typing import Any
 import harness
 import numpy as np
 
-from embed.svd import truncated_svd
+from embed.svd.truncated_svd import truncated_svd
 
 AA = "corpora/enwiki2015-AA.txt.xz"
 
 
 def reference_matrix() -> Any:
     """The PPMI matrix of the reference corpus by the project's own counting."""
-    from corpora.opening import open_or_build
-    from embed.cooccurrence import count_cooccurrences
-    from embed.ppmi import keep_probabilities, weigh
-    from embed.svd_vectors import SvdConfig
+    from corpora.build.open_or_build import open_or_build
+    from embed.svd.cooccurrence import count_cooccurrences
+    from embed.svd.ppmi import keep_probabilities, weigh
+    from embed.svd.train import SvdConfig
 
     config = SvdConfig()
     corpus = open_or_build(harness.unpacked(harness.shared_file(AA)))

@@ -33,10 +33,10 @@ import harness
 import numba
 import numpy as np
 
-from corpora.corpus import Corpus
-from corpora.opening import open_or_build
-from corpora.view import View
-from embed.barrier_kernels import wait_for_all
+from corpora.build.open_or_build import open_or_build
+from corpora.store.corpus import Corpus
+from corpora.store.view import View
+from embed.word2vec.kernels.barrier import wait_for_all
 
 AA = "corpora/enwiki2015-AA.txt.xz"
 HERE = Path(__file__).resolve().parent
@@ -48,7 +48,7 @@ CASES = (
 
 FIRTH = """
 import json, sys
-from corpora.corpus import Corpus
+from corpora.store.corpus import Corpus
 from embed import word2vec
 method, corpus, out, options = sys.argv[1], sys.argv[2], sys.argv[3], json.loads(sys.argv[4])
 config = {"skipgram": word2vec.SkipGramConfig, "cbow": word2vec.CbowConfig}[method]

@@ -20,15 +20,15 @@ from typing import Any
 
 import harness
 
-from corpora.build import build_corpus
-from corpora.corpus import Corpus, is_corpus
-from corpora.errors import FirthError
-from corpora.request import make_request
-from embed.compare.comparison import read_tasks
+from corpora.build.build import build_corpus
+from corpora.build.request import make_request
+from corpora.common.errors import FirthError
+from corpora.store.corpus import Corpus, is_corpus
 from embed.compare.config import CompareConfig
-from embed.compare.tasks import Task
-from embed.vectors import load_vectors
-from embed.word2vec import CbowConfig, SkipGramConfig, train_cbow, train_skipgram
+from embed.compare.scoring.comparison import read_tasks
+from embed.compare.task import Task
+from embed.vectors.word_vectors import load_vectors
+from embed.word2vec.train import CbowConfig, SkipGramConfig, train_cbow, train_skipgram
 
 SIMILARITY = ("ws353", "simlex999", "mturk287")
 ANALOGIES = ("questions-words",)

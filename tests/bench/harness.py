@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from corpora.console import print_table
-from corpora.provenance import provenance
+from corpora.artifacts.provenance import provenance
+from corpora.common.console import print_table
 
 ROOT = Path(__file__).resolve().parents[2]
 

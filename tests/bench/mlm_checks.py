@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import torch
 from mlm_material import MASK_RATE, Case, drawn_rows, make_batches, stock_loss, stock_model
 
-from pretrain.batches import Batch, Batches
-from pretrain.distributed import World
-from pretrain.encoder import MaskedLanguageModel
-from pretrain.machine import compiler_refusal
-from pretrain.optimizer import load_state, make_optimizer, state_arrays
-from pretrain.stepping import How, Stepper, loss_of
-from pretrain.varlen import varlen_works
+from pretrain.data.batches import Batch, Batches
+from pretrain.device import compiler_refusal
+from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.model.varlen import varlen_works
+from pretrain.training.distributed import World
+from pretrain.training.optimizer import load_state, make_optimizer, state_arrays
+from pretrain.training.step import How, Stepper, loss_of
 
 _CASE = Case(2, 2, 64, 500, rows=16, length=64)
 _SEGMENTS = 3

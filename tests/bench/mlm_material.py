@@ -9,17 +9,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from corpora.pieces import CLS, FIRST_PIECE, SEP
-from pretrain.batches import Batch, Batches
+from corpora.tokenizer.pieces import CLS, FIRST_PIECE, SEP
 from pretrain.config import EncoderConfig, MlmConfig
-from pretrain.distributed import World
-from pretrain.encoder import MaskedLanguageModel
-from pretrain.huggingface_layouts import stock_form
-from pretrain.machine import Stopwatch, synchronize
-from pretrain.masking import Masking
-from pretrain.optimizer import make_optimizer
-from pretrain.packing import PackedRows
-from pretrain.stepping import How, Stepper
+from pretrain.data.batches import Batch, Batches
+from pretrain.data.masking import Masking
+from pretrain.data.packing import PackedRows
+from pretrain.device import Stopwatch, synchronize
+from pretrain.huggingface.layouts import stock_form
+from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.training.distributed import World
+from pretrain.training.optimizer import make_optimizer
+from pretrain.training.step import How, Stepper
 
 MASK_RATE = 0.15
 IGNORED = -100  # a label that Hugging Face's loss passes over

@@ -12,10 +12,10 @@ from typing import Any
 import harness
 import numpy as np
 
-from embed.compare.comparison import read_tasks
 from embed.compare.config import CompareConfig
+from embed.compare.scoring.comparison import read_tasks
 from embed.protocols import SentenceScorer
-from embed.vectors import load_vectors
+from embed.vectors.word_vectors import load_vectors
 
 _TIE = 1e-6  # nats: less is rounding
 
@@ -24,7 +24,7 @@ def train(
     corpus: str | Path, out: Path, options: Mapping[str, Any], minutes: float, device: str
 ) -> Path:
     """Train by the trainer, or go on; unless the options name another budget, by time."""
-    from corpora.opening import open_or_build
+    from corpora.build.open_or_build import open_or_build
     from pretrain.config import MlmConfig
     from pretrain.train import train_mlm
 
@@ -55,7 +55,7 @@ def quality(
     beside : sequence of Path
         Runs of any method.
     """
-    from pretrain.contextual import open_run
+    from pretrain.inference.mlm_encoder import open_run
 
     begun = time.perf_counter()
     by_paradigm = score_pairs(open_run(run, device), read_pairs(blimp, pairs))

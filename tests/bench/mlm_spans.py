@@ -8,10 +8,10 @@ import harness
 import numpy as np
 import torch
 
-from pretrain.attention import SelfAttention, Sight, look
 from pretrain.config import EncoderConfig
-from pretrain.machine import synchronize
-from pretrain.varlen import segment_bounds, varlen_works
+from pretrain.device import synchronize
+from pretrain.model.attention import SelfAttention, Sight, look
+from pretrain.model.varlen import segment_bounds, varlen_works
 
 _DIM, _HEADS = 256, 4
 

@@ -9,12 +9,12 @@ import harness
 import torch
 from mlm_material import Case, HuggingFace, Ours, drawn_rows, make_batches
 
-from pretrain.encoder import MaskedLanguageModel
-from pretrain.flops import row_flops
-from pretrain.machine import compiler_refusal, matmul_peak, peak_memory, synchronize
-from pretrain.optimizer import n_weights
-from pretrain.stepping import How
-from pretrain.varlen import varlen_works
+from pretrain.device import compiler_refusal, matmul_peak, peak_memory, synchronize
+from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.model.flops import row_flops
+from pretrain.model.varlen import varlen_works
+from pretrain.training.optimizer import n_weights
+from pretrain.training.step import How
 
 OURS, OURS_PRE = "firth", "firth, pre-norm"
 HF, HF_COMPILED = "huggingface", "huggingface, compiled"

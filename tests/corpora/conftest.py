@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corpora.readers import BLOCK_BYTES, Digests, ReadOptions, TextBlock, read
+from corpora.reading.readers import BLOCK_BYTES, Digests, ReadOptions, TextBlock, read
 
 
 @dataclass

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from embed.vectors import WordVectors
+from embed.vectors.word_vectors import WordVectors
 
 WORDS = ["the", "king", "queen", "man", "woman", "Paris", "naïve", "図書館"]
 

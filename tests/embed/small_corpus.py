@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.errors import SettingError
-from corpora.segment import TextSettings
+from corpora.common.errors import SettingError
+from corpora.text.segment import TextSettings
 
 
 class SmallView:

@@ -33,10 +33,11 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 _NEEDED = (
     "torch", "torch._dynamo", "torch.optim", "gensim.models", "matplotlib.figure",
     "matplotlib.backends.backend_svg", "matplotlib.font_manager", "scipy.sparse.linalg",
-    "scipy.stats", "tokenizers", "corpora.build", "corpora.encode", "corpora.pieces",
-    "embed.formats", "embed.svd", "embed.word2vec", "embed.pooling", "embed.compare.judge",
-    "embed.compare.report_page", "embed.compare.learning_curve", "pretrain.train",
-    "pretrain.contextual",
+    "scipy.stats", "tokenizers", "corpora.build.build", "corpora.build.encode",
+    "corpora.tokenizer.pieces", "embed.formats.vector_files", "embed.svd.truncated_svd",
+    "embed.word2vec.train", "embed.contextual.pooling", "embed.compare.scoring.evaluate",
+    "embed.compare.report.html.page", "embed.compare.curves.learning_curve", "pretrain.train",
+    "pretrain.inference.mlm_encoder",
 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from corpora.artifacts import CHECKSUMS, verify
+from corpora.artifacts.artifact import CHECKSUMS, verify
 from tests.faults.children import Ended, Warm
 from tests.faults.table import CALLS
 from tests.pretrain.small_run import small_encoder, small_pieces, write_run

@@ -35,7 +35,7 @@ _ARCHIVE = _archive()
 
 
 def _open_vectors(path: Path) -> object:
-    from embed.vectors import load_vectors
+    from embed.vectors.word_vectors import load_vectors
 
     return load_vectors(path)
 
@@ -43,8 +43,8 @@ def _open_vectors(path: Path) -> object:
 def _open_run(path: Path) -> object:
     import numpy as np
 
-    from embed.contexts import open_contexts
-    from embed.vectors import load_vectors
+    from embed.vectors.context_vectors import open_contexts
+    from embed.vectors.word_vectors import load_vectors
 
     vectors = load_vectors(path)
     open_contexts(vectors)
@@ -52,13 +52,13 @@ def _open_run(path: Path) -> object:
 
 
 def _open_encoder(path: Path) -> object:
-    from pretrain.contextual import open_run
+    from pretrain.inference.mlm_encoder import open_run
 
     return open_run(path, device="cpu")
 
 
 def _open_corpus(path: Path) -> object:
-    from corpora.corpus import Corpus
+    from corpora.store.corpus import Corpus
 
     corpus = Corpus.open(path)
     corpus.verify()
@@ -66,7 +66,7 @@ def _open_corpus(path: Path) -> object:
 
 
 def _read_source(path: Path) -> object:
-    from corpora.readers import ReadOptions, read
+    from corpora.reading.readers import ReadOptions, read
 
     return [raw.parse() for raw in read([path], ReadOptions())]
 
@@ -82,7 +82,7 @@ OPENERS: dict[str, Callable[[Path], object]] = {
 
 def complaint(opener: str, path: str | Path) -> str:
     """What is wrong with how a file was taken; empty where it was read, or refused in one line."""
-    from corpora.errors import FirthError
+    from corpora.common.errors import FirthError
 
     def late(*_: object) -> None:
         raise TimeoutError("it hangs")
@@ -128,7 +128,7 @@ def complaints(opener: str, file: str, whole: str, seed: int, count: int) -> lis
 
 def sealed_complaints(opener: str, folder: str, file: str) -> list[tuple[str, str]]:
     """Put strange values at every place of a JSON file of an artefact, and seal it anew."""
-    from corpora.artifacts import CHECKSUMS, checksums, write_json
+    from corpora.artifacts.artifact import CHECKSUMS, checksums, write_json
 
     path = Path(folder) / file
     content = path.read_bytes()

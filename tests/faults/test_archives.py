@@ -7,9 +7,9 @@ import zipfile
 
 import pytest
 
-from corpora import samples
-from corpora.download import Download, fetch
-from corpora.errors import SourceError
+from corpora.common.errors import SourceError
+from corpora.datasets import named as samples
+from corpora.datasets.download import Download, fetch
 from tests.faults.test_code_in_files import imports_in
 
 URL = "https://publisher.invalid/text.zip"
@@ -82,7 +82,7 @@ def modules_of(root, names):
 
 def test_one_file_talks_to_the_network(root):
     network = {"urllib.request", "requests", "httpx", "aiohttp", "ftplib", "http.client"}
-    assert modules_of(root, network) == {"corpora/download.py"}
+    assert modules_of(root, network) == {"corpora/datasets/download.py"}
 
 
 def test_no_archive_is_unpacked_as_a_whole(root):

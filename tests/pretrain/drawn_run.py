@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from corpora.artifacts import CHECKSUMS, checksums, write_json
-from corpora.pieces import Pieces, learn_pieces
-from corpora.segment import TextSettings
+from corpora.artifacts.artifact import CHECKSUMS, checksums, write_json
+from corpora.text.segment import TextSettings
+from corpora.tokenizer.pieces import Pieces, learn_pieces
 from pretrain.config import EncoderConfig
-from pretrain.encoder import MaskedLanguageModel
-from pretrain.weights import TOKENIZER, WEIGHTS, save_model
+from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.model.weights import TOKENIZER, WEIGHTS, save_model
 
 TEXT = """The cat sat on the mat. My naïve friend ate $5 cats, quickly and unbelievably walking!
 Die Bücher hätten's GRÖSSER gemacht; Straße. Её дом — это «ещё» не всё: 1991 год.

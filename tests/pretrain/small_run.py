@@ -5,17 +5,17 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from corpora.artifacts import making, write_json
-from corpora.corpus import Corpus
-from corpora.opening import open_or_build
-from corpora.pieces import FIRST_PIECE, Pieces, learn_pieces
-from corpora.provenance import now, provenance
-from corpora.segment import TextSettings
-from embed.pooling import PoolConfig, pool_words
+from corpora.artifacts.artifact import making, write_json
+from corpora.artifacts.provenance import now, provenance
+from corpora.build.open_or_build import open_or_build
+from corpora.store.corpus import Corpus
+from corpora.text.segment import TextSettings
+from corpora.tokenizer.pieces import FIRST_PIECE, Pieces, learn_pieces
+from embed.contextual.pooling import PoolConfig, pool_words
 from pretrain.config import EncoderConfig
-from pretrain.contextual import MlmEncoder
-from pretrain.encoder import MaskedLanguageModel
-from pretrain.weights import TOKENIZER, WEIGHTS, save_model
+from pretrain.inference.mlm_encoder import MlmEncoder
+from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.model.weights import TOKENIZER, WEIGHTS, save_model
 
 TEXT = """\
 The carpenter found an old saw in the shed. She saw the river and the mountains from there.

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from corpora.blocks import ReadOptions
-from corpora.build import build_corpus
-from corpora.request import BuildOptions, make_request
+from corpora.build.build import build_corpus
+from corpora.build.request import BuildOptions, make_request
+from corpora.reading.text_blocks import ReadOptions
 
 SMALL = {
     "layers": 1, "heads": 2, "dim": 16, "pieces": "60", "sequence_length": 16, "batch": 8,

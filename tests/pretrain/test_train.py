@@ -9,16 +9,18 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from corpora.artifacts import verify
-from corpora.checkpoint import load_checkpoint, save_checkpoint
-from corpora.errors import ArtifactError, FirthError, SettingError
-from corpora.metrics import read_metrics
-from corpora.pieces import Pieces
-from embed.vectors import WordVectors
-from pretrain import stepping, train, training
+from corpora.artifacts.artifact import verify
+from corpora.artifacts.checkpoint import load_checkpoint, save_checkpoint
+from corpora.artifacts.metrics import read_metrics
+from corpora.common.errors import ArtifactError, FirthError, SettingError
+from corpora.tokenizer.pieces import Pieces
+from embed.vectors.word_vectors import WordVectors
+from pretrain import train
 from pretrain.config import MlmConfig
-from pretrain.distributed import World
 from pretrain.train import train_mlm
+from pretrain.training import loop as training
+from pretrain.training import step as stepping
+from pretrain.training.distributed import World
 from tests.pretrain.small_training import SMALL, corpus_of
 
 FILES = [

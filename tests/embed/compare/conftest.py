@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from embed.compare.datasets import default_sets, read_pairs
-from embed.compare.question_files import read_questions
-from embed.vectors import WordVectors
+from embed.compare.datasets.questions import read_questions
+from embed.compare.datasets.word_pairs import default_sets, read_pairs
+from embed.vectors.word_vectors import WordVectors
 
 SIMILARITY, SIMLEX, ANALOGIES = (path for _, path in default_sets())
 

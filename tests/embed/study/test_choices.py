@@ -2,8 +2,8 @@
 
 import pytest
 
-from corpora.errors import FirthError
-from embed.compare.advice import Features
+from corpora.common.errors import FirthError
+from embed.compare.recommend import Features
 from embed.study import choices
 from embed.study.choices import settle
 from embed.study.settings import Study

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from corpora.artifacts import making, places, write_json
-from corpora.errors import ArtifactError
+from corpora.artifacts.artifact import making, places, write_json
+from corpora.common.errors import ArtifactError
 from embed.study import folder as module
 from embed.study.folder import Folder
 from embed.study.settings import Study, read_study

@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from corpora.errors import SettingError
+from corpora.common.errors import SettingError
 from embed.study.settings import (
     Study,
     parse_budget,

@@ -1,0 +1,231 @@
+"""Named arrays on disk: appended to while they are made, memory-mapped when they are read."""
+
+import contextlib
+import itertools
+import tokenize
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corpora.common.errors import ArtifactError
+
+_SUFFIX = ".npy"
+# What NumPy raises on files that hold no array: their heads are parsed as Python's literals are.
+UNREADABLE = (
+    ValueError, TypeError, OverflowError, EOFError, OSError, tokenize.TokenError,
+    zipfile.BadZipFile,
+)  # fmt: skip
+
+
+class ArrayWriter:
+    """A one-dimensional ``.npy`` file that grows by appending.
+
+    Parameters
+    ----------
+    path : Path
+        The file to make; its folder is made too.
+    dtype : data type
+        Of every value.
+
+    Attributes
+    ----------
+    length : int
+        Values written so far.
+    """
+
+    def __init__(self, path: Path, dtype: Any) -> None:
+        self.dtype = np.dtype(dtype)
+        self.length = 0
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = open(path, "wb")  # noqa: SIM115 - closed by close()
+        self._write_header()
+
+    def append(self, values: np.ndarray) -> None:
+        """Add values at the end.
+
+        Parameters
+        ----------
+        values : ndarray (n,)
+            Converted to the file's dtype, which must hold them.
+        """
+        values = np.ascontiguousarray(values, dtype=self.dtype)
+        self._file.write(values.data)
+        self.length += len(values)
+
+    def close(self) -> None:
+        """Write the true length into the header and close the file."""
+        self._file.seek(0)
+        self._write_header()
+        self._file.close()
+
+    def discard(self) -> None:
+        """Close the file as it is; its header does not tell the length."""
+        with contextlib.suppress(OSError):  # a full disk refuses what is still to be written
+            self._file.close()
+
+    def _write_header(self) -> None:
+        """Write the header; numpy pads it so that any length takes the same space."""
+        np.lib.format.write_array_header_1_0(
+            self._file,
+            {"descr": self.dtype.str, "fortran_order": False, "shape": (self.length,)},
+        )
+
+
+def array_path(directory: Path, name: str) -> Path:
+    """Name the file of a named array.
+
+    Parameters
+    ----------
+    directory : Path
+        The shard or folder that holds it.
+    name : str
+        Such as ``ids``.
+
+    Returns
+    -------
+    Path
+        ``directory/name.npy``.
+    """
+    return directory / (name + _SUFFIX)
+
+
+def write_array(directory: Path, name: str, values: np.ndarray) -> None:
+    """Write a whole named array.
+
+    Parameters
+    ----------
+    directory : Path
+        The shard or folder that will hold it.
+    name : str
+        Such as ``held_out``.
+    values : ndarray
+        Its values.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    save_array(array_path(directory, name), values)
+
+
+def save_array(path: Path, values: np.ndarray) -> None:
+    """Write the file that :func:`numpy.save` writes, and notice when the disk is full.
+
+    NumPy writes arrays through C, and passes over what closing the file says: the last
+    kilobytes of an array can be missing without an error.
+
+    Parameters
+    ----------
+    path : Path
+        The file to make.
+    values : ndarray
+        Not of objects; columns that stand in order are written as rows.
+
+    Raises
+    ------
+    OSError
+        The disk refuses.
+    """
+    values = np.asarray(values, order="C")
+    with open(path, "wb") as file:
+        about = np.lib.format.header_data_from_array_1_0(values)
+        np.lib.format.write_array_header_1_0(file, about)
+        file.write(values.reshape(-1).view(np.uint8).data)
+
+
+def open_array(directory: Path, name: str, *, writable: bool = False) -> np.ndarray:
+    """Open a named array without reading it.
+
+    Parameters
+    ----------
+    directory : Path
+        The shard or folder that holds it.
+    name : str
+        Such as ``ids``.
+    writable : bool
+        Let changes reach the file.
+
+    Returns
+    -------
+    ndarray
+        Memory-mapped.
+
+    Raises
+    ------
+    ArtifactError
+        The file is missing or is no array.
+    """
+    path = array_path(directory, name)
+    try:
+        array = np.load(path, mmap_mode="r+" if writable else "r", allow_pickle=False)
+    except FileNotFoundError:
+        raise ArtifactError(f"{path}: the file is missing; build the corpus again") from None
+    except UNREADABLE as error:
+        raise ArtifactError(f"{path}: is damaged ({error}); build the corpus again") from None
+    if not isinstance(array, np.ndarray):  # NumPy tells an archive by its first bytes
+        array.close()
+        raise ArtifactError(f"{path}: is a zip archive, no array; build the corpus again")
+    return array
+
+
+class StringWriter:
+    """A growing list of strings as two named arrays, ``NAME.text`` and ``NAME.offsets``.
+
+    Parameters
+    ----------
+    directory : Path
+        The shard or folder that will hold them.
+    name : str
+        NAME.
+    """
+
+    def __init__(self, directory: Path, name: str) -> None:
+        self._text = ArrayWriter(array_path(directory, f"{name}.text"), np.uint8)
+        self._offsets = ArrayWriter(array_path(directory, f"{name}.offsets"), np.int64)
+        self._offsets.append(np.zeros(1, dtype=np.int64))
+
+    def append(self, strings: Iterable[str]) -> None:
+        """Add strings at the end.
+
+        Parameters
+        ----------
+        strings : iterable of str
+            What to add.
+        """
+        encoded = [string.encode() for string in strings]
+        ends = np.cumsum([len(text) for text in encoded], dtype=np.int64) + self._text.length
+        self._text.append(np.frombuffer(b"".join(encoded), dtype=np.uint8))
+        self._offsets.append(ends)
+
+    def close(self) -> None:
+        """Finish both arrays."""
+        self._text.close()
+        self._offsets.close()
+
+    def discard(self) -> None:
+        """Close the files as they are."""
+        self._text.discard()
+        self._offsets.discard()
+
+
+def read_strings(text: np.ndarray, offsets: np.ndarray, first: int, stop: int) -> list[str]:
+    """Decode strings that lie end to end.
+
+    Parameters
+    ----------
+    text : uint8 (n_bytes,)
+        UTF-8.
+    offsets : int64 (n + 1,)
+        String i is ``text[offsets[i]:offsets[i + 1]]``.
+    first, stop : int
+        The strings wanted.
+
+    Returns
+    -------
+    list of str
+        ``stop - first`` strings.
+    """
+    bounds = np.asarray(offsets[first : stop + 1]).tolist()
+    base = bounds[0]
+    block = text[base : bounds[-1]].tobytes()
+    return [block[a - base : b - base].decode() for a, b in itertools.pairwise(bounds)]

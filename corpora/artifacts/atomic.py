@@ -1,0 +1,115 @@
+"""Files and folders that are written whole or not at all, and never over others unasked.
+
+For what is no corpus or run of ours: those have :func:`corpora.artifacts.artifact.making`.
+"""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from corpora.artifacts.artifact import sync_path
+from corpora.common.errors import ArtifactError
+
+
+@contextlib.contextmanager
+def replacing(out: Path, force: bool, may_replace: Sequence[str] = ()) -> Iterator[Path]:
+    """Make ``out`` (a file or a folder) in a folder of its own, and move it when it is whole.
+
+    Parameters
+    ----------
+    out : Path
+        What shall stand there in the end.
+    force : bool
+        Replace a file that stands there, or a folder that holds nothing but
+        files named in ``may_replace``.
+    may_replace : sequence of str
+        Names of the files of such a folder.
+
+    Yields
+    ------
+    Path
+        Where to write: of the same name, in a new folder beside ``out``, which
+        is removed afterwards with all that is left in it.
+
+    Raises
+    ------
+    ArtifactError
+        ``out`` exists, or cannot be written.
+    """
+    refuse_standing(out, force, may_replace)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
+            partial = Path(folder) / out.name
+            yield partial
+            _sync(partial)
+            if out.is_dir():
+                shutil.rmtree(out)
+            os.replace(partial, out)
+    except OSError as error:
+        raise ArtifactError(f"{out}: cannot be written: {error.strerror or error}") from error
+
+
+def refuse_standing(out: Path, force: bool, may_replace: Sequence[str] = ()) -> None:
+    """Refuse to overwrite a file, or to replace a folder of other things, force or not.
+
+    Parameters
+    ----------
+    out : Path
+        What shall be written.
+    force : bool
+        Replace a file that stands there, or a folder that holds nothing but
+        files named in ``may_replace``.
+    may_replace : sequence of str
+        Names of the files of such a folder.
+
+    Raises
+    ------
+    ArtifactError
+        ``out`` exists.
+    """
+    if not out.exists():
+        return
+    if not force:
+        raise ArtifactError(f"{out}: exists already; choose another OUT or pass --force")
+    if out.is_dir() and not {path.name for path in out.iterdir()} <= set(may_replace):
+        raise ArtifactError(f"{out}: is a folder that no export made; choose another OUT")
+
+
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file that is there only when it is whole; what stood there is replaced.
+
+    Nothing is left beside it where it cannot be written.
+
+    Parameters
+    ----------
+    path : Path
+        Where it shall stand.
+    write : callable
+        Writes it to the path that it is given, in the same folder.
+
+    Raises
+    ------
+    OSError
+        The disk refuses.
+    """
+    new = path.with_name(f"{path.name}.new")
+    try:
+        write(new)
+        sync_path(new)
+        new.replace(path)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            new.unlink()
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
+            error.filename = str(path)  # a full disk does not say what it refused
+        raise
+
+
+def _sync(path: Path) -> None:
+    """Bring a file, or the files of a folder, to the disk."""
+    for each in [*path.iterdir(), path] if path.is_dir() else [path]:
+        sync_path(each)

@@ -1,0 +1,208 @@
+"""Where a training stands, kept so that it can be taken up: the last checkpoint or the one before.
+
+``checkpoints/step-3/`` holds each array as ``.npy``, ``state.json`` and
+``checksums.json``. It is written as ``step-3.partial``, brought to the disk and
+renamed, and only then are older ones removed, such as ``step-2``. So whoever is
+killed, or finds the disk full, leaves one that is whole.
+"""
+
+import contextlib
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corpora.artifacts.artifact import (
+    CHECKSUMS,
+    checksums,
+    read_json,
+    sync_path,
+    verify,
+    write_json,
+)
+from corpora.common.console import note
+from corpora.common.errors import ArtifactError
+
+STATE = "state.json"
+_STEP = re.compile(r"step-(\d+)")
+_PARTIAL = ".partial"
+_BLOCK_BYTES = 1 << 22  # of rows that are not contiguous, copied before they are written
+
+
+def save_checkpoint(
+    directory: Path, arrays: Mapping[str, np.ndarray], state: Mapping[str, Any], keep: int = 1
+) -> None:
+    """Write a checkpoint, then remove those that came before the last ``keep``.
+
+    The disk has room for one more while it is written. At any moment, and after an
+    error, :func:`load_checkpoint` gives either the old or the new one.
+
+    Parameters
+    ----------
+    directory : Path
+        Holds nothing but checkpoints, of one training; created.
+    arrays : mapping of str to array, (n, ...)
+        By names that can be file names. Written from where they lie, a view of
+        some columns by blocks of rows: nothing of their size is copied.
+    state : mapping
+        All else that is needed to go on, as JSON.
+    keep : int
+        So many of the last are kept, this one among them; at least 1.
+
+    Raises
+    ------
+    OSError
+        The disk refuses, or is full; the old checkpoint stands.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    sync_path(directory.parent)
+    _remove_partials(directory)
+    old = _steps(directory)
+    step = directory / f"step-{_number(old[0]) + 1 if old else 1}"
+    partial = step.with_name(step.name + _PARTIAL)
+    try:
+        partial.mkdir()
+        for name, array in arrays.items():
+            write_array(partial / f"{name}.npy", array)
+        write_json(partial / STATE, {"format": 1, "arrays": list(arrays), "state": dict(state)})
+        write_json(partial / CHECKSUMS, checksums(partial))
+        for path in [*partial.iterdir(), partial]:
+            sync_path(path)
+        partial.rename(step)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    sync_path(directory)
+    for path in old[keep - 1 :]:
+        _remove(path)
+
+
+def load_checkpoint(directory: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
+    """Read the newest checkpoint that is whole.
+
+    One that is damaged is passed over, with a note. Nothing is written.
+
+    Parameters
+    ----------
+    directory : Path
+        As given to :func:`save_checkpoint`; it need not exist.
+
+    Returns
+    -------
+    tuple of dict, or None
+        The arrays, memory-mapped for reading only, and the state; None if
+        there is no checkpoint. Whether they fit the training is the caller's
+        to see. What is mapped stays readable when later checkpoints are saved.
+    """
+    for step in _steps(directory):
+        try:
+            return _read(step)
+        except ArtifactError:
+            note(f"{step}: this checkpoint is damaged and is passed over")
+    return None
+
+
+def clear_checkpoints(directory: Path) -> None:
+    """Remove all checkpoints, of a training that is finished.
+
+    Parameters
+    ----------
+    directory : Path
+        As given to :func:`save_checkpoint`; it need not exist.
+    """
+    for step in reversed(_steps(directory)):  # the newest last: we may be killed on the way
+        _remove(step)
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(directory)
+
+
+def _read(step: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """One checkpoint, held against its checksums."""
+    verify(step)
+    head = read_json(step / STATE)
+    paths = {name: step / f"{name}.npy" for name in head["arrays"]}
+    listed = {path.name for path in paths.values()} | {STATE}
+    if missing := sorted(listed - read_json(step / CHECKSUMS).keys()):
+        raise ArtifactError(f"{step / missing[0]}: has no checksum")
+    return {name: _mapped(path) for name, path in paths.items()}, head["state"]
+
+
+def _mapped(path: Path) -> np.ndarray:
+    """An array of a checkpoint."""
+    array: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+    return array
+
+
+def _steps(directory: Path) -> list[Path]:
+    """Finished checkpoints, the newest first."""
+    if not directory.is_dir():
+        return []
+    found = [path for path in directory.iterdir() if _STEP.fullmatch(path.name)]
+    return sorted(found, key=_number, reverse=True)
+
+
+def _number(step: Path) -> int:
+    """Which checkpoint it is."""
+    return int(step.name.removeprefix("step-"))
+
+
+def _remove_partials(directory: Path) -> None:
+    """Clear what was cut short."""
+    for path in directory.iterdir():
+        if path.name.endswith(_PARTIAL):
+            shutil.rmtree(path)
+
+
+def _remove(step: Path) -> None:
+    """Remove a checkpoint; its name goes first, so that one that has the name is whole."""
+    shutil.rmtree(step.rename(step.with_name(step.name + _PARTIAL)))
+
+
+def write_array(path: Path, array: np.ndarray) -> None:
+    """Write one ``.npy`` from where the array lies.
+
+    numpy's own save() copies views, and hides why a disk refused.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    array : array (n, ...)
+        Perhaps a view of some columns; written by blocks of rows.
+    """
+    write_blocks(path, array.dtype, array.shape, _blocks(array))
+
+
+def write_blocks(
+    path: Path, dtype: Any, shape: tuple[int, ...], blocks: Iterable[np.ndarray]
+) -> None:
+    """Write one ``.npy`` block by block.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    dtype, shape : numpy dtype, tuple of int
+        Of the whole.
+    blocks : iterable of array
+        Its rows, some at a time.
+    """
+    assert not np.dtype(dtype).hasobject, path.name
+    descr = np.lib.format.dtype_to_descr(np.dtype(dtype))
+    head = {"descr": descr, "fortran_order": False, "shape": shape}
+    with open(path, "wb") as file:
+        np.lib.format.write_array_header_1_0(file, head)
+        for block in blocks:
+            file.write(np.ascontiguousarray(block).reshape(-1).view(np.uint8).data)
+
+
+def _blocks(array: np.ndarray) -> Iterator[np.ndarray]:
+    """An array, some rows at a time: what is not contiguous is copied before it is written."""
+    if array.size == 0:
+        return
+    n_rows = max(1, _BLOCK_BYTES // (array.nbytes // len(array)))
+    for first in range(0, len(array), n_rows):
+        yield array[first : first + n_rows]

@@ -1,0 +1,63 @@
+"""``metrics.jsonl``: what a training tells of itself, line by line, whatever ends it."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from corpora.artifacts.atomic import write_whole
+
+METRICS = "metrics.jsonl"
+
+
+class Metrics:
+    """A file of JSON objects, one a line, that a resumed training goes on with.
+
+    Parameters
+    ----------
+    path : Path
+        The file; made where there is none.
+    keep : callable
+        Which lines of an interrupted training stay: those of work that is not done again.
+    """
+
+    def __init__(self, path: Path, keep: Callable[[dict[str, Any]], bool]) -> None:
+        self._path = path
+        kept = [line for line in read_metrics(path) if keep(line)]
+        text = "".join(json.dumps(line) + "\n" for line in kept)
+        write_whole(path, lambda new: new.write_text(text, encoding="utf-8"))
+
+    def write(self, **line: Any) -> None:
+        """Add a line.
+
+        Parameters
+        ----------
+        **line : JSON values
+            Numbers that are not finite become null, since JSON has none.
+        """
+        finite = {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in line.items()
+        }
+        with open(self._path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(finite) + "\n")
+
+
+def read_metrics(path: Path) -> list[dict[str, Any]]:
+    """Read the lines of a training, also of one that is not finished.
+
+    Parameters
+    ----------
+    path : Path
+        The file; it need not exist.
+
+    Returns
+    -------
+    list of dict
+        The last line is left out where a kill has cut it short.
+    """
+    if not path.is_file():
+        return []
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    return [json.loads(line) for line in lines if line.endswith("\n")]

@@ -1,0 +1,97 @@
+"""Corpora that stand already: recognizing them, and building raw sources in a cache."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from corpora.artifacts.artifact import CHECKSUMS, checksum, fingerprint
+from corpora.build.build import build_corpus
+from corpora.build.request import Request, make_request
+from corpora.common.cache import cache_directory
+from corpora.common.console import note, progress
+from corpora.common.errors import ArtifactError, SourceError
+from corpora.reading.sources import SourceFile, source_files
+from corpora.store.corpus import Corpus, is_corpus
+from corpora.store.manifest import read_manifest
+
+
+def up_to_date(out: Path, request: Request) -> bool:
+    """Tell whether the corpus at a path is what a request would build.
+
+    Parameters
+    ----------
+    out : Path
+        Where the corpus may stand.
+    request : Request
+        Sources and settings.
+
+    Returns
+    -------
+    bool
+        True where settings are the same and every source has the size and
+        time, or else the content, that it had. Standard input never is.
+    """
+    if not is_corpus(out):
+        return False
+    try:
+        manifest = read_manifest(out)
+    except ArtifactError:  # it is built again
+        return False
+    if manifest["settings"] != request.settings():
+        return False
+    files = source_files(request.sources, apart_from=out)
+    known = manifest["sources"]
+    return len(files) == len(known) and all(map(_same, files, known))
+
+
+def open_or_build(source: str | Path) -> Corpus:
+    """Open a corpus, or build a raw source in the cache first.
+
+    Parameters
+    ----------
+    source : str or Path
+        A corpus directory; else anything that build-corpus reads, with its defaults.
+
+    Returns
+    -------
+    Corpus
+        Held against its checksums.
+
+    Raises
+    ------
+    FirthError
+        It is neither, or it is damaged.
+    """
+    path = Path(source)
+    if not is_corpus(path):
+        path = _build_in_cache([source])
+    corpus = Corpus.open(path)
+    corpus.verify()
+    return corpus
+
+
+def _build_in_cache(sources: Sequence[str | Path]) -> Path:
+    """Build with the defaults, unless that was done before."""
+    for source in map(Path, sources):
+        if (source / CHECKSUMS).is_file():
+            raise SourceError(
+                f"{source}: is no text and no corpus, but a finished run; name the corpus that it "
+                "was trained on"
+            )
+    request = make_request(sources)
+    files = source_files(request.sources)
+    key = fingerprint(
+        [[str(file.path and file.path.resolve()) for file in files], request.settings()]
+    )
+    out = cache_directory() / "corpora" / f"{Path(str(sources[0])).stem or 'corpus'}-{key}"
+    if not up_to_date(out, request):
+        note(f"building a corpus of {sources[0]} in {out}")
+        with progress("reading", "bytes") as show:
+            build_corpus(request, out, force=out.exists(), progress=show)
+    return out
+
+
+def _same(file: SourceFile, known: dict[str, object]) -> bool:
+    """Whether a file is the one that was read, by size and time or else by content."""
+    if file.path is None or file.size is None or file.size != known["size"]:
+        return False
+    return file.mtime_ns == known["mtime_ns"] or checksum(file.path) == known["sha256"]

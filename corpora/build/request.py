@@ -1,0 +1,137 @@
+"""What is to be built: sources found, names resolved, every setting fixed."""
+
+import dataclasses
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from corpora.common.errors import SourceError
+from corpora.common.memory import available_threads, parse_memory
+from corpora.common.options import check, setting
+from corpora.datasets.named import SAMPLES, sample_source
+from corpora.reading.text_blocks import ReadOptions
+from corpora.text.segment import TextSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildOptions:
+    """What shapes a corpus beyond reading and segmentation, and the means to build it."""
+
+    held_out: float = setting(
+        0.01,
+        "Share of documents kept from training, the same for every method.",
+        at_least=0.0,
+        below=1.0,
+    )
+    max_types: int | None = setting(
+        None, "Keep this many types, the most frequent; all others become one.", at_least=1
+    )
+    memory: str | None = setting(
+        None, "Working memory, such as 4G (default: half of the machine's).", metavar="SIZE"
+    )
+    threads: int | None = setting(None, "Threads (default: all cores).", at_least=1)
+
+    def __post_init__(self) -> None:
+        check(self)
+        parse_memory(self.memory)
+
+    @property
+    def n_threads(self) -> int:
+        """Threads to use."""
+        return self.threads or available_threads()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """One corpus to be built.
+
+    Attributes
+    ----------
+    sources : tuple of str or Path
+        Files, folders, ``-`` for standard input; names are resolved.
+    read : ReadOptions
+        How the sources are read.
+    text : TextSettings
+        How text is written and divided.
+    options : BuildOptions
+        Held-out share, pruning, memory, threads.
+    """
+
+    sources: tuple[str | Path, ...]
+    read: ReadOptions
+    text: TextSettings
+    options: BuildOptions
+
+    def settings(self) -> dict[str, Any]:
+        """Give all that shapes the corpus, as JSON; memory and threads do not.
+
+        Returns
+        -------
+        dict
+            As the manifest keeps it.
+        """
+        settings = {
+            "read": asdict(self.read),
+            "text": self.text.to_json(),
+            "held_out": self.options.held_out,
+            "max_types": self.options.max_types,
+        }
+        as_json: dict[str, Any] = json.loads(json.dumps(settings))
+        return as_json
+
+
+def make_request(
+    sources: Sequence[str | Path],
+    *,
+    read: ReadOptions | None = None,
+    text: TextSettings | None = None,
+    options: BuildOptions | None = None,
+) -> Request:
+    """Resolve the names among sources; a file of that name comes first.
+
+    Parameters
+    ----------
+    sources : sequence of str or Path
+        Files, folders, ``-``, or one name of a sample corpus.
+    read, text, options : optional
+        Settings; their defaults otherwise.
+
+    Returns
+    -------
+    Request
+        A sample brings its own format and document boundaries.
+
+    Raises
+    ------
+    SourceError
+        A name stands among other sources, its corpus cannot be found, or it
+        is to be read in another way than it is written.
+    """
+    read = read or ReadOptions()
+    names = [s for s in sources if str(s) in SAMPLES and not os.path.exists(s)]
+    if names:
+        if len(sources) > 1:
+            raise SourceError(f"{names[0]}: a named corpus is built alone; name no other source")
+        sources, sample = sample_source(str(names[0]))
+        read = _with_sample(read, str(names[0]), sample)
+    return Request(
+        sources=tuple(sources),
+        read=read,
+        text=text or TextSettings(),
+        options=options or BuildOptions(),
+    )
+
+
+def _with_sample(read: ReadOptions, name: str, sample: dict[str, Any]) -> ReadOptions:
+    """The options of a sample; what was asked for otherwise is refused, not overridden."""
+    default = ReadOptions()
+    for option, value in sample.items():
+        asked = getattr(read, option)
+        if asked not in (value, getattr(default, option)):
+            raise SourceError(
+                f"{name}: is read with --{option} {value}, not {asked}; leave --{option} out"
+            )
+    return dataclasses.replace(read, **sample)

@@ -1,0 +1,68 @@
+"""The type tables of a build's threads, each used by one thread at a time."""
+
+import queue
+from collections.abc import Callable
+from concurrent.futures import Executor
+
+from corpora.build.request import BuildOptions
+from corpora.build.type_table import MOST_TOKENS, TypeTable
+from corpora.common.memory import parse_memory
+
+
+class TablePool:
+    """Type tables that threads take in turn; a full one is closed and replaced.
+
+    Parameters
+    ----------
+    options : BuildOptions
+        How many threads there are, and how much memory.
+    close : callable
+        Takes a table's number and the table, and writes it to disk.
+    """
+
+    def __init__(self, options: BuildOptions, close: Callable[[int, TypeTable], None]) -> None:
+        self._close = close
+        self._limit = parse_memory(options.memory) // (4 * options.n_threads)
+        self._idle: queue.LifoQueue[tuple[int, TypeTable]] = queue.LifoQueue()
+        self._numbers = iter(range(1 << 62))
+        for _ in range(options.n_threads):
+            self._idle.put((next(self._numbers), TypeTable()))
+
+    def take(self) -> tuple[int, TypeTable]:
+        """Take a table that no other thread has.
+
+        Returns
+        -------
+        tuple of int and TypeTable
+            Its number, and the table.
+        """
+        return self._idle.get()
+
+    def put_back(self, number: int, table: TypeTable) -> None:
+        """Give a table back; one near its limits goes to disk.
+
+        Parameters
+        ----------
+        number : int
+            As it was taken.
+        table : TypeTable
+            As it was taken.
+        """
+        if table.nbytes > self._limit or table.n_tokens > MOST_TOKENS:
+            try:
+                self._close(number, table)
+            finally:  # or a thread would wait for a table for ever
+                self._idle.put((next(self._numbers), TypeTable()))
+        else:
+            self._idle.put((number, table))
+
+    def close_all(self, threads: Executor) -> None:
+        """Write the last tables to disk, once no thread works on one any more.
+
+        Parameters
+        ----------
+        threads : Executor
+            Where they are sorted.
+        """
+        tables = [self._idle.get() for _ in range(self._idle.qsize())]
+        list(threads.map(lambda numbered: self._close(*numbered), tables))

@@ -1,0 +1,143 @@
+"""The types of one worker while a corpus is built: bytes, counts, and ids in order of arrival."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from corpora.text.characters import CharacterTable
+from corpora.text.segment_kernels import (
+    N_BYTES,
+    N_CHARACTERS,
+    N_DROPPED,
+    N_TOKENS,
+    N_TYPES,
+    N_UNSPACED,
+    POSITION,
+    SENTENCE,
+    STATE_LENGTH,
+    reinsert,
+    segment,
+    slot_counts,
+)
+
+_FIRST_TYPES = 1 << 15
+_FIRST_BYTES = 1 << 20
+# A slot keeps its count in 32 bits, so a table is closed well before 2^32 tokens.
+MOST_TOKENS = 1 << 31
+
+
+@dataclass(frozen=True)
+class Segmented:
+    """One text as token ids of the table that segmented it.
+
+    Attributes
+    ----------
+    token_ids : int32 (n_tokens,)
+        Ids in the worker's table.
+    offsets : int64 (n_sentences + 1,)
+        Tokens before each sentence.
+    n_characters, n_unspaced : int
+        Characters read, and those of scripts written without spaces.
+    n_dropped : int
+        Bytes of characters that the normalizer drops (control and unassigned ones).
+    """
+
+    token_ids: np.ndarray
+    offsets: np.ndarray
+    n_characters: int
+    n_unspaced: int
+    n_dropped: int
+
+
+class TypeTable:
+    """A growing table of distinct words, filled by segmenting texts one after another."""
+
+    def __init__(self) -> None:
+        self._slots = np.zeros((2 * _FIRST_TYPES, 2), dtype=np.uint64)
+        self._starts = np.zeros(_FIRST_TYPES + 1, dtype=np.int64)
+        self._arena = np.zeros(_FIRST_BYTES, dtype=np.uint8)
+        self._n_types = 0
+        self._n_bytes = 0
+        self.n_tokens = 0
+
+    def __len__(self) -> int:
+        return self._n_types
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the table holds."""
+        return self._slots.nbytes + self._starts.nbytes + self._arena.nbytes
+
+    @property
+    def text(self) -> np.ndarray:
+        """uint8 (n_bytes,): the types' UTF-8, end to end."""
+        return self._arena[: self._n_bytes]
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """int64 (n_types + 1,): where each type starts in ``text``."""
+        return self._starts[: self._n_types + 1]
+
+    def counts(self) -> np.ndarray:
+        """Count the tokens of each type.
+
+        Returns
+        -------
+        int64 (n_types,)
+            In the order of ids.
+        """
+        counts = np.zeros(self._n_types, dtype=np.int64)
+        slot_counts(self._slots, counts)
+        return counts
+
+    def segment(self, text: np.ndarray, sentences: np.ndarray, table: CharacterTable) -> Segmented:
+        """Segment a text, adding its unseen types.
+
+        Parameters
+        ----------
+        text : uint8 (n_bytes,)
+            Valid UTF-8.
+        sentences : int64 (n_sentences + 1,)
+            Byte offsets of the sentences; the last is n_bytes.
+        table : CharacterTable
+            How characters are written and divided.
+
+        Returns
+        -------
+        Segmented
+            Its arrays are fresh.
+        """
+        state = np.zeros(STATE_LENGTH, dtype=np.int64)
+        state[N_TYPES], state[N_BYTES] = self._n_types, self._n_bytes
+        token_ids = np.empty(len(text), dtype=np.int32)
+        offsets = np.zeros(len(sentences), dtype=np.int64)
+        state[POSITION] = sentences[0]
+        while True:
+            segment(
+                text, sentences, table.entries, table.expansions,
+                self._slots, self._starts, self._arena, state, token_ids, offsets,
+            )  # fmt: skip
+            self._n_types, self._n_bytes = int(state[N_TYPES]), int(state[N_BYTES])
+            if state[SENTENCE] >= len(sentences) - 1:
+                break
+            self._grow()
+        n_tokens = int(state[N_TOKENS])
+        self.n_tokens += n_tokens
+        return Segmented(
+            token_ids=token_ids[:n_tokens].copy(),  # the buffer is sized for one byte a token
+            offsets=offsets,
+            n_characters=int(state[N_CHARACTERS]),
+            n_unspaced=int(state[N_UNSPACED]),
+            n_dropped=int(state[N_DROPPED]),
+        )
+
+    def _grow(self) -> None:
+        """Double what is full; the kernel says only that something is."""
+        if self._n_types == len(self._starts) - 1:
+            slots = np.zeros((2 * len(self._slots), 2), dtype=np.uint64)
+            reinsert(self._slots, slots)
+            self._slots = slots
+            more = np.zeros(len(self._starts) - 1, dtype=np.int64)
+            self._starts = np.concatenate([self._starts, more])
+        else:
+            self._arena = np.concatenate([self._arena, np.zeros_like(self._arena)])

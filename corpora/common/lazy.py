@@ -1,0 +1,45 @@
+"""What a package offers by its own name, imported when it is asked for.
+
+``embed.train_svd`` is ``embed.svd.train.train_svd``. Importing that takes a second, and most
+commands do without, so a package's ``__init__.py`` imports it only when the attribute is looked
+up (PEP 562). The same names stand there once more for type checkers, which never run anything.
+"""
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+
+def offer(
+    package: str, homes: Mapping[str, Sequence[str]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Make a package's ``__getattr__`` and ``__dir__``.
+
+    Parameters
+    ----------
+    package : str
+        Its name; it must be imported by now, or be about to be.
+    homes : mapping of str to sequence of str
+        By module, the names that the package offers of it.
+
+    Returns
+    -------
+    callable
+        ``__getattr__``: imports the module that has the name, and keeps what it found.
+    callable
+        ``__dir__``: lists these names among the others, for editors and shells.
+    """
+    home = {name: module for module, names in homes.items() for name in names}
+
+    def get(name: str) -> Any:
+        if name not in home:  # a submodule, perhaps, which Python looks for next
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(home[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *home})
+
+    return get, names

@@ -1,0 +1,1 @@
+"""Corpora that Firth can fetch or generate."""

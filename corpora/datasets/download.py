@@ -1,0 +1,324 @@
+"""Files fetched once from their publisher: resumed, checked, then taken; never half there."""
+
+import contextlib
+import dataclasses
+import email.message
+import fcntl
+import hashlib
+import http.client
+import json
+import os
+import re
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from corpora.common.console import Progress, note, progress
+from corpora.common.errors import SourceError
+
+_CHUNK = 1 << 18
+_TIMEOUT = 30.0  # seconds without a byte
+_ATTEMPTS = 3
+_OK, _PARTIAL, _RANGE_NOT_SATISFIABLE = 200, 206, 416
+_BROKEN = (http.client.HTTPException, ConnectionError, TimeoutError)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Download:
+    """A zip archive that a publisher offers, and the one file of it that is wanted.
+
+    Attributes
+    ----------
+    url : str
+        Where the archive is.
+    member : str
+        The file in it, and the name it gets.
+    max_bytes : int
+        No more than this is unpacked.
+    md5 : str or None
+        The publisher's checksum of the unpacked file, where there is one. Without it, the
+        checksum of the first download is recorded, told, and held against later ones.
+    """
+
+    url: str
+    member: str
+    max_bytes: int
+    md5: str | None = None
+
+
+def fetch(wanted: Download, folder: Path, *, timeout: float = _TIMEOUT) -> Path:
+    """Give the path of a file, downloading it the first time.
+
+    An interrupted download is resumed, in this run or a later one. What lies
+    in the folder already is held against its checksum at each use.
+
+    Parameters
+    ----------
+    wanted : Download
+        What to fetch.
+    folder : Path
+        The cache; created.
+    timeout : float
+        Seconds to wait for the server's next byte.
+
+    Returns
+    -------
+    Path
+        The unpacked file.
+
+    Raises
+    ------
+    SourceError
+        The publisher cannot be reached or offers something else, or the file is damaged.
+    """
+    target = folder / wanted.member
+    folder.mkdir(parents=True, exist_ok=True)
+    with _alone(folder / f"{wanted.member}.lock", wanted.url):
+        if not target.exists():
+            archive = folder / f"{wanted.member}.zip"
+            if not archive.exists():
+                _retrieve(wanted.url, archive, target, timeout)
+            _unpack(wanted, archive, target)
+        else:
+            _check_kept(wanted, target)
+    return target
+
+
+def _retrieve(url: str, archive: Path, target: Path, timeout: float) -> None:
+    """Download into ``archive.part``, again from where it broke off, then rename."""
+    part = archive.with_name(archive.name + ".part")
+    with progress("download", "bytes") as tell:
+        for attempt in range(1, _ATTEMPTS + 1):
+            before = _size(part)
+            try:
+                if _continue(url, part, timeout, tell):
+                    break
+            except urllib.error.HTTPError as error:
+                error.close()
+                raise SourceError(
+                    f"{url}: the server answered {error.code} {error.reason}; "
+                    f"try again later or put the file at {target}"
+                ) from None
+            except (urllib.error.URLError, *_BROKEN) as error:
+                if not _size(part) > before:
+                    raise _unreachable(url, target, error) from None
+            if attempt == _ATTEMPTS:
+                raise SourceError(
+                    f"{url}: the connection broke after {_size(part)} bytes; "
+                    "the same command goes on from there"
+                )
+    os.replace(part, archive)
+    _validator_path(part).unlink(missing_ok=True)
+
+
+def _unreachable(url: str, target: Path, error: Exception) -> SourceError:
+    """What to say when there is no network."""
+    reason = getattr(error, "reason", None) or error
+    return SourceError(
+        f"{url}: cannot be reached ({reason}); go online or put the file at {target}"
+    )
+
+
+def _continue(url: str, part: Path, timeout: float, tell: Progress) -> bool:
+    """Fetch what is missing of ``part``; True when it is whole."""
+    request = urllib.request.Request(url, headers={"User-Agent": "firth"})
+    have = _size(part)
+    validator = _read_validator(part, url)
+    if have and validator:
+        # a changed file comes whole, so that two versions are never joined
+        request.add_header("Range", f"bytes={have}-")
+        request.add_header("If-Range", validator)
+    try:
+        response = urllib.request.urlopen(request, timeout=timeout)
+    except urllib.error.HTTPError as error:
+        if error.code != _RANGE_NOT_SATISFIABLE:
+            raise
+        error.close()
+        if _total(error.headers, 0) == have:
+            return True
+        part.unlink()
+        return False
+    with response:
+        start = have if response.status == _PARTIAL else 0
+        if start and not (response.headers["Content-Range"] or "").startswith(f"bytes {have}-"):
+            raise SourceError(f"{url}: the server sent another part than was asked for; try again")
+        _write_validator(part, url, response.headers)
+        total = _total(response.headers, start)
+        got = _append(response, part, start, total, tell)
+    return total is None or got == total
+
+
+def _append(response: Any, part: Path, start: int, total: int | None, tell: Progress) -> int:
+    """Write the rest of an answer from ``start`` on; the size that was reached."""
+    got = start
+    with open(part, "r+b" if start else "wb") as file:
+        file.truncate(start)
+        file.seek(start)
+        while chunk := response.read(_CHUNK):
+            file.write(chunk)
+            got += len(chunk)
+            tell(got, total)
+    return got
+
+
+def _total(headers: email.message.Message, start: int) -> int | None:
+    """Bytes of the whole file, as the server tells."""
+    if found := re.search(r"/(\d+)$", headers["Content-Range"] or ""):
+        return int(found[1])
+    length = headers["Content-Length"]
+    return start + int(length) if length and length.isdigit() else None
+
+
+def _validator_path(part: Path) -> Path:
+    """Where it stands which version of the file was begun."""
+    return part.with_name(part.name + ".json")
+
+
+def _write_validator(part: Path, url: str, headers: email.message.Message) -> None:
+    """Keep the strong entity tag, else the date, of the version begun (RFC 9110, 13.1.5)."""
+    tag = headers["ETag"]
+    strong = tag if tag and not tag.startswith("W/") else headers["Last-Modified"]
+    _validator_path(part).write_text(json.dumps({"url": url, "validator": strong}))
+
+
+def _read_validator(part: Path, url: str) -> str | None:
+    """The version that was begun, if it was begun at this address."""
+    try:
+        known = json.loads(_validator_path(part).read_text())
+        return known["validator"] if known["url"] == url else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _unpack(wanted: Download, archive: Path, target: Path) -> None:
+    """Unpack the one file, check it, rename it into place, record its checksum."""
+    part = target.with_name(target.name + ".part")
+    try:
+        with zipfile.ZipFile(archive) as zipped, zipped.open(wanted.member) as source:
+            digests = _copy(source, part, wanted)
+        _check(wanted, digests, target)
+    except (zipfile.BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError) as error:
+        _discard(part, archive)
+        raise SourceError(
+            f"{wanted.url}: is no zip archive with a sound file {wanted.member!r} "
+            f"({error}); nothing was taken"
+        ) from None
+    except SourceError:
+        _discard(part, archive)
+        raise
+    _record(wanted, target, digests)
+    os.replace(part, target)
+    archive.unlink()
+
+
+def _copy(source: IO[bytes], part: Path, wanted: Download) -> dict[str, str]:
+    """Write a stream to a file, no more than is expected; its checksums."""
+    digests = {"md5": hashlib.md5(usedforsecurity=False), "sha256": hashlib.sha256()}
+    size = 0
+    with open(part, "wb") as file:
+        while chunk := source.read(_CHUNK):
+            size += len(chunk)
+            if size > wanted.max_bytes:
+                raise SourceError(
+                    f"{wanted.url}: {wanted.member} is larger than {wanted.max_bytes} bytes; "
+                    "nothing was taken"
+                )
+            for digest in digests.values():
+                digest.update(chunk)
+            file.write(chunk)
+        file.flush()
+        os.fsync(file.fileno())
+    return {name: digest.hexdigest() for name, digest in digests.items()}
+
+
+def _check(wanted: Download, digests: dict[str, str], target: Path) -> None:
+    """Hold a new file against the publisher's checksum, or that of the first download."""
+    recorded = _recorded(target)
+    if wanted.md5 and digests["md5"] != wanted.md5:
+        raise SourceError(
+            f"{wanted.url}: the MD5 of {wanted.member} is {digests['md5']}, its publisher states "
+            f"{wanted.md5}; nothing was taken, try again"
+        )
+    if not wanted.md5 and recorded and digests["sha256"] != recorded:
+        raise SourceError(
+            f"{wanted.url}: the SHA-256 of {wanted.member} is {digests['sha256']}, at the first "
+            f"download it was {recorded}; nothing was taken; delete {_record_path(target)} to "
+            "accept the new one"
+        )
+    if not wanted.md5 and not recorded:
+        note(
+            f"{wanted.url}: its publisher states no checksum; recorded SHA-256 "
+            f"{digests['sha256']}, which later downloads must have"
+        )
+
+
+def _check_kept(wanted: Download, target: Path) -> None:
+    """Hold a file of the cache against its record, or the publisher's checksum."""
+    digests = _digests(target)
+    recorded = _recorded(target)
+    if recorded is None:
+        if wanted.md5 and digests["md5"] != wanted.md5:
+            raise SourceError(
+                f"{target}: its MD5 is {digests['md5']}, the publisher of {wanted.url} states "
+                f"{wanted.md5}; delete it to fetch it"
+            )
+        _record(wanted, target, digests)
+    elif digests["sha256"] != recorded:
+        raise SourceError(
+            f"{target}: the checksum differs from the one recorded at download, the file is "
+            "damaged; delete it to fetch it again"
+        )
+
+
+def _digests(path: Path) -> dict[str, str]:
+    """MD5 and SHA-256 of a file."""
+    with open(path, "rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        file.seek(0)
+        md5 = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+    return {"md5": md5, "sha256": sha256}
+
+
+def _record_path(target: Path) -> Path:
+    """Where the checksum of a download stands."""
+    return target.with_name(target.name + ".checksum.json")
+
+
+def _record(wanted: Download, target: Path, digests: dict[str, str]) -> None:
+    """Keep the checksums beside the file."""
+    text = json.dumps({"url": wanted.url, **digests}, indent=1)
+    _record_path(target).write_text(text + "\n")
+
+
+def _recorded(target: Path) -> str | None:
+    """The SHA-256 of an earlier download."""
+    try:
+        return json.loads(_record_path(target).read_text())["sha256"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _discard(*paths: Path) -> None:
+    """Remove what cannot be used."""
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file; 0 without one."""
+    return path.stat().st_size if path.exists() else 0
+
+
+@contextlib.contextmanager
+def _alone(lock: Path, url: str) -> Iterator[None]:
+    """Wait until no other process fetches the same file."""
+    with open(lock, "a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            note(f"{url}: another process is fetching it; waiting")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,1 @@
+"""The bytes of a source to documents, one file per format."""

@@ -1,0 +1,193 @@
+"""CoNLL-U: tokens and sentences kept as they are given."""
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from corpora.common.errors import SourceError
+from corpora.reading.line_ends import cut_blocks
+from corpora.reading.sources import Stream
+from corpora.reading.text_blocks import (
+    SENTENCE_END,
+    TOKEN_END,
+    RawBlock,
+    ReadOptions,
+    TextBlock,
+    keep_fields,
+)
+
+_COLUMNS = {"form": 1, "lemma": 2}
+_N_COLUMNS = 10
+_OWN_MARKS = re.compile(r"[\x1d-\x1f]")
+
+
+def conllu_blocks(
+    stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
+) -> Iterator[RawBlock]:
+    """Cut CoNLL-U before documents or paragraphs; between sentences where neither is marked.
+
+    Parameters
+    ----------
+    stream : Stream
+        The source.
+    chunks : iterator of bytes
+        Its text.
+    options : ReadOptions
+        ``field`` is the column to take.
+    block_bytes : int
+        Size to aim at.
+
+    Yields
+    ------
+    RawBlock
+        In order.
+
+    Raises
+    ------
+    SourceError
+        A ``field`` other than form and lemma.
+    """
+    field = options.field or "form"
+    if field not in _COLUMNS:
+        raise SourceError(f"{stream.name}: no field {field!r}; pass one of its fields: form, lemma")
+    for line, data in cut_blocks(chunks, _before_paragraph, block_bytes):
+        yield RawBlock(
+            data, stream.name, line, options, parse_conllu, heavy=True, continues=line > 1
+        )
+
+
+def parse_conllu(raw: RawBlock) -> TextBlock:
+    r"""Lay out given tokens, sentences and paragraphs.
+
+    Parameters
+    ----------
+    raw : RawBlock
+        Made by :func:`conllu_blocks`.
+
+    Returns
+    -------
+    TextBlock
+        ``given``; the field ``id`` is that of ``# newdoc``. A file without
+        ``# newdoc`` is one document. Of a multiword token, forms are the
+        surface token and lemmas those of its words; empty nodes are left out.
+        Counts ``missing_lemmas``: words whose lemma is ``_`` and whose form
+        stands in for it.
+
+    Raises
+    ------
+    SourceError
+        A line that has not ten columns.
+    """
+    data, counts = raw.checked()
+    layout = _Layout(raw)
+    for number, line in enumerate(data.decode().split("\n"), raw.first_line):
+        if line.startswith("#"):
+            layout.comment(line, number)
+        elif line.strip():
+            layout.token(line, number)
+        else:
+            layout.end_sentence()
+    layout.end_document()
+    if layout.missing_lemmas:
+        counts["missing_lemmas"] = layout.missing_lemmas
+    parts = layout.documents
+    lengths = np.fromiter((len(part) for part in parts), np.int64, len(parts))
+    documents = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    positions = np.array(layout.positions, np.int64)
+    return TextBlock(
+        b"".join(parts),
+        documents,
+        positions,
+        raw.source,
+        keep_fields(raw.options, {"id": layout.ids}, raw.source),
+        continues=layout.continues,
+        given=True,
+        counts=counts,
+    )
+
+
+class _Layout:
+    """Documents being put together from lines."""
+
+    def __init__(self, raw: RawBlock) -> None:
+        self.documents: list[bytes] = []
+        self.positions: list[int] = []
+        self.ids: list[str] = []
+        self.continues = False
+        self.missing_lemmas = 0
+        self._source = raw.source
+        self._column = _COLUMNS[raw.options.field or "form"]
+        self._open = (raw.first_line, "", raw.continues)
+        self._paragraphs: list[list[str]] = [[]]
+        self._tokens: list[str] = []
+        self._covered = 0  # the last word that a surface token stands for
+
+    def comment(self, line: str, number: int) -> None:
+        """A new document or paragraph begins, perhaps."""
+        words = line[1:].split(maxsplit=1)
+        if words[:1] == ["newdoc"]:
+            self.end_document()
+            self._open = (number, line.partition("=")[2].strip(), False)
+        elif words[:1] == ["newpar"]:
+            self.end_sentence()
+            self._paragraphs.append([])
+
+    def token(self, line: str, number: int) -> None:
+        """One word, surface token or empty node."""
+        cells = line.split("\t")
+        if len(cells) != _N_COLUMNS:
+            raise SourceError(
+                f"{self._source}:{number}: {len(cells)} columns where CoNLL-U has {_N_COLUMNS}; "
+                "mend the line, or pass --format text"
+            )
+        first, dash, last = cells[0].partition("-")
+        if "." in first or (dash and self._column == _COLUMNS["lemma"]):
+            return
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise SourceError(
+                f"{self._source}:{number}: {cells[0]!r} is no word number; mend the line"
+            )
+        if self._column == _COLUMNS["form"]:
+            if not dash and int(first) <= self._covered:
+                return
+            if dash:
+                self._covered = int(last)
+        self._tokens.append(self._chosen(cells))
+
+    def _chosen(self, cells: list[str]) -> str:
+        """The cell asked for; a lemma that is not given is the form."""
+        cell = cells[self._column]
+        if self._column == _COLUMNS["lemma"] and cell == "_" != cells[1]:
+            self.missing_lemmas += 1
+            cell = cells[1]
+        return _OWN_MARKS.sub(" ", cell)
+
+    def end_sentence(self) -> None:
+        """A blank line, or the end."""
+        if self._tokens:
+            self._paragraphs[-1].append(TOKEN_END.decode().join(self._tokens))
+        self._tokens, self._covered = [], 0
+
+    def end_document(self) -> None:
+        """Close the document, unless nothing has begun."""
+        self.end_sentence()
+        number, name, continues = self._open
+        paragraphs = [SENTENCE_END.decode().join(part) for part in self._paragraphs if part]
+        if paragraphs:
+            self.continues |= continues
+            self.documents.append("".join(part + "\n" for part in paragraphs).encode())
+            self.positions.append(number)
+            self.ids.append(name)
+        self._paragraphs = [[]]
+
+
+def _before_paragraph(data: bytes) -> int:
+    """Offset before the last document, else paragraph, else sentence; 0 for none."""
+    for mark in (b"\n# newdoc", b"\n# newpar", b"\n"):
+        opened = data.rfind(mark)
+        # the comments of a sentence come in any order: go back to where it begins
+        cut = data.rfind(b"\n\n", 0, opened + 1)
+        if cut >= 0:
+            return cut + 2
+    return 0

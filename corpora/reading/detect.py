@@ -1,0 +1,179 @@
+"""Which format a source has: by its content first, then by its name."""
+
+import json
+import re
+from pathlib import PurePath
+
+from corpora.common.errors import SourceError
+from corpora.reading.text_blocks import ReadOptions
+
+HEAD_BYTES = 64 << 10
+
+_BINARY = {
+    b"%PDF-": "a PDF file",
+    b"PK\x03\x04": "a ZIP archive or office document",
+    b"PAR1": "a Parquet file",
+    b"ARROW1": "an Arrow file",
+    b"{\\rtf": "an RTF document",
+    b"\x89PNG": "an image",
+    b"\xff\xd8\xff": "an image",
+    b"GIF8": "an image",
+    b"7z\xbc\xaf": "a 7z archive",
+    b"Rar!": "a RAR archive",
+    b"SQLite format 3\0": "an SQLite database",
+    b"\x93NUMPY": "a NumPy array",
+    b"\x7fELF": "a program",
+    b"\xd0\xcf\x11\xe0": "an old office document",
+    b"\x1f\x8b": "compressed twice",
+}
+# pickles and the like: one byte in fifty is a control byte that no text holds
+_MOST_CONTROLS = 50
+_STRAY_NULS = 2  # in a short text, too; they have a message of their own, which names the line
+_NO_CONTROLS = bytes(byte for byte in range(256) if byte >= 0x1B or 0x07 <= byte <= 0x0D)
+_NAMES = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".conllu": "conllu",
+}
+_COMPRESSED_NAMES = {".gz", ".bz2", ".xz", ".zst", ".zstd"}
+_WIKI_EXTRACTOR = re.compile(rb'\s*<doc id="')
+_MEDIAWIKI = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<mediawiki[\s>]")
+_MARKUP = re.compile(rb"\s*(?:<\?xml|<!doctype|<html)", re.IGNORECASE)
+_CONLLU = re.compile(rb"(?:#[^\n]*\n|[ \t]*\n)*[0-9]+(?:[-.][0-9]+)?\t(?:[^\t\n]*\t){8}[^\t\n]*\n")
+_RECORDS = ("jsonl", "csv", "tsv", "parquet")
+
+
+def detect(head: bytes, source: str, options: ReadOptions) -> str:
+    """Tell the format of a source.
+
+    Parameters
+    ----------
+    head : bytes
+        Its beginning, decompressed, UTF-8, LF line ends.
+    source : str
+        Its name.
+    options : ReadOptions
+        A ``format`` other than ``auto`` is taken as it is; a ``field`` speaks for a table.
+
+    Returns
+    -------
+    str
+        One of ``FORMATS``.
+
+    Raises
+    ------
+    SourceError
+        Content that is not text, markup of an unknown kind, or options that
+        do not go with the format.
+    """
+    head = head[:HEAD_BYTES]
+    refuse_binary(head, source)
+    found = options.format
+    if found == "auto":
+        found = _by_content(head) or _by_name(source, head) or _by_field(head, options) or "text"
+    _check_options(found, source, options)
+    return found
+
+
+def refuse_binary(head: bytes, source: str) -> None:
+    """Refuse what is not text.
+
+    Parameters
+    ----------
+    head : bytes
+        The beginning of the source.
+    source : str
+        Its name.
+
+    Raises
+    ------
+    SourceError
+        Names the file, what it is and the remedy.
+    """
+    kind = next((kind for magic, kind in _BINARY.items() if head.startswith(magic)), None)
+    if kind is None and head[257:262] == b"ustar":
+        kind = "a tar archive"
+    if kind is not None:
+        raise SourceError(f"{source}: {kind}, not text; leave it out, or extract its text first")
+    n_controls = len(head.translate(None, _NO_CONTROLS)) - min(head.count(b"\0"), _STRAY_NULS)
+    if _MOST_CONTROLS * n_controls > len(head):
+        raise SourceError(
+            f"{source}: holds control bytes, so it is not text; leave it out, or pass --encoding"
+        )
+
+
+def _by_content(head: bytes) -> str | None:
+    """The formats that show themselves."""
+    if _WIKI_EXTRACTOR.match(head):
+        return "wikiextractor"
+    if _MEDIAWIKI.match(head):
+        return "mediawiki"
+    if _CONLLU.match(head):
+        return "conllu"
+    return "jsonl" if _is_json_lines(head) else None
+
+
+def _is_json_lines(head: bytes) -> bool:
+    """Whether the first line is a JSON object, or the beginning of one that is longer."""
+    line, end, _ = head.lstrip().partition(b"\n")
+    if not line.startswith(b"{"):
+        return False
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return not end and re.match(rb'\{\s*"[^"\n]*"\s*:', line) is not None
+
+
+def _by_name(source: str, head: bytes) -> str | None:
+    """The formats that only the name tells; two kinds of content are refused."""
+    path = PurePath(source)
+    if path.suffix.lower() in _COMPRESSED_NAMES:
+        path = path.with_suffix("")
+    suffix = path.suffix.lower()
+    if suffix in (".json", ".jsonl", ".ndjson") and head.lstrip().startswith(b"["):
+        raise SourceError(
+            f"{source}: one JSON array, not one record a line; convert it with: jq -c '.[]'"
+        )
+    if suffix == ".json" and head.lstrip().startswith(b"{"):
+        raise SourceError(
+            f"{source}: one JSON object over several lines, not one record a line; "
+            "convert it with: jq -c ."
+        )
+    if suffix not in _NAMES and _MARKUP.match(head):
+        raise SourceError(
+            f"{source}: markup of an unknown kind; extract its text first, or pass --format text"
+        )
+    return _NAMES.get(suffix)
+
+
+def _by_field(head: bytes, options: ReadOptions) -> str | None:
+    """A table without a telling name: its first line names the field asked for."""
+    if options.field is None:
+        return None
+    header = head.partition(b"\n")[0].decode("utf-8", "replace")
+    for found, separator in (("tsv", "\t"), ("csv", ",")):
+        if options.field in [name.strip('"') for name in header.split(separator)]:
+            return found
+    return None
+
+
+def _check_options(found: str, source: str, options: ReadOptions) -> None:
+    """Refuse options that would be ignored."""
+    if found != "text" and options.documents != "file":
+        raise SourceError(
+            f"{source}: --documents {options.documents} is for plain text, not for {found}"
+        )
+    if options.wrapped and found not in ("text", *_RECORDS):
+        raise SourceError(f"{source}: --wrapped is for plain text and records, not for {found}")
+    if options.field is not None and found not in ("conllu", *_RECORDS):
+        raise SourceError(
+            f"{source}: {found} has no field {options.field!r}; drop --field, or pass --format"
+        )
+    if options.keep and found == "text":
+        raise SourceError(
+            f"{source}: plain text has no field {options.keep[0]!r} to keep; drop --keep, "
+            "or pass --format"
+        )

@@ -1,0 +1,109 @@
+"""Parquet: each row is a document. pyarrow is an extra and imported only here."""
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+from corpora.common.errors import SourceError
+from corpora.reading.records import choose_columns
+from corpora.reading.sources import Stream
+from corpora.reading.tables import Rows
+from corpora.reading.text_blocks import RawBlock, ReadOptions
+
+
+def parquet_blocks(
+    stream: Stream, options: ReadOptions, block_bytes: int, batch_rows: int = 1024
+) -> Iterator[RawBlock]:
+    """Read Parquet in batches of rows.
+
+    Parameters
+    ----------
+    stream : Stream
+        A pipe, or a file compressed as a whole, is copied to a temporary file first.
+    options : ReadOptions
+        The field that holds the text, and those to keep.
+    block_bytes : int
+        Size to aim at.
+    batch_rows : int
+        Rows decoded at a time.
+
+    Yields
+    ------
+    RawBlock
+        In order; positions are numbers of records.
+
+    Raises
+    ------
+    SourceError
+        A damaged file, a field that is not there or not text, a missing
+        pyarrow (the extra ``parquet``).
+    """
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise SourceError(
+            f"{stream.name}: reading Parquet needs pyarrow; pip install 'firth[parquet]'"
+        ) from None
+    rows, record = Rows(options), 0
+    with _seekable(stream) as place:
+        for texts, kept in _parquet_batches(parquet, place, stream.name, options, batch_rows):
+            for index, text in enumerate(texts):
+                record += 1
+                if text is None:
+                    raise SourceError(
+                        f"{stream.name}:{record}: the record's text is null; drop such records"
+                    )
+                rows.add(text, record, {field: values[index] for field, values in kept.items()})
+                if rows.size >= block_bytes:
+                    yield rows.block(stream, options)
+                    rows = Rows(options)
+    yield rows.block(stream, options)
+
+
+def _parquet_batches(
+    parquet: Any, place: Any, source: str, options: ReadOptions, batch_rows: int
+) -> Iterator[tuple[list[str | None], dict[str, list[str]]]]:
+    """Texts and kept values, batch by batch; pyarrow's errors become ours."""
+    from pyarrow import ArrowException
+
+    try:
+        with parquet.ParquetFile(place) as table:
+            schema = table.schema_arrow
+            text, kept = choose_columns(schema.names, options, source)
+            _check_text_type(schema.field(text), source)
+            columns = list(dict.fromkeys([schema.names[text], *kept]))
+            for batch in table.iter_batches(batch_rows, columns=columns):
+                yield (
+                    batch.column(schema.names[text]).to_pylist(),
+                    {field: [_plain(v) for v in batch.column(field).to_pylist()] for field in kept},
+                )
+    except (OSError, ValueError, ArrowException) as error:
+        reason = " ".join(str(error).split())
+        raise SourceError(f"{source}: damaged Parquet ({reason}); fetch it again") from error
+
+
+@contextlib.contextmanager
+def _seekable(stream: Stream) -> Iterator[Any]:
+    """The file, read to its end for the digest; a copy of what is a pipe or compressed."""
+    if stream.in_place:
+        stream.drain()
+        yield stream.file.path
+        return
+    with tempfile.TemporaryFile() as copy:
+        stream.drain(copy)
+        yield copy
+
+
+def _check_text_type(field: Any, source: str) -> None:
+    """Refuse a text column of numbers or lists."""
+    kind = str(field.type)
+    if "string" not in kind or kind.startswith(("list", "struct", "map", "large_list")):
+        raise SourceError(
+            f"{source}: field {field.name!r} is of type {kind}, not string; pass another --field"
+        )
+
+
+def _plain(value: Any) -> str:
+    """A kept value as a string."""
+    return "" if value is None else str(value)

@@ -1,0 +1,154 @@
+"""Plain text: a document per file, per line, or per block between blank lines."""
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpora.reading.line_ends import after_line_end, cut_blocks, ended, line_ends
+from corpora.reading.sources import Stream
+from corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock
+
+_SPACES = b" \t\x0b\x0c\n"
+_SPACED_BLANK_LINE = re.compile(rb"\n[ \t\x0b\x0c]+\n")
+
+
+def text_blocks(
+    stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
+) -> Iterator[RawBlock]:
+    """Cut plain text at line ends, or at blank lines where these count.
+
+    Parameters
+    ----------
+    stream : Stream
+        The source.
+    chunks : iterator of bytes
+        Its text.
+    options : ReadOptions
+        What one document is.
+    block_bytes : int
+        Size to aim at.
+
+    Yields
+    ------
+    RawBlock
+        In order.
+    """
+    if options.documents == "line":
+        boundary = after_line_end
+    elif options.wrapped:
+        boundary = _after_blank_line
+    elif options.documents == "block":
+        # a block without blank lines may be as long as the file; its lines are paragraphs
+        boundary = _after_blank_line_or_line_end
+    else:
+        boundary = after_line_end
+    inside = False
+    for line, data in cut_blocks(chunks, boundary, block_bytes):
+        yield RawBlock(data, stream.name, line, options, parse_text, continues=inside)
+        inside = options.documents == "file" or (
+            options.documents == "block" and not _ends_blank(data)
+        )
+
+
+def parse_text(raw: RawBlock) -> TextBlock:
+    """Find the documents of plain text.
+
+    Parameters
+    ----------
+    raw : RawBlock
+        Made by :func:`text_blocks`.
+
+    Returns
+    -------
+    TextBlock
+        Blank lines are left out, except where the file is the document: there
+        they are empty paragraphs. Of hard-wrapped text the line ends inside
+        paragraphs become spaces.
+    """
+    data, counts = raw.checked()
+    data = ended(data)
+    if raw.options.documents == "file" and not raw.options.wrapped:
+        return _one_document(raw, data, counts)
+    starts, filled = _lines(data)
+    if raw.options.wrapped:
+        data = _unwrapped(data, starts, filled)
+    if raw.options.documents == "file":
+        return _one_document(raw, data, counts)
+    first = filled.copy()
+    if raw.options.documents == "block":
+        first[1:] &= ~filled[:-1]
+    lines = np.flatnonzero(first)
+    text, offsets = _without_blank_lines(data, starts, filled)
+    return TextBlock(
+        text,
+        np.append(offsets[lines], len(text)),
+        lines + raw.first_line,
+        raw.source,
+        {},
+        continues=raw.continues and bool(filled[0]),
+        counts=counts,
+    )
+
+
+def _one_document(raw: RawBlock, text: bytes, counts: dict[str, int]) -> TextBlock:
+    """A block that holds one document, or a part of it."""
+    documents = np.array([0, len(text)], np.int64)
+    positions = np.array([raw.first_line], np.int64)
+    return TextBlock(text, documents, positions, raw.source, {}, raw.continues, counts=counts)
+
+
+def _lines(data: bytes) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Where each line starts, and whether it holds more than spaces; every line is ended."""
+    ends = line_ends(data)
+    starts = np.concatenate([np.zeros(1, np.int64), ends[:-1] + 1])[: len(ends)]
+    filled = ends > starts
+    # lines that begin with a space are few enough to be looked at one by one
+    spaced = np.isin(np.frombuffer(data, np.uint8)[starts], np.frombuffer(_SPACES, np.uint8))
+    for line in np.flatnonzero(spaced & filled).tolist():
+        filled[line] = bool(data[starts[line] : ends[line]].strip(_SPACES))
+    return starts, filled
+
+
+def _unwrapped(data: bytes, starts: NDArray[np.int64], filled: NDArray[np.bool_]) -> bytes:
+    """Line ends between two filled lines as spaces; the length stays."""
+    text = np.frombuffer(data, np.uint8).copy()
+    text[starts[1:][filled[:-1] & filled[1:]] - 1] = ord(" ")
+    return text.tobytes()
+
+
+def _without_blank_lines(
+    data: bytes, starts: NDArray[np.int64], filled: NDArray[np.bool_]
+) -> tuple[bytes, NDArray[np.int64]]:
+    """The filled lines, and where each line of ``data`` starts in what is left."""
+    bounds = np.append(starts, len(data))
+    offsets = np.cumsum(np.diff(bounds) * filled) - np.diff(bounds) * filled
+    if filled.all():
+        return data, offsets
+    runs = np.flatnonzero(np.diff(filled, prepend=False, append=False))
+    begins, ends = bounds[runs[::2]].tolist(), bounds[runs[1::2]].tolist()
+    view = memoryview(data)
+    return b"".join(map(view.__getitem__, map(slice, begins, ends))), offsets
+
+
+def _after_blank_line(data: bytes) -> int:
+    """Offset after the last blank line, which is ended; 0 for none."""
+    cut = data.rfind(b"\n\n") + 2
+    if cut >= 2:
+        return cut
+    last = 0
+    for match in _SPACED_BLANK_LINE.finditer(data):
+        last = match.end()
+    return last
+
+
+def _after_blank_line_or_line_end(data: bytes) -> int:
+    """Offset after the last blank line, else after the last line end."""
+    return _after_blank_line(data) or after_line_end(data)
+
+
+def _ends_blank(data: bytes) -> bool:
+    """Whether the last line is blank."""
+    end = data.rfind(b"\n")
+    return end >= 0 and not data[data.rfind(b"\n", 0, end) + 1 :].strip(_SPACES)

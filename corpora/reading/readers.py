@@ -1,0 +1,129 @@
+"""Sources of any format as blocks of text.
+
+:func:`read` cuts sources into raw blocks, in order and cheaply; ``parse`` of each
+block, which may happen anywhere, makes a :class:`TextBlock` of it.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from corpora.common.errors import SourceError
+from corpora.reading.conllu import conllu_blocks
+from corpora.reading.detect import HEAD_BYTES, detect
+from corpora.reading.parquet import parquet_blocks
+from corpora.reading.plain_text import text_blocks
+from corpora.reading.records import jsonl_blocks
+from corpora.reading.sources import SourceFile, Stream, peek, source_files
+from corpora.reading.tables import csv_blocks, tsv_blocks
+from corpora.reading.text_blocks import BLOCK_BYTES, FORMATS, RawBlock, ReadOptions, TextBlock
+from corpora.reading.wiki.reader import mediawiki_blocks, wikiextractor_blocks
+
+__all__ = [
+    "BLOCK_BYTES",
+    "FORMATS",
+    "Digests",
+    "RawBlock",
+    "ReadOptions",
+    "SourceFile",
+    "TextBlock",
+    "read",
+    "source_files",
+]
+
+
+class Digests:
+    """Fingerprints of the files read so far, in the order of :func:`source_files`."""
+
+    def __init__(self) -> None:
+        self._digests: list[str] = []
+
+    def add(self, digest: str) -> None:
+        """Note the next file's.
+
+        Parameters
+        ----------
+        digest : str
+            SHA-256, hexadecimal.
+        """
+        self._digests.append(digest)
+
+    def all(self) -> list[str]:
+        """List them.
+
+        Returns
+        -------
+        list of str
+            One for each file read to its end, empty files included.
+        """
+        return list(self._digests)
+
+
+_Cutter = Callable[[Stream, Iterator[bytes], ReadOptions, int], Iterator[RawBlock]]
+
+_CUTTERS: dict[str, _Cutter] = {
+    "text": text_blocks,
+    "jsonl": jsonl_blocks,
+    "csv": csv_blocks,
+    "tsv": tsv_blocks,
+    "conllu": conllu_blocks,
+    "mediawiki": mediawiki_blocks,
+    "wikiextractor": wikiextractor_blocks,
+}
+
+
+def read(
+    sources: Sequence[str | Path | SourceFile],
+    options: ReadOptions,
+    *,
+    digests: Digests | None = None,
+    block_bytes: int = BLOCK_BYTES,
+) -> Iterator[RawBlock]:
+    """Read sources as blocks, in a repeatable order and in bounded memory.
+
+    Parameters
+    ----------
+    sources : sequence of str, Path or SourceFile
+        Files, folders and ``-`` for standard input, as :func:`source_files` lists them.
+    options : ReadOptions
+        Format, fields, encoding.
+    digests : Digests, optional
+        Receives the SHA-256 of each file's bytes as stored, once it is read.
+    block_bytes : int
+        Bytes of text that a block aims at; a longer line or paragraph makes a longer block.
+
+    Yields
+    ------
+    RawBlock
+        To be parsed. ``consumed`` adds up to the sizes of the files.
+
+    Raises
+    ------
+    SourceError
+        Missing, empty, truncated or damaged sources, content that is not text.
+    """
+    for file in source_files(sources):
+        stream = Stream(file, options, block_bytes)
+        for block in _file_blocks(stream, options, block_bytes):
+            yield dataclasses.replace(
+                block,
+                consumed=stream.take_consumed(),
+                counts={**block.counts, **stream.take_counts()},
+            )
+        if digests is not None:
+            digests.add(stream.digest())
+
+
+def _file_blocks(stream: Stream, options: ReadOptions, block_bytes: int) -> Iterator[RawBlock]:
+    """The blocks of one file; none where it is empty and only found in a folder."""
+    is_parquet = stream.head.startswith(b"PAR1")
+    if options.format == "parquet" and not is_parquet:
+        raise SourceError(f"{stream.name}: not a Parquet file; drop --format to find its format")
+    if is_parquet and options.format in ("auto", "parquet"):
+        return parquet_blocks(stream, options, block_bytes)
+    head, chunks = peek(stream.text(), HEAD_BYTES)
+    if not head:
+        if stream.file.named:
+            raise SourceError(f"{stream.name}: the source is empty; name one that holds text")
+        return iter(())
+    return _CUTTERS[detect(head, stream.name, options)](stream, chunks, options, block_bytes)

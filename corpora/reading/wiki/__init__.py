@@ -1,0 +1,1 @@
+"""Wikipedia dumps and WikiExtractor files: reading them and removing their markup."""

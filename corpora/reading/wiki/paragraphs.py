@@ -1,0 +1,221 @@
+"""Wiki text as plain paragraphs: leftovers in extracted text, and whole pages of a dump."""
+
+import re
+
+import numpy as np
+
+from corpora.reading.wiki.markup import tidy, unescape, unlink, untag, untemplate, untemplate_line
+from corpora.reading.wiki.suspect_kernels import (
+    CELL,
+    ENTITY,
+    GAP,
+    LINK,
+    QUOTES,
+    SPECIAL,
+    TAG,
+    flag_lines,
+)
+
+_LINES_AT_ONCE = 1 << 14
+
+# A line that is a row of a table, an argument of a template or a picture of a gallery.
+_DEBRIS = re.compile(
+    r"\s*(?:"
+    r"\|(?:$|\s|[-+}|,.:;&{]|[\w ()-]+=|\w+$|.*\{\{\s*$)"
+    r"|\{\||!.*\w=\""
+    r"|\#if\w*:"
+    r"|\}\}\s*(?:$|[{|}#&])|\{\{\s*$|.*\brft(?:_val_fmt|_id|\.\w+)="
+    r"|\w*\"?\s*(?:[\w-]+=\"[^\"]*\"\s*)+>?$|\w*\"?\s*style=\"[^<>\"]*$"
+    r"|(?:File|Image):[^|\[\]]+\.\w{2,4}\s*(?:\||$)"
+    r")"
+)
+_MARKS = re.compile(r"(?:BULLET::::|Section::::|::::+)[-#*.]?\s*|__[A-Z]{3,}__")
+_THUMB = re.compile(r"(?:\b(?:thumb|thumbnail|frame|frameless|left|right|center|upright|\d+px)\|)+")
+_QUOTED = re.compile(r"(?<![\w'])('{2,3}|'{5})(?=[^\s'])(.+?)(?<=[^\s'])\1(?![\w'])")
+_UPDATE = re.compile(r"\s?\[\s*\[?update\]?\]")
+_LOST_LETTER = re.compile(r"(^|[.!?\"] )s of (?=[\w ,]{4,20}\[\s*\[update\])")
+_SINGLE_LINK = re.compile(r"(?<!\w)\[\[|\]\](?!\])")
+
+_REDIRECT = re.compile(r"\s*#\s?\w+\s*:?\s*\[\[[^\]\n]*\]\]")
+_NOWIKI = re.compile(r"<nowiki>(.*?)</nowiki>", re.DOTALL | re.IGNORECASE)
+_RUN_OF_QUOTES = re.compile(r"'{2,}")
+_MAGIC = re.compile(r"__[A-Z]{3,}__")
+_HEADING = re.compile(r"(={1,6})\s*(.+?)\s*=+\s*$")
+_LIST = re.compile(r"[*#:;]+\s*")
+_SPACE_BEFORE = re.compile(r" (?=[,.](?:\s|$))")
+_GAP_SIGNS = re.compile(r"\([\s),;\]]|[\s,;\]]\)|[\s,;(]\]")
+
+
+def clean_lines(text: bytes) -> tuple[bytes, int]:
+    """Remove the markup that is left in text extracted from a wiki.
+
+    A kernel looks at every byte and names the lines to look at again; the
+    others are not touched. Lines that hold nothing but a row of a table or a
+    part of a template become empty. Place holders such as ``formula_1`` stay:
+    they hold the place of a noun. Lines ``<doc ...>`` and ``</doc>`` stay.
+
+    Parameters
+    ----------
+    text : bytes
+        UTF-8, one paragraph a line.
+
+    Returns
+    -------
+    cleaned : bytes
+        As many lines as before; ``text`` itself where there is nothing to do.
+    changed : int
+        How many lines differ.
+    """
+    data = np.frombuffer(text, np.uint8)
+    starts, ends = np.empty((2, _LINES_AT_ONCE), np.int64)
+    kinds = np.empty(_LINES_AT_ONCE, np.uint8)
+    pieces: list[bytes] = []
+    position = copied = changed = 0
+    while position < len(text):
+        found, position = flag_lines(data, position, SPECIAL, starts, ends, kinds)
+        flagged = (column[:found].tolist() for column in (starts, ends, kinds))
+        for start, end, kind in zip(*flagged, strict=True):
+            line = text[start:end]
+            cleaned = clean_line(line.decode(errors="surrogateescape"), kind)
+            encoded = cleaned.encode(errors="surrogateescape")
+            if encoded != line:
+                pieces += (text[copied:start], encoded)
+                copied = end
+                changed += 1
+    if not changed:
+        return text, 0
+    pieces.append(text[copied:])
+    return b"".join(pieces), changed
+
+
+def clean_line(line: str, kinds: int = 255) -> str:
+    """Remove the markup that is left in one line.
+
+    Parameters
+    ----------
+    line : str
+        A line without its end.
+    kinds : int
+        What to look for, as the bits of :mod:`corpora.reading.wiki.suspect_kernels`.
+
+    Returns
+    -------
+    str
+        The line as its reader would see it, maybe empty.
+    """
+    before = line
+    if kinds & ENTITY:
+        line = unescape(line)
+        kinds |= TAG if line != before else 0
+    if kinds & (CELL | LINK) and _DEBRIS.match(line):
+        return ""
+    if kinds & TAG:
+        line = untag(line, block=" ")
+    if kinds & CELL:
+        line = _THUMB.sub("", line)
+    if kinds & LINK:
+        line = _without_links(line)
+    if kinds & QUOTES:
+        line = _QUOTED.sub(r"\2", line)
+    if kinds & GAP or line != before:
+        line = tidy(line)
+    # only where something was taken out: spaces are none of our business elsewhere
+    return line.strip(" ") if line != before else line
+
+
+def page_text(wikitext: str) -> str:
+    """Turn the source of a wiki page into plain paragraphs.
+
+    Headings and items of lists are paragraphs of their own; tables, references,
+    formulas, code, pictures, categories and links to other languages vanish, and
+    so do headings with nothing below them. Templates vanish but for those that
+    show their argument (``lang``, ``convert``, ``quote`` and the like).
+
+    Parameters
+    ----------
+    wikitext : str
+        The text of one revision.
+
+    Returns
+    -------
+    str
+        One paragraph a line, without a line end at the end; empty for a redirect.
+    """
+    if _REDIRECT.match(wikitext):
+        return ""
+    text = _NOWIKI.sub(_literal, wikitext)
+    text = untemplate(unlink(untag(text)))
+    text = _RUN_OF_QUOTES.sub("", text)
+    if "__" in text:
+        text = _MAGIC.sub("", text)
+    return "\n".join(_paragraphs(_without_tables(text.split("\n"))))
+
+
+def _without_links(line: str) -> str:
+    """One line without links, templates, and half of either."""
+    if "update]" in line:
+        line = _UPDATE.sub("", _LOST_LETTER.sub(r"\1As of ", line))
+    line = untemplate_line(unlink(_MARKS.sub("", line)))
+    if "]]" in line and line.count("[") != line.count("]"):
+        line = _SINGLE_LINK.sub("", line)
+    return line
+
+
+def _literal(nowiki: re.Match[str]) -> str:
+    """What is no markup, as entities: those are resolved last."""
+    return re.sub(r"[^\w\s]", lambda sign: f"&#{ord(sign[0])};", nowiki[1])
+
+
+def _without_tables(lines: list[str]) -> list[str]:
+    """The lines outside of tables; a heading ends a table that nobody closed."""
+    kept = []
+    depth = 0
+    for line in lines:
+        bare = line.lstrip(" :*\t")
+        if bare.startswith("{|"):
+            depth += 1
+        elif depth and bare.startswith("|}"):
+            depth -= 1
+            line = bare[2:]
+        elif depth and _HEADING.match(line):
+            depth = 0
+        seen = not depth and not bare.startswith(("|", "!"))
+        kept.append(line if seen else "")  # the lines around a table are no one paragraph
+    return kept
+
+
+def _paragraphs(lines: list[str]) -> list[str]:
+    """Paragraphs of a page: lines that follow each other are one, headings with a text stay."""
+    paragraphs: list[str] = []
+    headings: list[tuple[int, str]] = []
+    joins = False
+    for line in lines:
+        line = line.rstrip()
+        if heading := _HEADING.match(line):
+            level = len(heading[1])
+            headings = [(other, text) for other, text in headings if other < level]
+            headings.append((level, _plain(heading[2])))
+            joins = False
+            continue
+        item = _LIST.match(line)
+        plain = _plain(line[item.end() :] if item else line)
+        if not any(map(str.isalnum, plain)):
+            joins = False
+            continue
+        paragraphs += [text for _, text in headings if text]
+        joins = joins and not headings and not item
+        headings = []
+        if joins:
+            paragraphs[-1] += plain if plain[0] in ",.;" else " " + plain
+        else:
+            paragraphs.append(plain)
+        joins = not item
+    return paragraphs
+
+
+def _plain(line: str) -> str:
+    """One line of a page without what removed templates left behind, entities resolved."""
+    line = " ".join(unescape(line).split())
+    if _GAP_SIGNS.search(line):
+        line = tidy(line).replace("( ", "(").replace(" )", ")")
+    return _SPACE_BEFORE.sub("", line)

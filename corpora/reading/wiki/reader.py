@@ -1,0 +1,272 @@
+"""Wikipedia: MediaWiki XML dumps, and the files that WikiExtractor makes of them."""
+
+import html
+import re
+from collections.abc import Iterator
+from xml.etree import ElementTree
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpora.common.errors import SourceError
+from corpora.reading.line_ends import after_line_end, cut_blocks, ended, line_ends
+from corpora.reading.sources import Stream
+from corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock, keep_fields
+
+_HEADER = re.compile(rb'<doc (id="[^\n]*)>[ \t]*(?:\n|\Z)')
+_ATTRIBUTE = re.compile(r'(\w+)="(.*?)"(?=\s+\w+="|\s*$)')
+_DOCUMENT_END = b"</doc>"
+# A line of its own after each document marks its end while the text is cleaned.
+_MARK = b"\x1d\n"
+
+_PAGE_END = b"</page>"
+_NAMESPACE = re.compile(rb'<namespace key="([^"]+)"[^>]*>([^<]+)</namespace>')
+
+
+def wikiextractor_blocks(
+    stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
+) -> Iterator[RawBlock]:
+    """Cut WikiExtractor files after documents; a document that fills a block, at a line end.
+
+    Parameters
+    ----------
+    stream : Stream
+        The source.
+    chunks : iterator of bytes
+        Its text.
+    options : ReadOptions
+        What the reading was asked for.
+    block_bytes : int
+        Size to aim at.
+
+    Yields
+    ------
+    RawBlock
+        In order.
+    """
+    inside = False
+    for line, data in cut_blocks(chunks, _after_document, block_bytes):
+        yield RawBlock(data, stream.name, line, options, parse_wikiextractor, continues=inside)
+        if data.endswith(_DOCUMENT_END):
+            inside = False
+        else:
+            opened, closed = data.rfind(b'<doc id="'), data.rfind(_DOCUMENT_END)
+            inside = opened > closed if max(opened, closed) >= 0 else inside
+
+
+def parse_wikiextractor(raw: RawBlock) -> TextBlock:
+    """Take the documents out of their tags and the leftover markup out of the documents.
+
+    Parameters
+    ----------
+    raw : RawBlock
+        Made by :func:`wikiextractor_blocks`.
+
+    Returns
+    -------
+    TextBlock
+        Fields ``id``, ``url`` and ``title``; counts ``markup_lines`` (cleaned)
+        and ``lines_outside_documents`` (dropped).
+    """
+    from corpora.reading.wiki.paragraphs import clean_lines
+
+    data, counts = raw.checked()
+    if _MARK[:1] in data:
+        data = data.replace(_MARK[:1], b" ")
+    headers = [match for match in _HEADER.finditer(data) if _at_line_start(data, match.start())]
+    bodies, outside = _bodies(data, headers, raw.continues)
+    text, cleaned = clean_lines(b"".join(part for body in bodies for part in (body, _MARK)))
+    counts |= {
+        name: count
+        for name, count in (("markup_lines", cleaned), ("lines_outside_documents", outside))
+        if count
+    }
+    text, documents = _without_marks(text)
+    starts = [0] * raw.continues + [match.start() for match in headers]
+    positions = raw.first_line + np.searchsorted(line_ends(data), starts)
+    fields = _fields([""] * raw.continues + [match[1].decode() for match in headers], raw)
+    return TextBlock(text, documents, positions, raw.source, fields, raw.continues, counts=counts)
+
+
+def mediawiki_blocks(
+    stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
+) -> Iterator[RawBlock]:
+    """Cut a MediaWiki dump after pages.
+
+    Parameters
+    ----------
+    stream : Stream
+        The source.
+    chunks : iterator of bytes
+        Its text.
+    options : ReadOptions
+        What the reading was asked for.
+    block_bytes : int
+        Size to aim at.
+
+    Yields
+    ------
+    RawBlock
+        In order.
+
+    Raises
+    ------
+    SourceError
+        The dump ends inside a page.
+    """
+    namespaces = None
+    for line, data in cut_blocks(chunks, _after_page, block_bytes):
+        if namespaces is None:
+            found = _NAMESPACE.findall(data[: data.find(b"<page>")])
+            namespaces = frozenset(
+                name.decode("utf-8", "replace") for key, name in found if key != b"0"
+            )
+        opened = data.rfind(b"<page>")
+        if opened > data.rfind(_PAGE_END):
+            line += data.count(b"\n", 0, opened)
+            raise SourceError(
+                f"{stream.name}:{line}: the page never ends; the dump is truncated: fetch it again"
+            )
+        yield RawBlock(
+            data, stream.name, line, options, parse_mediawiki, heavy=True, state=namespaces
+        )
+
+
+def parse_mediawiki(raw: RawBlock) -> TextBlock:
+    """Take the articles out of a dump: namespace 0, no redirects, the newest revision.
+
+    Parameters
+    ----------
+    raw : RawBlock
+        Made by :func:`mediawiki_blocks`.
+
+    Returns
+    -------
+    TextBlock
+        Fields ``id`` and ``title``; counts ``redirects``, ``other_namespaces``
+        and ``other_models`` (code, data) of the pages left out.
+
+    Raises
+    ------
+    SourceError
+        Malformed XML.
+    """
+    from corpora.reading.wiki.paragraphs import page_text
+
+    data, counts = raw.checked()
+    parts: list[bytes] = []
+    starts: list[int] = []
+    fields: dict[str, list[str]] = {"id": [], "title": []}
+    for start, page in _pages(data, raw):
+        if reason := _left_out(page, raw.state):
+            counts[reason] = counts.get(reason, 0) + 1
+            continue
+        starts.append(start)
+        for name, values in fields.items():
+            values.append(page.findtext(name, ""))
+        parts.append(ended(page_text(_wikitext(page)).encode()))
+    lengths = np.fromiter((len(part) for part in parts), np.int64, len(parts))
+    documents = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    positions = raw.first_line + np.searchsorted(line_ends(data), starts)
+    kept = keep_fields(raw.options, fields, raw.source)
+    return TextBlock(b"".join(parts), documents, positions, raw.source, kept, counts=counts)
+
+
+def _after_document(data: bytes) -> int:
+    """Offset after the last document that ends, else after the last line end."""
+    cut = data.rfind(b"\n" + _DOCUMENT_END)
+    return cut + 1 + len(_DOCUMENT_END) if cut >= 0 else after_line_end(data)
+
+
+def _after_page(data: bytes) -> int:
+    """Offset after the last page that ends."""
+    cut = data.rfind(_PAGE_END)
+    return cut + len(_PAGE_END) if cut >= 0 else 0
+
+
+def _at_line_start(data: bytes, offset: int) -> bool:
+    """Whether a line begins here."""
+    return offset == 0 or data[offset - 1] == ord("\n")
+
+
+def _bodies(
+    data: bytes, headers: list[re.Match[bytes]], continues: bool
+) -> tuple[list[bytes | memoryview], int]:
+    """Each document between its tags, and the number of filled lines outside of any."""
+    view, outside = memoryview(data), 0
+    bodies: list[bytes | memoryview] = []
+    ends = [header.start() for header in headers] + [len(data)]
+    starts = [header.end() for header in headers]
+    if continues:
+        starts.insert(0, 0)
+    else:
+        outside += _filled_lines(data[: ends.pop(0)])
+    for start, end in zip(starts, ends, strict=True):
+        close = data.rfind(_DOCUMENT_END, start, end)
+        if close >= 0:
+            outside += _filled_lines(data[close + len(_DOCUMENT_END) : end])
+        end = close if close >= 0 else end
+        whole = end == start or data[end - 1] == ord("\n")
+        bodies.append(view[start:end] if whole else ended(data[start:end]))
+    return bodies, outside
+
+
+def _filled_lines(data: bytes) -> int:
+    """Lines that hold more than spaces."""
+    return sum(bool(line.strip()) for line in data.split(b"\n")) if data.strip() else 0
+
+
+def _without_marks(text: bytes) -> tuple[bytes, NDArray[np.int64]]:
+    """The cleaned text, and the documents' offsets in it."""
+    marks = np.flatnonzero(np.frombuffer(text, np.uint8) == _MARK[0])
+    documents = np.zeros(len(marks) + 1, np.int64)
+    documents[1:] = marks - len(_MARK) * np.arange(len(marks))
+    starts = [0, *(marks + len(_MARK)).tolist()]
+    view = memoryview(text)
+    # bytes.replace would take ten times as long
+    return b"".join(map(view.__getitem__, map(slice, starts, marks.tolist()))), documents
+
+
+def _fields(headers: list[str], raw: RawBlock) -> dict[str, list[str]]:
+    """Attributes of the documents' tags; empty for one that goes on from the block before."""
+    attributes = [dict(_ATTRIBUTE.findall(header)) for header in headers]
+    names = ("id", "url", "title")
+    available = {name: [html.unescape(a.get(name, "")) for a in attributes] for name in names}
+    return keep_fields(raw.options, available, raw.source)
+
+
+def _pages(data: bytes, raw: RawBlock) -> Iterator[tuple[int, ElementTree.Element]]:
+    """Each page of a block, parsed, and its offset."""
+    start = data.find(b"<page>")
+    while start >= 0:
+        end = data.find(_PAGE_END, start) + len(_PAGE_END)
+        try:
+            page = ElementTree.fromstring(data[start:end])
+        except ElementTree.ParseError as error:
+            line = raw.first_line + data.count(b"\n", 0, start) + error.position[0] - 1
+            reason = str(error).partition(":")[0]
+            raise SourceError(
+                f"{raw.source}:{line}: malformed XML ({reason}); fetch the dump again"
+            ) from None
+        yield start, page
+        start = data.find(b"<page>", end)
+
+
+def _left_out(page: ElementTree.Element, namespaces: frozenset[str]) -> str | None:
+    """Why a page is no article; dumps before 2012 tell the namespace by the title alone."""
+    namespace = page.findtext("ns")
+    if namespace is None:
+        prefix, colon, _ = page.findtext("title", "").partition(":")
+        namespace = "other" if colon and prefix in namespaces else "0"
+    if namespace.strip() != "0":
+        return "other_namespaces"
+    if page.find("redirect") is not None or _wikitext(page).lstrip()[:9].upper() == "#REDIRECT":
+        return "redirects"
+    model = page.findtext("revision/model", "wikitext")
+    return None if model == "wikitext" else "other_models"
+
+
+def _wikitext(page: ElementTree.Element) -> str:
+    """The text of the newest revision, which stands last."""
+    revisions = page.findall("revision")
+    return revisions[-1].findtext("text", "") if revisions else ""

@@ -1,0 +1,1 @@
+"""A finished corpus, read-only."""

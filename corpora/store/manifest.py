@@ -1,0 +1,90 @@
+"""The manifest of a corpus, read and held against what it must be."""
+
+from pathlib import Path
+from typing import Any
+
+from corpora.artifacts.artifact import read_json
+from corpora.common.errors import ArtifactError
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+_COUNTS = (
+    "tokens", "sentences", "paragraphs", "documents", "types", "held_out_documents",
+    "held_out_tokens",
+)  # fmt: skip
+_TALLIED = ("characters", "unspaced_characters")
+_MOST = 1 << 62  # of anything that is counted
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Read the manifest of a corpus.
+
+    Parameters
+    ----------
+    path : Path
+        The directory of the corpus.
+
+    Returns
+    -------
+    dict
+        Sizes are numbers, shards have names within the directory, and settings are there.
+
+    Raises
+    ------
+    ArtifactError
+        It is of another format, or is no manifest at all.
+    """
+    manifest = read_json(path / MANIFEST)
+    found = manifest.get("format") if isinstance(manifest, dict) else None
+    if found != FORMAT:
+        raise ArtifactError(
+            f"{path}: has corpus format {str(found)[:40]}, this version reads {FORMAT}; "
+            "build it again"
+        )
+    if wrong := next((name for name, right in _parts(manifest) if not right), None):
+        raise ArtifactError(f"{path / MANIFEST}: has no {wrong} as it must; build the corpus again")
+    return dict(manifest)
+
+
+def _parts(manifest: dict[str, Any]) -> list[tuple[str, bool]]:
+    """Everything that is read of a manifest, and whether it is of its kind."""
+    tally, settings, sources = (manifest.get(name) for name in ("tally", "settings", "sources"))
+    return [
+        *((name, _is_count(manifest.get(name))) for name in _COUNTS),
+        ("fingerprint", isinstance(manifest.get("fingerprint"), str)),
+        ("text", isinstance(manifest.get("text"), dict)),
+        ("settings", isinstance(settings, dict) and "held_out" in settings),
+        ("sources", isinstance(sources, list) and all(map(_is_source, sources))),
+        ("shards", _are_shards(manifest.get("shards"))),
+        ("tally", isinstance(tally, dict) and all(map(_is_count, tally.values()))),
+        *((name, isinstance(tally, dict) and name in tally) for name in _TALLIED),
+        ("characters", _has_characters(manifest)),
+    ]
+
+
+def _has_characters(manifest: dict[str, Any]) -> bool:
+    """Whether there are characters where there are tokens."""
+    tally = manifest.get("tally")
+    return not manifest.get("tokens") or (isinstance(tally, dict) and bool(tally.get("characters")))
+
+
+def _is_count(value: object) -> bool:
+    """Whether a value is a number of things."""
+    return type(value) is int and 0 <= value < _MOST
+
+
+def _is_source(value: object) -> bool:
+    """Whether a value says what a source was like."""
+    return isinstance(value, dict) and {"size", "mtime_ns", "sha256"} <= value.keys()
+
+
+def _are_shards(value: object) -> bool:
+    """Whether a value names folders of the corpus, none beside it."""
+    return isinstance(value, list) and all(
+        isinstance(shard, dict)
+        and isinstance(shard.get("name"), str)
+        and shard["name"].isalnum()
+        and shard["name"].isascii()
+        and len(shard["name"]) < 100
+        for shard in value
+    )

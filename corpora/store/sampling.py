@@ -1,0 +1,172 @@
+"""Nested samples of documents, a smaller one contained in every larger one, and their sizes."""
+
+import re
+
+import numpy as np
+
+from corpora.common.errors import SettingError
+
+# splitmix64: Steele, Lea and Flood 2014, "Fast Splittable Pseudorandom Number Generators"
+# (OOPSLA), section 4.
+_STRIDE = np.uint64(0x9E3779B97F4A7C15)
+_STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))
+# 18 digits hold every corpus; Python refuses to read numbers of thousands.
+_SIZE = re.compile(r"(\d{1,18})(?:\.(\d{1,18}))?\s*([kmgb]?)", re.ASCII)
+_SHOWN = 40  # characters of what is no size
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9}
+# By default sizes double from here; corpora of less than eight times as much begin at an eighth,
+# but not below what has some 300 words that occur five times, as the SVD's defaults need.
+_FIRST, _PARTS, _FEWEST = 1_000_000, 8, 20_000
+
+
+def nested_sample(n_tokens: np.ndarray, eligible: np.ndarray, tokens: int, seed: int) -> np.ndarray:
+    """Take the shortest prefix, in the order of a seed, that holds enough tokens.
+
+    The place of a document in the order is a hash of the seed and of its number, so
+    it depends neither on the other documents nor on how many are asked for.
+
+    Parameters
+    ----------
+    n_tokens : int64 (n_documents,)
+        Length of each document.
+    eligible : bool (n_documents,)
+        Which documents may be taken.
+    tokens : int
+        At least 1; how many the sample shall hold.
+    seed : int
+        At least 0, below 2^64.
+
+    Returns
+    -------
+    bool (n_documents,)
+        The documents taken; all that are eligible where these hold no more tokens
+        than asked for.
+
+    Raises
+    ------
+    SettingError
+        A number is out of its range.
+
+    Examples
+    --------
+    >>> lengths, every = np.array([3, 1, 4, 1]), np.ones(4, dtype=bool)
+    >>> [int(lengths[nested_sample(lengths, every, n, 1)].sum()) for n in (1, 5, 9)]
+    [1, 5, 9]
+    """
+    if tokens < 1:
+        raise SettingError(f"a sample must have at least 1 token, got {tokens}")
+    if not 0 <= seed < 1 << 64:
+        raise SettingError(f"the seed of a sample must be at least 0 and below 2^64, got {seed}")
+    candidates = np.flatnonzero(eligible)
+    # ties, if ever there are, by number
+    order = candidates[np.argsort(_keys(seed, len(eligible))[candidates], kind="stable")]
+    reached = np.cumsum(n_tokens[order])
+    taken = np.zeros(len(eligible), dtype=bool)
+    taken[order[: np.searchsorted(reached, tokens) + 1]] = True
+    if not len(order) or tokens >= reached[-1]:
+        taken[order] = True  # empty documents behind the last token, too
+    return taken
+
+
+def parse_sizes(sizes: str) -> list[int]:
+    """Read numbers of tokens as people write them.
+
+    Parameters
+    ----------
+    sizes : str
+        Numbers of at most 18 digits with commas between, each perhaps with K, M, G or B
+        (powers of 1000).
+
+    Returns
+    -------
+    list of int
+        Ascending, each once.
+
+    Raises
+    ------
+    SettingError
+        One of them is no size.
+
+    Examples
+    --------
+    >>> parse_sizes("2.5M, 500k")
+    [500000, 2500000]
+    """
+    numbers = set()
+    for part in sizes.split(","):
+        found = _SIZE.fullmatch(part.strip().lower())
+        whole, fraction, unit = found.groups(default="") if found else ("0", "", "")
+        number = int(whole + fraction) * _UNITS[unit] // 10 ** len(fraction)
+        if not number:
+            shown = part if len(part) <= _SHOWN else f"{part[:_SHOWN]}..."
+            raise SettingError(
+                f"--sizes must be numbers of tokens such as 500K,1M,2.5M, got {shown!r}"
+            )
+        numbers.add(number)
+    return sorted(numbers)
+
+
+def size_name(tokens: int) -> str:
+    """Write a number of tokens as short as it can be read back exactly.
+
+    Parameters
+    ----------
+    tokens : int
+        At least 1.
+
+    Returns
+    -------
+    str
+        As :func:`parse_sizes` reads it.
+
+    Examples
+    --------
+    >>> [size_name(n) for n in (999, 200_000, 2_500_000, 1_234_567)]
+    ['999', '200K', '2.5M', '1234567']
+    """
+    for unit, factor in (("G", 10**9), ("M", 10**6), ("K", 10**3)):
+        if tokens >= factor and tokens % (factor // 100) == 0:
+            whole, hundredths = divmod(tokens // (factor // 100), 100)
+            return f"{whole}.{hundredths:02}".rstrip("0").rstrip(".") + unit
+    return str(tokens)
+
+
+def default_sizes(tokens: int) -> list[int]:
+    """Choose sizes for a corpus, doubling, below its own.
+
+    Parameters
+    ----------
+    tokens : int
+        Of its training documents.
+
+    Returns
+    -------
+    list of int
+        From a million, or from an eighth of a small corpus; empty where that is too little to
+        learn anything from.
+
+    Examples
+    --------
+    >>> default_sizes(9_000_000), default_sizes(500_000), default_sizes(15_000)
+    ([1000000, 2000000, 4000000], [60000, 120000, 240000], [])
+    """
+    eighth = tokens // _PARTS
+    rounded = eighth // (digit := 10 ** (len(str(eighth)) - 1)) * digit if eighth else 0
+    size, sizes = max(_FEWEST, min(_FIRST, rounded)), []
+    while 3 * size <= 2 * tokens:  # what is hardly less than the whole tells nothing more
+        sizes.append(size)
+        size *= 2
+    return sizes
+
+
+def _keys(seed: int, n_documents: int) -> np.ndarray:
+    """Where each document stands in the order of a seed, uint64 (n_documents,)."""
+    numbers = np.arange(1, n_documents + 1, dtype=np.uint64)
+    return _mixed(_mixed(np.array([seed], dtype=np.uint64)) + numbers * _STRIDE)
+
+
+def _mixed(values: np.ndarray) -> np.ndarray:
+    """The output function of splitmix64, a permutation of the 64-bit numbers."""
+    for shift, factor in _STEPS:
+        values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
+    return values

@@ -1,0 +1,247 @@
+"""Views of a corpus: the words and documents that a method trains on, as rows and counts."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from corpora.store.view_kernels import count_rows, select_rows
+from corpora.store.vocabulary import PRUNED, Vocabulary
+
+if TYPE_CHECKING:
+    from corpora.store.corpus import Corpus
+
+Boundary = Literal["sentence", "paragraph", "document"]
+Documents = Literal["train", "held-out", "all"]
+_DROPPED = -1
+_TYPES_AT_ONCE = 1 << 16
+
+
+class View:
+    """Words and documents of a corpus; :meth:`Corpus.view` makes one, methods others of it.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Stays open.
+    types : int64 (V,)
+        The type of each row's word; ``-1 - n`` for ``lacking[n]``.
+    lacking : list of str
+        Words of the view that the corpus lacks.
+    counts : int64 (V,)
+        Tokens of each row's word in the selected documents.
+    boundary : {"sentence", "paragraph", "document"}
+        What no window crosses.
+    documents : {"train", "held-out", "all"}
+        Which documents are selected.
+
+    Attributes
+    ----------
+    counts : int64 (V,)
+        As given; they fall from row to row, but for views made by :meth:`ordered`
+        and :meth:`select`.
+    n_tokens : int
+        Their sum.
+    """
+
+    def __init__(
+        self,
+        corpus: "Corpus",
+        types: np.ndarray,
+        lacking: list[str],
+        counts: np.ndarray,
+        *,
+        boundary: Boundary,
+        documents: Documents,
+    ) -> None:
+        self.corpus = corpus
+        self.boundary = boundary
+        self.documents = documents
+        self.counts = counts
+        self.n_tokens = int(counts.sum())
+        self._types = types
+        self._lacking = lacking
+        known = np.flatnonzero(types >= 0)
+        self._rows = np.full(len(corpus.vocabulary), _DROPPED, dtype=np.int32)
+        self._rows[types[known]] = known
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The word of each row."""
+        found = self.corpus.vocabulary.words(0, int(self._types.max(initial=-1)) + 1)
+        types = self._types.tolist()
+        return [found[type_id] if type_id >= 0 else self._lacking[~type_id] for type_id in types]
+
+    def shards(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Give the selected tokens shard by shard.
+
+        Yields
+        ------
+        rows : int32 (n,)
+            Rows of the view; dropped words are gone.
+        offsets : int64 (m + 1,)
+            Where the sentences, paragraphs or documents start; none is empty.
+        """
+        for number, shard in enumerate(self.corpus.shards):
+            bounds = shard.array(self.boundary + "s")
+            selected = select_documents(self.corpus, number, self.documents)
+            rows = np.empty(len(shard.ids), dtype=np.int32)
+            offsets = np.empty(len(bounds), dtype=np.int64)
+            n_rows, n_parts = select_rows(
+                shard.ids, bounds, shard.documents, selected, self._rows, rows, offsets
+            )
+            yield rows[:n_rows], offsets[: n_parts + 1]
+
+    def select(self, documents: Documents) -> "View":
+        """View other documents under the same words, row by row.
+
+        Parameters
+        ----------
+        documents : {"train", "held-out", "all"}
+            Which documents.
+
+        Returns
+        -------
+        View
+            With counts of its own, which may be 0.
+        """
+        counts = _counts_of(self._types, count_types(self.corpus, documents))
+        return self._like(self._types, counts, documents)
+
+    def ordered(self, order: np.ndarray) -> "View":
+        """View the same words in another order.
+
+        Parameters
+        ----------
+        order : int64 (V,)
+            A permutation: row r of the new view is row ``order[r]`` of this one.
+
+        Returns
+        -------
+        View
+            Of the same documents.
+        """
+        return self._like(self._types[order], self.counts[order], self.documents)
+
+    def _like(self, types: np.ndarray, counts: np.ndarray, documents: Documents) -> "View":
+        """A view that differs in these."""
+        return View(
+            self.corpus, types, self._lacking, counts, boundary=self.boundary, documents=documents
+        )
+
+
+def choose_words(
+    corpus: "Corpus",
+    *,
+    min_count: int,
+    max_vocabulary: int | None,
+    punctuation: Literal["keep", "drop"],
+    documents: Documents,
+    keep: Sequence[str],
+) -> tuple[np.ndarray, list[str], np.ndarray]:
+    """Choose the words of a view.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Has the words.
+    min_count, max_vocabulary, punctuation, documents, keep
+        As :meth:`Corpus.view` takes them.
+
+    Returns
+    -------
+    types : int64 (V,)
+        Most frequent first, ties by id; then ``-1 - n`` for ``lacking[n]``.
+    lacking : list of str
+        Words of ``keep`` that the corpus lacks.
+    counts : int64 (V,)
+        Tokens in the selected documents.
+    """
+    vocabulary = corpus.vocabulary
+    counts = count_types(corpus, documents)
+    kept, lacking = _find_types(vocabulary, keep)
+    joins = counts >= max(min_count, 1)
+    if punctuation == "drop":
+        joins &= ~vocabulary.punctuation
+    if vocabulary[len(vocabulary) - 1] == PRUNED:
+        joins[-1] = False
+    joins[kept] = False
+    room = None if max_vocabulary is None else max(0, max_vocabulary - len(keep))
+    types = np.concatenate([kept, _by_count(np.flatnonzero(joins), counts)[:room]])
+    types = np.concatenate([_by_count(types, counts), ~np.arange(len(lacking))])
+    return types, lacking, _counts_of(types, counts)
+
+
+def count_types(corpus: "Corpus", documents: Documents) -> np.ndarray:
+    """Count the tokens of each type in some documents.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        All selected documents are read, but for ``all`` of a corpus that is no sample,
+        whose counts it has.
+    documents : {"train", "held-out", "all"}
+        Which documents.
+
+    Returns
+    -------
+    int64 (n_types,)
+        Tokens.
+    """
+    if documents == "all" and corpus.sampled is None:
+        return np.array(corpus.vocabulary.counts)
+    counts = np.zeros(len(corpus.vocabulary), dtype=np.int64)
+    for number, shard in enumerate(corpus.shards):
+        selected = select_documents(corpus, number, documents)
+        count_rows(shard.ids, shard.documents, selected, counts)
+    return counts
+
+
+def select_documents(corpus: "Corpus", number: int, documents: Documents) -> np.ndarray:
+    """Tell which documents of a shard are selected.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Perhaps a sample, whose training documents are fewer.
+    number : int
+        Of the shard, from 0.
+    documents : {"train", "held-out", "all"}
+        Which documents.
+
+    Returns
+    -------
+    bool (n_documents,)
+        Of all documents of the shard.
+    """
+    held_out = np.asarray(corpus.shards[number].held_out)
+    if documents == "held-out":
+        return held_out
+    train = ~held_out if corpus.sampled is None else corpus.sampled[number]
+    return train if documents == "train" else train | held_out
+
+
+def _find_types(vocabulary: Vocabulary, words: Sequence[str]) -> tuple[np.ndarray, list[str]]:
+    """The types of words, and the words that are no type; walks over the vocabulary once."""
+    left = dict.fromkeys(words)
+    found: list[int] = []
+    for first in range(0, len(vocabulary) if left else 0, _TYPES_AT_ONCE):
+        stop = min(first + _TYPES_AT_ONCE, len(vocabulary))
+        for type_id, word in enumerate(vocabulary.words(first, stop), first):
+            # the empty word is no type: it stands for those that were pruned
+            if word != PRUNED and word in left:
+                del left[word]
+                found.append(type_id)
+    return np.array(found, dtype=np.int64), list(left)
+
+
+def _by_count(types: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Types by count, ties by id."""
+    types = np.sort(types)
+    return types[np.argsort(-counts[types], kind="stable")]
+
+
+def _counts_of(types: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The count of each type; 0 for words that the corpus lacks."""
+    return np.where(types >= 0, counts[np.maximum(types, 0)], 0)

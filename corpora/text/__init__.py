@@ -1,0 +1,1 @@
+"""Strings to words and sentences."""

@@ -1,0 +1,392 @@
+"""Sentence boundaries in UTF-8 bytes: look for terminators, examine context only there.
+
+Numba's cache watches the file of the outermost kernel only, which is this one: after a
+change of the constants in `sentences` or of the other kernels of sentences, touch it.
+"""
+
+import numba
+import numpy as np
+
+from corpora.text.sentences.character_kernels import (
+    APOSTROPHE,
+    DOT,
+    NONE,
+    RIGHT_QUOTE,
+    class_of,
+    code_at,
+    code_before,
+    first_letter,
+    flags_of,
+    has_letter,
+    hash_bytes,
+    is_ascii_digit,
+    is_ascii_word,
+    is_letter,
+    next_flags,
+    skip_spaces,
+)
+from corpora.text.sentences.split import (
+    BEFORE_NUMBER,
+    BEFORE_ORDINAL,
+    CLOSE,
+    COMMA,
+    DASH,
+    DIGIT,
+    ELLIPSIS,
+    ENDS,
+    EXCLAIMS,
+    LOWER,
+    MARK,
+    MAY_END,
+    NEVER_ENDS,
+    OPEN,
+    ORDINAL,
+    QUOTE,
+    SPACE,
+    STARTER,
+    STOP,
+    STRONG,
+    UNCASED,
+    UNIT,
+    UNSPACED,
+    UPPER,
+    WIDE,
+)
+from corpora.text.sentences.terminator_kernels import (
+    end_of_run,
+)
+
+LONGEST_TOKEN = 20  # characters; longer ones are no abbreviations
+ABBREVIATIONS = NEVER_ENDS | MAY_END | BEFORE_NUMBER | UNIT | ENDS
+
+# What is known of the token before a full stop.
+BEGIN, LETTERS, DIGITS, DOTS, OTHERS, PAIRS, AFTER_DASH = range(7)
+
+
+@numba.njit(cache=True, nogil=True)
+def _read_token(text, start, at, classes, token):
+    """Describe the token that ends here in ``token``; its begin is ``at`` when there is none."""
+    token[:] = 0
+    end, was_letter, length_read = at, False, 0
+    while at > start:
+        code, length = code_before(text, at, start)
+        kind = class_of(classes, code)
+        if (code == APOSTROPHE or code == RIGHT_QUOTE) and at < end:
+            before, _ = code_before(text, at - length, start)
+            if not is_letter(class_of(classes, before)):
+                break
+            token[OTHERS] += 1
+        elif kind == SPACE or (kind >= OPEN and kind <= COMMA) or kind > STOP:
+            break
+        elif kind == DASH:
+            before, _ = code_before(text, at - length, start)
+            before_kind = class_of(classes, before)
+            token[AFTER_DASH] = is_letter(before_kind) or before_kind == DIGIT
+            break
+        _count_character(token, code, kind, was_letter)
+        was_letter = is_letter(kind) or (kind == MARK and was_letter)
+        at -= length
+        length_read += 1
+        if length_read > LONGEST_TOKEN:
+            token[OTHERS] += 1
+            break
+    token[BEGIN] = at
+
+
+@numba.njit(cache=True, nogil=True)
+def _count_character(token, code, kind, was_letter):
+    """Add a character, read backward, to the description of its token."""
+    if is_letter(kind):
+        token[LETTERS] += 1
+        token[PAIRS] += was_letter
+        if kind == UNCASED and not ((code >= 0x590 and code <= 0xDFF) or code >> 8 == 0x10):
+            token[OTHERS] += 1
+        if kind == UNSPACED:
+            token[OTHERS] += 1
+    elif kind == DIGIT:
+        token[DIGITS] += 1
+    elif kind == STOP:
+        token[DOTS] += 1
+    else:
+        token[OTHERS] += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _token_flags(text, at, start, classes, table, token):
+    """Flags of the token, together with one before it where they are written apart (z. B.)."""
+    begin = token[BEGIN]
+    flags = flags_of(table, hash_bytes(text, begin, at))
+    if token[LETTERS] > 2 or token[DIGITS] > 0 or begin < start + 2 or text[begin - 1] != 32:
+        return flags
+    if text[begin - 2] != DOT:
+        return flags
+    before = begin - 2
+    for _ in range(3):
+        code, length = code_before(text, before, start)
+        kind = class_of(classes, code)
+        if not (is_letter(kind) or code == DOT):
+            break
+        before -= length
+    joined = flags_of(table, hash_bytes(text, before, at))
+    return joined if joined else flags
+
+
+@numba.njit(cache=True, nogil=True)
+def _spaces_before(text, at, start, classes):
+    """Walk back over spaces."""
+    while at > start:
+        code, length = code_before(text, at, start)
+        if class_of(classes, code) != SPACE:
+            break
+        at -= length
+    return at
+
+
+@numba.njit(cache=True, nogil=True)
+def _begins_item(text, begin, start, classes, token):
+    """Tell whether a short number or a letter counts an item: first thing, or after a colon."""
+    if token[DOTS] > 0 or token[OTHERS] > 0 or token[LETTERS] + token[DIGITS] > 3:
+        return False
+    if token[LETTERS] > 1 or (token[LETTERS] > 0 and token[DIGITS] > 0):
+        return False
+    at = begin
+    while at > start:
+        code, length = code_before(text, at, start)
+        kind = class_of(classes, code)
+        if code == 0x3A or code == 0x3B:
+            return at < begin
+        if is_letter(kind) or kind == DIGIT or kind >= STOP or kind == COMMA:
+            return False
+        at -= length
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _after_number(text, begin, start, classes):
+    """Tell whether the token before ends in a digit."""
+    code, _ = code_before(text, _spaces_before(text, begin, start, classes), start)
+    return class_of(classes, code) == DIGIT
+
+
+@numba.njit(cache=True, nogil=True)
+def _is_ordinal(text, begin, start, stop, letter, kind, classes, table):
+    """Tell whether a number of one or two digits counts what follows: 3. Oktober, 3. 10. 1990."""
+    end = _spaces_before(text, begin, start, classes)
+    if kind == DIGIT:
+        if end > start + 1 and text[end - 1] == DOT and is_ascii_digit(text[end - 2]):
+            return True
+        end = letter
+        while end < stop and end < letter + 3 and is_ascii_digit(text[end]):
+            end += 1
+        return end < letter + 3 and end < stop and text[end] == DOT
+    if next_flags(text, letter, stop, classes, table) & ORDINAL:
+        return True
+    if end == begin:
+        return False
+    word = end
+    while word > start:
+        code, length = code_before(text, word, start)
+        if not is_letter(class_of(classes, code)):
+            break
+        word -= length
+    return flags_of(table, hash_bytes(text, word, end)) & BEFORE_ORDINAL != 0
+
+
+@numba.njit(cache=True, nogil=True)
+def _is_initials(token):
+    """Tell single letters, or letters with stops between: J, U.S, e.g."""
+    return (
+        token[LETTERS] > 0
+        and token[DOTS] == token[LETTERS] - 1
+        and token[DIGITS] + token[OTHERS] + token[PAIRS] + token[AFTER_DASH] == 0
+    )
+
+
+@numba.njit(cache=True, nogil=True)
+def _stop_ends(text, start, at, stop, place, letter, kind, classes, table, token):
+    """Tell whether a single full stop at ``at`` ends a sentence before what can begin one."""
+    _read_token(text, start, at, classes, token)
+    begin = token[BEGIN]
+    if begin == at:
+        return True
+    flags = _token_flags(text, at, start, classes, table, token)
+    if flags & NEVER_ENDS or _begins_item(text, begin, start, classes, token):
+        return False
+    if flags & BEFORE_NUMBER and kind == DIGIT:
+        return False
+    if flags & ENDS:
+        return True
+    if flags & UNIT and _after_number(text, begin, start, classes):
+        return place == letter and not _has_inner_capital(text, letter, stop, classes)
+    if flags & MAY_END or _is_initials(token):
+        return next_flags(text, letter, stop, classes, table) & STARTER != 0
+    others = token[LETTERS] + token[DOTS] + token[OTHERS] + token[AFTER_DASH]
+    if token[DIGITS] > 0 and token[DIGITS] < 3 and others == 0:
+        return not _is_ordinal(text, begin, start, stop, letter, kind, classes, table)
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _goes_on(text, at, stop, particles):
+    """Tell whether a particle follows that ties a quotation to its sentence."""
+    for p in range(particles.shape[0]):
+        length = np.int64(particles[p, 0])
+        if at + length <= stop:
+            same = True
+            for k in range(length):
+                same &= text[at + k] == particles[p, 1 + k]
+            if same:
+                return True
+    return False
+
+
+@numba.njit(cache=True, nogil=True)
+def _exclaims(text, start, at, classes, table):
+    """Tell whether the word before an exclamation mark is a name that has one."""
+    word = at
+    while word > start:
+        code, length = code_before(text, word, start)
+        if not is_letter(class_of(classes, code)):
+            break
+        word -= length
+    return flags_of(table, hash_bytes(text, word, at)) & EXCLAIMS != 0
+
+
+@numba.njit(cache=True, nogil=True)
+def _boundary(text, start, at, end, stop, run, closers, classes, table, particles, token):
+    """Where the next sentence begins after the run of terminators at..end, or -1."""
+    place = skip_spaces(text, end, stop, classes)
+    if place >= stop:
+        return -1
+    code, _ = code_at(text, place, stop)
+    kind = class_of(classes, code)
+    if kind == COMMA or kind == CLOSE or kind == STRONG or kind == WIDE:
+        return -1
+    before, _ = code_before(text, at, start)
+    before_kind = class_of(classes, before)
+    if place == end and run != WIDE:
+        unspaced = run == STRONG and kind == UNSPACED and before_kind == UNSPACED
+        return place if unspaced else -1
+    if (closers and before_kind == OPEN) or not has_letter(text, start, at, classes):
+        return -1
+    if run == WIDE:
+        return -1 if closers and _goes_on(text, place, stop, particles) else place
+    letter, letter_kind = first_letter(text, place, stop, classes)
+    if letter_kind == NONE and kind == QUOTE:
+        return -1
+    if letter_kind == LOWER and _is_address(text, letter, stop):
+        letter_kind = NONE
+    if letter_kind == LOWER and not _has_inner_capital(text, letter, stop, classes):
+        if run == ELLIPSIS or closers:
+            return -1
+        bracket = code == 0x28
+        ends = _small_begins(text, start, at, stop, run, bracket, classes, table, token)
+    elif run == STRONG and _exclaims(text, start, at, classes, table):
+        ends = next_flags(text, letter, stop, classes, table) & STARTER != 0
+    elif run == STOP:
+        ends = _stop_ends(text, start, at, stop, place, letter, letter_kind, classes, table, token)
+    else:
+        ends = True
+    return place if ends else -1
+
+
+@numba.njit(cache=True, nogil=True)
+def _is_address(text, at, stop):
+    """Tell http:// and https://."""
+    if at + 8 > stop or text[at] != 0x68 or text[at + 1] != 0x74 or text[at + 2] != 0x74:
+        return False
+    return text[at + 3] == 0x70 and (text[at + 4] == 0x3A or text[at + 5] == 0x3A)
+
+
+@numba.njit(cache=True, nogil=True)
+def _has_inner_capital(text, letter, stop, classes):
+    """Tell words such as iPhone."""
+    _, length = code_at(text, letter, stop)
+    second, _ = code_at(text, letter + length, stop)
+    return class_of(classes, second) == UPPER
+
+
+@numba.njit(cache=True, nogil=True)
+def _small_begins(text, start, at, stop, run, bracket, classes, table, token):
+    """Tell whether a sentence ends though a small letter follows.
+
+    It does where the sentence began with a small letter itself, as carelessly
+    written ones do; else only after what is surely a word and no abbreviation.
+    """
+    first, first_kind = first_letter(text, start, at, classes)
+    at = _spaces_before(text, at, start, classes)
+    _read_token(text, start, at, classes, token)
+    begin = token[BEGIN]
+    flags = _token_flags(text, at, start, classes, table, token) & ABBREVIATIONS
+    if flags or token[LETTERS] < 2 or token[DIGITS] + token[DOTS] + token[OTHERS] > 0:
+        return False
+    if first_kind == LOWER and (first != begin or token[LETTERS] > 3):
+        return True
+    code, _ = code_at(text, begin, at)
+    if class_of(classes, code) != LOWER or first == begin:
+        return False
+    if run == STRONG:
+        return True
+    last = text[at - 1]
+    vowel = last == 0x61 or last == 0x65 or last == 0x69 or last == 0x6F or last == 0x75
+    return token[LETTERS] > 3 and (bracket or vowel or last == 0x79 or token[LETTERS] > 7)
+
+
+@numba.njit(cache=True, nogil=True)
+def find_sentences(text, paragraphs, leads, classes, table, particles, offsets):
+    """Write the byte offset of each sentence.
+
+    Parameters
+    ----------
+    text : uint8 (n_bytes,)
+        UTF-8.
+    paragraphs : int64 (n_paragraphs + 1,)
+        Byte offsets, ascending; empty paragraphs are passed over.
+    leads : bool (256,)
+        Whether a byte can be the first of a terminator.
+    classes : uint8 (0x20000,)
+        What each character is to the rules.
+    table : uint64 (capacity, 2)
+        Hashes and flags of the known words.
+    particles : uint8 (n_particles, 16)
+        Length and bytes of the words that go on after a quotation.
+    offsets : int64 (n_bytes + 1,)
+        Output, written from index 0. Not bounds-checked: no sentence is empty.
+
+    Returns
+    -------
+    int
+        How many sentences were written; one more offset is their end.
+    """
+    token = np.zeros(8, dtype=np.int64)
+    n_sentences = 0
+    for p in range(paragraphs.shape[0] - 1):
+        start, stop = paragraphs[p], paragraphs[p + 1]
+        if start == stop:
+            continue
+        offsets[n_sentences] = start
+        n_sentences += 1
+        at = start
+        while True:
+            while at < stop and not leads[text[at]]:
+                at += 1
+            if at >= stop:
+                break
+            if text[at] < 128 and at + 1 < stop and is_ascii_word(text[at + 1]):
+                at += 1  # 3.14, example.com
+                continue
+            code, length = code_at(text, at, stop)
+            if class_of(classes, code) < STOP:
+                at += length
+                continue
+            end, run, closers = end_of_run(text, start, at, stop, classes)
+            found = _boundary(
+                text, start, at, end, stop, run, closers, classes, table, particles, token
+            )
+            at = end
+            if found >= 0:
+                offsets[n_sentences] = found
+                n_sentences += 1
+                start = at = found
+    offsets[n_sentences] = paragraphs[-1]
+    return n_sentences

@@ -1,0 +1,382 @@
+"""UTF-8 as sentence splitting reads it: characters, and words that the rules know."""
+
+import numba
+import numpy as np
+
+from corpora.text.sentences.split import (
+    CLOSE,
+    COMMA,
+    DIGIT,
+    MARK,
+    N_CLASSED,
+    ORDINAL,
+    SPACE,
+    STRONG,
+    UNSPACED,
+    UPPER,
+    WIDE,
+)
+
+FNV_OFFSET = np.uint64(0xCBF29CE484222325)
+FNV_PRIME = np.uint64(0x100000001B3)
+LONGEST_LEAD = 6  # characters between a boundary and the first letter
+NONE = 0  # no letter or digit follows
+APOSTROPHE, STRAIGHT_QUOTE, RIGHT_QUOTE, HYPHEN, DOT = 0x27, 0x22, 0x2019, 0x2D, 0x2E
+END_OF_TEXT = 0x110000  # in place of a code point
+
+
+@numba.njit(cache=True, nogil=True)
+def code_at(text, at, stop):
+    """Code point and length in bytes of the character at a place; END_OF_TEXT past the end.
+
+    Parameters
+    ----------
+    text : uint8 (n_bytes,)
+        UTF-8.
+    at : int
+        Place, in bytes.
+    stop : int
+        Where the paragraph ends, in bytes.
+
+    Returns
+    -------
+    int, int
+        Code point and length in bytes.
+    """
+    if at >= stop:
+        return END_OF_TEXT, 0
+    byte = np.int64(text[at])
+    if byte < 0x80:
+        return byte, 1
+    length = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+    if at + length > stop:
+        return byte, 1
+    code = byte & (0x7F >> length)
+    for k in range(1, length):
+        code = code << 6 | np.int64(text[at + k]) & 0x3F
+    return code, length
+
+
+@numba.njit(cache=True, nogil=True)
+def code_before(text, at, start):
+    """Code point and length in bytes of the character that ends at a place.
+
+    Parameters
+    ----------
+    text : uint8 (n_bytes,)
+        UTF-8.
+    at : int
+        Place, in bytes.
+    start : int
+        Where the sentence begins, in bytes.
+
+    Returns
+    -------
+    int, int
+        Code point and length in bytes.
+    """
+    if at <= start:
+        return END_OF_TEXT, 0
+    begin = at - 1
+    while begin > start and at - begin < 4 and text[begin] & 0xC0 == 0x80:
+        begin -= 1
+    code, _ = code_at(text, begin, at)
+    return code, at - begin
+
+
+@numba.njit(cache=True, nogil=True)
+def class_of(classes, code):
+    """Class of a code point; SPACE past the end, UNSPACED beyond the table.
+
+    Parameters
+    ----------
+    classes : uint8 (0x20000,)
+        What each character is to the rules.
+    code : int
+        Code point.
+
+    Returns
+    -------
+    int
+        One of the classes of `corpora.text.sentences.split`.
+    """
+    if code < N_CLASSED:
+        return np.int64(classes[code])
+    return SPACE if code == END_OF_TEXT else UNSPACED
+
+
+@numba.njit(cache=True, nogil=True)
+def is_ascii_digit(byte):
+    """Digits of ASCII.
+
+    Parameters
+    ----------
+    byte : int
+        One byte.
+
+    Returns
+    -------
+    bool
+        True for 0 to 9.
+    """
+    return byte >= 0x30 and byte <= 0x39
+
+
+@numba.njit(cache=True, nogil=True)
+def is_ascii_word(byte):
+    """Letters and digits of ASCII.
+
+    Parameters
+    ----------
+    byte : int
+        One byte.
+
+    Returns
+    -------
+    bool
+        True for a letter or digit.
+    """
+    small = byte | 0x20
+    return (small >= 0x61 and small <= 0x7A) or is_ascii_digit(byte)
+
+
+@numba.njit(cache=True, nogil=True)
+def is_letter(kind):
+    """Letters, of scripts with case or without.
+
+    Parameters
+    ----------
+    kind : int
+        Class of a character.
+
+    Returns
+    -------
+    bool
+        True for letters.
+    """
+    return kind >= UPPER and kind <= UNSPACED
+
+
+@numba.njit(cache=True, nogil=True)
+def is_quiet(kind):
+    """Tell what may follow a terminator that stands alone: no letter, no digit.
+
+    Parameters
+    ----------
+    kind : int
+        Class of a character.
+
+    Returns
+    -------
+    bool
+        False for letters and digits.
+    """
+    return not (is_letter(kind) or kind == DIGIT)
+
+
+@numba.njit(cache=True, nogil=True)
+def skip_spaces(text, at, stop, classes):
+    """Skip to the next character that is no space.
+
+    Parameters
+    ----------
+    text : uint8 (n_bytes,)
+        UTF-8.
+    at : int
+        Place, in bytes.
+    stop : int
+        Where the paragraph ends, in bytes.
+    classes : uint8 (0x20000,)
+        What each character is to the rules.
+
+    Returns
+    -------
+    int
+        Place, at most ``stop``.
+    """
+    while at < stop:
+        code, length = code_at(text, at, stop)
+        if class_of(classes, code) != SPACE:
+            break
+        at += length
+    return at
+
+
+@numba.njit(cache=True, nogil=True)
+def hash_bytes(text, begin, end):
+    """FNV-1a of the bytes, spaces left out.
+
+    Parameters
+    ----------
+    text : uint8 (n_bytes,)
+        UTF-8.
+    begin : int
+        First byte.
+    end : int
+        Past the last byte.
+
+    Returns
+    -------
+    int
+        The hash.
+    """
+    value = FNV_OFFSET
+    for i in range(begin, end):
+        if text[i] != 32:
+            value = (value ^ np.uint64(text[i])) * FNV_PRIME
+    return value
+
+
+@numba.njit(cache=True, nogil=True)
+def flags_of(table, value):
+    """Look a hash up; 0 when it is unknown.
+
+    Parameters
+    ----------
+    table : uint64 (capacity, 2)
+        Hashes and flags of the known words.
+    value : int
+        Hash of a word.
+
+    Returns
+    -------
+    int
+        Flags added up.
+    """
+    mask = np.uint64(table.shape[0] - 1)
+    slot = value & mask
+    while table[slot, 0] != 0:
+        if table[slot, 0] == value:
+            return np.int64(table[slot, 1])
+        slot = (slot + np.uint64(1)) & mask
+    return 0
+
+
+@numba.njit(cache=True, nogil=True)
+def build_table(text, offsets, flags, table):
+    """Fill an open-addressing table with the hashes and flags of words.
+
+    Parameters
+    ----------
+    text : uint8 (n_bytes,)
+        The words, end to end.
+    offsets : int64 (n_words + 1,)
+        Where they begin.
+    flags : int64 (n_words,)
+        What they are.
+    table : uint64 (capacity, 2)
+        Output, zeros before; the capacity a power of two and above n_words.
+    """
+    mask = np.uint64(table.shape[0] - 1)
+    for w in range(flags.shape[0]):
+        value = hash_bytes(text, offsets[w], offsets[w + 1])
+        slot = value & mask
+        while table[slot, 0] != 0:
+            slot = (slot + np.uint64(1)) & mask
+        table[slot, 0] = value
+        table[slot, 1] = flags[w]
+
+
+@numba.njit(cache=True, nogil=True)
+def first_letter(text, at, stop, classes):
+    """Find the letter or digit that follows; its place and class, or NONE when too far.
+
+    Parameters
+    ----------
+    text : uint8 (n_bytes,)
+        UTF-8.
+    at : int
+        Place, in bytes.
+    stop : int
+        Where the paragraph ends, in bytes.
+    classes : uint8 (0x20000,)
+        What each character is to the rules.
+
+    Returns
+    -------
+    int, int
+        Its place and class; ``at`` and NONE when it is too far.
+    """
+    place = at
+    for _ in range(LONGEST_LEAD):
+        code, length = code_at(text, place, stop)
+        kind = class_of(classes, code)
+        if not is_quiet(kind):
+            return place, kind
+        if place >= stop or kind == COMMA or kind == CLOSE or kind == STRONG or kind == WIDE:
+            break
+        place += length
+    return at, NONE
+
+
+@numba.njit(cache=True, nogil=True)
+def has_letter(text, at, stop, classes):
+    """Tell whether there is a letter or digit at all.
+
+    Parameters
+    ----------
+    text : uint8 (n_bytes,)
+        UTF-8.
+    at : int
+        Place, in bytes.
+    stop : int
+        Where the paragraph ends, in bytes.
+    classes : uint8 (0x20000,)
+        What each character is to the rules.
+
+    Returns
+    -------
+    bool
+        True when there is one.
+    """
+    while at < stop:
+        code, length = code_at(text, at, stop)
+        if not is_quiet(class_of(classes, code)):
+            return True
+        at += length
+    return False
+
+
+@numba.njit(cache=True, nogil=True)
+def _end_of_word(text, at, stop, classes):
+    """End of the letters (and marks) that begin here."""
+    while at < stop:
+        code, length = code_at(text, at, stop)
+        kind = class_of(classes, code)
+        if not (is_letter(kind) or kind == MARK):
+            break
+        at += length
+    return at
+
+
+@numba.njit(cache=True, nogil=True)
+def next_flags(text, at, stop, classes, table):
+    """Flags of the word that follows; an initial (a letter and a stop) has none.
+
+    Parameters
+    ----------
+    text : uint8 (n_bytes,)
+        UTF-8.
+    at : int
+        Place, in bytes.
+    stop : int
+        Where the paragraph ends, in bytes.
+    classes : uint8 (0x20000,)
+        What each character is to the rules.
+    table : uint64 (capacity, 2)
+        Hashes and flags of the known words.
+
+    Returns
+    -------
+    int
+        Flags added up.
+    """
+    end = _end_of_word(text, at, stop, classes)
+    code, _ = code_at(text, end, stop)
+    value = hash_bytes(text, at, end)
+    if code == DOT or code == HYPHEN:
+        return flags_of(table, value) & ORDINAL
+    if code == APOSTROPHE or code == RIGHT_QUOTE:
+        elided = (value ^ np.uint64(APOSTROPHE)) * FNV_PRIME
+        return flags_of(table, value) | flags_of(table, elided)
+    return flags_of(table, value)

@@ -1,0 +1,1 @@
+"""Subword vocabularies: training, tokenizer.json, external tokenizers."""

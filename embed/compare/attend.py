@@ -1,0 +1,153 @@
+"""What each word of a sentence weighs, where weights are learnt for telling labels."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corpora.common.console import Progress, no_progress, note
+from corpora.common.errors import SettingError
+from corpora.text.segment import HALF_CHARACTER
+from embed.compare.datasets.labeled_sentences import (
+    LabelledSentences,
+    read_learning,
+)
+from embed.compare.datasets.parts import TEST, TRAIN, Parts, names_in
+from embed.compare.inputs.encoder_access import encoder_of
+from embed.compare.inputs.long_sentences import told_of_long
+from embed.compare.probes.examples import STATIC
+from embed.compare.probes.one_thread import ONE_THREAD
+from embed.compare.scoring.open_runs import open_runs
+from embed.compare.tasks.sentences.items import SentenceSet
+from embed.compare.tasks.sentences.pooling_probes import SeenSentences, see_sentences
+
+
+@dataclass(frozen=True, eq=False)
+class AttendedSentence:
+    """The weights of the words of one sentence, and the label that is told by them.
+
+    Attributes
+    ----------
+    text : str
+        As it was given.
+    words : list of str
+        As the run cuts it; perhaps none.
+    weights : float32 (n_words,)
+        Positive; they sum to 1.
+    unknown : bool (n_words,)
+        Words with a letter or digit that have no vector.
+    probabilities : dict of str to float
+        By label.
+    """
+
+    text: str
+    words: list[str]
+    weights: np.ndarray
+    unknown: np.ndarray
+    probabilities: dict[str, float]
+
+    @property
+    def label(self) -> str:
+        """The most likely label."""
+        return max(self.probabilities, key=self.probabilities.__getitem__)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as JSON has it.
+
+        Returns
+        -------
+        dict
+            ``sentence``, ``label``, ``probabilities`` and ``words``, each of these with its
+            ``weight`` and whether it is ``known``.
+        """
+        words = zip(self.words, self.weights.tolist(), self.unknown.tolist(), strict=True)
+        return {
+            "sentence": self.text,
+            "label": self.label,
+            "probabilities": self.probabilities,
+            "words": [{"word": w, "weight": a, "known": not u} for w, a, u in words],
+        }
+
+
+def attend_to_words(
+    run: str, texts: Sequence[str], on: str, seed: int = 1, progress: Progress = no_progress
+) -> list[AttendedSentence]:
+    """Learn attention pooling from labelled sentences, and weigh the words of others by it.
+
+    What was learnt, and how good it is on the development part, is told; so is what of the files
+    is not as it should be, and how many sentences an encoder reads in parts.
+
+    Parameters
+    ----------
+    run : str
+        What :func:`~embed.compare.scoring.open_runs.open_runs` opens; with an encoder, words are
+        the
+        states of the layer whose means are best on the development part.
+    texts : sequence of str
+        Sentences, at least one.
+    on : str
+        ``TRAIN`` or ``TRAIN,DEV``; without DEV a tenth of TRAIN, drawn by the seed.
+    seed : int
+        Of what is learnt.
+    progress : Progress
+        Told after each layer.
+
+    Returns
+    -------
+    list of AttendedSentence
+        The same for the same arguments, on one machine.
+
+    Raises
+    ------
+    SettingError
+        ``on`` names not one or two files, or a text is none.
+    SourceError
+        A file is missing or malformed, or nothing can be learnt from it.
+    ArtifactError
+        The run is none, or damaged.
+    """
+    names = names_in(on)
+    if len(names) > 2 or not all(names):
+        raise SettingError(f"--on {on!r} names no one or two files; pass TRAIN or TRAIN,DEV")
+    paths = [Path(name) for name in names]
+    for text in texts:
+        if not text.strip() or HALF_CHARACTER.search(text):
+            raise SettingError(f"{text!r} is no sentence; pass words in UTF-8")
+    train, dev = read_learning(paths)
+    asked = LabelledSentences(tuple(texts), ("",) * len(texts))
+    sentences = SentenceSet(Parts(paths[0].name, train, asked, dev), seed)
+    [(name, vectors)] = open_runs([run]).vectors.items()
+    note(
+        f"{name}: learning {len(sentences.classes):,} labels from "
+        f"{len(sentences.places(TRAIN)):,} sentences of {paths[0]}"
+    )
+    for remark in sentences.told_of_learning():
+        note(f"{paths[0].name}: {remark}")
+    with ONE_THREAD:
+        seen = see_sentences(vectors, sentences, progress)
+        if (encoder := encoder_of(vectors)) and (long := told_of_long(encoder, seen.words)):
+            note(f"{name}: {long}")
+        learnt = seen.attention(sentences)
+        layer = "" if seen.source == STATIC else f"by {seen.source}, "
+        note(f"{name}: {layer}right on {learnt.accuracy:.1%} of the development part")
+        bags = seen.labelled(sentences, TEST).bags
+        weights, likely = learnt.network.weights(bags), learnt.network.probabilities(bags)
+    return list(_attended(seen, sentences, weights, likely))
+
+
+def _attended(
+    seen: SeenSentences, sentences: SentenceSet, weights: np.ndarray, likely: np.ndarray
+) -> Iterator[AttendedSentence]:
+    """Each sentence that was asked."""
+    places, offsets = sentences.places(TEST), seen.inputs.bags.offsets
+    unknown, start = seen.inputs.zero[offsets[places[0]] :], 0
+    for place, probabilities in zip(places.tolist(), likely.tolist(), strict=True):
+        words = list(seen.words[place])
+        stop = start + len(words)
+        by_label = dict(zip(sentences.classes, probabilities, strict=True))
+        yield AttendedSentence(
+            sentences.texts[place], words, weights[start:stop], unknown[start:stop], by_label
+        )
+        start = stop

@@ -1,0 +1,1 @@
+"""Learning curves: every method on nested samples of one corpus."""

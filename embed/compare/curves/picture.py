@@ -1,0 +1,140 @@
+"""Draw a learning curve: scores over tokens, a panel for each set and metric."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from corpora.artifacts.figures import COLORS, new_figure, picture_kind, picture_style, write_figure
+from corpora.common.console import human
+from embed.compare.curves.table import Panel, panels_of
+from embed.compare.inputs.baselines import RANDOM
+
+_LOOKS = tuple(zip(COLORS, "os^Dv", strict=False))  # told apart by their shape, too
+_PANEL = (3.4, 2.6)  # inches
+_ACROSS = 3  # panels
+_ABOVE, _LEFT, _RIGHT, _BELOW = 1.05, 0.65, 0.2, 0.55  # inches around the panels
+_GAPS = (0.5, 0.85)  # inches between them
+_BAND, _EDGE = 0.12, 0.45  # opacity
+_SHARED, _OWN, _CHANCE = "solid", "dashed", "dotted"
+_LINES: Any = {
+    _SHARED: "items that all runs know, with 95 % intervals",
+    _OWN: "all items that each run knows",
+    _CHANCE: "random vectors",
+}
+_GREY = "#555555"
+_NEAREST = 0.13  # of the axis, between two of its numbers
+
+
+def draw_curve(document: Mapping[str, Any], path: Path, *, force: bool = False) -> None:
+    """Draw every set and metric, and write the picture.
+
+    Lines are scores on the items that all runs know, bands their 95 % intervals; dashed
+    lines are scores on all items that each run knows. Dotted: random vectors.
+
+    Parameters
+    ----------
+    document : mapping
+        Of :func:`~embed.compare.curves.learning_curve.to_document`.
+    path : Path
+        A file ending in ``.png`` or ``.svg``; whole or not at all.
+    force : bool
+        Replace a file that stands there.
+
+    Raises
+    ------
+    ArtifactError
+        ``path`` exists, or cannot be written.
+    SettingError
+        It is neither, or matplotlib is not installed.
+    """
+    picture_kind(path)
+    with picture_style():
+        write_figure(_lay_out(document), path, force=force)
+
+
+def _lay_out(document: Mapping[str, Any]) -> Any:
+    """Panels in rows of the same size, set by set; one legend for all above them."""
+    panels = panels_of(document)
+    pairs = list(zip(panels[::2], panels[1::2], strict=True))
+    across = min(_ACROSS, len(pairs))
+    down = math.ceil(len(pairs) / across)
+    width = _LEFT + across * (_PANEL[0] + _GAPS[0]) - _GAPS[0] + _RIGHT
+    height = _ABOVE + down * (_PANEL[1] + _GAPS[1]) - _GAPS[1] + _BELOW
+    figure = new_figure(width, height)
+    for number, (shared, own) in enumerate(pairs):
+        row, column = divmod(number, across)
+        left = _LEFT + column * (_PANEL[0] + _GAPS[0])
+        top = _ABOVE + row * (_PANEL[1] + _GAPS[1])
+        axes = figure.add_axes(
+            (left / width, 1 - (top + _PANEL[1]) / height, _PANEL[0] / width, _PANEL[1] / height)
+        )
+        _draw(axes, shared, own, document["methods"], document["sizes"])
+    _explain(figure)
+    return figure
+
+
+def _explain(figure: Any) -> None:
+    """Above the panels: whose lines these are, and what the kinds of lines stand for."""
+    from matplotlib.lines import Line2D
+
+    width, height = figure.get_size_inches()
+    methods, names = figure.axes[0].get_legend_handles_labels()
+    kinds = [Line2D([], [], color=_GREY, linestyle=kind, linewidth=1.2) for kind in _LINES]
+    for row, (handles, labels) in enumerate(((methods, names), (kinds, list(_LINES.values())))):
+        figure.legend(
+            handles, labels, loc="upper left", frameon=False, ncols=len(labels),
+            bbox_to_anchor=(0.1 / width, 1 - (0.02 + 0.24 * row) / height),
+        )  # fmt: skip
+
+
+def _draw(
+    axes: Any, shared: Panel, own: Panel, methods: Sequence[str], sizes: Sequence[int]
+) -> None:
+    """The lines of one set and metric."""
+    for number, method in enumerate(methods):
+        color, marker = _LOOKS[number % len(_LOOKS)]
+        scores, lows, highs = (_numbers(shared, method, sizes, n) for n in ("score", "low", "high"))
+        axes.plot(sizes, scores, color=color, marker=marker, markersize=5, label=method)
+        if len(sizes) > 1:
+            axes.fill_between(sizes, lows, highs, color=color, alpha=_BAND, linewidth=0)
+            for ends in (lows, highs):
+                axes.plot(sizes, ends, color=color, alpha=_EDGE, linewidth=0.6)
+        else:
+            axes.vlines(sizes, lows, highs, color=color)
+        every = _numbers(own, method, sizes, "score")
+        axes.plot(sizes, every, color=color, linestyle=_OWN, linewidth=1)
+    chance = shared.results.get((RANDOM, None), {"score": None})["score"]
+    if chance is not None:
+        axes.axhline(chance, color=_GREY, linestyle=_CHANCE, linewidth=1)
+    axes.set_xscale("log")
+    axes.set_xticks(sizes, _tick_names(sizes))
+    axes.minorticks_off()
+    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xlabel("tokens")
+    axes.set_title(_title(shared), loc="left", fontsize=9, parse_math=False)
+
+
+def _tick_names(sizes: Sequence[int]) -> list[str]:
+    """Names of the sizes, of the last first; none for those too near to the next one named."""
+    span = math.log(sizes[-1] / sizes[0]) or 1.0
+    names, after = [human(sizes[-1])], sizes[-1]
+    for size in reversed(sizes[:-1]):
+        near = math.log(after / size) < _NEAREST * span
+        names.append("" if near else human(size))
+        after = after if near else size
+    return names[::-1]
+
+
+def _numbers(panel: Panel, method: str, sizes: Sequence[int], name: str) -> list[float]:
+    """A number of each size; NaN, which leaves a gap, where there is none."""
+    found = [panel.results.get((method, tokens), {}).get(name) for tokens in sizes]
+    return [math.nan if number is None else number for number in found]
+
+
+def _title(panel: Panel) -> str:
+    """The set and metric, and the items of the unbroken lines."""
+    n_items = max((entry["items_used"] for entry in panel.results.values()), default=0)
+    return f"{panel.dataset}, {panel.metric}\n{n_items} of {panel.items_total} items"

@@ -1,0 +1,1 @@
+"""Evaluation sets, one file format per file."""

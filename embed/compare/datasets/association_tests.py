@@ -1,0 +1,235 @@
+"""Read association tests: two lists of target words, two lists of attribute words."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpora.common.errors import SourceError
+from embed.compare.datasets.fields import Line, quoted, read_bytes, read_lines, split
+
+LEAST = 2  # words of a list: the mean of one word tells of that word alone
+# What a list is called, and which of X, Y, A, B it may be.
+_ROLES = {
+    "target": (0, 1),
+    "attribute": (2, 3),
+    "targ1": (0,),
+    "targ2": (1,),
+    "attr1": (2,),
+    "attr2": (3,),
+}
+_PLACES = ("first target", "second target", "first attribute", "second attribute")
+_LIST = re.compile(r"(?P<role>\w+)[ \t]+(?P<name>[^:]*[^:\s])\s*:(?P<words>.*)")
+_EXPECTED = "expected 'target NAME: word, word, ...' or 'attribute NAME: word, word, ...'"
+_FORMS = (
+    'expected {"targets": {"NAME": [...], "NAME": [...]}, "attributes": {"NAME": [...], '
+    '"NAME": [...]}}'
+)
+
+
+@dataclass(frozen=True)
+class WordList:
+    """Words that stand for one concept.
+
+    Attributes
+    ----------
+    name : str
+        The concept.
+    words : tuple of str
+        At least LEAST, each once, as the file writes them.
+    """
+
+    name: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class AssociationTest:
+    """Are the words of X nearer to A, and those of Y to B?
+
+    Attributes
+    ----------
+    name : str or None
+        None where the file holds one test and does not name it.
+    lists : tuple of four WordList
+        Targets X and Y, attributes A and B; no word and no name is in two of them.
+    """
+
+    name: str | None
+    lists: tuple[WordList, WordList, WordList, WordList]
+
+
+def read_associations(path: Path) -> list[AssociationTest]:
+    """Read association tests in the forms that the field uses, found by content.
+
+    Parameters
+    ----------
+    path : Path
+        UTF-8 text, a list a line: ``target NAME: word, word, ...`` and ``attribute NAME: ...``,
+        the first of each before the second; or, with tabs, ``targ1``, ``targ2``, ``attr1`` or
+        ``attr2``, the name, the words (May et al. 2019). A line ``: name`` begins a test; a file
+        of one needs none. Or JSON: ``{"targets": {"NAME": [...], "NAME": [...]}, "attributes":
+        {...}}``, the same as ``{"targ1": {"category": "NAME", "examples": [...]}, ...}``, or tests
+        of either form by their names. Empty words are left out.
+
+    Returns
+    -------
+    list of AssociationTest
+        In the order of the file.
+
+    Raises
+    ------
+    SourceError
+        The file is missing, is no text or holds no test; a line is of another form: the message
+        quotes it; a test lacks a list, or has a word or a name twice.
+    """
+    lines = read_lines(path)
+    if not lines:
+        raise SourceError(f"{path}: holds no association test; {_EXPECTED}")
+    if lines[0].text.startswith("{"):
+        return list(_of_json(path))
+    return list(_of_lines(path, lines))
+
+
+class _Test:
+    """The lists of one test, put in their places one by one."""
+
+    def __init__(self, name: str | None, where: str) -> None:
+        self._name, self._where = name, where
+        self._lists: list[WordList | None] = [None] * len(_PLACES)
+
+    def add(self, where: str, role: str, name: str, words: Iterable[str]) -> None:
+        """Put a list into the first of its places that is free."""
+        free = next((place for place in _ROLES[role] if self._lists[place] is None), None)
+        if free is None:
+            raise SourceError(
+                f"{where}: {name!r} is one {role} list too many; a test has two of targets and two "
+                "of attributes; begin another with ': name'"
+            )
+        found = WordList(name, tuple(word.strip() for word in words if word.strip()))
+        if len(found.words) < LEAST:
+            raise SourceError(
+                f"{where}: the list {name!r} needs at least {LEAST} words, got {len(found.words)}"
+            )
+        self._lists[free] = found
+        self._check_twice(where, found)
+
+    def whole(self) -> AssociationTest:
+        """The test, when all its lists are there."""
+        x, y, a, b = self._lists
+        if x is None or y is None or a is None or b is None:
+            lacking = _PLACES[self._lists.index(None)]
+            which = "the test" if self._name is None else f"the test {self._name!r}"
+            raise SourceError(f"{self._where}: {which} has no {lacking} list; add it")
+        return AssociationTest(self._name, (x, y, a, b))
+
+    def _check_twice(self, where: str, added: WordList) -> None:
+        """No word counts twice, neither for one side nor for both."""
+        lists = [each for each in self._lists if each is not None]
+        if [each.name for each in lists].count(added.name) > 1:
+            raise SourceError(f"{where}: two lists are called {added.name!r}; rename one")
+        every = [word for each in lists for word in each.words]
+        twice = next((word for word in added.words if every.count(word) > 1), None)
+        if twice is not None:
+            names = [each.name for each in lists for word in each.words if word == twice]
+            raise SourceError(
+                f"{where}: {twice!r} is in {names[0]!r} and again in {names[1]!r}; take one away"
+            )
+
+
+def _of_lines(path: Path, lines: Sequence[Line]) -> Iterator[AssociationTest]:
+    """The tests of a file of which each line is a list."""
+    names = [line for line in lines if line.text.startswith(":")]
+    _check_names(path, lines[0], names)
+    test = None if names else _Test(None, str(path))
+    for line in lines:
+        where = f"{path}:{line.number}"
+        if test is not None and not line.text.startswith(":"):
+            test.add(where, *_list_of(where, line))
+            continue
+        if test is not None:
+            yield test.whole()
+        test = _Test(line.text[1:].strip(), where)
+    if test is not None:
+        yield test.whole()
+
+
+def _check_names(path: Path, first: Line, names: Sequence[Line]) -> None:
+    """Where one test has a name all have one, and each its own."""
+    if names and first is not names[0]:
+        raise SourceError(
+            f"{path}:{first.number}: {quoted(first.text)} stands above the first ': name'; name "
+            "every test"
+        )
+    seen = set()
+    for line in names:
+        name = line.text[1:].strip()
+        if not name or name in seen:
+            why = "a second test of this name" if name else "no name"
+            raise SourceError(f"{path}:{line.number}: {quoted(line.text)} is {why}; correct it")
+        seen.add(name)
+
+
+def _list_of(where: str, line: Line) -> tuple[str, str, list[str]]:
+    """Role, name and words of a line, or an error that quotes it."""
+    role, name, words = "", "", [""]
+    if "\t" in line.text:
+        role, name, *words = [*split(line.text, "\t"), ""]
+    elif match := _LIST.fullmatch(line.text):
+        role, name, words = match["role"], match["name"], match["words"].split(",")
+    if role.lower() not in _ROLES:
+        raise SourceError(f"{where}: {quoted(line.text)} is no list; {_EXPECTED}")
+    return role.lower(), name, words
+
+
+def _of_json(path: Path) -> Iterator[AssociationTest]:
+    """The tests of a JSON file: one, or several by name."""
+    try:
+        found = json.loads(read_bytes(path), object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:  # the words differ between Pythons
+        line = getattr(error, "lineno", 1)
+        raise SourceError(f"{path}:{line}: is no JSON; correct the line") from None
+    except KeyError as error:
+        raise SourceError(f"{path}: {error.args[0]!r} stands twice; rename one") from None
+    if not found:
+        raise SourceError(f"{path}: holds no association test; {_FORMS}")
+    if found.keys() & {"targets", "attributes", *_ROLES}:
+        yield _json_test(path, None, found)
+        return
+    for name, test in found.items():
+        yield _json_test(path, name, test)
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """An object none of whose keys stands twice: json would keep the last without a word."""
+    found = dict(pairs)
+    names = [name for name, _ in pairs]
+    if len(found) < len(names):
+        raise KeyError(next(name for name in names if names.count(name) > 1))
+    return found
+
+
+def _json_test(path: Path, name: str | None, found: Any) -> AssociationTest:
+    """One test of a JSON file."""
+    where = str(path) if name is None else f"{path}: {name}"
+    test = _Test(name, str(path))
+    for role, list_name, words in _json_lists(where, found):
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise SourceError(f"{where}: {list_name!r} is no list of words; {_FORMS}")
+        test.add(where, role, list_name, words)
+    return test.whole()
+
+
+def _json_lists(where: str, found: Any) -> Iterator[tuple[str, str, Any]]:
+    """Role, name and words of each list, the words perhaps of another form."""
+    if not isinstance(found, dict) or not found.keys() <= {"targets", "attributes", *_ROLES}:
+        raise SourceError(f"{where}: is no association test; {_FORMS}")
+    for key, value in found.items():
+        if key in _ROLES and isinstance(value, dict) and isinstance(value.get("category"), str):
+            yield key, value["category"], value.get("examples")
+        elif key not in _ROLES and isinstance(value, dict):
+            yield from ((key.removesuffix("s"), name, words) for name, words in value.items())
+        else:
+            raise SourceError(f"{where}: {key!r} does not hold lists by name; {_FORMS}")

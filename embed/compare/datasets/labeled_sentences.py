@@ -1,0 +1,189 @@
+"""Read sentences with a label each, and refuse what nothing can be learnt from."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from corpora.common.errors import SourceError
+from corpora.text.segment import HALF_CHARACTER
+from embed.compare.datasets.fields import Line, quoted, read_bytes
+from embed.compare.datasets.parts import Parts, two_or_three
+from embed.compare.datasets.sentence_records import labelled_records
+from embed.compare.task import set_name
+
+_EXPECTED = "expected lines of a label and a sentence, a table with a header, or JSON lines"
+_FINER = re.compile(r"([A-Z]+):\w+")  # TREC: a kind of question, and what kind of that
+_MOST_LABELS = 1_000  # more are no labels, but words or numbers; probes would learn for days
+
+
+@dataclass(frozen=True)
+class LabelledSentences:
+    """Sentences, each with a label.
+
+    Attributes
+    ----------
+    texts, labels : tuple of str
+        In the order of the file; none is empty.
+    """
+
+    texts: tuple[str, ...]
+    labels: tuple[str, ...]
+
+    @property
+    def n_sentences(self) -> int:
+        """How many sentences there are."""
+        return len(self.texts)
+
+
+def read_sentence_parts(files: str) -> Parts[LabelledSentences]:
+    """Read the parts of a set.
+
+    Parameters
+    ----------
+    files : str
+        ``TRAIN,TEST`` or ``TRAIN,DEV,TEST``, each as :func:`read_sentences` takes it.
+
+    Returns
+    -------
+    Parts of LabelledSentences
+        Of one set: some label of the test part is in TRAIN.
+
+    Raises
+    ------
+    SettingError
+        There are not two or three files.
+    SourceError
+        One is missing or malformed, nothing can be learnt from TRAIN, or TEST or DEV shares no
+        label with it.
+    """
+    paths = two_or_three(files)
+    train, dev = read_learning(paths[:-1])
+    test = read_sentences(paths[-1])
+    _refuse_other(paths[0], train, paths[-1], test)
+    return Parts(set_name(paths[-1]), train, test, dev)
+
+
+def read_learning(paths: Sequence[Path]) -> tuple[LabelledSentences, LabelledSentences | None]:
+    """Read what probes learn from.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        TRAIN, or TRAIN and DEV.
+
+    Returns
+    -------
+    LabelledSentences
+        TRAIN.
+    LabelledSentences or None
+        DEV, where there is one.
+
+    Raises
+    ------
+    SourceError
+        One is missing or malformed; DEV shares no label with TRAIN; or TRAIN holds one label
+        only, or what are most likely no labels: more than 1,000, fewer than two sentences to
+        each, or more than half of them at one sentence.
+    """
+    train, *dev = (read_sentences(path) for path in paths)
+    n_labels, first = len(set(train.labels)), train.labels[0]
+    if n_labels == 1:
+        raise SourceError(
+            f"{paths[0]}: all {train.n_sentences:,} sentences have the label {quoted(first)}; "
+            "nothing can be learnt from one label"
+        )
+    if 2 * n_labels > train.n_sentences or n_labels > _MOST_LABELS:
+        raise SourceError(
+            f"{paths[0]}: holds {n_labels:,} labels of {train.n_sentences:,} sentences, such as "
+            f"{quoted(first)}; {_EXPECTED}"
+        )
+    single = [label for label, n in Counter(train.labels).items() if n == 1]
+    if 2 * len(single) > n_labels:  # first words of sentences, rather
+        raise SourceError(
+            f"{paths[0]}: of its {n_labels:,} labels {len(single):,} have one sentence only, such "
+            f"as {quoted(single[0])}; {_EXPECTED}"
+        )
+    for part in dev:
+        _refuse_other(paths[0], train, paths[1], part)
+    return train, dev[0] if dev else None
+
+
+def _refuse_other(
+    train_path: Path, train: LabelledSentences, path: Path, part: LabelledSentences
+) -> None:
+    """Refuse a part of which no label can be answered."""
+    if not set(train.labels) & set(part.labels):
+        raise SourceError(
+            f"{path}: has no label that {train_path} has ({quoted(part.labels[0])}, there "
+            f"{quoted(train.labels[0])}); give parts of one set"
+        )
+
+
+def read_sentences(path: Path) -> LabelledSentences:
+    """Read one file of labelled sentences.
+
+    JSON lines have one of ``label``, ``labels``, ``class``, ``category`` and ``sentiment``, and
+    one of ``text``, ``sentence``, ``question`` and ``review``, in any case. A table has such
+    names in its first line, with tabs or commas between; the latter may be quoted. Two columns
+    between tabs without a header: the label is the one that has fewer different values. In any
+    other file a line is the label, white space, the sentence. Of labels as ``DESC:manner``
+    (TREC) the part before the colon counts. Comments, ``#`` and a space, are left out ahead of
+    the first sentence, and everywhere where lines begin with the label; unless all lines begin so.
+
+    Parameters
+    ----------
+    path : Path
+        UTF-8, with any line ends; compressed by gzip, bzip2, xz or zstd, or not.
+
+    Returns
+    -------
+    LabelledSentences
+        At least one.
+
+    Raises
+    ------
+    SourceError
+        The file is missing, cannot be read or holds no sentence, or one has no label, no text
+        or half a character; the message quotes the line.
+    """
+    content = _decoded(path)
+    lines = [Line(n, text) for n, text in enumerate(content.split("\n"), 1) if text.strip()]
+    if not lines:
+        raise SourceError(f"{path}: holds no sentence; {_EXPECTED}")
+    texts, labels = [], []
+    for number, label, text in labelled_records(path, content, lines):
+        label, text = label.strip(), " ".join(text.split())
+        if not label or not text:
+            missing = "text" if label else "label"
+            raise SourceError(
+                f"{path}:{number}: {quoted(label or text)} stands there without a {missing}; "
+                "give both, or leave the line out"
+            )
+        for part in (label, text):
+            if HALF_CHARACTER.search(part):
+                raise SourceError(
+                    f"{path}:{number}: {quoted(part)} holds half a character; correct it"
+                )
+        finer = _FINER.fullmatch(label)
+        labels.append(finer[1] if finer else label)
+        texts.append(text)
+    if not texts:
+        raise SourceError(f"{path}: holds no sentence below its first line; {_EXPECTED}")
+    return LabelledSentences(tuple(texts), tuple(labels))
+
+
+def _decoded(path: Path) -> str:
+    """All of a file as text, line ends alike."""
+    content = read_bytes(path).replace(b"\r\n", b"\n")
+    if b"\n" not in content:
+        content = content.replace(b"\r", b"\n")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        number = content.count(b"\n", 0, error.start) + 1
+        raise SourceError(
+            f"{path}:{number}: byte 0x{content[error.start]:02X} is not UTF-8; "
+            "convert the evaluation set to UTF-8"
+        ) from None

@@ -1,0 +1,79 @@
+"""Sets of several files: what is learnt from, what decides how, and what is asked."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from corpora.common.errors import SettingError
+
+Part = TypeVar("Part")
+
+TRAIN, DEV, TEST = range(3)
+HELD_OUT = 10  # one sentence of TRAIN in so many stands for a development part, where none is given
+
+
+@dataclass(frozen=True)
+class Parts(Generic[Part]):
+    """The parts of a set of labelled words or sentences.
+
+    Attributes
+    ----------
+    name : str
+        Of the test part's file, without its endings for compression and form.
+    train, test : Part
+        What probes learn from, and what they are scored on.
+    dev : Part or None
+        What decides how they learn.
+    """
+
+    name: str
+    train: Part
+    test: Part
+    dev: Part | None
+
+    @property
+    def given(self) -> list[Part]:
+        """The parts that there are: TRAIN, DEV, TEST."""
+        return [part for part in (self.train, self.dev, self.test) if part is not None]
+
+
+def names_in(files: str) -> list[str]:
+    """Cut the names of files at commas.
+
+    Parameters
+    ----------
+    files : str
+        Such as ``TRAIN,DEV``.
+
+    Returns
+    -------
+    list of str
+        Without white space around them; empty where nothing stands between commas.
+    """
+    return [name.strip() for name in files.split(",")]
+
+
+def two_or_three(files: str) -> list[Path]:
+    """Name the files of a set.
+
+    Parameters
+    ----------
+    files : str
+        ``TRAIN,TEST`` or ``TRAIN,DEV,TEST``.
+
+    Returns
+    -------
+    list of Path
+        Two or three.
+
+    Raises
+    ------
+    SettingError
+        They are not so many.
+    """
+    names = names_in(files)
+    if len(names) not in (2, 3) or not all(names):
+        raise SettingError(
+            f"{files!r} names no two or three files; pass TRAIN,TEST or TRAIN,DEV,TEST"
+        )
+    return [Path(name) for name in names]

@@ -1,0 +1,149 @@
+"""Read pairs of sentences of which one is right, in the form of BLiMP; take some of each kind."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from corpora.common.errors import SourceError
+from embed.compare.datasets.fields import Line, quoted, read_lines
+
+_FIELDS = ("sentence_good", "sentence_bad")
+PAIR_FILES = "*.jsonl*"  # of a folder; perhaps compressed
+
+
+@dataclass(frozen=True)
+class MinimalPair:
+    """Two sentences that differ as little as can be, one of which is right.
+
+    Attributes
+    ----------
+    paradigm : str
+        What is wrong with the other one: pairs of a paradigm are made by one template.
+    good, bad : str
+        The sentences as the file writes them. The same in seven of the 67,000 pairs of BLiMP.
+    """
+
+    paradigm: str
+    good: str
+    bad: str
+
+
+def read_minimal_pairs(path: Path) -> list[MinimalPair]:
+    """Read pairs of sentences.
+
+    Warstadt et al. 2020, "BLiMP: The Benchmark of Linguistic Minimal Pairs for English"
+    (arXiv:1912.00582), whose form other sets and languages share.
+
+    Parameters
+    ----------
+    path : Path
+        UTF-8, perhaps compressed: lines that are JSON objects with ``sentence_good``,
+        ``sentence_bad`` and ``UID``, the paradigm; without this one, it is the file's name up to
+        the first point. Or a folder of ``.jsonl`` files, the form in which BLiMP is published.
+        What else the objects hold does not matter.
+
+    Returns
+    -------
+    list of MinimalPair
+        In the order of the file, or of the files' names.
+
+    Raises
+    ------
+    SourceError
+        A file is missing, is no text or holds no pair; or a line is of another form: the message
+        quotes it.
+    """
+    files = _files(path) if path.is_dir() else [path]
+    return [pair for file in files for pair in _pairs(file)]
+
+
+def sample_pairs(pairs: Sequence[MinimalPair], limit: int, seed: int) -> list[MinimalPair]:
+    """Take some pairs of each paradigm.
+
+    Every pair has a key that depends on its sentences and the seed alone, and those of least key
+    are taken: the same ones in whatever order or company the pairs come, and among them all that
+    a lower limit takes.
+
+    Parameters
+    ----------
+    pairs : sequence of MinimalPair
+        A set.
+    limit : int
+        Most pairs of a paradigm; 0 for all.
+    seed : int
+        From 0 to 2**64 - 1.
+
+    Returns
+    -------
+    list of MinimalPair
+        In the order in which they were given.
+    """
+    if limit == 0:
+        return list(pairs)
+    taken: Counter[str] = Counter()
+    chosen = []
+    for place in sorted(range(len(pairs)), key=lambda place: _key(pairs[place], seed)):
+        taken[pairs[place].paradigm] += 1
+        if taken[pairs[place].paradigm] <= limit:
+            chosen.append(place)
+    return [pairs[place] for place in sorted(chosen)]
+
+
+def _key(pair: MinimalPair, seed: int) -> bytes:
+    """What decides whether a pair is taken; equal for equal pairs, of which the first is."""
+    text = f"{pair.good}\n{pair.bad}"
+    return hashlib.blake2b(text.encode(), digest_size=16, key=seed.to_bytes(8, "little")).digest()
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files of a set that is a folder."""
+    files = sorted(path for path in folder.glob(PAIR_FILES) if path.is_file())
+    if not files:
+        raise SourceError(f"{folder}: holds no .jsonl file; expected one for each paradigm")
+    return files
+
+
+def _pairs(path: Path) -> list[MinimalPair]:
+    """The pairs of one file."""
+    pairs = [_pair(path, line) for line in read_lines(path)]
+    if not pairs:
+        raise SourceError(f"{path}: holds no pair; expected a JSON object on each line")
+    return pairs
+
+
+def _pair(path: Path, line: Line) -> MinimalPair:
+    """One line as a pair, or an error that quotes it."""
+    try:
+        record = json.loads(line.text)
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict):
+        raise SourceError(
+            f"{path}:{line.number}: {quoted(line.text)} is not a JSON object with sentence_good, "
+            "sentence_bad and UID; correct it"
+        )
+    good, bad = (_text(path, line, record, field) for field in _FIELDS)
+    paradigm = record.get("UID", path.name.split(".")[0])
+    if not isinstance(paradigm, str) or not paradigm.strip():
+        raise SourceError(
+            f"{path}:{line.number}: the UID {paradigm!r} is no name of a paradigm; correct it"
+        )
+    return MinimalPair(paradigm.strip(), good, bad)
+
+
+def _text(path: Path, line: Line, record: dict[str, object], field: str) -> str:
+    """A sentence of a record."""
+    text = record.get(field)
+    if not isinstance(text, str) or not text.strip():
+        raise SourceError(
+            f"{path}:{line.number}: {quoted(line.text)} has no sentence as {field}; add it"
+        )
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise SourceError(
+            f"{path}:{line.number}: {field} holds half a surrogate pair, which is no character; "
+            "correct it"
+        )
+    return text.strip()

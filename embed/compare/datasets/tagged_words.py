@@ -1,0 +1,195 @@
+"""Read words with a label each: parts of speech in CoNLL-U, or columns whose last is the label."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from corpora.common.errors import SourceError
+from embed.compare.datasets.fields import decoded_lines, quoted
+from embed.compare.datasets.parts import Parts, two_or_three
+from embed.compare.task import set_name
+
+_UD_COLUMNS = 10
+_FORM, _UPOS = 1, 3
+_NUMBER = re.compile(r"\d+(?:[-.]\d+)?")
+_DOCUMENT = "-DOCSTART-"
+_MOST_LABELS = 1_000  # more are no labels, but words or lemmas; probes would learn for days
+
+
+@dataclass(frozen=True, eq=False)
+class TaggedWords:
+    """Sentences of words, each with a label.
+
+    Attributes
+    ----------
+    words, tags : list of str
+        Sentence after sentence.
+    offsets : int64 (n_sentences + 1,)
+        Sentence s is ``words[offsets[s]:offsets[s + 1]]``; none is empty.
+    """
+
+    words: list[str]
+    tags: list[str]
+    offsets: np.ndarray
+
+    @property
+    def n_sentences(self) -> int:
+        """How many sentences there are."""
+        return len(self.offsets) - 1
+
+
+def read_parts(files: str) -> Parts[TaggedWords]:
+    """Read the parts of a set.
+
+    Parameters
+    ----------
+    files : str
+        ``TRAIN,TEST`` or ``TRAIN,DEV,TEST``, each as :func:`read_tagged` takes it.
+
+    Returns
+    -------
+    Parts of TaggedWords
+        Of one set: some label of the test part is in TRAIN.
+
+    Raises
+    ------
+    SettingError
+        There are not two or three files.
+    SourceError
+        One is missing or malformed, TEST shares no label with TRAIN, or TRAIN is one sentence and
+        there is no DEV.
+    """
+    paths = two_or_three(files)
+    train, *dev, test = (read_tagged(path) for path in paths)
+    if not set(train.tags) & set(test.tags):
+        raise SourceError(
+            f"{paths[-1]}: has no label that {paths[0]} has ({test.tags[0]!r}, there "
+            f"{train.tags[0]!r}); give parts of one set"
+        )
+    if not dev and train.n_sentences == 1:
+        raise SourceError(
+            f"{paths[0]}: holds one sentence, of which none can be held out; pass TRAIN,DEV,TEST"
+        )
+    return Parts(set_name(paths[-1]), train, test, dev[0] if dev else None)
+
+
+def read_tagged(path: Path) -> TaggedWords:
+    """Read one file of labelled words.
+
+    CoNLL-U is known by its ten columns between tabs, the first of them a number: the word is
+    the form, its label the universal part of speech; surface tokens of several words and empty
+    nodes are left out. In any other file the word is the first column and its label the last
+    (CoNLL-2003), between tabs or white space. Lines of ``-DOCSTART-`` and comments are left
+    out; so are sentences without a word.
+
+    Parameters
+    ----------
+    path : Path
+        UTF-8; compressed by gzip, bzip2, xz or zstd, or not.
+
+    Returns
+    -------
+    TaggedWords
+        At least one sentence.
+
+    Raises
+    ------
+    SourceError
+        The file is missing, cannot be read or holds no word, or a line has not as many columns
+        as the first one, no number where CoNLL-U has one, or no label; the message quotes it.
+    """
+    lines = list(_lines(path))
+    ud = _is_conllu(lines)
+    words, tags, offsets = [], [], [0]
+    for cells in _conllu(path, lines) if ud else _columns(path, lines):
+        if cells is not None:
+            words.append(cells[0])
+            tags.append(cells[1])
+        elif offsets[-1] < len(words):
+            offsets.append(len(words))
+    if not words:
+        raise SourceError(
+            f"{path}: holds no word; give CoNLL-U, or columns of a word and its label"
+        )
+    if (n_labels := len(set(tags))) > _MOST_LABELS:
+        raise SourceError(
+            f"{path}: the last column has {n_labels:,} different labels; give files whose last "
+            "column is the label"
+        )
+    return TaggedWords(words, tags, np.array(offsets, np.int64))
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Number and text of each line, then an empty one."""
+    number = 0
+    for number, text in decoded_lines(path, "the file"):
+        yield number, text.strip("\r")
+    yield number + 1, ""
+
+
+def _is_conllu(lines: Sequence[tuple[int, str]]) -> bool:
+    """Whether the first line of a word is one of CoNLL-U."""
+    first = next((text for _, text in lines if text.strip() and not text.startswith("#")), "")
+    cells = first.split("\t")
+    return len(cells) == _UD_COLUMNS and _NUMBER.fullmatch(cells[0]) is not None
+
+
+def _conllu(path: Path, lines: Sequence[tuple[int, str]]) -> Iterator[tuple[str, str] | None]:
+    """Word and part of speech, and None between sentences."""
+    for number, text in lines:
+        if not text.strip():
+            yield None
+        elif not text.startswith("#"):
+            cells = text.split("\t")
+            if len(cells) != _UD_COLUMNS:
+                raise _ragged(path, number, text, len(cells), _UD_COLUMNS)
+            if _NUMBER.fullmatch(cells[0]) is None:
+                raise SourceError(
+                    f"{path}:{number}: {quoted(cells[0])} is no word number; correct it"
+                )
+            if cells[0].isdecimal():
+                yield _labelled(path, number, cells[_FORM], cells[_UPOS])
+
+
+def _columns(path: Path, lines: Sequence[tuple[int, str]]) -> Iterator[tuple[str, str] | None]:
+    """First and last column, and None between sentences."""
+    first = next((text for _, text in lines if text.strip() and not _is_other(text)), "")
+    delimiter = "\t" if "\t" in first else None
+    expected = max(len(first.split(delimiter)), 2) if first else 0  # else all are comments
+    begins = True
+    for number, text in lines:
+        cells = text.split(delimiter)
+        opens, begins = begins, not text.strip() or cells[0] == _DOCUMENT
+        if begins:
+            yield None
+        elif opens and cells[0] == "#" and "=" in text:  # as many cells as words have, perhaps
+            begins = True
+        elif len(cells) == expected:
+            yield _labelled(path, number, cells[0], cells[-1])
+        elif not text.startswith("#"):  # which, too, may be a word
+            raise _ragged(path, number, text, len(cells), expected)
+
+
+def _is_other(text: str) -> bool:
+    """Whether a line is a comment or begins a document."""
+    return text.startswith(("#", _DOCUMENT))
+
+
+def _labelled(path: Path, number: int, word: str, tag: str) -> tuple[str, str]:
+    """A word and its label, which it must have."""
+    if not word.strip() or tag.strip() in ("", "_"):
+        raise SourceError(
+            f"{path}:{number}: the word {word!r} has the label {tag!r}; label it, or leave it out"
+        )
+    return word.strip(), tag.strip()
+
+
+def _ragged(path: Path, number: int, text: str, found: int, expected: int) -> SourceError:
+    """What to say of a line with too few or too many columns."""
+    return SourceError(
+        f"{path}:{number}: {quoted(text)} has {found} columns where the file "
+        f"has {expected}; correct it"
+    )

@@ -1,0 +1,228 @@
+"""The default sets, and word pairs read in the forms that the field uses, found by content.
+
+Fields stand between tabs, semicolons, commas or spaces; a file may have a
+header, comments, CRLF line ends and further columns. Nothing is passed over: a
+line that is none of these is an error with its number.
+"""
+
+import importlib.util
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from corpora.common.errors import SourceError
+from embed.compare.datasets.fields import (
+    DELIMITERS,
+    Line,
+    find_delimiter,
+    quoted,
+    read_lines,
+    split,
+)
+
+DEFAULT_SETS = (
+    ("similarity", "wordsim353.tsv"),
+    ("similarity", "simlex999.txt"),
+    ("analogy", "questions-words.txt"),
+)
+# Labelled words in sentences, ours: file names begin so, and end in the part.
+TWO_TAGS = "two-tags"
+_PARTS = ("train", "dev", "test")
+
+# No float(): it takes the words "nan" and "infinity" for numbers.
+_NUMBER = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?")
+# What publishers call the column of mean human judgements.
+_SCORE_NAME = re.compile(
+    r"(?<![a-z])(simlex[0-9]*|human|mean|avg|average|gold|ratings?|scores?|similarity|relatedness"
+    r"|sim)(?![a-z])",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class WordPair:
+    """Two words and how alike people found them.
+
+    Attributes
+    ----------
+    a, b : str
+        As the file writes them.
+    score : float
+        The higher, the more alike.
+    """
+
+    a: str
+    b: str
+    score: float
+
+
+@dataclass(frozen=True)
+class _PairColumns:
+    """Where a file of pairs keeps what we need, and its usual number of columns."""
+
+    a: int
+    b: int
+    score: int
+    width: int
+
+
+def default_sets() -> list[tuple[str, Path]]:
+    """Find the sets that the installed gensim package carries, without importing it.
+
+    Returns
+    -------
+    list of (str, Path)
+        Name of the task and the file: WS-353, SimLex-999, Google analogies.
+
+    Raises
+    ------
+    SourceError
+        The package, or one of the files, is not there.
+    """
+    package = importlib.util.find_spec("gensim")
+    if package is None or not package.submodule_search_locations:
+        raise SourceError(
+            "gensim: not installed, and the default evaluation sets come with it; "
+            "pass --similarity FILE or --analogies FILE"
+        )
+    folder = Path(package.submodule_search_locations[0]) / "test" / "test_data"
+    sets = [(task, folder / name) for task, name in DEFAULT_SETS]
+    for _, path in sets:
+        if not path.is_file():
+            raise SourceError(
+                f"{path}: the installed gensim does not carry this default evaluation set; "
+                "pass --similarity FILE or --analogies FILE"
+            )
+    return sets
+
+
+def find_set(task: str, named: str) -> Path:
+    """Find a set that is named, by its file or, of those that come along, by name.
+
+    Parameters
+    ----------
+    task : str
+        As TASKS names it.
+    named : str
+        A file, several with commas between, a folder; or ``wordsim353``, ``simlex999`` (both
+        similarity), ``questions-words`` (analogy), ``two-tags`` (tagging).
+
+    Returns
+    -------
+    Path
+        What the task reads. What stands on disk comes before a name.
+
+    Raises
+    ------
+    SourceError
+        It is a name, and its file is not there.
+    """
+    names = {Path(file).stem for of_task, file in DEFAULT_SETS if of_task == task}
+    if Path(named).exists():
+        return Path(named)
+    if named in names:
+        return next(path for of_task, path in default_sets() if path.stem == named)
+    if (task, named) == ("tagging", TWO_TAGS):
+        folder = Path(str(files("embed.compare.datasets"))) / "data"
+        return Path(",".join(str(folder / f"{named}-{part}.conllu") for part in _PARTS))
+    return Path(named)
+
+
+def read_pairs(path: Path) -> list[WordPair]:
+    """Read a set of word pairs with scores.
+
+    The two words are the first two columns that hold no numbers. The score is
+    the column that a header names so, else the first column of numbers after
+    the words: hence SimLex-999 as published (part of speech before the score)
+    and sets with the single judgements after their mean are read as they are.
+
+    Parameters
+    ----------
+    path : Path
+        UTF-8 text, a pair a line.
+
+    Returns
+    -------
+    list of WordPair
+        In the order of the file, repeated pairs included.
+
+    Raises
+    ------
+    SourceError
+        The file is missing, is no text, holds no pair, or one of its lines is
+        neither a pair nor a comment; the message quotes line and number.
+    """
+    lines = read_lines(path)
+    if not lines:
+        raise SourceError(f"{path}: holds no word pair; expected lines of word, word, score")
+    delimiter = find_delimiter(lines, lambda fields: fields >= 3)
+    records = [split(line.text, delimiter) for line in lines]
+    columns = _pair_columns(path, lines, records)
+    header = int(_names_the_score(records[0], columns))
+    return [
+        _pair(path, line, fields, columns, delimiter)
+        for line, fields in zip(lines[header:], records[header:], strict=True)
+    ]
+
+
+def _pair_columns(
+    path: Path, lines: Sequence[Line], records: Sequence[Sequence[str]]
+) -> _PairColumns:
+    """Tell the columns of words from those of numbers by what most lines hold."""
+    width = Counter(len(fields) for fields in records).most_common(1)[0][0]
+    rows = [fields for fields in records if len(fields) == width]
+    numeric = [_mostly_numbers([row[column] for row in rows]) for column in range(width)]
+    words = [column for column in range(width) if not numeric[column]][:2]
+    last = max(words, default=width)
+    scores = [column for column in range(width) if numeric[column] and column > last]
+    if len(words) < 2 or not scores:
+        raise SourceError(
+            f"{path}:{lines[0].number}: {quoted(lines[0].text)} begins no list of word, word, "
+            "score; a set of analogies is passed with --analogies"
+        )
+    first = records[0] if len(records[0]) == width else []
+    named = [column for column in scores if first and _SCORE_NAME.search(first[column])]
+    a, b = words
+    return _PairColumns(a, b, (named or scores)[0], width)
+
+
+def _mostly_numbers(fields: Sequence[str]) -> bool:
+    """Whether a column holds numbers, a header and some malformed lines apart."""
+    return 2 * sum(_NUMBER.fullmatch(field) is not None for field in fields) >= len(fields)
+
+
+def _names_the_score(fields: Sequence[str], columns: _PairColumns) -> bool:
+    """Whether the first line is a header rather than a malformed pair."""
+    return len(fields) == columns.width and _SCORE_NAME.search(fields[columns.score]) is not None
+
+
+def _pair(
+    path: Path, line: Line, fields: Sequence[str], columns: _PairColumns, delimiter: str
+) -> WordPair:
+    """One line as a pair, or an error that quotes it."""
+    # further columns are the publisher's own, and empty ones at the end may be missing
+    fits = len(fields) > columns.score if columns.width > 3 else len(fields) == 3
+    if not fits or not fields[columns.a] or not fields[columns.b]:
+        raise SourceError(
+            f"{path}:{line.number}: {quoted(line.text)} is not word, word, score with "
+            f"{DELIMITERS[delimiter]} between; correct it, or begin a comment with '#'"
+        )
+    score = _score(fields[columns.score])
+    if score is None:
+        raise SourceError(
+            f"{path}:{line.number}: {quoted(fields[columns.score])} is no score; "
+            "correct it, or begin a comment with '#'"
+        )
+    return WordPair(fields[columns.a], fields[columns.b], score)
+
+
+def _score(field: str) -> float | None:
+    """A finite number with a decimal point or a decimal comma."""
+    if not _NUMBER.fullmatch(field):
+        return None
+    score = float(field.replace(",", "."))
+    return score if math.isfinite(score) else None

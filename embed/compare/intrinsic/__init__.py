@@ -1,0 +1,1 @@
+"""Measures of vectors without any evaluation set."""

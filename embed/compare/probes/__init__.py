@@ -1,0 +1,1 @@
+"""Small trained classifiers over frozen vectors."""

@@ -1,0 +1,239 @@
+"""The network of attention pooling, over dense or sparse vectors that stay as they are."""
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from embed.compare.tasks.sentences.inputs import Bags
+
+_AT_ONCE = 256  # sentences asked at a time
+_LEAST = 1e-12  # of a squared length, so that a zero vector has a gradient
+
+
+class AttentionNetwork:
+    """Weighs the words of each sentence, and tells the label of their weighted mean.
+
+    Parameters
+    ----------
+    table : float32 (R, D) or scipy.sparse CSR (R, D)
+        The vectors.
+    n_labels : int
+        C.
+    scale : float or None
+        What multiplies cosines, for labels told by the cosines between the pooled vector and
+        one of each label; None for a linear map with a bias.
+    seed : int
+        Of the first vectors of labels, where cosines tell. All else begins at zero, which is
+        mean pooling.
+    """
+
+    def __init__(self, table: Any, n_labels: int, scale: float | None, seed: int) -> None:
+        import torch
+
+        self._table, self.scale, dim = table, scale, table.shape[1]
+        generator = torch.Generator().manual_seed(seed % 2**63)
+        self._attention, self._bias = torch.zeros(dim), torch.zeros(n_labels)
+        self._out = torch.zeros((dim, n_labels))
+        if scale is not None:  # zero has no direction
+            self._out.normal_(generator=generator).div_(dim**0.5)
+        self.parameters = [self._attention, self._out, self._bias]
+        for parameter in self.parameters:
+            parameter.requires_grad_()
+
+    def logits(self, bags: Bags) -> Any:
+        """Score every label.
+
+        Parameters
+        ----------
+        bags : Bags
+            Sentences.
+
+        Returns
+        -------
+        torch.float32 (n_sentences, C)
+            Before softmax; ``scale`` times cosines, where these tell.
+        """
+        import torch
+
+        seen = self._seen(bags)
+        seen.pool(_softmax(seen.scores(self._attention), bags))
+        if self.scale is None:
+            return seen.times(self._out) + self._bias
+        units = torch.nn.functional.normalize(self._out, dim=0)
+        return self.scale * seen.times(units) / (seen.squares() + _LEAST).sqrt()[:, None]
+
+    def weights(self, bags: Bags) -> np.ndarray:
+        """Weigh words.
+
+        Parameters
+        ----------
+        bags : Bags
+            Sentences.
+
+        Returns
+        -------
+        float32 (n_words,)
+            Positive; those of a sentence sum to 1.
+        """
+        import torch
+
+        with torch.no_grad():
+            parts = [
+                _softmax(self._seen(some).scores(self._attention), some).numpy()
+                for some in _blocks(bags)
+            ]
+        return np.concatenate(parts)
+
+    def probabilities(self, bags: Bags) -> np.ndarray:
+        """Tell how likely each label is.
+
+        Parameters
+        ----------
+        bags : Bags
+            Sentences.
+
+        Returns
+        -------
+        float32 (n_sentences, C)
+            Rows sum to 1.
+        """
+        import torch
+
+        with torch.no_grad():
+            parts = [self.logits(some).softmax(dim=1).numpy() for some in _blocks(bags)]
+        return np.concatenate(parts)
+
+    def answer(self, bags: Bags) -> np.ndarray:
+        """Tell the most likely label.
+
+        Parameters
+        ----------
+        bags : Bags
+            Sentences.
+
+        Returns
+        -------
+        int64 (n_sentences,)
+            From 0 to C - 1.
+        """
+        return np.asarray(self.probabilities(bags).argmax(axis=1))
+
+    def copied(self) -> "AttentionNetwork":
+        """Keep this network as it is now.
+
+        Returns
+        -------
+        AttentionNetwork
+            Over the same table.
+        """
+        other = copy.copy(self)
+        other.parameters = [parameter.detach().clone() for parameter in self.parameters]
+        other._attention, other._out, other._bias = other.parameters
+        return other
+
+    def _seen(self, bags: Bags) -> "_Dense | _Sparse":
+        rows = self._table[bags.rows]
+        return (_Dense if isinstance(rows, np.ndarray) else _Sparse)(rows, bags)
+
+
+class _Dense:
+    """The vectors of some sentences, and the weighted sums of these."""
+
+    def __init__(self, rows: np.ndarray, bags: Bags) -> None:
+        import torch
+
+        self._rows = torch.from_numpy(rows)
+        self._starts = torch.from_numpy(bags.offsets[:-1])
+        self._pooled: Any = None
+
+    def scores(self, weights: Any) -> Any:
+        return self._rows @ weights
+
+    def pool(self, shares: Any) -> None:
+        import torch
+
+        self._pooled = torch.nn.functional.embedding_bag(
+            torch.arange(len(self._rows)),
+            self._rows,
+            self._starts,
+            mode="sum",
+            per_sample_weights=shares,
+        )
+
+    def times(self, matrix: Any) -> Any:
+        return self._pooled @ matrix
+
+    def squares(self) -> Any:
+        return self._pooled.square().sum(dim=1)
+
+
+class _Sparse:
+    """The same of sparse vectors, of which only the numbers that there are are touched.
+
+    A cell of a pooled vector is a sum over those words of its sentence that have its dimension:
+    of one-hot vectors over the occurrences of one word.
+    """
+
+    def __init__(self, rows: Any, bags: Bags) -> None:
+        import torch
+
+        self._n_words, dim = rows.shape
+        self._n_sentences = len(bags.lengths)
+        words = np.repeat(np.arange(self._n_words), np.diff(rows.indptr))
+        cells, places = np.unique(_owners(bags)[words] * dim + rows.indices, return_inverse=True)
+        self._words, self._places, self._values, self._columns = map(
+            torch.from_numpy, (words, places, rows.data, rows.indices.astype(np.int64))
+        )
+        self._sentences, self._dimensions = map(torch.from_numpy, (cells // dim, cells % dim))
+        self._cells: Any = None
+
+    def scores(self, weights: Any) -> Any:
+        import torch
+
+        products = self._values * weights[self._columns]
+        return torch.zeros(self._n_words).index_add(0, self._words, products)
+
+    def pool(self, shares: Any) -> None:
+        import torch
+
+        products = self._values * shares[self._words]
+        nothing = torch.zeros(len(self._dimensions))
+        self._cells = nothing.index_add(0, self._places, products)
+
+    def times(self, matrix: Any) -> Any:
+        import torch
+
+        products = self._cells[:, None] * matrix[self._dimensions]
+        nothing = torch.zeros((self._n_sentences, matrix.shape[1]))
+        return nothing.index_add(0, self._sentences, products)
+
+    def squares(self) -> Any:
+        import torch
+
+        nothing = torch.zeros(self._n_sentences)
+        return nothing.index_add(0, self._sentences, self._cells.square())
+
+
+def _softmax(scores: Any, bags: Bags) -> Any:
+    """The softmax of the scores of the words of each sentence."""
+    import torch
+
+    owners, n_sentences = torch.from_numpy(_owners(bags)), len(bags.lengths)
+    most = torch.full((n_sentences,), -torch.inf)
+    most = most.scatter_reduce(0, owners, scores.detach(), "amax")
+    exponentials = (scores - most[owners]).exp()
+    return exponentials / torch.zeros(n_sentences).index_add(0, owners, exponentials)[owners]
+
+
+def _owners(bags: Bags) -> np.ndarray:
+    """The sentence of each word."""
+    return np.repeat(np.arange(len(bags.lengths)), bags.lengths)
+
+
+def _blocks(bags: Bags) -> Iterator[Bags]:
+    """Sentences, some at a time, so that only their vectors are copied at once."""
+    n_sentences = len(bags.lengths)
+    for start in range(0, n_sentences, _AT_ONCE):
+        yield bags.take(np.arange(start, min(start + _AT_ONCE, n_sentences)))

@@ -1,0 +1,139 @@
+"""Linear probe: multinomial logistic regression on frozen vectors (Alain and Bengio 2016).
+
+It has one optimum, which L-BFGS nears from zero, so that no seed and no learning rate has a part
+in it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from embed.compare.probes.examples import Examples, Learnt, scales, sparse_mean_squares
+
+LINEAR_DECAYS = (1e-3, 1e-4, 1e-5)  # of the mean loss, strong ones first
+_ITERATIONS = 90  # of each, from zero: else the choice of a decay would be one of how many
+
+
+def learn_linear(table: Any, train: Examples, dev: Examples, n_labels: int) -> Learnt:
+    """Learn a linear probe: softmax of a linear map of each word's vector.
+
+    The mean negative log-likelihood plus half the decay times the squared weights (the bias
+    free); from zero for each decay, until an iteration of L-BFGS (Liu and Nocedal 1989) lowers
+    it by less than a millionth, at most 90. Words with one vector are one row with a count for
+    each label, which is the same loss: a word has one row in all of its occurrences where
+    vectors are static, so this costs a fraction.
+
+    Parameters
+    ----------
+    table : float32 (R, D) or scipy.sparse CSR (R, D)
+        Standardized.
+    train, dev : Examples
+        Of one row each (w = 1). The decay is the one of LINEAR_DECAYS that is most accurate on
+        ``dev``, the strongest of equals.
+    n_labels : int
+        C.
+
+    Returns
+    -------
+    Learnt
+        The same for the same arguments.
+    """
+    from scipy.optimize import minimize
+
+    if not isinstance(table, np.ndarray):
+        table = _scaled_columns(table, train.rows[:, 0])
+    rows, places = np.unique(train.rows[:, 0], return_inverse=True)
+    counts = np.bincount(places * n_labels + train.labels, minlength=len(rows) * n_labels)
+    loss = _Loss(_product(table[rows]), counts.reshape(-1, n_labels), table.shape[1])
+    best: Learnt | None = None
+    zero = np.zeros((table.shape[1] + 1) * n_labels)
+    for decay in LINEAR_DECAYS:
+        found = minimize(
+            loss, zero, args=(decay,), jac=True, method="L-BFGS-B",
+            options={"maxiter": _ITERATIONS, "ftol": 1e-6, "gtol": 1e-6},
+        )  # fmt: skip
+        answer = _linear_answer(table, found.x.reshape(-1, n_labels).astype(np.float32))
+        accuracy = float((answer(dev.rows) == dev.labels).mean())
+        if best is None or accuracy > best.accuracy:
+            best = Learnt(answer, accuracy, decay, int(found.nit))
+    assert best is not None
+    return best
+
+
+class _Loss:
+    """Mean negative log-likelihood of counted labels, with its gradient."""
+
+    def __init__(self, product: "_Dense | _Sparse", counts: np.ndarray, dim: int) -> None:
+        self._product, self._dim = product, dim
+        self._total = counts.sum()
+        self._shares = (counts / self._total).astype(np.float32)
+        self._weights = self._shares.sum(axis=1, keepdims=True)
+
+    def __call__(self, flat: np.ndarray, decay: float) -> tuple[float, np.ndarray]:
+        weights = flat.reshape(self._dim + 1, -1)
+        logits = self._product.forward(weights[:-1].astype(np.float32))
+        logits += weights[-1].astype(np.float32)
+        logits -= logits.max(axis=1, keepdims=True)
+        exponentials = np.exp(logits)
+        sums = exponentials.sum(axis=1, keepdims=True)
+        likely = (self._shares * (logits - np.log(sums))).sum(dtype=np.float64)
+        errors = exponentials / sums * self._weights - self._shares
+        gradient = np.empty_like(weights)
+        gradient[:-1] = self._product.backward(errors) + decay * weights[:-1]
+        gradient[-1] = errors.sum(axis=0, dtype=np.float64)
+        return float(decay / 2 * (weights[:-1] ** 2).sum() - likely), gradient.ravel()
+
+
+class _Dense:
+    """Products with a dense matrix, by torch."""
+
+    def __init__(self, matrix: np.ndarray) -> None:
+        import torch
+
+        self._matrix, self._tensor = torch.from_numpy(matrix), torch.from_numpy
+
+    def forward(self, weights: np.ndarray) -> np.ndarray:
+        product: np.ndarray = (self._matrix @ self._tensor(weights)).numpy()
+        return product
+
+    def backward(self, errors: np.ndarray) -> np.ndarray:
+        product: np.ndarray = (self._matrix.T @ self._tensor(errors)).numpy()
+        return product
+
+
+class _Sparse:
+    """Products with a sparse matrix, by scipy."""
+
+    def __init__(self, matrix: Any) -> None:
+        self._matrix, self._transposed = matrix, matrix.T.tocsr()
+
+    def forward(self, weights: np.ndarray) -> np.ndarray:
+        return np.asarray(self._matrix @ weights)
+
+    def backward(self, errors: np.ndarray) -> np.ndarray:
+        return np.asarray(self._transposed @ errors)
+
+
+def _product(matrix: Any) -> _Dense | _Sparse:
+    return _Dense(matrix) if isinstance(matrix, np.ndarray) else _Sparse(matrix)
+
+
+def _linear_answer(table: Any, weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """What a linear probe answers; the bias is the last row."""
+
+    def answer(rows: np.ndarray) -> np.ndarray:
+        distinct, places = np.unique(rows[:, 0], return_inverse=True)
+        logits = _product(table[distinct]).forward(weights[:-1]) + weights[-1]
+        return np.asarray(logits.argmax(axis=1)[places])
+
+    return answer
+
+
+def _scaled_columns(table: Any, rows: np.ndarray) -> Any:
+    """Each dimension over its root mean square: steps that suit frequent words suit rare ones."""
+    import scipy.sparse
+
+    shares = np.bincount(rows, minlength=table.shape[0]) / len(rows)
+    columns = scipy.sparse.diags_array(1 / scales(sparse_mean_squares(shares, table)))
+    return scipy.sparse.csr_matrix(table @ columns, dtype=np.float32)

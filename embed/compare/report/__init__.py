@@ -1,0 +1,1 @@
+"""Results for eyes and programs: tables, CSV, pictures, saved comparisons."""

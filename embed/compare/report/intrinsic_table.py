@@ -1,0 +1,128 @@
+"""Show intrinsic measures: two tables for eyes, JSON for programs."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from corpora.common.console import print_table
+from embed.compare.intrinsic.measures import (
+    AGREEMENTS,
+    PROPERTIES,
+    Agreement,
+    Geometry,
+    Property,
+)
+from embed.compare.report.table import cut_name
+
+_LONGEST_RUN, _LONGEST_WORD = 18, 12
+_OPTIONAL = ("reason", "word")
+
+
+def geometry_json(geometry: Geometry) -> dict[str, Any]:
+    """Turn intrinsic measures into JSON.
+
+    Parameters
+    ----------
+    geometry : Geometry
+        Of :func:`~embed.compare.intrinsic.measures.measure_geometry`.
+
+    Returns
+    -------
+    dict
+        ``properties``: ``run``, ``metric``, ``score``, ``low``, ``high`` (null where undefined),
+        ``words``; ``word`` of the largest hub. ``agreements``: ``a``, ``b`` in place of ``run``.
+        Both with a ``reason`` where the score is undefined.
+    """
+    return {
+        "properties": [_entry(each) for each in geometry.properties],
+        "agreements": [_entry(each) for each in geometry.agreements],
+    }
+
+
+def print_geometry(geometry: Geometry, names: Mapping[str, str]) -> None:
+    """Print two tables of at most 100 columns and, below them, what is undefined.
+
+    Parameters
+    ----------
+    geometry : Geometry
+        Of :func:`~embed.compare.intrinsic.measures.measure_geometry`.
+    names : mapping of str to str
+        What to call each run; one that is not there keeps its name.
+    """
+    runs = list(dict.fromkeys(each.run for each in geometry.properties))
+    short = {run: cut_name(names.get(run, run), _LONGEST_RUN) for run in runs}
+    if all(each.score is None for each in geometry.properties):
+        print(f"intrinsic measures are undefined: {geometry.properties[0].reason}")
+        return
+    rows = [
+        [short[run], *(_cell(each) for each in geometry.properties if each.run == run)]
+        for run in runs
+    ]
+    print_table(["run", *map(_heading, PROPERTIES)], rows)
+    pairs = list(_pairs(geometry, short))
+    if pairs:
+        print_table(["run", "and", *map(_heading, AGREEMENTS)], pairs)
+    print(
+        f"on the {geometry.words:,} words that come first in all runs; ± half of the 95 % interval"
+    )
+    if geometry.zero:
+        print(f"left out: words whose vector is zero in some run: {geometry.zero:,}")
+    for line in _reasons(geometry, short):
+        print(line)
+
+
+def _entry(measured: Property | Agreement) -> dict[str, Any]:
+    """One entry of the JSON."""
+    return {
+        name: value
+        for name, value in asdict(measured).items()
+        if value is not None or name not in _OPTIONAL
+    }
+
+
+def _heading(metric: str) -> str:
+    """The name of a metric as a table has it."""
+    return metric.replace("_frequency", "~freq.").replace("_", " ")
+
+
+def _cell(measured: Property | Agreement) -> str:
+    """A number with half its interval, or a hub's word."""
+    if measured.score is None:
+        return "undefined"
+    if isinstance(measured, Property) and measured.word is not None:
+        return f"{measured.score:4.0f} {cut_name(measured.word, _LONGEST_WORD)}"
+    if measured.low is None or measured.high is None:
+        return f"{measured.score:6.3f}"
+    half = f"{(measured.high - measured.low) / 2:.3f}"
+    return f"{measured.score:6.3f} ±{half.removeprefix('0')}"
+
+
+def _pairs(geometry: Geometry, short: Mapping[str, str]) -> Iterator[list[str]]:
+    """Rows of the pairs that anything is defined for."""
+    pairs: dict[tuple[str, str], list[Agreement]] = {}
+    for agreement in geometry.agreements:
+        pairs.setdefault((agreement.a, agreement.b), []).append(agreement)
+    for (a, b), both in pairs.items():
+        if any(each.score is not None for each in both):
+            yield [short[a], short[b], *map(_cell, both)]
+
+
+def _reasons(geometry: Geometry, short: Mapping[str, str]) -> Iterator[str]:
+    """Why scores are undefined, a line for each run and reason."""
+    told: dict[tuple[str, str], list[str]] = {}
+    for each in geometry.properties:
+        if each.reason is not None:
+            told.setdefault((short[each.run], each.reason), []).append(_heading(each.metric))
+    for run in short:
+        for metric in AGREEMENTS:
+            # what a pair lacks, one of its runs lacks beside any other
+            reasons = {
+                each.reason
+                for each in geometry.agreements
+                if each.metric == metric and run in (each.a, each.b)
+            }
+            for reason in reasons if len(reasons) == 1 else ():
+                if reason is not None:
+                    told.setdefault((short[run], reason), []).append(metric)
+    for (run, reason), metrics in told.items():
+        yield f"undefined: {run}: {', '.join(metrics)}: {reason}"

@@ -1,0 +1,96 @@
+"""A comparison as a run of its own, which names what was compared."""
+
+import dataclasses
+import datetime
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from corpora.artifacts.artifact import making, refuse_existing, write_json
+from corpora.artifacts.provenance import provenance
+from corpora.common.errors import ArtifactError
+from embed.compare.config import CompareConfig
+from embed.compare.report.csv_table import write_csv
+from embed.vectors.run_files import run_options
+
+FORMAT = 1
+METHOD = "compare"
+DOCUMENT, TABLE = "comparison.json", "scores.csv"
+
+
+def refuse_out(out: Path, read: Sequence[Path], *, force: bool) -> None:
+    """Refuse a place where a comparison must not be written.
+
+    Parameters
+    ----------
+    out : Path
+        Where it shall stand.
+    read : sequence of Path
+        What is compared, and by what.
+    force : bool
+        Whether another comparison that stands there may be replaced.
+
+    Raises
+    ------
+    ArtifactError
+        It exists, is something else than a comparison, or holds or lies in what is read.
+    """
+    refuse_existing(out, force)
+    if out.exists() and any(out.iterdir()) and run_options(out).get("method") != METHOD:
+        raise ArtifactError(f"{out}: is no comparison, so --force does not replace it")
+    place = out.resolve()
+    for path in (each.resolve() for each in read):
+        if place == path or place in path.parents or path in place.parents:
+            raise ArtifactError(
+                f"--out {out}: holds or lies in {path}, which is read; choose another"
+            )
+
+
+def store_comparison(
+    document: Mapping[str, Any],
+    config: CompareConfig,
+    out: Path,
+    *,
+    started: datetime.datetime,
+    force: bool = False,
+) -> Path:
+    """Write a comparison as a run.
+
+    Parameters
+    ----------
+    document : mapping
+        Of :func:`~embed.compare.report.table.to_json`.
+    config : CompareConfig
+        How it was made.
+    out : Path
+        Where the run will stand.
+    started : datetime
+        When the comparison began.
+    force : bool
+        Replace a run that stands there.
+
+    Returns
+    -------
+    Path
+        ``out``: ``comparison.json``, ``scores.csv``, ``config.json``, ``provenance.json`` with
+        the fingerprints of the runs, ``checksums.json``.
+
+    Raises
+    ------
+    ArtifactError
+        ``out`` exists, is being made, or cannot be written.
+    """
+    options = dataclasses.asdict(config)
+    compared = {run["run"]: run["fingerprint"] for run in document["runs"] if run["fingerprint"]}
+    maker = {"command": METHOD, "runs": compared, **options}
+    with making(out, maker, force=force) as partial:
+        write_json(partial / DOCUMENT, document)
+        # names of files need not be UTF-8
+        with open(
+            partial / TABLE, "w", encoding="utf-8", errors="backslashreplace", newline=""
+        ) as file:
+            write_csv(document["results"], file)
+        write_json(partial / "config.json", {"format": FORMAT, "method": METHOD, **options})
+        made = provenance(started, seeds=[config.seed], compared=compared)
+        write_json(partial / "provenance.json", made)
+    return out

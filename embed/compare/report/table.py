@@ -1,0 +1,313 @@
+"""Show a comparison: a table for eyes, JSON for programs."""
+
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from corpora.common.console import print_table
+from embed.compare.config import CompareConfig
+from embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from embed.compare.scoring.notes import gather_remarks
+from embed.compare.scoring.results import Comparison, Pair, Score
+from embed.compare.statistics.ranking import SURE, Standing, standings
+from embed.compare.task import Measured
+
+_COLUMNS = ("dataset", "metric", "run", "score", "95 %", "items", "knows")
+_LONGEST, _BESIDE_SEEDS = 16, 13  # characters of a name
+_ITEMS = {
+    "skip": "items that all runs know",
+    "zero": "all items, unknown words as zero vectors",
+    "mean": "all items, unknown words as the mean vector",
+}
+_MARKS = {Standing.BEST: "*", Standing.EQUAL: "=", Standing.UNTESTED: "?"}
+
+
+def to_json(
+    comparison: Comparison, config: CompareConfig, about: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Turn a comparison into the JSON that ``firth compare --json`` prints.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Of :func:`~embed.compare.scoring.comparison.compare`.
+    config : CompareConfig
+        How it was made.
+    about : mapping of str to mapping
+        Per run, its ``method`` and ``fingerprint``; the baselines have none.
+
+    Returns
+    -------
+    dict
+        ``runs``: ``run``, ``method``, ``fingerprint``. ``results``: ``run``, ``task``,
+        ``dataset``, ``metric``, ``score``, ``low``, ``high`` (null where undefined),
+        ``items_used``, ``items_total``, ``unknown``, ``shared_items``; ``section`` where it is not
+        the whole set, ``reason`` where the score is undefined, ``remark`` where something is to be
+        known of how it was got, ``items_composed`` and
+        ``items_zero`` where there are such, ``items_known`` where unknown words have vectors,
+        ``ranked``, false where higher is not better, ``p`` and ``coverage`` of association tests,
+        ``seeds`` and ``deviation`` where the score is a mean over seeds; the ``runs`` entry of
+        such a row has the names of its runs as ``seeds``.
+        ``pairs``: ``a``, ``b``, ``task``, ``dataset``, ``metric``, ``difference``, ``low``,
+        ``high``, ``p`` (corrected). ``failures``, where runs could not be scored on a set.
+    """
+    return {
+        "runs": [
+            {"run": run, **about.get(run, {"method": run, "fingerprint": None})}
+            for run in comparison.runs
+        ]
+        + [
+            {"run": name, "method": about.get(runs[0], {}).get("method"), "fingerprint": None}
+            | {"seeds": list(runs)}
+            for name, runs in comparison.groups.items()
+        ],
+        "results": [_result(score, comparison, config.unknown) for score in comparison.scores],
+        "pairs": [_pair(pair) for pair in comparison.pairs],
+        **({"failures": comparison.failures} if comparison.failures else {}),
+    }
+
+
+def print_report(comparison: Comparison, unknown: str) -> None:
+    """Print a table of at most 100 columns and, below it, what needs saying.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Of :func:`~embed.compare.scoring.comparison.compare`.
+    unknown : str
+        What became of items with unknown words.
+    """
+    print_table(_COLUMNS, list(_rows(comparison)))
+    ranked = any(score.measured.ranked for score in comparison.scores)
+    marks = f"; * best, = not to be told from it (p > {SURE:g}, Holm), ? untested" if ranked else ""
+    print(f"on {_ITEMS[unknown]}{marks}")
+    for name in comparison.groups:
+        if told := _seeds(name, comparison):
+            print(told)
+    shown = set(comparison.rows)
+    for line in _chances([score for score in comparison.scores if score.run in shown]):
+        print(line)
+    for line in _remarks([score for score in comparison.scores if score.run in shown]):
+        print(line)
+
+
+def _result(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any]:
+    """One entry of the JSON."""
+    measured = score.measured
+    entry = {
+        "run": score.run,
+        "task": measured.task,
+        "dataset": measured.dataset,
+        "metric": measured.metric,
+        "score": score.score,
+        "low": score.low,
+        "high": score.high,
+        "items_used": len(measured.items),
+        "items_total": measured.items_total,
+        "unknown": unknown,
+        "shared_items": score.shared,
+    }
+    further = {
+        "section": measured.section,
+        "reason": measured.reason,
+        "remark": measured.remark,
+        "items_composed": measured.items_composed or None,
+        "items_zero": measured.items_zero or None,
+        "items_known": None if unknown == "skip" else score.known,
+        "ranked": None if measured.ranked else False,
+        "p": measured.p,
+        "coverage": measured.coverage,
+        "seeds": score.n_seeds if score.run in comparison.groups else None,
+        "deviation": score.deviation,
+    }
+    return entry | {name: value for name, value in further.items() if value is not None}
+
+
+def _pair(pair: Pair) -> dict[str, Any]:
+    """One entry of the JSON."""
+    found = pair.difference
+    numbers = {"difference": found.difference, "low": found.low, "high": found.high, "p": found.p}
+    entry = {
+        "a": pair.a,
+        "b": pair.b,
+        "task": pair.task,
+        "dataset": pair.dataset,
+        "metric": pair.metric,
+        **{name: None if value != value else value for name, value in numbers.items()},
+    }
+    return entry if pair.section is None else {**entry, "section": pair.section}
+
+
+def _group(place: int, what: Measured | Pair) -> Hashable:
+    """What two scores must share to be compared."""
+    return place, what.section, what.metric
+
+
+def _rows(comparison: Comparison) -> Iterator[list[object]]:
+    """Rows of the table; a set is named in its first row only."""
+    longest = _BESIDE_SEEDS if comparison.groups else _LONGEST
+    names = short_names(comparison.rows, longest)
+    shown = [score for score in comparison.scores if score.run in names]
+    for scores in _grouped(shown).values():
+        marks = _marks(scores, comparison.pairs)
+        for index, score in enumerate(scores):
+            yield [
+                _set_name(score.measured, longest) if index == 0 else "",
+                score.measured.metric.removeprefix("accuracy_") if index == 0 else "",
+                names[score.run],
+                _number(score, marks.get(score.run, "")),
+                _interval(score),
+                len(score.measured.items),
+                f"{score.known}/{score.measured.items_total}",
+            ]
+
+
+def _grouped(scores: Sequence[Score]) -> dict[Hashable, list[Score]]:
+    """Scores on shared items that can be compared, together, in the order of the first."""
+    groups: dict[Hashable, list[Score]] = {}
+    for score in scores:
+        if score.shared:
+            groups.setdefault(_group(score.place, score.measured), []).append(score)
+    return groups
+
+
+def _marks(scores: Sequence[Score], pairs: Sequence[Pair]) -> dict[str, str]:
+    """By run, whether it is the best, may be as good, or was not tested."""
+    group = _group(scores[0].place, scores[0].measured)
+    chances = (
+        (pair.a, pair.b, None if math.isnan(pair.difference.p) else pair.difference.p)
+        for pair in pairs
+        if _group(pair.place, pair) == group
+    )
+    found = standings(
+        {score.run: score.score for score in scores}, chances, ranked=scores[0].measured.ranked
+    )
+    return {run: _MARKS.get(standing, "") for run, standing in found.items()}
+
+
+def _seeds(name: str, comparison: Comparison) -> str:
+    """Of how many seeds a row is the mean; nothing where it has no score."""
+    scored = {score.n_seeds for score in comparison.scores if score.run == name}
+    total = len(comparison.groups[name])
+    told = " to ".join(map(str, sorted(scored))) if scored != {total} else str(total)
+    of_all = "" if scored == {total} else f" of {total}"
+    return f"{name}: mean of {told}{of_all} seeds ± their standard deviation" if scored else ""
+
+
+def _set_name(measured: Measured, longest: int) -> str:
+    """The set, or below it the name of its section."""
+    section = measured.section
+    return cut_name(measured.dataset if section is None else f": {section}", longest)
+
+
+def cut_name(name: str, longest: int) -> str:
+    """Leave out the end of a name where it is too long.
+
+    Parameters
+    ----------
+    name : str
+        Any.
+    longest : int
+        Characters that it may have.
+
+    Returns
+    -------
+    str
+        With an ellipsis where something is left out.
+    """
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
+
+
+def _number(score: Score, mark: str) -> str:
+    """A score in three decimals, signs aligned, with its deviation over seeds and its mark."""
+    if score.score is None:
+        return "undefined"
+    spread = "" if score.deviation is None else f" ±{_bare(score.deviation)}"
+    return f"{score.score:6.3f}{spread} {mark}".rstrip()
+
+
+def _interval(score: Score) -> str:
+    """Both ends in three decimals, as is usual without the zero before the point."""
+    if score.low is None or score.high is None:
+        return ""
+    return f"{_bare(score.low)} {_bare(score.high)}"
+
+
+def _bare(number: float) -> str:
+    """A number in three decimals without the zero before the point."""
+    return f"{number:.3f}".replace("0.", ".", 1)
+
+
+def short_names(runs: Sequence[str], longest: int = _LONGEST) -> dict[str, str]:
+    """Shorten the names of runs for tables and pictures.
+
+    Parameters
+    ----------
+    runs : sequence of str
+        Distinct names.
+    longest : int
+        Characters that a name may have.
+
+    Returns
+    -------
+    dict of str to str
+        Last parts of the runs' paths, cut where they are too long; all of them distinct.
+    """
+    last = {run: Path(run).name or run for run in runs}
+    names = last if len(set(last.values())) == len(runs) else {run: run for run in runs}
+    cut = {
+        run: name if len(name) <= longest else f"…{name[1 - longest :]}"
+        for run, name in names.items()
+    }
+    if len(set(cut.values())) == len(runs):
+        return cut
+    return {
+        run: f"{number}: {cut_name(names[run], longest - 4)}" for number, run in enumerate(runs, 1)
+    }
+
+
+def _chances(scores: Sequence[Score]) -> Iterator[str]:
+    """Of association tests on shared items, p of each run, and how much is left of each list."""
+    names = short_names(list(dict.fromkeys(score.run for score in scores)))
+    for scored in _grouped(scores).values():
+        measured = scored[0].measured
+        where = measured.section or measured.dataset
+        if measured.coverage is not None:
+            lists = (f"{name} {used}/{n}" for name, (used, n) in measured.coverage.items())
+            yield f"words: {where}: {', '.join(lists)}"
+        found = [f"{names[s.run]} {s.measured.p:.4f}" for s in scored if s.measured.p is not None]
+        if found:
+            yield f"p: {where}: {', '.join(found)} (one-sided, permutations of the target words)"
+
+
+def _remarks(scores: Sequence[Score]) -> Iterator[str]:
+    """Why scores are undefined, what was composed, which vectors were zero."""
+    names = short_names(list(dict.fromkeys(score.run for score in scores)))
+    undefined: dict[tuple[str, str], dict[str, None]] = {}
+    told: dict[str, None] = {}
+    for score in scores:
+        measured = score.measured
+        if measured.reason is not None and score.shared:
+            key = names[score.run], measured.reason
+            undefined.setdefault(key, {})[measured.dataset] = None
+        if measured.section is not None or score.run in (ONE_HOT, RANDOM) or score.shared:
+            continue
+        start, n_items = f"{names[score.run]} on {measured.dataset}", len(measured.items)
+        if measured.items_composed:
+            told[
+                f"composed: {start}: {measured.items_composed} of {n_items} items have a word made "
+                "of its n-grams, pieces or parts"
+            ] = None
+        if measured.items_zero:
+            told[
+                f"zero: {start}: {measured.items_zero} of {n_items} items have a word whose "
+                "vector is zero"
+            ] = None
+    for (run, reason), places in undefined.items():
+        yield f"undefined: {run} on {', '.join(places)}: {reason}"
+    yield from told
+    for remark in gather_remarks(
+        (s.run, s.measured.dataset, s.measured.section, s.shared, s.measured.remark) for s in scores
+    ):
+        yield f"{', '.join(names[run] for run in remark.runs)} on {remark.place}: {remark.text}"

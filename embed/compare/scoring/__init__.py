@@ -1,0 +1,1 @@
+"""Runs times tasks: scores, intervals, paired tests."""

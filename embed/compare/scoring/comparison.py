@@ -1,0 +1,167 @@
+"""Score runs and baselines on every evaluation set, and test every difference."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from corpora.common.console import Progress, no_progress
+from corpora.common.errors import FirthError
+from embed.compare.config import CompareConfig
+from embed.compare.datasets.word_pairs import default_sets, find_set
+from embed.compare.inputs.baselines import make_baselines
+from embed.compare.scoring.cache import Measurer, forget_oldest, name_contents
+from embed.compare.scoring.evaluate import Entrants, Judge
+from embed.compare.scoring.frequency_bands import frequency_bands
+from embed.compare.scoring.results import Comparison, Pair, Score
+from embed.compare.task import Task, read_task
+from embed.protocols import StaticVectors
+
+# Task to the field of CompareConfig that names its sets.
+SET_OPTIONS = {
+    "similarity": "similarity",
+    "analogy": "analogies",
+    "categorisation": "categories",
+    "odd-one-out": "odd_one_out",
+    "contexts": "contexts",
+    "tagging": "tagging",
+    "sentences": "sentences",
+    "minimal-pairs": "minimal_pairs",
+    "association": "associations",
+}
+
+
+def read_tasks(config: CompareConfig) -> list[Task]:
+    """Read all evaluation sets of a comparison.
+
+    Parameters
+    ----------
+    config : CompareConfig
+        Names the files; where it names none, the sets that gensim carries.
+
+    Returns
+    -------
+    list of Task
+        Task by task, in the order given.
+
+    Raises
+    ------
+    SettingError
+        A set is given in more or fewer files than it has.
+    SourceError
+        A set is missing or malformed.
+    """
+    return [read_task(name, path, config) for name, path in named_sets(config)]
+
+
+def readable_tasks(config: CompareConfig) -> tuple[list[Task], list[str]]:
+    """Read those evaluation sets of a comparison that can be read.
+
+    Parameters
+    ----------
+    config : CompareConfig
+        As :func:`read_tasks` takes it.
+
+    Returns
+    -------
+    list of Task
+        Task by task, in the order given.
+    list of str
+        Why others cannot be read, a line each.
+
+    Raises
+    ------
+    FirthError
+        No set can be read; tells of the first.
+    """
+    tasks: list[Task] = []
+    failures: list[FirthError] = []
+    for name, path in named_sets(config):
+        try:
+            tasks.append(read_task(name, path, config))
+        except FirthError as error:  # of this set; the others are scored
+            failures.append(error)
+    if not tasks:
+        raise failures[0]
+    return tasks, [str(failure) for failure in failures]
+
+
+def named_sets(config: CompareConfig) -> list[tuple[str, Path]]:
+    """Name the sets of a comparison.
+
+    Parameters
+    ----------
+    config : CompareConfig
+        As :func:`read_tasks` takes it.
+
+    Returns
+    -------
+    list of (str, Path)
+        Task and file of each; those of the tagged words of one set with commas between.
+
+    Raises
+    ------
+    SourceError
+        The installed gensim lacks a set that comes with it.
+    """
+    named = [
+        (task, find_set(task, file))
+        for task, option in SET_OPTIONS.items()
+        for file in getattr(config, option)
+    ]
+    return named or default_sets()
+
+
+def compare(
+    runs: Mapping[str, StaticVectors],
+    tasks: Sequence[Task],
+    config: CompareConfig,
+    progress: Progress = no_progress,
+    *,
+    groups: Mapping[str, Sequence[str]] | None = None,
+    fingerprints: Mapping[str, str] | None = None,
+) -> Comparison:
+    """Score runs, then one-hot and random vectors, and test the differences of every two.
+
+    Parameters
+    ----------
+    runs : mapping of str to StaticVectors
+        Name to vectors, at least one.
+    tasks : sequence of Task
+        The sets, read.
+    config : CompareConfig
+        How to score.
+    progress : Progress
+        Told after each set of each run.
+    groups : mapping of str to sequence of str, optional
+        Runs that differ in the seed only, by a name for all of them.
+    fingerprints : mapping of str to str, optional
+        What names the content of each run; with it what was measured is kept, and what was
+        kept is not measured again.
+
+    Returns
+    -------
+    Comparison
+        The same for the same vectors, sets and options.
+    """
+    texts = [text for task in tasks for text in task.texts()]
+    limit = config.candidates or max(len(vectors.vocabulary) for vectors in runs.values())
+    baselines = make_baselines(list(runs.values()), texts, limit, config.seed)
+    entrants = Entrants({**runs, **baselines}, list(runs), groups or {})
+    about_baselines = [*texts, str(limit), str(config.seed)]
+    contents = name_contents(fingerprints or {}, list(baselines), about_baselines)
+    scores: list[Score] = []
+    pairs: list[Pair] = []
+    failures: list[str] = []
+    n_entrants = len(entrants.vectors)
+    for place, task in enumerate(tasks):
+        bands = frequency_bands(task, next(iter(runs.values()))) if config.bands else {}
+        judge = Judge(task, place, entrants, config, Measurer(task, contents), bands)
+        failures += judge.look_up()
+        for done, failure in enumerate(judge.measure(), start=1):
+            failures += [] if failure is None else [failure]
+            progress(place * n_entrants + done, len(tasks) * n_entrants)
+        scores += judge.scores()
+        pairs += judge.pairs()
+    if contents:
+        forget_oldest()
+    shown = {name: tuple(members) for name, members in entrants.groups.items()}
+    return Comparison(tuple(entrants.vectors), scores, pairs, failures, shown)

@@ -1,0 +1,45 @@
+"""Parts of an evaluation set by the frequency of its words."""
+
+import sys
+from collections.abc import Mapping
+
+import numpy as np
+
+from embed.compare.task import Task
+from embed.protocols import StaticVectors
+
+EDGES = {"top 1,000": 1_000, "top 10,000": 10_000, "rarer": sys.maxsize}
+
+
+def frequency_bands(task: Task, vectors: StaticVectors) -> Mapping[str, np.ndarray]:
+    """Divide a set by the rank of the rarest word of each item.
+
+    Parameters
+    ----------
+    task : Task
+        The set.
+    vectors : StaticVectors
+        Whose ranks count, frequent words first.
+
+    Returns
+    -------
+    mapping of str to bool (n_items,)
+        Name of each band to its items, frequent words first. Words without a row are the rarest.
+    """
+    ranks = {text: _rank(vectors, text) for text in dict.fromkeys(task.texts())}
+    rarest = np.array(
+        [max(ranks[text] for text in texts) for texts in task.items()], dtype=np.int64
+    )
+    bands: dict[str, np.ndarray] = {}
+    start = 0
+    for name, stop in EDGES.items():
+        bands[name] = (rarest >= start) & (rarest < stop)
+        start = stop
+    return bands
+
+
+def _rank(vectors: StaticVectors, text: str) -> int:
+    """Rank of a word, from 0; of several words, that of the rarest."""
+    rows = [vectors.row(word) for word in vectors.words(text)]
+    known = [row for row in rows if row is not None]
+    return max(known) if known and len(known) == len(rows) else sys.maxsize - 1

@@ -1,0 +1,85 @@
+"""Find the runs of a comparison that differ in the seed alone."""
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from corpora.artifacts.seeds import Training, read_training
+from corpora.common.errors import ArtifactError
+from embed.contextual.encoders import ENCODER, encoder_run
+
+
+def seed_groups(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
+    """Find the runs of a comparison that differ in the seed alone.
+
+    They have one method, the same options but for those that change no result, the same text, and
+    different seeds. Vectors that were pooled from encoders count as runs of their encoders: those
+    of one training with different seeds are a group.
+
+    Parameters
+    ----------
+    runs : mapping of str to Path
+        Name to place: of a run, or of anything else, which is in no group. Nor is a run that does
+        not tell how it was made.
+
+    Returns
+    -------
+    dict of str to tuple of str
+        Name of the group to the names of its runs, at least two, in the order of ``runs``; of
+        runs with the same seed one, rather that which is named after it. Runs ``X-seed1`` and
+        ``X-seed2`` are ``X-seed*``, others what their names begin with and ``*``; no other group
+        or run has that name.
+    """
+    seeds: defaultdict[str, dict[int, str]] = defaultdict(dict)
+    for name, path in runs.items():
+        training = read_training(path)
+        if training is not None:
+            options, seed = _without_encoder(path, training)
+            key = json.dumps([training.method, training.corpus, options], sort_keys=True)
+            if seed not in seeds[key] or name.endswith(f"-seed{seed}"):
+                seeds[key][seed] = name
+    groups: dict[str, tuple[str, ...]] = {}
+    for members in seeds.values():
+        if len(members) > 1:
+            names = tuple(members.values())
+            groups[_unused(_common_name(names), {*runs, *groups})] = names
+    return groups
+
+
+def _without_encoder(run: Path, training: Training) -> tuple[dict[str, Any], int]:
+    """Options and seed; where the run was pooled from an encoder, those of its training.
+
+    Where the encoder is gone, its fingerprint stays among the options.
+    """
+    known = training.options.get(ENCODER)
+    try:
+        encoder = encoder_run(run) if known is not None else None
+    except ArtifactError:
+        encoder = None
+    source = read_training(encoder) if encoder is not None else None
+    if source is None:
+        named = known.get("fingerprint", known) if isinstance(known, dict) else known
+        return {**training.options, ENCODER: named}, training.seed
+    trained = [source.method, source.corpus, source.options]
+    return {**training.options, ENCODER: trained}, source.seed
+
+
+def _common_name(names: Sequence[str]) -> str:
+    """What all names begin with and a star, which stands for whole numbers."""
+    common = names[0]
+    while not all(name.startswith(common) for name in names):
+        common = common[:-1]
+    if all(name[len(common) :][:1].isdigit() or name == common for name in names):
+        common = common.rstrip("0123456789")
+    return f"{common}*"
+
+
+def _unused(name: str, used: Collection[str]) -> str:
+    """A name that nothing else has."""
+    number, unused = 1, name
+    while unused in used:
+        number += 1
+        unused = f"{name} ({number})"
+    return unused

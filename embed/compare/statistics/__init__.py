@@ -1,0 +1,1 @@
+"""Statistics on arrays of numbers: bootstrap, significance, ranking, estimators."""

@@ -1,0 +1,205 @@
+"""TASKS: what vectors can be scored on, and what a score carries with it."""
+
+import importlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from embed.compare.config import CompareConfig
+from embed.compare.statistics.estimators import Sample
+from embed.protocols import StaticVectors
+
+# Name to class, as text: a task is imported when it is asked for.
+TASKS = {
+    "similarity": "embed.compare.tasks.similarity:SimilarityTask",
+    "analogy": "embed.compare.tasks.analogy.analogies:AnalogyTask",
+    "categorisation": "embed.compare.tasks.categorization:CategorisationTask",
+    "odd-one-out": "embed.compare.tasks.odd_one_out:OddOneOutTask",
+    "contexts": "embed.compare.tasks.words_in_context:ContextsTask",
+    "tagging": "embed.compare.tasks.tagging.task:TaggingTask",
+    "sentences": "embed.compare.tasks.sentences.task:SentencesTask",
+    "minimal-pairs": "embed.compare.tasks.minimal_pairs:MinimalPairTask",
+    "association": "embed.compare.tasks.associations:AssociationTask",
+}
+
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Measured:
+    """What one metric is on some items of a set, and how much of the set stands behind it.
+
+    Attributes
+    ----------
+    task : str
+        A key of TASKS.
+    dataset : str
+        Name of the set's file without its ending, or of its folder.
+    metric : str
+        What is measured: ``spearman``, ``accuracy``.
+    items : int64 (n,)
+        Which items of the set it is measured on, ascending.
+    items_total : int
+        Items that the whole set, or section, has for this metric.
+    sample : Sample or None
+        The score as a function of how often each of ``items`` counts; None
+        where it is undefined.
+    section : str or None
+        The part of the set, where it is not the whole.
+    reason : str or None
+        Why the score is undefined.
+    items_composed : int
+        Of the items, those with a word that has no row of its own: its vector
+        is composed, of its n-grams or of the words of a phrase.
+    items_zero : int
+        Of the items, those with a word of the vocabulary whose vector is zero,
+        so that it has no direction.
+    remark : str or None
+        What a person should know of how this run was scored.
+    units : int64 (n, k) or None
+        What each item is made of, where items share what they are made of, such as the two
+        pairs of an analogy question: these are then what a draw draws. None where items are
+        drawn themselves.
+    first : int
+        The first item that the metric is about, where it is not about all: of a whole set those
+        from ``first`` to ``first + items_total``.
+    ranked : bool
+        Whether higher is better, so that one run is the best.
+    p : float or None
+        Chance of a score as high where there is nothing to find; of this run alone, one-sided,
+        not corrected.
+    coverage : mapping of str to [int, int] or None
+        By name, how many words of each list are used, and how many it has; of a test of lists.
+    """
+
+    task: str
+    dataset: str
+    metric: str
+    items: np.ndarray
+    items_total: int
+    sample: Sample | None = None
+    section: str | None = None
+    reason: str | None = None
+    items_composed: int = 0
+    items_zero: int = 0
+    remark: str | None = None
+    units: np.ndarray | None = None
+    first: int = 0
+    ranked: bool = True
+    p: float | None = None
+    coverage: Mapping[str, Sequence[int]] | None = None
+
+    def part(self, section: str, inside: np.ndarray) -> "Measured":
+        """Measure a part of the set, of what is measured already.
+
+        Parameters
+        ----------
+        section : str
+            What to call the part.
+        inside : bool (n_items,)
+            Which items of the set belong to it.
+
+        Returns
+        -------
+        Measured
+            Undefined where no item is left. How many items are composed or zero stays untold, and
+            so do p and coverage.
+        """
+        chosen = inside[self.items]
+        empty = not chosen.any()
+        return replace(
+            self,
+            section=section,
+            items=self.items[chosen],
+            items_total=int(inside[self.first : self.first + self.items_total].sum()),
+            sample=None if self.sample is None or empty else self.sample.take(chosen),
+            reason="no item is left" if empty else self.reason,
+            items_composed=0,
+            items_zero=0,
+            units=None if self.units is None else self.units[chosen],
+            p=None,
+            coverage=None,
+        )
+
+
+class Task(Protocol):
+    """One evaluation set, read and ready to score any vectors."""
+
+    @classmethod
+    def read(cls, path: Path, config: CompareConfig) -> "Task":
+        """Read the set, which must be well-formed."""
+
+    @property
+    def dataset(self) -> str:
+        """Name of the set."""
+
+    @property
+    def n_items(self) -> int:
+        """Items of the set, numbered from 0."""
+
+    def texts(self) -> Iterable[str]:
+        """All words of the set as its file writes them, perhaps repeated."""
+
+    def items(self) -> Iterable[Sequence[str]]:
+        """The words that each item needs, as the file writes them, in the order of the items."""
+
+    def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray | None:
+        """Tell which items these vectors can be asked: bool (n_items,).
+
+        None where they cannot be asked anything of the kind, whatever the items: such a run has
+        no part in what all runs are asked.
+        """
+
+    def measure(
+        self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
+    ) -> list[Measured]:
+        """Measure every metric on these items, bool (n_items,), all of them known."""
+
+
+def read_task(name: str, path: Path, config: CompareConfig) -> Task:
+    """Import a task and read a set for it.
+
+    Parameters
+    ----------
+    name : str
+        A key of TASKS.
+    path : Path
+        The evaluation set.
+    config : CompareConfig
+        How to score.
+
+    Returns
+    -------
+    Task
+        Ready to score.
+
+    Raises
+    ------
+    SourceError
+        The set is missing or malformed.
+    """
+    module, owner = TASKS[name].split(":")
+    kind: type[Task] = getattr(importlib.import_module(module), owner)
+    return kind.read(path, config)
+
+
+def set_name(path: Path) -> str:
+    """Name a set after its file or folder.
+
+    Parameters
+    ----------
+    path : Path
+        Where the set lies.
+
+    Returns
+    -------
+    str
+        A file's name without its last ending, and without the one that says how it is
+        compressed; all of a folder's name, ``BATS_3.0``.
+    """
+    if path.is_dir():
+        return path.resolve().name
+    return Path(path.stem).stem if path.suffix in _COMPRESSED else path.stem

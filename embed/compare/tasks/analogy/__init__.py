@@ -1,0 +1,1 @@
+"""Analogies: questions of four words, and relations in the form of BATS."""

@@ -1,0 +1,1 @@
+"""Labeling sentences from pooled vectors of their words."""

@@ -1,0 +1,200 @@
+"""What is learnt of a set of sentences: from means of words, and which layer serves best."""
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from corpora.common.console import Progress, no_progress
+from embed.compare.datasets.parts import DEV, TRAIN
+from embed.compare.inputs.encoder_access import encoder_of
+from embed.compare.probes.attention_pooling import LabelledBags, LearntAttention, learn_attention
+from embed.compare.probes.examples import STATIC, layer_source, standardized
+from embed.compare.tasks.sentences.inputs import (
+    SentenceInputs,
+    cut_sentence,
+    mean_pooled,
+    state_means,
+    state_sentences,
+    static_sentences,
+)
+from embed.compare.tasks.sentences.items import SentenceSet
+from embed.protocols import StaticVectors
+
+MEAN_DECAYS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # of the mean loss: each starts the next
+_ITERATIONS = 1_000
+_SLOPE = 1e-7  # largest at an optimum: under a weak decay a steeper one is no optimum yet
+
+
+@dataclass(frozen=True, eq=False)
+class MeanProbe:
+    """What a linear probe answers that sees the mean of the words of each sentence.
+
+    Attributes
+    ----------
+    answers : int64 (n_sentences,)
+        The label of every sentence of the set.
+    accuracy : float
+        On the development part.
+    decay : float
+        The weight decay that is best there.
+    """
+
+    answers: np.ndarray
+    accuracy: float
+    decay: float
+
+
+@dataclass(frozen=True, eq=False)
+class SeenSentences:
+    """What vectors show of a set of sentences.
+
+    Attributes
+    ----------
+    source : str
+        ``static``, or the layer whose means are best on the development part.
+    means : dict of str to MeanProbe
+        By source: of every source that was tried.
+    words : list of list of str
+        Each sentence, cut.
+    inputs : SentenceInputs
+        Of ``source``, standardized by the words of the training part.
+    """
+
+    source: str
+    means: Mapping[str, MeanProbe]
+    words: Sequence[Sequence[str]]
+    inputs: SentenceInputs
+
+    def labelled(self, sentences: SentenceSet, role: int) -> LabelledBags:
+        """Give the sentences of one role.
+
+        Parameters
+        ----------
+        sentences : SentenceSet
+            The set.
+        role : int
+            TRAIN, DEV or TEST.
+
+        Returns
+        -------
+        LabelledBags
+            Of ``inputs.table``.
+        """
+        places = sentences.places(role)
+        return LabelledBags(self.inputs.bags.take(places), sentences.labels[places])
+
+    def attention(self, sentences: SentenceSet, *, margin: bool = False) -> LearntAttention:
+        """Learn attention pooling.
+
+        Parameters
+        ----------
+        sentences : SentenceSet
+            The set.
+        margin : bool
+            As :func:`~embed.compare.probes.attention_pooling.learn_attention` takes it.
+
+        Returns
+        -------
+        LearntAttention
+            Of ``inputs.table``.
+        """
+        train, dev = (self.labelled(sentences, role) for role in (TRAIN, DEV))
+        return learn_attention(
+            self.inputs.table, train, dev, len(sentences.classes), sentences.seed, margin=margin
+        )
+
+
+def see_sentences(
+    vectors: StaticVectors,
+    sentences: SentenceSet,
+    progress: Progress = no_progress,
+    *,
+    static_too: bool = False,
+) -> SeenSentences:
+    """Look sentences up, and learn from the means of their words.
+
+    Parameters
+    ----------
+    vectors : StaticVectors
+        With an encoder, its layers are tried one after the other, of which only the means are
+        kept; the best one is then encoded again.
+    sentences : SentenceSet
+        The set.
+    progress : Progress
+        Told after each layer, the best one a second time.
+    static_too : bool
+        Whether the static vectors of an encoder are tried beside its layers; they are never
+        taken as the best.
+
+    Returns
+    -------
+    SeenSentences
+        The same for the same arguments.
+
+    Raises
+    ------
+    ArtifactError
+        A vector holds NaN or infinity.
+    """
+    progress(0)
+    encoder, means = encoder_of(vectors), {}
+    if encoder is None or static_too:
+        words = [cut_sentence(vectors.words, text, as_written=True) for text in sentences.texts]
+        inputs = static_sentences(vectors, words)
+        means[STATIC] = learn_mean(mean_pooled(inputs), sentences)
+    source = STATIC
+    if encoder is not None:
+        words = [cut_sentence(encoder.words, text) for text in sentences.texts]
+        for layer in range(encoder.n_layers + 1):
+            means[layer_source(layer)] = learn_mean(state_means(encoder, words, layer), sentences)
+            progress(layer + 1, encoder.n_layers + 2)
+        best = max(range(encoder.n_layers + 1), key=lambda each: means[layer_source(each)].accuracy)
+        source, inputs = layer_source(best), state_sentences(encoder, words, best)
+    learning = inputs.bags.take(sentences.places(TRAIN)).rows
+    if len(learning):
+        inputs = replace(inputs, table=standardized(inputs.table, learning))
+    return SeenSentences(source, means, words, inputs)
+
+
+def learn_mean(table: Any, sentences: SentenceSet) -> MeanProbe:
+    """Learn a multinomial logistic regression, which has one optimum: no seed has a part in it.
+
+    Parameters
+    ----------
+    table : float32 (n_sentences, D) or scipy.sparse CSR (n_sentences, D)
+        Standardized here, by the training part; a dense one is changed in place.
+    sentences : SentenceSet
+        The set. The decay is the one of MEAN_DECAYS that is most accurate on its development part,
+        the strongest of equals.
+
+    Returns
+    -------
+    MeanProbe
+        The same for the same arguments.
+    """
+    train, dev = (sentences.places(role) for role in (TRAIN, DEV))
+    table, labels = standardized(table, train), sentences.labels
+    best: MeanProbe | None = None
+    for decay, answers in _regressions(table, table[train], labels[train]):
+        accuracy = float((answers[dev] == labels[dev]).mean())
+        if best is None or accuracy > best.accuracy:
+            best = MeanProbe(answers, accuracy, decay)
+    assert best is not None
+    return best
+
+
+def _regressions(table: Any, train: Any, labels: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
+    """Each decay, and what is answered with it."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(tol=_SLOPE, max_iter=_ITERATIONS, warm_start=True)
+    for decay in MEAN_DECAYS:
+        model.set_params(C=1 / (decay * len(labels)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # near enough for what it decides
+            model.fit(train, labels)
+        yield decay, np.asarray(model.predict(table), dtype=np.int64)

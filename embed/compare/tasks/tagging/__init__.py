@@ -1,0 +1,1 @@
+"""Labeling each word: parts of speech, entities."""

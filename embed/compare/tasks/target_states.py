@@ -1,0 +1,96 @@
+"""States of marked words in their contexts, each context encoded once."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from embed.compare.datasets.context_pairs import Target
+from embed.compare.inputs.sentence_blocks import sentence_blocks
+from embed.contextual.in_context import Cutter, cut_parts
+from embed.protocols import ContextualEncoder
+
+
+def target_words(cutter: Cutter, targets: Sequence[Target]) -> list[list[str]]:
+    """Give the words that targets are to an encoder.
+
+    Parameters
+    ----------
+    cutter : Cutter
+        The encoder.
+    targets : sequence of Target
+        Where words stand.
+
+    Returns
+    -------
+    list of list of str
+        Of each target: several where what was marked is cut further, or was marked several times;
+        none where nothing is left of it.
+    """
+    found = _find(cutter, targets)
+    return [[sentence[place] for place in places] for sentence, places in found]
+
+
+def target_states(
+    encoder: ContextualEncoder, targets: Sequence[Target], layers: Sequence[int]
+) -> np.ndarray:
+    """Encode words where they stand.
+
+    Memory: the states of some 30,000 words, or of the longest context, and of the targets.
+
+    Parameters
+    ----------
+    encoder : ContextualEncoder
+        Reads every different context once, and all of it.
+    targets : sequence of Target
+        Where words stand, at least one.
+    layers : sequence of int
+        Which layers to average.
+
+    Returns
+    -------
+    float32 (n_targets, D)
+        Sums over the words of each target, whose directions are those of the means; zero for a
+        target without words.
+    """
+    found = _find(encoder, targets)
+    owners: dict[tuple[str, ...], list[int]] = {}
+    for target, (sentence, _) in enumerate(found):
+        owners.setdefault(sentence, []).append(target)
+    states: dict[int, np.ndarray] = {}
+    sentences = list(owners)
+    for first, last in sentence_blocks(np.cumsum([0, *map(len, sentences)])):
+        block = sentences[first:last]
+        for sentence, of_words in zip(block, encoder.encode(block, layers), strict=True):
+            for target in owners[sentence]:
+                states[target] = of_words[found[target][1]].sum(axis=0)
+    return np.array([states[target] for target in range(len(targets))], dtype=np.float32)
+
+
+def contexts_read(cutter: Cutter, targets: Sequence[Target]) -> list[list[str]]:
+    """Give the different contexts of targets as an encoder is given them.
+
+    Parameters
+    ----------
+    cutter : Cutter
+        The encoder.
+    targets : sequence of Target
+        Where words stand.
+
+    Returns
+    -------
+    list of list of str
+        The words of each, in the order of the first target in it.
+    """
+    return [list(words) for words in dict.fromkeys(words for words, _ in _find(cutter, targets))]
+
+
+def _find(cutter: Cutter, targets: Iterable[Target]) -> list[tuple[tuple[str, ...], np.ndarray]]:
+    """The words of each target's context, and its own places among them."""
+    every = list(targets)
+    cut = {parts: cut_parts(cutter, parts) for parts in {target.parts for target in every}}
+    found = []
+    for target in every:
+        words, bounds = cut[target.parts]
+        places = [place for mark in target.marks for place in range(*bounds[mark : mark + 2])]
+        found.append((tuple(words), np.array(places, dtype=np.int64)))
+    return found

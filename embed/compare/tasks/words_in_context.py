@@ -1,0 +1,376 @@
+"""Words in context: is what words are like where they stand as like as people find them there?"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from corpora.common.console import note
+from corpora.common.errors import ArtifactError, SettingError, SourceError
+from embed.compare.config import CompareConfig
+from embed.compare.datasets.context_pairs import ContextSet, Target, read_contexts
+from embed.compare.datasets.files_read import parts_of
+from embed.compare.inputs.encoder_access import encoder_of
+from embed.compare.inputs.long_sentences import told_of_long
+from embed.compare.inputs.lookup import FoundWords, find_words, has_zero
+from embed.compare.statistics.estimators import Correlation, Means, Sample
+from embed.compare.statistics.roc import RocArea
+from embed.compare.statistics.thresholds import best_threshold, right_by_halves
+from embed.compare.task import Measured, set_name
+from embed.compare.tasks.similarity import METRICS, pair_cosines, why_undefined
+from embed.compare.tasks.target_states import contexts_read, target_states, target_words
+from embed.contextual.pooling import AUTO, parse_layers
+from embed.protocols import ContextualEncoder, StaticVectors
+from embed.query.search import unit_length
+
+_DIGITS = 12  # cosines of a word with itself differ by rounding; they are to tie
+
+
+class _Metric(NamedTuple):
+    """A metric's name, and its sample or why it has none."""
+
+    name: str
+    sample: Sample | None
+    reason: str | None
+    remark: str | None = None
+
+
+_STATIC = "scored by its static vectors, whatever the context"
+
+
+@dataclass(frozen=True)
+class ContextsTask:
+    """Pairs of words, each where it stands, scored by the cosines of what they are there.
+
+    Of a run with an encoder a word is the state of its occurrence, of others its only vector,
+    whatever stands around it. An item is a pair, of CoSimLex a pair in one of its two contexts. It
+    can be asked when an encoder knows the words that stand there, or, without one, when both
+    listed words have a vector.
+
+    Attributes
+    ----------
+    dataset : str
+        Name of the set.
+    contexts : ContextSet
+        The set.
+    dev : ContextsTask or None
+        A development part, on which the threshold of WiC is chosen.
+    seed : int
+        Of the halves that choose it for each other where there is no such part.
+    """
+
+    dataset: str
+    contexts: ContextSet
+    dev: "ContextsTask | None" = None
+    seed: int = 1
+    # An encoder reads all contexts once, also where it is asked about some items and then all.
+    _kept: WeakKeyDictionary[StaticVectors, np.ndarray] = field(
+        default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
+    )
+    _told_of_long: WeakKeyDictionary[StaticVectors, str | None] = field(
+        default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
+    )
+
+    @classmethod
+    def read(cls, path: Path, config: CompareConfig) -> "ContextsTask":
+        """Read a set of words in context.
+
+        Parameters
+        ----------
+        path : Path
+            The file, of WiC perhaps ``DEV,TEST``; see
+            :func:`~embed.compare.datasets.context_pairs.read_contexts`.
+        config : CompareConfig
+            Its ``seed`` matters here.
+
+        Returns
+        -------
+        ContextsTask
+            Ready to score. Targets that do not look like the listed words are told.
+
+        Raises
+        ------
+        SettingError
+            There are more than two files.
+        SourceError
+            A file is missing or malformed, or a development part is of a form that needs none.
+        """
+        files = parts_of("contexts", path)
+        if len(files) > 2:
+            raise SettingError(f"{str(path)!r} names {len(files)} files; pass FILE or DEV,TEST")
+        *dev, test = (cls(set_name(file), read_contexts(file), None, config.seed) for file in files)
+        for file, part in zip(files, [*dev, test] if dev else [], strict=False):
+            if part.contexts.form != "wic":
+                raise SourceError(
+                    f"{file}: is of the form {part.contexts.form}, which has nothing to choose on "
+                    "a development part; pass the file that is to be scored alone"
+                )
+        for part in (*dev, test):
+            if part.contexts.unlike:
+                note(f"{part.dataset}: {part.contexts.unlike}")
+        return replace(test, dev=dev[0]) if dev else test
+
+    @property
+    def n_items(self) -> int:
+        """How many pairs there are, of CoSimLex twice as many as lines."""
+        return len(self.contexts.pairs)
+
+    def texts(self) -> Iterable[str]:
+        """List the words of all pairs as the file lists them, not as they stand in context."""
+        return [text for words in self.items() for text in words]
+
+    def items(self) -> Iterable[Sequence[str]]:
+        """List the words of each pair.
+
+        Returns
+        -------
+        iterable of sequence of str
+            As the file lists them.
+        """
+        return [(pair.a, pair.b) for pair in self.contexts.pairs]
+
+    def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
+        """Tell the pairs of which both words have a vector, or something in its place.
+
+        Parameters
+        ----------
+        vectors : StaticVectors
+            What to look in. To an encoder a word is known where it differs from all others.
+        unknown : str
+            What becomes of unknown words: one of UNKNOWN. An encoder has states of all words, so
+            that it asks either for the known ones or for all.
+
+        Returns
+        -------
+        bool (n_items,)
+            True for each such pair; of CoSimLex for both contexts or for neither.
+        """
+        encoder = encoder_of(vectors)
+        if encoder is None:
+            return np.all(self._places(self._find(vectors, unknown)) >= 0, axis=1)
+        if unknown != "skip":
+            return np.ones(self.n_items, dtype=bool)
+        together = 4 if self.contexts.form == "cosimlex" else 2  # targets of one line
+        known = np.all(self._known_targets(encoder).reshape(-1, together), axis=1)
+        return np.repeat(known, together // 2)
+
+    def measure(
+        self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
+    ) -> list[Measured]:
+        """Compare cosines with judgements.
+
+        Parameters
+        ----------
+        vectors : StaticVectors
+            With or without an encoder.
+        items : bool (n_items,)
+            The pairs to take, all of them known.
+        unknown : str
+            What becomes of unknown words without an encoder: one of UNKNOWN.
+
+        Returns
+        -------
+        list of Measured
+            SCWS: metrics ``spearman`` and ``pearson``. CoSimLex: ``change``, the uncentered
+            correlation of how judgements and cosines change with the context, then the same two.
+            WiC: ``auc``, how well cosines tell one meaning from two, and ``accuracy`` by a
+            threshold that is never chosen on the pairs it is used on.
+
+        Raises
+        ------
+        ArtifactError
+            A vector or state holds NaN or infinity.
+        """
+        asked = np.flatnonzero(items)
+        encoder = encoder_of(vectors)
+        n_composed = n_zero = 0
+        if encoder is None:
+            found = self._find(vectors, unknown)
+            places = self._places(found)[asked]
+            cosines = np.round(pair_cosines(vectors, places, found.composed), _DIGITS)
+            n_composed = int(found.has_composed(places).sum())
+            n_zero = int(has_zero(vectors, places).sum())
+            told: list[str | None] = [_STATIC]
+            metrics = self._metrics(asked, cosines, static=True)
+        else:
+            cosines = self._in_context(vectors, encoder)[asked]
+            told = [self._long(vectors, encoder), self.contexts.unlike]
+            metrics = self._metrics(asked, cosines, self._threshold(vectors, encoder, unknown))
+        return [
+            Measured(
+                task="contexts",
+                dataset=self.dataset,
+                metric=metric.name,
+                items=asked,
+                items_total=self.n_items,
+                sample=metric.sample,
+                reason=metric.reason,
+                remark="; ".join(filter(None, [*told, metric.remark])) or None,
+                items_composed=n_composed,
+                items_zero=n_zero,
+                # both contexts of a pair are drawn together
+                units=asked[:, None] // 2 if self.contexts.form == "cosimlex" else None,
+            )
+            for metric in metrics
+        ]
+
+    @cached_property
+    def _gold(self) -> np.ndarray:
+        """Judgements or labels, float64 (n_items,)."""
+        return np.array([pair.gold for pair in self.contexts.pairs])
+
+    @cached_property
+    def _targets(self) -> list[Target]:
+        """Where the two words of each pair stand."""
+        return [place for pair in self.contexts.pairs for place in (pair.first, pair.second)]
+
+    def _find(self, vectors: StaticVectors, unknown: str) -> FoundWords:
+        """The listed words as the vectors know them."""
+        return find_words(vectors, self.texts(), unknown)
+
+    def _places(self, found: FoundWords) -> np.ndarray:
+        """Where the two words of each pair stand in the vocabulary, int64 (n_items, 2)."""
+        return found.places(self.texts()).reshape(-1, 2)
+
+    def _known_targets(self, encoder: ContextualEncoder) -> np.ndarray:
+        """Which targets are words that the encoder knows, bool (2 n_items,)."""
+        words = target_words(encoder, self._targets)
+        distinct = list({word for each in words for word in each})
+        known = dict(zip(distinct, encoder.knows(distinct).tolist(), strict=True))
+        return np.array([bool(each) and all(known[word] for word in each) for each in words])
+
+    def _in_context(self, vectors: StaticVectors, encoder: ContextualEncoder) -> np.ndarray:
+        """Cosine of the two states of each pair of the set, float64 (n_items,)."""
+        if vectors not in self._kept:
+            layers = pooled_layers(vectors, encoder)
+            states = target_states(encoder, self._targets, layers).astype(np.float64)
+            finite = np.isfinite(states).all(axis=1)
+            if not finite.all():
+                raise _not_finite(vectors, self._targets[int(np.argmin(finite))])
+            units = unit_length(states)
+            cosines = np.einsum("ij,ij->i", units[::2], units[1::2])
+            self._kept[vectors] = np.round(cosines, _DIGITS)
+        return self._kept[vectors]
+
+    def _long(self, vectors: StaticVectors, encoder: ContextualEncoder) -> str | None:
+        """What is to be said of the contexts of both parts that are long; counted once."""
+        if vectors not in self._told_of_long:
+            targets = [*self._targets, *(self.dev._targets if self.dev else ())]
+            self._told_of_long[vectors] = told_of_long(encoder, contexts_read(encoder, targets))
+        return self._told_of_long[vectors]
+
+    def _threshold(
+        self, vectors: StaticVectors, encoder: ContextualEncoder, unknown: str
+    ) -> float | None:
+        """The threshold that is best on the known pairs of a development part, if it has such."""
+        if self.dev is None or not (known := self.dev.known(vectors, unknown)).any():
+            return None
+        return best_threshold(
+            self.dev._gold[known] == 1, self.dev._in_context(vectors, encoder)[known]
+        )
+
+    def _accuracy(self, asked: np.ndarray, cosines: np.ndarray, threshold: float | None) -> _Metric:
+        """Right answers by a threshold of the development part, or of the other half."""
+        positive = self._gold[asked] == 1
+        if threshold is not None:
+            assert self.dev is not None
+            remark = f"threshold {threshold:.3f}, chosen on {self.dev.dataset}"
+            return _Metric("accuracy", Means((cosines > threshold) == positive), None, remark)
+        order = np.random.default_rng(self.seed).permutation(self.n_items)
+        first = order[asked] < self.n_items // 2
+        if first.all() or not first.any():
+            return _Metric("accuracy", None, "too few pairs are known to choose a threshold")
+        remark = "either half is answered by the threshold that is best on the other"
+        return _Metric("accuracy", Means(right_by_halves(positive, cosines, first)), None, remark)
+
+    def _metrics(
+        self,
+        asked: np.ndarray,
+        cosines: np.ndarray,
+        threshold: float | None = None,
+        *,
+        static: bool = False,
+    ) -> Iterator[_Metric]:
+        """The metrics of the set's form, in their order."""
+        gold = self._gold[asked]
+        if self.contexts.form == "wic":
+            reason = _why_no_area(gold, static=static)
+            yield _Metric("auc", RocArea(gold == 1, cosines) if reason is None else None, reason)
+            if reason is None:
+                yield self._accuracy(asked, cosines, threshold)
+            else:
+                yield _Metric("accuracy", None, reason)
+            return
+        if self.contexts.form == "cosimlex":
+            changes = _changes(gold), _changes(cosines)
+            reason = _why_no_change(*changes, static=static)
+            sample = Correlation(*changes, ranked=False) if reason is None else None
+            yield _Metric("change", sample, reason)
+        reason = why_undefined(gold, cosines)
+        for name, ranked in METRICS.items():
+            sample = Correlation(gold, cosines, ranked=ranked) if reason is None else None
+            yield _Metric(name, sample, reason)
+
+
+def pooled_layers(vectors: StaticVectors, encoder: ContextualEncoder) -> tuple[int, ...]:
+    """Choose the layers whose states are taken.
+
+    Parameters
+    ----------
+    vectors : StaticVectors
+        Perhaps with ``layers``, those of which their static vectors were made.
+    encoder : ContextualEncoder
+        Has the layers.
+
+    Returns
+    -------
+    tuple of int
+        Those, so that a word in context and without lie in one space; else those that pooling
+        takes by default.
+    """
+    layers: tuple[int, ...] | None = getattr(vectors, "layers", None)
+    return tuple(layers) if layers else parse_layers(AUTO, encoder.n_layers)
+
+
+def _not_finite(vectors: StaticVectors, target: Target) -> ArtifactError:
+    """What to say of a state that is no direction."""
+    name, word = getattr(vectors, "name", "vectors"), target.parts[target.marks[0]].strip()
+    return ArtifactError(
+        f"{name}: the state of {word!r} in its context holds NaN or infinity; make the run again"
+    )
+
+
+def _changes(values: np.ndarray) -> np.ndarray:
+    """Each value less that of the same pair in its other context.
+
+    So every pair has its change once in either direction. These sum to zero in every draw of pairs:
+    their correlation is the uncentered one, sum(x y) / sqrt(sum(x x) sum(y y)), of the changes
+    from the first context to the second.
+    """
+    by_pair = values.reshape(-1, 2)
+    return np.asarray((by_pair - by_pair[:, ::-1]).ravel())
+
+
+def _why_no_area(gold: np.ndarray, *, static: bool) -> str | None:
+    """Why cosines cannot tell one meaning from two, where they cannot."""
+    if not len(gold):
+        return "no pair is known"
+    if static:
+        return "all cosines are equal: a word has one vector, whatever the context"
+    return "all labels are equal" if (gold == gold[0]).all() else None
+
+
+def _why_no_change(gold: np.ndarray, cosines: np.ndarray, *, static: bool) -> str | None:
+    """Why changes have no correlation, where they have none."""
+    if not len(gold):
+        return "no pair is known"
+    if static:
+        return "no cosine changes: a word has one vector, whatever the context"
+    for name, changes in (("judgement", gold), ("cosine", cosines)):
+        if not changes.any():
+            return f"no {name} changes with the context"
+    return None

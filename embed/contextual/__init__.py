@@ -1,0 +1,1 @@
+"""Vectors from encoders: pooling, encoding files, words in context."""

@@ -1,0 +1,232 @@
+"""``firth encode``: the vectors of a text's words or sentences, line by line, into a file."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from corpora.artifacts.atomic import replacing
+from corpora.common.console import Progress, no_progress
+from corpora.common.errors import SettingError, SourceError
+from corpora.common.options import check, setting
+from embed.contextual.pooling import AUTO, parse_layers
+from embed.protocols import ContextualEncoder
+
+_WORDS_AT_ONCE = 1 << 14
+_DIGITS = 6  # of a number in JSON
+STDIN = "-"
+SUFFIXES = (".npz", ".jsonl")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodeConfig:
+    """Which vectors of a text are written."""
+
+    layers: str = setting(
+        AUTO,
+        "Layers to average, such as 0,1: 0 are the embeddings, 1 the first block's states; by "
+        "default the upper half.",
+        metavar="LAYERS",
+    )
+    per: str = setting(
+        "word", "A vector for each word, or their mean for each line.", choices=("word", "sentence")
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+def encode_file(
+    encoder: ContextualEncoder,
+    source: Path,
+    out: Path,
+    config: EncodeConfig,
+    *,
+    force: bool = False,
+    show: Progress = no_progress,
+) -> int:
+    """Encode a text, each line by itself, and write the vectors; whole or not at all.
+
+    ``.npz`` has ``vectors`` float32 (n, D); per word also ``words``, uint8, which are UTF-8
+    with line feeds between, ``words.tobytes().decode().split(chr(10))``, and ``lines`` int64
+    (n_lines + 1,): line i has the vectors ``lines[i]`` to ``lines[i + 1] - 1``.
+    ``.jsonl`` has one object a line, ``{"words": [...], "vectors": [[...], ...]}`` or
+    ``{"words": [...], "vector": [...]}``, numbers to six decimals. Line n of the text is
+    row or object n; one without words has a vector of zeros.
+
+    Parameters
+    ----------
+    encoder : ContextualEncoder
+        Gives the states.
+    source : Path
+        UTF-8, a sentence or a paragraph a line; ``-`` is standard input.
+    out : Path
+        Ends in ``.npz`` or ``.jsonl``.
+    config : EncodeConfig
+        Every option.
+    force : bool
+        Replace a file that stands there.
+    show : Progress
+        Told the words so far.
+
+    Returns
+    -------
+    int
+        Lines.
+
+    Raises
+    ------
+    SettingError
+        ``out`` ends otherwise, or there is no such layer.
+    SourceError
+        The text is missing or is not UTF-8.
+    ArtifactError
+        ``out`` exists, or cannot be written.
+    """
+    layers = parse_layers(config.layers, encoder.n_layers)
+    refuse_suffix(out)
+    with replacing(out, force) as partial:
+        writer: Any = _Objects if out.suffix == ".jsonl" else _Arrays
+        dim = encoder.encode([[]], layers)[0].shape[1]
+        with writer(partial, config.per, dim) as writing:
+            n_lines = n_words = 0
+            for lines in _batches(encoder, source):
+                writing.add(lines, encoder.encode(lines, layers))
+                n_lines, n_words = n_lines + len(lines), n_words + sum(map(len, lines))
+                show(n_words)
+    return n_lines
+
+
+def refuse_suffix(out: Path) -> None:
+    """Refuse an output whose kind its name does not tell.
+
+    Parameters
+    ----------
+    out : Path
+        The file.
+
+    Raises
+    ------
+    SettingError
+        It ends neither in ``.npz`` nor in ``.jsonl``.
+    """
+    if out.suffix not in SUFFIXES:
+        raise SettingError(f"--out {out}: must end in {' or '.join(SUFFIXES)}")
+
+
+class _Arrays:
+    """``.npz``; the vectors go to the disk as they come."""
+
+    def __init__(self, path: Path, per: str, dim: int) -> None:
+        self._path, self._per, self._dim = path, per, dim
+        self._raw = path.with_name("vectors.raw")
+        self._words: list[str] = []
+        self._lines = [0]
+
+    def __enter__(self) -> "_Arrays":
+        self._file: IO[bytes] = open(self._raw, "wb")
+        return self
+
+    def add(self, lines: Sequence[Sequence[str]], states: Sequence[np.ndarray]) -> None:
+        """Take the vectors of some lines."""
+        for words, vectors in zip(lines, states, strict=True):
+            if self._per == "sentence":
+                self._write(_mean(vectors))
+                self._lines.append(self._lines[-1] + 1)
+            else:
+                self._write(vectors)
+                self._words += words
+                self._lines.append(len(self._words))
+
+    def _write(self, vectors: np.ndarray) -> None:
+        """Write numbers; tofile() passes over a full disk."""
+        self._file.write(np.ascontiguousarray(vectors).reshape(-1).view(np.uint8).data)
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._file.close()
+        if kind is not None:
+            return
+        shape = (self._lines[-1], self._dim)
+        empty = np.zeros(shape, np.float32)
+        vectors = np.memmap(self._raw, np.float32, "r", shape=shape) if empty.size else empty
+        if self._per == "sentence":
+            np.savez(self._path, vectors=vectors)
+            return
+        # not an array of strings: each would take the room of the longest
+        words = np.frombuffer("\n".join(self._words).encode(), dtype=np.uint8)
+        np.savez(self._path, vectors=vectors, words=words, lines=np.array(self._lines))
+
+
+class _Objects:
+    """``.jsonl``."""
+
+    def __init__(self, path: Path, per: str, _dim: int) -> None:
+        self._path, self._per = path, per
+
+    def __enter__(self) -> "_Objects":
+        self._file = open(self._path, "w", encoding="utf-8")
+        return self
+
+    def add(self, lines: Sequence[Sequence[str]], states: Sequence[np.ndarray]) -> None:
+        """Write the objects of some lines."""
+        for words, vectors in zip(lines, states, strict=True):
+            name, found = ("vectors", vectors)
+            if self._per == "sentence":
+                name, found = "vector", _mean(vectors)
+            numbers = found.astype(np.float64).round(_DIGITS).tolist()
+            line = json.dumps({"words": list(words), name: numbers}, ensure_ascii=False)
+            self._file.write(f"{line}\n")
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+def _mean(vectors: np.ndarray) -> np.ndarray:
+    """The mean of a line's vectors, float32 (D,); zeros where it has none."""
+    if not len(vectors):
+        return np.zeros(vectors.shape[1], dtype=np.float32)
+    mean: np.ndarray = vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
+    return mean
+
+
+def _batches(encoder: ContextualEncoder, source: Path) -> Iterator[list[list[str]]]:
+    """The words of the lines, some lines at a time."""
+    lines: list[list[str]] = []
+    n_words = 0
+    for line in _lines(source):
+        lines.append(encoder.words(line))
+        n_words += len(lines[-1]) + 1  # a line without words takes its place, too
+        if n_words >= _WORDS_AT_ONCE:
+            yield lines
+            lines, n_words = [], 0
+    if lines:
+        yield lines
+
+
+def _lines(source: Path) -> Iterator[str]:
+    """The lines of a file or of standard input."""
+    if str(source) == STDIN:
+        yield from _decoded(sys.stdin.buffer, "<stdin>")
+        return
+    try:
+        file = open(source, "rb")  # noqa: SIM115 - closed below; its errors are not the caller's
+    except OSError as error:
+        raise SourceError(f"{source}: {error.strerror}; give a text file or -") from None
+    with file:
+        yield from _decoded(file, str(source))
+
+
+def _decoded(file: IO[bytes], name: str) -> Iterator[str]:
+    """Lines as text."""
+    for number, line in enumerate(file, 1):
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            byte = line[error.start]
+            raise SourceError(
+                f"{name}:{number}: byte 0x{byte:02X} is not UTF-8; convert it first"
+            ) from None

@@ -1,0 +1,135 @@
+"""ENCODERS: which runs give words a vector in their context, as import paths in text.
+
+Text, since this package must not import what trains them.
+"""
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+from corpora.artifacts.artifact import CHECKSUMS, fingerprint, read_json
+from corpora.common.errors import ArtifactError
+from embed.formats.huggingface import (
+    HUGGINGFACE,
+    is_huggingface,
+    model_checksums,
+    require_files,
+)
+from embed.protocols import ContextualEncoder
+from embed.vectors.run_files import refuse_no_run, run_options
+
+# The "method" of a run, or what a Hugging Face folder has instead, to a function
+# (run, device) -> ContextualEncoder.
+ENCODERS = {
+    "mlm": "pretrain.inference.mlm_encoder:open_run",
+    HUGGINGFACE: "pretrain.huggingface.encoder:open_folder",
+}
+POOLED = "pool"  # the "method" of a run whose "encoder_run" has the encoder
+ENCODER = "encoder_run"
+
+
+def open_encoder(run: str | Path, device: str = "auto") -> ContextualEncoder:
+    """Open the encoder of a run, or the one that a run was pooled from.
+
+    Parameters
+    ----------
+    run : str or Path
+        A run directory, or a Hugging Face folder.
+    device : str
+        ``auto``, ``cpu`` or ``cuda``.
+
+    Returns
+    -------
+    ContextualEncoder
+        Ready to be asked.
+
+    Raises
+    ------
+    ArtifactError
+        It is no finished run, its words have a vector each and no other, or the encoder is
+        damaged or gone.
+    SettingError
+        There is no such device, or the package that the encoder needs is not installed.
+    """
+    run = encoder_run(Path(run))
+    module, _, name = ENCODERS[_method(run)].partition(":")
+    encoder: ContextualEncoder = getattr(importlib.import_module(module), name)(run, device)
+    return encoder
+
+
+def encoder_run(run: Path) -> Path:
+    """Find the run that has the encoder: this one, or the one that it was pooled from.
+
+    Parameters
+    ----------
+    run : Path
+        A run directory, or a Hugging Face folder.
+
+    Returns
+    -------
+    Path
+        Its method is a key of :data:`ENCODERS`.
+
+    Raises
+    ------
+    ArtifactError
+        It is no finished run, has no encoder, or the run that has it is gone or another.
+    """
+    refuse_no_run(run)
+    method = _method(run)
+    if method == POOLED:
+        return encoder_run(_pooled_from(run, run_options(run)))
+    if method not in ENCODERS:
+        raise ArtifactError(
+            f"{run}: has one vector per word, whatever stands around it; for words in context "
+            "give a run of firth train-mlm"
+        )
+    return run
+
+
+def encoder_fingerprint(run: Path) -> str:
+    """Name the content of what has an encoder.
+
+    Parameters
+    ----------
+    run : Path
+        As :func:`encoder_run` gives it.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits; of a Hugging Face folder, made of its weights, which are read.
+
+    Raises
+    ------
+    ArtifactError
+        A file is missing.
+    """
+    if (run / CHECKSUMS).is_file():
+        return fingerprint(read_json(run / CHECKSUMS))
+    return fingerprint(model_checksums(run))
+
+
+def _method(run: Path) -> str:
+    """How the vectors of a run were made; a Hugging Face folder does not say, but is one."""
+    if not is_huggingface(run):
+        return str(run_options(run).get("method"))
+    require_files(run)
+    return HUGGINGFACE
+
+
+def _pooled_from(run: Path, options: dict[str, Any]) -> Path:
+    """The run with the encoder, as it was when this one was pooled from it."""
+    known = options.get(ENCODER)
+    if not isinstance(known, dict) or not {"path", "fingerprint"} <= known.keys():
+        raise ArtifactError(f"{run / 'config.json'}: names no {ENCODER}; make the run again")
+    source = Path(str(known["path"]))
+    if not (source / CHECKSUMS).is_file() and not is_huggingface(source):
+        raise ArtifactError(
+            f"{source}: {run} was pooled from this run, which is gone; give another"
+        )
+    if encoder_fingerprint(source) != known["fingerprint"]:
+        raise ArtifactError(
+            f"{source}: {run} was pooled from another run that stood here; pool this one anew"
+        )
+    return source

@@ -1,0 +1,1 @@
+"""Vectors in other programs' files, one format per file."""

@@ -1,0 +1,243 @@
+"""fastText's own model files (``.bin``): words, and the n-grams that unseen words are made of.
+
+A model holds two tables of float32: the input one, with a row per word and then
+one per bucket of n-grams, and the output one, which queries do not need. The
+input table is memory-mapped, wherever it begins; what is computed, and kept in
+memory, is one vector per word.
+"""
+
+import mmap
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from corpora.common.console import note
+from corpora.common.errors import ArtifactError
+from embed.formats.reading import GZIP_MAGIC, assemble, decode_words
+from embed.vectors.subwords import SubwordTable, byte_buckets, composed_rows
+from embed.vectors.word_vectors import WordVectors
+
+MAGIC = struct.pack("<i", 793712314)
+_VERSIONS = (11, 12)
+_SUPERVISED = 3
+_MODELS = (1, 2, _SUPERVISED)  # CBOW, skip-gram
+_FLOAT_BYTES = 4
+_ENTRY_BYTES = 10  # of a dictionary's entry: a NUL, a count and a type, at least
+_LONGEST_WORD = 1 << 16
+_BLOCK = 1 << 16
+_UNPRUNED = -1
+
+
+def read_fasttext(path: Path) -> WordVectors:
+    """Read a fastText model.
+
+    Parameters
+    ----------
+    path : Path
+        A ``.bin`` that fastText wrote: skip-gram, CBOW, or a classifier, whose
+        labels are left out. Neither gzipped nor quantised.
+
+    Returns
+    -------
+    WordVectors
+        The words in the order of the model, frequent ones first, with their
+        counts; unseen words are composed of n-grams, whose rows stay on disk.
+
+    Raises
+    ------
+    ArtifactError
+        The model is quantised, gzipped, of an unknown version, truncated or
+        damaged.
+    """
+    with open(path, "rb") as file:
+        if file.read(len(GZIP_MAGIC)) == GZIP_MAGIC:
+            raise ArtifactError(f"{path}: is a gzipped fastText model; unpack it with gunzip first")
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            model = _Reader(path, content).model()
+    matrix = np.empty((len(model.words), model.dim), np.float32)
+    for start in range(0, len(matrix), _BLOCK):
+        matrix[start : start + _BLOCK] = _composed(model, start)
+        _refuse_not_finite(model, matrix, start)
+    read = assemble(decode_words(model.words, path), matrix, path)
+    same = len(read.vocabulary) == len(model.words)
+    return WordVectors(
+        read.vocabulary,
+        read.matrix,
+        counts=model.counts if same else None,
+        subwords=_table(model),
+        name=read.name,
+    )
+
+
+@dataclass(frozen=True)
+class _Model:
+    """What queries need of a model."""
+
+    path: Path
+    words: list[bytes]
+    counts: np.ndarray
+    inputs: np.ndarray  # float32 (V + buckets, D), memory-mapped
+    shortest: int
+    longest: int
+
+    @property
+    def dim(self) -> int:
+        return int(self.inputs.shape[1])
+
+    @property
+    def n_buckets(self) -> int:
+        """Buckets that n-grams fall into; 0 where words have none."""
+        return len(self.inputs) - len(self.words) if self.longest >= self.shortest else 0
+
+
+class _Reader:
+    """Reads a model from front to back; refuses what a model cannot say."""
+
+    def __init__(self, path: Path, content: Any) -> None:
+        self.path, self.content, self.at = path, content, len(MAGIC)
+
+    def model(self) -> _Model:
+        """The whole file, each size held against what is left of it."""
+        [version] = self.take("<i", "version")
+        if version not in _VERSIONS:
+            raise ArtifactError(
+                f"{self.path}: is a fastText model of version {version}; versions "
+                f"{' and '.join(map(str, _VERSIONS))} are read"
+            )
+        dim, *_, kind, n_buckets, shortest, longest, _, _ = self.take("<12id", "header")
+        if kind not in _MODELS or dim < 1 or min(n_buckets, shortest, longest) < 0:
+            self.damaged(
+                f"says model {kind}, {dim} dimensions, {n_buckets} buckets and n-grams of "
+                f"{shortest} to {longest}",
+                "header",
+            )
+        words, counts, n_labels = self.dictionary()
+        if kind == _SUPERVISED and version == _VERSIONS[0]:
+            longest = 0  # classifiers did not use n-grams at the time, whatever they say
+        offset = self.matrix(len(words) + n_buckets, dim, "table of words and n-grams")
+        self.matrix(n_labels if kind == _SUPERVISED else len(words), dim, "output table")
+        if self.at != len(self.content):
+            self.damaged(f"goes on for {len(self.content) - self.at} bytes", "end of the model")
+        if n_labels:
+            note(f"{self.path}: labels of the model ({n_labels}) are left out")
+        shape = (len(words) + n_buckets, dim)
+        inputs = np.memmap(self.path, "<f4", "r", offset, shape)
+        if not n_buckets:
+            longest = 0
+        return _Model(self.path, words, counts, inputs, max(shortest, 1), longest)
+
+    def dictionary(self) -> tuple[list[bytes], np.ndarray, int]:
+        """Words, their counts and the number of labels behind them."""
+        size, n_words, n_labels, _, pruned = self.take("<3i2q", "dictionary")
+        left = len(self.content) - self.at
+        if min(n_words - 1, n_labels) < 0 or size != n_words + n_labels:
+            self.damaged(f"says {n_words} words and {n_labels} labels of {size}", "dictionary")
+        if size > left // _ENTRY_BYTES:
+            self.damaged(f"says {size} entries, but only {left} bytes follow", "dictionary")
+        words, counts = [], np.empty(n_words, np.int64)
+        for number in range(size):
+            word, count = self.entry(number, int(number >= n_words))
+            if number < n_words:
+                words.append(word)
+                counts[number] = count
+        if pruned != _UNPRUNED:
+            self.quantized()
+        return words, counts, n_labels
+
+    def entry(self, number: int, kind: int) -> tuple[bytes, int]:
+        """One word and its count."""
+        end = self.content.find(b"\0", self.at, self.at + _LONGEST_WORD)
+        what = f"dictionary's entry {number + 1}"
+        if end < 0:
+            if len(self.content) - self.at < _LONGEST_WORD:
+                self.truncated(what)
+            self.damaged(f"does not end within {_LONGEST_WORD} bytes", what)
+        word: bytes = self.content[self.at : end]
+        start, self.at = self.at, end + 1
+        count, found = self.take("<qb", what)
+        if found != kind or count < 0 or b"\n" in word:
+            self.at = start
+            self.damaged(f"says type {found} and count {count}", what)
+        return word, count
+
+    def matrix(self, n_rows: int, dim: int, what: str) -> int:
+        """Pass over a table; where its numbers begin."""
+        quantized, *shape = self.take("<bqq", f"shape of the {what}")
+        if quantized == 1:
+            self.quantized()
+        if quantized or shape != [n_rows, dim]:
+            self.damaged(
+                f"says {shape[0]} rows of {shape[1]} numbers, expected {n_rows} of {dim}", what
+            )
+        offset, self.at = self.at, self.at + n_rows * dim * _FLOAT_BYTES
+        if self.at > len(self.content):
+            self.at = offset
+            self.truncated(what)
+        return offset
+
+    def take(self, form: str, what: str) -> tuple[Any, ...]:
+        """Some numbers."""
+        size = struct.calcsize(form)
+        if self.at + size > len(self.content):
+            self.truncated(what)
+        self.at += size
+        return struct.unpack_from(form, self.content, self.at - size)
+
+    def truncated(self, what: str) -> NoReturn:
+        raise ArtifactError(
+            f"{self.path}: is truncated: it ends within the {what}, from byte {self.at} on; "
+            "fetch or make it again"
+        )
+
+    def damaged(self, how: str, what: str) -> NoReturn:
+        raise ArtifactError(
+            f"{self.path}: is damaged: the {what}, about byte {self.at}, {how}; fetch or make it "
+            "again"
+        )
+
+    def quantized(self) -> NoReturn:
+        raise ArtifactError(
+            f"{self.path}: is a quantized fastText model (.ftz), which has no exact vectors; "
+            "pass the .bin that it was made of"
+        )
+
+
+def _composed(model: _Model, start: int) -> np.ndarray:
+    """The vectors of a block of words."""
+    words = model.words[start : start + _BLOCK]
+    own = model.inputs[start : start + len(words)]
+    if not model.n_buckets:
+        return own
+    return composed_rows(
+        own,
+        model.inputs[len(model.words) :],
+        *byte_buckets(words, model.shortest, model.longest, model.n_buckets),
+    )
+
+
+def _table(model: _Model) -> SubwordTable | None:
+    """The rows of all buckets; None where words have no n-grams."""
+    if not model.n_buckets:
+        return None
+    return SubwordTable(
+        model.inputs[len(model.words) :],
+        None,
+        n_buckets=model.n_buckets,
+        shortest=model.shortest,
+        longest=model.longest,
+        name=str(model.path),
+    )
+
+
+def _refuse_not_finite(model: _Model, matrix: np.ndarray, start: int) -> None:
+    """No vector of a block may hold NaN or infinity."""
+    finite = np.isfinite(matrix[start : start + _BLOCK]).all(axis=1)
+    if not finite.all():
+        row = start + int(np.flatnonzero(~finite)[0])
+        raise ArtifactError(
+            f"{model.path}: the vector of word {row + 1} holds NaN or infinity; "
+            "fetch or make it again"
+        )

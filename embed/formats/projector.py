@@ -1,0 +1,134 @@
+"""The embedding projector's pair: numbers in one tab-separated file, words in another."""
+
+from pathlib import Path
+
+import numpy as np
+
+from corpora.common.errors import ArtifactError
+from embed.formats.reading import Rows, assemble, opened
+from embed.formats.text import numbers_of_lines, whole_lines
+from embed.formats.writing import blocks, refuse_unholdable
+from embed.vectors.word_vectors import WordVectors
+
+VECTORS = "vectors.tsv"
+METADATA = "metadata.tsv"
+_PAIRS = ((VECTORS, METADATA), ("tensor.tsv", METADATA), ("vecs.tsv", "meta.tsv"))
+
+
+def metadata_of(path: Path) -> Path | None:
+    """Find the words that belong to a file of vectors.
+
+    Parameters
+    ----------
+    path : Path
+        Such as ``vectors.tsv``, ``text8_tensor.tsv`` or ``vecs.tsv``, gzipped or not.
+
+    Returns
+    -------
+    Path or None
+        ``metadata.tsv``, ``text8_metadata.tsv`` or ``meta.tsv`` beside it.
+    """
+    for ending, words in _PAIRS:
+        for name in (path.name, path.name.removesuffix(".gz")):
+            if name.endswith(ending):
+                beside = path.with_name(name.removesuffix(ending) + words)
+                if beside.is_file():
+                    return beside
+    return None
+
+
+def read_projector(path: Path) -> WordVectors:
+    """Read a pair of vectors and metadata.
+
+    Parameters
+    ----------
+    path : Path
+        The vectors; the words are looked for beside them.
+
+    Returns
+    -------
+    WordVectors
+        Words from the metadata's first column, or the one headed ``word``.
+
+    Raises
+    ------
+    ArtifactError
+        There is no metadata, the files differ in length, or a line is
+        malformed (file and line).
+    """
+    metadata = metadata_of(path)
+    if metadata is None:
+        raise ArtifactError(
+            f"{path}: holds numbers without words; put the projector's {METADATA} beside it"
+        )
+    words = _read_words(metadata)
+    with opened(path) as source:
+        rows: Rows | None = None
+        for chunk in whole_lines(source):
+            dim = rows.dim if rows else len(chunk[: chunk.find(b"\n")].split())
+            rows = rows or Rows(dim, min(len(words), source.limit // (2 * dim) + 1))
+            numbers = numbers_of_lines(chunk, dim, rows.n + 1, path)
+            rows.room(len(numbers))[:] = numbers
+    matrix = rows.matrix() if rows else np.empty((0, 0), np.float32)
+    if len(words) != len(matrix):
+        raise ArtifactError(
+            f"{metadata}: has {len(words)} words, {path.name} {len(matrix)} vectors"
+        )
+    return assemble(words, matrix, path)
+
+
+def write_projector(vectors: WordVectors, folder: Path) -> None:
+    """Write ``vectors.tsv`` and ``metadata.tsv``, ready for projector.tensorflow.org.
+
+    Parameters
+    ----------
+    vectors : WordVectors
+        What to write; the counts, if known, become a second column.
+    folder : Path
+        Is made.
+
+    Raises
+    ------
+    ArtifactError
+        A word is empty or holds a tab or a line end.
+    """
+    words = list(vectors.vocabulary)
+    refuse_unholdable(words, "projector", gaps="\t\r\n")
+    folder.mkdir()
+    lines = words
+    if vectors.counts is not None:  # one column has no heading there, two must have
+        pairs = zip(words, vectors.counts.tolist(), strict=True)
+        lines = ["word\tcount", *(f"{word}\t{count}" for word, count in pairs)]
+    (folder / METADATA).write_bytes("".join(f"{line}\n" for line in lines).encode())
+    pattern = "\t".join(["%.9g"] * vectors.matrix.shape[1]) + "\n"
+    with open(folder / VECTORS, "w", encoding="ascii", newline="\n") as file:
+        for block in blocks(vectors.matrix):
+            file.writelines(pattern % tuple(row) for row in block.tolist())
+
+
+def _read_words(path: Path) -> list[str]:
+    """The words of a metadata file."""
+    with opened(path) as source:
+        content = source.read(source.limit)
+    try:
+        lines = content.decode("utf-8").replace("\r\n", "\n").split("\n")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise ArtifactError(f"{path}:{line}: is not UTF-8") from None
+    while lines and not lines[-1]:
+        lines.pop()
+    if not lines or "\t" not in lines[0]:
+        return lines
+    heading = [name.lower() for name in lines[0].split("\t")]
+    column = heading.index("word") if "word" in heading else 0
+    return [_cell(line, column, path, number) for number, line in enumerate(lines[1:], 2)]
+
+
+def _cell(line: str, column: int, path: Path, number: int) -> str:
+    """One column of one line."""
+    cells = line.split("\t")
+    if len(cells) <= column:
+        raise ArtifactError(
+            f"{path}:{number}: has {len(cells)} columns, no word in column {column + 1}"
+        )
+    return cells[column]

@@ -1,0 +1,222 @@
+"""What all vectors formats share when they are read."""
+
+import contextlib
+import gzip
+import os
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from corpora.common.console import note
+from corpora.common.errors import ArtifactError
+from embed.vectors.word_vectors import WordVectors
+
+GZIP_MAGIC = b"\x1f\x8b"
+_GZIP_RATIO = 1100  # deflate cannot shrink anything further
+
+
+@dataclass(frozen=True)
+class Source:
+    """A vectors file being read.
+
+    Attributes
+    ----------
+    path : Path
+        Its path, for messages.
+    file : binary file
+        Read from the start of the (decompressed) content.
+    limit : int
+        More bytes than the content can have.
+    """
+
+    path: Path
+    file: BinaryIO
+    limit: int
+
+    def read(self, size: int) -> bytes:
+        """Read bytes.
+
+        Parameters
+        ----------
+        size : int
+            How many at most.
+
+        Returns
+        -------
+        bytes
+            Empty at the end.
+
+        Raises
+        ------
+        ArtifactError
+            The compressed data are truncated or damaged.
+        """
+        try:
+            return self.file.read(size)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise ArtifactError(f"{self.path}: the gzip data are damaged: {error}") from None
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[Source]:
+    """Open a vectors file, gzipped or not.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Yields
+    ------
+    Source
+        At its start.
+
+    Raises
+    ------
+    ArtifactError
+        It is missing or cannot be read.
+    """
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            zipped = file.read(2) == GZIP_MAGIC
+            file.seek(0)
+            if zipped:
+                with gzip.open(file) as unzipped:
+                    yield Source(path, unzipped, size * _GZIP_RATIO)  # type: ignore[arg-type]
+            else:
+                yield Source(path, file, size)
+    except FileNotFoundError:
+        raise ArtifactError(f"{path}: no such run or vectors file") from None
+    except (IsADirectoryError, PermissionError) as error:
+        raise ArtifactError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+class Rows:
+    """A matrix that grows while a file is read.
+
+    Parameters
+    ----------
+    dim : int
+        D.
+    expected : int
+        Rows to make room for at first; the caller bounds it by the file's size.
+    """
+
+    def __init__(self, dim: int, expected: int) -> None:
+        self.dim = dim
+        self._matrix = np.empty((max(expected, 1), dim), np.float32)
+        self.n = 0
+
+    def room(self, n: int) -> np.ndarray:
+        """Add rows to be filled.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+
+        Returns
+        -------
+        float32 (n, D)
+            A view of them.
+        """
+        if self.n + n > len(self._matrix):
+            capacity = max(self.n + n, len(self._matrix) * 3 // 2)
+            grown = np.empty((capacity, self._matrix.shape[1]), np.float32)
+            grown[: self.n] = self._matrix[: self.n]
+            self._matrix = grown
+        self.n += n
+        return self._matrix[self.n - n : self.n]
+
+    def matrix(self) -> np.ndarray:
+        """Give what was filled.
+
+        Returns
+        -------
+        float32 (n, D)
+            The rows so far.
+        """
+        return self._matrix[: self.n]
+
+
+def decode_words(cells: Sequence[bytes], path: Path) -> list[str]:
+    """Decode words; bytes that are not UTF-8 are written as escapes, and that is told.
+
+    Parameters
+    ----------
+    cells : sequence of bytes
+        Words without line ends.
+    path : Path
+        Where they come from, for the note.
+
+    Returns
+    -------
+    list of str
+        As many words; word2vec's C tool cuts long words within a character,
+        so published files do hold broken ones.
+    """
+    if not cells:
+        return []
+    try:
+        return b"\n".join(cells).decode().split("\n")
+    except UnicodeDecodeError:
+        words = [cell.decode(errors="backslashreplace") for cell in cells]
+    broken = [n for n, cell in enumerate(cells) if not _is_utf8(cell)]
+    note(
+        f"{path}: {len(broken)} of {len(cells)} words are not UTF-8; their bytes are shown as "
+        f"escapes, such as {words[broken[0]]}"
+    )
+    return words
+
+
+def assemble(words: list[str], matrix: np.ndarray, path: Path) -> WordVectors:
+    """Make vectors of what was read; of equal words the first is kept, and that is told.
+
+    Parameters
+    ----------
+    words : list of str
+        By row.
+    matrix : float32 (V, D)
+        The vectors.
+    path : Path
+        Where they come from.
+
+    Returns
+    -------
+    WordVectors
+        Without text settings. Published files do repeat words (glove.840B
+        does), and a word must have one vector.
+
+    Raises
+    ------
+    ArtifactError
+        There are no words.
+    """
+    if not words:
+        raise ArtifactError(f"{path}: holds no words")
+    distinct = len(set(words))
+    if distinct < len(words):
+        first: dict[str, int] = {}
+        again = next(w for row, w in enumerate(words) if first.setdefault(w, row) != row)
+        for row, word in enumerate(words):
+            first.setdefault(word, row)
+        note(
+            f"{path}: {len(words) - distinct} words stand there again, such as {again!r}; "
+            "the first vector of each is used"
+        )
+        words, matrix = list(first), matrix[list(first.values())]
+    return WordVectors(words, matrix, name=str(path))
+
+
+def _is_utf8(cell: bytes) -> bool:
+    """Whether bytes are UTF-8."""
+    try:
+        cell.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,116 @@
+"""The binary format of word2vec.c: a header line, then per word its text, a space, D floats."""
+
+from pathlib import Path
+
+import numpy as np
+
+from corpora.common.errors import ArtifactError
+from embed.formats.reading import Rows, Source, assemble, decode_words
+from embed.formats.writing import blocks, refuse_unholdable
+from embed.vectors.word_vectors import WordVectors
+
+_CHUNK = 1 << 24
+_LONGEST_WORD = 1 << 16
+_FLOAT_BYTES = 4
+
+
+def read_binary(source: Source, n_words: int, dim: int) -> WordVectors:
+    """Read a word2vec binary file behind its header line.
+
+    Parameters
+    ----------
+    source : Source
+        Standing behind the header.
+    n_words, dim : int
+        V and D as the header says them.
+
+    Returns
+    -------
+    WordVectors
+        In the order of the file.
+
+    Raises
+    ------
+    ArtifactError
+        The file is truncated, longer than the header says, or holds NaN or
+        infinity.
+    """
+    path = source.path
+    needed = n_words * (dim * _FLOAT_BYTES + 2)
+    if needed > source.limit:
+        raise ArtifactError(
+            f"{path}: the header says {n_words} words of {dim} dimensions, at least {needed} "
+            f"bytes, but the file has only {source.limit}: it is truncated or no word2vec binary"
+        )
+    rows = Rows(dim, n_words)
+    cells: list[bytes] = []
+    rest = b""
+    while len(cells) < n_words and (chunk := source.read(_CHUNK)):
+        rest = _take_records(rest + chunk, rows, cells, n_words - len(cells), path)
+    if len(cells) < n_words:
+        raise ArtifactError(
+            f"{path}: is truncated: the header says {n_words} words, the file ends in word "
+            f"{len(cells) + 1}"
+        )
+    if (rest + source.read(_CHUNK)).strip():
+        raise ArtifactError(f"{path}: goes on behind the {n_words} words that the header says")
+    return assemble(decode_words(cells, path), rows.matrix(), path)
+
+
+def write_binary(vectors: WordVectors, path: Path) -> None:
+    """Write a word2vec binary file.
+
+    Parameters
+    ----------
+    vectors : WordVectors
+        What to write.
+    path : Path
+        The file.
+
+    Raises
+    ------
+    ArtifactError
+        A word is empty or holds white space, which the format cannot hold.
+    """
+    words = list(vectors.vocabulary)
+    refuse_unholdable(words, "word2vec-binary")
+    with open(path, "wb") as file:
+        file.write(f"{vectors.matrix.shape[0]} {vectors.matrix.shape[1]}\n".encode())
+        row = 0
+        for block in blocks(vectors.matrix):
+            width = block.shape[1] * _FLOAT_BYTES
+            data = block.astype("<f4").tobytes()
+            for start in range(0, len(data), width):
+                file.write(words[row].encode() + b" " + data[start : start + width] + b"\n")
+                row += 1
+
+
+def _take_records(data: bytes, rows: Rows, cells: list[bytes], most: int, path: Path) -> bytes:
+    """Move the whole records of some bytes into rows and cells; give back what is left."""
+    width = rows.dim * _FLOAT_BYTES
+    vectors: list[memoryview] = []
+    view = memoryview(data)
+    position = 0
+    while len(vectors) < most:
+        space = data.find(b" ", position, position + _LONGEST_WORD)
+        if space < 0 or space + 1 + width > len(data):
+            _refuse_endless_word(data, position, space, len(cells), path)
+            break
+        cells.append(data[position:space].lstrip(b"\n"))
+        vectors.append(view[space + 1 : space + 1 + width])
+        position = space + 1 + width
+    fresh = rows.room(len(vectors))
+    fresh[:] = np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), rows.dim)
+    if not np.isfinite(fresh).all():
+        row = rows.n - len(fresh) + int(np.flatnonzero(~np.isfinite(fresh).all(axis=1))[0])
+        raise ArtifactError(f"{path}: the vector of word {row + 1} holds NaN or infinity")
+    return data[position:]
+
+
+def _refuse_endless_word(data: bytes, position: int, space: int, n: int, path: Path) -> None:
+    """No word is that long: these are no word2vec vectors."""
+    if space < 0 and len(data) - position >= _LONGEST_WORD:
+        raise ArtifactError(
+            f"{path}: word {n + 1} does not end within {_LONGEST_WORD} bytes; "
+            "is the file a word2vec binary with float32 vectors?"
+        )

@@ -1,0 +1,1 @@
+"""Questions to finished vectors: neighbors, analogies, maps."""

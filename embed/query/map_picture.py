@@ -1,0 +1,176 @@
+"""A map of words drawn: a point and a name for each, a color for each group."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corpora.artifacts.figures import (
+    COLORS,
+    MARKERS,
+    fitting,
+    new_figure,
+    picture_kind,
+    picture_style,
+    text_width,
+    write_figure,
+)
+from embed.query.label_places import place_labels
+from embed.query.word_map import WordMap
+
+_WIDTH = 10.0  # all lengths in inches; more words than _ROOMY make it wider
+_ROOMY = 150
+_LEFT, _RIGHT, _TOP, _BELOW = 0.6, 0.15, 0.5, 0.55
+_LOW, _HIGH = 0.55, 1.0  # the least and the greatest height, in widths
+_MARGINS = (0.8, 0.4)  # between the outermost points and the frame, so that names fit
+_GAP = 0.075  # from the middle of a point to its name
+_LEGEND_LINE, _LEGEND_ROOM, _LEGEND_POINT = 0.2, 0.3, 0.35
+_GREY, _PALE, _INK = "#767676", "#ececec", "#222222"
+
+
+def draw_map(found: WordMap, run: str, path: str | Path, *, force: bool = False) -> None:
+    """Draw a map, and write the picture; the same map gives the same bytes of SVG.
+
+    Both axes have the same scale, so that distances can be compared.
+
+    Parameters
+    ----------
+    found : WordMap
+        Of :func:`~embed.query.word_map.map_words`.
+    run : str
+        Whose words they are, for the title.
+    path : str or Path
+        A file ending in ``.png`` or ``.svg``; whole or not at all.
+    force : bool
+        Replace a file that stands there.
+
+    Raises
+    ------
+    ArtifactError
+        ``path`` exists, or cannot be written.
+    SettingError
+        ``path`` is of no known kind, matplotlib is missing, or the picture
+        would be too large.
+    """
+    picture_kind(Path(path))
+    with picture_style():
+        write_figure(_lay_out(found, run), Path(path), force=force)
+
+
+def _lay_out(found: WordMap, run: str) -> Any:
+    """Title, frame, points, names, and below them the groups."""
+    groups = list(dict.fromkeys(group for group in found.groups if group is not None))
+    width = _WIDTH * max(1.0, math.sqrt(len(found.words) / _ROOMY))
+    wide = width - _LEFT - _RIGHT
+    spans = np.ptp(found.places, axis=0)
+    room = np.array([wide, _HIGH * wide]) - 2 * np.array(_MARGINS)
+    scale = 1 / (spans / room).max()
+    high = float(np.clip(spans[1] * scale + 2 * _MARGINS[1], _LOW * wide, _HIGH * wide))
+    legend = _legend_lines(groups, wide)
+    below = _BELOW + (_LEGEND_ROOM - 0.1 + _LEGEND_LINE * len(legend) if legend else 0.0)
+    height = _TOP + high + below
+    figure = new_figure(width, height)
+    axes = figure.add_axes((_LEFT / width, below / height, wide / width, high / height))
+    middle = (found.places.min(axis=0) + found.places.max(axis=0)) / 2
+    half = np.array([wide, high]) / scale / 2
+    low, top = middle - half, middle + half
+    _dress(axes, low, top, found.share)
+    _draw_title(figure, found, run)
+    _draw_words(axes, found, (found.places - low) * scale, groups, (wide, high))
+    _draw_legend(figure, legend, groups, height - (below - _BELOW))
+    return figure
+
+
+def _draw_title(figure: Any, found: WordMap, run: str) -> None:
+    """At the left as much of the run's name as fits, at the right what the map holds."""
+    width, height = figure.get_size_inches()
+    y = 1 - 0.28 / height
+    told = f"two components with {sum(found.share):.0%} of the variance of {len(found.words)} words"
+    figure.text(1 - _RIGHT / width, y, told, ha="right", color=_GREY, fontsize=9)
+    room = width - _LEFT - _RIGHT - text_width(told, 9) - 0.2
+    name = fitting(run, 10, room, bold=True, end=True)
+    figure.text(_LEFT / width, y, name, fontsize=10, weight="bold", parse_math=False)
+
+
+def _dress(axes: Any, low: np.ndarray, high: np.ndarray, share: tuple[float, float]) -> None:
+    """Limits, names of the axes, and a faint grid."""
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), axisbelow=True)
+    axes.grid(color=_PALE, lw=0.6)
+    axes.spines[:].set_color(_GREY)
+    axes.tick_params(labelsize=7, length=2, color=_GREY, labelcolor=_GREY)
+    axes.set_xlabel(f"first component ({share[0]:.0%})", fontsize=8, color=_GREY)
+    axes.set_ylabel(f"second component ({share[1]:.0%})", fontsize=8, color=_GREY)
+
+
+def _draw_words(
+    axes: Any,
+    found: WordMap,
+    inches: np.ndarray,
+    groups: Sequence[str],
+    bounds: tuple[float, float],
+) -> None:
+    """Points, names, and lines to the names that had to go far."""
+    points = 9.0 if len(found.words) <= 60 else 8.0
+    most = bounds[0] / 2 - 2 * _GAP  # so that there is room at one side of the point at least
+    names = [fitting(word, points, most) for word in found.words]
+    sizes = np.array([(text_width(name, points), 1.05 * points / 72) for name in names])
+    middles, far = place_labels(inches, sizes, bounds, _GAP)
+    for name, group, place, at, size, led in zip(
+        names, found.groups, inches, middles, sizes, far, strict=True
+    ):
+        if led:
+            end = np.clip(place, at - size / 2, at + size / 2)  # of the name, what is nearest
+            line = np.array([place, end]) / bounds
+            axes.plot(*line.T, color=_GREY, lw=0.5, transform=axes.transAxes, zorder=1)
+        x, y = at / bounds
+        text = axes.text(x, y, name, fontsize=points, color=_INK, parse_math=False, zorder=3)
+        text.set(ha="center", va="center", transform=axes.transAxes)
+        color, marker = _look(group, groups)
+        axes.plot(*(place / bounds), marker, color=color, ms=4.5, transform=axes.transAxes)
+
+
+def _look(group: str | None, groups: Sequence[str]) -> tuple[str, str]:
+    """Color and marker of a group: thirty differ."""
+    if group is None:
+        return (_GREY if groups else COLORS[0]), MARKERS[0]
+    number = groups.index(group)
+    return COLORS[number % len(COLORS)], MARKERS[number // len(COLORS) % len(MARKERS)]
+
+
+def _legend_lines(groups: Sequence[str], wide: float) -> list[list[tuple[float, str, str]]]:
+    """Groups beside each other as far as they fit, each with its place and what is told of it."""
+    lines: list[list[tuple[float, str, str]]] = []
+    end = wide
+    for group in groups:
+        name = fitting(group, 8, wide - _LEGEND_POINT)
+        needs = _LEGEND_POINT + text_width(name, 8)
+        if not lines or end + needs > wide:
+            lines.append([])
+            end = 0.0
+        lines[-1].append((end, group, name))
+        end += needs
+    return lines
+
+
+def _draw_legend(
+    figure: Any,
+    lines: Sequence[Sequence[tuple[float, str, str]]],
+    groups: Sequence[str],
+    top: float,
+) -> None:
+    """The groups' points and names; ``top`` counts from the upper edge."""
+    from matplotlib.lines import Line2D
+
+    width, height = figure.get_size_inches()
+    for row, line in enumerate(lines):
+        y = 1 - (top + _LEGEND_LINE * (row + 0.5)) / height
+        for x, group, name in line:
+            color, marker = _look(group, groups)
+            at = (_LEFT + x + 0.06) / width
+            point = Line2D([at], [y], marker=marker, color=color, ls="", ms=5)
+            point.set_transform(figure.transFigure)
+            figure.add_artist(point)
+            right = at + 0.1 / width
+            figure.text(right, y, name, va="center", fontsize=8, parse_math=False)

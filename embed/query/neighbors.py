@@ -1,0 +1,274 @@
+"""Nearest words, similarities and analogies, of dense or sparse vectors.
+
+Exact: see :mod:`embed.query.search` for the pass over the matrix that all share.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from corpora.common.errors import SettingError, UnknownWordError
+from embed.protocols import StaticVectors
+from embed.query.search import exact_products, top_rows, unit_length, unit_rows
+from embed.query.spelling import close_spellings
+
+METHODS = ("3cosadd", "3cosmul")
+_EPSILON = 0.001  # Levy & Goldberg 2014, section 4
+
+
+class Neighbor(NamedTuple):
+    """A word and its score: a cosine, or what an analogy method gives."""
+
+    word: str
+    score: float
+
+
+def nearest(
+    vectors: StaticVectors, words: str | Sequence[str], k: int = 10
+) -> list[list[Neighbor]]:
+    """Find the words nearest to each of some words by cosine.
+
+    Parameters
+    ----------
+    vectors : StaticVectors
+        Dense or sparse.
+    words : str or sequence of str
+        A word that has a vector, though perhaps a composed one, or several; all are
+        answered by one pass over the matrix.
+    k : int
+        Neighbours per word, at least 1; fewer where the vocabulary ends.
+
+    Returns
+    -------
+    list of list of Neighbor
+        Per word, best first, ties by row; the word itself excluded.
+
+    Raises
+    ------
+    UnknownWordError
+        A word has no vector; close spellings are offered.
+    """
+    words = [words] if isinstance(words, str) else words
+    return nearest_to(vectors, *unit_queries(vectors, words), k)
+
+
+def nearest_to(
+    vectors: StaticVectors, units: Any, rows: Sequence[int | None], k: int = 10
+) -> list[list[Neighbor]]:
+    """Find the words nearest to each of some vectors by cosine.
+
+    Parameters
+    ----------
+    vectors : StaticVectors
+        Dense or sparse.
+    units : float64 (n, D) or scipy.sparse CSR (n, D)
+        Of unit length or zero.
+    rows : sequence of int or None
+        The row that is no answer to each.
+    k : int
+        Neighbours per vector, at least 1; fewer where the vocabulary ends.
+
+    Returns
+    -------
+    list of list of Neighbor
+        Per vector, best first, ties by row.
+    """
+    without = [[] if row is None else [row] for row in rows]
+    found = top_rows(vectors.matrix, units, k, exclude=without)
+    return [_named(vectors, rows, scores) for rows, scores in found]
+
+
+def similarity(vectors: StaticVectors, a: str, b: str) -> float:
+    """Compute the cosine of two words.
+
+    Parameters
+    ----------
+    vectors : StaticVectors
+        Dense or sparse.
+    a, b : str
+        Words that have a vector.
+
+    Returns
+    -------
+    float
+        Between -1 and 1, in float64; 0 when either vector is zero.
+
+    Raises
+    ------
+    UnknownWordError
+        A word has no vector; close spellings are offered.
+    """
+    units, _ = unit_queries(vectors, [a, b])
+    return float(np.clip(exact_products(units[:1], units[1:])[0, 0], -1.0, 1.0))
+
+
+def analogy(
+    vectors: StaticVectors, a: str, b: str, c: str, k: int = 10, method: str = "3cosadd"
+) -> list[Neighbor]:
+    """Answer "a is to b as c is to which word?".
+
+    Parameters
+    ----------
+    vectors : StaticVectors
+        Dense or sparse.
+    a, b, c : str
+        Words that have a vector; none of them is an answer.
+    k : int
+        Answers, at least 1.
+    method : {"3cosadd", "3cosmul"}
+        See :func:`analogies`.
+
+    Returns
+    -------
+    list of Neighbor
+        Best first, ties by row.
+
+    Raises
+    ------
+    UnknownWordError
+        A word has no vector; close spellings are offered.
+    """
+    units, rows = unit_queries(vectors, [a, b, c])
+    without = [[row for row in rows if row is not None]]
+    parts = (units[:1], units[1:2], units[2:])
+    [(answers, scores)] = _answered(vectors.matrix, parts, without, k, method)
+    return _named(vectors, answers, scores)
+
+
+def analogies(
+    matrix: Any, questions: Sequence[Sequence[int]], k: int = 1, method: str = "3cosadd"
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Answer many analogy questions in a few passes over the matrix.
+
+    Levy & Goldberg 2014 ("Linguistic Regularities in Sparse and Explicit Word
+    Representations"): 3CosAdd (their eq. 3) takes the word nearest to
+    b - a + c, all of unit length; the score given is the cosine with that sum.
+    3CosMul (eq. 4) takes the largest cos(d, b) cos(d, c) / (cos(d, a) + 0.001)
+    with cosines shifted to (x + 1) / 2.
+
+    Parameters
+    ----------
+    matrix : float32 (V, D) or scipy.sparse CSR (V, D)
+        The vectors.
+    questions : sequence of (int, int, int)
+        Rows a, b, c of each question.
+    k : int
+        Answers per question, at least 1.
+    method : {"3cosadd", "3cosmul"}
+        How to score.
+
+    Returns
+    -------
+    list of (int64 (k,), float64 (k,))
+        Rows and scores per question; a, b and c excluded.
+
+    Raises
+    ------
+    SettingError
+        The method is unknown or k is below 1.
+    """
+    parts = [unit_rows(matrix, rows) for rows in np.asarray(questions, np.int64).reshape(-1, 3).T]
+    return _answered(matrix, parts, questions, k, method)
+
+
+def unit_queries(vectors: StaticVectors, words: Sequence[str]) -> tuple[Any, list[int | None]]:
+    """Take the vectors of words at unit length, those of unseen words composed of n-grams.
+
+    Parameters
+    ----------
+    vectors : StaticVectors
+        Dense or sparse.
+    words : sequence of str
+        Exactly as spelled in the vocabulary, if they are there.
+
+    Returns
+    -------
+    units : float64 (n, D) or scipy.sparse CSR (n, D)
+        Zero vectors stay zero.
+    rows : list of int or None
+        The row of each word; None for one that has none.
+
+    Raises
+    ------
+    UnknownWordError
+        A word has no vector; close spellings are offered.
+    """
+    rows = [vectors.row(word) for word in words]
+    known = [row for row in rows if row is not None]
+    unseen = [place for place, row in enumerate(rows) if row is None]
+    if not unseen:
+        return unit_rows(vectors.matrix, known), rows
+    composed = np.array([vector_of(vectors, words[place]) for place in unseen], dtype=np.float64)
+    units = np.empty((len(rows), composed.shape[1]))
+    units[unseen] = unit_length(composed)
+    units[[place for place, row in enumerate(rows) if row is not None]] = unit_rows(
+        vectors.matrix, known
+    )
+    return units, rows
+
+
+def vector_of(vectors: StaticVectors, word: str) -> np.ndarray:
+    """Give the vector of a word that must have one.
+
+    Parameters
+    ----------
+    vectors : StaticVectors
+        Their ``name``, if they have one, appears in the message.
+    word : str
+        Exactly as spelled in the vocabulary, if it is there.
+
+    Returns
+    -------
+    float32 (D,)
+        Its row, or composed of its n-grams.
+
+    Raises
+    ------
+    UnknownWordError
+        It has no vector; close spellings are offered.
+    """
+    vector = vectors.vector(word)
+    if vector is not None:
+        return vector
+    name = getattr(vectors, "name", "vectors")
+    close = close_spellings(word, vectors.vocabulary)
+    offer = f"did you mean {' or '.join(map(repr, close))}?" if close else "check the spelling"
+    raise UnknownWordError(f"{name}: no vector for {word!r}; {offer} (--skip-unknown goes on)")
+
+
+def _answered(
+    matrix: Any, parts: Sequence[Any], without: Sequence[Sequence[int]], k: int, method: str
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Answers to questions whose words a, b, c are given as three blocks of unit vectors."""
+    if method not in METHODS:
+        raise SettingError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    a, b, c = parts
+    if method == "3cosadd":
+        return top_rows(matrix, unit_length(b - a + c), k, exclude=without)
+    return top_rows(matrix, _interleaved(a, b, c), k, exclude=without, combine=_multiplied)
+
+
+def _multiplied(cosines: np.ndarray) -> np.ndarray:
+    """3CosMul of cosines whose rows are a, b, c, a, b, c, ..."""
+    shifted = (cosines + 1.0) / 2.0
+    scores: np.ndarray = shifted[1::3] * shifted[2::3] / (shifted[0::3] + _EPSILON)
+    return scores
+
+
+def _interleaved(a: Any, b: Any, c: Any) -> Any:
+    """Rows a0, b0, c0, a1, b1, c1, ..."""
+    order = np.arange(3 * a.shape[0]).reshape(3, -1).T.ravel()
+    if isinstance(a, np.ndarray):
+        return np.concatenate((a, b, c))[order]
+    import scipy.sparse
+
+    return scipy.sparse.csr_matrix(scipy.sparse.vstack((a, b, c)))[order]
+
+
+def _named(vectors: StaticVectors, rows: np.ndarray, scores: np.ndarray) -> list[Neighbor]:
+    """Rows and scores as words and numbers."""
+    return [
+        Neighbor(vectors.vocabulary[row], score)
+        for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
+    ]

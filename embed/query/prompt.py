@@ -1,0 +1,218 @@
+"""From what a person typed to words that have vectors, for the query commands."""
+
+import io
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TextIO
+
+from corpora.common.console import note
+from corpora.common.errors import FirthError, UnknownWordError
+from corpora.text.segment import HALF_CHARACTER
+from embed.query.neighbors import vector_of
+from embed.vectors.word_vectors import WordVectors
+
+
+def find_word(vectors: WordVectors, asked: str) -> str:
+    """Find the word of a run that a person means.
+
+    The run's own text settings apply; for vectors of unknown origin: as
+    written, then lower-cased. A note on standard error tells the word that was
+    used when it is not the word as written, and a word whose vector is composed
+    of its n-grams.
+
+    Parameters
+    ----------
+    vectors : WordVectors
+        The run.
+    asked : str
+        As typed.
+
+    Returns
+    -------
+    str
+        A word that has a vector.
+
+    Raises
+    ------
+    UnknownWordError
+        It is no single word of the run, or no text at all.
+    """
+    if HALF_CHARACTER.search(asked):
+        raise UnknownWordError(f"{vectors.name}: {asked!r} is not UTF-8; ask in UTF-8")
+    words = vectors.words(asked)
+    if len(words) != 1:
+        apart = f"{len(words)} words ({' '.join(words)})" if words else "no word"
+        raise UnknownWordError(
+            f"{vectors.name}: {asked!r} is {apart} under this run's text settings; "
+            "ask for single words"
+        )
+    row = vectors.row(words[0])
+    if row is None:
+        vector_of(vectors, words[0])
+    if words[0] != asked:
+        note(f"{asked!r} is read as {words[0]!r}")
+    if row is None:
+        made_of = vectors.composed_of
+        note(f"{words[0]!r} is not in the vocabulary; its vector is composed of its {made_of}")
+    return words[0]
+
+
+def find_words(
+    vectors: WordVectors, asked: Sequence[str], *, skip_unknown: bool
+) -> list[str | None]:
+    """Find several words.
+
+    Parameters
+    ----------
+    vectors : WordVectors
+        The run.
+    asked : sequence of str
+        As typed.
+    skip_unknown : bool
+        Tell what has no vector on standard error, and go on.
+
+    Returns
+    -------
+    list of str or None
+        The run's words; None where one is unknown.
+
+    Raises
+    ------
+    UnknownWordError
+        One is unknown, and ``skip_unknown`` is not set.
+    """
+    found: list[str | None] = []
+    for text in asked:
+        try:
+            found.append(find_word(vectors, text))
+        except UnknownWordError as error:
+            if not skip_unknown:
+                raise
+            note(f"skipped: {str(error).removesuffix(' (--skip-unknown goes on)')}")
+            found.append(None)
+    return found
+
+
+def split_query(line: str) -> list[str]:
+    """Divide a line of standard input into the words asked for.
+
+    Parameters
+    ----------
+    line : str
+        Words between tabs if there are tabs (words may then hold spaces), else
+        between white space.
+
+    Returns
+    -------
+    list of str
+        As typed.
+    """
+    if "\t" in line:
+        return [cell for cell in line.rstrip("\r\n").split("\t") if cell]
+    return line.split()
+
+
+def read_queries(n_words: int | None = None) -> Iterator[list[str]]:
+    """Read queries from a pipe or file at standard input, one a line; blank lines are passed over.
+
+    Parameters
+    ----------
+    n_words : int, optional
+        How many words a query has.
+
+    Yields
+    ------
+    list of str
+        The words of a line.
+
+    Raises
+    ------
+    FirthError
+        Names the line that has another number of words.
+    """
+    for number, line in enumerate(_utf8(sys.stdin), 1):
+        query = split_query(line)
+        if not query:
+            continue
+        if n_words is not None and len(query) != n_words:
+            raise FirthError(
+                f"<stdin>:{number}: {len(query)} words ({' '.join(query)}), expected {n_words}"
+            )
+        yield query
+
+
+def prompt(question: str, answer: Callable[[list[str]], None], n_words: int | None = None) -> None:
+    """Ask a person again and again; a mistake is told and does not end the session.
+
+    Parameters
+    ----------
+    question : str
+        What stands before the cursor.
+    answer : callable
+        Prints the answer to the words of one line.
+    n_words : int, optional
+        How many words a query has.
+    """
+    note("an empty line or Ctrl-D ends")
+    while query := split_query(_ask(question)):
+        try:
+            if n_words is not None and len(query) != n_words:
+                raise FirthError(f"{len(query)} words, expected {n_words}")
+            answer(query)
+        except FirthError as error:
+            note(str(error))
+
+
+def answer_each(question: str, n_words: int, answer: Callable[[list[str]], None]) -> None:
+    """Answer queries of a fixed number of words from standard input, whatever it is.
+
+    Parameters
+    ----------
+    question : str
+        What stands before the cursor, on a terminal.
+    n_words : int
+        How many words a query has.
+    answer : callable
+        Prints the answer to one query.
+
+    Raises
+    ------
+    FirthError
+        A line of a pipe cannot be answered.
+    """
+    if at_terminal():
+        prompt(question, answer, n_words)
+        return
+    for query in read_queries(n_words):
+        answer(query)
+
+
+def at_terminal() -> bool:
+    """Tell whether a person sits at standard input.
+
+    Returns
+    -------
+    bool
+        False for a pipe or a file.
+    """
+    return sys.stdin.isatty()
+
+
+def _utf8(stream: TextIO) -> TextIO:
+    """Standard input as UTF-8, whatever the locale; bytes that are not are found by find_word."""
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(encoding="utf-8-sig", errors="surrogateescape")
+    return stream
+
+
+def _ask(question: str) -> str:
+    """One line from the terminal; empty at its end."""
+    import contextlib
+
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401 - gives input() its line editing and history
+    try:
+        return input(question)
+    except (EOFError, KeyboardInterrupt):
+        note("")
+        return ""

@@ -1,0 +1,265 @@
+"""One exact pass over a matrix for the rows nearest to a batch of queries.
+
+Each block of rows is multiplied with all queries while it is in the cache, its
+norms are computed there too, and only the few best rows per query are kept.
+The pass is in float32; what it keeps, and a few rows more, is scored again in
+float64, so that cosines are right to the last digit and parallel vectors tie.
+Ties go to the lower row.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from corpora.common.errors import ArtifactError, SettingError
+from corpora.common.threads import thread_count
+
+_BLOCK_FLOATS = 1 << 20  # a block and its products stay within a few MB
+_BATCH = 256
+_SPARE = 16  # rows kept beyond k, for float32 may order near-ties wrongly
+_DIGITS = 12  # parallel vectors of unlike length tie, too
+_TINY, _HUGE = 1e-30, 1e30  # squares outside lose digits in float32
+
+Combine = Callable[[np.ndarray], np.ndarray]
+
+
+def unit_rows(matrix: Any, rows: Sequence[int] | np.ndarray, first: int = 0) -> Any:
+    """Take rows of a matrix at unit length.
+
+    Parameters
+    ----------
+    matrix : float32 (V, D) or scipy.sparse CSR (V, D)
+        The vectors.
+    rows : int (n,)
+        Which.
+    first : int
+        Number of the matrix's first row, for messages.
+
+    Returns
+    -------
+    float64 (n, D) or scipy.sparse CSR (n, D)
+        Each of length 1; zero vectors stay zero.
+
+    Raises
+    ------
+    ArtifactError
+        One of them holds a NaN or infinity.
+    """
+    rows = np.asarray(rows, dtype=np.int64)
+    taken = matrix[rows].astype(np.float64)
+    _refuse_not_finite(taken, rows + first)
+    return unit_length(taken)
+
+
+def top_rows(
+    matrix: Any,
+    queries: Any,
+    k: int,
+    *,
+    exclude: Sequence[Sequence[int]] | None = None,
+    combine: Combine | None = None,
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Find the best rows of a matrix for each query, exactly.
+
+    Memory stays within a few MB however large the matrix, which may be
+    memory-mapped. The result does not depend on threads or blocks.
+
+    Parameters
+    ----------
+    matrix : float32 (V, D) or scipy.sparse CSR (V, D)
+        The vectors.
+    queries : float64 (q, D) or scipy.sparse CSR (q, D)
+        Of unit length or zero.
+    k : int
+        Rows per answer, at least 1.
+    exclude : sequence of sequences of int, optional
+        Per answer, rows that are none.
+    combine : callable, optional
+        Turns cosines (q, R) into scores (n, R) of n answers; without it each
+        query is answered by its cosines.
+
+    Returns
+    -------
+    list of (int64 (k,), float64 (k,))
+        Rows and scores, best first, ties by row; fewer than k where the
+        vocabulary ends.
+
+    Raises
+    ------
+    SettingError
+        k is below 1.
+    ArtifactError
+        The matrix holds a NaN or infinity.
+    """
+    if k < 1:
+        raise SettingError(f"k must be at least 1, got {k}")
+    if not queries.shape[0]:
+        return []
+    per_answer = queries.shape[0] // len(exclude) if combine and exclude is not None else 1
+    step = _BATCH * per_answer
+    results: list[tuple[np.ndarray, np.ndarray]] = []
+    for start in range(0, queries.shape[0], step):
+        part = queries[start : start + step]
+        n = part.shape[0] // per_answer
+        without = exclude[len(results) : len(results) + n] if exclude is not None else [()] * n
+        results += _Pass(matrix, part, k, without, combine or _same).run()
+    return results
+
+
+@dataclass(frozen=True)
+class _Pass:
+    """One pass over the matrix for one batch of queries."""
+
+    matrix: Any
+    queries: Any
+    k: int
+    exclude: Sequence[Sequence[int]]
+    combine: Combine
+
+    def run(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Scan the matrix in a few threads, then score the survivors anew."""
+        rows = self.matrix.shape[0]
+        step = _block_rows(self.matrix.shape[1], self.queries.shape[0], sparse=self._sparse)
+        starts = range(0, rows, step)
+        threads = max(1, min(thread_count(None), len(starts)))
+        shares = [
+            starts[t * len(starts) // threads : (t + 1) * len(starts) // threads]
+            for t in range(threads)
+        ]
+        # BLAS's own threads meet after every small block: on a busy machine they cost ten times
+        # the product in waiting for each other
+        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+            found = list(pool.map(lambda share: self._scan(share, step), shares))
+        return [
+            self._settle(answer, np.concatenate([part[answer][0] for part in found]))
+            for answer in range(len(self.exclude))
+        ]
+
+    @property
+    def _sparse(self) -> bool:
+        return not isinstance(self.matrix, np.ndarray)
+
+    def _scan(self, starts: Iterable[int], step: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The best rows of some blocks for every answer, in float32."""
+        queries = self.queries.astype(np.float32)
+        keep = self.k + _SPARE
+        best = [(np.empty(0, np.int64), np.empty(0, np.float32))] * len(self.exclude)
+        for start in starts:
+            block = self.matrix[start : start + step]
+            if not self._sparse:
+                block = np.asarray(block, dtype=np.float32)
+            scores = self.combine(_cosines(block, queries, start))
+            for answer, rows in enumerate(self.exclude):
+                inside = [row - start for row in rows if start <= row < start + scores.shape[1]]
+                scores[answer, inside] = -np.inf
+                best[answer] = _merge(*best[answer], scores[answer], start, keep)
+        return best
+
+    def _settle(self, answer: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Score an answer's candidates in float64 and order them."""
+        each = self.queries.shape[0] // len(self.exclude)
+        queries = self.queries[answer * each : (answer + 1) * each]
+        cosines = exact_products(queries, unit_rows(self.matrix, rows))
+        scores = self.combine(np.clip(cosines, -1.0, 1.0))[0]
+        order = np.lexsort((rows, -scores.round(_DIGITS)))[: self.k]
+        return rows[order], scores[order]
+
+
+def _block_rows(dim: int, n_queries: int, *, sparse: bool) -> int:
+    """Rows per block, such that block and products stay small."""
+    return max(1, _BLOCK_FLOATS // max(n_queries, 1 if sparse else dim))
+
+
+def _cosines(block: Any, queries: Any, start: int) -> np.ndarray:
+    """Cosines (q, R) of unit queries with the rows of a block, in float32."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if isinstance(block, np.ndarray):
+            dots = queries @ block.T
+            squares = np.einsum("ij,ij->i", block, block)
+        else:
+            dots = np.asarray((queries @ block.T).toarray(), dtype=np.float32)
+            squares = np.asarray(block.multiply(block).sum(axis=1), dtype=np.float32).ravel()
+        dots *= 1.0 / np.sqrt(squares)
+    usual = (squares > _TINY) & (squares < _HUGE)
+    if not usual.all():
+        rows = np.flatnonzero(~usual)
+        dots[:, rows] = exact_products(queries, unit_rows(block, rows, start))
+    return dots
+
+
+def _refuse_not_finite(vectors: Any, numbers: np.ndarray) -> None:
+    """NaN and infinity have no cosine."""
+    with np.errstate(invalid="ignore"):
+        sums = np.asarray(vectors.sum(axis=1)).ravel()  # in float64, where no finite ones overflow
+    finite = np.isfinite(sums)
+    if not finite.all():
+        row = numbers[np.flatnonzero(~finite)[0]]
+        raise ArtifactError(f"vectors: row {row} holds NaN or infinity; make the run again")
+
+
+def _merge(
+    rows: np.ndarray, scores: np.ndarray, fresh: np.ndarray, start: int, keep: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The best ``keep`` of what was kept and a block's scores; equal scores by row."""
+    floor = scores[-1] if len(scores) == keep else -np.inf
+    found = np.flatnonzero(fresh > floor)  # a later row loses a tie
+    if not len(found):
+        return rows, scores
+    if len(found) > keep:
+        values = fresh[found]
+        found = found[values >= np.partition(values, len(values) - keep)[len(values) - keep]]
+    rows = np.concatenate((rows, found + start))
+    scores = np.concatenate((scores, fresh[found]))
+    order = np.lexsort((rows, -scores))[:keep]
+    return rows[order], scores[order]
+
+
+def unit_length(rows: Any) -> Any:
+    """Scale vectors to length 1.
+
+    Parameters
+    ----------
+    rows : float64 (n, D) or scipy.sparse CSR (n, D)
+        Any vectors.
+
+    Returns
+    -------
+    float64 (n, D) or scipy.sparse CSR (n, D)
+        Each of length 1; zero vectors stay zero.
+    """
+    if isinstance(rows, np.ndarray):
+        norms = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
+        return rows / np.where(norms > 0, norms, 1.0)
+    import scipy.sparse
+
+    norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    return scipy.sparse.csr_matrix(scipy.sparse.diags(1.0 / np.where(norms > 0, norms, 1.0)) @ rows)
+
+
+def exact_products(queries: Any, rows: Any) -> np.ndarray:
+    """Multiply in float64, each product summed in the same order wherever it stands.
+
+    Parameters
+    ----------
+    queries : float (q, D) or scipy.sparse CSR (q, D)
+        Vectors.
+    rows : float64 (R, D) or scipy.sparse CSR (R, D)
+        Others.
+
+    Returns
+    -------
+    float64 (q, R)
+        Their inner products; of equal rows, equal to the bit.
+    """
+    if isinstance(rows, np.ndarray):
+        return np.stack([(rows * query).sum(axis=1) for query in queries.astype(np.float64)])
+    return np.asarray((queries.astype(np.float64) @ rows.T).toarray())
+
+
+def _same(cosines: np.ndarray) -> np.ndarray:
+    """The score of a query is its cosine."""
+    return cosines

@@ -1,0 +1,97 @@
+"""Close spellings of a word, over a million words, in a moment.
+
+The edit distance to *all* words of similar length is computed at once, one
+cell of the table for all words together. Distances are of UTF-8 bytes.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from embed.vectors.wordlist import encode_words
+
+_LONGEST = 64
+_CHUNK = 1 << 16
+
+
+def close_spellings(word: str, vocabulary: Sequence[str], n: int = 3) -> list[str]:
+    """Find words spelled almost like one that does not exist.
+
+    Parameters
+    ----------
+    word : str
+        The unknown word.
+    vocabulary : sequence of str
+        Frequent words first.
+    n : int
+        How many to give at most.
+
+    Returns
+    -------
+    list of str
+        By edit distance (insertions, deletions, replacements and swaps of
+        neighbours), the lower row, so the more frequent word, first.
+    """
+    target = word.encode("utf-8", "replace")
+    if not word or len(target) > _LONGEST or not len(vocabulary):
+        return []
+    limit = _limit(word, len(target))
+    buffer, starts, ends = encode_words(vocabulary)
+    lengths = ends - starts
+    near = np.flatnonzero(abs(lengths - len(target)) <= limit)
+    distances = np.empty(len(near), np.uint8)
+    for begin in range(0, len(near), _CHUNK):
+        rows = near[begin : begin + _CHUNK]
+        chars = _columns(buffer, starts[rows], len(target) + limit)
+        distances[begin : begin + _CHUNK] = edit_distances(target, chars, lengths[rows])
+    found = distances <= limit
+    order = np.lexsort((near[found], distances[found]))[:n]
+    return [vocabulary[int(row)] for row in near[found][order]]
+
+
+def edit_distances(target: bytes, chars: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Compute the edit distance of one word to many, swaps of neighbours counting once.
+
+    Parameters
+    ----------
+    target : bytes
+        The one word, not empty.
+    chars : uint8 (L, M)
+        Byte i of word m at ``chars[i, m]``; anything behind its end.
+    lengths : int64 (M,)
+        Bytes of each word, at most L.
+
+    Returns
+    -------
+    uint8 (M,)
+        Optimal string alignment distances.
+    """
+    n, m = chars.shape[1], len(target)
+    last = [np.full(n, j, np.uint8) for j in range(m + 1)]  # row i - 1 of the table
+    before = last
+    result = np.where(lengths == 0, np.uint8(m), np.uint8(255))
+    for i in range(1, chars.shape[0] + 1):
+        now = [np.full(n, i, np.uint8)]
+        equal = [chars[i - 1] == byte for byte in target]
+        for j in range(1, m + 1):
+            cell = np.minimum(last[j], now[j - 1]) + np.uint8(1)
+            np.minimum(cell, last[j - 1] + ~equal[j - 1], out=cell)
+            if i > 1 and j > 1:
+                swap = equal[j - 2] & (chars[i - 2] == target[j - 1])
+                np.minimum(cell, before[j - 2] + np.uint8(1), out=cell, where=swap)
+            now.append(cell)
+        before, last = last, now
+        np.copyto(result, now[m], where=lengths == i)
+    return result
+
+
+def _limit(word: str, n_bytes: int) -> int:
+    """The farthest distance that still looks alike: none to 3 letters, in bytes."""
+    letters = 0 if len(word) == 1 else 1 if len(word) < 4 else 2 if len(word) < 8 else 3
+    return round(letters * n_bytes / len(word))
+
+
+def _columns(buffer: np.ndarray, starts: np.ndarray, width: int) -> np.ndarray:
+    """The first bytes of words, one word a column; what follows a word's end is noise."""
+    positions = np.minimum(starts + np.arange(width)[:, None], len(buffer) - 1)
+    return buffer[positions]

@@ -1,0 +1,169 @@
+"""Words on a plane: the two principal components of their vectors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corpora.common.errors import SettingError, SourceError
+from embed.compare.datasets.categories import CategoryWord, categories_of
+from embed.compare.datasets.fields import DELIMITERS, Line, read_lines, split
+from embed.protocols import StaticVectors
+from embed.query.neighbors import unit_queries
+
+LEAST = 3  # words: two are always on a line
+# As far as float32 rounds vectors of one direction apart, at unit length, and some more.
+_ROUNDED = 4 * float(np.finfo(np.float32).eps)
+
+
+@dataclass(frozen=True)
+class WordMap:
+    """Where words stand on the plane of the two principal components.
+
+    Attributes
+    ----------
+    words : tuple of str
+        Distinct.
+    groups : tuple of str or None
+        What each word was said to belong to; None where nothing was said.
+    places : float64 (n, 2)
+        Coordinates, in the unit of the vectors, whose length is 1.
+    share : tuple of two floats
+        What the first and the second component hold of the variance, 0 to 1.
+    """
+
+    words: tuple[str, ...]
+    groups: tuple[str | None, ...]
+    places: np.ndarray
+    share: tuple[float, float]
+
+    def to_json(self, run: str) -> dict[str, Any]:
+        """Give the form that ``firth map --json`` prints.
+
+        Parameters
+        ----------
+        run : str
+            Whose words they are.
+
+        Returns
+        -------
+        dict
+            ``run``, ``share``, and ``words`` with ``word``, ``x``, ``y`` and,
+            where there is one, ``group``.
+        """
+        words = [
+            {"word": word, "x": float(x), "y": float(y)}
+            | ({} if group is None else {"group": group})
+            for word, group, (x, y) in zip(self.words, self.groups, self.places, strict=True)
+        ]
+        return {"run": run, "share": list(self.share), "words": words}
+
+
+def map_words(
+    vectors: StaticVectors, words: Sequence[str], groups: Sequence[str | None] | None = None
+) -> WordMap:
+    """Find the plane in which words differ most, and where they stand on it.
+
+    The vectors, at unit length, are centred on their mean; the singular value
+    decomposition of the centred rows X = U S V' gives the coordinates, the
+    first two columns of U S (Pearson 1901; Hotelling 1933). No other plane
+    keeps as much of the sum of squared distances. Its axes have no sign of
+    their own: the word farthest along an axis is put on the positive side.
+
+    Parameters
+    ----------
+    vectors : StaticVectors
+        Dense or sparse.
+    words : sequence of str
+        At least :data:`LEAST` words that have a vector, perhaps a composed one.
+    groups : sequence of str or None, optional
+        What each belongs to; of a word that is given twice the first counts.
+
+    Returns
+    -------
+    WordMap
+        Words in the given order, each once.
+
+    Raises
+    ------
+    SettingError
+        There are too few distinct words, one has a vector of zeros, or all have
+        the same direction.
+    UnknownWordError
+        A word has no vector; close spellings are offered.
+
+    Examples
+    --------
+    Three unit vectors e1, e2, e3 lie at the corners of a triangle with sides of
+    length √2, which is flat: both components together hold all of the variance.
+    """
+    group_of = dict(zip(reversed(words), reversed(groups or [None] * len(words)), strict=True))
+    distinct = list(dict.fromkeys(words))
+    if len(distinct) < LEAST:
+        raise SettingError(f"a map needs at least {LEAST} words, got {len(distinct)}; give more")
+    units, _ = unit_queries(vectors, distinct)
+    if not isinstance(units, np.ndarray):
+        units = units[:, units.getnnz(axis=0) > 0].toarray()  # the other dimensions say nothing
+    zero = [word for word, unit in zip(distinct, units, strict=True) if not unit.any()]
+    if zero:
+        raise SettingError(f"the vector of {zero[0]!r} is zero and has no direction; leave it out")
+    left, singular, _ = np.linalg.svd(units - units.mean(axis=0), full_matrices=False)
+    variance = singular**2
+    if variance.sum() <= len(distinct) * _ROUNDED**2:
+        raise SettingError(f"all {len(distinct)} words have the same direction; give others")
+    places = np.zeros((len(distinct), 2))
+    n_axes = min(2, len(singular))  # vectors of one number have one axis
+    places[:, :n_axes] = left[:, :n_axes] * singular[:n_axes]
+    farthest = np.abs(np.round(places, 12)).argmax(axis=0)  # of equals the first, come what may
+    places *= np.where(places[farthest, [0, 1]] < 0, -1.0, 1.0)
+    first, second = [*(variance / variance.sum()), 0.0][:2]
+    return WordMap(
+        words=tuple(distinct),
+        groups=tuple(group_of[word] for word in distinct),
+        places=places,
+        share=(float(first), float(second)),
+    )
+
+
+def read_map_words(path: Path) -> list[tuple[str, str | None]]:
+    """Read words to be drawn, and their groups if the file has such.
+
+    Parameters
+    ----------
+    path : Path
+        UTF-8: a word a line; or, on most lines, a word, a tab, comma or semicolon, and its
+        group; or a set of categories as ``firth compare --categories`` reads it. May be a pipe.
+
+    Returns
+    -------
+    list of tuple of str and (str or None)
+        Words and groups in the order of the file.
+
+    Raises
+    ------
+    SourceError
+        There is no such file, it holds no word, or a line is of another form
+        than the others.
+    """
+    if not path.exists() or path.is_dir():  # else a file or a pipe
+        raise SourceError(f"{path}: no such file of words")
+    lines = read_lines(path)
+    if not lines:
+        raise SourceError(f"{path}: holds no word; expected a word a line, or word, tab, group")
+    if _have_groups(lines):
+        return [_grouped(word) for word in categories_of(path, lines, singles=True)]
+    return [(line.text, None) for line in lines]
+
+
+def _have_groups(lines: Sequence[Line]) -> bool:
+    """Whether most lines are divided; words may hold a space, and a few of them a comma."""
+    marks = [delimiter for delimiter in DELIMITERS if delimiter != " "]
+    divided = max(sum(len(split(line.text, mark)) > 1 for line in lines) for mark in marks)
+    return 2 * divided > len(lines)
+
+
+def _grouped(word: CategoryWord) -> tuple[str, str | None]:
+    """A word and its category as a pair."""
+    return word.word, word.category

@@ -1,0 +1,1 @@
+"""What can be trained and exported, by name, as import paths in text."""

@@ -1,0 +1,1 @@
+"""Count-based vectors: count, weight, factorize."""

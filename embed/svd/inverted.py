@@ -1,0 +1,107 @@
+"""Text laid out for counting: in segments that fit the memory, and inverted."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from corpora.common.threads import in_order
+
+
+class CountableView(Protocol):
+    """What counting asks of a view of a corpus."""
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Occurrences of each row's word: int64 (V,)."""
+
+    @property
+    def n_tokens(self) -> int:
+        """Their sum."""
+
+    def shards(self) -> Iterable[tuple[np.ndarray, np.ndarray]]:
+        """Rows of the tokens and the offsets of their units, a shard at a time."""
+
+
+def segments(view: CountableView, text_type: Any, limit: int) -> Iterator[np.ndarray]:
+    """Lay the text of a view out in segments, a separator between its units.
+
+    Parameters
+    ----------
+    view : CountableView
+        The text.
+    text_type : numpy dtype
+        Unsigned; holds every row and the separator, the number of words.
+    limit : int
+        Tokens and separators of a segment; a unit that exceeds it stays whole.
+
+    Yields
+    ------
+    text_type (n,)
+        A separator first, and one after each unit of two words or more.
+    """
+    from embed.svd.cooccurrence_kernels import lay_out
+
+    n_words = len(view.counts)
+    opening = np.full(1, n_words, text_type)
+    parts, size = [opening], 0
+    for rows, offsets in view.shards():
+        for units in _cuts(offsets, limit):
+            text = np.empty(int(units[-1] - units[0]) + len(units) - 1, text_type)
+            text = text[: lay_out(rows, units, n_words, text)]
+            if size and size + len(text) > limit:
+                yield np.concatenate(parts)
+                parts, size = [opening], 0
+            parts.append(text)
+            size += len(text)
+    if size:
+        yield np.concatenate(parts)
+
+
+def _cuts(offsets: np.ndarray, limit: int) -> Iterator[np.ndarray]:
+    """A shard's offsets in runs of at most ``limit`` tokens, or of one unit that exceeds it."""
+    begin, n_units = 0, len(offsets) - 1
+    while begin < n_units:
+        stop = int(np.searchsorted(offsets, offsets[begin] + limit, "right")) - 1
+        stop = min(max(stop, begin + 1), n_units)
+        yield offsets[begin : stop + 1]
+        begin = stop
+
+
+def invert(text: np.ndarray, n_words: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
+    """Group the positions of a text by word; the same at any ``threads``.
+
+    Parameters
+    ----------
+    text : unsigned integers (n,)
+        Rows of words; ``n_words`` is the separator.
+    n_words : int
+        How many words there are.
+    threads : int
+        At least 1.
+
+    Returns
+    -------
+    positions : int32 (n,)
+        Ascending for each word.
+    starts : int64 (n_words + 2,)
+        Word w is at ``positions[starts[w]:starts[w + 1]]``.
+    """
+    from embed.svd.cooccurrence_kernels import histogram, scatter
+
+    cuts = [len(text) * part // threads for part in range(threads + 1)]
+    counts = np.zeros((threads, n_words + 1), np.int64)
+    parts = range(threads)
+
+    def count(part: int) -> None:
+        histogram(text, cuts[part], cuts[part + 1], counts[part])
+
+    def place(part: int) -> None:
+        scatter(text, cuts[part], cuts[part + 1], free[part], positions)
+
+    list(in_order(count, parts, threads))
+    starts = np.concatenate([[0], counts.sum(axis=0)]).cumsum()
+    free = starts[:-1] + counts.cumsum(axis=0) - counts
+    positions = np.empty(len(text), np.int32)
+    list(in_order(place, parts, threads))
+    return positions, starts

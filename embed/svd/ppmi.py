@@ -1,0 +1,164 @@
+"""From counts to a weighted matrix: shifted positive PMI, or the counts themselves.
+
+Levy, Goldberg and Dagan 2015, "Improving Distributional Similarity with Lessons
+Learned from Word Embeddings", TACL 3, sections 2 and 3, with the same names
+except where ours say more (``context_smoothing``: cds; ``shift``: neg).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from corpora.common.threads import even_ranges, in_order, thread_count
+from embed.svd.cooccurrence import Cooccurrences
+
+WEIGHTINGS = ("ppmi", "counts", "log-counts")
+
+_PIECE = 1 << 19  # entries of one piece of work; column sums are added up per piece
+_MOST_PIECES = 64  # each has a float64 sum per column
+
+
+def keep_probabilities(counts: np.ndarray, subsample: float) -> np.ndarray:
+    """Give the probability that subsampling keeps an occurrence of each word.
+
+    min(1, sqrt(t / f)) with f the word's share of all tokens: the formula of
+    Mikolov et al. 2013 (NIPS, equation 5) and of hyperwords, not the one of
+    word2vec's C code.
+
+    Parameters
+    ----------
+    counts : int64 (V,)
+        Occurrences of each word.
+    subsample : float
+        The threshold t; 0 keeps everything.
+
+    Returns
+    -------
+    float64 (V,)
+        Each above 0 and at most 1. Example: a word that is 1 % of the tokens
+        at t = 1e-4 is kept with probability 0.1.
+    """
+    if subsample == 0 or not len(counts):
+        return np.ones(len(counts))
+    share = np.maximum(counts, 1) / max(1, int(counts.sum()))
+    return np.minimum(1.0, np.sqrt(subsample / share))
+
+
+def weigh(
+    cooccurrences: Cooccurrences,
+    *,
+    weighting: str = "ppmi",
+    keep: np.ndarray | None = None,
+    context_smoothing: float = 1.0,
+    shift: float = 1.0,
+    threads: int | None = None,
+) -> Any:
+    """Turn co-occurrence counts into the matrix that is to be factored.
+
+    With N(w, c) the counts times the factors of subsampling, the value of
+    ``ppmi`` is max(log(N(w, c) S / (N(w) N(c)^a)) - log(shift), 0), where N(w)
+    and N(c) are the sums of row and column, a is ``context_smoothing`` and S the
+    sum of N(c)^a (Levy et al. 2015, equations 3 and 5). ``counts`` is N(w, c)
+    in pairs of weight 1, ``log-counts`` log(1 + N(w, c)).
+
+    The work is done in the memory of ``cooccurrences``, which is of no use
+    afterwards. Computed in float64; the same bytes at any ``threads``.
+
+    Parameters
+    ----------
+    cooccurrences : Cooccurrences
+        What :func:`embed.svd.cooccurrence.count_cooccurrences` gave; used up.
+    weighting : str
+        One of ``WEIGHTINGS``.
+    keep : float64 (V,), optional
+        Subsampling as an expectation: each pair counts keep[w] * keep[c].
+    context_smoothing : float
+        Exponent of the contexts' frequencies; 1 is plain PMI.
+    shift : float
+        Number of negative samples that the shift stands for; 1 shifts nothing.
+    threads : int, optional
+        All cores by default.
+
+    Returns
+    -------
+    scipy.sparse.csr_matrix, float32 (V, V)
+        Columns ascending in each row.
+    """
+    from embed.svd.ppmi_kernels import positive_log, scaled
+
+    keep = np.ones(len(cooccurrences.starts) - 1) if keep is None else keep
+    threads = thread_count(threads)
+    if weighting == "ppmi":
+        by_row, by_context = _pmi_factors(cooccurrences, keep, context_smoothing, threads)
+        return _rewrite(cooccurrences, positive_log, (by_row / shift, by_context), threads)
+    arguments = (keep / cooccurrences.unit, keep, weighting == "log-counts")
+    return _rewrite(cooccurrences, scaled, arguments, threads)
+
+
+def _pmi_factors(
+    cooccurrences: Cooccurrences, keep: np.ndarray, smoothing: float, threads: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """What a count is multiplied by to become exp(PMI): one factor by row, one by column."""
+    rows, contexts = _margins(cooccurrences, keep, threads)
+    smoothed = contexts**smoothing
+    with np.errstate(divide="ignore"):  # words without pairs have no entries either
+        by_row = np.where(rows > 0, keep / rows, 0.0)
+        by_context = np.where(contexts > 0, keep * smoothed.sum() / smoothed, 0.0)
+    return by_row, by_context
+
+
+def _margins(
+    cooccurrences: Cooccurrences, keep: np.ndarray, threads: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of the rows and of the columns of the subsampled counts."""
+    from embed.svd.ppmi_kernels import margins
+
+    starts, columns, counts = _arrays(cooccurrences)
+    rows = np.zeros(len(keep))
+
+    def sums(piece: tuple[int, int]) -> np.ndarray:
+        contexts = np.zeros(len(keep))
+        margins(starts, columns, counts, *piece, keep, rows, contexts)
+        return contexts
+
+    contexts = np.zeros(len(keep))
+    size = max(_PIECE, len(columns) / _MOST_PIECES)
+    for part in in_order(sums, even_ranges(np.diff(starts), size), threads):
+        contexts += part  # in the order of the pieces: the same sum at any thread count
+    return rows, contexts * keep
+
+
+def _rewrite(
+    cooccurrences: Cooccurrences,
+    kernel: Callable[..., int],
+    arguments: tuple[Any, ...],
+    threads: int,
+) -> Any:
+    """Turn counts into float32 values in their own memory, then close the gaps."""
+    from scipy import sparse
+
+    starts, columns, counts = _arrays(cooccurrences)
+    values = counts.view(np.float32)
+    scale = counts.dtype.itemsize // values.dtype.itemsize
+    lengths = np.zeros(len(starts) - 1, np.int64)
+
+    def rewrite(piece: tuple[int, int]) -> tuple[int, int]:
+        first, stop = piece
+        base = int(starts[first])
+        room = values[base * scale : int(starts[stop]) * scale]
+        return base, int(kernel(starts, columns, counts, first, stop, *arguments, room, lengths))
+
+    end = 0
+    for base, left in in_order(rewrite, even_ranges(np.diff(starts) + 1, _PIECE), threads):
+        columns[end : end + left] = columns[base : base + left]
+        values[end : end + left] = values[base * scale : base * scale + left]
+        end += left
+    shape = (len(lengths), len(lengths))
+    row_starts = np.concatenate([[0], lengths]).cumsum()
+    return sparse.csr_matrix((values[:end], columns[:end], row_starts), shape=shape, copy=False)
+
+
+def _arrays(cooccurrences: Cooccurrences) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The three arrays of a sparse matrix."""
+    return cooccurrences.starts, cooccurrences.columns, cooccurrences.counts

@@ -1,0 +1,1 @@
+"""A table of word vectors, in memory or on disk."""

@@ -1,0 +1,105 @@
+"""Baselines that learnt nothing: one-hot vectors, and random ones."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from embed.vectors.word_vectors import WordVectors
+
+_BLOCK_FLOATS = 1 << 20
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def one_hot(
+    vocabulary: Sequence[str], *, counts: np.ndarray | None = None, text: Any = None
+) -> WordVectors:
+    """Give each word a dimension of its own: no two words are alike.
+
+    Parameters
+    ----------
+    vocabulary : sequence of str
+        The words; position = row.
+    counts : int64 (V,), optional
+        Occurrences of each word.
+    text : TextSettings, optional
+        How the corpus was cut into words.
+
+    Returns
+    -------
+    WordVectors
+        Named ``one-hot``; the matrix is the scipy.sparse CSR identity (V, V),
+        usable wherever vectors are.
+
+    Examples
+    --------
+    >>> one_hot(["a", "b"]).matrix.toarray().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    import scipy.sparse
+
+    matrix = scipy.sparse.identity(len(vocabulary), dtype=np.float32, format="csr")
+    return WordVectors(vocabulary, matrix, counts=counts, text=text, name="one-hot")
+
+
+def random_vectors(
+    vocabulary: Sequence[str],
+    dim: int,
+    seed: int,
+    *,
+    counts: np.ndarray | None = None,
+    text: Any = None,
+) -> WordVectors:
+    """Draw each vector from a standard normal distribution.
+
+    The draw is keyed by (seed, word), so that a word's vector depends neither
+    on the other words nor on their order.
+
+    Parameters
+    ----------
+    vocabulary : sequence of str
+        The words; position = row.
+    dim : int
+        D, at least 1.
+    seed : int
+        0 <= seed < 2**64.
+    counts : int64 (V,), optional
+        Occurrences of each word.
+    text : TextSettings, optional
+        How the corpus was cut into words.
+
+    Returns
+    -------
+    WordVectors
+        Named ``random``, float32 (V, D).
+    """
+    key = seed.to_bytes(8, "little")
+    hashes = [
+        hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
+        for word in vocabulary
+    ]
+    keys = np.frombuffer(b"".join(hashes), "<u8")
+    matrix = np.empty((len(keys), dim), np.float32)
+    step = max(1, _BLOCK_FLOATS // dim)
+    for start in range(0, len(keys), step):
+        matrix[start : start + step] = _normal(keys[start : start + step], dim)
+    return WordVectors(vocabulary, matrix, counts=counts, text=text, name="random")
+
+
+def _normal(keys: np.ndarray, dim: int) -> np.ndarray:
+    """Normal deviates (n, D) by Box & Muller from one stream of uniform ones per key."""
+    half = (dim + 1) // 2
+    counters = np.arange(2 * half, dtype=np.uint64) * _GOLDEN
+    # 53 random bits, moved by half a step off zero: the logarithm stays finite
+    uniform = ((_mix(keys[:, None] + counters) >> np.uint64(11)) + 0.5) * 2.0**-53
+    radius = np.sqrt(-2.0 * np.log(uniform[:, :half]))
+    angle = 2.0 * np.pi * uniform[:, half:]
+    return np.concatenate((radius * np.cos(angle), radius * np.sin(angle)), axis=1)[:, :dim]
+
+
+def _mix(state: np.ndarray) -> np.ndarray:
+    """The output function of SplitMix64 (Steele, Lea & Flood 2014)."""
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state ^ (state >> np.uint64(31))

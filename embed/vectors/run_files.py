@@ -1,0 +1,101 @@
+"""The files of a run directory, opened one by one and held against what they must be."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corpora.artifacts.arrays import UNREADABLE
+from corpora.artifacts.artifact import MAKER, places, read_json
+from corpora.common.errors import ArtifactError
+
+
+def refuse_no_run(run: Path) -> None:
+    """Refuse what is no finished run, before anything is looked for in it.
+
+    Parameters
+    ----------
+    run : Path
+        The directory.
+
+    Raises
+    ------
+    ArtifactError
+        It is not there, is no directory, or is being made.
+    """
+    if (run / MAKER).is_file():
+        raise ArtifactError(f"{run}: is unfinished; run the command that was making it again")
+    if run.is_dir():
+        return
+    if run.exists():
+        raise ArtifactError(f"{run}: is a file; give the directory of a run")
+    begun = places(run)[1].is_dir()
+    told = "is unfinished; run the command that was making it again" if begun else "no such run"
+    raise ArtifactError(f"{run}: {told}")
+
+
+def run_options(run: Path) -> dict[str, Any]:
+    """Read the options that a run was trained with.
+
+    Parameters
+    ----------
+    run : Path
+        The directory.
+
+    Returns
+    -------
+    dict
+        What ``config.json`` holds; empty where there is none.
+
+    Raises
+    ------
+    ArtifactError
+        It is no configuration of a run.
+    """
+    config = run / "config.json"
+    if not config.is_file():
+        return {}
+    options = read_json(config)
+    if isinstance(options, dict) and isinstance(options.get("text"), dict | None):
+        return options
+    raise ArtifactError(f"{config}: is no configuration of a run; make the run again")
+
+
+def open_array(path: Path, dtype: type[np.generic], dimensions: int) -> np.ndarray:
+    """Map one array of a run.
+
+    Parameters
+    ----------
+    path : Path
+        A ``.npy`` in the run's directory.
+    dtype : type
+        What it must hold.
+    dimensions : int
+        1 for an array, 2 for a matrix.
+
+    Returns
+    -------
+    ndarray
+        Memory-mapped.
+
+    Raises
+    ------
+    ArtifactError
+        It is missing, damaged, or of another type or shape.
+    """
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise ArtifactError(f"{path}: no such file; is {path.parent} a finished run?") from None
+    except UNREADABLE as error:
+        raise ArtifactError(f"{path}: is damaged ({error}); make the run again") from None
+    if not isinstance(array, np.ndarray):  # NumPy tells an archive by its first bytes
+        array.close()
+        raise ArtifactError(f"{path}: is a zip archive, no array; make the run again")
+    if array.ndim != dimensions or array.dtype != dtype:
+        name = np.dtype(dtype).name
+        kind = (
+            f"{'an' if name[0] == 'i' else 'a'} {name} {'matrix' if dimensions == 2 else 'array'}"
+        )
+        raise ArtifactError(f"{path}: holds {array.dtype} of shape {array.shape}, expected {kind}")
+    return array

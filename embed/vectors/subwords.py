@@ -1,0 +1,313 @@
+"""Character n-grams of words, and vectors of unseen words made of them.
+
+Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information",
+section 3.2: a word between < and > is the bag of its n-grams, n-grams share the
+rows of a table by a hash, and a word's vector is that of its n-grams. What is an
+n-gram and how it is hashed is as in fastText's own program, to the bit.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from corpora.common.errors import ArtifactError, SettingError
+
+END_OF_SENTENCE = "</s>"  # fastText's own, the one word that has no n-grams
+_SETTING = re.compile(r"([0-9]{1,3})-([0-9]{1,3})")
+_FIRST_HASH = 2166136261
+_PRIME = 16777619
+_MASK = 0xFFFFFFFF
+_BLOCK = 1 << 14
+
+
+def parse_subwords(text: str) -> tuple[int, int]:
+    """Read the setting that says how long n-grams are.
+
+    Parameters
+    ----------
+    text : str
+        ``MIN-MAX``, in characters.
+
+    Returns
+    -------
+    shortest, longest : int
+        1 <= shortest <= longest.
+
+    Raises
+    ------
+    SettingError
+        It is no such range.
+
+    Examples
+    --------
+    >>> parse_subwords("3-6")
+    (3, 6)
+    """
+    found = _SETTING.fullmatch(text)
+    if found and 1 <= int(found[1]) <= int(found[2]):
+        return int(found[1]), int(found[2])
+    raise SettingError(
+        "--subwords must be MIN-MAX with 1 <= MIN <= MAX <= 999, lengths of n-grams in characters "
+        f"such as 3-6, got {text!r}"
+    )
+
+
+def ngram_buckets(word: str, shortest: int, longest: int, n_buckets: int) -> list[int]:
+    """List the buckets of one word's n-grams.
+
+    Parameters
+    ----------
+    word : str
+        Without its boundaries; < and > are put around it.
+    shortest, longest : int
+        Length of n-grams in characters (code points), boundaries counted.
+    n_buckets : int
+        Size of the hash table, at least 1.
+
+    Returns
+    -------
+    list of int
+        32-bit FNV-1a of the UTF-8 bytes, each extended as a signed byte, modulo
+        ``n_buckets``; in the order of first characters, short n-grams first,
+        repeated where an n-gram is. A boundary alone is no n-gram.
+
+    Examples
+    --------
+    >>> ngram_buckets("a", 3, 6, 2_000_000)  # of <a>
+    [1087600]
+    """
+    if word == END_OF_SENTENCE:
+        return []
+    characters = [one.encode("utf-8", "surrogatepass") for one in f"<{word}>"]
+    last = len(characters) - 1
+    buckets = []
+    for first in range(last + 1):
+        hashed = _FIRST_HASH
+        for size, character in enumerate(characters[first : first + longest], 1):
+            for byte in character:
+                signed = byte | 0xFFFFFF00 if byte >= 128 else byte
+                hashed = (hashed ^ signed) * _PRIME & _MASK
+            if size >= shortest and not (size == 1 and first in (0, last)):
+                buckets.append(hashed % n_buckets)
+    return buckets
+
+
+def word_buckets(
+    words: Sequence[str], shortest: int, longest: int, n_buckets: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """List the buckets of the n-grams of many words.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Without boundaries.
+    shortest, longest, n_buckets : int
+        As for :func:`ngram_buckets`.
+
+    Returns
+    -------
+    starts : int64 (V + 1,)
+        Word w has ``buckets[starts[w]:starts[w + 1]]``.
+    buckets : int64 (n,)
+        As :func:`ngram_buckets` gives them, word after word.
+    """
+    cells = [word.encode("utf-8", "surrogatepass") for word in words]
+    return byte_buckets(cells, shortest, longest, n_buckets)
+
+
+def byte_buckets(
+    cells: Sequence[bytes], shortest: int, longest: int, n_buckets: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """List the buckets of the n-grams of many words given as bytes.
+
+    Parameters
+    ----------
+    cells : sequence of bytes
+        UTF-8; where a published file has broken words, their n-grams are those
+        of fastText, for which a character is a byte and its continuations.
+    shortest, longest, n_buckets : int
+        As for :func:`ngram_buckets`.
+
+    Returns
+    -------
+    starts : int64 (V + 1,)
+        Word w has ``buckets[starts[w]:starts[w + 1]]``.
+    buckets : int64 (n,)
+        Word after word.
+    """
+    from embed.vectors.subwords_kernels import count_ngrams, hash_ngrams
+
+    lengths = np.fromiter(map(len, cells), np.int64, len(cells)) + 2
+    ends = np.cumsum(lengths)
+    begins = ends - lengths
+    buffer = np.frombuffer(b"<" + b"><".join(cells) + b">", np.uint8)
+    end_of_sentence = END_OF_SENTENCE.encode()
+    for row in np.flatnonzero(lengths == len(end_of_sentence) + 2).tolist():
+        if cells[row] == end_of_sentence:
+            ends[row] = begins[row]
+    starts = np.zeros(len(cells) + 1, np.int64)
+    count_ngrams(buffer, begins, ends, shortest, longest, starts[1:])
+    np.cumsum(starts, out=starts)
+    buckets = np.empty(starts[-1], np.int64)
+    hash_ngrams(buffer, begins, ends, shortest, longest, n_buckets, starts, buckets)
+    return starts, buckets
+
+
+def composed_rows(
+    words: np.ndarray,
+    grams: np.ndarray,
+    starts: np.ndarray,
+    places: np.ndarray,
+    threads: int | None = None,
+) -> np.ndarray:
+    """Compose the vectors of words that have a row of their own.
+
+    Parameters
+    ----------
+    words : float32 (V, D)
+        The words' own rows, perhaps memory-mapped.
+    grams : float32 (B, D)
+        Rows of n-grams, perhaps memory-mapped.
+    starts : int64 (V + 1,)
+        Word w has ``places[starts[w]:starts[w + 1]]``.
+    places : int64 (n,)
+        Rows of ``grams``.
+    threads : int, optional
+        One for each core by default; the result does not depend on it.
+
+    Returns
+    -------
+    float32 (V, D)
+        The mean of each word's own row and those of its n-grams.
+    """
+    from corpora.common.threads import in_order, thread_count
+
+    if len(places) and not 0 <= places.min() <= places.max() < len(grams):
+        raise IndexError(f"places must be rows of {len(grams)} n-grams")
+    # what a file maps may not be aligned, and numba takes arrays by their exact class
+    words, grams = np.asarray(words), np.asarray(grams)
+    out = np.empty((len(words), words.shape[1]), np.float32)
+    fill = partial(_compose_block, words, grams, starts, places, out)
+    for _ in in_order(fill, range(0, len(words), _BLOCK), thread_count(threads)):
+        pass
+    return out
+
+
+class SubwordTable:
+    """The rows of n-grams, from which words outside the vocabulary get a vector.
+
+    Parameters
+    ----------
+    rows : float32 (B, D)
+        One per bucket, perhaps memory-mapped.
+    buckets : int64 (B,) or None
+        Which buckets these are, ascending; None when all buckets have a row.
+    n_buckets : int
+        Size of the hash table.
+    shortest, longest : int
+        Length of n-grams in characters.
+    name : str
+        What messages call the table.
+
+    Raises
+    ------
+    ArtifactError
+        Rows and buckets do not fit each other.
+    """
+
+    def __init__(
+        self,
+        rows: np.ndarray,
+        buckets: np.ndarray | None,
+        *,
+        n_buckets: int,
+        shortest: int,
+        longest: int,
+        name: str = "n-grams",
+    ) -> None:
+        self.rows = rows
+        self.buckets = buckets
+        self.n_buckets = n_buckets
+        self.shortest = shortest
+        self.longest = longest
+        self.name = name
+        self._check()
+
+    def compose(self, word: str) -> np.ndarray | None:
+        """Give the mean of the rows of a word's n-grams, the vector of an unseen word.
+
+        Parameters
+        ----------
+        word : str
+            A word that is not in the vocabulary.
+
+        Returns
+        -------
+        float32 (D,) or None
+            None when none of its n-grams has a row. Where all buckets have one,
+            a word too short for any n-gram is zero, as in fastText.
+
+        Raises
+        ------
+        ArtifactError
+            A row holds NaN or infinity.
+        """
+        found = np.array(
+            ngram_buckets(word, self.shortest, self.longest, self.n_buckets), dtype=np.int64
+        )
+        places = found if self.buckets is None else self._places(found)
+        if not len(places):
+            return None if self.buckets is not None else np.zeros(self.rows.shape[1], np.float32)
+        mean: np.ndarray = np.asarray(self.rows[places]).mean(axis=0, dtype=np.float64)
+        if not np.isfinite(mean).all():
+            raise ArtifactError(
+                f"{self.name}: the n-grams of {word!r} hold NaN or infinity; make the run again"
+            )
+        return mean.astype(np.float32)
+
+    def _places(self, found: np.ndarray) -> np.ndarray:
+        """Rows of buckets; those that have none are left out."""
+        assert self.buckets is not None
+        places = np.searchsorted(self.buckets, found)
+        places[places == len(self.buckets)] = 0
+        return places[self.buckets[places] == found] if len(self.buckets) else places[:0]
+
+    def _check(self) -> None:
+        """Hold rows and buckets against each other."""
+        if self.n_buckets < 1 or self.rows.ndim != 2:
+            raise ArtifactError(
+                f"{self.name}: {self.n_buckets} buckets and rows of shape {self.rows.shape} are no "
+                "table of n-grams; make the run again"
+            )
+        n_buckets = self.n_buckets if self.buckets is None else self.buckets.size
+        if n_buckets != len(self.rows):
+            raise ArtifactError(
+                f"{self.name}: {n_buckets} buckets do not fit {len(self.rows)} rows; "
+                "make the run again"
+            )
+        if self.buckets is None or not n_buckets:
+            return
+        ascending = self.buckets.ndim == 1 and bool((np.diff(self.buckets) > 0).all())
+        if not ascending or not 0 <= self.buckets[0] <= self.buckets[-1] < self.n_buckets:
+            raise ArtifactError(
+                f"{self.name}: the buckets do not ascend within 0 and {self.n_buckets - 1}; "
+                "make the run again"
+            )
+
+
+def _compose_block(
+    words: np.ndarray,
+    grams: np.ndarray,
+    starts: np.ndarray,
+    places: np.ndarray,
+    out: np.ndarray,
+    first: int,
+) -> None:
+    """Compose the words of one block."""
+    from embed.vectors.subwords_kernels import mean_rows
+
+    block = slice(first, first + _BLOCK)
+    sums = np.empty(words.shape[1], np.float64)
+    mean_rows(words[block], grams, starts[first : first + _BLOCK + 1], places, sums, out[block])

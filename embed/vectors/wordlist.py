@@ -1,0 +1,279 @@
+"""``vocabulary.tsv``: one word a line, its count behind a tab; line number = row.
+
+Opening it decodes nothing. One word is found by searching the raw bytes, and a
+dictionary of all words is built only when many are asked for: the first query
+on a million words must not wait for a million strings.
+"""
+
+import mmap
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+
+from corpora.common.errors import ArtifactError
+
+VOCABULARY = "vocabulary.tsv"
+_ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
+_SEARCHES_BEFORE_INDEX = 24
+_DIGITS = 18  # of the counts that int64 holds, whatever they are
+
+
+def escape(word: str) -> str:
+    """Write a word so that it fits one cell of a tab-separated line.
+
+    Parameters
+    ----------
+    word : str
+        Any text.
+
+    Returns
+    -------
+    str
+        Backslash, tab, line feed and carriage return escaped with a backslash.
+    """
+    return word.translate(_ESCAPES)
+
+
+def unescape(cell: str) -> str:
+    """Read a word back from its cell.
+
+    Parameters
+    ----------
+    cell : str
+        What :func:`escape` wrote.
+
+    Returns
+    -------
+    str
+        The word.
+    """
+    if "\\" not in cell:
+        return cell
+    parts = cell.split("\\\\")  # an escaped backslash cannot start another escape
+    for char, name in (("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r")):
+        parts = [part.replace(name, char) for part in parts]
+    return "\\".join(parts)
+
+
+def write_words(
+    path: Path, words: Sequence[str], counts: Sequence[int] | np.ndarray | None
+) -> None:
+    """Write ``vocabulary.tsv``.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    words : sequence of str
+        In the order of the rows.
+    counts : int64 (V,) or None
+        Occurrences of each word; without them the lines hold the word alone.
+    """
+    cells = [escape(word) for word in words]
+    if counts is not None:
+        pairs = zip(cells, np.asarray(counts).tolist(), strict=True)
+        cells = [f"{cell}\t{count}" for cell, count in pairs]
+    path.write_bytes("".join(f"{cell}\n" for cell in cells).encode())
+
+
+class StoredVocabulary(Sequence[str]):
+    """The words of a ``vocabulary.tsv``, memory-mapped.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Raises
+    ------
+    ArtifactError
+        It is missing, empty or does not end in a line end.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            with open(path, "rb") as file:
+                self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except FileNotFoundError:
+            raise ArtifactError(f"{path}: no such file; is {path.parent} a finished run?") from None
+        except (ValueError, OSError):
+            raise ArtifactError(f"{path}: is empty or no file; make the run again") from None
+        if self._bytes[-1:] != b"\n":
+            raise ArtifactError(f"{path}: the last line is cut off; make the run again")
+        self._end = b"\t" if b"\t" in self._bytes[: self._bytes.find(b"\n")] else b"\n"
+        self._searches = 0
+
+    def __len__(self) -> int:
+        return len(self._line_ends)
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> list[str]: ...
+
+    def __getitem__(self, row: int | slice) -> str | list[str]:
+        if isinstance(row, slice):
+            return [self._word(index) for index in range(*row.indices(len(self)))]
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"row {row} of {len(self)}")
+        return self._word(row % len(self))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._cells())
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self.row(word) is not None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or isinstance(other, str):
+            return NotImplemented
+        return len(self) == len(other) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def row(self, word: str) -> int | None:
+        """Find a word.
+
+        Parameters
+        ----------
+        word : str
+            Exactly as spelled in the vocabulary.
+
+        Returns
+        -------
+        int or None
+            Its row; None when it is not there.
+        """
+        self._searches += 1
+        if self._searches > _SEARCHES_BEFORE_INDEX:
+            return self._index.get(word)
+        try:
+            needle = escape(word).encode() + self._end
+        except UnicodeEncodeError:  # a lone surrogate is in no file
+            return None
+        if self._bytes[: len(needle)] == needle:
+            return 0
+        before = self._bytes.find(b"\n" + needle)
+        return None if before < 0 else int(np.searchsorted(self._line_ends, before)) + 1
+
+    def counts(self) -> np.ndarray | None:
+        """Read the counts.
+
+        Returns
+        -------
+        int64 (V,) or None
+            Occurrences by row; None when the file holds words alone.
+
+        Raises
+        ------
+        ArtifactError
+            Names the line whose count is no number.
+        """
+        if self._end == b"\n":
+            return None
+        cells = [line.rpartition(b"\t")[2] for line in self._bytes[:].split(b"\n")[:-1]]
+        try:
+            return np.array([int(cell) for cell in cells], dtype=np.int64)
+        except (ValueError, OverflowError):
+            number = next(
+                n for n, cell in enumerate(cells, 1) if not cell.isdigit() or len(cell) > _DIGITS
+            )
+            raise ArtifactError(f"{self.path}:{number}: the count is no number") from None
+
+    def encoded(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Give the words as bytes, undecoded, for searches over all of them.
+
+        Returns
+        -------
+        buffer : uint8 (n_bytes,)
+            The file.
+        starts, ends : int64 (V,)
+            Word r is ``buffer[starts[r]:ends[r]]``, escapes included.
+        """
+        buffer = np.frombuffer(self._bytes, np.uint8)
+        starts = np.concatenate(([0], self._line_ends[:-1] + 1))
+        if self._end == b"\n":
+            return buffer, starts, self._line_ends
+        tabs = np.flatnonzero(buffer == ord("\t"))
+        if len(tabs) != len(starts):
+            raise ArtifactError(f"{self.path}: not every line is a word, a tab and a count")
+        return buffer, starts, tabs
+
+    @cached_property
+    def _line_ends(self) -> np.ndarray:
+        """Offsets of the line ends."""
+        return np.flatnonzero(np.frombuffer(self._bytes, np.uint8) == ord("\n"))
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        """Word to row; the first of equal words."""
+        return index_words(self._cells())
+
+    def _word(self, row: int) -> str:
+        """Decode one line."""
+        start = int(self._line_ends[row - 1]) + 1 if row else 0
+        line = self._bytes[start : int(self._line_ends[row])]
+        return unescape(self._decode(line).partition("\t")[0])
+
+    def _cells(self) -> list[str]:
+        """Decode every word."""
+        text = self._decode(self._bytes[:])
+        lines = text.split("\n")[:-1]
+        if self._end == b"\t":
+            lines = [line.partition("\t")[0] for line in lines]
+        return [unescape(line) for line in lines] if "\\" in text else lines
+
+    def _decode(self, content: bytes) -> str:
+        """Some bytes of the file as text."""
+        try:
+            return content.decode()
+        except UnicodeDecodeError:
+            raise ArtifactError(f"{self.path}: is not UTF-8; make the run again") from None
+
+
+def index_words(words: Sequence[str]) -> dict[str, int]:
+    """Map words to rows.
+
+    Parameters
+    ----------
+    words : sequence of str
+        In the order of the rows.
+
+    Returns
+    -------
+    dict of str to int
+        The lowest row of each word.
+    """
+    index = dict(zip(words, range(len(words)), strict=True))
+    if len(index) < len(words):
+        for row in range(len(words) - 1, -1, -1):
+            index[words[row]] = row
+    return index
+
+
+def encode_words(words: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Give any vocabulary as bytes, for searches over all of its words.
+
+    Parameters
+    ----------
+    words : sequence of str
+        A vocabulary.
+
+    Returns
+    -------
+    buffer : uint8 (n_bytes,)
+        UTF-8.
+    starts, ends : int64 (V,)
+        Word r is ``buffer[starts[r]:ends[r]]``.
+    """
+    if isinstance(words, StoredVocabulary):
+        return words.encoded()
+    cells = [word.encode("utf-8", "surrogatepass") for word in words]
+    ends = np.cumsum(np.fromiter(map(len, cells), np.int64, len(cells)))
+    starts = np.concatenate(([0], ends[:-1])) if len(ends) else ends
+    return np.frombuffer(b"".join(cells), np.uint8), starts, ends

@@ -1,0 +1,1 @@
+"""Predictive vectors: skip-gram and CBOW."""

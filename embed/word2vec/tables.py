@@ -1,0 +1,200 @@
+"""The tables that word2vec trains, laid out for its kernels: aligned rows, a row of zeros last."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from corpora.artifacts.checkpoint import write_array, write_blocks
+from embed.vectors.context_vectors import CONTEXTS
+from embed.vectors.subwords import word_buckets
+from embed.vectors.word_vectors import BUCKETS, INPUTS, MATRIX, WordVectors
+from embed.vectors.wordlist import VOCABULARY, write_words
+from embed.word2vec.initial import Ngrams, initial_inputs, initial_tables
+from embed.word2vec.kernels.vector_ir import LANES
+from embed.word2vec.training_text import TrainingText
+
+_BLOCK = 1 << 14
+_COMPOSED = 1 << 9  # words composed at a time: each gathers some dozens of rows
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Both tables, in memory of their own.
+
+    Parameters
+    ----------
+    inputs : float32 (N + 1, width)
+        Word vectors in the first ``dim`` columns: of the V words and, with subwords, of
+        the B buckets behind them. The last row is zero.
+    outputs : float32 (V + spare + 1, width)
+        Context vectors, then rows to work with, then zeros.
+    n_words : int
+        V.
+    dim : int
+        D; the columns beyond it are zero.
+    starts : int64 (V + 1,) or (1,)
+        Word w is the mean of the inputs ``parts[starts[w]:starts[w + 1]]``.
+    parts : int32 (n,)
+        Empty without subwords.
+    buckets : int64 (B,), optional
+        The n-gram bucket of each input behind the words.
+    """
+
+    inputs: np.ndarray
+    outputs: np.ndarray
+    n_words: int
+    dim: int
+    starts: np.ndarray
+    parts: np.ndarray
+    buckets: np.ndarray | None = None
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Name what training changes: views without the filling, float32 (N, D) and (V, D)."""
+        return {
+            "inputs": self.inputs[:-1, : self.dim],
+            "outputs": self.outputs[: self.n_words, : self.dim],
+        }
+
+    def blocks(self) -> Iterator[np.ndarray]:
+        """Give what training changes some rows at a time.
+
+        Yields
+        ------
+        float32 (n, D)
+        """
+        for table in self.arrays().values():
+            for first in range(0, len(table), _BLOCK):
+                yield table[first : first + _BLOCK]
+
+    def vectors(self, first: int, last: int) -> np.ndarray:
+        """Give the vectors of some words, composed with subwords.
+
+        Parameters
+        ----------
+        first, last : int
+            Words ``first`` to ``last - 1``.
+
+        Returns
+        -------
+        float32 (last - first, D)
+        """
+        rows = self.inputs[:, : self.dim]
+        if self.buckets is None:
+            return rows[first:last]
+        starts = self.starts[first : last + 1]
+        parts = self.parts[starts[0] : starts[-1]]
+        sums = np.add.reduceat(rows[parts], starts[:-1] - starts[0], axis=0, dtype=np.float64)
+        return (sums / np.diff(starts)[:, None]).astype(np.float32)
+
+    def save(self, directory: Path, words: Sequence[str], counts: np.ndarray) -> None:
+        """Write the vocabulary and both tables as a run has them.
+
+        Parameters
+        ----------
+        directory : Path
+            An existing directory.
+        words : sequence of str
+            V.
+        counts : int64 (V,)
+            Their occurrences.
+        """
+        write_words(directory / VOCABULARY, words, counts)
+        arrays = self.arrays()
+        write_array(directory / CONTEXTS, arrays["outputs"])
+        if self.buckets is None:
+            write_array(directory / MATRIX, arrays["inputs"])
+            return
+        write_array(directory / INPUTS, arrays["inputs"])
+        write_array(directory / BUCKETS, self.buckets)
+        firsts = range(0, self.n_words, _COMPOSED)
+        composed = (self.vectors(n, min(n + _COMPOSED, self.n_words)) for n in firsts)
+        write_blocks(directory / MATRIX, np.float32, (self.n_words, self.dim), composed)
+
+
+def make_tables(
+    text: TrainingText,
+    dim: int,
+    seed: int,
+    init: WordVectors | None,
+    ngrams: Ngrams | None,
+    spare: int = 0,
+) -> Tables:
+    """Make the tables that a training starts from.
+
+    Parameters
+    ----------
+    text : TrainingText
+        Its words are the rows.
+    dim : int
+        D.
+    seed : int
+        Of the first vectors.
+    init : WordVectors, optional
+        Vectors to start from.
+    ngrams : Ngrams, optional
+        Character n-grams, if words are composed of them.
+    spare : int
+        Rows to work with behind the outputs.
+
+    Returns
+    -------
+    Tables
+    """
+    starts, parts, buckets = np.zeros(1, np.int64), np.empty(0, np.int32), None
+    if ngrams is None:
+        inputs, outputs = initial_tables(text, dim, seed, init)
+    else:
+        starts, parts, buckets = compose_words(text.words, ngrams)
+        inputs, outputs = initial_inputs(text, dim, seed, init, ngrams, buckets)
+    filled = _filled(inputs)
+    del inputs  # before the other table takes memory
+    return Tables(filled, _filled(outputs, spare), len(text.words), dim, starts, parts, buckets)
+
+
+def compose_words(
+    words: Sequence[str], ngrams: Ngrams
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """List the parts of each word: its own row and those of its n-grams.
+
+    Parameters
+    ----------
+    words : sequence of str
+        V.
+    ngrams : Ngrams
+        What the n-grams are.
+
+    Returns
+    -------
+    starts : int64 (V + 1,)
+        Word w has the parts ``parts[starts[w]:starts[w + 1]]``.
+    parts : int32 (n,)
+        Rows: w for the word itself, then V + b for buckets[b].
+    buckets : int64 (B,)
+        The buckets that occur, ascending.
+    """
+    starts, found = word_buckets(words, *ngrams)
+    buckets, places = np.unique(found, return_inverse=True)
+    n_words = len(words)
+    parts = np.empty(len(found) + n_words, dtype=np.int32)
+    own = starts[:-1] + np.arange(n_words)
+    parts[own] = np.arange(n_words)
+    others = np.ones(len(parts), dtype=bool)
+    others[own] = False
+    parts[others] = n_words + places
+    return starts + np.arange(n_words + 1), parts, buckets
+
+
+def _filled(table: np.ndarray, spare: int = 0) -> np.ndarray:
+    """A copy with zeros below, a row at least, and beside up to a multiple of LANES; aligned."""
+    n, dim = table.shape
+    n_rows, width = n + spare + 1, -(-dim // LANES) * LANES
+    room = np.zeros(n_rows * width + LANES, dtype=np.float32)
+    skip = -room.ctypes.data // room.itemsize % LANES
+    filled = room[skip : skip + n_rows * width].reshape(n_rows, width)
+    for first in range(0, n, _BLOCK):
+        block = table[first : first + _BLOCK]
+        if block.any():  # a table of zeros takes no memory before it is written
+            filled[first : first + len(block), :dim] = block
+    return filled

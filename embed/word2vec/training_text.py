@@ -1,0 +1,191 @@
+"""The text that a predictive method trains on: words, counts, rows; perhaps a grown vocabulary."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from corpora.common.console import note
+from corpora.common.errors import SettingError
+from embed.vectors.word_vectors import WordVectors
+from embed.vectors.wordlist import index_words
+
+if TYPE_CHECKING:  # numba comes with it
+    from corpora.store.corpus import Corpus, View
+
+
+@dataclass(frozen=True)
+class TrainingText:
+    """Words by row, and the tokens of the training and held-out documents as rows.
+
+    Parameters
+    ----------
+    view : View
+        The training documents of a corpus.
+    words : list of str
+        The word of each row.
+    counts : int64 (V,)
+        Occurrences that the vectors will have been trained on; they fall from row
+        to row. More than the view's where the vocabulary grew out of other vectors,
+        and then ``counts.sum()`` exceeds ``n_tokens``.
+    """
+
+    view: "View"
+    words: list[str]
+    counts: np.ndarray
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens of the training documents that have a row; what one epoch reads."""
+        return self.view.n_tokens
+
+    def shards(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Give the training documents shard by shard.
+
+        Yields
+        ------
+        rows : int32 (n,)
+            Rows of the words; other words are gone.
+        offsets : int64 (m + 1,)
+            Where the sentences, paragraphs or documents start; none is empty.
+        """
+        yield from self.view.shards()
+
+    def held_out_shards(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Give the held-out documents shard by shard, under the same rows.
+
+        Yields
+        ------
+        rows, offsets : int32 (n,), int64 (m + 1,)
+            As :meth:`shards` gives them; nothing where nothing is held out.
+        """
+        for rows, offsets in self.view.select("held-out").shards():
+            if len(rows):
+                yield rows, offsets
+
+
+def open_training_text(
+    corpus: "Corpus",
+    *,
+    min_count: int,
+    max_vocabulary: int | None,
+    punctuation: Literal["keep", "drop"],
+    boundary: Literal["sentence", "paragraph", "document"],
+    init: WordVectors | None,
+) -> TrainingText:
+    """Choose the words to train, and open the text.
+
+    Without ``init`` they are the corpus' own. With it the vocabulary is grown:
+    every word of ``init`` stays and is trained like any other, however rare it is
+    in the new text; others join by the usual rules. The counts of both add up and
+    rows fall by them; ties stay as in an ``init`` without counts, else go by code
+    point.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Its training documents are read.
+    min_count : int
+        Words with fewer tokens do not join.
+    max_vocabulary : int, optional
+        No word joins beyond this many in all.
+    punctuation : {"keep", "drop"}
+        Whether punctuation marks may join.
+    boundary : {"sentence", "paragraph", "document"}
+        What no window crosses.
+    init : WordVectors, optional
+        Dense vectors to start from, with or without counts.
+
+    Returns
+    -------
+    TrainingText
+        Nothing of the text is held in memory.
+
+    Raises
+    ------
+    SettingError
+        There is nothing to train, ``init`` is sparse, or it has more words than
+        ``max_vocabulary``.
+    """
+    if init is None:
+        view = corpus.view(
+            min_count=min_count,
+            max_vocabulary=max_vocabulary,
+            punctuation=punctuation,
+            boundary=boundary,
+        )
+        return TrainingText(view, view.words, view.counts)
+    refuse_unusable(init, max_vocabulary)
+    _tell_other_text(init, corpus)
+    view = corpus.view(
+        min_count=min_count,
+        max_vocabulary=max_vocabulary,
+        punctuation=punctuation,
+        boundary=boundary,
+        keep=init.vocabulary,
+    )
+    if not view.n_tokens:
+        raise SettingError(
+            f"{corpus.path}: has no word of {init.name}, and none occurs {min_count} times or "
+            "more; pass a smaller --min-count"
+        )
+    return _grown(view, init)
+
+
+def _grown(view: "View", init: WordVectors) -> TrainingText:
+    """Add the counts up and put the rows in their order."""
+    place = index_words(init.vocabulary)
+    places = np.array([place.get(word, -1) for word in view.words], dtype=np.int64)
+    counts = view.counts.copy()
+    if init.counts is not None:
+        old = places >= 0
+        counts[old] += np.asarray(init.counts)[places[old]]
+    order = np.array(sorted(range(len(counts)), key=view.words.__getitem__), dtype=np.int64)
+    if init.counts is None:  # files have frequent words first, and nothing else to tell by
+        ranks = np.where(places >= 0, places, len(place))
+        order = order[np.argsort(ranks[order], kind="stable")]
+    order = order[np.argsort(-counts[order], kind="stable")]
+    words = [view.words[row] for row in order.tolist()]
+    return TrainingText(view.ordered(order), words, counts[order])
+
+
+def refuse_unusable(init: WordVectors, max_vocabulary: int | None) -> None:
+    """Refuse vectors that no training can start from.
+
+    Parameters
+    ----------
+    init : WordVectors
+        Vectors to start from.
+    max_vocabulary : int, optional
+        Most words of the training.
+
+    Raises
+    ------
+    SettingError
+        They are sparse, or have more words.
+    """
+    if not isinstance(init.matrix, np.ndarray):
+        raise SettingError(f"--init {init.name}: its vectors are sparse; pass a run of dense ones")
+    n_words = len(init.vocabulary)
+    if max_vocabulary is not None and max_vocabulary < n_words:
+        raise SettingError(
+            f"--max-vocabulary {max_vocabulary} is smaller than the vocabulary of {init.name} "
+            f"({n_words} words), which stays whole; pass --max-vocabulary {n_words} or more"
+        )
+
+
+def _tell_other_text(init: WordVectors, corpus: "Corpus") -> None:
+    """Say where the texts of both are written or divided in different ways."""
+    if init.text is None or init.text == corpus.text:
+        return
+    there, here = asdict(init.text), asdict(corpus.text)
+    differ = ", ".join(
+        f"{name} {there[name]} there and {here[name]} here"
+        for name in here
+        if there[name] != here[name]
+    )
+    note(
+        f"{init.name}: its text was not written or divided as that of {corpus.path} ({differ}); "
+        "words are the same where they are spelled the same"
+    )

@@ -1,0 +1,69 @@
+"""Laying units of text end to end in rows of equal length."""
+
+import numba
+
+
+@numba.njit(cache=True, nogil=True)
+def pack_units(
+    word_rows, offsets, piece_ids, piece_offsets, specials, sequence_length, slots, n_filled
+):
+    """Write each unit of a shard as one or more segments ``[CLS] pieces... [SEP]``.
+
+    A unit that a row has no room for is cut, and goes on as a new segment of the
+    next row. Where fewer than three slots are left, no segment fits: they are padding.
+
+    Parameters
+    ----------
+    word_rows : int32 (n_tokens,)
+        One shard, units laid end to end: which word each token is.
+    offsets : int64 (n_units + 1,)
+        Unit u is ``word_rows[offsets[u]:offsets[u + 1]]``.
+    piece_ids : int32 (n,)
+        The pieces of all words, laid end to end.
+    piece_offsets : int64 (V + 1,)
+        Word w is ``piece_ids[piece_offsets[w]:piece_offsets[w + 1]]``.
+    specials : tuple of int
+        The ids of padding, start and end of a segment.
+    sequence_length : int
+        T, at least 3.
+    slots : uint16 or int32 (capacity,)
+        Output, rows laid end to end. Not bounds-checked: the caller allocates
+        what :func:`pretrain.data.packing.most_rows` says.
+    n_filled : int
+        Slots that are filled already, by the shards before; a segment never stays open.
+
+    Returns
+    -------
+    int
+        Slots that are filled now.
+    """
+    padding, start, end = specials
+    at = n_filled
+    room = sequence_length - n_filled % sequence_length
+    for u in range(offsets.shape[0] - 1):
+        is_open = False
+        for token in range(offsets[u], offsets[u + 1]):
+            word = word_rows[token]
+            for k in range(piece_offsets[word], piece_offsets[word + 1]):
+                if not is_open:
+                    if room < 3:
+                        slots[at : at + room] = padding
+                        at += room
+                        room = sequence_length
+                    slots[at] = start
+                    at += 1
+                    room -= 1
+                    is_open = True
+                slots[at] = piece_ids[k]
+                at += 1
+                room -= 1
+                if room == 1:  # for the end, whether or not the unit goes on
+                    slots[at] = end
+                    at += 1
+                    room = sequence_length
+                    is_open = False
+        if is_open:
+            slots[at] = end
+            at += 1
+            room -= 1  # at least 1 is left: a full row has closed its segment already
+    return at

@@ -1,0 +1,156 @@
+"""The text of a corpus as pieces: what is learnt of it, and what it is packed into."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import torch
+
+from corpora.build.held_out import ENOUGH_DOCUMENTS
+from corpora.common.errors import SettingError
+from corpora.tokenizer.pieces import CLS, Kind, Pieces, chosen_size, learn_pieces
+from pretrain.config import MlmConfig
+from pretrain.data.packing import PackedRows
+
+if TYPE_CHECKING:
+    from corpora.store.corpus import Corpus
+    from corpora.store.view import Boundary, View
+
+
+@dataclass(frozen=True)
+class Text:
+    """The documents of a corpus, every word and mark of them.
+
+    Parameters
+    ----------
+    train, held_out : View
+        Of the same words; those that do not occur in the training documents count 0 there.
+    """
+
+    train: "View"
+    held_out: "View"
+
+
+def open_text(corpus: "Corpus", boundary: str) -> Text:
+    """View a corpus as masked-LM pretraining does.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Stays open.
+    boundary : {"sentence", "paragraph", "document"}
+        What no attention crosses.
+
+    Returns
+    -------
+    Text
+        Training and held-out documents.
+
+    Raises
+    ------
+    SettingError
+        Nothing is held out.
+    """
+    if not corpus.manifest["held_out_tokens"]:
+        raise SettingError(
+            f"{corpus.path}: has no held-out text to judge the training by; build it with "
+            f"--held-out, of {ENOUGH_DOCUMENTS} documents or more"
+        )
+    every = corpus.view(
+        min_count=1,
+        punctuation="keep",
+        boundary=cast("Boundary", boundary),
+        documents="all",
+    )
+    return Text(every.select("train"), every.select("held-out"))
+
+
+def refuse_few_words(corpus: "Corpus", config: MlmConfig) -> None:
+    """Refuse a corpus of whose words none could be pooled: that would be found out too late.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        To be trained on.
+    config : MlmConfig
+        Its ``min_count`` and ``max_vocabulary``.
+
+    Raises
+    ------
+    SettingError
+        No word is frequent enough.
+    """
+    corpus.view(
+        min_count=config.min_count, max_vocabulary=config.max_vocabulary, punctuation="drop"
+    )
+
+
+def learn(text: Text, config: MlmConfig) -> Pieces:
+    """Learn the pieces of the training documents.
+
+    Parameters
+    ----------
+    text : Text
+        Of the corpus.
+    config : MlmConfig
+        Its ``pieces`` and ``piece_model``.
+
+    Returns
+    -------
+    Pieces
+        As many as asked for; with ``auto``, where the words do not give so many, all they give.
+
+    Raises
+    ------
+    SettingError
+        The words do not give so many, or the characters are more.
+    """
+    words, counts = text.train.words, text.train.counts
+    kind = cast(Kind, config.piece_model)
+    if config.pieces != "auto":
+        return learn_pieces(words, counts, size=int(config.pieces), kind=kind)
+    size = chosen_size(text.train.n_tokens)
+    return learn_pieces(words, counts, size=size, kind=kind, exactly=False)
+
+
+def pack(
+    text: Text, pieces: Pieces, config: MlmConfig, device: torch.device
+) -> tuple[PackedRows, PackedRows]:
+    """Lay the text in rows, on the device.
+
+    Parameters
+    ----------
+    text : Text
+        Of the corpus.
+    pieces : Pieces
+        Split its words.
+    config : MlmConfig
+        Its ``sequence_length``.
+    device : torch.device
+        Where the rows shall lie.
+
+    Returns
+    -------
+    train, held_out : PackedRows
+        Training and held-out documents.
+    """
+    length = config.sequence_length
+    return (
+        PackedRows.pack(text.train, pieces, length, device),
+        PackedRows.pack(text.held_out, pieces, length, device),
+    )
+
+
+def most_segments(*texts: PackedRows) -> int:
+    """Bound the segments of a row, a stretch of padding at its end counted as one.
+
+    Parameters
+    ----------
+    *texts : PackedRows
+        Whose rows.
+
+    Returns
+    -------
+    int
+        At least 2.
+    """
+    return 1 + max(int((block == CLS).sum(1).max()) for rows in texts for block in rows.blocks())

@@ -1,0 +1,1 @@
+"""Hugging Face models: export of ours, and states of theirs."""

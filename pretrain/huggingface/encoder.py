@@ -1,0 +1,346 @@
+"""HuggingFaceEncoder: the states of any encoder that stock transformers loads from a folder."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from corpora.common.errors import ArtifactError
+from corpora.tokenizer.external import StockPieces
+from pretrain.device import choose_device
+from pretrain.huggingface.loading import (
+    TOKENIZER_OPTIONS,
+    in_one_line,
+    load,
+    mask_piece,
+    row_length,
+    state_width,
+)
+from pretrain.inference.pseudo_likelihood import pseudo_log_likelihoods
+from pretrain.inference.windows import PiecedText, Windows
+from pretrain.model.weights import TOKENIZER
+
+# As for our own encoders on a CPU; a GPU has to hold the states of all layers at once.
+_SLOTS = {"cpu": 2048, "cuda": 1 << 14}
+_SCORED_SLOTS = {"cpu": 512, "cuda": 1 << 13}  # each has a number for every piece there is
+
+
+class HuggingFaceEncoder:
+    """A Hugging Face model; a ContextualEncoder.
+
+    Everything is computed in float32, without dropout.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        Of stock transformers: gives hidden states. Set to be asked (``eval``).
+    pieces : StockPieces
+        Its tokenizer.
+    most_pieces : int
+        Pieces that are read at once, special ones not counted, at least 2.
+    width : int
+        D, of the states of every layer.
+    name : str
+        What messages call it.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        pieces: StockPieces,
+        *,
+        most_pieces: int,
+        width: int,
+        name: str = "model",
+    ) -> None:
+        self.model: Any = model.eval()
+        self.pieces = pieces
+        self.most_pieces = most_pieces
+        self.width = width
+        self.name = name
+
+    @property
+    def n_layers(self) -> int:
+        """Layers above the embeddings, which are layer 0."""
+        return int(self.model.config.num_hidden_layers)
+
+    def words(self, text: str) -> list[str]:
+        """Cut text into words by the tokenizer's own normaliser and pre-tokeniser.
+
+        Parameters
+        ----------
+        text : str
+            A sentence.
+
+        Returns
+        -------
+        list of str
+            Words, known or not.
+        """
+        return self.pieces.words(text)
+
+    def encode(self, sentences: Sequence[Sequence[str]], layers: Sequence[int]) -> list[np.ndarray]:
+        """Encode words in their sentences.
+
+        A word's vector is the mean over the layers, then over its pieces, of which the words get
+        those that they have after a space, wherever they stand. The special pieces that the
+        tokenizer puts around a sentence are read but left out. Long sentences are read in
+        windows, as :meth:`pretrain.inference.mlm_encoder.MlmEncoder.encode` does: nothing is cut
+        off.
+
+        Parameters
+        ----------
+        sentences : sequence of sequences of str
+            Words, known or not; a sentence may be empty.
+        layers : sequence of int
+            Which layers to average: 0 are the embeddings, i the states after block i.
+
+        Returns
+        -------
+        list of float32 (n_words, D)
+            Per sentence.
+
+        Raises
+        ------
+        ArtifactError
+            The states hold NaN or infinity.
+        """
+        text = self._pieced(sentences)
+        states = text.word_means(self._piece_states(text.windows(self.most_pieces), layers))
+        return np.split(states, text.sentences[1:-1]) if len(sentences) else []
+
+    def n_windows(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
+        """Count the windows in which sentences are read.
+
+        Parameters
+        ----------
+        sentences : sequence of sequences of str
+            Words, as :meth:`encode` takes them.
+
+        Returns
+        -------
+        int64 (n_sentences,)
+            More than 1 where a sentence has more pieces than ``most_pieces``; 0 of an empty one.
+        """
+        return self._pieced(sentences).n_windows(self.most_pieces)
+
+    def knows(self, words: Sequence[str]) -> np.ndarray:
+        """Tell which words are all there in their pieces.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Any.
+
+        Returns
+        -------
+        bool (n_words,)
+            False where [UNK] is among a word's pieces.
+        """
+        return self.pieces.knows(words)
+
+    def input_embeddings(self, words: Sequence[str]) -> np.ndarray:
+        """Look words up in the table of pieces, before norm, positions and context.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Known or not.
+
+        Returns
+        -------
+        float32 (n_words, D)
+            Means over the pieces of each word.
+        """
+        text = self._pieced([words])
+        table = self.model.get_input_embeddings().weight.detach()
+        return text.word_means(table[torch.from_numpy(text.ids).to(table.device)].cpu().numpy())
+
+    @property
+    def _device(self) -> torch.device:
+        device: torch.device = self.model.device
+        return device
+
+    def _pieced(self, sentences: Sequence[Sequence[str]]) -> PiecedText:
+        return PiecedText.split(self.pieces, sentences)
+
+    def _piece_states(self, windows: Windows, layers: Sequence[int]) -> np.ndarray:
+        """The state of each piece, mean over layers, float32 (P, D)."""
+        states = np.empty((len(windows.ids), self.width), dtype=np.float32)
+        with torch.inference_mode():
+            for numbers in windows.batches(_SLOTS[self._device.type]):
+                some = windows.take(numbers)
+                ids, mask, own = self._rows(some)
+                found = self.model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
+                mean = torch.stack([found.hidden_states[layer] for layer in layers]).mean(0)
+                states[some.own_places()] = mean[own].cpu().numpy()
+        if not np.isfinite(states).all():
+            raise ArtifactError(
+                f"{self.name}: gives states that hold NaN or infinity; take another"
+            )
+        return states
+
+    def _rows(self, windows: Windows) -> tuple[Tensor, Tensor, Tensor]:
+        """Each window between special pieces: int64 ids, int64 mask, bool own, (B, T) each."""
+        before, after = self.pieces.frame
+        lengths = (windows.stops - windows.starts)[:, None]
+        columns = np.arange(len(before) + int(lengths.max()) + len(after))
+        places = windows.starts[:, None] + columns - len(before)
+        ids = windows.ids[np.clip(places, 0, len(windows.ids) - 1)]
+        ids[:, : len(before)] = before
+        for nth, piece in enumerate(after):
+            ids[columns == len(before) + lengths + nth] = piece
+        real = columns < len(before) + lengths + len(after)
+        ids[~real] = _padding(self.model)
+        own = (places >= windows.own_starts[:, None]) & (places < windows.own_stops[:, None])
+        on_device = [torch.from_numpy(array).to(self._device) for array in (ids, real, own)]
+        return on_device[0], on_device[1].long(), on_device[2]
+
+
+class HuggingFaceMaskedLM(HuggingFaceEncoder):
+    """A Hugging Face masked language model; a ContextualEncoder and a SentenceScorer.
+
+    Parameters
+    ----------
+    encoder : HuggingFaceEncoder
+        Its encoder.
+    mask : int
+        The piece that stands for a masked one.
+    load_head : callable
+        Loads the model with its head, which is done when scores are asked for.
+    """
+
+    def __init__(
+        self, encoder: HuggingFaceEncoder, mask: int, load_head: Callable[[], nn.Module]
+    ) -> None:
+        super().__init__(
+            encoder.model,
+            encoder.pieces,
+            most_pieces=encoder.most_pieces,
+            width=encoder.width,
+            name=encoder.name,
+        )
+        self._mask, self._load_head = mask, load_head
+
+    def score(
+        self, sentences: Sequence[Sequence[str]], *, left_to_right_in_words: bool = True
+    ) -> np.ndarray:
+        """Score sentences by pseudo-log-likelihood, as our own encoders do.
+
+        See :meth:`pretrain.inference.mlm_encoder.MlmEncoder.score`. Words have the pieces that they
+        have
+        after a space, wherever they stand.
+
+        Parameters
+        ----------
+        sentences : sequence of sequences of str
+            Words; long sentences are read in windows.
+        left_to_right_in_words : bool
+            Whether the pieces that follow in the same word are masked too.
+
+        Returns
+        -------
+        float64 (n_sentences,)
+            Natural logarithms; 0 for a sentence without words.
+
+        Raises
+        ------
+        ArtifactError
+            The folder lacks weights of the head.
+        """
+        text = self._pieced(sentences)
+        windows, slots = text.windows(self.most_pieces), _SCORED_SLOTS[self._device.type]
+        scores = pseudo_log_likelihoods(
+            self._predict, windows, text.words, slots, left_to_right_in_words
+        )
+        bounds = text.words[text.sentences].tolist()
+        return np.array([scores[a:b].sum() for a, b in pairwise(bounds)])
+
+    @cached_property
+    def _whole(self) -> Any:
+        """The model with its head."""
+        return self._load_head()
+
+    def _predict(self, windows: Windows, first: np.ndarray, behind: np.ndarray) -> np.ndarray:
+        """How likely pieces are where they are masked, and all up to another with them."""
+        ids, mask, _ = self._rows(windows)
+        before = len(self.pieces.frame[0])
+        at, end = (
+            torch.from_numpy(before + each).to(self._device)[:, None] for each in (first, behind)
+        )
+        columns = torch.arange(ids.shape[1], device=self._device)
+        masked = ids.masked_fill((columns >= at) & (columns < end), self._mask)
+        logits = self._whole(input_ids=masked, attention_mask=mask).logits
+        found = logits[torch.arange(len(at), device=self._device), at[:, 0]].log_softmax(-1)
+        right: np.ndarray = found.gather(1, ids.gather(1, at))[:, 0].double().cpu().numpy()
+        return right
+
+
+def open_folder(folder: str | Path, device: str = "auto") -> HuggingFaceEncoder:
+    """Open the encoder of a Hugging Face folder; nothing is fetched, and no code of it is run.
+
+    Parameters
+    ----------
+    folder : str or Path
+        With ``config.json``, safetensors and ``tokenizer.json``.
+    device : str
+        ``auto``, ``cpu`` or ``cuda``.
+
+    Returns
+    -------
+    HuggingFaceEncoder
+        Ready to be asked. Of a model that has an encoder and a decoder, the encoder; of a masked
+        language model a :class:`HuggingFaceMaskedLM`.
+
+    Raises
+    ------
+    ArtifactError
+        A file is missing or damaged, transformers has no such model, weights are missing, it has
+        no states of pieces, or its rows have no room for two of them.
+    SettingError
+        transformers is not installed, or there is no such device.
+    """
+    folder = Path(folder)
+    chosen = choose_device(device)
+    pieces = StockPieces(folder / TOKENIZER)
+    with in_one_line(folder):
+        model = load(folder).to(chosen)
+        if model.config.is_encoder_decoder:
+            model = model.get_encoder()
+        n_rows = int(model.get_input_embeddings().weight.shape[0])
+    if len(pieces) > n_rows:
+        raise ArtifactError(
+            f"{folder / TOKENIZER}: has {len(pieces)} pieces, and the model only {n_rows}; "
+            "take both from the same model"
+        )
+    room = row_length(folder, model) - sum(map(len, pieces.frame))
+    if room < 2:
+        raise ArtifactError(
+            f"{folder}: its rows have room for {max(room, 0)} pieces of text; correct "
+            f"max_position_embeddings in config.json or model_max_length in {TOKENIZER_OPTIONS}"
+        )
+    with in_one_line(folder):
+        width = state_width(folder, model.eval(), pieces)
+    encoder = HuggingFaceEncoder(model, pieces, most_pieces=room, width=width, name=str(folder))
+    mask = mask_piece(folder, model)
+    if mask is None:
+        return encoder
+
+    def load_head() -> nn.Module:
+        with in_one_line(folder):
+            whole: nn.Module = load(folder, "AutoModelForMaskedLM").to(chosen).eval()
+        return whole
+
+    return HuggingFaceMaskedLM(encoder, mask, load_head)
+
+
+def _padding(model: Any) -> int:
+    """The piece that fills rows up; attention never sees it, but RoBERTa counts positions by it."""
+    piece = getattr(model.config, "pad_token_id", None)
+    n_rows = model.get_input_embeddings().weight.shape[0]
+    return int(piece) if piece is not None and 0 <= piece < n_rows else 0

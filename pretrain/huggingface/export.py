@@ -1,0 +1,136 @@
+"""A run as a folder that stock Hugging Face transformers loads, without remote code."""
+
+import dataclasses
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn.utils import vector_to_parameters
+
+from corpora.artifacts.artifact import MAKER, read_json, write_json
+from corpora.artifacts.checkpoint import load_checkpoint
+from corpora.common.errors import ArtifactError, SettingError
+from corpora.text.segment import TextSettings
+from corpora.tokenizer.pieces import CLS, MASK, PAD, SEP, SPECIAL, UNK, Pieces
+from corpora.tokenizer.tokenizer_json import stock_refusal
+from pretrain.config import EncoderConfig, MlmConfig
+from pretrain.huggingface.layouts import layout_refusal, stock_form
+from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.model.weights import (
+    TOKENIZER,
+    WEIGHTS,
+    encoder_config,
+    load_model,
+    load_pieces,
+    write_tensors,
+)
+from pretrain.training.loop import CHECKPOINTS
+
+_CARD = """\
+---
+library_name: transformers
+pipeline_tag: fill-mask
+---
+
+# A masked language model of {layers} layers x {dim}
+
+Trained with Firth on rows of {length} pieces, of which the model knows {pieces:,}. transformers 5
+or later loads it without remote code:
+
+```python
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+model = AutoModelForMaskedLM.from_pretrained("path/to/this/folder")
+tokenizer = AutoTokenizer.from_pretrained("path/to/this/folder")
+```
+"""
+
+
+def write_huggingface(run: Path, folder: Path) -> str:
+    """Write a masked language model as ``AutoModelForMaskedLM`` and ``AutoTokenizer`` load it.
+
+    The logits are the run's, up to rounding, and so are the tokenizer's ids of raw text.
+
+    Parameters
+    ----------
+    run : Path
+        A run of ``train-mlm``, or an unfinished one (``OUT.partial``), whose last checkpoint
+        is taken.
+    folder : Path
+        Is made, with ``config.json``, ``model.safetensors``, ``tokenizer.json``,
+        ``tokenizer_config.json`` and ``README.md``.
+
+    Returns
+    -------
+    str
+        What it became, in a few words.
+
+    Raises
+    ------
+    ArtifactError
+        The run is no masked language model, or damaged, or has no checkpoint yet.
+    SettingError
+        Its encoder or its segmentation has no stock equivalent.
+    """
+    unfinished = (run / MAKER).is_file()
+    shape = _unfinished_shape(run) if unfinished else encoder_config(run)
+    load_pieces(run, shape)  # for its refusals: the file is copied as it is
+    if reason := layout_refusal(shape) or _segmentation_refusal(run):
+        raise SettingError(f"{run}: has no huggingface form: {reason}")
+    model = _last_checkpoint(run, shape) if unfinished else load_model(run)
+    config, tensors = stock_form(model)
+    folder.mkdir()
+    write_json(folder / "config.json", config)
+    write_tensors(folder / WEIGHTS, tensors)
+    shutil.copyfile(run / TOKENIZER, folder / TOKENIZER)
+    write_json(folder / "tokenizer_config.json", _tokenizer_config(shape))
+    card = _CARD.format(
+        layers=shape.layers, dim=shape.dim, length=shape.max_length, pieces=shape.n_pieces
+    )
+    (folder / "README.md").write_text(card, encoding="utf-8")
+    return f"{config['architectures'][0]} of {shape.layers} layers x {shape.dim}"
+
+
+def _unfinished_shape(run: Path) -> EncoderConfig:
+    """The shape of an encoder that is being trained, by the command that does so."""
+    maker = read_json(run / MAKER)
+    if maker.get("command") != "train-mlm" or not (run / TOKENIZER).is_file():
+        raise ArtifactError(f"{run}: has no encoder; give a run of firth train-mlm")
+    names = {field.name for field in dataclasses.fields(MlmConfig)}
+    config = MlmConfig(**{name: value for name, value in maker.items() if name in names})
+    return config.encoder(n_pieces=len(Pieces.open(run / TOKENIZER)))
+
+
+def _last_checkpoint(run: Path, shape: EncoderConfig) -> MaskedLanguageModel:
+    """The encoder as the last checkpoint has it."""
+    found = load_checkpoint(run / CHECKPOINTS)
+    if found is None:
+        raise ArtifactError(f"{run}: has no checkpoint yet; try again later")
+    model = MaskedLanguageModel(shape)
+    weights = torch.tensor(np.array(found[0]["weights"]))  # copied: the file is read only
+    vector_to_parameters(weights, model.parameters())
+    return model.eval()
+
+
+def _segmentation_refusal(run: Path) -> str | None:
+    """Say why stock programs cannot divide raw text as the run's corpus was divided."""
+    if read_json(run / TOKENIZER).get("pre_tokenizer") is not None:
+        return None
+    return stock_refusal(TextSettings(segmenter="jieba"))  # all others have one
+
+
+def _tokenizer_config(shape: EncoderConfig) -> dict[str, Any]:
+    """Whatever ``tokenizer.json`` does not say."""
+    return {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": shape.max_length,
+        "model_input_names": ["input_ids", "attention_mask"],
+        "clean_up_tokenization_spaces": False,
+        "pad_token": SPECIAL[PAD],
+        "unk_token": SPECIAL[UNK],
+        "cls_token": SPECIAL[CLS],
+        "sep_token": SPECIAL[SEP],
+        "mask_token": SPECIAL[MASK],
+    }

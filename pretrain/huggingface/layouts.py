@@ -1,0 +1,209 @@
+"""Our encoders as Hugging Face's BERT (post-norm) and ModernBERT (pre-norm) name and shape them.
+
+Scores that are no scaled dot product fold into the query map: q.k = (sqrt(d) q).k / sqrt(d),
+and k.W q = (sqrt(d) W q).k / sqrt(d), where positions turn W q as they would turn q.
+"""
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from corpora.tokenizer.pieces import CLS, MASK, PAD, SEP
+from pretrain.config import EncoderConfig
+from pretrain.model.attention import SelfAttention
+from pretrain.model.encoder import MaskedLanguageModel
+
+_DEVIATION = 0.02  # of weights that fine-tuning adds
+_THETA = 10_000.0  # as pretrain.model.positions turns them; the stock ones of full attention differ
+
+
+def layout_refusal(config: EncoderConfig) -> str | None:
+    """Say what of an encoder neither of the two stock models has.
+
+    Parameters
+    ----------
+    config : EncoderConfig
+        Its shape.
+
+    Returns
+    -------
+    str or None
+        One line, or None where one of them fits.
+    """
+    if config.attention_score == "additive":
+        return "BERT and ModernBERT score by products, not by --attention-score additive"
+    if config.norm == "pre":
+        if config.positions != "rotary":
+            return f"ModernBERT (--norm pre) has rotary positions, not {config.positions}"
+        if config.feed_forward != "geglu":
+            return f"ModernBERT (--norm pre) has a geglu feed-forward, not {config.feed_forward}"
+        return None
+    if config.positions not in ("learned", "sinusoidal"):
+        return f"BERT (--norm post) has a table of positions, not {config.positions}"
+    if config.feed_forward == "geglu":
+        return "BERT (--norm post) has a relu or gelu feed-forward, not geglu"
+    if config.attention_span is not None:
+        return f"BERT (--norm post) attends to all, not to --attention-span {config.attention_span}"
+    return None
+
+
+def stock_form(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Describe a model as the stock one that computes the same.
+
+    Parameters
+    ----------
+    model : MaskedLanguageModel
+        With a shape that :func:`layout_refusal` has nothing against.
+
+    Returns
+    -------
+    config : dict
+        For ``config.json``.
+    tensors : dict of str to float32 Tensor
+        For ``model.safetensors``; the output embeddings are the input's and not listed.
+    """
+    return _modernbert(model) if model.config.norm == "pre" else _bert(model)
+
+
+def _bert(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """BertForMaskedLM: norms after sums, biases everywhere."""
+    shape, core = model.config, model.core
+    config = {
+        **_common(shape, "bert", "BertForMaskedLM"),
+        "hidden_act": shape.feed_forward,
+        "layer_norm_eps": core.embedding_norm.eps,
+        "hidden_dropout_prob": shape.dropout,
+        "attention_probs_dropout_prob": 0.0,
+        "type_vocab_size": 2,  # some tokenizers tell the two texts of a pair apart; we do not
+    }
+    learned = shape.positions == "learned"
+    positions = model.position_table.weight if learned else model.sinusoids
+    tensors = {
+        "bert.embeddings.word_embeddings.weight": model.pieces.weight,
+        "bert.embeddings.position_embeddings.weight": positions,
+        "bert.embeddings.token_type_embeddings.weight": torch.zeros(2, shape.dim),
+        **_named("bert.embeddings.LayerNorm", core.embedding_norm),
+        **_named("cls.predictions.transform.dense", core.head),
+        **_named("cls.predictions.transform.LayerNorm", core.head_norm),
+        "cls.predictions.bias": core.bias,
+    }
+    for number, block in enumerate(cast(Iterable[Any], core.blocks)):
+        layer = f"bert.encoder.layer.{number}"
+        weight, bias = _scaled_dot(block.mixer)
+        for place, name in enumerate(("query", "key", "value")):
+            tensors[f"{layer}.attention.self.{name}.weight"] = weight[place]
+            tensors[f"{layer}.attention.self.{name}.bias"] = bias[place]
+        tensors |= {
+            **_named(f"{layer}.attention.output.dense", block.mixer.out),
+            **_named(f"{layer}.attention.output.LayerNorm", block.mixer_norm),
+            **_named(f"{layer}.intermediate.dense", block.feed_forward.inner),
+            **_named(f"{layer}.output.dense", block.feed_forward.out),
+            **_named(f"{layer}.output.LayerNorm", block.feed_forward_norm),
+        }
+    return config, _plain(tensors)
+
+
+def _modernbert(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """ModernBertForMaskedLM: norms before blocks, no biases but the decoder's."""
+    shape, core = model.config, model.core
+    spans = [shape.span_of(layer) for layer in range(shape.layers)]
+    rope = {"rope_type": "default", "rope_theta": _THETA}
+    config = {
+        **_common(shape, "modernbert", "ModernBertForMaskedLM"),
+        "bos_token_id": CLS,
+        "eos_token_id": SEP,
+        "hidden_activation": "gelu",
+        "classifier_activation": "gelu",
+        "norm_eps": core.norm.eps,
+        "norm_bias": False,
+        "attention_bias": False,
+        "mlp_bias": False,
+        "classifier_bias": False,
+        "decoder_bias": True,
+        "embedding_dropout": shape.dropout,
+        "layer_types": ["sliding_attention" if span else "full_attention" for span in spans],
+        "local_attention": 2 * (shape.attention_span or shape.max_length),  # both sides together
+        "rope_parameters": {"full_attention": rope, "sliding_attention": rope},
+        # transformers 4 knows neither of the two lists above
+        "global_rope_theta": _THETA,
+        "local_rope_theta": _THETA,
+        "global_attn_every_n_layers": _global_every(shape),
+    }
+    tensors = {
+        "model.embeddings.tok_embeddings.weight": model.pieces.weight,
+        **_named("model.embeddings.norm", core.embedding_norm),
+        **_named("model.final_norm", core.norm),
+        **_named("head.dense", core.head),
+        **_named("head.norm", core.head_norm),
+        "decoder.bias": core.bias,
+    }
+    for number, block in enumerate(cast(Iterable[Any], core.blocks)):
+        layer = f"model.layers.{number}"
+        weight, _ = _scaled_dot(block.mixer)
+        tensors |= {
+            **_named(f"{layer}.attn_norm", block.mixer_norm),
+            f"{layer}.attn.Wqkv.weight": weight.flatten(0, 1),
+            **_named(f"{layer}.attn.Wo", block.mixer.out),
+            **_named(f"{layer}.mlp_norm", block.feed_forward_norm),
+            **_named(f"{layer}.mlp.Wi", block.feed_forward.inner),
+            **_named(f"{layer}.mlp.Wo", block.feed_forward.out),
+        }
+    return config, _plain(tensors)
+
+
+def _global_every(shape: EncoderConfig) -> int:
+    """Layers 0, n, 2n ... attend to all; beyond the last layer, only layer 0 does."""
+    if shape.attention_span is None:
+        return 1
+    return shape.global_every or shape.layers
+
+
+def _common(shape: EncoderConfig, kind: str, architecture: str) -> dict[str, Any]:
+    """What both kinds of config name alike."""
+    return {
+        "architectures": [architecture],
+        "model_type": kind,
+        "dtype": "float32",
+        "vocab_size": shape.n_pieces,
+        "hidden_size": shape.dim,
+        "num_hidden_layers": shape.layers,
+        "num_attention_heads": shape.heads,
+        "intermediate_size": shape.feed_forward_dim,
+        "max_position_embeddings": shape.max_length,
+        "initializer_range": _DEVIATION,
+        "tie_word_embeddings": True,
+        "pad_token_id": PAD,
+        "cls_token_id": CLS,
+        "sep_token_id": SEP,
+        "mask_token_id": MASK,
+    }
+
+
+def _scaled_dot(mixer: SelfAttention) -> tuple[Tensor, Tensor]:
+    """Weights (3, D, D) and biases (3, D) of queries, keys and values for scaled dot products."""
+    inner = mixer.qkv.weight.detach().double()
+    has_bias = mixer.qkv.bias is not None
+    bias = mixer.qkv.bias.detach().double() if has_bias else inner.new_zeros(len(inner))
+    # the bias as one more column: both are mapped alike
+    maps = torch.cat([inner, bias[:, None]], 1).unflatten(0, (3, mixer.heads, -1))
+    if mixer.score == "bilinear":
+        maps[0] = mixer.query_map.detach().double() @ maps[0]
+    if mixer.score != "scaled-dot":
+        maps[0] *= mixer.head_dim**0.5
+    maps = maps.flatten(1, 2)
+    return maps[..., :-1], maps[..., -1]
+
+
+def _named(name: str, part: torch.nn.Module) -> dict[str, Tensor]:
+    """The weights of a linear map or a norm; none of an identity."""
+    return {f"{name}.{own}": weight for own, weight in part.named_parameters()}
+
+
+def _plain(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """As safetensors wants them: float32, each with memory of its own."""
+    return {
+        name: tensor.detach().float().cpu().clone(memory_format=torch.contiguous_format)
+        for name, tensor in tensors.items()
+    }

@@ -1,0 +1,1 @@
+"""Questions to a trained encoder: states, masked words, attention."""

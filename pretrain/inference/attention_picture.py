@@ -1,0 +1,91 @@
+"""Attention weights drawn as a grid: a row of squares for each layer, one for each head."""
+
+import itertools
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from corpora.artifacts.figures import (
+    drawable,
+    new_figure,
+    picture_kind,
+    picture_style,
+    text_width,
+    write_figure,
+)
+from pretrain.inference.attention_weights import SentenceAttention
+
+_SLOT = 0.16  # inches that a piece takes, so that its name can be read
+_LEAST_SIDE = 1.2  # inches of a square, so that its title fits
+_GAP = 0.12
+_MOST = 90.0  # inches of all squares: beyond, a PNG takes gigabytes
+
+
+def draw_attention(attention: SentenceAttention, path: str | Path, *, force: bool = False) -> None:
+    """Draw every layer and head, and write the picture.
+
+    The same weights give the same bytes of SVG.
+
+    Parameters
+    ----------
+    attention : SentenceAttention
+        What to draw.
+    path : str or Path
+        A file ending in ``.png`` or ``.svg``; whole or not at all.
+    force : bool
+        Replace a file that stands there.
+
+    Raises
+    ------
+    ArtifactError
+        ``path`` exists, or cannot be written.
+    SettingError
+        As :func:`~corpora.artifacts.figures.picture_kind` does.
+    """
+    picture_kind(Path(path), "--out")
+    with picture_style():
+        write_figure(_lay_out(attention), Path(path), force=force)
+
+
+def _lay_out(attention: SentenceAttention) -> Any:
+    """Squares of the same size and scale; pieces are named at the left and below."""
+    n_layers, n_heads, length, _ = attention.weights.shape
+    side = min(max(_LEAST_SIDE, _SLOT * length), _MOST / max(n_layers, n_heads))
+    points = min(8.0, 72 * side / length * 0.8)
+    label = 0.1 + max(text_width(piece, points) for piece in attention.pieces)  # inches
+    left, right, top, below = 0.5 + label, 0.75, 0.6, 0.2 + label
+    step = side + _GAP
+    width, height = left + n_heads * step + right, top + n_layers * step + below
+    figure = new_figure(width, height)
+
+    def place(x: float, y: float, wide: float, high: float) -> Any:
+        """Axes by their upper left corner, in inches."""
+        return figure.add_axes((x / width, 1 - (y + high) / height, wide / width, high / height))
+
+    most = float(attention.weights.max())
+    for row, column in itertools.product(range(n_layers), range(n_heads)):
+        axes = place(left + column * step, top + row * step, side, side)
+        weights = attention.weights[row, column]
+        # uninterpolated, so that in SVG, too, every weight is a sharp square
+        image = axes.imshow(weights, cmap="Blues", vmin=0.0, vmax=most, interpolation="none")
+        axes.tick_params(length=0, labelsize=points)
+        axes.set(xticks=[], yticks=[])
+        if row == 0:
+            axes.set_title(f"head {attention.heads[column]}")
+        if column == 0:
+            _name(axes.yaxis, attention.pieces)
+            middle = 1 - (top + row * step + side / 2) / height
+            layer = f"layer {attention.layers[row]}"
+            figure.text(0.15 / width, middle, layer, rotation=90, va="center")
+        if row == n_layers - 1:
+            _name(axes.xaxis, attention.pieces, rotation=90)
+    bar = place(width - right + 0.1, top, 0.12, min(n_layers * step - _GAP, 2.5))
+    figure.colorbar(image, cax=bar)
+    figure.text(0.15 / width, 1 - 0.2 / height, "rows attend to columns", style="italic")
+    return figure
+
+
+def _name(axis: Any, pieces: Iterable[str], **style: Any) -> None:
+    """Write the pieces along an axis; dollars are no formulas."""
+    names = [drawable(piece) for piece in pieces]
+    axis.set_ticks(range(len(names)), names, parse_math=False, **style)

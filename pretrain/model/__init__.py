@@ -1,0 +1,1 @@
+"""The encoder: attention, layers, positions, weights."""

@@ -1,0 +1,333 @@
+"""Multi-head self-attention: who may look at whom, how far, and by which score.
+
+Vaswani et al. 2017 (arXiv:1706.03762), section 3.2; the additive score is Bahdanau
+et al. 2015 (arXiv:1409.0473), the bilinear one Luong et al. 2015 (arXiv:1508.04025).
+"""
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F  # noqa: N812 - as everybody names it
+from torch import Tensor, nn
+
+from pretrain.config import EncoderConfig
+from pretrain.model.positions import rotate
+from pretrain.model.varlen import varlen_attention
+
+# On a CPU torch's fused kernel is slow backwards: over 128 keys the formula, compiled, took 0.4 of
+# its time, over 256 0.7, over 512 1.25 (32 rows, 4 heads of 64, bfloat16, 2 cores). In half
+# precision the formula rounds scores to 8 bits, which is harmless only while they are scaled.
+_FEW_KEYS = 256
+_LEAST_BLOCK = 16  # queries: smaller blocks are too many
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What every layer of one pass needs to know of its rows; made once by :func:`look`.
+
+    Parameters
+    ----------
+    segments : int64 (B, T)
+        The segment of each slot, -1 for padding; nobody looks into another.
+    rotary : tuple of float32 (B, T, 1, head_dim / 2), or None
+        Cosines and sines of rotary positions.
+    allowed : bool (B, T, T), or None
+        ``allowed[b, q, k]``: the query in slot q may see the key in slot k; a layer's span narrows
+        it. None where no layer asks.
+    near : bool (B * blocks, 1, block, block + 2 * span), or None
+        The same for the blocks of truncated attention, of :func:`block_size` queries.
+    patterned : bool
+        Whether a pattern may leave a query nothing to see; its attention is 0.
+    bounds : int32 (n + 1,), or None
+        Where segments start in the rows laid end to end; for kernels that take them.
+    """
+
+    segments: Tensor
+    rotary: tuple[Tensor, Tensor] | None = None
+    allowed: Tensor | None = None
+    near: Tensor | None = None
+    patterned: bool = False
+    bounds: Tensor | None = None
+
+
+class SelfAttention(nn.Module):
+    """Queries, keys and values are linear maps of the same states.
+
+    Parameters
+    ----------
+    config : EncoderConfig
+        Heads, score, biases.
+    layer : int
+        From 0; says how far it looks.
+    """
+
+    def __init__(self, config: EncoderConfig, layer: int) -> None:
+        super().__init__()
+        self.heads, self.head_dim = config.heads, config.head_dim
+        self.score = config.attention_score
+        self.span = config.span_of(layer)
+        self.qkv = nn.Linear(config.dim, 3 * config.dim, bias=config.biases)
+        self.out = nn.Linear(config.dim, config.dim, bias=config.biases)
+        square = (self.heads, self.head_dim, self.head_dim)
+        if self.score == "bilinear":
+            self.query_map = nn.Parameter(torch.empty(square))
+        if self.score == "additive":
+            self.query_map = nn.Parameter(torch.empty(square))
+            self.key_map = nn.Parameter(torch.empty(square))
+            self.score_vector = nn.Parameter(torch.empty(self.heads, self.head_dim))
+
+    def forward(self, x: Tensor, sight: Sight, chosen: Tensor | None = None) -> Tensor:
+        """Mix the states of each row.
+
+        Parameters
+        ----------
+        x : float (B, T, D)
+            States.
+        sight : Sight
+            Who sees whom.
+        chosen : int64 (B, C), optional
+            Slots whose result is wanted; all by default.
+
+        Returns
+        -------
+        float (B, T, D), or (B, C, D) with ``chosen``
+            Before the residual sum.
+        """
+        q, k, v = self._project(x, sight)
+        if self._uses_blocks(sight):
+            mixed = self._near(q, k, v, sight)
+        elif sight.bounds is not None:
+            mixed = varlen_attention(q, k, v, sight.bounds, self._scale, self.span)
+        else:
+            mixed, chosen = self._everywhere(q, k, v, sight, chosen), None
+        return self.out(mixed if chosen is None else pick(mixed, chosen))
+
+    def weights(self, x: Tensor, sight: Sight) -> Tensor:
+        """Compute the attention weights themselves, by the formula.
+
+        Parameters
+        ----------
+        x : float (B, T, D)
+            States.
+        sight : Sight
+            With ``allowed``.
+
+        Returns
+        -------
+        float32 (B, heads, T, T)
+            Each query's weights over the keys; 0 where it may not look.
+        """
+        q, k, _ = self._project(x, sight)
+        q, k = q.transpose(1, 2).float(), k.transpose(1, 2).float()
+        allowed, blind = self._allowed(sight)
+        weights = _softmax(self._scores(q, k), allowed)
+        return weights if blind is None else weights.masked_fill(blind, 0.0)
+
+    def _project(self, x: Tensor, sight: Sight) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values (B, T, heads, head_dim), turned by their positions."""
+        q, k, v = self.qkv(x).unflatten(-1, (3, self.heads, self.head_dim)).unbind(2)
+        if self.score == "bilinear":
+            # k.W q = k.(W q): from here on it is the plain product, and positions turn W q
+            q = torch.einsum("bthd,hed->bthe", q, self.query_map.to(q.dtype))
+        if sight.rotary is not None:
+            q, k = rotate(q, *sight.rotary), rotate(k, *sight.rotary)
+        return q, k, v
+
+    @property
+    def _scale(self) -> float:
+        return self.head_dim**-0.5 if self.score == "scaled-dot" else 1.0
+
+    def _uses_blocks(self, sight: Sight) -> bool:
+        return self.span is not None and sight.near is not None
+
+    def _allowed(self, sight: Sight) -> tuple[Tensor, Tensor | None]:
+        """What this layer's queries see, (B, 1, T, T), and which of them see nothing, (B, 1, T, 1).
+
+        Those are shown themselves, since a softmax over nothing is no number.
+        """
+        assert sight.allowed is not None
+        allowed = sight.allowed
+        if self.span is not None:
+            allowed = allowed & band(allowed.shape[-1], self.span, allowed.device)
+        if not sight.patterned:
+            return allowed[:, None], None
+        blind = ~allowed.any(-1, keepdim=True)
+        itself = torch.eye(allowed.shape[-1], dtype=torch.bool, device=allowed.device)
+        return (allowed | (blind & itself))[:, None], blind[:, None]
+
+    def _everywhere(
+        self, q: Tensor, k: Tensor, v: Tensor, sight: Sight, chosen: Tensor | None
+    ) -> Tensor:
+        """All keys of the row under a mask: (B, T or C, D)."""
+        allowed, blind = self._allowed(sight)
+        if chosen is not None:  # the other queries would be thrown away
+            q = pick(q.flatten(2), chosen).unflatten(-1, (self.heads, self.head_dim))
+            allowed = pick(allowed[:, 0], chosen)[:, None]
+            blind = None if blind is None else pick(blind[:, 0], chosen)[:, None]
+        mixed = self._attend(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), allowed)
+        if blind is not None:
+            mixed = mixed.masked_fill(blind, 0.0)
+        return mixed.transpose(1, 2).flatten(2)
+
+    def _near(self, q: Tensor, k: Tensor, v: Tensor, sight: Sight) -> Tensor:
+        """Blocks of queries, each over its own keys and ``span`` more each side: (B, T, D)."""
+        assert self.span is not None
+        assert sight.near is not None
+        length = q.shape[1]
+        mixed = self._attend(
+            _blocks(q, self.span),
+            _windows(k, self.span),
+            _windows(v, self.span),
+            sight.near,
+        )
+        mixed = mixed.transpose(1, 2).flatten(2)  # (B * blocks, block, D)
+        return mixed.reshape(q.shape[0], -1, mixed.shape[-1])[:, :length]
+
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor) -> Tensor:
+        """softmax(scores) v under a mask; each query must see some key. (B, heads, n, head_dim)."""
+        few = k.device.type == "cpu" and k.shape[-2] <= _FEW_KEYS
+        if self.score == "additive" or (few and self.score == "scaled-dot"):
+            return _softmax(self._scores(q, k), allowed).to(v.dtype) @ v
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, scale=self._scale)
+
+    def _scores(self, q: Tensor, k: Tensor) -> Tensor:
+        """The score of every query and key, (B, heads, n_queries, n_keys)."""
+        if self.score != "additive":
+            return q @ k.transpose(-1, -2) * self._scale
+        mapped_q = q @ self.query_map.transpose(-1, -2).to(q.dtype)
+        mapped_k = k @ self.key_map.transpose(-1, -2).to(k.dtype)
+        sums = torch.tanh(mapped_q[..., :, None, :] + mapped_k[..., None, :, :])
+        return torch.einsum("bhqkd,hd->bhqk", sums, self.score_vector.to(sums.dtype))
+
+
+def look(
+    config: EncoderConfig,
+    segments: Tensor,
+    rotary: tuple[Tensor, Tensor] | None,
+    *,
+    pattern: Tensor | None = None,
+    bounds: Tensor | None = None,
+) -> Sight:
+    """Find out once for all layers who sees whom.
+
+    Parameters
+    ----------
+    config : EncoderConfig
+        How far layers look.
+    segments : int64 (B, T)
+        The segment of each slot, -1 for padding.
+    rotary : tuple of Tensor, or None
+        As :class:`Sight` has them.
+    pattern : bool (B or 1, T, T), optional
+        Edges of a graph: only along them does attention go. A query without
+        edges gets 0.
+    bounds : int32 (n + 1,), optional
+        Where segments start, for the kernel that takes no mask; not used where one is needed.
+
+    Returns
+    -------
+    Sight
+        For every layer.
+    """
+    length = segments.shape[1]
+    spans = [config.span_of(layer) for layer in range(config.layers)]
+    span = config.attention_span
+    if bounds is not None and pattern is None and config.attention_score != "additive":
+        return Sight(segments, rotary, bounds=bounds)
+    near = None
+    if span is not None and pattern is None and block_size(span) + 2 * span < length:
+        near = _near_allowed(segments, span)
+    if near is not None and None not in spans:
+        return Sight(segments, rotary, near=near)
+    allowed = segments[:, :, None] == segments[:, None, :]
+    if pattern is not None:
+        allowed = allowed & pattern
+    return Sight(segments, rotary, allowed, near, patterned=pattern is not None)
+
+
+def pick(x: Tensor, chosen: Tensor) -> Tensor:
+    """Take the chosen slots of each row.
+
+    Parameters
+    ----------
+    x : (B, T, n)
+        Of all slots.
+    chosen : int64 (B, C)
+        Slots.
+
+    Returns
+    -------
+    (B, C, n)
+        Of the chosen.
+    """
+    return torch.gather(x, 1, chosen[..., None].expand(-1, -1, x.shape[-1]))
+
+
+def block_size(span: int) -> int:
+    """Tell how many queries of truncated attention are computed together.
+
+    Parameters
+    ----------
+    span : int
+        Neighbours each side.
+
+    Returns
+    -------
+    int
+        They share ``block + 2 * span`` keys.
+    """
+    return max(span, _LEAST_BLOCK)
+
+
+def band(length: int, span: int, device: torch.device) -> Tensor:
+    """Say which slots are at most ``span`` apart.
+
+    Parameters
+    ----------
+    length : int
+        T.
+    span : int
+        Neighbours each side.
+    device : torch.device
+        Where.
+
+    Returns
+    -------
+    bool (T, T)
+        Symmetric.
+    """
+    at = torch.arange(length, device=device)
+    return (at[:, None] - at).abs() <= span
+
+
+def _softmax(scores: Tensor, allowed: Tensor) -> Tensor:
+    """Weights that are exactly 0 where looking is forbidden."""
+    scores = scores.float().masked_fill(~allowed, -torch.inf)
+    return torch.softmax(scores, -1)
+
+
+def _blocks(x: Tensor, span: int) -> Tensor:
+    """(B, T, heads, d) as (B * blocks, heads, block, d), the last block filled up."""
+    block = block_size(span)
+    x = F.pad(x, (0, 0, 0, 0, 0, -x.shape[1] % block))
+    return x.unflatten(1, (-1, block)).flatten(0, 1).transpose(1, 2)
+
+
+def _windows(x: Tensor, span: int) -> Tensor:
+    """(B, T, heads, d) as (B * blocks, heads, block + 2 * span, d): each block, and beside it."""
+    block = block_size(span)
+    x = F.pad(x, (0, 0, 0, 0, span, span + -x.shape[1] % block))
+    return x.unfold(1, block + 2 * span, block).flatten(0, 1).transpose(-1, -2)
+
+
+def _near_allowed(segments: Tensor, span: int) -> Tensor:
+    """What :func:`band` and the segments allow, for blocks of queries over windows of keys."""
+    block = block_size(span)
+    fill = -segments.shape[1] % block
+    keys = F.pad(segments, (span, span + fill), value=-2).unfold(1, block + 2 * span, block)
+    queries = F.pad(segments, (0, fill), value=-2).unflatten(1, (-1, block))
+    at_query = torch.arange(block, device=segments.device) + span
+    at_key = torch.arange(block + 2 * span, device=segments.device)
+    close = (at_query[:, None] - at_key).abs() <= span
+    allowed = (queries[..., :, None] == keys[..., None, :]) & close
+    return allowed.flatten(0, 1)[:, None]

@@ -1,0 +1,380 @@
+"""A BERT-style encoder with a masked-LM head: one forward function, every part by name.
+
+Two layouts: post-norm is BERT's (Devlin et al. 2019, arXiv:1810.04805), with ReLU Vaswani's
+encoder; pre-norm is ModernBERT's (Warner et al. 2024, arXiv:2412.13663).
+"""
+
+import dataclasses
+
+import torch
+import torch.nn.functional as F  # noqa: N812 - as everybody names it
+from torch import Tensor, nn
+
+from pretrain.config import EncoderConfig
+from pretrain.data.batches import Batch
+from pretrain.model.attention import Sight, look
+from pretrain.model.layers import Block, activation, norm
+from pretrain.model.positions import angles, sinusoids
+from pretrain.model.varlen import segment_bounds
+
+_DEVIATION = 0.02
+
+
+class Core(nn.Module):
+    """All between the summed embeddings and the loss: the part that is worth compiling.
+
+    Parameters
+    ----------
+    config : EncoderConfig
+        All shapes.
+    """
+
+    cosines: Tensor
+    sines: Tensor
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding_norm = norm(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.layers))
+        self.norm = norm(config) if config.norm == "pre" else nn.Identity()
+        self.head = nn.Linear(config.dim, config.dim, bias=config.biases)
+        self.head_activation = activation(config)
+        self.head_norm = norm(config)
+        self.bias = nn.Parameter(torch.empty(config.n_pieces))
+        if config.positions == "rotary":
+            phase = angles(config.max_length, config.head_dim)
+            self.register_buffer("cosines", phase.cos().float(), persistent=False)
+            self.register_buffer("sines", phase.sin().float(), persistent=False)
+
+    def sight(
+        self,
+        positions: Tensor,
+        segments: Tensor,
+        pattern: Tensor | None = None,
+        bounds: Tensor | None = None,
+    ) -> Sight:
+        """Find out who sees whom.
+
+        Parameters
+        ----------
+        positions, segments : int64 (B, T)
+            Of each slot.
+        pattern : bool (B or 1, T, T), optional
+            Edges to which attention is limited.
+        bounds : int32 (n + 1,), optional
+            Where segments start, for the kernel that needs it.
+
+        Returns
+        -------
+        Sight
+            For every layer.
+        """
+        rotary = None
+        if self.config.positions == "rotary":
+            rotary = self.cosines[positions][:, :, None], self.sines[positions][:, :, None]
+        return look(self.config, segments, rotary, pattern=pattern, bounds=bounds)
+
+    def enter(self, x: Tensor) -> Tensor:
+        """Make the first states of the summed embeddings.
+
+        Parameters
+        ----------
+        x : float32 (B, T, D)
+            Summed embeddings.
+
+        Returns
+        -------
+        float32 (B, T, D)
+            Normed.
+        """
+        entered: Tensor = self.dropout(self.embedding_norm(x))
+        return entered
+
+    def forward(self, x: Tensor, sight: Sight, chosen: Tensor | None = None) -> Tensor:
+        """Run all blocks.
+
+        Parameters
+        ----------
+        x : float32 (B, T, D)
+            Summed embeddings.
+        sight : Sight
+            Who sees whom.
+        chosen : int64 (B, C), optional
+            Slots that are wanted.
+
+        Returns
+        -------
+        float32 (B, T, D), or (B, C, D) with ``chosen``
+            Final states.
+        """
+        x = self.enter(x)
+        last = len(self.blocks) - 1
+        for layer, block in enumerate(self.blocks):
+            x = block(x, sight, chosen if layer == last else None)
+        final: Tensor = self.norm(x)
+        return final
+
+    def logits(self, states: Tensor, table: Tensor) -> Tensor:
+        """Score every piece.
+
+        Parameters
+        ----------
+        states : float (..., D)
+            Final states.
+        table : float32 (V, D)
+            The input embeddings, which are the output embeddings too.
+
+        Returns
+        -------
+        float (..., V)
+            Logits.
+        """
+        hidden = self.head_norm(self.head_activation(self.head(states)))
+        return F.linear(hidden, table, self.bias)
+
+    def losses(
+        self,
+        x: Tensor,
+        table: Tensor,
+        positions: Tensor,
+        segments: Tensor,
+        chosen: Tensor,
+        targets: Tensor,
+        weights: Tensor,
+        bounds: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Predict what was masked, from the summed embeddings on.
+
+        Parameters
+        ----------
+        x : float32 (B, T, D)
+            Summed embeddings.
+        table : float32 (V, D)
+            The embedding table.
+        positions, segments, chosen, targets, weights
+            As :class:`Masked` has them.
+        bounds : int32 (n + 1,), optional
+            As :meth:`sight` takes it.
+
+        Returns
+        -------
+        loss : float32 ()
+            Sum of the negative log-likelihoods over the weights, in nats.
+        right : float32 ()
+            How often the most likely piece was the right one.
+        """
+        states = self.forward(x, self.sight(positions, segments, bounds=bounds), chosen)
+        logits = self.logits(states.flatten(0, 1), table).float()
+        targets, weights = targets.flatten(), weights.flatten()
+        loss = F.cross_entropy(logits, targets, reduction="none")
+        right = (logits.detach().argmax(-1) == targets).float()
+        return (loss * weights).sum(), (right * weights).sum()
+
+
+class MaskedLanguageModel(nn.Module):
+    """Embeddings, blocks, and a head that predicts the masked pieces.
+
+    Parameters
+    ----------
+    config : EncoderConfig
+        All shapes.
+    seed : int
+        Of the first weights.
+
+    Attributes
+    ----------
+    most_segments : int
+        Of a row; above 0, attention runs by the kernel for segments of any length
+        (:func:`pretrain.model.varlen.varlen_works` tells where that is possible).
+    """
+
+    sinusoids: Tensor
+
+    def __init__(self, config: EncoderConfig, *, seed: int = 1) -> None:
+        super().__init__()
+        self.config = config
+        self.pieces = nn.Embedding(config.n_pieces, config.dim)
+        if config.positions == "learned":
+            self.position_table = nn.Embedding(config.max_length, config.dim)
+        elif config.positions == "sinusoidal":
+            # Vaswani multiplies the embeddings by sqrt(D); divided by it here, the sinusoids stand
+            # in the same proportion, and the norm that follows takes the common factor away
+            table = sinusoids(config.max_length, config.dim) / config.dim**0.5
+            self.register_buffer("sinusoids", table, persistent=False)
+        self.core = Core(config)
+        self.losses = self.core.losses  # replaced by its compiled form where that pays
+        self.most_segments = 0
+        draw_weights(self, seed)
+
+    def embed(self, ids: Tensor, positions: Tensor) -> Tensor:
+        """Look up pieces and positions; never compiled, since then sums of gradients would vary.
+
+        Parameters
+        ----------
+        ids, positions : int64 (B, T)
+            Pieces; places in their segments.
+
+        Returns
+        -------
+        float32 (B, T, D)
+            Summed embeddings.
+        """
+        x: Tensor = self.pieces(ids)
+        if self.config.positions == "learned":
+            x = x + self.position_table(positions)
+        elif self.config.positions == "sinusoidal":
+            x = x + self.sinusoids[positions]
+        return x
+
+    def forward(
+        self,
+        ids: Tensor,
+        positions: Tensor,
+        segments: Tensor,
+        chosen: Tensor | None = None,
+        pattern: Tensor | None = None,
+    ) -> Tensor:
+        """Give the final states.
+
+        Parameters
+        ----------
+        ids, positions : int64 (B, T)
+            Pieces; places in their segments.
+        segments : int64 (B, T)
+            The segment of each slot, -1 for padding; none sees another.
+        chosen : int64 (B, C), optional
+            Slots that are wanted; all by default.
+        pattern : bool (B or 1, T, T), optional
+            Edges of a graph, to which attention is limited besides: query, key.
+
+        Returns
+        -------
+        float32 (B, T, D), or (B, C, D) with ``chosen``
+            Final states.
+        """
+        sight = self.core.sight(positions, segments, pattern)
+        final: Tensor = self.core(self.embed(ids, positions), sight, chosen)
+        return final
+
+    def states(
+        self, ids: Tensor, positions: Tensor, segments: Tensor, *, layers: int | None = None
+    ) -> list[Tensor]:
+        """Give the states of every layer.
+
+        Parameters
+        ----------
+        ids, positions, segments : int64 (B, T)
+            As :meth:`forward` takes them.
+        layers : int, optional
+            Blocks to run; all by default.
+
+        Returns
+        -------
+        list of float32 (B, T, D)
+            After the embeddings, and after each block; the last one of all after the
+            final norm, where there is one.
+        """
+        sight = self.core.sight(positions, segments)
+        found = [self.core.enter(self.embed(ids, positions))]
+        for block in self.core.blocks[:layers]:
+            found.append(block(found[-1], sight))
+        if len(found) == self.config.layers + 1:
+            found[-1] = self.core.norm(found[-1])
+        return found
+
+    def attentions(self, ids: Tensor, positions: Tensor, segments: Tensor) -> Tensor:
+        """Give the attention weights of every layer and head, by the plain formula.
+
+        Parameters
+        ----------
+        ids, positions, segments : int64 (B, T)
+            As :meth:`forward` takes them.
+
+        Returns
+        -------
+        float32 (L, B, heads, T, T)
+            Each query's weights over the keys: they sum to 1.
+        """
+        seen = segments[:, :, None] == segments[:, None, :]
+        sight = self.core.sight(positions, segments)
+        full = dataclasses.replace(sight, allowed=seen)
+        x = self.core.enter(self.embed(ids, positions))
+        found = []
+        for block in self.core.blocks:
+            assert isinstance(block, Block)
+            found.append(block.mixer.weights(block.mixed_states(x), full))
+            x = block(x, sight)
+        return torch.stack(found)
+
+    def logits(self, states: Tensor) -> Tensor:
+        """Score every piece.
+
+        Parameters
+        ----------
+        states : float (..., D)
+            Final states.
+
+        Returns
+        -------
+        float32 (..., V)
+            Logits.
+        """
+        return self.core.logits(states, self.pieces.weight).float()
+
+    def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Predict what was masked: logits are made at the chosen slots only.
+
+        Parameters
+        ----------
+        batch : Batch
+            Rows, and the slots to predict.
+
+        Returns
+        -------
+        loss : float32 ()
+            Sum of the negative log-likelihoods over the weights, in nats.
+        right : float32 ()
+            How often the most likely piece was the right one.
+        """
+        bounds = None
+        if self.most_segments:
+            bounds = segment_bounds(batch.segments, self.most_segments * len(batch.segments))
+        return self.losses(
+            self.embed(batch.ids, batch.positions),
+            self.pieces.weight,
+            batch.positions,
+            batch.segments,
+            batch.chosen,
+            batch.targets,
+            batch.weights,
+            bounds,
+        )
+
+
+def draw_weights(model: MaskedLanguageModel, seed: int) -> None:
+    """Draw the first weights: normal, those that write into the residual sum narrower.
+
+    The narrowing by sqrt(2 L) is Radford et al. 2019's (GPT-2), section 2.3.
+
+    Parameters
+    ----------
+    model : MaskedLanguageModel
+        Overwritten.
+    seed : int
+        The same numbers on every device.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    narrower = _DEVIATION / (2 * model.config.layers) ** 0.5
+    for name, weight in model.named_parameters():
+        with torch.no_grad():
+            if "norm" in name:
+                weight.fill_(0.0 if name.endswith("bias") else 1.0)
+            elif name.endswith("bias"):
+                weight.zero_()
+            elif name.endswith(("_map", "score_vector")):
+                weight.normal_(0.0, weight.shape[-1] ** -0.5, generator=generator)
+            else:
+                deviation = narrower if name.endswith("out.weight") else _DEVIATION
+                weight.normal_(0.0, deviation, generator=generator)

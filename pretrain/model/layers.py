@@ -1,0 +1,152 @@
+"""What an encoder is a stack of: a mixer and a feed-forward part, with norms and residual sums."""
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor, nn
+
+from corpora.common.errors import SettingError
+from pretrain.config import EncoderConfig
+from pretrain.model.attention import SelfAttention, Sight, pick
+
+_EPSILON = {"post": 1e-12, "pre": 1e-5}  # of layer norms, as BERT and ModernBERT have them
+
+
+class FeedForward(nn.Module):
+    """Two linear maps with a non-linearity between, gated or not.
+
+    Parameters
+    ----------
+    config : EncoderConfig
+        Widths and kind; geglu is gelu(W x) * V x (Shazeer 2020, arXiv:2002.05202).
+    """
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.gated = config.feed_forward == "geglu"
+        self.activation = activation(config)
+        width = config.feed_forward_dim
+        self.inner = nn.Linear(config.dim, 2 * width if self.gated else width, bias=config.biases)
+        self.out = nn.Linear(width, config.dim, bias=config.biases)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map each state.
+
+        Parameters
+        ----------
+        x : float (..., D)
+            States.
+
+        Returns
+        -------
+        float (..., D)
+            Before the residual sum.
+        """
+        inner = self.inner(x)
+        if not self.gated:
+            return self.out(self.activation(inner))
+        value, gate = inner.chunk(2, dim=-1)
+        return self.out(self.activation(value) * gate)
+
+
+# What mixes the positions of a row in a block: (states, sight, chosen) -> states.
+MIXERS: dict[str, Callable[[EncoderConfig, int], nn.Module]] = {"attention": SelfAttention}
+
+
+class Block(nn.Module):
+    """A mixer and a feed-forward part, each with its residual sum and norm.
+
+    Parameters
+    ----------
+    config : EncoderConfig
+        All shapes.
+    layer : int
+        From 0.
+    """
+
+    def __init__(self, config: EncoderConfig, layer: int) -> None:
+        super().__init__()
+        self.pre = config.norm == "pre"
+        name = config.mixers[layer]
+        if name not in MIXERS:
+            raise SettingError(f"no mixer is called {name!r}; there are {', '.join(MIXERS)}")
+        self.mixer: Any = MIXERS[name](config, layer)
+        self.feed_forward = FeedForward(config)
+        # the embeddings come out of a norm; ModernBERT has no second one before its first block
+        first = self.pre and layer == 0
+        self.mixer_norm = nn.Identity() if first else norm(config)
+        self.feed_forward_norm = norm(config)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def mixed_states(self, x: Tensor) -> Tensor:
+        """Give the states that the mixer works on.
+
+        Parameters
+        ----------
+        x : float (B, T, D)
+            States that enter the block.
+
+        Returns
+        -------
+        float (B, T, D)
+            Normed before the mixer, or as they are.
+        """
+        states: Tensor = self.mixer_norm(x) if self.pre else x
+        return states
+
+    def forward(self, x: Tensor, sight: Sight, chosen: Tensor | None = None) -> Tensor:
+        """Run the block.
+
+        Parameters
+        ----------
+        x : float (B, T, D)
+            States.
+        sight : Sight
+            Who sees whom.
+        chosen : int64 (B, C), optional
+            Slots that are wanted; the others are only looked at.
+
+        Returns
+        -------
+        float (B, T, D), or (B, C, D) with ``chosen``
+            States.
+        """
+        kept = x if chosen is None else pick(x, chosen)
+        if self.pre:
+            x = kept + self.dropout(self.mixer(self.mixed_states(x), sight, chosen))
+            after: Tensor = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+            return after
+        x = self.mixer_norm(kept + self.dropout(self.mixer(x, sight, chosen)))
+        return self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
+
+
+def activation(config: EncoderConfig) -> nn.Module:
+    """Choose the non-linearity.
+
+    Parameters
+    ----------
+    config : EncoderConfig
+        Its ``feed_forward``.
+
+    Returns
+    -------
+    nn.Module
+        ReLU, or GELU by the error function.
+    """
+    return nn.ReLU() if config.feed_forward == "relu" else nn.GELU()
+
+
+def norm(config: EncoderConfig) -> nn.LayerNorm:
+    """Make a layer norm as the layout has it.
+
+    Parameters
+    ----------
+    config : EncoderConfig
+        Its ``norm`` and ``dim``.
+
+    Returns
+    -------
+    nn.LayerNorm
+        BERT's has biases, ModernBERT's has none.
+    """
+    return nn.LayerNorm(config.dim, eps=_EPSILON[config.norm], bias=config.biases)

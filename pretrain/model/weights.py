@@ -1,0 +1,203 @@
+"""``model.safetensors``: the weights of a run, written and read."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from corpora.artifacts.artifact import verify
+from corpora.common.errors import ArtifactError, SettingError
+from corpora.tokenizer.pieces import Pieces
+from embed.vectors.run_files import refuse_no_run, run_options
+from pretrain.config import EncoderConfig
+from pretrain.model.encoder import MaskedLanguageModel
+
+WEIGHTS = "model.safetensors"
+TOKENIZER = "tokenizer.json"
+
+
+def save_model(model: MaskedLanguageModel, path: Path) -> None:
+    """Write every weight once; the table of pieces serves the output too.
+
+    Parameters
+    ----------
+    model : MaskedLanguageModel
+        On any device.
+    path : Path
+        The file.
+    """
+    write_tensors(
+        path, {name: value.detach().cpu().contiguous() for name, value in _weights(model).items()}
+    )
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Write tensors as safetensors.
+
+    By Python's own means: the library's makes files that only their owner may read, and tells a
+    full disk in its own way.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    tensors : mapping of str to Tensor
+        On the CPU, each with memory of its own.
+    """
+    path.write_bytes(save(dict(tensors), metadata={"format": "pt"}))
+
+
+def load_model(run: Path, device: torch.device | str = "cpu") -> MaskedLanguageModel:
+    """Read the encoder of a finished run.
+
+    Parameters
+    ----------
+    run : Path
+        Has ``config.json`` and ``model.safetensors``.
+    device : torch.device or str
+        Where the model shall live.
+
+    Returns
+    -------
+    MaskedLanguageModel
+        In float32, ready to be asked: without dropout.
+
+    Raises
+    ------
+    ArtifactError
+        The run is not finished, a file is missing or damaged, or the weights are not those
+        that the configuration describes.
+    """
+    config = encoder_config(run)
+    verify(run, [WEIGHTS, TOKENIZER])  # damaged weights answer, too
+    return read_model(run / WEIGHTS, config, device)
+
+
+def load_pieces(run: Path, config: EncoderConfig) -> Pieces:
+    """Read the pieces of a run, finished or not.
+
+    Parameters
+    ----------
+    run : Path
+        Has ``tokenizer.json``.
+    config : EncoderConfig
+        Of the encoder that reads them.
+
+    Returns
+    -------
+    Pieces
+        As many as the encoder knows.
+
+    Raises
+    ------
+    ArtifactError
+        The file is missing, damaged, or has another number of them.
+    """
+    pieces = Pieces.open(run / TOKENIZER)
+    if len(pieces) != config.n_pieces:
+        raise ArtifactError(
+            f"{run / TOKENIZER}: has {len(pieces)} pieces and the model {config.n_pieces}; "
+            "make the run again"
+        )
+    return pieces
+
+
+def read_model(
+    path: Path, config: EncoderConfig, device: torch.device | str = "cpu"
+) -> MaskedLanguageModel:
+    """Read what :func:`save_model` wrote.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    config : EncoderConfig
+        The shape that the weights must have.
+    device : torch.device or str
+        Where the model shall live.
+
+    Returns
+    -------
+    MaskedLanguageModel
+        In float32, ready to be asked: without dropout.
+
+    Raises
+    ------
+    ArtifactError
+        The file is missing or damaged, or holds other weights.
+    """
+    weights = _read_weights(path)
+    with torch.device("meta"):  # takes no memory, however large an encoder config.json tells of
+        _refuse_others(path, weights, _weights(MaskedLanguageModel(config)))
+    model = MaskedLanguageModel(config)
+    model.load_state_dict(weights)
+    return model.to(device).eval()
+
+
+def encoder_config(run: Path) -> EncoderConfig:
+    """Read the shape of a run's encoder.
+
+    Parameters
+    ----------
+    run : Path
+        Has ``config.json``.
+
+    Returns
+    -------
+    EncoderConfig
+        As it was trained.
+
+    Raises
+    ------
+    ArtifactError
+        It is no finished run, has no encoder, or one of another version.
+    """
+    refuse_no_run(run)
+    options = run_options(run)
+    described: Any = options.get("encoder")
+    if not isinstance(described, dict):
+        source = options.get("encoder_run")  # a pooled run names where it has its own from
+        other = source.get("path") if isinstance(source, dict) else "a run of firth train-mlm"
+        raise ArtifactError(f"{run}: has no encoder; give {other}")
+    try:
+        return EncoderConfig.from_json(described)
+    except (TypeError, KeyError, ZeroDivisionError, SettingError) as error:
+        raise ArtifactError(
+            f"{run / 'config.json'}: does not describe an encoder ({error}); make the run again"
+        ) from None
+
+
+def _weights(model: MaskedLanguageModel) -> dict[str, Tensor]:
+    """The weights by name."""
+    weights: dict[str, Tensor] = model.state_dict()
+    return weights
+
+
+def _read_weights(path: Path) -> dict[str, Tensor]:
+    """The tensors of a file, on the CPU."""
+    try:
+        return load_file(path)
+    except FileNotFoundError:
+        raise ArtifactError(f"{path}: no such file; is {path.parent} a finished run?") from None
+    except (SafetensorError, OSError) as error:
+        raise ArtifactError(f"{path}: is damaged ({error}); make the run again") from None
+
+
+def _refuse_others(path: Path, found: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
+    """Every weight is there, none besides, each of the right shape and type."""
+    if other := sorted(found.keys() ^ expected.keys()):
+        where = "lacks" if other[0] in expected else "has besides"
+        raise ArtifactError(
+            f"{path}: {where} {other[0]}, which config.json tells otherwise; make the run again"
+        )
+    for name, weight in expected.items():
+        shape, dtype = tuple(found[name].shape), found[name].dtype
+        if shape != tuple(weight.shape) or dtype != torch.float32:
+            raise ArtifactError(
+                f"{path}: {name} is {dtype} of shape {shape}, expected torch.float32 of "
+                f"{tuple(weight.shape)}; make the run again"
+            )

@@ -1,0 +1,1 @@
+"""From options to a trained model: steps, schedule, checkpoints, evaluation."""

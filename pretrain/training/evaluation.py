@@ -1,0 +1,109 @@
+"""How well masked pieces of held-out text are predicted: by a model, and by frequencies alone."""
+
+import contextlib
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from corpora.tokenizer.pieces import FIRST_PIECE
+from pretrain.data.batches import Batch
+from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.training.step import loss_of
+
+
+@dataclass(frozen=True)
+class Score:
+    """How masked pieces were predicted.
+
+    Parameters
+    ----------
+    loss : float
+        Mean negative log-likelihood of a piece, in nats.
+    accuracy : float
+        Share of pieces that were the most likely one.
+    n_targets : int
+        Pieces that were to be predicted.
+    """
+
+    loss: float
+    accuracy: float
+    n_targets: int
+
+    @property
+    def perplexity(self) -> float:
+        """Pseudo-perplexity, exp(loss)."""
+        return math.exp(min(self.loss, 700.0))  # beyond, a float has no room
+
+
+def evaluate(model: MaskedLanguageModel, batches: Sequence[Batch], dtype: torch.dtype) -> Score:
+    """Predict the masked pieces of fixed batches, without dropout.
+
+    Parameters
+    ----------
+    model : MaskedLanguageModel
+        In training mode before and after; its plain, uncompiled form is used.
+    batches : sequence of Batch
+        Such as those of :func:`pretrain.data.batches.fixed_batches`.
+    dtype : torch.dtype
+        Of the large products.
+
+    Returns
+    -------
+    Score
+        Over all targets.
+    """
+    sums = torch.zeros(3, dtype=torch.float64, device=model.pieces.weight.device)
+    with _at_rest(model), torch.no_grad():
+        for batch in batches:
+            loss, right = loss_of(model, batch, dtype)
+            sums += torch.stack([loss, right, batch.n_targets])
+    return _score(sums)
+
+
+def unigram_score(counts: Tensor, batches: Sequence[Batch]) -> Score:
+    """Predict each piece by its frequency alone: what a model must be better than.
+
+    Parameters
+    ----------
+    counts : int64 (V,)
+        Pieces of the training text; 1 is added to each, so that none is impossible.
+    batches : sequence of Batch
+        As :func:`evaluate` takes them.
+
+    Returns
+    -------
+    Score
+        Its accuracy is that of always naming the most frequent piece.
+    """
+    likelihoods = (counts[FIRST_PIECE:] + 1).to(torch.float64)
+    nll = -(likelihoods / likelihoods.sum()).log()
+    best = counts[FIRST_PIECE:].argmax()
+    sums = torch.zeros(3, dtype=torch.float64, device=counts.device)
+    for batch in batches:
+        pieces = (batch.targets - FIRST_PIECE).clamp(min=0)  # unused slots hold special pieces
+        weights = batch.weights.to(torch.float64)
+        right = (pieces == best).to(torch.float64)
+        sums += torch.stack([(nll[pieces] * weights).sum(), (right * weights).sum(), weights.sum()])
+    return _score(sums)
+
+
+def _score(sums: Tensor) -> Score:
+    """Means of what was summed up."""
+    loss, right, n_targets = sums.tolist()
+    return Score(loss / n_targets, right / n_targets, round(n_targets))
+
+
+@contextlib.contextmanager
+def _at_rest(model: MaskedLanguageModel) -> Iterator[None]:
+    """Without dropout, and not compiled, which another mode would do anew."""
+    losses = model.losses
+    model.losses = model.core.losses
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train()
+        model.losses = losses

@@ -1,0 +1,345 @@
+"""The course of a training: steps, evaluations, checkpoints, and when to give up."""
+
+import math
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from corpora.artifacts.checkpoint import load_checkpoint, save_checkpoint
+from corpora.artifacts.metrics import METRICS, read_metrics
+from corpora.common.console import Progress
+from corpora.common.errors import ArtifactError, FirthError
+from corpora.common.interrupts import held_back_interrupts
+from pretrain.config import MlmConfig, parse_every, parse_rates
+from pretrain.data.batches import Batch, Batches
+from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.training.distributed import World
+from pretrain.training.evaluation import Score, evaluate
+from pretrain.training.log import Log, Moment, Scale
+from pretrain.training.optimizer import load_state, make_optimizer, state_arrays
+from pretrain.training.schedule import Budget, rate_factor
+from pretrain.training.step import How, Stepper
+
+CHECKPOINTS = "checkpoints"
+FORMAT = 1  # of a checkpoint
+_DONE, _STOP = -1.0, -2.0  # what the first process tells in the place of progress
+# All pieces alike lose log V each. A model that was drawn at random may be somewhat worse.
+_DIVERGED = 3.0
+
+
+@dataclass(frozen=True)
+class Course:
+    """What a training does.
+
+    Parameters
+    ----------
+    config : MlmConfig
+        Settled.
+    batches : Batches
+        What is trained on.
+    budget : Budget
+        How long.
+    scale : Scale
+        Of its steps.
+    how : How
+        How steps are computed.
+    most_segments : int
+        Of a row.
+    text : str
+        Fingerprint of the rows: a checkpoint of another text is refused.
+    held_out : list of Batch
+        What is evaluated on.
+    unigram : Score
+        Of frequencies alone on the same.
+    directory : Path
+        The unfinished run.
+    """
+
+    config: MlmConfig
+    batches: Batches
+    budget: Budget
+    scale: Scale
+    how: How
+    most_segments: int
+    text: str
+    held_out: list[Batch]
+    unigram: Score
+    directory: Path
+
+
+def run_training(model: MaskedLanguageModel, course: Course, world: World, tell: Progress) -> Score:
+    """Train, or go on training, to the end of the budget.
+
+    The first process writes checkpoints and ``metrics.jsonl``, whose lines hold ``step``,
+    ``epoch``, ``tokens`` (slots), ``seconds``, ``loss`` and ``accuracy`` (of masked pieces, since
+    the line before), ``rate``, ``mask_rate``, ``gradient_norm``, ``tokens_per_second``,
+    ``padding`` (share of slots), ``mfu`` (share of the measured peak), ``data_wait`` (share of
+    time), ``memory`` (bytes at most) and ``eta_seconds``; or, at the start, every so often and at
+    the end, ``held_out_loss``, ``held_out_perplexity``, ``held_out_accuracy`` over
+    ``held_out_targets``, ``unigram_loss`` and ``unigram_accuracy``.
+
+    On a CPU, with a budget that is no time, the weights are the same bits whether or not
+    it was interrupted.
+
+    Parameters
+    ----------
+    model : MaskedLanguageModel
+        With its first weights; overwritten by those of a checkpoint, if there is one.
+    course : Course
+        What to do.
+    world : World
+        The processes that train together.
+    tell : Progress
+        Told of tokens.
+
+    Returns
+    -------
+    Score
+        Held-out, at the end; in other processes than the first, without meaning.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        The person interrupted; a checkpoint is written.
+    ArtifactError
+        The checkpoint is of another format or text.
+    FirthError
+        The loss is no number, or grows beyond reason: the message tells where, and what to try.
+    """
+    training = _Training(model, course, world, tell)
+    try:
+        training.run()
+    except BaseException as error:
+        with held_back_interrupts():  # another Ctrl-C must not cut the checkpoint off
+            training.give_up(save=isinstance(error, KeyboardInterrupt))
+        raise
+    return training.score
+
+
+class _Training:
+    """One training on its way."""
+
+    def __init__(
+        self, model: MaskedLanguageModel, course: Course, world: World, tell: Progress
+    ) -> None:
+        config = course.config
+        assert config.learning_rate is not None
+        self._model, self._course, self._world = model, course, world
+        self._rate, self._rates = config.learning_rate, parse_rates(config.mask_rate)
+        self._optimizer = make_optimizer(model, config.weight_decay)
+        self._step, self._seconds = self._load()
+        self._stepper = Stepper(
+            model,
+            self._optimizer,
+            course.how,
+            clip=config.clip,
+            seed=config.seed,
+            world=world,
+            most_segments=course.most_segments,
+        )
+        self._log: Log | None = None
+        if world.is_first:
+            device = model.pieces.weight.device
+            self._log = Log(course.directory / METRICS, self._step, course.scale, device, tell)
+        self._evaluations = _Every("--evaluate-every", config.evaluate_every)
+        self._checkpoints = _Every("--checkpoint-every", config.checkpoint_every)
+        self._last = (0.0, self._rates[0])
+        self._begun = time.monotonic()
+        self._evaluated = -1
+        self._stepping = False
+        self.score = Score(math.nan, math.nan, 0)
+
+    def run(self) -> None:
+        """Train from the last step on."""
+        if self._course.how.compile:
+            self._stepper.warm_up(self._batch(0.0))
+        self._begun = time.monotonic()
+        self._evaluations.restart()
+        self._checkpoints.restart()
+        if self._log is not None:
+            self._log.skip()
+        self._recall_score()
+        due = self._step == 0 or self._evaluations.is_step(self._step)
+        if due and self._evaluated != self._step:
+            self._evaluate()
+        while self._take_step():
+            self._look_after()
+        if self._evaluated != self._step:
+            self._evaluate()
+
+    def _recall_score(self) -> None:
+        """Take the score of this step, if an earlier call measured it."""
+        if self._log is None:
+            return
+        for line in read_metrics(self._course.directory / METRICS):
+            if line["step"] == self._step and "held_out_loss" in line:
+                loss, accuracy = line["held_out_loss"], line["held_out_accuracy"]
+                self.score = Score(loss, accuracy, line["held_out_targets"])
+                self._evaluated = self._step
+
+    def give_up(self, *, save: bool) -> None:
+        """Write a checkpoint if that is wanted, then let the others stop, who wait for a step."""
+        try:
+            if save:
+                self._save()
+        finally:
+            if self._world.is_first and not self._stepping:
+                self._world.tell(_STOP)
+
+    def _save(self) -> None:
+        """Write a checkpoint, unless the weights have become useless."""
+        self._write_line()
+        state = {
+            "format": FORMAT,
+            "text": self._course.text,
+            "step": self._step,
+            "seconds": self._now().seconds,
+        }
+        save_checkpoint(
+            self._course.directory / CHECKPOINTS,
+            state_arrays(self._model, self._optimizer),
+            state,
+            keep=self._course.config.keep_checkpoints,
+        )
+
+    def _take_step(self) -> bool:
+        """Do what the first process tells: a step, or none if the budget is spent."""
+        with held_back_interrupts():
+            self._stepping = True
+            progress = self._world.tell(self._next())
+            if progress == _STOP:
+                raise SystemExit(1)
+            if progress != _DONE:
+                self._do_step(progress)
+            self._stepping = False
+        return progress != _DONE
+
+    def _next(self) -> float:
+        """Where in the budget the next step lies."""
+        at = self._now()
+        budget = self._course.budget
+        return _DONE if at.progress >= 1 else budget.middle(at.step, at.seconds)
+
+    def _do_step(self, progress: float) -> None:
+        """One step."""
+        config = self._course.config
+        rate = self._rate * rate_factor(config.schedule, config.warmup, progress)
+        if self._log is not None:
+            self._log.making.start()
+        batch = self._batch(progress)
+        if self._log is not None:
+            self._log.making.stop()
+        values = self._stepper.step(self._step, batch, rate)
+        self._step += 1
+        self._last = rate, self._mask_rate(progress)
+        if self._log is not None:
+            self._log.add(values)
+
+    def _batch(self, progress: float) -> Batch:
+        """What the next step trains on."""
+        return self._course.batches.batch(self._step, self._mask_rate(progress))
+
+    def _mask_rate(self, progress: float) -> float:
+        """Share of the pieces to predict."""
+        first, last = self._rates
+        return min(max(self._rates), first + (last - first) * progress)
+
+    def _look_after(self) -> None:
+        """Tell, evaluate and save where it is time to."""
+        if self._log is None:
+            return
+        if self._log.is_due:
+            self._write_line()
+        if self._evaluations.is_due(self._step):
+            self._evaluate()
+        if self._checkpoints.is_due(self._step):
+            self._save()
+            self._checkpoints.restart()
+            self._log.skip()
+
+    def _evaluate(self) -> None:
+        """Measure the held-out loss."""
+        if self._log is None:
+            return
+        self._write_line()
+        course = self._course
+        self.score = evaluate(self._model, course.held_out, course.how.dtype)
+        if not math.isfinite(self.score.loss):
+            self._refuse_divergence(self._step, f"the held-out loss is {self.score.loss:.3g}")
+        self._log.write_score(self._now(), self.score, course.unigram)
+        self._evaluated = self._step
+        self._evaluations.restart()
+
+    def _write_line(self) -> None:
+        """Read what the steps gave, stop where they went wrong, else write a line."""
+        assert self._log is not None
+        values = self._log.read()
+        good = np.isfinite(values).all(1)
+        if not good.all():
+            first = int(np.argmin(good))
+            loss, _, n_targets, norm = values[first].tolist()
+            what, value = ("loss", loss / max(n_targets, 1.0))
+            if math.isfinite(value):
+                what, value = "length of the gradient", norm
+            step = self._step - len(values) + first + 1
+            self._refuse_divergence(step, f"the {what} is {value:.3g}")
+        if self._log.loss > _DIVERGED * math.log(self._model.config.n_pieces):
+            self._refuse_divergence(self._step, f"the loss is {self._log.loss:.3g}")
+        self._log.write_line(self._now())
+
+    def _refuse_divergence(self, step: int, what: str) -> None:
+        """Give up; checkpoints were written while all was well, and stay."""
+        kept = load_checkpoint(self._course.directory / CHECKPOINTS)
+        where = f"; step {kept[1]['step']:,} is kept" if kept else ""
+        raise FirthError(
+            f"training diverged at step {step:,}: {what}; pass --force to start anew, and "
+            f"--learning-rate {self._rate / 4:.2g} or less, a smaller --clip or --dtype "
+            f"float32{where}"
+        )
+
+    def _now(self) -> Moment:
+        """Where the training is."""
+        seconds = self._seconds + time.monotonic() - self._begun
+        progress = self._course.budget.progress(self._step, seconds)
+        return Moment(self._step, seconds, progress, *self._last)
+
+    def _load(self) -> tuple[int, float]:
+        """Step and seconds of the last checkpoint, with its weights and moments."""
+        folder = self._course.directory / CHECKPOINTS
+        found = load_checkpoint(folder)
+        if found is None:
+            return 0, 0.0
+        arrays, state = found
+        if state.get("format") != FORMAT:
+            raise ArtifactError(
+                f"{folder}: format {state.get('format')} is not known, this version reads "
+                f"{FORMAT}; pass --force to start anew"
+            )
+        if state["text"] != self._course.text:
+            raise ArtifactError(f"{folder}: is of another text; pass --force to start anew")
+        load_state(self._model, self._optimizer, arrays, state["step"])
+        return state["step"], state["seconds"]
+
+
+class _Every:
+    """An interval in steps or seconds."""
+
+    def __init__(self, option: str, text: str) -> None:
+        self._steps, self._seconds = parse_every(option, text)
+        self.restart()
+
+    def is_due(self, step: int) -> bool:
+        """Whether it has passed."""
+        if self._seconds is None:
+            return self.is_step(step)
+        return time.monotonic() - self._since >= self._seconds
+
+    def is_step(self, step: int) -> bool:
+        """Whether it has passed at a step, where it is given in steps."""
+        return self._steps is not None and step % self._steps == 0
+
+    def restart(self) -> None:
+        """Count seconds from now."""
+        self._since = time.monotonic()

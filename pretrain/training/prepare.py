@@ -1,0 +1,276 @@
+"""From options and text to all that a training needs: rows on the device, batches, decisions."""
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from corpora.common.console import note
+from corpora.common.errors import SettingError
+from corpora.tokenizer.pieces import Pieces
+from pretrain.config import EncoderConfig, MlmConfig, parse_rates
+from pretrain.data.batches import HELD_OUT_RATE, Batch, Batches, fixed_batches
+from pretrain.data.masking import Masking, capacity
+from pretrain.data.packing import PackedRows, piece_counts
+from pretrain.data.text import Text, most_segments, pack
+from pretrain.device import forget_peak_memory, matmul_peak, thread_count
+from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.model.flops import row_flops
+from pretrain.training.autotune import (
+    DECIDED,
+    Decisions,
+    Trials,
+    batch_rows,
+    decide,
+    decided_once,
+    read_decisions,
+)
+from pretrain.training.distributed import World
+from pretrain.training.evaluation import unigram_score
+from pretrain.training.log import Scale
+from pretrain.training.loop import Course
+from pretrain.training.schedule import Budget, make_budget
+
+_HELD_OUT_TARGETS = 8_000  # pieces to predict, about: a loss is then known to 0.03
+
+
+@dataclass(frozen=True)
+class Material:
+    """What is trained on, and by what measure.
+
+    Parameters
+    ----------
+    train, held_out : PackedRows
+        The text.
+    encoder : EncoderConfig
+        Of the model.
+    batch : int
+        Rows of a step.
+    batches : Batches
+        Of the training text.
+    budget : Budget
+        How long.
+    most_segments : int
+        Of a row.
+    """
+
+    train: PackedRows
+    held_out: PackedRows
+    encoder: EncoderConfig
+    batch: int
+    batches: Batches
+    budget: Budget
+    most_segments: int
+
+
+def gather(
+    text: Text, pieces: Pieces, config: MlmConfig, batch: int, device: torch.device
+) -> Material:
+    """Lay out the text, and make what makes batches of it.
+
+    Parameters
+    ----------
+    text : Text
+        Of the corpus.
+    pieces : Pieces
+        Split its words.
+    config : MlmConfig
+        Settled.
+    batch : int
+        Rows of a step.
+    device : torch.device
+        Where the rows shall lie.
+
+    Returns
+    -------
+    Material
+        Nothing of it is random but by the seed.
+    """
+    train, held_out = pack(text, pieces, config, device)
+    batches = Batches(
+        train,
+        batch_rows=batch,
+        seed=config.seed,
+        masking=Masking(config.masking, config.mask_share, config.random_share),
+        continues=pieces.continues,
+        highest_rate=max(parse_rates(config.mask_rate)),
+    )
+    return Material(
+        train,
+        held_out,
+        config.encoder(n_pieces=len(pieces)),
+        batch,
+        batches,
+        make_budget(config, train.n_rows, batch),
+        most_segments(train, held_out),
+    )
+
+
+def prepare(
+    text: Text, pieces: Pieces, config: MlmConfig, directory: Path, device: torch.device,
+    world: World,
+) -> Course:  # fmt: skip
+    """Prepare a training, or one that goes on: then by what was decided when it was begun.
+
+    Sets the number of torch's threads.
+
+    Parameters
+    ----------
+    text : Text
+        Of the corpus.
+    pieces : Pieces
+        Split its words.
+    config : MlmConfig
+        Settled.
+    directory : Path
+        The unfinished run; what is decided is written there.
+    device : torch.device
+        Where to train.
+    world : World
+        The processes that train together.
+
+    Returns
+    -------
+    Course
+        The same in all processes, but for what only the first needs.
+    """
+    before = read_decisions(directory / DECIDED)
+    threads = _threads(config, before, device, world)
+    torch.set_num_threads(threads)
+    begun = dataclasses.replace(config, batch=before.batch) if before else config
+    batch = batch_rows(begun, device, world)
+    material = gather(text, pieces, config, batch, device)
+    trials = make_trials(material, config, device, world)
+    decided = decided_once(
+        directory / DECIDED,
+        world,
+        device,
+        lambda: decide(trials, material.budget, batch, threads, world),
+    )
+    held_out = held_out_batches(material.held_out, pieces, decided.micro_batch)
+    scale = make_scale(material, decided, device)
+    forget_peak_memory(device)  # of trials
+    return Course(
+        config=config,
+        batches=material.batches,
+        budget=material.budget,
+        scale=scale,
+        how=decided.how,
+        most_segments=material.most_segments,
+        text=material.train.fingerprint(),
+        held_out=held_out,
+        unigram=unigram_score(piece_counts(material.train), held_out),
+        directory=directory,
+    )
+
+
+def make_trials(
+    material: Material, config: MlmConfig, device: torch.device, world: World
+) -> Trials:
+    """Make what times steps.
+
+    Parameters
+    ----------
+    material : Material
+        What is trained on.
+    config : MlmConfig
+        Settled.
+    device : torch.device
+        Where.
+    world : World
+        The processes that share the rows of a step.
+
+    Returns
+    -------
+    Trials
+        Of steps of one process.
+    """
+    first, stop = world.share(material.batch)
+    return Trials(
+        encoder=material.encoder,
+        config=config,
+        batches=material.batches,
+        most_segments=material.most_segments,
+        device=device,
+        rows=stop - first,
+    )
+
+
+def make_scale(material: Material, decided: Decisions, device: torch.device) -> Scale:
+    """Measure the device's peak, and count what a row costs.
+
+    Parameters
+    ----------
+    material : Material
+        What is trained on.
+    decided : Decisions
+        How.
+    device : torch.device
+        Where.
+
+    Returns
+    -------
+    Scale
+        Of the training's steps.
+    """
+    rows = material.train
+    with torch.device("meta"):
+        model = MaskedLanguageModel(material.encoder)
+    return Scale(
+        row_slots=rows.sequence_length,
+        batch_rows=material.batch,
+        n_rows=rows.n_rows,
+        padding=rows.padding,
+        row_flops=row_flops(model, material.batches.capacity),
+        peak=matmul_peak(device, decided.how.dtype) * decided.processes,
+    )
+
+
+def held_out_batches(rows: PackedRows, pieces: Pieces, at_once: int) -> list[Batch]:
+    """Mask some of the held-out text, the same in every run.
+
+    Parameters
+    ----------
+    rows : PackedRows
+        The held-out text.
+    pieces : Pieces
+        Of the corpus.
+    at_once : int
+        Rows of a batch.
+
+    Returns
+    -------
+    list of Batch
+        Of some thousand pieces to predict.
+
+    Raises
+    ------
+    SettingError
+        There are none.
+    """
+    limit = max(1, _HELD_OUT_TARGETS // capacity(rows.sequence_length, HELD_OUT_RATE))
+    batches = list(
+        fixed_batches(
+            rows,
+            batch_rows=min(at_once, limit),
+            continues=pieces.continues,
+            n_rows_limit=limit,
+        )
+    )
+    if not any(float(batch.n_targets) for batch in batches):
+        raise SettingError(
+            "the held-out text has no pieces to predict; build the corpus with a greater --held-out"
+        )
+    return batches
+
+
+def _threads(
+    config: MlmConfig, before: Decisions | None, device: torch.device, world: World
+) -> int:
+    """Those that the run was begun with: with others its weights would differ in the last bits."""
+    if before is None or not before.holds_for(device, world):
+        return thread_count(config.threads, world.size)
+    if config.threads is not None and config.threads != before.threads:
+        note(f"--threads {config.threads}: the run was begun with {before.threads} and keeps them")
+    return before.threads

@@ -1,0 +1,501 @@
+"""Artefacts are whole or absent, whatever happens to their maker."""
+
+import contextlib
+import errno
+import json
+import multiprocessing
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from corpora.artifacts import artifact as artifacts
+from corpora.artifacts.artifact import CHECKSUMS, fingerprint, making, verify
+from corpora.common.errors import ArtifactError
+
+ROOT = Path(__file__).resolve().parents[3]
+MAKER = {"command": "make-tea", "cups": 2}
+OTHER = {"command": "make-coffee", "cups": 2}
+
+
+def make(out, text="tea", maker=MAKER, **options):
+    """A small artefact: one file, and one in a folder."""
+    with making(out, maker, **options) as partial:
+        (partial / "a.txt").write_text(text)
+        (partial / "deep").mkdir(exist_ok=True)
+        (partial / "deep" / "b.txt").write_text(text * 2)
+
+
+def names(folder):
+    """Everything in a folder, as relative paths."""
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+
+
+def test_a_finished_artefact_holds_what_was_written_and_its_checksums(tmp_path):
+    make(tmp_path / "deeper" / "out")
+
+    assert names(tmp_path) == [
+        "deeper",
+        "deeper/out",
+        "deeper/out/a.txt",
+        f"deeper/out/{CHECKSUMS}",
+        "deeper/out/deep",
+        "deeper/out/deep/b.txt",
+    ]
+    sums = json.loads((tmp_path / "deeper" / "out" / CHECKSUMS).read_text())
+    assert list(sums) == ["a.txt", "deep/b.txt"]
+    # printf tea | sha256sum
+    assert sums["a.txt"] == artifacts.hashlib.sha256(b"tea").hexdigest()
+    verify(tmp_path / "deeper" / "out")
+
+
+def test_nothing_has_the_final_name_while_it_is_made(tmp_path):
+    with making(tmp_path / "out", MAKER) as partial:
+        assert partial == tmp_path / "out.partial"
+        assert not (tmp_path / "out").exists()
+    assert not partial.exists()
+
+
+def test_a_relative_path_is_taken_from_where_the_work_began(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with making(Path("out"), MAKER) as partial:
+        os.chdir("/")
+        (partial / "a.txt").write_text("tea")
+    assert (tmp_path / "out" / "a.txt").is_file()
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
+@pytest.mark.parametrize("place", ["out", "new/folders/out"])
+def test_an_error_leaves_nothing(tmp_path, error, place):
+    with pytest.raises(error), making(tmp_path / place, MAKER) as partial:
+        (partial / "a.txt").write_text("tea")
+        raise error
+    assert names(tmp_path) == []
+
+
+def test_an_error_in_resumable_work_keeps_what_is_done_and_the_same_maker_goes_on(tmp_path):
+    with (
+        pytest.raises(ZeroDivisionError),
+        making(tmp_path / "out", MAKER, resume="checkpoints") as partial,
+    ):
+        (partial / "a.txt").write_text("tea")
+        raise ZeroDivisionError
+
+    with making(tmp_path / "out", MAKER, resume="checkpoints") as partial:
+        assert (partial / "a.txt").read_text() == "tea"
+
+    assert names(tmp_path / "out") == ["a.txt", CHECKSUMS]
+
+
+def test_other_settings_do_not_resume_but_begin_anew(tmp_path):
+    with (
+        pytest.raises(ZeroDivisionError),
+        making(tmp_path / "out", MAKER, resume="checkpoints") as partial,
+    ):
+        (partial / "a.txt").write_text("tea")
+        raise ZeroDivisionError
+
+    with making(tmp_path / "out", {**MAKER, "cups": 3}, resume="checkpoints") as partial:
+        assert not (partial / "a.txt").exists()
+
+
+def test_hours_of_work_are_not_cleared_because_a_setting_is_another(tmp_path):
+    with (
+        pytest.raises(ZeroDivisionError),
+        making(tmp_path / "out", MAKER, resume="work") as partial,
+    ):
+        (partial / "work").mkdir()
+        (partial / "work" / "a.txt").write_text("tea")
+        raise ZeroDivisionError
+    message = (
+        f"{tmp_path / 'out'}.partial: was left unfinished with another cups; give the same to "
+        "go on, choose another --out or pass --force"
+    )
+
+    other = {**MAKER, "cups": 3}
+    with pytest.raises(ArtifactError) as refused, making(tmp_path / "out", other, resume="work"):
+        pass
+
+    assert str(refused.value) == message
+    assert (partial / "work" / "a.txt").read_text() == "tea"
+    with making(tmp_path / "out", other, resume="work", force=True) as partial:
+        assert not (partial / "work").exists()
+
+
+def leave_unfinished(out, maker=MAKER):
+    """What a maker leaves that was killed: files, its name, a lock that nobody holds."""
+    partial = out.with_name(out.name + ".partial")
+    (partial / "deep").mkdir(parents=True)
+    (partial / "deep" / "old.txt").write_text("old")
+    (partial / artifacts.MAKER).write_text(json.dumps(maker))
+
+
+def test_what_a_killed_maker_left_is_cleared_by_the_same_command(tmp_path):
+    leave_unfinished(tmp_path / "out", {**MAKER, "cups": 9})
+    make(tmp_path / "out")
+    assert "deep/old.txt" not in names(tmp_path / "out")
+
+
+def test_what_another_command_left_is_refused_unless_forced(tmp_path):
+    leave_unfinished(tmp_path / "out", OTHER)
+
+    with pytest.raises(ArtifactError) as caught:
+        make(tmp_path / "out")
+    assert str(caught.value) == (
+        f"{tmp_path}/out.partial: was left unfinished by 'make-coffee'; "
+        "run that again, choose another --out or pass --force"
+    )
+    assert (tmp_path / "out.partial" / "deep" / "old.txt").is_file()
+
+    make(tmp_path / "out", force=True)
+    assert "deep/old.txt" not in names(tmp_path / "out")
+
+
+def test_an_artefact_that_exists_is_refused_and_unharmed(tmp_path):
+    make(tmp_path / "out")
+
+    with pytest.raises(ArtifactError) as caught:
+        make(tmp_path / "out", "other")
+
+    assert str(caught.value) == (
+        f"{tmp_path}/out: exists already; choose another --out or pass --force"
+    )
+    assert (tmp_path / "out" / "a.txt").read_text() == "tea"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+
+
+def test_force_replaces_an_artefact(tmp_path):
+    make(tmp_path / "out")
+    make(tmp_path / "out", "other", OTHER, force=True)
+    assert (tmp_path / "out" / "a.txt").read_text() == "other"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+
+
+def test_an_error_while_replacing_keeps_the_old_artefact(tmp_path):
+    make(tmp_path / "out")
+    with pytest.raises(ZeroDivisionError), making(tmp_path / "out", MAKER, force=True):
+        raise ZeroDivisionError
+    verify(tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+
+
+def test_force_does_not_replace_what_is_no_artefact(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.doc").write_text("precious")
+
+    with pytest.raises(ArtifactError) as caught:
+        make(tmp_path / "out", force=True)
+
+    assert str(caught.value) == (
+        f"{tmp_path}/out: is no corpus or run, so --force does not replace it"
+    )
+    assert (tmp_path / "out" / "thesis.doc").read_text() == "precious"
+
+
+def hold(out, inside, done):
+    """In another process: make an artefact and wait in the middle."""
+    with making(out, MAKER):
+        inside.set()
+        done.wait(60)
+
+
+def test_what_another_process_is_making_is_refused_even_when_forced(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    inside, done = context.Event(), context.Event()
+    process = context.Process(target=hold, args=(tmp_path / "out", inside, done))
+    process.start()
+    try:
+        assert inside.wait(60)
+        for force in (False, True):
+            with pytest.raises(ArtifactError) as caught:
+                make(tmp_path / "out", force=force)
+            assert str(caught.value) == (
+                f"{tmp_path}/out.partial: another process is making it; "
+                "wait for it or choose another --out"
+            )
+    finally:
+        done.set()
+        process.join(60)
+    verify(tmp_path / "out")
+
+
+@pytest.mark.parametrize("end", ["rename", "remove"])
+def test_a_lock_whose_directory_went_away_meanwhile_is_no_lock(tmp_path, monkeypatch, end):
+    real = artifacts.fcntl.flock
+
+    def flock_late(lock, how):
+        partial = tmp_path / "out.partial"
+        partial.rename(tmp_path / "elsewhere") if end == "rename" else artifacts.shutil.rmtree(
+            partial
+        )
+        real(lock, how)
+
+    monkeypatch.setattr(artifacts.fcntl, "flock", flock_late)
+    with pytest.raises(ArtifactError, match="another process is making it"):
+        make(tmp_path / "out")
+
+
+def test_verify_names_the_file_that_is_damaged_or_missing(tmp_path):
+    make(tmp_path / "out")
+    (tmp_path / "out" / "deep" / "b.txt").write_bytes(b"teatec")
+
+    with pytest.raises(ArtifactError) as caught:
+        verify(tmp_path / "out")
+    assert str(caught.value) == (
+        f"{tmp_path}/out/deep/b.txt: the checksum differs, the file is damaged; make out again"
+    )
+    verify(tmp_path / "out", ["a.txt"])
+
+    (tmp_path / "out" / "a.txt").unlink()
+    with pytest.raises(ArtifactError) as caught:
+        verify(tmp_path / "out", ["a.txt"])
+    assert str(caught.value) == f"{tmp_path}/out/a.txt: the file is missing; make out again"
+
+
+def test_verify_refuses_what_has_no_checksums(tmp_path):
+    with pytest.raises(ArtifactError, match=r"checksums\.json: no such file"):
+        verify(tmp_path)
+
+
+def test_damaged_json_is_one_line_that_names_the_file(tmp_path):
+    (tmp_path / "config.json").write_text('{"a": ')
+    with pytest.raises(ArtifactError, match="cannot be read as JSON") as caught:
+        artifacts.read_json(tmp_path / "config.json")
+    assert str(caught.value).startswith(f"{tmp_path}/config.json: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_json_of_a_hundred_thousand_brackets_is_one_line(tmp_path):
+    (tmp_path / "x.json").write_text("[" * 100_000)
+    with pytest.raises(ArtifactError) as caught:
+        artifacts.read_json(tmp_path / "x.json")
+    assert str(caught.value).startswith(f"{tmp_path}/x.json: cannot be read as JSON: ")
+
+
+def test_json_round_trips_unescaped(tmp_path):
+    value = {"wörter": ["が", "हिन्दी"], "n": 1, "x": None}
+    artifacts.write_json(tmp_path / "x.json", value)
+    assert "が" in (tmp_path / "x.json").read_text(encoding="utf-8")
+    assert artifacts.read_json(tmp_path / "x.json") == value
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, code):
+    with pytest.raises(ArtifactError) as caught, making(tmp_path / "out", MAKER) as partial:
+        (partial / "a.txt").write_text("tea")
+        raise OSError(code, os.strerror(code))
+    assert str(caught.value) == (
+        f"{tmp_path}/out: the disk is full; free some space or choose another --out"
+    )
+    assert names(tmp_path) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_disk_that_is_really_full_is_one_line(tmp_path):
+    with (
+        pytest.raises(ArtifactError, match="the disk is full"),
+        making(tmp_path / "out", MAKER),
+        open("/dev/full", "w") as full,
+    ):
+        full.write("tea")
+    assert names(tmp_path) == []
+
+
+def test_a_disk_that_fills_while_publishing_leaves_nothing(tmp_path, monkeypatch):
+    def full(path, value):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    with pytest.raises(ArtifactError, match="the disk is full"), making(tmp_path / "out", MAKER):
+        monkeypatch.setattr(artifacts, "write_json", full)
+    assert names(tmp_path) == []
+
+
+def test_a_place_that_cannot_be_written_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(ArtifactError, match=r"out: cannot be written: ") as caught:
+        make(tmp_path / "file" / "out")
+    assert "\n" not in str(caught.value)
+
+
+def test_an_error_that_is_not_about_the_disk_stays_what_it_is(tmp_path):
+    with pytest.raises(ConnectionResetError), making(tmp_path / "out", MAKER):
+        raise ConnectionResetError(errno.ECONNRESET, "reset")
+
+
+def test_fingerprints_do_not_depend_on_the_order_of_keys():
+    assert fingerprint({"a": 1, "b": [2, "ü"]}) == fingerprint({"b": [2, "ü"], "a": 1})
+    assert fingerprint({"a": 1}) != fingerprint({"a": 2})
+    assert re.fullmatch("[0-9a-f]{16}", fingerprint("x"))
+
+
+MAKE_FOREVER = textwrap.dedent(
+    """
+    import sys
+    from pathlib import Path
+    from corpora.artifacts.artifact import making
+
+    out = Path(sys.argv[1])
+    print("ready", flush=True)
+    for round in range(10**9):
+        with making(out, {"command": "make-tea"}, force=True) as partial:
+            for part in range(5):
+                (partial / f"{part}.txt").write_text(f"{round}\\n" * 1000)
+    """
+)
+
+
+def kill_after(seconds, out):
+    """Start a process that makes and replaces an artefact on and on; SIGKILL it."""
+    command = [sys.executable, "-c", MAKE_FOREVER, str(out)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
+        assert process.stdout.readline() == b"ready\n"
+        time.sleep(seconds)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("attempt", range(12))
+def test_sigkill_leaves_a_whole_artefact_or_none_and_the_next_maker_cleans_up(tmp_path, attempt):
+    out = tmp_path / "out"
+    # from before the first artefact is there to many rounds later, at no particular step
+    kill_after(0.0007 * 2**attempt * (1 + attempt % 3 / 7), out)
+
+    # between the two renames of a replacement the old artefact stands aside, whole
+    aside = tmp_path / "out.replaced"
+    whole = out if out.exists() else aside
+    if whole.exists():
+        verify(whole)
+        assert len({path.read_text() for path in whole.glob("*.txt")}) == 1
+
+    make(out, force=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+    verify(out)
+
+
+STEPS = ["checksums", "_sync", "_publish", "_sync_entry"]
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("before", [True, False])
+def test_dying_beside_any_step_of_publishing_leaves_whole_or_none(tmp_path, step, before):
+    code = f"""
+import os, sys
+from pathlib import Path
+from corpora import artifacts
+
+real = artifacts.{step}
+def die(*args):
+    if not {before}:
+        real(*args)
+    os.kill(os.getpid(), 9)
+artifacts.{step} = die
+with artifacts.making(Path(sys.argv[1]), {MAKER!r}) as partial:
+    (partial / "a.txt").write_text("tea")
+"""
+    out = tmp_path / "out"
+    done = subprocess.run([sys.executable, "-c", code, str(out)], cwd=ROOT, check=False)
+    assert done.returncode == -signal.SIGKILL
+
+    if out.exists():
+        verify(out)
+        assert (out / "a.txt").read_text() == "tea"
+    make(out, force=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+
+
+@pytest.mark.parametrize("name", ["out.partial", "out.replaced"])
+def test_what_somebody_else_put_in_our_way_is_not_touched(tmp_path, name):
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "thesis.doc").write_text("precious")
+
+    for force in (False, True):
+        with pytest.raises(ArtifactError) as caught:
+            make(tmp_path / "out", force=force)
+        assert str(caught.value) == (
+            f"{tmp_path}/{name}: stands in the way and is no unfinished work of ours; "
+            "move it or choose another --out"
+        )
+    assert names(tmp_path) == [name, f"{name}/thesis.doc"]
+
+
+def test_a_file_in_our_way_is_not_touched(tmp_path):
+    (tmp_path / "out.partial").write_text("precious")
+    with pytest.raises(ArtifactError, match=r"out\.partial: stands in the way"):
+        make(tmp_path / "out")
+    assert (tmp_path / "out.partial").read_text() == "precious"
+
+
+def test_a_maker_killed_while_it_wrote_its_name_is_cleared(tmp_path):
+    leave_unfinished(tmp_path / "out")
+    (tmp_path / "out.partial" / artifacts.MAKER).write_text('{"comm')
+    make(tmp_path / "out")
+    assert names(tmp_path / "out") == ["a.txt", CHECKSUMS, "deep", "deep/b.txt"]
+
+
+@pytest.mark.parametrize("name", ["x" * 250, "x" * 300])
+def test_a_name_that_is_too_long_is_one_line(tmp_path, name):
+    with pytest.raises(ArtifactError, match="cannot be written: File name too long"):
+        make(tmp_path / name)
+    assert names(tmp_path) == []
+
+
+def test_an_array_cut_short_by_a_full_disk_is_one_line(tmp_path):
+    with pytest.raises(ArtifactError, match="the disk is full"), making(tmp_path / "out", MAKER):
+        raise OSError("123 requested and 45 written")  # as ndarray.tofile() says it
+    assert names(tmp_path) == []
+
+
+def test_json_holds_paths_that_are_not_utf8(tmp_path):
+    name = os.fsdecode(b"b\xe9.txt")
+    artifacts.write_json(tmp_path / "x.json", [name])
+    assert artifacts.read_json(tmp_path / "x.json") == [name]
+    assert len(fingerprint([name])) == 16
+
+
+def test_checksums_of_another_shape_are_damaged(tmp_path):
+    make(tmp_path / "out")
+    (tmp_path / "out" / CHECKSUMS).write_text("[]")
+    with pytest.raises(ArtifactError, match=r"checksums\.json: is damaged; make out again$"):
+        verify(tmp_path / "out")
+
+
+def test_what_lacks_only_its_name_is_not_cleared(tmp_path, monkeypatch):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    out, kept = tmp_path / "out", {"resume": "checkpoints"}
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(artifacts, "_publish", killed)
+        make(out, **kept)
+    with pytest.raises(ArtifactError) as refused:
+        make(out, "other tea", **kept)
+    partial = tmp_path / "out.partial"
+    assert str(refused.value) == (
+        f"{partial}: is whole, and only its name is missing; move it to {out}"
+    )
+    assert (partial / "a.txt").read_text() == "tea"
+    partial.rename(out)
+    verify(out)
+
+
+def test_what_is_begun_to_replace_another_is_gone_on_with(tmp_path):
+    out, kept = tmp_path / "out", {"resume": "checkpoints"}
+    make(out)
+    for text in ("half", "whole"):
+        with contextlib.suppress(ZeroDivisionError), making(out, MAKER, force=True, **kept) as new:
+            if text == "half":
+                (new / "a.txt").write_text(text)
+                raise ZeroDivisionError
+            assert (new / "a.txt").read_text() == "half"
+    assert (out / "a.txt").read_text() == "half"
+    with pytest.raises(ZeroDivisionError), making(out, MAKER, force=True, **kept) as new:
+        (new / "a.txt").write_text("another")
+        raise ZeroDivisionError
+    with making(out, OTHER, force=True, **kept) as new:
+        assert not (new / "a.txt").exists()  # of another maker, --force clears it

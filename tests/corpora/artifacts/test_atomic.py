@@ -1,0 +1,134 @@
+"""Files and folders that are whole or absent, and never written over others unasked."""
+
+import os
+
+import pytest
+
+from corpora.artifacts.atomic import refuse_standing, replacing, write_whole
+from corpora.common.errors import ArtifactError
+
+
+def names(folder):
+    """What lies in a folder."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def fill(out, text="new", **options):
+    """Write a file."""
+    with replacing(out, options.pop("force", False), **options) as partial:
+        assert partial.name == out.name
+        partial.write_text(text)
+
+
+def fill_folder(out, files, force=False, may_replace=("a", "b")):
+    """Write a folder of files."""
+    with replacing(out, force, may_replace) as partial:
+        partial.mkdir()
+        for name in files:
+            (partial / name).write_text("new")
+
+
+def test_a_file_appears_when_it_is_whole_and_nothing_stays_beside_it(tmp_path):
+    out = tmp_path / "new" / "out.txt"
+    with replacing(out, False) as partial:
+        partial.write_text("half")
+        (partial.parent / "scratch").write_text("")
+        assert not out.exists()
+    assert names(out.parent) == ["out.txt"]
+    assert out.read_text() == "half"
+
+
+def test_a_folder_appears_when_it_is_whole(tmp_path):
+    fill_folder(tmp_path / "out", ["a", "b"])
+    assert names(tmp_path) == ["out"]
+    assert names(tmp_path / "out") == ["a", "b"]
+
+
+def test_a_file_is_replaced_only_by_force(tmp_path):
+    out = tmp_path / "out"
+    out.write_text("mine")
+    with pytest.raises(ArtifactError) as refusal:
+        fill(out)
+    assert str(refusal.value) == f"{out}: exists already; choose another OUT or pass --force"
+    assert out.read_text() == "mine"
+    fill(out, force=True)
+    assert out.read_text() == "new"
+
+
+def test_a_folder_of_known_files_is_replaced_by_force_and_its_old_files_go(tmp_path):
+    fill_folder(tmp_path / "out", ["a", "b"])
+    with pytest.raises(ArtifactError, match="exists already"):
+        fill_folder(tmp_path / "out", ["a"])
+    fill_folder(tmp_path / "out", ["a"], force=True)
+    assert names(tmp_path / "out") == ["a"]
+
+
+def test_a_folder_of_other_things_is_not_replaced_even_by_force(tmp_path):
+    out = tmp_path / "out"
+    fill_folder(out, ["a"])
+    (out / "thesis.tex").write_text("mine")
+    with pytest.raises(ArtifactError) as refusal:
+        fill_folder(out, ["a"], force=True)
+    assert str(refusal.value) == f"{out}: is a folder that no export made; choose another OUT"
+    assert names(out) == ["a", "thesis.tex"]
+    with pytest.raises(ArtifactError, match="is a folder that no export made"):
+        fill(out, force=True)  # nor by a file
+
+
+def test_refusing_alone_changes_nothing(tmp_path):
+    refuse_standing(tmp_path / "none", False)
+    (tmp_path / "out").write_text("mine")
+    refuse_standing(tmp_path / "out", True)
+    with pytest.raises(ArtifactError, match="exists already"):
+        refuse_standing(tmp_path / "out", False)
+    assert names(tmp_path) == ["out"]
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_error_in_the_block_keeps_what_stood_there(tmp_path, error):
+    out = tmp_path / "out"
+    out.write_text("mine")
+    with pytest.raises(error), replacing(out, True) as partial:
+        partial.write_text("half")
+        raise error
+    assert names(tmp_path) == ["out"]
+    assert out.read_text() == "mine"
+
+
+def test_a_full_disk_is_one_line_and_keeps_what_stood_there(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    out = tmp_path / "out"
+    out.write_text("mine")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ArtifactError) as refusal:
+        fill(out, force=True)
+    assert str(refusal.value) == f"{out}: cannot be written: No space left on device"
+    assert names(tmp_path) == ["out"]
+    assert out.read_text() == "mine"
+
+
+def test_a_parent_that_is_a_file_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ArtifactError) as refusal:
+        fill(tmp_path / "file" / "out")
+    assert str(refusal.value).startswith(f"{tmp_path / 'file' / 'out'}: cannot be written: ")
+
+
+def test_a_file_that_cannot_be_written_whole_leaves_what_stood_there_and_nothing_else(tmp_path):
+    def fail(path):
+        path.write_text("half")
+        raise OSError("full")
+
+    (tmp_path / "numbers").write_text("old")
+    with pytest.raises(OSError, match="full"):
+        write_whole(tmp_path / "numbers", fail)
+    assert names(tmp_path) == ["numbers"]
+    assert (tmp_path / "numbers").read_text() == "old"
+
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError):
+        write_whole(tmp_path / "folder", lambda path: path.write_text("new"))
+    assert names(tmp_path) == ["folder", "numbers"]

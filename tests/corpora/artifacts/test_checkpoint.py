@@ -1,0 +1,310 @@
+"""Checkpoints: killed or out of disk at any moment, the old or the new one is whole."""
+
+import errno
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from corpora.artifacts import checkpoint
+from corpora.artifacts.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
+
+# Forks a child for every call to the system that saving makes, and kills it there: before the
+# call, and after it. A process of its own, since pytest's has threads. Prints, for each child,
+# the call, the version that can be loaded afterwards, and what the next save leaves.
+KILLER = """
+import json, os, signal, sys
+from pathlib import Path
+import numpy as np
+from corpora.artifacts.checkpoint import load_checkpoint, save_checkpoint
+
+CALLS = {"fsync", "rename", "mkdir", "rmdir", "unlink", "open", "write", "close"}
+directory = Path(sys.argv[1])
+
+def save(version):
+    table = np.full((500, 8), version, np.float32)
+    arrays = {"inputs": table[:, :5], "outputs": np.full((40, 5), version, np.float32)}
+    save_checkpoint(directory, arrays, {"version": version, "chunk": 7 * version})
+
+def version():
+    arrays, state = load_checkpoint(directory)
+    assert state["chunk"] == 7 * state["version"], state
+    assert arrays["inputs"].shape == (500, 5)
+    assert arrays["outputs"].shape == (40, 5)
+    assert all((array == state["version"]).all() for array in arrays.values())
+    return state["version"]
+
+def killed_at(moment):
+    seen = 0
+    def watch(frame, event, function):
+        nonlocal seen
+        if event in ("c_call", "c_return") and function.__name__ in CALLS:
+            seen += 1
+            if seen == moment:
+                os.write(1, (event + " " + function.__name__ + " ").encode())
+                os.kill(os.getpid(), signal.SIGKILL)
+    sys.setprofile(watch)
+
+moment, status, version_now = 0, 1, 1
+save(1)
+while status:
+    moment += 1
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        killed_at(moment)
+        save(version_now + 1)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    assert status in (0, signal.SIGKILL), status
+    loaded = version() - version_now
+    version_now += 10
+    save(version_now)
+    assert version() == version_now
+    names = [path.name for path in directory.iterdir()]
+    print("ended" if status == 0 else "", loaded, len(names))
+"""
+
+
+def tables(version=1.0):
+    """Two arrays, of which one is some columns of a wider one."""
+    wide = np.full((300, 16), np.nan, np.float32)
+    wide[:, :10] = version + np.arange(3000).reshape(300, 10)
+    return {"inputs": wide[:, :10], "outputs": np.full((7, 10), version)}
+
+
+def assert_loads(directory, version):
+    """The checkpoint that loads is this one, both arrays and the state."""
+    arrays, state = load_checkpoint(directory)
+    assert state == {"version": version}
+    assert list(arrays) == ["inputs", "outputs"]
+    for name, array in tables(version).items():
+        assert arrays[name].dtype == array.dtype
+        np.testing.assert_array_equal(arrays[name], array)
+
+
+def names(directory):
+    """What a directory holds."""
+    return sorted(path.name for path in directory.iterdir())
+
+
+def test_what_is_saved_is_loaded_and_what_came_before_is_gone(tmp_path):
+    directory = tmp_path / "checkpoints"
+    assert load_checkpoint(directory) is None
+    for version in (1.0, 2.0, 3.0):
+        save_checkpoint(directory, tables(version), {"version": version})
+        assert_loads(directory, version)
+    assert names(directory) == ["step-3"]
+    assert names(directory / "step-3") == [
+        "checksums.json", "inputs.npy", "outputs.npy", "state.json",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("keep", "left"), [(1, [5]), (2, [4, 5]), (3, [3, 4, 5]), (9, [1, 2, 3, 4, 5])]
+)
+def test_the_last_so_many_are_kept_and_the_newest_is_loaded(tmp_path, keep, left):
+    for version in (1.0, 2.0, 3.0, 4.0, 5.0):
+        save_checkpoint(tmp_path, tables(version), {"version": version}, keep=keep)
+    assert names(tmp_path) == [f"step-{number}" for number in left]
+    assert_loads(tmp_path, 5.0)
+
+
+def test_who_keeps_fewer_than_before_clears_the_others(tmp_path):
+    for keep, version in ((3, 1.0), (3, 2.0), (3, 3.0), (2, 4.0)):
+        save_checkpoint(tmp_path, tables(version), {"version": version}, keep=keep)
+    assert names(tmp_path) == ["step-3", "step-4"]
+
+
+def test_the_files_are_those_of_numpy(tmp_path):
+    arrays = {
+        "rows": np.arange(12, dtype=np.uint64).reshape(3, 4),
+        "transposed": np.arange(12.0).reshape(3, 4).T,
+        "one": np.array([2**63 - 1]),
+        "none": np.empty((0, 5), np.float32),
+        "columnless": np.empty((5, 0), np.int8),
+        "cube": np.arange(60, dtype=np.int32).reshape(5, 4, 3)[::2, 1:],
+    }
+    save_checkpoint(tmp_path, arrays, {})
+    loaded, state = load_checkpoint(tmp_path)
+    assert state == {}
+    for name, array in arrays.items():
+        plain = np.load(tmp_path / "step-1" / f"{name}.npy", allow_pickle=False)
+        for read in (plain, loaded[name]):
+            assert (read.dtype, read.shape) == (array.dtype, array.shape)
+            np.testing.assert_array_equal(read, array)
+
+
+def test_the_state_keeps_numbers_of_64_bits_and_fractions(tmp_path):
+    state = {"stream": 2**64 - 1, "rate": 0.1 + 0.2, "words": ["naïve", "図書館"], "none": None}
+    save_checkpoint(tmp_path, {}, state)
+    assert load_checkpoint(tmp_path) == ({}, state)
+
+
+def test_blocks_of_rows_cover_the_array(tmp_path, monkeypatch):
+    for block_bytes in (1, 40, 95, 4000, 10**6):
+        monkeypatch.setattr(checkpoint, "_BLOCK_BYTES", block_bytes)
+        save_checkpoint(tmp_path, tables(), {"version": 1.0})
+        assert_loads(tmp_path, 1.0)
+
+
+def test_no_array_is_copied(tmp_path):
+    table = np.zeros((400_000, 16), np.float32)
+    save_checkpoint(tmp_path, {"warm": table[:5]}, {})
+    tracemalloc.start()
+    save_checkpoint(tmp_path, {"view": table[:, :10], "whole": table}, {})
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < table.nbytes  # a block, and a buffer of each thread that reads them back
+
+
+def test_loaded_arrays_outlive_their_checkpoint(tmp_path):
+    save_checkpoint(tmp_path, tables(1.0), {"version": 1.0})
+    arrays, _ = load_checkpoint(tmp_path)
+    save_checkpoint(tmp_path, arrays, {"version": 1.0})
+    assert names(tmp_path) == ["step-2"]
+    np.testing.assert_array_equal(arrays["inputs"], tables(1.0)["inputs"])
+    assert_loads(tmp_path, 1.0)
+
+
+def test_a_process_killed_at_any_call_to_the_system_leaves_a_whole_checkpoint(root, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", KILLER, str(tmp_path / "checkpoints")],
+        capture_output=True, text=True, cwd=root, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    *killed, ended = [line.split() for line in done.stdout.splitlines()]
+    assert ended == ["ended", "1", "1"]
+    # each: the call, its name, how much newer the loaded version is, directories after a save
+    assert {line[-1] for line in killed} == {"1"}
+    newer = [int(line[-2]) for line in killed]
+    assert set(newer) == {0, 1}
+    assert newer == sorted(newer), "once the new one can be loaded, it stays so"
+    calls = {(line[0], line[1]) for line in killed}
+    assert {("c_call", "rename"), ("c_return", "rename"), ("c_return", "write")} <= calls
+    assert len(killed) > 40
+
+
+def refused(monkeypatch, moment, code, work):
+    """Do the work while the system refuses the n-th call that writes; None: there are fewer."""
+    n_calls = 0
+
+    def failing(call):
+        def wrapped(*arguments, **options):
+            nonlocal n_calls
+            n_calls += 1
+            if n_calls == moment:
+                raise OSError(code, os.strerror(code))
+            return call(*arguments, **options)
+
+        return wrapped
+
+    with monkeypatch.context() as patch:
+        for name in ("fsync", "mkdir", "rename", "open"):
+            patch.setattr(os, name, failing(getattr(os, name)))
+        for name in ("_blocks", "write_json"):
+            patch.setattr(checkpoint, name, failing(getattr(checkpoint, name)))
+        try:
+            work()
+        except OSError as error:
+            return error.errno
+    return None if n_calls < moment else 0
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+def test_a_disk_that_refuses_any_call_leaves_a_whole_checkpoint(tmp_path, monkeypatch, code):
+    outcomes = []
+    for moment in itertools.count(1):
+        directory = tmp_path / str(moment)
+        save_checkpoint(directory, tables(1.0), {"version": 1.0})
+        told = refused(
+            monkeypatch, moment, code,
+            lambda: save_checkpoint(directory, tables(2.0), {"version": 2.0}),  # noqa: B023
+        )  # fmt: skip
+        if told is None:
+            break
+        if told == 0:  # made no difference: that the directory cannot be made, since it is there
+            assert_loads(directory, 2.0)
+            continue
+        assert told == code
+        version = load_checkpoint(directory)[1]["version"]
+        assert_loads(directory, version)
+        assert version == 2.0 or names(directory) == ["step-1"], "a full disk is not kept full"
+        outcomes.append(version)
+    assert len(outcomes) > 15
+    assert outcomes == sorted(outcomes)
+    assert set(outcomes) == {1.0, 2.0}
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a disk always full")
+def test_a_file_cut_short_by_a_full_disk_tells_so(tmp_path, monkeypatch):
+    save_checkpoint(tmp_path, tables(1.0), {"version": 1.0})
+
+    class Full(os.PathLike):
+        def __init__(self, path):
+            self._path = path
+
+        def __fspath__(self):
+            return "/dev/full"
+
+    write = checkpoint.write_array
+    monkeypatch.setattr(checkpoint, "write_array", lambda path, array: write(Full(path), array))
+    with pytest.raises(OSError, match="No space left") as refused:
+        save_checkpoint(tmp_path, tables(2.0), {"version": 2.0})
+    assert refused.value.errno == errno.ENOSPC
+    assert names(tmp_path) == ["step-1"]
+    assert_loads(tmp_path, 1.0)
+
+
+def test_what_was_cut_short_is_cleared_and_never_loaded(tmp_path):
+    save_checkpoint(tmp_path, tables(1.0), {"version": 1.0})
+    partial = tmp_path / "step-2.partial"
+    partial.mkdir()
+    (partial / "inputs.npy").write_bytes(b"half")
+    assert_loads(tmp_path, 1.0)
+    save_checkpoint(tmp_path, tables(2.0), {"version": 2.0})
+    assert names(tmp_path) == ["step-2"]
+
+
+@pytest.mark.parametrize("name", ["inputs.npy", "state.json", "checksums.json"])
+@pytest.mark.parametrize("damage", ["changed", "missing", "empty"])
+def test_a_damaged_checkpoint_is_passed_over_with_a_note(tmp_path, capsys, name, damage):
+    save_checkpoint(tmp_path, tables(1.0), {"version": 1.0})
+    (tmp_path / "step-1").rename(tmp_path / "kept")
+    save_checkpoint(tmp_path, tables(2.0), {"version": 2.0})
+    (tmp_path / "step-1").rename(tmp_path / "step-10")
+    (tmp_path / "kept").rename(tmp_path / "step-9")
+    assert_loads(tmp_path, 2.0)
+    path = tmp_path / "step-10" / name
+    data = path.read_bytes()
+    path.unlink()
+    if damage != "missing":
+        path.write_bytes(b"" if damage == "empty" else data[:-3] + b"\x07" + data[-2:])
+
+    assert_loads(tmp_path, 1.0)
+
+    told = f"{tmp_path / 'step-10'}: this checkpoint is damaged and is passed over\n"
+    assert capsys.readouterr().err == told
+
+
+def test_a_list_of_checksums_that_lacks_a_file_is_damage(tmp_path):
+    save_checkpoint(tmp_path, tables(1.0), {"version": 1.0})
+    path = tmp_path / "step-1" / "checksums.json"
+    listed = json.loads(path.read_text())
+    del listed["outputs.npy"]
+    path.write_text(json.dumps(listed))
+    assert load_checkpoint(tmp_path) is None
+
+
+def test_clearing_leaves_nothing(tmp_path):
+    directory = tmp_path / "checkpoints"
+    clear_checkpoints(directory)
+    save_checkpoint(directory, tables(), {})
+    (directory / "step-2.partial").mkdir()
+    clear_checkpoints(directory)
+    assert names(tmp_path) == []

@@ -1,0 +1,240 @@
+"""Pictures: kinds, sizes, fonts, and files that are whole or not there."""
+
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from corpora.artifacts.figures import (
+    drawable,
+    fitting,
+    new_figure,
+    picture_kind,
+    picture_style,
+    text_width,
+    write_figure,
+)
+from corpora.common.errors import ArtifactError, SettingError
+
+matplotlib = pytest.importorskip("matplotlib")
+
+
+def figure_of(*texts):
+    """A figure of four by three inches with some texts and named ticks."""
+    with picture_style():
+        figure = new_figure(4, 3)
+        axes = figure.add_axes((0.3, 0.2, 0.6, 0.7))
+        axes.plot([0, 1], [0, 1])
+        axes.set_yticks(range(len(texts)), texts, parse_math=False)
+    return figure
+
+
+def texts_of(path):
+    """The texts of an SVG."""
+    root = ElementTree.parse(path).getroot()
+    return [part.text for part in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+@pytest.mark.parametrize("name", ["a.svg", "b.PNG"])
+def test_a_picture_is_of_the_kind_that_its_name_says(name):
+    assert picture_kind(Path(name)) == name[1:].lower()
+
+
+def test_other_kinds_are_refused_by_the_option_that_named_them():
+    with pytest.raises(SettingError) as refusal:
+        picture_kind(Path("a.pdf"))
+    assert str(refusal.value) == "--plot a.pdf: is neither .png nor .svg; name one of them"
+    with pytest.raises(SettingError) as refusal:
+        picture_kind(Path("a"), "--out")
+    assert str(refusal.value) == "--out a: is neither .png nor .svg; name one of them"
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(SettingError) as refusal:
+        picture_kind(Path("a.svg"))
+    assert str(refusal.value) == (
+        "--plot: pictures need the package matplotlib; pip install 'firth[plots]'"
+    )
+
+
+def test_pictures_leave_pyplot_and_its_global_state_alone(root, tmp_path):
+    code = f"""
+import sys
+from pathlib import Path
+from corpora.artifacts.figures import *
+with picture_style():
+    figure = new_figure(1, 1)
+write_figure(figure, Path({str(tmp_path / "a.png")!r}))
+print("matplotlib.pyplot" in sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True
+    )
+    assert done.stdout == "False\n"
+
+
+def test_a_png_has_a_hundred_pixels_an_inch_and_is_white(tmp_path):
+    write_figure(new_figure(4, 3), tmp_path / "a.png")
+    from matplotlib import image
+
+    picture = image.imread(tmp_path / "a.png")
+    assert picture.shape[:2] == (300, 400)
+    assert (picture == 1).all()
+
+
+def test_the_same_figure_gives_the_same_svg_whatever_the_persons_settings(tmp_path):
+    write_figure(figure_of("one", "two"), tmp_path / "a.svg")
+    dark = {"axes.facecolor": "black", "font.size": 30, "svg.hashsalt": "other", "axes.grid": True}
+    with matplotlib.rc_context(dark):
+        write_figure(figure_of("one", "two"), tmp_path / "b.svg")
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_an_svg_keeps_texts_of_any_script_as_texts(tmp_path, capsys):
+    words = ["$5 and $6", "東京", "कुत्ता", "\U0001366d"]
+    write_figure(figure_of(*words), tmp_path / "a.svg")
+    assert [text for text in texts_of(tmp_path / "a.svg") if text in words] == words
+    assert capsys.readouterr().err == ""
+
+
+def test_a_png_tells_once_which_characters_no_font_has(tmp_path, capsys):
+    write_figure(figure_of("a\U0001366d", "\U0001366d\nb"), tmp_path / "a.png")
+    assert capsys.readouterr().err == (  # no character of Python's Unicode, so by its number
+        "no font here has U+1366D; take .svg, which leaves the fonts to the viewer\n"
+    )
+
+
+def test_the_note_on_fonts_shows_characters_and_numbers_what_a_terminal_would_obey(
+    tmp_path, capsys, only_usual_font
+):
+    write_figure(figure_of("東a\u202e"), tmp_path / "a.png")
+    write_figure(figure_of("京\ue000"), tmp_path / "b.png")
+    assert capsys.readouterr().err == (
+        "no font here has 東; take .svg, which leaves the fonts to the viewer\n"
+        "no font here has 京 U+E000; take .svg, which leaves the fonts to the viewer\n"
+    )
+
+
+CONTROLS = "a\x07b\x1b[1m\ufffe\uffffc\udcff\x7f\x9b"
+
+
+def test_what_cannot_be_drawn_is_replaced_and_white_space_is_spaces():
+    assert drawable(CONTROLS) == "a\ufffdb\ufffd[1m\ufffd\ufffdc\ufffd\ufffd\ufffd"
+    assert drawable("a\tb\nc\r東\U0001366d é") == "a b c 東\U0001366d é"
+
+
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_controls_and_halves_of_characters_leave_a_picture_whole_and_the_terminal_alone(
+    kind, tmp_path, capsys
+):
+    with picture_style():
+        figure = new_figure(2, 1)
+        figure.text(0.1, 0.5, CONTROLS)
+        figure.text(0.1, 0.1, "two\nlines")
+    out = tmp_path / f"a.{kind}"
+    write_figure(figure, out)
+    assert capsys.readouterr().err == ""
+    if kind == "svg":
+        assert texts_of(out) == [drawable(CONTROLS), "two", "lines"]
+
+
+def test_a_font_that_is_gone_is_passed_over(tmp_path, capsys, only_usual_font):
+    (tmp_path / "text.ttf").write_text("no font")
+    for name in ("gone.ttf", "text.ttf"):
+        entry = only_usual_font[0]
+        gone = type(entry)(fname=str(tmp_path / name), name="Aaa", style="normal")
+        only_usual_font.append(gone)
+    write_figure(figure_of("東"), tmp_path / "a.png")
+    assert capsys.readouterr().err.startswith("no font here has 東; ")
+
+
+@pytest.fixture
+def only_usual_font(monkeypatch):
+    """The list of fonts, which holds the one that comes with matplotlib."""
+    from matplotlib.font_manager import fontManager
+
+    usual = [font for font in fontManager.ttflist if font.name == "DejaVu Sans"]
+    monkeypatch.setattr(fontManager, "ttflist", usual)
+    return usual
+
+
+def test_a_png_takes_another_font_for_what_the_usual_one_lacks(tmp_path, capsys):
+    from matplotlib.font_manager import FontProperties, findfont
+    from matplotlib.ft2font import FT2Font
+
+    usual = FT2Font(findfont(FontProperties(family="DejaVu Sans"))).get_charmap()
+    other = FT2Font(findfont(FontProperties(family="STIXGeneral"))).get_charmap()
+    character = chr(min(other.keys() - usual.keys()))
+    figure = figure_of(character)
+
+    write_figure(figure, tmp_path / "a.png")
+
+    families = figure.axes[0].get_yticklabels()[0].get_fontfamily()
+    assert (families[0], len(families), capsys.readouterr().err) == ("DejaVu Sans", 2, "")
+
+
+def test_a_standing_picture_is_replaced_only_by_force(tmp_path):
+    out = tmp_path / "a.png"
+    out.write_text("mine")
+    with pytest.raises(ArtifactError) as refusal:
+        write_figure(new_figure(1, 1), out)
+    assert str(refusal.value) == f"{out}: exists already; choose another OUT or pass --force"
+    assert out.read_text() == "mine"
+    write_figure(new_figure(1, 1), out, force=True)
+    assert out.read_bytes().startswith(b"\x89PNG")
+    assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.parametrize(("width", "height"), [(601, 1), (130, 130)])
+def test_a_picture_of_gigabytes_is_refused(width, height):
+    with pytest.raises(SettingError) as refusal:
+        new_figure(width, height)
+    assert str(refusal.value) == (
+        f"the picture would have {width * 100} x {height * 100} pixels; draw less in one picture"
+    )
+
+
+@pytest.mark.parametrize("weight", ["normal", "bold"])
+@pytest.mark.parametrize("text", ["Illinois", "naïve WORD_12", "мир", "x" * 40])
+def test_the_width_of_a_text_is_that_of_its_drawing(text, weight):
+    for points in (9, 20):
+        with picture_style():
+            figure = new_figure(12, 1)
+            drawn = figure.text(0, 0, text, fontsize=points, weight=weight).get_window_extent()
+        # drawings begin and end with their ink, and move letters together: half a letter in all
+        width = text_width(text, points, bold=weight == "bold") * 100
+        assert width == pytest.approx(drawn.width, abs=points / 2, rel=0.02)
+        assert width > drawn.width - 2  # never told as less than it takes
+
+
+def test_a_text_that_does_not_fit_keeps_its_beginning_or_its_end():
+    text = "abc" * 40
+    for bold in (False, True):
+        for end in (False, True):
+            shown = fitting(text, 8, 2.0, bold=bold, end=end)
+            assert text_width(shown, 8, bold=bold) <= 2.0
+            kept = shown.strip("…")
+            assert shown == (f"…{kept}" if end else f"{kept}…")
+            assert (text.endswith if end else text.startswith)(kept)
+            longer = f"{kept}…{text[len(kept)]}"
+            assert end or text_width(longer, 8, bold=bold) > 2.0
+    assert fitting(text, 8, 2.0).count("a") > fitting(text, 8, 2.0, bold=True).count("a")
+
+
+def test_a_text_that_fits_is_as_it_was_but_for_what_cannot_be_drawn():
+    assert fitting("abc", 8, text_width("abc", 8)) == "abc"
+    assert fitting("a\x07", 8, 9.0, end=True) == "a\ufffd"
+    assert fitting("abc", 8, 0.0) == "…"
+
+
+def test_wide_characters_count_as_squares_and_accents_as_nothing():
+    assert text_width("東京", 36) == pytest.approx(1.0)
+    assert text_width("e\u0301", 36) == text_width("e", 36)
+    assert text_width("क", 72) == pytest.approx(0.6)
+    assert text_width("ab", 72) == pytest.approx(2 * text_width("ab", 36), rel=0.02)
+    assert text_width("a\x07", 36) == text_width("a\ufffd", 36)
+    assert np.isclose(text_width("", 10), 0)

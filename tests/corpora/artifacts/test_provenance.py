@@ -1,0 +1,16 @@
+"""Provenance: when, with what, and what only the caller knows."""
+
+import datetime
+import importlib.metadata
+import json
+
+from corpora.artifacts.provenance import provenance
+
+
+def test_provenance_tells_when_with_what_and_what_the_caller_knows():
+    started = datetime.datetime.now(datetime.UTC)
+    told = provenance(started, threads=2)
+    assert told["threads"] == 2
+    assert told["packages"]["numpy"] == importlib.metadata.version("numpy")
+    assert told["start"] <= told["end"]
+    json.dumps(told)

@@ -1,0 +1,516 @@
+"""Building, opening and viewing a corpus, against the definition in plain Python."""
+
+import errno
+import io
+import itertools
+import json
+import lzma
+import os
+import threading
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from corpora.artifacts.artifact import CHECKSUMS, read_json
+from corpora.build import build as build_module
+from corpora.build.build import build_corpus
+from corpora.build.open_or_build import open_or_build, up_to_date
+from corpora.build.request import BuildOptions, Request, make_request
+from corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
+from corpora.reading.text_blocks import ReadOptions
+from corpora.store.corpus import Corpus
+from corpora.store.statistics import describe
+from corpora.text.segment import TextSettings
+from corpora.text.sentences.split import split_sentences
+
+NEWS = (
+    "The cat sat. The cat, on the mat, slept.\nA dog barked!\n"
+    "Two dogs bark. The end.\nA dog barked!\n"
+)
+DOCUMENTS = st.lists(
+    st.text(
+        st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from("ab .\n"), max_size=80
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def build(tmp_path: Path, text: str = NEWS, name: str = "news", **options: object) -> Corpus:
+    """A corpus of one text file; options go to whichever settings have them."""
+    source = tmp_path / f"{name}.txt"
+    source.write_text(text, encoding="utf-8", newline="")
+    return build_corpus(request(source, **options), tmp_path / name)
+
+
+def request(*sources: Path, **options: object) -> Request:
+    """A request with some options set."""
+    parts = {}
+    for key, kind in (("read", ReadOptions), ("text", TextSettings), ("options", BuildOptions)):
+        names = kind.__dataclass_fields__
+        parts[key] = kind(**{n: v for n, v in options.items() if n in names})
+    return make_request(sources, **parts)
+
+
+def arrays(corpus: Corpus) -> dict[str, str]:
+    """Checksums of every array and of the readable vocabulary."""
+    sums = read_json(corpus.path / CHECKSUMS)
+    return {name: value for name, value in sums.items() if name.endswith((".npy", ".tsv"))}
+
+
+def words_of(corpus: Corpus, level: str) -> list[list[str]]:
+    """The words of each sentence, paragraph or document."""
+    words = corpus.vocabulary.words()
+    parts = []
+    for shard in corpus.shards:
+        bounds = shard.array(level).tolist()
+        ids = shard.ids.tolist()
+        parts += [[words[i] for i in ids[a:b]] for a, b in itertools.pairwise(bounds)]
+    return parts
+
+
+def naive_words(text: str, how: TextSettings) -> list[list[str]]:
+    """Sentences of a paragraph as words, empty ones left out."""
+    return [words for s in split_sentences(text) if (words := how.words(s))]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(DOCUMENTS, st.sampled_from(["words", "whitespace", "characters"]))
+def test_store_holds_what_the_text_says(tmp_path_factory, documents, segmenter):
+    tmp_path = tmp_path_factory.mktemp("store")
+    how = TextSettings(segmenter=segmenter)
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for number, document in enumerate(documents):
+        (folder / f"{number:03}.txt").write_text(document, encoding="utf-8", newline="")
+    paragraphs = [naive_words(line, how) for text in documents for line in text.split("\n")]
+    sentences = [sentence for paragraph in paragraphs for sentence in paragraph]
+    if not sentences:
+        with pytest.raises(FirthError):
+            build_corpus(request(folder, segmenter=segmenter), tmp_path / "out")
+        return
+
+    corpus = build_corpus(request(folder, segmenter=segmenter), tmp_path / "out")
+
+    assert words_of(corpus, "sentences") == sentences
+    assert words_of(corpus, "paragraphs") == [[w for s in p for w in s] for p in paragraphs if p]
+    assert words_of(corpus, "documents") == [
+        [w for line in text.split("\n") for s in naive_words(line, how) for w in s]
+        for text in documents
+        if text
+    ]
+    counts = Counter(word for sentence in sentences for word in sentence)
+    assert corpus.vocabulary.words() == sorted(counts, key=lambda w: (-counts[w], w))
+    assert corpus.vocabulary.counts.tolist() == [counts[w] for w in corpus.vocabulary.words()]
+    documents_with = Counter(w for d in words_of(corpus, "documents") for w in set(d))
+    assert corpus.vocabulary.document_counts.tolist() == [
+        documents_with[w] for w in corpus.vocabulary.words()
+    ]
+    corpus.verify()
+
+
+def test_threads_and_memory_do_not_change_a_byte(tmp_path, monkeypatch):
+    rng = np.random.default_rng(3)
+    words = [f"w{int(n)}" for n in rng.zipf(1.3, size=60_000) % 5000]
+    text = "\n".join(" ".join(words[i : i + 12]) for i in range(0, len(words), 12))
+    monkeypatch.setattr(build_module, "SHARD_TOKENS", 10_000)
+    monkeypatch.setattr(build_module, "BLOCK_BYTES", 8_000)
+    one = build(tmp_path, text, "one", documents="line", threads=1)
+    two = build(tmp_path, text, "two", documents="line", threads=2)
+    small = build(tmp_path, text, "small", documents="line", threads=2, memory="1K")
+    assert len(one.shards) > 3
+    assert arrays(one) == arrays(two) == arrays(small)
+    assert one.fingerprint == two.fingerprint == small.fingerprint
+
+
+def test_packing_and_pipes_do_not_change_a_byte(tmp_path, monkeypatch):
+    monkeypatch.setattr(build_module, "SHARD_TOKENS", 1_000)
+    monkeypatch.setattr(build_module, "BLOCK_BYTES", 3_000)
+    text = "\r\n".join(f"w{n % 700} x{n % 11} y{n % 400}." for n in range(9000))
+    plain = build(tmp_path, text, documents="line")
+    (tmp_path / "packed").write_bytes(lzma.compress(text.encode()))
+    packed = build_corpus(request(tmp_path / "packed", documents="line"), tmp_path / "two")
+    os.mkfifo(tmp_path / "pipe")
+    thread = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(text.encode(),))
+    thread.start()
+    piped = build_corpus(request(tmp_path / "pipe", documents="line"), tmp_path / "three")
+    thread.join()
+    assert len(plain.shards) > 3
+    assert arrays(plain) == arrays(packed) == arrays(piped)
+
+
+def test_a_disk_that_fills_while_types_are_spilled_ends_the_build(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(build_module.TypeRuns, "add", full)
+    monkeypatch.setattr(build_module, "BLOCK_BYTES", 1_000)
+    with pytest.raises(ArtifactError, match="the disk is full"):
+        build(tmp_path, NEWS * 500, threads=1, memory="1K")
+    assert [path.name for path in tmp_path.iterdir()] == ["news.txt"]
+
+
+def test_a_link_as_output_stays_a_link(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "place")
+    (tmp_path / "news.txt").write_text(NEWS)
+    for force in (False, True):
+        build_corpus(request(tmp_path / "news.txt"), tmp_path / "link", force=force)
+        assert (tmp_path / "link").is_symlink()
+        Corpus.open(tmp_path / "place").verify()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "news.txt", "place"]
+
+
+def test_pruned_types_become_one_entry(tmp_path):
+    full = build(tmp_path)
+    pruned = build(tmp_path, name="pruned", max_types=3)
+    assert pruned.vocabulary.words() == [*full.vocabulary.words(0, 3), ""]
+    assert pruned.vocabulary.counts.sum() == full.vocabulary.counts.sum()
+    assert "" not in pruned.view(documents="all").words
+    n_pruned = full.n_tokens - full.vocabulary.counts[:3].sum()
+    assert f"{n_pruned} tokens are of types beyond --max-types, now one type" in pruned.advice()
+    assert not any("--max-types" in line for line in full.advice())
+
+
+def test_held_out_documents_are_chosen_by_their_text_alone(tmp_path):
+    lines = [f"document number {n} has its own words w{n}" for n in range(3000)]
+    forward = build(tmp_path, "\n".join(lines), "forward", documents="line", held_out=0.1)
+    backward = build(tmp_path, "\n".join(lines[::-1]), "backward", documents="line", held_out=0.1)
+
+    def held_out(corpus: Corpus) -> set[str]:
+        flags = np.concatenate([shard.held_out for shard in corpus.shards])
+        return {" ".join(w) for w, f in zip(words_of(corpus, "documents"), flags, strict=True) if f}
+
+    assert held_out(forward) == held_out(backward)
+    # binomial(3000, 0.1) leaves 300 +- 100 with probability 1e-9
+    assert 200 < len(held_out(forward)) < 400
+    sizes = {d: forward.view(documents=d).n_tokens for d in ("train", "held-out", "all")}
+    assert sizes["train"] + sizes["held-out"] == sizes["all"] == forward.n_tokens
+
+
+def test_of_ten_documents_one_is_held_out(tmp_path):
+    ten = build(tmp_path, "\n".join(f"line {n} w{n}" for n in range(10)), documents="line")
+    more = build(
+        tmp_path,
+        "\n".join(f"line {n} w{n}" for n in range(10)),
+        "x",
+        held_out=1e-9,
+        documents="line",
+    )
+    none = build(
+        tmp_path,
+        "\n".join(f"line {n} w{n}" for n in range(10)),
+        "y",
+        held_out=0.0,
+        documents="line",
+    )
+    assert [c.manifest["held_out_documents"] for c in (ten, more, none)] == [1, 1, 0]
+    assert ten.view(documents="held-out").words == more.view(documents="held-out").words
+
+
+def test_the_only_document_with_words_is_never_held_out(tmp_path):
+    source = tmp_path / "posts.jsonl"
+    for n in range(20):  # some of these texts have a smaller hash than the empty ones
+        texts = [""] * 10 + [f"words {n}"]
+        source.write_text("".join(f'{{"text": "{text}"}}\n' for text in texts))
+        corpus = build_corpus(request(source), tmp_path / f"posts{n}")
+        assert corpus.view(documents="train").n_tokens == 2
+
+
+def test_a_single_document_is_never_held_out(tmp_path):
+    corpus = build(tmp_path, held_out=0.99)
+    assert corpus.manifest["held_out_documents"] == 0
+    assert corpus.advice() == ["too few documents for a held-out slice: all are for training"]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(
+    DOCUMENTS,
+    st.integers(1, 3),
+    st.none() | st.integers(1, 5),
+    st.sampled_from(["keep", "drop"]),
+    st.sampled_from(["sentence", "paragraph", "document"]),
+    st.sampled_from(["train", "held-out", "all"]),
+)
+def test_a_view_keeps_the_words_and_documents_it_says(
+    tmp_path_factory, texts, min_count, max_vocabulary, punctuation, boundary, documents
+):
+    tmp_path = tmp_path_factory.mktemp("view")
+    text = "\n".join(t.replace("\n", " ") for t in [*texts, "a b", "a . b", "word"])
+    corpus = build(tmp_path, text, documents="line", held_out=0.4)
+    flags = np.concatenate([shard.held_out for shard in corpus.shards])
+    chosen = {"train": ~flags, "held-out": flags, "all": flags | True}[documents]
+    level = boundary + "s"
+    document_of = np.repeat(np.arange(len(flags)), np.diff(corpus.shards[0].documents))
+    starts = corpus.shards[0].array(level)[:-1].tolist()
+    parts = [
+        part
+        for part, start in zip(words_of(corpus, level), starts, strict=True)
+        if part and chosen[document_of[start]]
+    ]
+    marks = dict(zip(corpus.vocabulary.words(), corpus.vocabulary.punctuation, strict=True))
+    counts = Counter(w for part in parts for w in part)
+    order = {w: i for i, w in enumerate(corpus.vocabulary.words())}
+    kept = [
+        w
+        for w in sorted(counts, key=lambda w: (-counts[w], order[w]))
+        if counts[w] >= min_count and not (punctuation == "drop" and marks[w])
+    ][:max_vocabulary]
+    how = {"min_count": min_count, "max_vocabulary": max_vocabulary, "punctuation": punctuation}
+    if not kept:
+        with pytest.raises(SettingError, match=r"pass a smaller --min-count$"):
+            corpus.view(**how, boundary=boundary, documents=documents)
+        return
+
+    view = corpus.view(**how, boundary=boundary, documents=documents)
+
+    assert view.words == kept
+    assert view.counts.tolist() == [counts[w] for w in kept]
+    seen = [
+        [view.words[row] for row in rows[a:b]]
+        for rows, offsets in view.shards()
+        for a, b in itertools.pairwise(offsets)
+    ]
+    assert seen == [left for part in parts if (left := [w for w in part if w in set(kept)])]
+
+
+def test_the_same_is_recognized_and_a_change_is_not_overlooked(tmp_path):
+    corpus = build(tmp_path)
+    source = tmp_path / "news.txt"
+    assert up_to_date(corpus.path, request(source))
+    assert not up_to_date(corpus.path, request(source, keep_case=True))
+    source.touch()
+    assert up_to_date(corpus.path, request(source)), "another time, the same content"
+    source.write_text(NEWS.replace("mat", "hat"), encoding="utf-8")
+    assert not up_to_date(corpus.path, request(source))
+    assert not up_to_date(tmp_path / "nowhere", request(source))
+
+
+def test_an_existing_corpus_is_not_overwritten(tmp_path):
+    corpus = build(tmp_path)
+    with pytest.raises(ArtifactError) as refusal:
+        build(tmp_path)
+    assert str(refusal.value) == (
+        f"{corpus.path}: exists already; choose another --out or pass --force"
+    )
+
+
+def test_a_damaged_shard_is_named(tmp_path):
+    corpus = build(tmp_path)
+    path = corpus.path / "shards" / "00000" / "ids.npy"
+    raw = bytearray(path.read_bytes())
+    raw[-1] ^= 1
+    path.write_bytes(raw)
+    with pytest.raises(ArtifactError) as refusal:
+        corpus.verify()
+    assert str(refusal.value) == (
+        f"{path}: the checksum differs, the file is damaged; make news again"
+    )
+
+
+def test_kept_fields_stay_with_their_documents(tmp_path):
+    source = tmp_path / "posts.jsonl"
+    source.write_text(
+        '{"text": "One two.", "date": "2020", "by": "ä"}\n{"text": "Three.", "date": "2021"}\n',
+        encoding="utf-8",
+    )
+    corpus = build_corpus(request(source, keep=("date",)), tmp_path / "posts")
+    assert corpus.shards[0].field("date") == ["2020", "2021"]
+    assert corpus.shards[0].array("document_positions").tolist() == [1, 2]
+    assert corpus.manifest["document_sources"] == [str(source)]
+
+
+def test_kept_fields_of_any_name_stay_in_the_corpus(tmp_path):
+    fields = ("meta/date", "a/../../../../evil", "%2F", "größe")
+    source = tmp_path / "posts.jsonl"
+    source.write_text(json.dumps({"text": "One.", **{name: name for name in fields}}))
+    corpus = build_corpus(request(source, keep=fields), tmp_path / "posts")
+    assert [corpus.shards[0].field(name) for name in fields] == [[name] for name in fields]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["posts", "posts.jsonl"]
+    corpus.verify()
+
+
+def test_given_tokens_are_kept_and_queried_as_given(tmp_path):
+    source = tmp_path / "a.conllu"
+    rows = ["1\tDon't\tdo not", "2\tpanic\tpanic", "3\t!\t!"]
+    source.write_text(
+        "\n".join(row + "\t_" * 7 for row in rows) + "\n\n1\tOk\tok" + "\t_" * 7 + "\n\n",
+        encoding="utf-8",
+    )
+    corpus = build_corpus(request(source), tmp_path / "given")
+    assert words_of(corpus, "sentences") == [["don't", "panic", "!"], ["ok"]]
+    assert corpus.text.words("Don't") == ["don't"]
+    text = tmp_path / "b.txt"
+    text.write_text("Running text.", encoding="utf-8")
+    with pytest.raises(SourceError, match=r"mixes given tokens \(CoNLL-U\) with running text"):
+        build_corpus(request(source, text), tmp_path / "mixed")
+    mixed = build_corpus(request(source, text, segmenter="whitespace"), tmp_path / "mixed")
+    assert words_of(mixed, "documents") == [["don't", "panic", "!", "ok"], ["running", "text."]]
+
+
+def test_given_tokens_are_not_divided_further(tmp_path):
+    source = tmp_path / "a.conllu"
+    source.write_text("1\tOk\tok" + "\t_" * 7 + "\n\n", encoding="utf-8")
+    with pytest.raises(SourceError) as refusal:
+        build_corpus(request(source, segmenter="characters"), tmp_path / "out")
+    assert str(refusal.value) == (
+        f"{source}: its tokens are given (CoNLL-U), so --segmenter characters has nothing to "
+        "divide; leave it out"
+    )
+
+
+def test_a_named_corpus_is_read_as_it_is_written():
+    with pytest.raises(SourceError) as refusal:
+        make_request(["lee"], read=ReadOptions(documents="block"))
+    assert str(refusal.value) == (
+        "lee: is read with --documents line, not block; leave --documents out"
+    )
+
+
+def test_jieba_words_reach_the_store(tmp_path):
+    pytest.importorskip("jieba", reason="the extra zh is not installed")
+    corpus = build(tmp_path, "我来到北京。我爱清华大学！\n再见。", segmenter="jieba")
+    assert words_of(corpus, "sentences") == [
+        ["我", "来到", "北京", "。"], ["我", "爱", "清华大学", "！"], ["再见", "。"],
+    ]  # fmt: skip
+
+
+def test_chinese_text_brings_advice(tmp_path):
+    corpus = build(tmp_path, "我来到北京。我爱清华大学！")
+    assert any("--segmenter jieba" in line for line in corpus.advice())
+
+
+def test_words_divided_before_bring_no_advice(tmp_path):
+    divided = build(tmp_path, "我 来到 北京 。 我 爱 清华大学 ！", segmenter="whitespace")
+    running = build(tmp_path, "我来到北京我爱清华大学", "running", segmenter="whitespace")
+    assert not any("--segmenter" in line for line in divided.advice())
+    assert any("--segmenter jieba" in line for line in running.advice())
+
+
+def test_a_corpus_may_stand_in_the_folder_that_it_is_built_from(tmp_path):
+    (tmp_path / "a.txt").write_text(NEWS)
+    first = build_corpus(request(tmp_path), tmp_path / "out")
+    assert up_to_date(tmp_path / "out", request(tmp_path))
+    again = build_corpus(request(tmp_path), tmp_path / "out", force=True)
+    assert again.fingerprint == first.fingerprint
+
+
+def test_a_source_whose_name_is_not_utf8_is_built(tmp_path):
+    source = tmp_path / os.fsdecode(b"b\xe9.txt")
+    source.write_text(NEWS)
+    corpus = build_corpus(request(source), tmp_path / os.fsdecode(b"out\xff"))
+    assert corpus.manifest["document_sources"] == [f"{tmp_path}/b\ufffd.txt"]
+    corpus.verify()
+
+
+def test_progress_has_no_total_where_a_pipe_has_no_size(tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_text(NEWS)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(NEWS.encode())))
+    told = []
+    build_corpus(
+        request(tmp_path / "a.txt", "-"), tmp_path / "out", progress=lambda *step: told.append(step)
+    )
+    assert told[-1] == (2 * len(NEWS), None)
+
+
+@pytest.mark.parametrize("manifest", ["[]", "{}"])
+def test_a_manifest_that_is_none_is_told(tmp_path, manifest):
+    corpus = build(tmp_path)
+    (corpus.path / "manifest.json").write_text(manifest)
+    with pytest.raises(ArtifactError, match=r"has corpus format None, this version reads 1"):
+        Corpus.open(corpus.path)
+    assert not up_to_date(corpus.path, request(tmp_path / "news.txt"))
+
+
+@pytest.mark.parametrize("strip_accents", [False, True])
+def test_what_is_replaced_or_dropped_is_counted_once_and_told(tmp_path, strip_accents):
+    source = tmp_path / "a.txt"
+    source.write_bytes(b"word " * 20 + b"caf\xe9 au\x01 lait\n")
+    corpus = build_corpus(
+        request(source, errors="replace", strip_accents=strip_accents), tmp_path / "out"
+    )
+    assert corpus.advice()[:2] == [
+        "1 bytes that are not text in the encoding replaced by U+FFFD",
+        "4 bytes of control and unassigned characters (U+FFFD too) dropped",
+    ]
+    # three bytes of U+FFFD and one control character; stripped accents change no length here
+    assert describe(corpus)["unknown_bytes"] == 4 / 116
+
+
+def test_a_full_disk_at_the_merge_is_one_line_and_leaves_nothing(tmp_path, monkeypatch):
+    def full(descriptor: int, start: int, length: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(ArtifactError, match=r"news: the disk is full"):
+        build(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["news.txt"]
+
+
+def test_corpus_is_described(tmp_path):
+    about = describe(build(tmp_path), n_frequent=2)
+    assert about["documents"] == 1
+    assert about["paragraphs"] == 4
+    assert about["sentences"] == 6
+    assert about["duplicate_lines"] == 1
+    assert about["most_frequent"][0] == {"word": ".", "count": 4, "documents": 1}
+    assert about["type_token_curve"] == [{"tokens": about["tokens"], "types": about["types"]}]
+    assert about["hapaxes"] == sum(
+        1
+        for c in Counter(w for s in naive_words(NEWS, TextSettings()) for w in s).values()
+        if c == 1
+    )
+
+
+def test_type_token_curve_counts_first_meetings(tmp_path):
+    text = " ".join(f"w{n % 700}" for n in range(3000))
+    about = describe(build(tmp_path, text))
+    assert about["type_token_curve"] == [
+        {"tokens": 1024, "types": 700},
+        {"tokens": 2048, "types": 700},
+        {"tokens": 3000, "types": 700},
+    ]  # fmt: skip
+
+
+def test_a_raw_source_is_built_once_in_the_cache(tmp_path):
+    source = tmp_path / "raw.txt"
+    source.write_text(NEWS, encoding="utf-8")
+    first = open_or_build(source)
+    second = open_or_build(source)
+    assert first.path == second.path
+    assert first.n_tokens == 28
+    source.write_text("Other words.", encoding="utf-8")
+    assert open_or_build(source).n_tokens == 3
+    assert open_or_build(first.path).path == first.path
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "\u00ad \t"])
+def test_a_source_without_words_is_refused_and_leaves_nothing(tmp_path, text):
+    with pytest.raises(FirthError):
+        build(tmp_path, text)
+    assert [path.name for path in tmp_path.iterdir()] == ["news.txt"]
+
+
+@pytest.mark.parametrize("size", ["", "4X", "0", "-1G"])
+def test_memory_sizes_are_checked(size):
+    with pytest.raises(SettingError) as refusal:
+        BuildOptions(memory=size)
+    assert str(refusal.value) == f"--memory must be a size such as 4G or 512M, got {size!r}"
+
+
+def test_accents_apart_from_their_letters_bring_advice(tmp_path):
+    (tmp_path / "mixed.txt").write_text("u\u0308ber über a\u0308hnlich\n", encoding="utf-8")
+    (tmp_path / "plain.txt").write_text("über ähnlich\n", encoding="utf-8")
+    mixed, plain = (
+        build_corpus(make_request([tmp_path / f"{name}.txt"]), tmp_path / name)
+        for name in ("mixed", "plain")
+    )
+
+    assert any(
+        line.startswith("2 types have accents apart from their letters (Unicode NFD)")
+        for line in mixed.advice()
+    )
+    assert not any("NFD" in line for line in plain.advice())

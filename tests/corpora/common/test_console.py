@@ -1,0 +1,211 @@
+"""Progress, tables, JSON and notes."""
+
+import io
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from corpora.common import console
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0"),
+        (7, "7"),
+        (999, "999"),
+        (1000, "1k"),
+        (1234, "1.23k"),
+        (16_300_000, "16.3M"),
+        (2.1e9, "2.1G"),
+        (0.25, "0.25"),
+        (123_456, "123k"),
+    ],
+)
+def test_human_numbers_have_three_figures(number, text):
+    assert console.human(number) == text
+
+
+@pytest.mark.parametrize("number", [999.9, 999_999, 999_999_999])
+def test_numbers_just_under_a_magnitude_are_not_written_with_an_exponent(number):
+    assert "e" not in console.human(number)
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "rate", "line"),
+    [
+        (400, 1000, 100.0, "counting     40%  400 tokens  100/s  ETA 0:06"),
+        (400, None, 100.0, "counting   400 tokens  100/s"),
+        (0, 1000, 0.0, "counting      0%  0 tokens  0/s"),
+        (1, 7201, 1.0, "counting      0%  1 tokens  1/s  ETA 2:00:00"),
+        (5, 10, 0.0, "counting     50%  5 tokens  0/s"),
+        (12, 10, 1.0, "counting    100%  12 tokens  1/s  ETA 0:00"),
+    ],
+)
+def test_a_line_of_progress(done, total, rate, line):
+    assert console.progress_line("counting", "tokens", done, total, rate) == line
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that the test turns."""
+    time = [100.0]
+    monkeypatch.setattr(console.time, "monotonic", lambda: time[0])
+    return time
+
+
+def test_progress_is_silent_for_two_seconds_then_prints_a_line_every_ten(clock, capsys):
+    with console.progress("counting", "tokens") as show:
+        for second in range(31):
+            clock[0] = 100.0 + second
+            show(second, 100)
+
+    err = capsys.readouterr().err.splitlines()
+    assert [line.split()[2] for line in err] == ["10", "20", "30"]
+
+
+def test_a_detail_stands_before_the_eta(clock, capsys):
+    with console.progress("training", "tokens") as show:
+        show(0, 1200)
+        clock[0] += 10.0
+        show(300, 1200, "loss 2.31")
+    assert capsys.readouterr().err == ("training     25%  300 tokens  30/s  loss 2.31  ETA 0:30\n")
+
+
+def test_the_rate_counts_from_the_first_unit(clock, capsys):
+    with console.progress("reading", "bytes") as show:
+        clock[0] += 20.0  # kernels compile
+        show(10, 1000)
+        clock[0] += 10.0
+        show(110, 1000)
+    assert "  10/s  ETA 1:29" in capsys.readouterr().err.splitlines()[1]
+
+
+def test_a_long_silence_is_explained(capsys, monkeypatch):
+    monkeypatch.setattr(console, "_SILENT_SECONDS", 0.01)
+    with console.progress("reading", "bytes"):
+        console.time.sleep(0.3)
+    assert capsys.readouterr().err == (
+        "reading    ... (a first run compiles its kernels, some seconds)\n"
+    )
+
+
+class Terminal(io.StringIO):
+    """Standard error as a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def test_on_a_terminal_one_line_is_rewritten_and_cleared(clock, monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(console.sys, "stderr", terminal)
+
+    with console.progress("counting", "tokens") as show:
+        clock[0] += 3.0
+        show(3, 100)
+
+    assert "\n" not in terminal.getvalue()
+    assert "3 tokens" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[2K")
+
+
+@pytest.fixture
+def shown(clock, monkeypatch):
+    """What a terminal without colors shows of a call that comes three seconds after another."""
+
+    def show_on(columns, *call):
+        terminal = Terminal()
+        monkeypatch.setattr(console.sys, "stderr", terminal)
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setenv("LINES", "25")
+        monkeypatch.setenv("NO_COLOR", "1")
+        with console.progress("training", "tokens") as show:
+            show(0)
+            clock[0] += 3.0
+            show(*call)
+            return terminal.getvalue().rpartition("\r\x1b[2K")[2]
+
+    return show_on
+
+
+def test_a_terminal_shows_a_bar_in_which_the_detail_stands_before_the_eta(shown):
+    line = shown(100, 300, 1200, "loss 2.31  rate 0.0212")
+    assert line.split("━")[0] == "training    25% "
+    assert line.split("━")[-1].strip("╺╸ ") == ("300 tokens 100/s loss 2.31  rate 0.0212 ETA 0:09")
+    assert len(line) <= 100
+
+
+def test_a_bar_without_a_total_tells_no_share_and_no_eta(shown):
+    line = shown(100, 300)
+    assert line.split("━")[0].split() == ["training"]
+    assert line.split("━")[-1].strip() == "300 tokens 100/s"
+
+
+def test_brackets_and_braces_of_a_detail_are_shown_as_they_are(shown):
+    assert "[red]{x} {0} %" in shown(100, 300, 1200, "[red]{x} {0} %")
+
+
+@pytest.mark.parametrize("columns", [20, 40, 60, 72])
+def test_a_narrow_terminal_never_gets_a_line_that_wraps(shown, columns):
+    line = shown(columns, 300, 1200, "loss 2.31  rate 0.0212")
+    assert line.startswith("training     25%")
+    assert "…" not in line
+    assert len(line) <= columns
+
+
+def test_json_is_unescaped_and_refuses_what_is_none(capsys):
+    console.print_json({"hätte": ["が", 0.5]})
+    out = capsys.readouterr().out
+    assert "hätte" in out
+    assert json.loads(out) == {"hätte": ["が", 0.5]}
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        console.print_json(float("nan"))
+
+
+def test_a_table_shows_words_as_they_are_and_aligns_numbers_right(capsys):
+    console.print_table(["word", "count"], [["[red]x[/red]", 5], ["b", 1234]], title="Words")
+
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines() if line.strip()]
+
+    assert lines[0] == "Words"
+    assert "[red]x[/red]" in lines[3]
+    assert lines[3].endswith("    5")
+    assert lines[4].endswith("1234")
+
+
+def test_a_table_may_be_empty(capsys):
+    console.print_table(["word"], [])
+    assert "word" in capsys.readouterr().out
+
+
+def test_notes_go_to_standard_error(capsys):
+    console.note("5 bytes were replaced")
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "5 bytes were replaced\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("out/svd-seed1", "out/svd-seed1"),
+        (Path("-x"), "./-x"),
+        ("-a b", "'./-a b'"),
+        ("~", "'~'"),
+        ("it's", "'it'\"'\"'s'"),
+        ("Müller/語", "'Müller/語'"),
+        ("caf\udce9 'a\\b'", "$'caf\\xe9 \\'a\\\\b\\''"),
+        ("two\nlines", "$'two\\x0alines'"),
+        ("-\u200b", "$'./-\\xe2\\x80\\x8b'"),
+    ],
+)
+def test_a_path_is_written_as_a_person_types_it(path, text):
+    assert console.typed(path) == text
+    if bash := shutil.which("bash"):
+        command = b"printf %s " + text.encode()
+        read = subprocess.run([bash, "-c", command], capture_output=True, check=True).stdout
+        assert os.path.normpath(read) == os.fsencode(path)

@@ -1,0 +1,39 @@
+"""Ctrl-C, held back: it comes, but after the block."""
+
+import signal
+import threading
+
+import pytest
+
+from corpora.common.interrupts import held_back_interrupts
+
+
+def test_an_interrupt_within_the_block_comes_after_it():
+    done = []
+    with pytest.raises(KeyboardInterrupt):
+        with held_back_interrupts():
+            signal.raise_signal(signal.SIGINT)
+            done.append("the rest of the block")
+        done.append("what follows")
+    assert done == ["the rest of the block"]
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_an_error_of_the_block_comes_first():
+    with pytest.raises(ZeroDivisionError), held_back_interrupts():
+        signal.raise_signal(signal.SIGINT)
+        raise ZeroDivisionError
+
+
+def test_other_threads_pass_through():
+    done = []
+
+    def work():
+        with held_back_interrupts():
+            done.append(1)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert done == [1]

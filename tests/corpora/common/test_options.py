@@ -1,0 +1,158 @@
+"""Options stated once: checks, messages, command-line options."""
+
+import dataclasses
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from corpora.common.errors import SettingError
+from corpora.common.options import check, click_options, setting, take
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BrewConfig:
+    """A config with one field of each kind."""
+
+    window: int = setting(5, "Cups each side.", at_least=1, at_most=9)
+    share: float = setting(0.75, "Share of milk.", above=0, below=1)
+    roast: str = setting("dark", "How dark.", choices=("dark", "light"))
+    limit: int | None = setting(None, "Most cups.", at_least=1, metavar="CUPS")
+    keep_case: bool = setting(False, "Keep the case shut.")
+    hot: bool = setting(False, "Serve hot or not.", opposite="iced")
+    extras: tuple[str, ...] = setting((), "What else; may be given again.")
+    price: float = setting(1.5, "What it costs.", at_least=0)
+    tip: float | None = setting(None, "What is given.")
+    plain: int = 3
+
+    def __post_init__(self):
+        check(self)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"window": 0}, "BrewConfig.window must be at least 1, got 0"),
+        ({"window": 10}, "BrewConfig.window must be at most 9, got 10"),
+        ({"window": 2.0}, "BrewConfig.window must be of type int, got 2.0"),
+        ({"window": True}, "BrewConfig.window must be of type int, got True"),
+        ({"window": None}, "BrewConfig.window must be of type int, got None"),
+        ({"window": "5"}, "BrewConfig.window must be of type int, got '5'"),
+        ({"share": 0.0}, "BrewConfig.share must be above 0, got 0.0"),
+        ({"share": 1}, "BrewConfig.share must be below 1, got 1"),
+        ({"share": float("nan")}, "BrewConfig.share must be above 0, got nan"),
+        ({"price": float("inf")}, "BrewConfig.price must be a finite number, got inf"),
+        ({"tip": float("-inf")}, "BrewConfig.tip must be a finite number, got -inf"),
+        ({"tip": float("nan")}, "BrewConfig.tip must be a finite number, got nan"),
+        ({"roast": "pale"}, "BrewConfig.roast must be one of dark, light, got 'pale'"),
+        ({"limit": 0}, "BrewConfig.limit must be at least 1, got 0"),
+        ({"keep_case": 1}, "BrewConfig.keep_case must be of type bool, got 1"),
+        ({"extras": "milk"}, "BrewConfig.extras must be of type tuple, got 'milk'"),
+    ],
+)
+def test_a_value_outside_its_range_is_refused(options, message):
+    with pytest.raises(SettingError) as caught:
+        BrewConfig(**options)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"window": 1},
+        {"window": 9},
+        {"share": 0.001, "roast": "light"},
+        {"limit": None},
+        {"limit": 1},
+        {"extras": ("milk", "sugar"), "keep_case": True},
+    ],
+)
+def test_values_inside_their_range_are_taken(options):
+    config = BrewConfig(**options)
+    assert {name: getattr(config, name) for name in options} == options
+
+
+@click.command("brew")
+@click_options(BrewConfig)
+def brew(**options):
+    """Brew."""
+    click.echo(take(BrewConfig, options))
+
+
+@pytest.mark.parametrize(
+    ("words", "config"),
+    [
+        ([], BrewConfig()),
+        (
+            ["--window", "2", "--share", ".5", "--roast", "light", "--limit", "4"],
+            BrewConfig(window=2, share=0.5, roast="light", limit=4),
+        ),
+        (
+            ["--keep-case", "--extras", "milk", "--extras", "sugar"],
+            BrewConfig(keep_case=True, extras=("milk", "sugar")),
+        ),
+        (["--hot"], BrewConfig(hot=True)),
+        (["--iced"], BrewConfig(hot=False)),
+        (["--hot", "--iced"], BrewConfig(hot=False)),
+    ],
+)
+def test_the_command_line_gives_the_config(words, config):
+    assert CliRunner().invoke(brew, words).stdout == f"{config}\n"
+
+
+def test_the_help_tells_defaults_choices_and_names_in_the_order_of_the_fields():
+    text = " ".join(CliRunner().invoke(brew, ["--help"]).stdout.split())
+    assert "Cups each side. [default: 5]" in text
+    assert "--roast [dark|light] How dark. [default: dark]" in text
+    assert "--limit CUPS Most cups. --keep-case" in text
+    assert "--hot / --iced Serve hot or not. [default: iced]" in text
+    options = [word for word in text.split() if word.startswith("--")]
+    names = ["--window", "--share", "--roast", "--limit", "--keep-case"]
+    names += ["--hot", "--iced", "--extras", "--price", "--tip", "--help"]
+    assert options == names  # a field without setting() is no option
+
+
+def test_a_word_that_is_no_number_is_a_usage_error():
+    result = CliRunner().invoke(brew, ["--window", "wide"])
+    assert result.exit_code == 2
+    assert "Invalid value for '--window'" in result.stderr
+
+
+def test_an_infinite_number_is_refused_by_the_name_of_its_option():
+    with pytest.raises(SettingError) as refusal:
+        take(BrewConfig, {"price": float("inf")})
+    assert str(refusal.value) == "--price must be a finite number, got inf"
+
+
+def test_skipped_fields_are_no_options():
+    @click.command()
+    @click_options(BrewConfig, skip=("window",))
+    def command(**options):
+        """Brew less."""
+
+    names = {option.name for option in command.params}
+    assert "window" not in names
+    assert "share" in names
+
+
+def test_take_leaves_other_entries_alone():
+    assert take(BrewConfig, {"window": 3, "out": "x"}) == BrewConfig(window=3)
+
+
+def test_take_checks():
+    with pytest.raises(SettingError, match="must be at least 1"):
+        take(BrewConfig, {"window": 0})
+
+
+def test_a_command_names_the_option_not_the_field():
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Config:
+        window_size: int = setting(5, "Tokens.", at_least=1)
+
+        def __post_init__(self):
+            check(self)
+
+    with pytest.raises(SettingError) as refusal:
+        take(Config, {"window_size": 0, "other": 1})
+    assert str(refusal.value) == "--window-size must be at least 1, got 0"

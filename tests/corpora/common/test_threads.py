@@ -1,0 +1,41 @@
+"""Threads over pieces of work: order, back-pressure, even cuts."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora.common.threads import even_ranges, in_order, thread_count
+
+
+def test_results_come_in_the_order_of_the_items():
+    assert list(in_order(lambda item: item * item, range(50), 3)) == [n * n for n in range(50)]
+
+
+def test_a_slow_consumer_is_not_overrun():
+    begun = []
+    results = in_order(begun.append, range(100), 2)
+    next(results)
+    assert len(begun) <= 6
+    results.close()
+
+
+def test_an_error_of_a_thread_reaches_the_caller():
+    with pytest.raises(ZeroDivisionError):
+        list(in_order(lambda item: 1 // item, [1, 0, 1], 2))
+
+
+def test_threads_default_to_the_cores():
+    assert thread_count(3) == 3
+    assert thread_count(None) >= 1
+
+
+def test_there_are_never_more_threads_than_memory_for_them():
+    assert thread_count(100_000) == 256
+
+
+@given(work=st.lists(st.integers(0, 50), max_size=40), size=st.floats(0.5, 60))
+def test_even_ranges_cover_every_task_once(work, size):
+    ranges = even_ranges(np.array(work, dtype=float), size)
+    assert [task for first, stop in ranges for task in range(first, stop)] == list(range(len(work)))
+    assert all(sum(work[first:stop]) <= size + max(work) for first, stop in ranges)

@@ -1,0 +1,290 @@
+"""Downloads against a server on this machine: whole, resumed, changed, refused, absent."""
+
+import hashlib
+import io
+import re
+import socket
+import threading
+import zipfile
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from corpora.common.errors import SourceError
+from corpora.datasets.download import Download, fetch
+
+BODY = bytes(range(256)) * 4_000  # larger than one read
+MD5 = hashlib.md5(BODY).hexdigest()
+
+
+def zipped(body: bytes, name: str = "words") -> bytes:
+    """An archive of one file, stored as it is, so that sizes are plain."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(zipfile.ZipInfo(name), body)
+    return buffer.getvalue()
+
+
+class Publisher(ThreadingHTTPServer):
+    """A server of one file; its attributes say how it behaves."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.content = zipped(BODY)
+        self.etag: str | None = '"one"'
+        self.ranges = True
+        self.status = 200
+        self.break_after: list[int | None] = []  # bytes sent before each connection breaks
+        self.requests: list[dict[str, str]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/words.zip"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Publisher
+
+    def do_GET(self) -> None:
+        publisher = self.server
+        publisher.requests.append(dict(self.headers))
+        if publisher.status != 200:
+            return self.send_error(publisher.status)
+        content, start = publisher.content, 0
+        asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        if asked and publisher.ranges and self.headers.get("If-Range") == publisher.etag:
+            start = int(asked[1])
+            if start >= len(content):
+                self.send_response(416)
+                self.send_header("Content-Range", f"bytes */{len(content)}")
+                self.send_header("Content-Length", "0")
+                return self.end_headers()
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
+        else:
+            self.send_response(200)
+        self.send_header("Content-Length", str(len(content) - start))
+        if publisher.etag:
+            self.send_header("ETag", publisher.etag)
+        self.end_headers()
+        stop = publisher.break_after.pop(0) if publisher.break_after else None
+        self.wfile.write(content[start : len(content) if stop is None else start + stop])
+        return None
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def publisher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Publisher]:
+    monkeypatch.setenv("no_proxy", "*")
+    server = Publisher()
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def wanted(publisher: Publisher, md5: str | None = MD5, max_bytes: int = len(BODY)) -> Download:
+    return Download(url=publisher.url, member="words", max_bytes=max_bytes, md5=md5)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def refusal(publisher: Publisher, folder: Path, **about: object) -> str:
+    with pytest.raises(SourceError) as refused:
+        fetch(wanted(publisher, **about), folder)  # type: ignore[arg-type]
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+def test_a_file_is_fetched_once(publisher: Publisher, tmp_path: Path) -> None:
+    path = fetch(wanted(publisher), tmp_path / "cache")
+    again = fetch(wanted(publisher), tmp_path / "cache")
+
+    assert path == again == tmp_path / "cache" / "words"
+    assert path.read_bytes() == BODY
+    assert len(publisher.requests) == 1
+    assert names(tmp_path / "cache") == ["words", "words.checksum.json", "words.lock"]
+
+
+def test_a_broken_download_goes_on_where_it_was(publisher: Publisher, tmp_path: Path) -> None:
+    publisher.break_after = [300_000, 400_000]
+
+    assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
+    assert [r.get("Range") for r in publisher.requests] == [None, "bytes=300000-", "bytes=700000-"]
+    assert publisher.requests[1]["If-Range"] == '"one"'
+
+
+def test_a_later_run_resumes(publisher: Publisher, tmp_path: Path) -> None:
+    publisher.break_after = [100_000, 100_000, 100_000]
+
+    assert refusal(publisher, tmp_path) == (
+        f"{publisher.url}: the connection broke after 300000 bytes; "
+        "the same command goes on from there"
+    )
+    assert not (tmp_path / "words").exists()
+    assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
+    assert publisher.requests[-1]["Range"] == "bytes=300000-"
+
+
+def test_a_server_without_ranges_sends_all_again(publisher: Publisher, tmp_path: Path) -> None:
+    publisher.ranges = False
+    publisher.break_after = [300_000]
+
+    assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
+    assert len(publisher.requests) == 2
+
+
+def test_a_file_that_changed_meanwhile_is_fetched_anew(
+    publisher: Publisher, tmp_path: Path
+) -> None:
+    publisher.break_after = [100_000, 0, 0]
+    publisher.content = zipped(BODY[::-1])
+    refusal(publisher, tmp_path)
+    publisher.content, publisher.etag = zipped(BODY), '"two"'
+
+    assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
+
+
+def test_without_a_version_nothing_is_joined(publisher: Publisher, tmp_path: Path) -> None:
+    publisher.etag = None
+    publisher.break_after = [100_000]
+
+    assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
+    assert [r.get("Range") for r in publisher.requests] == [None, None]
+
+
+def test_a_part_that_is_whole_already_is_taken(publisher: Publisher, tmp_path: Path) -> None:
+    publisher.break_after = [100_000, 0, 0]
+    refusal(publisher, tmp_path)
+    (tmp_path / "words.zip.part").write_bytes(publisher.content)
+
+    assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
+
+
+def test_another_checksum_than_the_publishers_is_refused(
+    publisher: Publisher, tmp_path: Path
+) -> None:
+    publisher.content = zipped(b"something else")
+
+    assert refusal(publisher, tmp_path) == (
+        f"{publisher.url}: the MD5 of words is {hashlib.md5(b'something else').hexdigest()}, its "
+        f"publisher states {MD5}; nothing was taken, try again"
+    )
+    assert names(tmp_path) == ["words.lock"]
+
+
+def test_without_a_published_checksum_the_first_is_recorded_and_told(
+    publisher: Publisher, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    path = fetch(wanted(publisher, md5=None), tmp_path)
+    first = hashlib.sha256(BODY).hexdigest()
+    assert capsys.readouterr().err == (
+        f"{publisher.url}: its publisher states no checksum; recorded SHA-256 {first}, "
+        "which later downloads must have\n"
+    )
+    path.unlink()
+    publisher.content = zipped(b"other")
+
+    assert refusal(publisher, tmp_path, md5=None) == (
+        f"{publisher.url}: the SHA-256 of words is {hashlib.sha256(b'other').hexdigest()}, at the "
+        f"first download it was {first}; nothing was taken; delete "
+        f"{tmp_path / 'words.checksum.json'} to accept the new one"
+    )
+    assert not path.exists()
+
+
+def test_a_damaged_file_of_the_cache_is_refused(publisher: Publisher, tmp_path: Path) -> None:
+    path = fetch(wanted(publisher), tmp_path)
+    path.write_bytes(BODY[:-1] + b"?")
+
+    assert refusal(publisher, tmp_path) == (
+        f"{path}: the checksum differs from the one recorded at download, the file is damaged; "
+        "delete it to fetch it again"
+    )
+
+
+def test_a_file_that_was_put_there_is_checked(publisher: Publisher, tmp_path: Path) -> None:
+    (tmp_path / "words").write_bytes(BODY)
+    assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
+    assert publisher.requests == []
+
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "words").write_bytes(b"x")
+    assert refusal(publisher, other) == (
+        f"{other / 'words'}: its MD5 is {hashlib.md5(b'x').hexdigest()}, the publisher of "
+        f"{publisher.url} states {MD5}; delete it to fetch it"
+    )
+
+
+def test_an_answer_404_is_told(publisher: Publisher, tmp_path: Path) -> None:
+    publisher.status = 404
+
+    assert refusal(publisher, tmp_path) == (
+        f"{publisher.url}: the server answered 404 Not Found; try again later or put the file at "
+        f"{tmp_path / 'words'}"
+    )
+
+
+def test_no_network_is_told_in_one_line(publisher: Publisher, tmp_path: Path) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/words.zip"
+    nowhere = Download(url=url, member="words", max_bytes=1)
+
+    with pytest.raises(SourceError) as refused:
+        fetch(nowhere, tmp_path)
+    assert str(refused.value) == (
+        f"{url}: cannot be reached ([Errno 111] Connection refused); go online or put the file at "
+        f"{tmp_path / 'words'}"
+    )
+
+
+def test_a_server_that_falls_silent_is_told(publisher: Publisher, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/words.zip"
+        with pytest.raises(SourceError) as refused:
+            fetch(Download(url=url, member="words", max_bytes=1), tmp_path, timeout=0.05)
+    assert str(refused.value).startswith(f"{url}: cannot be reached (timed out); ")
+
+
+@pytest.mark.parametrize(
+    "content", [b"<html>no archive</html>", zipped(BODY, name="../words"), zipped(BODY)[:-99]]
+)
+def test_what_is_no_archive_of_that_file_is_refused(
+    publisher: Publisher, tmp_path: Path, content: bytes
+) -> None:
+    publisher.content = content
+
+    message = refusal(publisher, tmp_path / "cache")
+    assert message.startswith(f"{publisher.url}: is no zip archive with a sound file 'words' (")
+    assert names(tmp_path / "cache") == ["words.lock"]
+    assert names(tmp_path) == ["cache"]
+
+
+def test_no_more_is_unpacked_than_expected(publisher: Publisher, tmp_path: Path) -> None:
+    assert refusal(publisher, tmp_path, max_bytes=len(BODY) - 1) == (
+        f"{publisher.url}: words is larger than {len(BODY) - 1} bytes; nothing was taken"
+    )
+    assert names(tmp_path) == ["words.lock"]
+
+
+def test_two_processes_fetch_once(publisher: Publisher, tmp_path: Path) -> None:
+    threads = [threading.Thread(target=fetch, args=(wanted(publisher), tmp_path)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(publisher.requests) == 1
+    assert (tmp_path / "words").read_bytes() == BODY

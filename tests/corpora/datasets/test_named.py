@@ -1,0 +1,122 @@
+"""Named corpora: found in packages without importing them, made, or fetched."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from corpora.common.errors import SourceError
+from corpora.datasets import named as samples
+from corpora.datasets.download import Download
+from corpora.datasets.named import SAMPLES, planted_gold, sample_source
+from corpora.datasets.synthetic import PlantedConfig, documents
+from corpora.reading.text_blocks import ReadOptions
+
+
+def test_the_lee_corpus_is_one_document_a_line() -> None:
+    paths, options = sample_source("lee")
+
+    assert [path.name for path in paths] == ["lee_background.cor", "lee.cor"]
+    text = "".join(path.read_text(encoding=options["encoding"]) for path in paths)
+    assert text.count("\n") == 348  # neither file ends its last line
+    assert "his £3,000 satelite" in text
+    assert (options["format"], options["documents"]) == ("text", "line")
+
+
+def test_the_wiki_sample_is_a_dump() -> None:
+    paths, options = sample_source("wiki-sample")
+
+    assert [path.suffix for path in paths] == [".bz2"]
+    assert paths[0].is_file()
+    assert options == {"format": "mediawiki"}
+
+
+def test_gensim_is_found_as_its_own_function_finds_it() -> None:
+    from gensim.test.utils import datapath
+
+    assert sample_source("lee")[0][1] == Path(datapath("lee.cor"))
+
+
+def test_gensim_is_not_imported_to_find_its_data(root: Path) -> None:
+    code = (
+        "from corpora.datasets.named import *; import sys; "
+        "sample_source('lee'); print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, check=True)
+
+    assert b"gensim" not in done.stdout.split()
+
+
+def test_a_missing_package_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+
+    with pytest.raises(SourceError) as refused:
+        sample_source("lee")
+    assert str(refused.value) == (
+        "lee_background.cor: the gensim package carries it; pip install gensim"
+    )
+
+
+def test_a_package_without_its_data_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Spec:
+        submodule_search_locations = (str(tmp_path),)
+
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: Spec)
+
+    with pytest.raises(SourceError) as refused:
+        sample_source("lee")
+    assert str(refused.value) == (
+        f"{tmp_path}/test/test_data/lee_background.cor: this gensim comes without its test data; "
+        "pip install --force-reinstall gensim"
+    )
+
+
+def test_an_unknown_name_is_told() -> None:
+    with pytest.raises(SourceError) as refused:
+        sample_source("brown")
+    assert str(refused.value) == (
+        "brown: no sample has this name; there are lee, wiki-sample, planted, text8"
+    )
+
+
+def test_planted_text_is_made_once(fresh_cache: Path, capsys: pytest.CaptureFixture) -> None:
+    [path], options = sample_source("planted", n_tokens=2_000, seed=3)
+    made = path.stat()
+    again = sample_source("planted", n_tokens=2_000, seed=3)[0]
+
+    config = PlantedConfig(n_tokens=2_000, seed=3)
+    assert path.read_text() == "".join(document + "\n" for document in documents(config))
+    assert options == {"format": "text", "documents": "block"}
+    assert again == [path]
+    assert path.stat().st_mtime_ns == made.st_mtime_ns
+    assert fresh_cache in path.parents
+    folder = planted_gold()[0].parent
+    assert f"planted: what is known of it lies in {folder}\n" in capsys.readouterr().err
+
+
+def test_text8_is_held_against_its_publishers_checksum(
+    fresh_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[Download, Path]] = []
+
+    def fetch(wanted: Download, folder: Path) -> Path:
+        asked.append((wanted, folder))
+        return folder / wanted.member
+
+    monkeypatch.setattr(samples, "fetch", fetch)
+
+    assert sample_source("text8") == (
+        [fresh_cache / "samples" / "text8"],
+        {"format": "text", "documents": "file"},
+    )
+    assert asked[0][0].md5 == "3bea1919949baf155f99411df5fada7e"
+    assert asked[0][0].url == "http://mattmahoney.net/dc/text8.zip"
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_readers_know_the_options_of_every_sample(name: str) -> None:
+    ReadOptions(**SAMPLES[name].options)
+    assert SAMPLES[name].summary

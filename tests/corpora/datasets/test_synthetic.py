@@ -1,0 +1,249 @@
+"""The planted corpus: repeatable, as its world says, and found again by a plain method."""
+
+import csv
+import hashlib
+import itertools
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.stats import spearmanr
+
+from corpora.common.errors import SettingError
+from corpora.datasets.synthetic import PlantedConfig, documents, write_gold, write_planted
+from corpora.datasets.synthetic_world import GRADES, PARTS_OF_SPEECH, TEMPLATES, overlap, world
+
+CONFIG = PlantedConfig(n_tokens=300_000)
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return "\n".join(documents(CONFIG))
+
+
+@pytest.fixture(scope="module")
+def vectors(text: str) -> dict[str, np.ndarray]:
+    """Unit vectors of lower-cased words: PPMI, window 5, smoothing 0.75, SVD."""
+    paragraphs = [line.lower().replace(".", "").split() for line in text.split("\n") if line]
+    index = {word: i for i, word in enumerate(sorted({w for p in paragraphs for w in p}))}
+    window = 5
+    ids = np.concatenate([[index[w] for w in p] + [-1] * window for p in paragraphs])
+    counts = sp.csr_matrix((len(index), len(index)))
+    for distance in range(1, window + 1):
+        a, b = ids[:-distance], ids[distance:]
+        both = (a >= 0) & (b >= 0)
+        weights = np.full(both.sum(), (window + 1 - distance) / window)
+        counts = counts + sp.coo_matrix((weights, (a[both], b[both])), shape=counts.shape).tocsr()
+    pairs = (counts + counts.T).tocoo()
+    total = np.asarray(pairs.sum(axis=1)).ravel()
+    smooth = total**0.75 / (total**0.75).sum()
+    pmi = np.log(pairs.data / (total[pairs.row] * smooth[pairs.col]))
+    kept = pmi > 0
+    ppmi = sp.csr_matrix((pmi[kept], (pairs.row[kept], pairs.col[kept])), shape=counts.shape)
+    left, values, _ = np.linalg.svd(ppmi.toarray())
+    rows = left[:, :100] * np.sqrt(values[:100])
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return dict(zip(index, rows, strict=True))
+
+
+def test_text_is_the_same_on_every_machine() -> None:
+    first = next(documents(PlantedConfig(n_tokens=1)))
+
+    assert first.startswith("These blidilish bliloms vludaned the pranem. ")
+    digest = hashlib.sha256("".join(documents(PlantedConfig(n_tokens=20_000))).encode())
+    assert digest.hexdigest()[:16] == "3ba2c914d36c61b4"
+
+
+def test_a_longer_text_begins_with_a_shorter_one() -> None:
+    short = list(documents(PlantedConfig(n_tokens=5_000)))
+    long = list(itertools.islice(documents(PlantedConfig(n_tokens=400_000)), len(short)))
+
+    assert long == short
+
+
+def test_another_seed_gives_another_text() -> None:
+    one, two = (next(documents(PlantedConfig(n_tokens=1, seed=seed))) for seed in (0, 1))
+
+    assert one != two
+
+
+def test_the_size_is_kept_to_the_last_document(text: str) -> None:
+    n_words = [len(document.split()) for document in documents(CONFIG)]
+
+    assert sum(n_words) >= CONFIG.n_tokens > sum(n_words[:-1])
+    assert sum(n_words) == len(text.split())
+
+
+def test_sentences_end_in_full_stops_and_begin_with_capitals(text: str) -> None:
+    for line in text.split("\n")[:2000]:
+        assert line == "" or line.endswith(".")
+        for sentence in line.rstrip(".").split(". ") if line else []:
+            assert sentence[0].isupper()
+            assert 5 <= len(sentence.split()) <= 12
+
+
+def test_words_are_distinct_and_made_of_letters() -> None:
+    known = world()
+
+    assert len(set(known.words)) == len(known.words)
+    assert all(word.isascii() and word.isalpha() for word in known.words)
+
+
+def test_every_template_has_one_noun_and_one_feature_of_each_kind() -> None:
+    for templates in TEMPLATES.values():
+        for template in templates:
+            words = Counter(template.split())
+            assert [words[slot] for slot in ("noun", *PARTS_OF_SPEECH)] == [1, 1, 1, 1]
+
+
+def test_graded_pairs_share_what_is_stated() -> None:
+    known = world()
+    features = {
+        known.words[noun]: row for noun, row in zip(known.nouns, known.features, strict=True)
+    }
+    for first, second, grade in known.graded:
+        assert overlap(features[first], features[second]) == pytest.approx(grade)
+    assert Counter(grade for *_, grade in known.graded) == dict.fromkeys(GRADES, 8)
+
+
+def test_nouns_of_a_class_share_seven_tenths_and_partners_the_rest() -> None:
+    known = world()
+    features = {
+        known.words[noun]: row for noun, row in zip(known.nouns, known.features, strict=True)
+    }
+    for nouns in known.classes.values():
+        for a, b in itertools.combinations(nouns, 2):
+            assert 0.7 <= overlap(features[a], features[b]) <= 0.85
+    for relation, pairs in known.relations.items():
+        for a, b in pairs:
+            shared = 1.0 if relation.startswith("gram") else 0.3
+            assert overlap(features[a], features[b]) == pytest.approx(shared)
+
+
+def test_shares_of_senses_add_up() -> None:
+    known = world()
+    totals: Counter[str] = Counter()
+    for word, name, share in known.senses:
+        assert word not in known.classes[name]
+        totals[word] += share
+    assert known.probabilities.sum() == pytest.approx(1)
+    assert all(total == pytest.approx(1) for total in totals.values())
+    assert np.all(np.diff(known.domains) >= 0)
+
+
+def test_words_occur_as_often_and_with_what_the_world_says(text: str) -> None:
+    known = world()
+    words = text.replace(".", "").split()
+    index = {word: i for i, word in enumerate(known.words)}
+    counts = np.bincount([index[word] for word in words], minlength=len(index))
+    nouns = np.bincount(known.nouns, known.probabilities, minlength=len(index))
+    # 4.5 sentences to a paragraph that is about a noun, which comes once in each
+    expected = (
+        nouns
+        / nouns.sum()
+        * counts[known.nouns[np.unique(known.nouns, return_index=True)[1]]].sum()
+    )
+    seen = nouns > 0
+    deviations = (counts[seen] - expected[seen]) / np.sqrt(4.8 * expected[seen])
+    assert np.abs(deviations).max() < 5  # one in a thousand seeds would be above
+    assert abs(deviations).mean() < 1.2
+
+
+def test_classes_are_found_again(vectors: dict[str, np.ndarray]) -> None:
+    label = {word.lower(): name for name, words in world().classes.items() for word in words}
+    words = list(label)
+    rows = np.stack([vectors[word] for word in words])
+    cosines = rows @ rows.T
+    np.fill_diagonal(cosines, -1)
+    nearest = np.argsort(-cosines, axis=1)[:, :5]
+    same = [
+        label[words[j]] == label[word]
+        for word, row in zip(words, nearest, strict=True)
+        for j in row
+    ]
+
+    assert np.mean(same) >= 0.95
+
+
+def test_similarities_are_found_again(vectors: dict[str, np.ndarray]) -> None:
+    graded = world().graded
+    cosines = [vectors[a] @ vectors[b] for a, b, _ in graded]
+
+    assert spearmanr(cosines, [grade for *_, grade in graded]).statistic > 0.9
+
+
+def test_analogies_are_found_again(vectors: dict[str, np.ndarray], tmp_path: Path) -> None:
+    words = list(vectors)
+    index = {word: i for i, word in enumerate(words)}
+    rows = np.stack(list(vectors.values()))
+    right: dict[str, list[bool]] = {}
+    for line in (write_gold(tmp_path)[1]).read_text().splitlines():
+        if line.startswith(": "):
+            answers = right.setdefault(line[2:], [])
+            continue
+        a, b, c, d = (index[word] for word in line.lower().split())
+        scores = rows @ (rows[b] - rows[a] + rows[c])
+        scores[[a, b, c]] = -np.inf
+        answers.append(bool(scores.argmax() == d))
+
+    assert list(right) == ["gram-singular-plural", "country-capital", "man-woman"]
+    assert [len(answers) for answers in right.values()] == [288, 182, 132]
+    assert all(np.mean(answers) > 0.9 for answers in right.values())
+
+
+def test_a_word_of_two_classes_lies_near_both(vectors: dict[str, np.ndarray]) -> None:
+    known = world()
+    centers = {
+        name: np.mean([vectors[word.lower()] for word in words], axis=0)
+        for name, words in known.classes.items()
+    }
+    for (word, one, _), (_, two, _) in zip(known.senses[::2], known.senses[1::2], strict=True):
+        near = sorted(centers, key=lambda name: -float(vectors[word] @ centers[name]))
+        assert set(near[:2]) == {one, two}
+
+
+def test_gold_sets_have_the_published_formats(tmp_path: Path) -> None:
+    similarity, analogies, categories, senses = write_gold(tmp_path / "gold")
+
+    rows = [line.split("\t") for line in similarity.read_text().splitlines()]
+    assert len(rows) == 48
+    assert {float(score) for *_, score in rows} == {0, 2, 4, 6, 8, 10}
+    questions = [q.split() for q in analogies.read_text().splitlines() if not q.startswith(":")]
+    assert all(len(set(question)) == 4 for question in questions)
+    assert len({tuple(question) for question in questions}) == len(questions)
+    with open(categories, newline="") as file:
+        table = list(csv.reader(file))
+    assert table[0] == ["", "category", "word"]
+    assert table[1][:2] == ["0", "animal"]
+    assert len(table) == 1 + 6 * 12 + 2 * 14 + 2 * 12
+    with open(senses, newline="") as file:
+        table = list(csv.reader(file))
+    assert table[0] == ["", "category", "word", "share"]
+    assert len(table) == 1 + 2 * 10
+
+
+def test_a_file_holds_documents_apart_and_is_whole_or_absent(tmp_path: Path) -> None:
+    config = PlantedConfig(n_tokens=3_000)
+    path = tmp_path / "new" / "planted.txt"
+    told: list[float] = []
+    write_planted(path, config, lambda done, total=None: told.append(done))
+
+    assert path.read_text() == "".join(document + "\n" for document in documents(config))
+    assert path.read_text().count("\n\n") == len(list(documents(config)))
+    assert told[-1] == len(path.read_text().split())
+
+    def interrupt(done: float, total: float | None = None) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_planted(tmp_path / "other.txt", config, interrupt)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["new"]
+
+
+def test_sizes_out_of_range_are_refused() -> None:
+    with pytest.raises(SettingError, match=r"^PlantedConfig\.n_tokens must be at least 1, got 0$"):
+        PlantedConfig(n_tokens=0)
+    with pytest.raises(SettingError, match=r"^PlantedConfig\.seed must be at least 0, got -1$"):
+        PlantedConfig(seed=-1)

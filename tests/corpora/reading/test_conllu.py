@@ -1,0 +1,92 @@
+"""CoNLL-U: tokens, sentences, paragraphs and documents as given."""
+
+import lzma
+
+import pytest
+
+from corpora.common.errors import SourceError
+
+SAMPLE = """\
+# newdoc id = first
+# sent_id = 1
+# newpar
+1-2\tvámonos\t_\t_\t_\t_\t_\t_\t_\t_
+1\tvamos\tir\tVERB\t_\t_\t0\troot\t_\t_
+2\tnos\tnosotros\tPRON\t_\t_\t1\tobj\t_\t_
+3\tal\t_\tADP\t_\t_\t1\tx\t_\t_
+
+1\tSue\tSue\tPROPN\t_\t_\t0\troot\t_\t_
+1.1\tlikes\tlike\tVERB\t_\t_\t_\t_\t_\t_
+2\t10 000\t10 000\tNUM\t_\t_\t1\tx\t_\t_
+
+# sent_id = 3
+# newpar id = p2
+1\t_\t_\tPUNCT\t_\t_\t0\troot\t_\t_
+
+# newdoc
+1\tEnde\tEnde\tNOUN\t_\t_\t0\troot\t_\t_
+"""
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("block_bytes", [1, 40, 1 << 20])
+def test_forms_are_surface_tokens(line_end, block_bytes, write, read_all):
+    write("a.conllu", SAMPLE.replace("\n", line_end))
+    reading = read_all("a.conllu", block_bytes=block_bytes)
+    assert all(block.given for block in reading.blocks)
+    first, second = reading.documents
+    # where blocks are as small as this, a cut between sentences ends a paragraph
+    text = first.text if block_bytes > 1000 else first.text.replace("al\n", "al\x1e")
+    assert text == "vámonos\x1fal\x1eSue\x1f10 000\n_\n"
+    assert second.text == "Ende\n"
+    assert (first.fields, second.fields) == ({"id": "first"}, {"id": ""})
+    assert (first.position, second.position) == (1, 17)
+
+
+def test_lemmas_are_those_of_words(write, read_all):
+    write("a.conllu", SAMPLE)
+    reading = read_all("a.conllu", field="lemma")
+    assert reading.texts[0] == "ir\x1fnosotros\x1fal\x1eSue\x1f10 000\n_\n"
+    assert reading.counts == {"missing_lemmas": 1}
+
+
+def test_a_file_without_newdoc_is_one_document(write, read_all):
+    word = "1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n"
+    write("a.conllu", ("# newpar\n" + word + "\n" + word + "\n") * 50)
+    for block_bytes in (1, 200, 1 << 20):
+        reading = read_all("a.conllu", block_bytes=block_bytes)
+        assert len(reading.documents) == 1
+        assert reading.texts[0].replace("\x1e", "\n").split("\n")[:-1] == ["a"] * 100
+    assert reading.texts == ["a\x1ea\n" * 50]
+    assert read_all("a.conllu", block_bytes=200).texts == reading.texts
+
+
+def test_mistakes_are_told_with_file_and_line(write, read_all):
+    for bad, message in {
+        "2\ta\ta\n": "3 columns where CoNLL-U has 10; mend the line, or pass --format text",
+        "x" + "\t_" * 9 + "\n": "'x' is no word number; mend the line",
+    }.items():
+        write("a.conllu", SAMPLE + bad)
+        for block_bytes in (1, 1 << 20):
+            with pytest.raises(SourceError) as caught:
+                read_all("a.conllu", block_bytes=block_bytes)
+            assert str(caught.value) == f"a.conllu:19: {message}"
+    write("a.conllu", SAMPLE)
+    with pytest.raises(SourceError) as caught:
+        read_all("a.conllu", field="upos")
+    assert str(caught.value) == "a.conllu: no field 'upos'; pass one of its fields: form, lemma"
+
+
+def test_treebank_tokens_are_all_there(shared_data, read_all):
+    path = shared_data / "evaluation/ud_ewt/en_ewt-ud-dev.conllu.xz"
+    lines = lzma.decompress(path.read_bytes()).decode().split("\n")
+    cells = [line.split("\t") for line in lines if line[:1].isdigit()]
+    words = [row for row in cells if row[0].isdigit()]
+    reading = read_all(path, field="lemma")
+    for mark in "\x1e\n":
+        reading.documents = [
+            type(d)(d.text.replace(mark, "\x1f"), d.position, d.source) for d in reading.documents
+        ]
+    tokens = "".join(reading.texts).split("\x1f")[:-1]
+    assert tokens == [row[2] if row[2] != "_" else row[1] for row in words]
+    assert len(reading.documents) == sum(line.startswith("# newdoc") for line in lines)

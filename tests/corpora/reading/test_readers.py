@@ -1,0 +1,460 @@
+"""Sources of every kind: files, folders, standard input, compression, encodings, refusals."""
+
+import bz2
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import pickle
+import sys
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from corpora.common.errors import SettingError, SourceError
+from corpora.reading.readers import ReadOptions, read, source_files
+
+COMPRESSIONS = {
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": zstandard.ZstdCompressor(write_checksum=True).compress,
+}
+TEXT = "Eins zwei drei.\nÄpfel, Öl und 東京.\n" * 300
+CONLLU_LINE = "1\tHallo\thallo\tINTJ\t_\t_\t0\troot\t_\t_\n"
+PAGE = (
+    "<mediawiki><page><title>A</title><ns>0</ns><id>1</id>"
+    "<revision><text>Hello there.</text></revision></page></mediawiki>"
+)
+SMALL = {
+    "text": ("a.txt", "one two\nthree\n", ["one two\nthree\n"], {}),
+    "jsonl": ("a.jsonl", '{"text": "one"}\n{"text": "zwei ü"}\n', ["one\n", "zwei ü\n"], {}),
+    "csv": ("a.csv", 'id,text\n1,"one, ""two"""\n2,b\n', ['one, "two"\n', "b\n"], {}),
+    "tsv": ("a.tsv", 'id\ttext\n1\tone "two"\n2\tb\n', ['one "two"\n', "b\n"], {}),
+    "conllu": ("a.conllu", CONLLU_LINE, ["Hallo\n"], {}),
+    "mediawiki": (
+        "a.xml",
+        PAGE,
+        ["Hello there.\n"],
+        {},
+    ),
+    "wikiextractor": (
+        "AA",
+        '<doc id="1" url="u" title="A">\nA\n\nText.\n\n</doc>\n',
+        ["A\n\nText.\n\n"],
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("compression", [None, *COMPRESSIONS])
+@pytest.mark.parametrize("format", SMALL)
+@pytest.mark.parametrize("block_bytes", [1, 16, 1 << 20])
+def test_every_format_is_found_by_itself_in_every_compression(
+    format, compression, block_bytes, write, read_all
+):
+    name, content, texts, options = SMALL[format]
+    data = content.encode()
+    write(name, COMPRESSIONS[compression](data) if compression else data)
+    reading = read_all(name, block_bytes=block_bytes, **options)
+    assert reading.texts == texts
+    assert read_all(name, block_bytes=block_bytes, format=format, **options).texts == texts
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize("name", ["news", "news.txt", "news.txt.xz"])
+def test_compression_is_known_by_content_not_by_name(compression, name, write, read_all):
+    write(name, COMPRESSIONS[compression](TEXT.encode()))
+    assert read_all(name).texts == [TEXT]
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_members_laid_end_to_end_are_one_text(compression, write, read_all):
+    compress = COMPRESSIONS[compression]
+    padding = b"\0" * 8 if compression in ("gzip", "xz") else b""
+    write("news", b"".join(compress(part) + padding for part in (b"one\n", b"", b"two\n")))
+    assert read_all("news").texts == ["one\ntwo\n"]
+
+
+def test_zstd_without_a_content_size_and_with_skippable_frames_is_read(write, read_all):
+    streamed = io.BytesIO()
+    with zstandard.ZstdCompressor().stream_writer(streamed, closefd=False) as writer:
+        writer.write(TEXT.encode())
+    skippable = b"\x50\x2a\x4d\x18" + (4).to_bytes(4, "little") + b"note"
+    write("news.zst", skippable + streamed.getvalue() + skippable)
+    assert read_all("news.zst").texts == [TEXT]
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize("kept", [0.3, 0.9, -1])
+def test_a_truncated_file_is_refused_by_name(compression, kept, write, read_all):
+    data = COMPRESSIONS[compression](os.urandom(40000).hex().encode())
+    write("news", data[:-1] if kept == -1 else data[: int(kept * len(data))])
+    with pytest.raises(SourceError) as caught:
+        read_all("news")
+    assert str(caught.value) == (
+        f"news: the {compression} data end too soon; the file is truncated: fetch it again"
+    )
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_a_damaged_file_is_refused_by_name(compression, write, read_all):
+    data = bytearray(COMPRESSIONS[compression](b"".join(b"%d\n" % n**5 for n in range(9999))))
+    data[len(data) // 2] ^= 0xFF
+    write("news", bytes(data))
+    message = rf"^news: the {compression} data are damaged \(.*\); fetch the file again$"
+    with pytest.raises(SourceError, match=message):
+        read_all("news")
+
+
+def test_what_follows_a_compressed_file_is_refused(write, read_all):
+    write("news.gz", gzip.compress(b"text\n") + b"and more")
+    with pytest.raises(SourceError, match=r"^news\.gz: the gzip data are damaged \(.*\); fetch"):
+        read_all("news.gz")
+
+
+def test_a_byte_that_is_not_utf8_is_told_with_file_and_line(write, read_all):
+    lines = [b"plain\n"] * 4811 + [b"caf\xe9 noir\n", b"more\n"]
+    write("news.txt", b"".join(lines))
+    for block_bytes in (64, 1 << 20):
+        for documents in ("file", "line", "block"):
+            with pytest.raises(SourceError) as caught:
+                read_all("news.txt", block_bytes=block_bytes, documents=documents)
+            assert str(caught.value) == (
+                "news.txt:4812: byte 0xE9 is not UTF-8; pass --encoding latin-1"
+            )
+
+
+@pytest.mark.parametrize(
+    ("content", "remedy"),
+    [
+        ("café".encode("latin-1"), "--encoding latin-1"),
+        ("a “café” – or so".encode("cp1252"), "--encoding windows-1252"),
+        ("海内存知己".encode("gb18030"), "its --encoding, such as gb18030 or koi8-r"),
+        ("größer, grö".encode()[:-1], "--errors replace"),
+    ],
+)
+def test_what_to_pass_follows_from_the_bytes(content, remedy, write, read_all):
+    write("text.txt", content)
+    with pytest.raises(SourceError) as caught:
+        read_all("text.txt")
+    assert str(caught.value).endswith(f" is not UTF-8; pass {remedy}")
+
+
+@pytest.mark.parametrize("line_end", [b"\r\n", b"\r"])
+def test_lines_are_counted_whatever_ends_them(line_end, write, read_all):
+    write("news.txt", line_end.join([b"plain", b"", b"caf\xe9"]))
+    with pytest.raises(SourceError, match=r"^news.txt:3: byte 0xE9"):
+        read_all("news.txt", block_bytes=3)
+
+
+def test_replacing_counts_the_bytes_it_replaced(write, read_all):
+    write("news.txt", "Öl\n".encode() + b"caf\xe9\n" + b"\xf0\x9f\x98 cut\n" * 2)
+    for block_bytes in (1, 1 << 20):
+        reading = read_all("news.txt", errors="replace", block_bytes=block_bytes)
+        assert reading.texts == ["Öl\ncaf\ufffd\n\ufffd cut\n\ufffd cut\n"]
+        assert reading.counts == {"replaced_bytes": 7}
+
+
+@pytest.mark.parametrize("block_bytes", [1, 3, 7, 1 << 20])
+@pytest.mark.parametrize(
+    "encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-32", "utf-8", "utf-8-sig", "U8"]
+)
+def test_encodings_are_decoded_across_blocks(encoding, block_bytes, write, read_all):
+    text = "Äpfel\r\nÖl €\n" if encoding != "latin-1" else "Äpfel\r\nÖl §\n"
+    write("news.txt", text.encode(encoding))
+    reading = read_all("news.txt", encoding=encoding, block_bytes=block_bytes)
+    assert reading.texts == [text.replace("\r", "")]
+
+
+def test_multi_byte_encodings_are_decoded(write, read_all):
+    for encoding in ("gb18030", "shift_jis", "euc-jp"):
+        write("news.txt", "東京の本\n".encode(encoding))
+        assert read_all("news.txt", encoding=encoding, block_bytes=1).texts == ["東京の本\n"]
+
+
+def test_a_byte_outside_another_encoding_is_told_with_file_and_line(write, read_all):
+    write("news.txt", b"one\r\ntwo\nthree \x81\n")
+    for block_bytes in (1, 1 << 20):
+        with pytest.raises(SourceError) as caught:
+            read_all("news.txt", encoding="cp1252", block_bytes=block_bytes)
+        assert str(caught.value) == (
+            "news.txt:3: byte 0x81 is not cp1252; pass another --encoding, or --errors replace"
+        )
+    reading = read_all("news.txt", encoding="cp1252", errors="replace")
+    assert reading.texts == ["one\ntwo\nthree \ufffd\n"]
+    assert reading.counts == {"replaced_bytes": 1}
+
+
+def test_text_that_ends_inside_a_character_is_told(write, read_all):
+    write("a.txt", "日本".encode("utf-16-le")[:-1])
+    with pytest.raises(SourceError, match=r"^a\.txt:1: byte 0x2C is not utf-16-le; pass another"):
+        read_all("a.txt", encoding="utf-16-le")
+
+
+@pytest.mark.parametrize("name", ["utf-16", "utf-32"])
+def test_wide_encodings_are_recognised_by_their_mark(name, write, read_all):
+    write("news.txt", "text\n".encode(name))
+    with pytest.raises(SourceError) as caught:
+        read_all("news.txt")
+    assert str(caught.value) == (
+        f"news.txt: begins with a {name.upper()} byte order mark; pass --encoding {name}"
+    )
+
+
+def test_the_byte_order_mark_is_no_text(write, read_all):
+    for block_bytes in (1, 2, 1 << 20):
+        write("a.txt", b"\xef\xbb\xbfone\n")
+        assert read_all("a.txt", block_bytes=block_bytes).texts == ["one\n"]
+    write("a.txt", b"\xff\xfe" + "one\n".encode("utf-16-le"))
+    assert read_all("a.txt", encoding="utf-16-le").texts == ["one\n"]
+
+
+BINARY = {
+    b"%PDF-1.4 ...": "a PDF file, not text; leave it out, or extract its text first",
+    b"PK\x03\x04...": "a ZIP archive or office document, not text; leave it out, or extract its "
+    "text first",
+    b"abc\0\0\0def": "holds control bytes, so it is not text; leave it out, or pass --encoding",
+    b"\x80\x04\x95\x10": "holds control bytes, so it is not text; leave it out, or pass --encoding",
+    gzip.compress(
+        gzip.compress(b"x", mtime=0), mtime=0
+    ): "compressed twice, not text; leave it out, or extract its text first",
+    b"x" * 257 + b"ustar": "a tar archive, not text; leave it out, or extract its text first",
+    b"<!DOCTYPE html><p>x": "markup of an unknown kind; extract its text first, or pass "
+    "--format text",
+}
+
+
+@pytest.mark.parametrize("content", BINARY)
+def test_what_is_not_text_is_refused_by_name(content, write, read_all):
+    write("folder/b.txt", "text\n")
+    write("folder/sub/x.dat", content)
+    with pytest.raises(SourceError) as caught:
+        read_all("folder")
+    assert str(caught.value) == f"folder/sub/x.dat: {BINARY[content]}"
+
+
+def test_a_nul_far_into_a_file_is_told_with_its_line(write, read_all):
+    write("a.txt", b"word\n" * 20000 + b"nul \0\n")
+    with pytest.raises(SourceError) as caught:
+        read_all("a.txt")
+    assert str(caught.value) == (
+        "a.txt:20001: a NUL byte, which no text holds; pass --errors replace if the file is text "
+        "otherwise"
+    )
+    assert read_all("a.txt", errors="replace").counts == {"replaced_bytes": 1}
+
+
+def test_folders_are_read_in_the_order_of_their_paths(write, read_all):
+    for name in ("f/b.txt", "f/a/z.txt", "f/a.txt", "f/B/c.txt", "f/.hidden", "f/.git/x.txt"):
+        write(name, name + "\n")
+    write("f/empty.txt", "")
+    reading = read_all(["f/b.txt", "f"])
+    expected = ["f/b.txt", "f/B/c.txt", "f/a/z.txt", "f/a.txt", "f/b.txt"]
+    assert [document.source for document in reading.documents] == expected
+    assert reading.texts == [name + "\n" for name in expected]
+    assert len(reading.digests) == len(source_files(["f/b.txt", "f"])) == 6
+
+
+def test_a_folder_may_mix_formats(write, read_all):
+    for name, content, _, _ in SMALL.values():
+        write(f"f/{name}", content)
+    texts = [text for name in sorted(SMALL, key=lambda f: SMALL[f][0]) for text in SMALL[name][2]]
+    assert read_all("f").texts == texts
+
+
+def test_links_that_lead_back_up_end(write, tmp_path, read_all):
+    write("f/sub/a.txt", "one\n")
+    (tmp_path / "f/sub/up").symlink_to(tmp_path / "f")
+    assert read_all("f").texts == ["one\n"]
+
+
+def test_missing_and_empty_sources_are_refused(write, read_all, tmp_path):
+    write("empty.txt", b"")
+    write("empty.gz", gzip.compress(b""))
+    write("folder/empty.txt", b"")
+    (tmp_path / "none").mkdir()
+    write("hidden/.a.txt", b"x")
+    expected = {
+        "no.txt": "no.txt: no such file or folder; check the path",
+        "empty.txt": "empty.txt: the source is empty; name one that holds text",
+        "empty.gz": "empty.gz: the source is empty; name one that holds text",
+        "folder": "folder: the folder holds only empty files; name one that holds text",
+        "none": "none: the folder holds no files (hidden ones do not count); name one that holds "
+        "text",
+        "hidden": "hidden: the folder holds no files (hidden ones do not count); name one that "
+        "holds text",
+    }
+    for source, message in expected.items():
+        with pytest.raises(SourceError) as caught:
+            read_all(source)
+        assert str(caught.value) == message
+    with pytest.raises(SourceError, match=r"^no source given; name files, folders or - for"):
+        read_all([])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission_is_refused(write, read_all, tmp_path):
+    write("a.txt", "text\n")
+    (tmp_path / "a.txt").chmod(0)
+    with pytest.raises(SourceError, match=r"^a\.txt: cannot be read \(Permission denied\)$"):
+        read_all("a.txt")
+
+
+def _type_in(monkeypatch, data):
+    """Put bytes on standard input."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def test_standard_input_is_a_source(monkeypatch, read_all):
+    for data in (TEXT.encode(), lzma.compress(TEXT.encode())):
+        _type_in(monkeypatch, data)
+        reading = read_all("-", block_bytes=100)
+        assert reading.texts == [TEXT]
+        assert reading.documents[0].source == "<stdin>"
+        assert reading.consumed == len(data)
+        assert reading.digests == [hashlib.sha256(data).hexdigest()]
+
+
+def test_standard_input_shows_its_format_by_content_or_field(monkeypatch, read_all):
+    _type_in(monkeypatch, b'{"body": "one"}\n')
+    assert read_all("-", field="body").texts == ["one\n"]
+    _type_in(monkeypatch, b"id,body\n1,one\n")
+    assert read_all("-", field="body").texts == ["one\n"]
+    _type_in(monkeypatch, b"id\tbody\n1\tone\n")
+    assert read_all("-", field="body").texts == ["one\n"]
+
+
+def test_standard_input_is_read_once(monkeypatch, read_all):
+    with pytest.raises(SourceError, match=r"^<stdin>: named 2 times; it can be read only once$"):
+        read_all(["-", "-"])
+
+
+def test_a_closed_standard_input_is_told(monkeypatch, read_all):
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(SourceError) as refusal:
+        read_all("-")
+    assert str(refusal.value) == "<stdin>: is closed; pipe text into it or name a file"
+
+
+def test_a_codec_that_tells_no_place_is_one_line(write, read_all):
+    write("a.txt", "one two. Three\n")
+    with pytest.raises(SourceError, match=r"^a\.txt: is not punycode \(.*\); pass another --encod"):
+        read_all("a.txt", encoding="punycode")
+
+
+def test_a_stray_nul_is_told_with_its_line_and_can_be_replaced(write, read_all):
+    write("a.txt", b"one\ntw\0o\n")
+    with pytest.raises(
+        SourceError, match=r"^a\.txt:2: a NUL byte, which no text holds; pass --err"
+    ):
+        read_all("a.txt")
+    reading = read_all("a.txt", errors="replace")
+    assert reading.texts == ["one\ntw\ufffdo\n"]
+    assert reading.counts == {"replaced_bytes": 1}
+
+
+def test_an_object_over_several_lines_is_not_taken_for_text(write, read_all):
+    write("a.json", '{\n "text": "one"\n}\n')
+    with pytest.raises(SourceError, match=r"^a\.json: one JSON object over several lines"):
+        read_all("a.json")
+    write("b.json", '{"text": "one"}\n')
+    assert read_all("b.json").texts == ["one\n"]
+
+
+def test_a_link_to_itself_is_told(write, tmp_path, read_all):
+    write("folder/a.txt", "one\n")
+    (tmp_path / "folder" / "self").symlink_to("self")
+    with pytest.raises(SourceError, match=r"^folder/self: cannot be read \(Too many levels"):
+        read_all("folder")
+
+
+def test_a_corpus_inside_the_folder_is_no_source(write, tmp_path):
+    for name in ("a.txt", "out/manifest.json", "out.partial/ids.npy", "out.replaced/x", "outer/b"):
+        write(f"folder/{name}", "one\n")
+    found = source_files(["folder"], apart_from=Path("folder/out"))
+    assert [file.name for file in found] == ["folder/a.txt", "folder/outer/b"]
+    assert len(source_files(["folder"])) == 5
+
+
+def test_a_pipe_is_a_source(tmp_path, read_all):
+    import threading
+
+    os.mkfifo(tmp_path / "pipe")
+    thread = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(TEXT.encode(),))
+    thread.start()
+    assert read_all(tmp_path / "pipe").texts == [TEXT]
+    thread.join()
+    (file,) = source_files([tmp_path / "pipe"])
+    assert (file.size, file.mtime_ns) == (None, None)
+
+
+def test_files_are_listed_with_size_time_and_digest(write, tmp_path, read_all):
+    write("a.txt", "one\n")
+    write("b.txt.gz", gzip.compress(b"two\n"))
+    files = source_files(["a.txt", "b.txt.gz"])
+    assert [file.name for file in files] == ["a.txt", "b.txt.gz"]
+    assert [file.size for file in files] == [(tmp_path / f.name).stat().st_size for f in files]
+    assert files[0].mtime_ns == (tmp_path / "a.txt").stat().st_mtime_ns
+    reading = read_all(["a.txt", "b.txt.gz"])
+    raw = [(tmp_path / file.name).read_bytes() for file in files]
+    assert reading.digests == [hashlib.sha256(data).hexdigest() for data in raw]
+    assert reading.consumed == sum(map(len, raw))
+
+
+@pytest.mark.parametrize("format", SMALL)
+def test_digest_and_progress_cover_all_bytes_whatever_the_format(format, write, read_all):
+    name, content, _, _ = SMALL[format]
+    data = gzip.compress(content.encode() + b"\n\n")
+    write(name, data)
+    reading = read_all(name, block_bytes=8)
+    assert reading.digests == [hashlib.sha256(data).hexdigest()]
+    assert reading.consumed == len(data)
+
+
+@pytest.mark.parametrize("format", SMALL)
+def test_raw_blocks_travel_to_other_processes(format, write):
+    name, content, _, _ = SMALL[format]
+    write(name, content)
+    for raw in read([name], ReadOptions()):
+        assert pickle.loads(pickle.dumps(raw)).parse().text == raw.parse().text  # noqa: S301
+
+
+def test_options_that_would_be_ignored_are_refused(write, read_all):
+    for name, content, _, _ in SMALL.values():
+        write(name, content)
+    for name, options, message in [
+        ("AA", {"documents": "line"}, "--documents line is for plain text, not for wikiextractor"),
+        ("a.conllu", {"wrapped": True}, "--wrapped is for plain text and records, not for conllu"),
+        ("a.txt", {"field": "x"}, "text has no field 'x'; drop --field, or pass --format"),
+        ("a.xml", {"field": "x"}, "mediawiki has no field 'x'; drop --field, or pass --format"),
+        (
+            "a.txt",
+            {"keep": ("x",)},
+            "plain text has no field 'x' to keep; drop --keep, or pass --format",
+        ),
+        ("AA", {"keep": ("x",)}, "no field 'x' to keep; its fields are id, url, title"),
+    ]:
+        with pytest.raises(SourceError) as caught:
+            read_all(name, **options)
+        assert str(caught.value) == f"{name}: {message}"
+
+
+def test_options_are_checked():
+    assert ReadOptions(keep=("date,author", " date", "")).keep == ("date", "author")
+    no_encoding = "ReadOptions.encoding must be an encoding that Python knows, such as latin-1, got"
+    for options, message in [
+        ({"encoding": "klingon"}, f"{no_encoding} 'klingon'"),
+        ({"encoding": "rot13"}, f"{no_encoding} 'rot13'"),
+        (
+            {"wrapped": True, "documents": "line"},
+            "ReadOptions.wrapped joins lines, so documents must be file or block, got 'line'",
+        ),
+    ]:
+        with pytest.raises(SettingError) as caught:
+            ReadOptions(**options)
+        assert str(caught.value) == message
+    with pytest.raises(SettingError, match=r"^ReadOptions\.format must be one of auto, text, "):
+        ReadOptions(format="docx")

@@ -1,0 +1,251 @@
+"""JSON Lines, CSV, TSV and Parquet: each record is a document."""
+
+import bz2
+import datetime
+import gzip
+import hashlib
+import io
+import json
+import lzma
+import sys
+
+import pytest
+
+from corpora.common.errors import SourceError
+
+RECORDS = [
+    {"id": 1, "body": "one\ntwo", "day": "Mon", "tags": ["a", "ü"]},
+    {"id": 2, "body": "", "day": None, "tags": []},
+    {"id": 3, "body": "Äpfel 東京\r\nvier\n", "day": "Tue"},
+]
+TEXTS = ["one\ntwo\n", "", "Äpfel 東京\nvier\n"]
+
+
+def _refused(read_all, source, **options):
+    """The message with which reading ends."""
+    with pytest.raises(SourceError) as caught:
+        read_all(source, **options)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("block_bytes", [1, 60, 1 << 20])
+@pytest.mark.parametrize("ascii", [True, False])
+def test_jsonl_records_are_documents(ascii, block_bytes, write, read_all):
+    lines = [json.dumps(record, ensure_ascii=ascii) for record in RECORDS]
+    write("a.jsonl", lines[0] + "\n\n" + "\r\n".join(lines[1:]))
+    reading = read_all("a.jsonl", field="body", keep=("day,tags", "id"), block_bytes=block_bytes)
+    assert reading.texts == TEXTS
+    assert [document.position for document in reading.documents] == [1, 3, 4]
+    assert [document.fields for document in reading.documents] == [
+        {"day": "Mon", "tags": '["a", "ü"]', "id": "1"},
+        {"day": "", "tags": "[]", "id": "2"},
+        {"day": "Tue", "tags": "", "id": "3"},
+    ]
+    assert reading.counts == {"missing_fields": 1}
+
+
+def test_jsonl_mistakes_are_told_with_file_and_line(write, read_all):
+    good = '{"text": "one", "n": 1}\n'
+    for bad, message in {
+        '{"text": "o\n': (
+            "malformed JSON (Unterminated string starting at: line 1 column 10 (char 9)); "
+            "mend the line"
+        ),
+        '["text"]\n': "an array, not an object; each line must be one JSON object",
+        "7\n": "a number, not an object; each line must be one JSON object",
+        '{"body": "x", "n": 2}\n': "no field 'text'; pass one of its fields: body, n",
+        "{}\n": "no field 'text'; pass one of its fields: it has none",
+        '{"text": null}\n': "field 'text' holds null, not a string; pass another --field, or "
+        "mend the record",
+        '{"text": 3}\n': "field 'text' holds a number, not a string; pass another --field, or "
+        "mend the record",
+        '{"text": true}\n': "field 'text' holds a truth value, not a string; pass another "
+        "--field, or mend the record",
+        '{"text": "\\ud800"}\n': "the text holds half a surrogate pair, which is no character; "
+        "pass --errors replace",
+    }.items():
+        write("a.jsonl", good * 2 + bad)
+        for block_bytes in (1, 1 << 20):
+            found = _refused(read_all, "a.jsonl", block_bytes=block_bytes)
+            assert found == f"a.jsonl:3: {message}"
+
+
+def test_half_surrogate_pairs_can_be_replaced(write, read_all):
+    write("a.jsonl", '{"text": "a\\ud800b \\ud83d\\ude00", "k": "\\udc00"}\n')
+    reading = read_all("a.jsonl", errors="replace", keep=("k",))
+    assert reading.texts == ["a\ufffdb 😀\n"]
+    assert reading.documents[0].fields == {"k": "\ufffd"}
+    assert reading.counts == {"replaced_characters": 1}
+
+
+def test_a_field_to_keep_that_no_record_has_is_refused(write, read_all):
+    write("a.jsonl", '{"text": "one", "day": "Mon"}\n{"text": "two"}\n')
+    message = _refused(read_all, "a.jsonl", keep=("date",))
+    assert message == "a.jsonl: no field 'date'; pass one of its fields: text, day"
+    assert read_all("a.jsonl", keep=("day",)).counts == {"missing_fields": 1}
+
+
+def test_a_json_array_is_refused_with_the_remedy(write, read_all):
+    write("a.json", '[{"text": "one"}]')
+    assert _refused(read_all, "a.json") == (
+        "a.json: one JSON array, not one record a line; convert it with: jq -c '.[]'"
+    )
+
+
+def test_wrapped_values_join_to_paragraphs(write, read_all):
+    write("a.jsonl", json.dumps({"text": "\none\r\ntwo\n \n\nthree"}))
+    assert read_all("a.jsonl", wrapped=True).texts == ["one two\nthree\n"]
+
+
+def test_text_that_begins_with_a_brace_is_no_json(write, read_all):
+    write("a.txt", "{braces} are fine\n")
+    assert read_all("a.txt").texts == ["{braces} are fine\n"]
+
+
+@pytest.mark.parametrize("block_bytes", [1, 20, 1 << 20])
+@pytest.mark.parametrize("delimiter", [",", ";", "|", "\t"])
+def test_csv_rows_are_documents(delimiter, block_bytes, write, read_all):
+    rows = [
+        ["id", "body", "day"],
+        ["1", '"one, ""two""; |\t\n\nthree"', "Mon"],
+        ["2", '5" pipe', ""],
+        ["3", "Ä", '"T,ue"'],
+    ]
+    write("a.csv", "\r\n".join(delimiter.join(row) for row in rows) + "\r\n\r\n")
+    reading = read_all("a.csv", field="body", keep=("day",), block_bytes=block_bytes)
+    assert reading.texts == ['one, "two"; |\t\n\nthree\n', '5" pipe\n', "Ä\n"]
+    assert [document.position for document in reading.documents] == [2, 5, 6]
+    assert [document.fields["day"] for document in reading.documents] == ["Mon", "", "T,ue"]
+
+
+def test_csv_mistakes_are_told_with_file_and_line(write, read_all):
+    head = "id,text\n1,one\n"
+    for bad, message in {
+        "2\n": "a.csv:3: 1 columns where the header has 2; mend the row",
+        "2,a,b\n": "a.csv:3: 3 columns where the header has 2; mend the row",
+        '2,"a"b\n': (
+            "a.csv:3: malformed CSV (',' expected after '\"'); quote cells that hold quotes, "
+            "doubling these"
+        ),
+        '2,"never\nends\n': (
+            "a.csv:3: malformed CSV (unexpected end of data); quote cells that hold quotes, "
+            "doubling these"
+        ),
+    }.items():
+        write("a.csv", head + bad)
+        assert _refused(read_all, "a.csv") == message
+    write("a.csv", head)
+    for options in ({"field": "body"}, {"keep": ("body",)}):
+        found = _refused(read_all, "a.csv", **options)
+        assert found == "a.csv: no field 'body'; pass one of its fields: id, text"
+
+
+def test_bad_bytes_in_csv_are_told_or_replaced_and_counted(write, read_all):
+    write("a.csv", b"id,text\n1,one\n2,caf\xe9\n")
+    assert _refused(read_all, "a.csv") == (
+        "a.csv:3: byte 0xE9 is not UTF-8; pass --encoding latin-1"
+    )
+    for block_bytes in (1, 1 << 20):
+        reading = read_all("a.csv", errors="replace", block_bytes=block_bytes)
+        assert reading.texts == ["one\n", "caf\ufffd\n"]
+        assert reading.counts == {"replaced_bytes": 1}
+
+
+def test_csv_cells_may_be_huge(write, read_all):
+    write("a.csv", "text\n" + "word " * 100_000 + "\n")
+    assert len(read_all("a.csv").texts[0]) == 500_001
+
+
+@pytest.mark.parametrize("block_bytes", [1, 20, 1 << 20])
+def test_tsv_rows_are_documents_and_quotes_are_plain(block_bytes, write, read_all):
+    write("a.tsv", 'id\tbody\tday\n1\tsay "hi"\tMon\n\n2\t"all ""of"" it"\t\n3\t"a" or "b"\tTue')
+    reading = read_all("a.tsv", field="body", keep=("day",), block_bytes=block_bytes)
+    assert reading.texts == ['say "hi"\n', 'all "of" it\n', '"a" or "b"\n']
+    assert [document.position for document in reading.documents] == [2, 4, 5]
+    assert [document.fields["day"] for document in reading.documents] == ["Mon", "", "Tue"]
+
+
+def test_tsv_mistakes_are_told_with_file_and_line(write, read_all):
+    write("a.tsv", "id\ttext\n1\tone\n2\n")
+    found = _refused(read_all, "a.tsv")
+    assert found == "a.tsv:3: 1 columns where the header has 2; mend the row"
+    assert _refused(read_all, "a.tsv", field="x") == (
+        "a.tsv: no field 'x'; pass one of its fields: id, text"
+    )
+
+
+@pytest.fixture
+def write_parquet(tmp_path, monkeypatch):
+    """Write columns as a Parquet file."""
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.chdir(tmp_path)
+
+    def write_columns(name, columns):
+        parquet.write_table(pa.table(columns), name)
+
+    return write_columns
+
+
+@pytest.mark.parametrize("block_bytes", [1, 20, 1 << 20])
+def test_parquet_rows_are_documents(block_bytes, write_parquet, read_all):
+    import pyarrow as pa
+
+    texts = ["one\ntwo", "", "Äpfel 東京"]
+    days = [datetime.date(2015, 1, 2), None, datetime.date(2016, 1, 2)]
+    for kind in (pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())):
+        write_parquet("data", {"n": [1, 2, 3], "body": pa.array(texts, kind), "day": days})
+        reading = read_all("data", field="body", keep=("day", "n"), block_bytes=block_bytes)
+        assert reading.texts == ["one\ntwo\n", "", "Äpfel 東京\n"]
+        assert [document.position for document in reading.documents] == [1, 2, 3]
+        assert [document.fields["day"] for document in reading.documents] == [
+            "2015-01-02",
+            "",
+            "2016-01-02",
+        ]
+        assert len(reading.digests) == 1
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
+def test_compressed_parquet_is_read_from_a_copy(compress, write_parquet, write, read_all, tmp_path):
+    write_parquet("plain", {"text": ["one", "two"]})
+    packed = compress((tmp_path / "plain").read_bytes())
+    write("packed", packed)
+    reading = read_all("packed")
+    assert reading.texts == ["one\n", "two\n"]
+    assert reading.digests == [hashlib.sha256(packed).hexdigest()]
+    assert reading.consumed == len(packed)
+
+
+def test_parquet_is_read_from_standard_input(write_parquet, read_all, tmp_path, monkeypatch):
+    write_parquet("plain", {"text": ["one", "two"]})
+    data = io.BytesIO((tmp_path / "plain").read_bytes())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(data))
+    assert read_all("-", format="parquet").texts == ["one\n", "two\n"]
+
+
+def test_parquet_mistakes_are_told(write_parquet, write, read_all, tmp_path):
+    write_parquet("a.parquet", {"text": ["one", None], "n": [1, 2]})
+    assert _refused(read_all, "a.parquet") == (
+        "a.parquet:2: the record's text is null; drop such records"
+    )
+    assert _refused(read_all, "a.parquet", field="n") == (
+        "a.parquet: field 'n' is of type int64, not string; pass another --field"
+    )
+    assert _refused(read_all, "a.parquet", field="x") == (
+        "a.parquet: no field 'x'; pass one of its fields: text, n"
+    )
+    write("cut.parquet", (tmp_path / "a.parquet").read_bytes()[:-9])
+    assert _refused(read_all, "cut.parquet").startswith("cut.parquet: damaged Parquet (")
+    write("a.txt", "text\n")
+    assert _refused(read_all, "a.txt", format="parquet") == (
+        "a.txt: not a Parquet file; drop --format to find its format"
+    )
+
+
+def test_parquet_without_pyarrow_names_the_extra(write, read_all, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    write("a.parquet", b"PAR1 and so on")
+    assert _refused(read_all, "a.parquet") == (
+        "a.parquet: reading Parquet needs pyarrow; pip install 'firth[parquet]'"
+    )

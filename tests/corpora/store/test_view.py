@@ -1,0 +1,90 @@
+"""Views made of a view, and views that keep given words; what a view is by itself: test_corpus."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from corpora.build.build import build_corpus
+from corpora.build.request import BuildOptions, make_request
+from corpora.common.errors import SettingError
+from corpora.reading.text_blocks import ReadOptions
+from corpora.store.corpus import Corpus, View
+
+LINES = [f"common {'few ' * (n % 4)} w{n} . unseen{n % 3}" for n in range(60)]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> Corpus:
+    """Sixty documents, some held out."""
+    folder = tmp_path_factory.mktemp("view")
+    (folder / "a.txt").write_text("\n".join(LINES))
+    request = make_request(
+        [folder / "a.txt"],
+        read=ReadOptions(documents="line"),
+        options=BuildOptions(held_out=0.3, threads=1),
+    )
+    return build_corpus(request, folder / "out")
+
+
+def parts_of(view: View) -> list[list[str]]:
+    """The view's parts as words."""
+    return [
+        [view.words[row] for row in rows[start:stop]]
+        for rows, offsets in view.shards()
+        for start, stop in itertools.pairwise(offsets.tolist())
+    ]
+
+
+def test_kept_words_are_there_however_rare_and_those_the_corpus_lacks_stand_last(corpus):
+    plain = corpus.view(min_count=5, punctuation="drop")
+    kept = ["lacks", "w7", ".", "common", "nowhere"]
+
+    view = corpus.view(min_count=5, punctuation="drop", keep=kept)
+
+    assert set(view.words) == {*plain.words, *kept}
+    assert len(view.words) == len(set(view.words))
+    assert view.words[-2:] == ["lacks", "nowhere"]
+    assert view.counts[-2:].tolist() == [0, 0]
+    assert (np.diff(view.counts) <= 0).all()
+    tokens = [word for part in parts_of(view) for word in part]
+    assert view.counts.tolist() == [tokens.count(word) for word in view.words]
+    assert view.n_tokens == len(tokens)
+
+
+@pytest.mark.parametrize("limit", [0, 2, 3, 4])
+def test_no_word_joins_the_kept_ones_beyond_the_limit(corpus, limit):
+    view = corpus.view(keep=["w7", "lacks"], max_vocabulary=limit)
+    assert sorted(view.words) == sorted(["lacks", "w7", *["few", "."][: max(0, limit - 2)]])
+
+
+def test_words_kept_alone_are_a_view_even_if_the_corpus_lacks_them(corpus):
+    view = corpus.view(min_count=1000, keep=["lacks"])
+    assert (view.words, view.n_tokens, parts_of(view)) == (["lacks"], 0, [])
+    with pytest.raises(SettingError, match="no word occurs 1000 times or more"):
+        corpus.view(min_count=1000)
+
+
+def test_other_documents_come_under_the_same_rows(corpus):
+    train = corpus.view(min_count=2, keep=["lacks"])
+
+    held_out = train.select("held-out")
+
+    assert held_out.words == train.words
+    tokens = [word for part in parts_of(held_out) for word in part]
+    assert held_out.counts.tolist() == [tokens.count(word) for word in train.words]
+    assert held_out.n_tokens == len(tokens) > 0
+    every = train.select("all")
+    assert np.array_equal(every.counts, train.counts + held_out.counts)
+    assert np.array_equal(held_out.select("train").counts, train.counts)
+
+
+def test_another_order_of_the_rows_changes_nothing_else(corpus):
+    view = corpus.view(min_count=2, keep=["lacks"])
+    order = np.random.default_rng(1).permutation(len(view.words))
+
+    ordered = view.ordered(order)
+
+    assert ordered.words == [view.words[row] for row in order]
+    assert np.array_equal(ordered.counts, view.counts[order])
+    assert parts_of(ordered) == parts_of(view)

@@ -1,0 +1,107 @@
+"""Types on disk: sorted, merged, numbered and found, against plain Python."""
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora.artifacts.arrays import write_array
+from corpora.build.type_table import TypeTable
+from corpora.store.vocabulary import PRUNED, TypeRuns, Vocabulary, write_readable
+from corpora.store.vocabulary_kernels import sort_types
+from corpora.text.characters import character_table
+
+WORDS = st.lists(
+    st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs"]), min_size=1, max_size=12)
+    | st.sampled_from(["a", "abcdefgh", "abcdefghi", "abcdefghj", "ä", "中"]),
+    min_size=1,
+    max_size=60,
+)
+
+
+def table_of(words: list[str]) -> TypeTable:
+    """A table filled with given words, as they are."""
+    text = np.frombuffer("\x1f".join(words).encode(), dtype=np.uint8)
+    table = TypeTable()
+    table.segment(text, np.array([0, len(text)]), character_table("given", True, False))
+    return table
+
+
+def kept(words: list[str]) -> list[str]:
+    """Words that hold no character which the normalizer drops."""
+    allowed = character_table("given", True, False).entries >> 21 & 7
+    return [word for word in words if all(allowed[ord(c)] == 0 for c in word)]
+
+
+@given(WORDS)
+def test_types_sort_by_code_point(words):
+    table = table_of(words)
+    order = np.empty(len(table), dtype=np.int64)
+    sort_types(table.text, table.offsets, order)
+    raw = [table.text[a:b].tobytes().decode() for a, b in itertools.pairwise(table.offsets)]
+    assert [raw[i] for i in order] == sorted(raw)
+
+
+@given(st.lists(WORDS.map(kept), min_size=1, max_size=4), st.none() | st.integers(1, 9))
+def test_runs_merge_to_the_counts_of_all_words(tmp_path_factory, parts, max_types):
+    if not any(parts):
+        return
+    directory = tmp_path_factory.mktemp("vocabulary")
+    runs = TypeRuns(directory / "scratch")
+    tables = [table_of(words) for words in parts]
+    for table in tables:
+        runs.add(table)
+    new_ids = runs.merge(directory, max_types)
+    counts = Counter(word for words in parts for word in words)
+    expected = sorted(counts, key=lambda word: (-counts[word], word))[:max_types]
+    write_array(directory, "document_counts", np.zeros(len(counts), dtype=np.int64))
+
+    vocabulary = Vocabulary(directory)
+
+    pruned = len(expected) < len(counts)
+    assert vocabulary.words() == expected + [PRUNED] * pruned
+    assert vocabulary.counts[: len(expected)].tolist() == [counts[word] for word in expected]
+    assert vocabulary.counts.sum() == sum(counts.values())
+    for word in counts:
+        assert vocabulary.id_of(word) == (expected.index(word) if word in expected else None)
+    assert vocabulary.id_of("no such word") is None
+    for table, ids in zip(tables, new_ids, strict=True):
+        raw = [table.text[a:b].tobytes().decode() for a, b in itertools.pairwise(table.offsets)]
+        last = len(expected)
+        assert ids.tolist() == [expected.index(w) if w in expected else last for w in raw]
+
+
+def test_readable_copy_escapes_what_would_break_a_line(tmp_path):
+    runs = TypeRuns(tmp_path / "scratch")
+    runs.add(table_of(["plain", "tab\u2409here", "back\\slash", "plain"]))
+    runs.merge(tmp_path, None)
+    write_array(tmp_path, "document_counts", np.array([1, 12, 123], dtype=np.int64))
+    write_readable(tmp_path, tmp_path / "vocabulary.tsv")
+    lines = (tmp_path / "vocabulary.tsv").read_text(encoding="utf-8").split("\n")
+    assert lines == ["plain\t2\t1", "back\\\\slash\t1\t12", "tab\u2409here\t1\t123", ""]
+
+
+@pytest.mark.parametrize(
+    ("word", "written"), [("a\tb", "a\\tb"), ("a\nb", "a\\nb"), ("a\rb", "a\\rb"), ("\\", "\\\\")]
+)
+def test_each_escape(word, written):
+    from corpora.store.vocabulary_kernels import write_table
+
+    raw = np.frombuffer(word.encode(), dtype=np.uint8)
+    out = np.empty(100, dtype=np.uint8)
+    offsets, number = np.array([0, len(raw)]), np.array([1234567890123])
+    used = write_table(raw, offsets, number, np.array([0]), 0, 1, out)
+    assert out[:used].tobytes().decode() == f"{written}\t1234567890123\t0\n"
+
+
+def test_punctuation_types_are_known(tmp_path):
+    runs = TypeRuns(tmp_path / "scratch")
+    runs.add(table_of([".", "--", "a.", "…", "中", "$"]))
+    runs.merge(tmp_path, None)
+    write_array(tmp_path, "document_counts", np.ones(6, dtype=np.int64))
+    vocabulary = Vocabulary(tmp_path)
+    found = [w for w, p in zip(vocabulary.words(), vocabulary.punctuation, strict=True) if p]
+    assert sorted(found) == sorted([".", "--", "…", "$"])

@@ -1,0 +1,118 @@
+"""Sentence splitting: cases by hand, the naive twin, and what holds of any text."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora.text.sentences.split import sentence_offsets, split_sentences, word_flags
+from tests.corpora.text.sentences.sentence_cases import CASES
+from tests.corpora.text.sentences.split_twin import naive_split
+
+MARKED = [
+    pytest.param(line, id=f"{language}: {line[:30]}")
+    for language, lines in CASES.items()
+    for line in lines.strip().split("\n")
+]
+# What the rules look at, more often than chance would bring it.
+WORDS_AND_MARKS = """
+. .. ... … ! ? ?! 。 ！ । ؟ ։ " ' “ ” ‘ ’ « » ( ) [ ] [3] [12] 「 」 “ : ; , 、 - – :) ;-) 😀
+z B Mr U.S e.g p.m i.e J R I A No Nr Fig The He he the and Oktober am die 5 12 3. 1990 2.
+т е г д Он ул Yahoo https://x iPhone almost wordfor ab É é א ა Ა ஆ क डॉ し と って 好 한 ́ L'
+O' El-Din EE UU v Chr a.k.a etc т.д &
+"""
+PIECES = [
+    *WORDS_AND_MARKS.split(),
+    *("\n", "\u00a0", "\u3000", "\u200d", "\t", "\U0001d400"),
+]
+SOUP = st.lists(
+    st.tuples(st.sampled_from(PIECES), st.sampled_from(["", " ", " ", "  "])), max_size=30
+).map(lambda parts: "".join(piece + space for piece, space in parts))
+ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+
+
+def offsets_of(text: str, paragraphs: list[int]) -> list[int]:
+    """Offsets of a text cut into paragraphs by hand."""
+    buffer = np.frombuffer(text.encode(), dtype=np.uint8)
+    return sentence_offsets(buffer, np.array(paragraphs, dtype=np.int64)).tolist()
+
+
+@pytest.mark.parametrize("marked", MARKED)
+def test_sentences_begin_where_a_reader_says(marked):
+    assert "¶".join(split_sentences(marked.replace("¶", ""))) == marked
+
+
+def test_there_are_a_hundred_cases():
+    assert len(MARKED) >= 100
+
+
+@pytest.mark.parametrize("marked", MARKED)
+def test_the_twin_says_the_same_of_the_cases(marked):
+    text = marked.replace("¶", "")
+    assert naive_split(text) == split_sentences(text)
+
+
+@given(SOUP)
+def test_the_kernel_equals_the_twin_on_soup(text):
+    assert split_sentences(text) == naive_split(text)
+
+
+@given(ANY_TEXT)
+def test_the_kernel_equals_the_twin_on_any_text(text):
+    assert split_sentences(text) == naive_split(text)
+
+
+@given(st.lists(st.sampled_from(MARKED).map(lambda case: case.values[0].replace("¶", ""))))
+def test_the_kernel_equals_the_twin_on_mixed_languages(lines):
+    text = " ".join(lines)
+    assert split_sentences(text) == naive_split(text)
+
+
+@pytest.mark.parametrize("word", sorted(word_flags()))
+def test_every_word_of_the_tables_is_found_by_the_kernel(word):
+    text = f"Xy 5 {word}. 7 z. Xyz {word}. Xyz. {word} a {word}. The 2. {word}! Xy {word} 2. Xy."
+    assert split_sentences(text) == naive_split(text)
+
+
+@given(SOUP | ANY_TEXT, st.lists(st.floats(0, 1), max_size=5))
+def test_offsets_ascend_hold_paragraphs_and_split_no_character(text, cuts):
+    starts = sorted({0, *(round(cut * len(text)) for cut in cuts), len(text)})
+    paragraphs = [len(text[:start].encode()) for start in starts]
+
+    offsets = offsets_of(text, paragraphs)
+
+    assert all(a < b for a, b in pairwise(offsets))
+    assert set(paragraphs) <= set(offsets)
+    encoded = text.encode()
+    pieces = [encoded[a:b].decode() for a, b in pairwise(offsets)]
+    assert "".join(pieces) == text
+
+
+@given(SOUP, SOUP)
+def test_paragraphs_do_not_see_one_another(first, second):
+    cut, end = len(first.encode()), len((first + second).encode())
+    alone = offsets_of(first, [0, cut])[:-1] + [cut + o for o in offsets_of(second, [0, end - cut])]
+    assert offsets_of(first + second, [0, cut, end]) == sorted(set(alone))
+
+
+def test_empty_text_has_no_sentences():
+    assert offsets_of("", [0, 0]) == [0]
+    assert split_sentences("") == []
+
+
+def test_empty_paragraphs_are_passed_over():
+    assert offsets_of("A. B", [0, 0, 0, 4, 4]) == [0, 4]
+    assert split_sentences("One.\n\nTwo. Three.") == ["One.\n", "\n", "Two. ", "Three."]
+
+
+def test_closing_spaces_belong_to_the_sentence_before():
+    assert split_sentences("It is so.  \u00a0 Then not.  ") == ["It is so.  \u00a0 ", "Then not.  "]
+
+
+def test_bytes_that_are_not_utf8_do_no_harm():
+    buffer = np.array([0x2E, 0x20, 0xE3, 0x80, 0x80, 0xBF, 0xFF, 0x2E, 0x20, 0xF0], dtype=np.uint8)
+    offsets = sentence_offsets(buffer, np.array([0, 10]))
+    assert offsets[0] == 0
+    assert offsets[-1] == 10

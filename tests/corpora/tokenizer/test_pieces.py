@@ -1,0 +1,481 @@
+"""Pieces against a naive learner and divider, and tokenizer.json against the corpus's own path."""
+
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from corpora.common.errors import ArtifactError, SettingError
+from corpora.store.vocabulary import PRUNED
+from corpora.text.segment import TextSettings
+from corpora.tokenizer.pieces import (
+    CLS,
+    FIRST_PIECE,
+    KINDS,
+    MAX_CHARACTERS,
+    SEP,
+    SPECIAL,
+    UNK,
+    Pieces,
+    chosen_size,
+    learn_pieces,
+)
+from corpora.tokenizer.tokenizer_json import stock_refusal
+
+# Few letters, so that pairs tie and repeat; marks, Han and what lies beyond 16 bits.
+LETTERS = "ab#中é\u0301🙂"
+VOCABULARIES = st.dictionaries(
+    st.text(LETTERS, max_size=9)
+    | st.sampled_from(["aaaa", "aaaaaaaa", "abababab", *SPECIAL, "##a"]),
+    st.integers(0, 4),
+    min_size=1,
+    max_size=12,
+)
+MIXED = """Die Bücher hätten's GRÖSSER gemacht; Straße Nº 42.
+Её дом — это «ещё» не всё: 1991 год.
+東京は大きい。我喜欢读书，你呢？ 한국어 문장 हिन्दी में।
+I don't, Zoë! e-mail: a_b@c.org $3.50 (x^2 + y) <tag> ~`|
+naïve café e\u0301te\u0301 \u0301 ½ ¼ \u00ad soft ٣٤٥ ４２ \ufffd \u200d 🙂👍🏽 ## ##a a##b"""
+
+
+def learnable(counts: dict[str, int]) -> dict[str, int]:
+    """The words that pieces are learnt from when every character is covered."""
+    return {
+        word: count
+        for word, count in counts.items()
+        if word and count and not word.startswith((*SPECIAL, "##"))
+    }
+
+
+def singles(word: str) -> list[str]:
+    """A word as characters, each but the first with the prefix."""
+    return [word[0], *("##" + character for character in word[1:])]
+
+
+def merge(symbols: list[str], pair: tuple[str, str]) -> list[str]:
+    """Merge all places of a pair, from left to right."""
+    out = []
+    while symbols:
+        if tuple(symbols[:2]) == pair:
+            out.append(pair[0] + pair[1][2:])
+            symbols = symbols[2:]
+        else:
+            out.append(symbols[0])
+            symbols = symbols[1:]
+    return out
+
+
+def naive_merges(counts: dict[str, int], n: int) -> tuple[list[str], list[tuple[str, str]]]:
+    """Recount all pairs before each merge; slow on purpose."""
+    words = {word: singles(word) for word in learnable(counts)}
+    begin = sorted({symbols[0] for symbols in words.values()})
+    names = [*SPECIAL, *begin, *sorted({s for symbols in words.values() for s in symbols[1:]})]
+    merges: list[tuple[str, str]] = []
+    while len(merges) < n:
+        pairs: Counter[tuple[str, str]] = Counter()
+        for word, symbols in words.items():
+            for left, right in itertools.pairwise(symbols):
+                pairs[left, right] += counts[word]
+        if not pairs:
+            break
+        best = min(pairs, key=lambda pair: (-pairs[pair], *map(names.index, pair)))
+        merges.append(best)
+        names.append(best[0] + best[1][2:])
+        words = {word: merge(symbols, best) for word, symbols in words.items()}
+    return names, merges
+
+
+def naive_split(pieces: Pieces, word: str) -> list[int]:
+    """The definition of both kinds, for one word."""
+    if not word or word.startswith((*SPECIAL, "##")):
+        return [UNK]
+    if pieces.kind == "bpe":
+        symbols = singles(word)
+        for pair in pieces.merges:
+            symbols = merge(symbols, pair)
+        if not set(symbols) <= set(pieces.names):
+            return [UNK]
+        return [pieces.names.index(symbol) for symbol in symbols]
+    ids = []
+    rest = word
+    while rest:
+        prefix = "##" if ids else ""
+        fits = [n for n in range(1, len(rest) + 1) if prefix + rest[:n] in pieces.names]
+        if not fits or len(word) > MAX_CHARACTERS:
+            return [UNK]
+        ids.append(pieces.names.index(prefix + rest[: fits[-1]]))
+        rest = rest[fits[-1] :]
+    return ids
+
+
+def learn(counts: dict[str, int], size: int, kind: str = "wordpiece", coverage: float = 1.0):
+    """Learn from a dictionary."""
+    numbers = np.array(list(counts.values()), dtype=np.int64)
+    return learn_pieces(list(counts), numbers, size=size, kind=kind, coverage=coverage)
+
+
+def size_named(counts: dict[str, int], size: int, coverage: float) -> int:
+    """The size that a refusal of another size advises."""
+    with pytest.raises(SettingError, match=r"pass --pieces \d+ or (more|less)$") as refusal:
+        learn(counts, size, coverage=coverage)
+    return int(str(refusal.value).split()[-3])
+
+
+def learn_some(counts: dict[str, int], n: int, kind: str, coverage: float = 1.0) -> Pieces:
+    """Learn so many merges, or all that there are, over whatever characters are covered."""
+    least, most = (size_named(counts, size, coverage) for size in (0, 1 << 12))
+    return learn(counts, min(least + n, most), kind, coverage)
+
+
+def lists(pieces: Pieces, words: list[str]) -> list[list[int]]:
+    """Split, as one list for each word."""
+    ids, offsets = pieces.split(words)
+    assert ids.dtype == np.int32
+    assert offsets.dtype == np.int64
+    return [part.tolist() for part in np.split(ids, offsets[1:-1])] if words else []
+
+
+@pytest.fixture(scope="module")
+def mixed() -> dict[str, int]:
+    """Types of the text in several scripts, each with another count."""
+    words = TextSettings().words(MIXED) + TextSettings(keep_case=True).words(MIXED)
+    return {word: 1 + 7 * i % 5 for i, word in enumerate(dict.fromkeys(words))}
+
+
+@given(VOCABULARIES, st.integers(0, 12))
+def test_merges_are_those_of_recounting_all_pairs(counts, n):
+    if not learnable(counts):
+        return
+    names, merges = naive_merges(counts, n)
+    pieces = learn(counts, len(names), "bpe")
+    assert list(pieces.names) == names
+    assert list(pieces.merges) == merges
+    assert len(set(names)) == len(names)  # each piece is made by one pair alone
+
+
+def test_merges_over_many_words_are_those_of_recounting_all_pairs():
+    draw = random.Random(5)
+    counts = {
+        "".join(draw.choices("aabcde", k=draw.randint(1, 14))): draw.randint(1, 3)
+        for _ in range(600)
+    }
+    names, merges = naive_merges(counts, 200)
+    assert learn(counts, len(names), "bpe").merges == tuple(merges)
+
+
+@given(VOCABULARIES, st.sampled_from(KINDS), st.lists(st.text(LETTERS + "q", max_size=9)))
+def test_words_divide_by_the_definition_of_their_kind(counts, kind, others):
+    if not learnable(counts):
+        return
+    pieces = learn_some(counts, 8, kind)
+    words = [*counts, *others]
+    assert lists(pieces, words) == [naive_split(pieces, word) for word in words]
+
+
+@given(VOCABULARIES, st.sampled_from(KINDS), st.lists(st.text(LETTERS, max_size=9)))
+def test_pieces_spell_their_word_and_only_the_first_begins_one(counts, kind, others):
+    if not learnable(counts):
+        return
+    pieces = learn_some(counts, 8, kind)
+    for word, ids in zip(others, lists(pieces, others), strict=True):
+        if ids == [UNK]:
+            continue
+        assert min(ids) >= FIRST_PIECE
+        assert pieces.continues[ids].tolist() == [False] + [True] * (len(ids) - 1)
+        assert pieces.names[ids[0]] + "".join(pieces.names[i][2:] for i in ids[1:]) == word
+
+
+def test_the_order_of_the_words_makes_no_difference(mixed):
+    backwards = dict(reversed(mixed.items()))
+    assert learn(mixed, 180, "bpe").merges == learn(backwards, 180, "bpe").merges
+
+
+def test_ids_are_the_same_under_another_hash_seed_and_number_of_threads(mixed, tmp_path):
+    (tmp_path / "types.json").write_text(json.dumps(mixed))
+    program = (
+        "import json, sys, numpy as np; from corpora.tokenizer.pieces import learn_pieces;"
+        "types = json.load(open(sys.argv[1]));"
+        "pieces = learn_pieces(list(types), np.array(list(types.values())), size=180, coverage=1);"
+        "print(json.dumps([pieces.names, pieces.split(list(types))[0].tolist()]))"
+    )
+    here = learn(mixed, 180)
+    for seed, threads in (("1", "1"), ("2", "2")):
+        environment = os.environ | {
+            "PYTHONHASHSEED": seed, "NUMBA_NUM_THREADS": threads, "RAYON_NUM_THREADS": threads,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        }  # fmt: skip
+        output = subprocess.run(
+            [sys.executable, "-c", program, tmp_path / "types.json"],
+            env=environment, capture_output=True, check=True, text=True,
+        ).stdout  # fmt: skip
+        assert json.loads(output) == [list(here.names), here.split(list(mixed))[0].tolist()]
+
+
+def test_ties_go_to_the_piece_that_was_there_first():
+    # all pairs occur once: (a, ##c) before (b, ##c), which is before what was merged
+    pieces = learn({"bcd": 1, "acd": 1}, FIRST_PIECE + 4 + 3)
+    assert pieces.names[5:] == ("a", "b", "##c", "##d", "##cd", "acd", "bcd")
+    pieces = learn({"bc": 1, "ac": 1}, FIRST_PIECE + 3 + 2)
+    assert pieces.names[5:] == ("a", "b", "##c", "ac", "bc")
+
+
+def test_repeated_letters_merge_from_the_left():
+    pieces = learn({"aaaaaa": 1}, FIRST_PIECE + 3, "bpe")
+    assert pieces.names[5:] == ("a", "##a", "##aa")
+    assert [pieces.names[i] for i in lists(pieces, ["aaaaaa"])[0]] == ["a", "##aa", "##aa", "##a"]
+
+
+def test_the_two_kinds_divide_differently():
+    # merged in the order ##bc, ab: BPE never has "ab" before c, the longest piece is "ab"
+    counts = {"xbc": 9, "ybc": 9, "ab": 15}
+    greedy, by_rank = (learn(counts, FIRST_PIECE + 5 + 2, kind) for kind in KINDS)
+    assert greedy.names == by_rank.names
+    names = [[pieces.names[i] for i in lists(pieces, ["abc"])[0]] for pieces in (greedy, by_rank)]
+    assert names == [["ab", "##c"], ["a", "##bc"]]
+
+
+def test_counts_weigh_the_words():
+    few_types = {"ax": 10, "by": 1, "cy": 1, "dy": 1}
+    assert learn(few_types, FIRST_PIECE + 6 + 1).names[-1] == "ax"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_word_with_a_rare_character_is_unknown_and_teaches_nothing(kind):
+    # 10,002 characters: ø is the last 0.0002 of them
+    counts = {"ab": 4999, "abø": 1, "øab": 1}
+    pieces = learn(counts, FIRST_PIECE + 2 + 1, kind, coverage=0.9995)
+    assert pieces.names[5:] == ("a", "##b", "ab")
+    assert lists(pieces, ["ab", "abø", "øab", "ø", "b"]) == [[7], [UNK], [UNK], [UNK], [UNK]]
+    all_covered = learn(counts, FIRST_PIECE + 5, kind, coverage=1.0)
+    assert set(all_covered.names[5:]) == {"a", "ø", "##a", "##b", "##ø"}
+
+
+def test_coverage_keeps_the_fewest_characters_that_suffice():
+    # c and d tie; c comes first by code point: 6 + 3 of 10 characters are 0.9
+    counts = {"a": 6, "b": 2, "c": 1, "d": 1}
+    assert learn(counts, 7, coverage=0.8).names[5:] == ("a", "b")
+    assert learn(counts, 8, coverage=0.9).names[5:] == ("a", "b", "c")
+    assert learn(counts, 9, coverage=0.91).names[5:] == ("a", "b", "c", "d")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_words_that_look_like_special_pieces_or_continuations_are_unknown(kind):
+    lookalikes = [*SPECIAL, "[MASK]ed", "##", "##b", PRUNED]
+    counts = {"ab": 3, "x[MASK]": 2, "#b": 1} | dict.fromkeys(lookalikes, 9)
+    pieces = learn_some(counts, 99, kind)
+    assert lists(pieces, lookalikes) == [[UNK]] * len(lookalikes)
+    names = [pieces.names[ids[0]] for ids in lists(pieces, ["ab", "x[MASK]", "#b"])]
+    assert names == ["ab", "x[MASK]", "#b"]
+
+
+def test_long_words_are_divided_and_endless_ones_unknown(tmp_path):
+    pieces = learn({"aab": 1, "b": 1}, FIRST_PIECE + 4 + 1)
+    pieces.save(tmp_path / "tokenizer.json", TextSettings())
+    stock = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    for length in (MAX_CHARACTERS, MAX_CHARACTERS + 1):
+        ids = lists(pieces, ["a" * length])[0]
+        assert (ids == [UNK]) == (length > MAX_CHARACTERS)
+        assert stock.encode("a" * length, add_special_tokens=False).ids == ids
+
+
+def test_no_words_have_no_pieces():
+    ids, offsets = learn({"a": 1}, 6).split([])
+    assert ids.tolist() == []
+    assert offsets.tolist() == [0]
+
+
+def test_many_words_divide_as_few_do(mixed):
+    pieces = learn(mixed, 180)
+    words = [*mixed, PRUNED, "[MASK]", "Ω"] * 300  # several rounds through the library
+    assert lists(pieces, words) == lists(pieces, words[: len(mixed) + 3]) * 300
+
+
+@pytest.mark.parametrize(
+    ("words", "size", "message"),
+    [
+        (
+            {"ab": 1},
+            6,
+            "--pieces 6: characters and special pieces alone are 7; pass --pieces 7 or more",
+        ),
+        (
+            {"ab": 1},
+            9,
+            "--pieces 9: the words of this corpus give at most 8 pieces; pass --pieces 8 or less",
+        ),
+        ({PRUNED: 5, "[MASK]": 1}, 9, "--pieces 9: the corpus has no words to learn pieces from"),
+    ],
+)
+def test_impossible_sizes_are_refused(words, size, message):
+    with pytest.raises(SettingError) as refusal:
+        learn(words, size)
+    assert str(refusal.value) == message
+
+
+def test_the_size_that_a_refusal_names_is_taken(mixed):
+    most = size_named(mixed, 8000, 1.0)
+    pieces = learn(mixed, most)
+    assert len(pieces) == most
+    assert set(learnable(mixed)) <= set(pieces.names)
+
+
+def test_other_settings_out_of_range_are_refused():
+    with pytest.raises(SettingError, match=r"^coverage must be above 0 and at most 1, got 0$"):
+        learn({"a": 1}, 6, coverage=0)
+    with pytest.raises(
+        SettingError, match=r"^pieces must be one of wordpiece, bpe, got 'unigram'$"
+    ):
+        learn({"a": 1}, 6, kind="unigram")
+
+
+@pytest.mark.parametrize(
+    ("n_tokens", "size"),
+    [(0, 8000), (19_999_999, 8000), (20_000_000, 16000), (199_999_999, 16000),
+     (200_000_000, 32000)],
+)  # fmt: skip
+def test_the_size_follows_the_corpus(n_tokens, size):
+    assert chosen_size(n_tokens) == size
+
+
+TEXTS = [
+    TextSettings(),
+    TextSettings(keep_case=True, fold_digits=True),
+    TextSettings(strip_accents=True),
+    TextSettings(segmenter="whitespace"),
+    TextSettings(segmenter="characters", fold_digits=True),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("text", TEXTS, ids=str)
+def test_the_file_gives_our_ids_of_raw_text(kind, text, tmp_path):
+    counts = Counter(text.words(MIXED))
+    raw = [MIXED, *MIXED.splitlines(), "", " ", MIXED[::-1], *MIXED.split()]
+    draw = random.Random(3)
+    raw += ["".join(draw.choices(MIXED + "#  \t\u0301Ωж", k=40)) for _ in range(200)]
+    for pieces in (learn_some(counts, 0, kind), learn_some(counts, 60, kind, 0.8)):
+        pieces.save(tmp_path / "tokenizer.json", text)
+        stock = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+        for line in raw:
+            ours = pieces.split(text.words(line))[0].tolist()
+            assert stock.encode(line).ids == [CLS, *ours, SEP], line
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), st.sampled_from(TEXTS))
+def test_any_text_has_our_ids_in_the_file(saved, raw, text):
+    for pieces, stock in saved[text]:
+        ours = pieces.split(text.words(raw))[0].tolist()
+        assert stock.encode(raw).ids == [CLS, *ours, SEP]
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """Pieces of each kind for each way of segmenting, and what stock makes of their files."""
+    path = tmp_path_factory.mktemp("pieces") / "tokenizer.json"
+    out = {}
+    for text in TEXTS:
+        out[text] = []
+        for kind in KINDS:
+            pieces = learn_some(Counter(text.words(MIXED)), 40, kind)
+            pieces.save(path, text)
+            out[text].append((pieces, Tokenizer.from_file(str(path))))
+    return out
+
+
+def test_special_pieces_in_raw_text_are_themselves_in_the_file(mixed, tmp_path):
+    learn(mixed, 180).save(tmp_path / "tokenizer.json", TextSettings())
+    stock = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    assert [stock.token_to_id(name) for name in SPECIAL] == [0, 1, 2, 3, 4]
+    assert 4 in stock.encode("the [MASK].").ids
+    ids = stock.encode("Straße, дом").ids
+    assert stock.decode(ids) == "straße , дом"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("text", [None, TextSettings(), TextSettings(segmenter="jieba")], ids=str)
+def test_pieces_come_back_from_their_file(kind, text, mixed, tmp_path):
+    pieces = learn(mixed, 180, kind)
+    pieces.save(tmp_path / "tokenizer.json", text)
+    again = Pieces.open(tmp_path / "tokenizer.json")
+    assert (again.kind, again.names, again.merges) == (kind, pieces.names, pieces.merges)
+    again.save(tmp_path / "again.json", text)
+    content = (tmp_path / "tokenizer.json").read_bytes()
+    assert (tmp_path / "again.json").read_bytes() == content
+
+
+def test_only_jieba_has_no_equal_in_the_library():
+    assert all(stock_refusal(text) is None for text in TEXTS)
+    assert stock_refusal(TextSettings(segmenter="jieba")) == (
+        "the corpus was divided into words by jieba, which no tokenizer.json can hold; "
+        "build it with --segmenter characters or words instead"
+    )
+
+
+def damage(change):
+    """Give a test that changes the model of a saved file."""
+
+    def write(path):
+        value = json.loads(path.read_text())
+        change(value["model"])
+        path.write_text(json.dumps(value))
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda path: path.write_text("[1, 2]"),
+        lambda path: path.write_text("{}"),
+        lambda path: path.write_text('{"model": 3}'),
+        damage(lambda model: model.pop("vocab")),
+        damage(lambda model: model.update(vocab=[1, 2])),
+        damage(lambda model: model.update(type="Unigram")),
+        damage(lambda model: model["vocab"].update(a="one")),
+        damage(lambda model: model["vocab"].update(more=len(model["vocab"]) + 1)),
+        damage(lambda model: model.update(continuing_subword_prefix="@@")),
+        damage(lambda model: model.update(dropout=0.1)),
+        damage(lambda model: model["merges"].append(["a", "##🙂"])),
+        damage(lambda model: model["merges"].append("a b c")),
+    ],
+)
+def test_a_damaged_file_is_refused(spoil, tmp_path):
+    path = tmp_path / "tokenizer.json"
+    learn({"abc": 1}, 9, "bpe").save(path)
+    spoil(path)
+    with pytest.raises(ArtifactError) as refusal:
+        Pieces.open(path)
+    message = f"{path}: is damaged or not written by this program; make {tmp_path} again"
+    assert str(refusal.value) == message
+
+
+def test_a_file_cut_short_or_missing_is_refused(tmp_path):
+    path = tmp_path / "tokenizer.json"
+    with pytest.raises(ArtifactError, match="no such file"):
+        Pieces.open(path)
+    learn({"abc": 1}, 9).save(path)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(ArtifactError, match="cannot be read as JSON") as refusal:
+        Pieces.open(path)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_file_with_other_special_pieces_is_refused(tmp_path):
+    path = tmp_path / "tokenizer.json"
+    pieces = learn({"abc": 1}, 9)
+    Pieces("wordpiece", ["[UNK]", "[PAD]", *pieces.names[2:]]).save(path)
+    with pytest.raises(ArtifactError) as refusal:
+        Pieces.open(path)
+    assert str(refusal.value) == (
+        f"{path}: its first pieces are [UNK] [PAD] [CLS] [SEP] [MASK], not "
+        "[PAD] [UNK] [CLS] [SEP] [MASK]; give a file that this program wrote"
+    )

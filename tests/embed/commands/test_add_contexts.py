@@ -1,0 +1,83 @@
+"""--add-contexts of the query commands and of compare; that of export: test_export."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cli
+from embed.vectors.word_vectors import WordVectors
+
+WORDS = ["man", "king", "woman", "queen"]
+MATRIX = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1]], np.float32)
+SUMS = np.array([[0, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], np.float32)
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Two runs of the same word vectors; the first has contexts, so that the sums are simple."""
+    for name in ("both", "words"):
+        (tmp_path / name).mkdir()
+        WordVectors(WORDS, MATRIX).save(tmp_path / name)
+    np.save(tmp_path / "both" / "contexts.npy", SUMS - MATRIX)
+    return [str(tmp_path / name) for name in ("both", "words")]
+
+
+def invoke(*arguments):
+    """Run one command."""
+    return CliRunner().invoke(cli.main, list(arguments))
+
+
+@pytest.mark.parametrize(
+    ("command", "first_line"),
+    [
+        (["neighbors", "-k", "1", "man"], "man                1  woman                 1.0000\n"),
+        (["similarity", "man", "woman"], "man              woman             1.0000\n"),
+        (["similarity", "man", "king"], "man              king              0.0000\n"),
+        (
+            ["analogy", "-k", "1", "man", "woman", "queen"],
+            "man : woman = queen : ?    1  king                  0.0000\n",
+        ),
+    ],
+)
+def test_a_query_is_answered_by_the_sums(runs, command, first_line):
+    name, *words = command
+    result = invoke(name, runs[0], *words, "--add-contexts")
+    assert (result.exit_code, result.stderr, result.stdout) == (0, "", first_line)
+    assert invoke(name, runs[0], *words).stdout != first_line
+
+
+@pytest.mark.parametrize("command", [["neighbors", "man"], ["similarity", "man", "king"],
+                                     ["analogy", "man", "king", "woman"]])  # fmt: skip
+def test_a_query_of_a_run_without_contexts_is_refused(runs, command):
+    name, *words = command
+    result = invoke(name, runs[1], *words, "--add-contexts")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == (
+        f"Error: --add-contexts: {runs[1]} has no context vectors (contexts.npy); only runs of "
+        "skip-gram and CBOW with negative sampling have\n"
+    )
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    """A set of word pairs, which the sums order as people do and the words do not."""
+    path = tmp_path / "pairs.tsv"
+    path.write_text("man\twoman\t9\nman\tking\t1\nman\tqueen\t1\n")
+    return str(path)
+
+
+def test_compare_names_the_runs_whose_contexts_were_added_and_tells_the_others(runs, pairs):
+    result = invoke("compare", *runs, "--similarity", pairs, "--add-contexts", "--json")
+    scores = {entry["run"]: entry["score"] for entry in json.loads(result.stdout)["results"]}
+    assert list(scores)[:2] == [f"{runs[0]} w+c", runs[1]]
+    assert scores[f"{runs[0]} w+c"] == 1.0
+    assert scores[runs[1]] < 0
+    assert result.stderr == f"{runs[1]}: has no context vectors, compared as it is\n"
+
+
+def test_compare_without_any_contexts_to_add_is_refused(runs, pairs):
+    result = invoke("compare", runs[1], "--similarity", pairs, "--add-contexts")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"Error: --add-contexts: {runs[1]} has no context vectors")

@@ -1,0 +1,183 @@
+"""attend from the command line: weights of words as a table and as JSON, and what it refuses."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cli
+from embed.compare import attend as sentence_attention
+from embed.compare.inputs.encoder_access import WithEncoder
+from embed.compare.probes import attention_pooling
+from embed.compare.scoring.open_runs import open_runs
+
+WORDS = ["good", "bad", *(f"fill{i}" for i in range(10))]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A file of vectors in which good and bad lie apart."""
+    rng = np.random.default_rng(1)
+    matrix = rng.normal(size=(len(WORDS), 6))
+    matrix[0], matrix[1] = [3, 3, 0, 0, 0, 0], [-3, 3, 0, 0, 0, 0]
+    path = tmp_path_factory.mktemp("run") / "vectors.vec"
+    rows = (f"{w} {' '.join(map(str, v))}" for w, v in zip(WORDS, matrix.round(3), strict=True))
+    path.write_text("\n".join([f"{len(WORDS)} 6", *rows]) + "\n")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def learnt_briefly(monkeypatch):
+    """What is learnt here is easy."""
+    monkeypatch.setattr(attention_pooling, "RATES", (1e-2,))
+    monkeypatch.setattr(attention_pooling, "_ROUNDS", 5)
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory):
+    """200 sentences of five fillers and good or bad."""
+    rng, lines = np.random.default_rng(2), []
+    for number in range(200):
+        words = rng.choice(WORDS[2:], size=5).tolist()
+        words.insert(2, ("bad", "good")[number % 2])
+        lines.append(f"{('no', 'yes')[number % 2]}\t{' '.join(words)}\n")
+    path = tmp_path_factory.mktemp("set") / "train.tsv"
+    path.write_text("".join(lines))
+    return path
+
+
+def attend(*arguments, text=None):
+    """Run ``firth attend``."""
+    return CliRunner().invoke(cli.main, ["attend", *map(str, arguments)], input=text)
+
+
+def test_json_holds_weights_that_sum_to_one_and_the_label_that_they_tell(run, labelled):
+    result = attend(run, "--on", labelled, "--json", "fill1 good fill2 xyz !", "fill1 bad fill2")
+
+    assert result.exit_code == 0, result.output
+    first, second = json.loads(result.stdout)
+    assert list(first) == ["sentence", "label", "probabilities", "words"]
+    assert (first["label"], second["label"]) == ("yes", "no")
+    assert sum(word["weight"] for word in first["words"]) == pytest.approx(1, abs=1e-5)
+    assert max(first["words"], key=lambda word: word["weight"])["word"] == "good"
+    assert [word["known"] for word in first["words"]] == [True, True, True, False, True]
+    assert sum(first["probabilities"].values()) == pytest.approx(1, abs=1e-5)
+    assert first["probabilities"]["yes"] > 0.5
+
+
+def test_a_table_shows_each_word_with_its_bar_and_what_was_learnt_is_told(run, labelled):
+    result = attend(run, "--on", labelled, "fill1 good xyz")
+
+    lines = [line.split() for line in result.stdout.splitlines()]
+    [good] = [line for line in lines if line[:1] == ["good"]]
+    assert good[2] == "█" * 24
+    [unknown] = [line for line in lines if line[:1] == ["xyz"]]
+    assert unknown[-1] == "unknown"
+    assert any(line[:1] == ["yes:"] and line[-1] == "0.333)" for line in lines)
+    assert f"learning 2 labels from 180 sentences of {labelled}\n" in result.stderr
+    assert "of the development part\n" in result.stderr
+
+
+def test_lines_of_standard_input_are_the_sentences_and_twice_is_the_same(run, labelled):
+    once, again = (
+        attend(run, "--on", f"{labelled},{labelled}", "--json", "-", text="good fill1\n\nbad\n")
+        for _ in range(2)
+    )
+
+    assert [each["sentence"] for each in json.loads(once.stdout)] == ["good fill1", "bad"]
+    assert once.stdout == again.stdout
+
+
+def test_another_seed_learns_other_weights(run, labelled):
+    first, second = (
+        json.loads(attend(run, "--on", labelled, "--seed", s, "--json", "good fill1").stdout)
+        for s in (1, 2)
+    )
+
+    assert first[0]["words"] != second[0]["words"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--on", "a,b,c", "x"], ("Error: --on 'a,b,c' names no one or two files; pass TRAIN or "
+         "TRAIN,DEV")),
+        (["--on", "{labelled}", "  "], "Error: '  ' is no sentence; pass words in UTF-8"),
+        (["--on", "{labelled}", "-"], "Error: standard input holds no sentence"),
+        (["--on", "{run}.none", "x"], "Error: {run}.none: no such evaluation set"),
+        (["--on", "{labelled}", "x", "-"], "Error: - stands alone"),
+        (["x"], "Error: Missing option '--on'."),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_told_in_one_line(run, labelled, arguments, message):
+    places = {"run": run, "labelled": labelled}
+
+    result = attend(run, *(argument.format(**places) for argument in arguments))
+
+    assert result.exit_code != 0
+    assert result.stderr.splitlines()[-1] == message.format(**places)
+
+
+def test_a_development_part_that_is_learnt_from_is_told(run, labelled):
+    result = attend(run, "--on", f"{labelled},{labelled}", "good")
+
+    told = "200 sentences of the development part stand in the training part, too"
+    assert f"train.tsv: {told}\n" in result.stderr
+    assert "test part" not in result.stderr
+
+
+class Windows:
+    """An encoder with rows of three words, to which a tilde is nothing."""
+
+    n_layers = 0
+
+    def words(self, text):
+        return [] if text == "~" else [text]
+
+    def encode(self, sentences, layers):
+        return [
+            np.array([[w == "good", w == "bad", 1] for w in words], np.float32).reshape(-1, 3)
+            for words in sentences
+        ]
+
+    def n_windows(self, sentences):
+        return np.array([-(-len(words) // 3) for words in sentences])
+
+
+@pytest.fixture
+def encoder(monkeypatch):
+    """The same run with an encoder."""
+
+    def opened(runs):
+        found = open_runs(runs)
+        vectors = {name: WithEncoder(v, Windows) for name, v in found.vectors.items()}
+        return replace(found, vectors=vectors)
+
+    monkeypatch.setattr(sentence_attention, "open_runs", opened)
+
+
+def test_sentences_that_an_encoder_reads_in_windows_are_told(run, labelled, encoder):
+    result = attend(run, "--on", labelled, "good", "fill1 fill2 fill3 fill4")
+
+    assert result.exit_code == 0, result.output
+    assert (
+        "201 of 202 sentences are longer than the encoder's rows, and read in overlapping windows\n"
+    ) in result.stderr
+
+
+def test_of_a_sentence_that_leaves_no_word_that_is_said(run, labelled, encoder):
+    shown = attend(run, "--on", labelled, "~ ~")
+    as_json = attend(run, "--on", labelled, "--json", "~ ~")
+
+    assert shown.stdout.startswith("~ ~: no word is left of it\n\n")
+    assert "weight" not in shown.stdout
+    assert json.loads(as_json.stdout)[0]["words"] == []
+
+
+def test_a_run_that_is_none_is_told(labelled):
+    result = attend("nowhere", "--on", labelled, "x")
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: nowhere")

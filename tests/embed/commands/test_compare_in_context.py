@@ -1,0 +1,261 @@
+"""``firth compare`` of a masked LM and static vectors: contexts, tags, sentences, and the page."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from cli import main
+from embed.compare.inputs.encoder_access import WithEncoder, encoder_of, scorer_of
+from embed.compare.scoring.open_runs import open_runs
+from embed.vectors.onehot import random_vectors
+from embed.vectors.word_vectors import WordVectors
+from tests.pretrain.small_run import small_run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run of train-mlm."""
+    return str(small_run(tmp_path_factory.mktemp("compare")))
+
+
+@pytest.fixture(scope="module")
+def words(run):
+    """Its words."""
+    return list(WordVectors.open(run).vocabulary)
+
+
+@pytest.fixture
+def static(tmp_path, words):
+    """A vectors file of the same words."""
+    made = random_vectors(words, 5, 1).matrix
+    lines = (
+        f"{word} {' '.join(f'{x:.4f}' for x in row)}\n"
+        for word, row in zip(words, made, strict=True)
+    )
+    path = tmp_path / "static.txt"
+    path.write_text("".join(lines), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def sets(tmp_path, words):
+    """A small set of each contextual kind."""
+    few = words[:8]
+    contexts = [
+        f"{n}\t{a}\tn\t{b}\tn\t{few[0]} <b> {a} </b> {few[1]}\t{few[2]} <b> {b} </b>\t{n * 3 % 7}"
+        + "\t1" * 10
+        for n, (a, b) in enumerate((a, b) for a in few[:4] for b in few[4:])
+    ]
+    (tmp_path / "scws.txt").write_text("\n".join(contexts) + "\n")
+    pairs = [
+        {"sentence_good": f"{a} {b} {few[0]}", "sentence_bad": f"{b} {a} {few[0]}", "UID": uid}
+        for uid in ("first", "second")
+        for a, b in zip(few[:4], few[4:], strict=True)
+    ]
+    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    rng = np.random.default_rng(1)
+    for part, n_sentences in (("train", 12), ("test", 6)):
+        sentences = (
+            "".join(
+                f"{k}\t{word}\t_\t{'NOUN' if few.index(word) < 4 else 'VERB'}\t_\t_\t0\t_\t_\t_\n"
+                for k, word in enumerate(rng.choice(few, 5), 1)
+            )
+            for _ in range(n_sentences)
+        )
+        (tmp_path / f"{part}.conllu").write_text("\n".join(sentences) + "\n")
+    return [
+        f"--contexts={tmp_path / 'scws.txt'}",
+        f"--minimal-pairs={tmp_path / 'pairs.jsonl'}",
+        f"--tagging={tmp_path / 'train.conllu'},{tmp_path / 'test.conllu'}",
+    ]
+
+
+def ask(*arguments):
+    return CliRunner().invoke(main, ["compare", *map(str, arguments)])
+
+
+def test_a_run_of_a_masked_lm_is_opened_with_its_encoder(run, static):
+    opened = open_runs([run, static])
+
+    contextual, plain = opened.vectors.values()
+    assert isinstance(contextual, WithEncoder)
+    assert contextual.layers
+    assert encoder_of(contextual) is encoder_of(contextual)  # opened once
+    assert scorer_of(contextual) is encoder_of(contextual)
+    assert encoder_of(plain) is scorer_of(plain) is None
+    [a, b] = contextual.vocabulary[:2]
+    np.testing.assert_array_equal(contextual.vector(a), contextual.matrix[contextual.row(a)])
+    assert contextual.words(f"{a} {b}") == [a, b]
+
+
+def test_every_contextual_set_stands_beside_static_vectors(run, static, sets):
+    done = ask(run, static, *sets, "--json")
+
+    assert done.exit_code == 0, done.output
+    results = {
+        (each["run"], each["task"], each["metric"]): each
+        for each in json.loads(done.stdout)["results"]
+        if each["shared_items"]
+    }
+    for name in (run, static):
+        assert results[name, "contexts", "spearman"]["items_used"] == 16
+        assert results[name, "tagging", "accuracy"]["score"] is not None
+    assert "remark" not in results[run, "contexts", "spearman"]
+    told = "scored by its static vectors, whatever the context"
+    assert results[static, "contexts", "spearman"]["remark"] == told
+    assert 0 <= results[run, "minimal-pairs", "accuracy"]["score"] <= 1
+    assert results[static, "minimal-pairs", "accuracy"]["reason"] == "has no sentence scores"
+    assert results["random", "minimal-pairs", "accuracy"]["score"] == 0.5
+
+
+def test_the_table_tells_who_was_scored_without_context(run, static, sets):
+    done = ask(run, static, sets[0])
+
+    told = "static.txt, one-hot, random on scws: scored by its static vectors, whatever the context"
+    assert told in done.stdout
+
+
+def test_the_page_holds_what_the_table_tells(run, static, sets, tmp_path):
+    page = tmp_path / "report.html"
+
+    done = ask(run, static, sets[0], "--report", page)
+    again = ask(run, static, sets[0], "--report", page)
+
+    assert done.exit_code == 0, done.output
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!DOCTYPE html>")
+    assert text.rstrip().endswith("</html>")
+    assert "scws" in text
+    assert (again.exit_code, again.stderr.count("\n")) == (1, 1)  # stands there
+    assert ask(run, static, sets[0], "--report", page, "--force").exit_code == 0
+
+
+def test_the_page_has_attention_and_words_in_context_of_runs_with_an_encoder(
+    run, static, sets, words, tmp_path
+):
+    pages = [tmp_path / f"{number}.html" for number in range(3)]
+    chosen = ["--example", f"{words[0]} [{words[1]}]", "--example", words[2]]
+
+    for page, runs, examples in (
+        (pages[0], (run, static), ()),
+        (pages[1], (run, static), chosen),
+        (pages[2], (static,), chosen),
+    ):
+        done = ask(*runs, sets[0], "--report", page, *examples)
+        assert done.exit_code == 0, done.output
+
+    usual, own, none = (page.read_text(encoding="utf-8") for page in pages)
+    assert '<q dir="auto">I saw a man with a saw</q>' in usual
+    assert "I <mark>saw</mark> a man with a saw" in usual
+    assert "I saw a man with a <mark>saw</mark>" in usual
+    assert f'<q dir="auto">{words[0]} {words[1]}</q>' in own
+    assert f'<q dir="auto">{words[2]}</q>' in own
+    assert f"<bdi>{words[0]} <mark>{words[1]}</mark></bdi>" in own
+    assert own.count("in any sentence") == 2  # both runs have the word
+    assert 'id="attention"' not in none
+    assert 'id="contexts"' not in none
+    assert "--example: no RUN has an encoder that could read it" in done.stderr
+
+
+def test_examples_go_with_a_page_and_mark_words(run, sets, tmp_path):
+    alone = ask(run, sets[0], "--example", "a [b]")
+    broken = ask(run, sets[0], "--example", "a [b", "--report", tmp_path / "r.html")
+
+    assert alone.exit_code == 2
+    assert "--example goes with --report" in alone.stderr
+    assert (broken.exit_code, broken.stdout) == (1, "")
+    assert broken.stderr == "Error: --example 'a [b': brackets go around words; write [word]\n"
+
+
+def test_a_curve_is_shown_on_the_page_only(run, tmp_path, sets):
+    curve = tmp_path / "curve.json"
+    curve.write_text("{}")
+
+    done = ask(run, sets[0], "--curve", curve)
+
+    assert done.exit_code == 2
+    assert "--curve goes with --report" in done.stderr
+
+
+@pytest.mark.parametrize("content", ["[1, 2]", '{"a": 1}', "no json"])
+def test_what_is_no_curve_is_refused_before_any_work(run, tmp_path, sets, content):
+    curve = tmp_path / "curve.json"
+    curve.write_text(content)
+
+    done = ask(run, sets[0], "--curve", curve, "--report", tmp_path / "r.html")
+
+    assert done.exit_code == 1
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert str(curve) in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--report", "--plot"])
+def test_no_file_that_is_read_is_written_over(run, tmp_path, words, option):
+    pairs = tmp_path / "pairs.svg"
+    pairs.write_text(f"{words[0]}\t{words[1]}\t3\n{words[2]}\t{words[3]}\t1\n")
+    before = pairs.read_bytes()
+
+    done = ask(run, "--similarity", pairs, option, pairs, "--force")
+
+    assert done.exit_code == 1
+    assert done.stderr == f"Error: {pairs}: is read, or written already; choose another file\n"
+    assert pairs.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("option", "named", "read"),
+    [
+        ("--contexts", "dev.data.svg, test.data.svg", "test.data.svg"),
+        ("--contexts", "dev.data.svg, test.data.svg", "test.gold.svg"),
+        ("--contexts", "dev.data.svg, test.data.svg", "dev.gold.svg"),
+        ("--contexts", "a, b.svg", "a, b.svg"),
+        ("--contexts", "data.svg", "gold.svg"),
+        ("--contexts", "sub/data.svg", "gold/gold.svg"),
+        ("--tagging", "train, test.svg", "test.svg"),
+        ("--sentences", "train.svg , test", "train.svg"),
+        ("--analogies", "bats", "bats/1/a.txt"),
+        ("--odd-one-out", "topics", "topics/a.txt"),
+        ("--minimal-pairs", "blimp", "blimp/a.jsonl"),
+    ],
+)
+def test_no_part_of_a_set_is_written_over(run, tmp_path, monkeypatch, option, named, read):
+    names = ["a, b.svg", "gold/gold.svg", "bats/1/a.txt", "topics/a.txt", "blimp/a.jsonl"]
+    names += [f"{name}.svg" for name in ("dev.data", "dev.gold", "test.data", "test.gold")]
+    names += ["data.svg", "gold.svg", "sub/data.svg", "train.svg", "test.svg"]
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    monkeypatch.chdir(tmp_path)
+
+    done = ask(run, option, named, "--report", read, "--force")
+
+    assert done.exit_code == 1
+    assert done.stderr == f"Error: {read}: is read, or written already; choose another file\n"
+    assert [(tmp_path / name).read_text() for name in names] == names
+
+
+def test_a_comparison_that_holds_labels_is_not_replaced(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("gold", "data"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.tsv").write_text(name)
+    (tmp_path / "gold" / "checksums.json").write_text("{}")
+    (tmp_path / "gold" / "config.json").write_text('{"method": "compare"}')
+
+    done = ask(run, "--contexts", "x, data/data.tsv", "--out", "gold", "--force")
+
+    place = tmp_path / "gold" / "gold.tsv"
+    told = f"Error: --out gold: holds or lies in {place}, which is read; choose another\n"
+    assert (done.exit_code, done.stderr) == (1, told)
+    assert place.read_text() == "gold"
+
+
+def test_what_an_encoder_answered_is_kept_apart_from_static_answers(run, sets, fresh_cache):
+    opened = open_runs([run])
+
+    assert "in context by layers" in opened.fingerprints[run]
+    first = ask(run, *sets, "--json").stdout
+    assert ask(run, *sets, "--json").stdout == first

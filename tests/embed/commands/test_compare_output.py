@@ -1,0 +1,186 @@
+"""What ``firth compare`` writes beside its table: CSV, a picture, a run of its own."""
+
+import csv
+import io
+import json
+import shutil
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from cli import main
+from corpora.artifacts.artifact import checksums, verify, write_json
+from embed.vectors.word_vectors import WordVectors
+
+WORDS = [f"w{place:02}" for place in range(40)]
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Two finished runs."""
+    made = []
+    for name, seed in (("one", 1), ("two", 2)):
+        matrix = np.random.default_rng(seed).normal(size=(40, 5)).astype(np.float32)
+        folder = tmp_path / name
+        folder.mkdir()
+        WordVectors(WORDS, matrix, counts=np.arange(40, 0, -1)).save(folder)
+        write_json(folder / "config.json", {"method": "svd", "dim": 5, "seed": seed})
+        write_json(folder / "checksums.json", checksums(folder))
+        made.append(str(folder))
+    return made
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    """A set of twenty pairs."""
+    path = tmp_path / "pairs.tsv"
+    lines = (f"{WORDS[n]}\t{WORDS[n + 20]}\t{n * 7 % 11}\n" for n in range(20))
+    path.write_text("".join(lines))
+    return str(path)
+
+
+def ask(*arguments):
+    return CliRunner().invoke(main, ["compare", *map(str, arguments)])
+
+
+def test_csv_has_the_results_of_json(runs, pairs):
+    as_csv = ask(*runs, "--similarity", pairs, "--csv")
+    as_json = json.loads(ask(*runs, "--similarity", pairs, "--json").stdout)
+
+    rows = list(csv.DictReader(io.StringIO(as_csv.stdout)))
+    assert as_csv.exit_code == 0
+    assert [(row["run"], row["metric"]) for row in rows] == [
+        (each["run"], each["metric"]) for each in as_json["results"]
+    ]
+    for row, each in zip(rows, as_json["results"], strict=True):
+        assert row["score"] == ("" if each["score"] is None else repr(each["score"]))
+
+
+def test_a_comparison_is_kept_as_a_run_that_names_what_it_read(runs, pairs, tmp_path):
+    out = tmp_path / "kept"
+
+    done = ask(*runs, "--similarity", pairs, "--out", out, "--json")
+
+    document = json.loads(done.stdout)
+    verify(out)
+    assert json.loads((out / "comparison.json").read_text()) == document
+    assert (out / "scores.csv").read_bytes().count(b"\n") == 1 + len(document["results"])
+    assert json.loads((out / "config.json").read_text())["method"] == "compare"
+    compared = json.loads((out / "provenance.json").read_text())["compared"]
+    assert compared == {
+        each["run"]: each["fingerprint"] for each in document["runs"] if each["fingerprint"]
+    }
+    assert set(compared) == set(runs)
+
+
+def test_a_picture_is_drawn_beside_the_table(runs, pairs, tmp_path):
+    picture = tmp_path / "scores.svg"
+
+    done = ask(*runs, "--similarity", pairs, "--plot", picture)
+
+    assert done.exit_code == 0, done.output
+    assert "spearman" in done.stdout
+    assert picture.read_text().rstrip().endswith("</svg>")
+
+
+def test_intrinsic_measures_follow_the_scores(runs, pairs):
+    table = ask(*runs, "--similarity", pairs, "--intrinsic")
+    document = json.loads(ask(*runs, "--similarity", pairs, "--intrinsic", "--json").stdout)
+
+    assert table.exit_code == 0, table.output
+    assert table.stdout.index("spearman") < table.stdout.index("mean cosine")
+    assert {each["run"] for each in document["properties"]} == {*runs, "one-hot", "random"}
+    assert any({each["a"], each["b"]} == set(runs) for each in document["agreements"])
+
+
+@pytest.mark.parametrize("where", ["a run", "inside a run", "around a run", "a set"])
+def test_what_is_compared_is_never_written_over(runs, pairs, tmp_path, where):
+    places = {
+        "a run": runs[0],
+        "inside a run": f"{runs[0]}/kept",
+        "around a run": tmp_path,
+        "a set": pairs,
+    }
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+
+    done = ask(*runs, "--similarity", pairs, "--out", places[where], "--force")
+
+    assert done.exit_code == 1
+    assert done.stderr.count("\n") == 1
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
+
+
+def test_force_replaces_comparisons_alone(runs, pairs, tmp_path):
+    out, other = tmp_path / "kept", tmp_path / "other"
+    shutil.copytree(runs[0], other)
+    write_json(other / "checksums.json", {})
+    ask(runs[0], "--similarity", pairs, "--out", out)
+
+    refused = ask(*runs, "--similarity", pairs, "--out", out)
+    replaced = ask(*runs, "--similarity", pairs, "--out", out, "--force")
+    kept = ask(runs[0], "--similarity", pairs, "--out", other, "--force")
+
+    assert (refused.exit_code, replaced.exit_code, kept.exit_code) == (1, 0, 1)
+    assert refused.stderr == (
+        f"Error: {out}: exists already; choose another --out or pass --force\n"
+    )
+    assert kept.stderr == (f"Error: {other}: is no comparison, so --force does not replace it\n")
+    assert len(json.loads((out / "comparison.json").read_text())["runs"]) == 4
+    assert (other / "vectors.npy").exists()
+
+
+def test_a_set_that_cannot_be_read_loses_no_other(runs, pairs, tmp_path):
+    bad = tmp_path / "bad.tsv"
+    bad.write_text("w01\tw02\t3\nw01\n")
+
+    done = ask(*runs, "--similarity", bad, "--similarity", pairs, "--json")
+
+    document = json.loads(done.stdout)
+    assert done.exit_code == 1
+    assert {each["dataset"] for each in document["results"]} == {"pairs"}
+    [failure] = document["failures"]
+    assert failure.startswith(f"{bad}:2: ")
+    assert done.stderr == f"Error: {failure}\n"
+
+
+def test_a_picture_that_cannot_be_written_loses_nothing_else(runs, pairs, tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    out = tmp_path / "kept"
+
+    done = ask(*runs, "--similarity", pairs, "--plot", tmp_path / "file" / "a.svg", "--out", out)
+
+    assert done.exit_code == 1
+    assert "spearman" in done.stdout
+    assert done.stderr.count("\n") == 1
+    verify(out)
+
+
+@pytest.mark.parametrize("others", [["--json"], ["--intrinsic"]])
+def test_csv_excludes_what_it_cannot_hold(runs, pairs, others):
+    done = ask(*runs, "--similarity", pairs, "--csv", *others)
+
+    assert done.exit_code == 2
+    assert "--csv goes without --json and --intrinsic" in done.stderr
+
+
+def test_a_run_by_two_names_is_compared_once(runs, pairs):
+    done = ask(runs[0], f"{runs[0]}/", "--similarity", pairs, "--json")
+
+    assert [each["run"] for each in json.loads(done.stdout)["runs"]] == [
+        runs[0],
+        "one-hot",
+        "random",
+    ]
+    assert done.stderr == f"{runs[0]}/: given twice, compared once\n"
+
+
+def test_only_runs_that_never_change_are_remembered(runs, pairs, tmp_path, fresh_cache):
+    text = tmp_path / "vectors.txt"
+    text.write_text("".join(f"{word} {n} {n * n % 7} 1\n" for n, word in enumerate(WORDS)))
+
+    ask(text, "--similarity", pairs)
+
+    assert not list(fresh_cache.glob("scores/*"))
+    ask(runs[0], "--similarity", pairs)
+    assert list(fresh_cache.glob("scores/*"))

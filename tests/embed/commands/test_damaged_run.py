@@ -1,0 +1,97 @@
+"""A damaged or a pooled run, given to every command that asks an encoder: one line each."""
+
+import shutil
+
+import pytest
+from click.testing import CliRunner
+
+import cli
+from corpora.text.segment import TextSettings
+from pretrain.model.weights import TOKENIZER, WEIGHTS
+from tests.pretrain.drawn_run import seal
+from tests.pretrain.small_run import small_pieces, small_run
+
+COMMANDS = {
+    "fill-mask": ["fill-mask", "RUN", "the [MASK]", "--device", "cpu"],
+    "attention": ["attention", "RUN", "the saw"],
+    "encode": ["encode", "RUN", "TMP/text", "--out", "TMP/out.npz", "--device", "cpu"],
+    "neighbors": ["neighbors", "RUN", "--context", "the [saw]"],
+    "pool": ["pool", "RUN", "--out", "TMP/out", "--min-count", "1", "--device", "cpu"],
+    "export": ["export", "RUN", "--format", "huggingface", "TMP/out"],
+}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run of train-mlm, which stays as it is."""
+    return small_run(tmp_path_factory.mktemp("whole"))
+
+
+@pytest.fixture
+def run(whole, tmp_path):
+    """A copy to damage."""
+    (tmp_path / "text").write_text("the saw\n")
+    return shutil.copytree(whole, tmp_path / "run")
+
+
+def ask(name, run, tmp_path):
+    """Run one command on a run."""
+    words = [word.replace("RUN", str(run)).replace("TMP", str(tmp_path)) for word in COMMANDS[name]]
+    return CliRunner().invoke(cli.main, words)
+
+
+def refusal(name, run, tmp_path):
+    """What a command says of a run that it refuses; nothing is made."""
+    before = sorted(tmp_path.iterdir())
+    result = ask(name, run, tmp_path)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert sorted(tmp_path.iterdir()) == before
+    return result.stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_whole_run_is_answered(name, run, tmp_path):
+    assert ask(name, run, tmp_path).exit_code == 0
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_damaged_weights_are_refused(name, run, tmp_path):
+    damaged = bytearray((run / WEIGHTS).read_bytes())
+    damaged[-5] ^= 0x10  # a number among thousands, which no shape tells
+    (run / WEIGHTS).write_bytes(damaged)
+    assert refusal(name, run, tmp_path) == (
+        f"Error: {run / WEIGHTS}: the checksum differs, the file is damaged; make run again\n"
+    )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_damaged_pieces_are_refused(name, run, tmp_path):
+    pieces = (run / TOKENIZER).read_text()
+    assert '"king"' in pieces
+    (run / TOKENIZER).write_text(pieces.replace('"king"', '"kinq"'))
+    assert refusal(name, run, tmp_path) == (
+        f"Error: {run / TOKENIZER}: the checksum differs, the file is damaged; make run again\n"
+    )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_pieces_of_another_run_are_refused(name, run, tmp_path):
+    small_pieces(size=70).save(run / TOKENIZER, TextSettings())
+    seal(run)
+    assert refusal(name, run, tmp_path) == (
+        f"Error: {run / TOKENIZER}: has 70 pieces and the model 80; make the run again\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["fill-mask", "attention", "export"])
+def test_a_pooled_run_names_the_one_that_has_its_encoder(name, run, tmp_path):
+    assert ask("pool", run, tmp_path).exit_code == 0
+    pooled = (tmp_path / "out").rename(tmp_path / "pooled")
+    assert refusal(name, pooled, tmp_path) == f"Error: {pooled}: has no encoder; give {run}\n"
+
+
+@pytest.mark.parametrize("name", ["encode", "neighbors"])
+def test_a_pooled_run_asks_the_encoder_of_the_other(name, run, tmp_path):
+    assert ask("pool", run, tmp_path).exit_code == 0
+    pooled = (tmp_path / "out").rename(tmp_path / "pooled")
+    assert ask(name, pooled, tmp_path).exit_code == 0

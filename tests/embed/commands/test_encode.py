@@ -1,0 +1,174 @@
+"""encode from the command line: what the files hold, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cli
+from embed.contextual import encoded_text
+from tests.pretrain.small_run import small_encoder, small_run
+
+LINES = ["The carpenter saw it.", "", "Saw a SAW"]
+ENCODER = small_encoder()
+WORDS = [ENCODER.words(line) for line in LINES]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run of train-mlm."""
+    return str(small_run(tmp_path_factory.mktemp("encode")))
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A text of three lines, the second one blank, without a line end at its end."""
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(LINES), encoding="utf-8")
+    return path
+
+
+def invoke(run, file, out, *arguments, **more):
+    """Run one command."""
+    arguments = ["encode", run, str(file), "--out", str(out), "--device", "cpu", *arguments]
+    return CliRunner().invoke(cli.main, arguments, **more)
+
+
+def words_of(found):
+    """The words of an .npz, read as the documentation says."""
+    return found["words"].tobytes().decode().split(chr(10))
+
+
+def test_words_and_their_vectors_lie_end_to_end_in_an_npz(run, file, tmp_path):
+    result = invoke(run, file, tmp_path / "out.npz", "--layers", "2")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == f"{tmp_path / 'out.npz'}: 3 lines\n"
+    with np.load(tmp_path / "out.npz") as found:
+        assert found["words"].dtype == np.uint8
+        assert words_of(found) == [word for words in WORDS for word in words]
+        assert found["lines"].tolist() == [0, 5, 5, 8]
+        expected = np.concatenate(ENCODER.encode(WORDS, (2,)))
+        assert found["vectors"].dtype == np.float32
+        np.testing.assert_allclose(found["vectors"], expected, atol=1e-5)
+
+
+def test_a_line_is_the_mean_of_its_words_and_a_blank_one_zeros(run, file, tmp_path):
+    assert invoke(run, file, tmp_path / "out.npz", "--per", "sentence").exit_code == 0
+    states = ENCODER.encode(WORDS, (1, 2))
+    with np.load(tmp_path / "out.npz") as found:
+        assert found.files == ["vectors"]
+        first, blank, last = found["vectors"]
+    np.testing.assert_allclose(first, states[0].mean(axis=0), atol=1e-5)
+    assert not blank.any()
+    np.testing.assert_allclose(last, states[2].mean(axis=0), atol=1e-5)
+
+
+@pytest.mark.parametrize("at_once", [1, 1 << 14])
+def test_objects_stand_line_by_line_in_a_jsonl(run, file, tmp_path, at_once, monkeypatch):
+    monkeypatch.setattr(encoded_text, "_WORDS_AT_ONCE", at_once)
+    assert invoke(run, file, tmp_path / "out.jsonl").exit_code == 0
+    found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [line["words"] for line in found] == WORDS
+    for line, states in zip(found, ENCODER.encode(WORDS, (1, 2)), strict=True):
+        np.testing.assert_allclose(np.reshape(line["vectors"], states.shape), states, atol=1e-5)
+
+
+def test_standard_input_is_a_dash(run, tmp_path):
+    out = tmp_path / "out.jsonl"
+    result = invoke(run, "-", out, "--per", "sentence", input="\ufeffa saw\n\n".encode())
+    assert result.exit_code == 0
+    found = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [line["words"] for line in found] == [["a", "saw"], []]
+    assert [len(line["vector"]) for line in found] == [16, 16]
+
+
+def test_words_of_many_scripts_and_lengths_come_back(run, tmp_path):
+    words = ["naïve", "図書館", "x" * 900, "العربية", "𝕏"]
+    (tmp_path / "text").write_text(" ".join(words), encoding="utf-8")
+    assert invoke(run, tmp_path / "text", tmp_path / "out.npz").exit_code == 0
+    with np.load(tmp_path / "out.npz") as found:
+        assert words_of(found) == ENCODER.words(" ".join(words))
+        assert len(found["words"]) < 1100  # the longest one sets nothing
+
+
+@pytest.mark.parametrize("per", ["word", "sentence"])
+def test_an_empty_text_gives_vectors_of_no_rows_but_all_columns(run, tmp_path, per):
+    (tmp_path / "empty").write_bytes(b"")
+    assert invoke(run, tmp_path / "empty", tmp_path / "out.npz", "--per", per).exit_code == 0
+    with np.load(tmp_path / "out.npz") as found:
+        assert found["vectors"].shape == (0, ENCODER.dim)
+        assert found["vectors"].dtype == np.float32
+        if per == "word":
+            assert (len(found["words"]), found["lines"].tolist()) == (0, [0])
+
+
+def test_blank_lines_alone_have_no_words_but_lines(run, tmp_path):
+    (tmp_path / "blank").write_bytes(b"\n \n")
+    assert invoke(run, tmp_path / "blank", tmp_path / "out.npz").exit_code == 0
+    with np.load(tmp_path / "out.npz") as found:
+        assert found["vectors"].shape == (0, ENCODER.dim)
+        assert found["lines"].tolist() == [0, 0, 0]
+
+
+def test_an_empty_text_gives_no_objects(run, tmp_path):
+    (tmp_path / "empty").write_bytes(b"")
+    assert invoke(run, tmp_path / "empty", tmp_path / "out.jsonl").exit_code == 0
+    assert (tmp_path / "out.jsonl").read_bytes() == b""
+
+
+@pytest.mark.parametrize("byte", [b"\xe9", b"\xed\xa0\x80"], ids=["latin-1", "half a character"])
+def test_what_is_not_utf8_is_told_with_its_line_and_leaves_nothing(run, tmp_path, byte):
+    (tmp_path / "bad").write_bytes(b"a saw\ncaf" + byte + b"\n")
+    result = invoke(run, tmp_path / "bad", tmp_path / "out.npz")
+    assert result.exit_code == 1
+    where = f"{tmp_path / 'bad'}:2"
+    assert result.stderr == (
+        f"Error: {where}: byte 0x{byte[0]:02X} is not UTF-8; convert it first\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["bad"]
+
+
+def test_refusals(run, file, tmp_path):
+    def refusal(file, out, *more):
+        result = invoke(run, file, out, *more)
+        assert result.exit_code == 1
+        return result.stderr.replace(str(tmp_path), "TMP")
+
+    assert refusal(file, tmp_path / "out.txt") == (
+        "Error: --out TMP/out.txt: must end in .npz or .jsonl\n"
+    )
+    assert refusal(tmp_path / "none", tmp_path / "out.npz") == (
+        "Error: TMP/none: No such file or directory; give a text file or -\n"
+    )
+    assert refusal(file, tmp_path / "out.npz", "--layers", "3") == (
+        "Error: --layers 3: there is no layer 3; the encoder has 0, the embeddings, to 2\n"
+    )
+    (tmp_path / "out.npz").write_bytes(b"mine")
+    assert refusal(file, tmp_path / "out.npz") == (
+        "Error: TMP/out.npz: exists already; choose another OUT or pass --force\n"
+    )
+    assert (tmp_path / "out.npz").read_bytes() == b"mine"
+    assert invoke(run, file, tmp_path / "out.npz", "--force").exit_code == 0
+
+
+def test_what_is_no_run_is_told(file, tmp_path):
+    (tmp_path / "begun.partial").mkdir()
+    messages = {
+        "none": "no such run",
+        file.name: "is a file; give the directory of a run",
+        "begun": "is unfinished; run the command that was making it again",
+    }
+    for name, message in messages.items():
+        result = invoke(str(tmp_path / name), file, tmp_path / "out.npz")
+        assert result.exit_code == 1
+        assert result.stderr == f"Error: {tmp_path / name}: {message}\n"
+
+
+def test_a_run_of_static_vectors_encodes_nothing(tmp_path, file):
+    (tmp_path / "config.json").write_text('{"method": "svd"}')
+    result = invoke(str(tmp_path), file, tmp_path / "out.npz")
+    assert result.stderr == (
+        f"Error: {tmp_path}: has one vector per word, whatever stands around it; for words in "
+        "context give a run of firth train-mlm\n"
+    )

@@ -1,0 +1,62 @@
+"""export from the command line."""
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cli
+from embed.commands import export
+from embed.formats.vector_files import FORMATS
+from embed.registry.model_formats import MODEL_FORMATS
+from embed.vectors.word_vectors import WordVectors, load_vectors
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run of two words."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    WordVectors(["a", "é"], np.array([[1, 2, 3], [4, 5, 6]], np.float32)).save(folder)
+    return folder
+
+
+def invoke(*arguments):
+    """Run ``firth export``."""
+    return CliRunner().invoke(cli.main, ["export", *map(str, arguments)])
+
+
+def test_the_command_offers_every_format():
+    assert export._FORMATS == FORMATS
+    assert tuple(MODEL_FORMATS) == export._MODEL_FORMATS
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_run_is_exported_and_told(run, tmp_path, name):
+    out = tmp_path / "out"
+    result = invoke(run, "--format", name, out)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == f"{out}: 2 vectors of 3 dimensions, {name}\n"
+    assert np.array_equal(load_vectors(out).matrix, load_vectors(run).matrix)
+
+
+def test_a_file_is_converted_and_replaced_only_by_force(run, tmp_path):
+    first, second = tmp_path / "a.txt", tmp_path / "b.bin"
+    assert invoke(run, "--format", "glove", first).exit_code == 0
+    assert invoke(first, "--format", "word2vec-binary", second).exit_code == 0
+    assert list(load_vectors(second).vocabulary) == ["a", "é"]
+    result = invoke(first, "--format", "glove", second)
+    assert result.exit_code == 1
+    assert result.stderr == f"Error: {second}: exists already; choose another OUT or pass --force\n"
+    assert invoke(first, "--format", "glove", second, "--force").exit_code == 0
+    assert second.read_text(encoding="utf-8") == "a 1 2 3\né 4 5 6\n"
+
+
+def test_contexts_are_added_where_there_are_some(run, tmp_path):
+    out = tmp_path / "out.txt"
+    result = invoke(run, "--format", "glove", "--add-contexts", out)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"Error: --add-contexts: {run} has no context vectors")
+    assert not out.exists()
+    np.save(run / "contexts.npy", np.array([[0, 0, 1], [1, 0, 0]], np.float32))
+    assert invoke(run, "--format", "glove", "--add-contexts", out).exit_code == 0
+    assert out.read_text(encoding="utf-8") == "a 1 2 4\né 5 5 6\n"

@@ -1,0 +1,252 @@
+"""firth learning-curve: what it makes, keeps, tells and refuses."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cli
+import embed.svd.train
+
+A_SIZE = "numbers of tokens such as 500K,1M,2.5M"
+
+
+def firth(*arguments):
+    """What a command did."""
+    return CliRunner().invoke(cli.main, list(map(str, arguments)))
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory):
+    """A corpus of 300 documents and 30,000 words, and a set of pairs of them."""
+    folder = tmp_path_factory.mktemp("material")
+    words = np.random.default_rng(2).zipf(1.2, (300, 100)) % 900
+    lines = (" ".join(f"w{word}x" for word in line) for line in words)
+    (folder / "text.txt").write_text("\n".join(lines))
+    built = firth(
+        "build-corpus", folder / "text.txt", "--out", folder / "corpus", "--documents", "line"
+    )
+    assert built.exit_code == 0, built.output
+    with open(folder / "pairs.tsv", "w", newline="") as file:
+        rows = ((f"w{n}x", f"w{n + 1}x", n % 7) for n in range(1, 40))
+        csv.writer(file, delimiter="\t", lineterminator="\n").writerows(rows)
+    return folder
+
+
+def curve(material, out, *options):
+    """The command on that corpus and set, from 12,000 tokens on."""
+    return firth(
+        "learning-curve", material / "corpus", "--out", out, "--similarity",
+        material / "pairs.tsv", "--replicates", "100", "--sizes", "12K", *options,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made(material, tmp_path_factory):
+    """A curve of two methods, and what was printed."""
+    out = tmp_path_factory.mktemp("made") / "curve"
+    picture = out.parent / "curve.svg"
+    done = curve(material, out, "--methods", "svd, cbow", "--plot", picture, "--json")
+    assert done.exit_code == 0, done.output
+    return out, done
+
+
+def test_every_method_is_trained_at_every_size_and_the_json_is_kept(material, made):
+    out, done = made
+    assert sorted(path.name for path in out.iterdir()) == [
+        "cbow-12K", "cbow-all", "curve.json", "runs.json", "svd-12K", "svd-all",
+    ]  # fmt: skip
+    assert json.loads(done.stdout) == json.loads((out / "curve.json").read_text())
+    assert json.loads(done.stdout)["methods"] == ["svd", "cbow"]
+    assert (out.parent / "curve.svg").read_text().startswith("<?xml")
+    made_of = json.loads((out / "svd-12K" / "provenance.json").read_text())["corpus"]
+    whole = json.loads((material / "corpus" / "manifest.json").read_text())["fingerprint"]
+    assert made_of == f"{whole}:120-documents-of-seed-1"
+
+
+def test_the_run_of_the_whole_is_that_of_the_training_command(material, made, tmp_path):
+    out, _ = made
+    done = firth("train-svd", material / "corpus", "--out", tmp_path / "svd")
+    assert done.exit_code == 0, done.output
+    for name in ("vectors.npy", "vocabulary.tsv", "config.json"):
+        assert (out / "svd-all" / name).read_bytes() == (tmp_path / "svd" / name).read_bytes()
+
+
+def test_the_scores_are_those_of_compare(material, made):
+    out, done = made
+    runs = [out / name for name in ("svd-12K", "cbow-12K", "svd-all", "cbow-all")]
+    pairs = ("--similarity", material / "pairs.tsv", "--replicates", "100")
+    compared = firth("compare", *runs, *pairs, "--json")
+    assert compared.exit_code == 0, compared.output
+
+    def numbers(document):
+        names = ("run", "metric", "shared_items", "score", "low", "high", "items_used")
+        return sorted([str(entry[name]) for name in names] for entry in document["results"])
+
+    assert numbers(json.loads(done.stdout)) == numbers(json.loads(compared.stdout))
+
+
+def test_the_same_command_keeps_all_and_one_with_another_method_trains_it_alone(material, made):
+    out, done = made
+    before = (out / "svd-12K" / "vectors.npy").stat().st_mtime_ns
+    again = curve(material, out, "--methods", "svd,cbow", "--json")
+    assert again.stdout == done.stdout
+    assert again.stderr.count(": kept\n") == 4
+
+    more = curve(material, out, "--methods", "svd,skipgram", "--json")
+    assert more.exit_code == 0, more.output
+    assert more.stderr.count(": kept\n") == 2
+    assert more.stderr.count("skipgram-12K: training on 12,000 tokens of 120 documents\n") == 1
+    assert (out / "svd-12K" / "vectors.npy").stat().st_mtime_ns == before
+    assert json.loads((out / "curve.json").read_text())["methods"] == ["svd", "skipgram"]
+
+
+def test_a_curve_that_was_interrupted_is_finished_by_the_same_command(
+    material, tmp_path, monkeypatch
+):
+    train = embed.svd.train.train_svd
+
+    def interrupted(corpus, config, out, **more):
+        if out.name == "svd-all":
+            raise KeyboardInterrupt
+        return train(corpus, config, out, **more)
+
+    monkeypatch.setattr(embed.svd.train, "train_svd", interrupted)
+    stopped = curve(material, tmp_path / "curve", "--methods", "svd")
+    assert stopped.exit_code == 1
+    assert {path.name for path in (tmp_path / "curve").iterdir()} == {"runs.json", "svd-12K"}
+    monkeypatch.undo()
+    done = curve(material, tmp_path / "curve", "--methods", "svd")
+    assert done.exit_code == 0, done.output
+    assert "svd-12K: kept\n" in done.stderr
+    assert "svd-all: training on" in done.stderr
+
+
+def test_seeds_are_trained_one_by_one_and_told_together_and_the_svd_once(material, tmp_path):
+    options = ("--methods", "svd,cbow", "--seeds", "2", "--seed", "5", "--json")
+    done = curve(material, tmp_path / "curve", *options)
+    assert done.exit_code == 0, done.output
+    assert sorted(path.name for path in (tmp_path / "curve").iterdir()) == [
+        "cbow-12K-seed5", "cbow-12K-seed6", "cbow-all-seed5", "cbow-all-seed6", "curve.json",
+        "runs.json", "svd-12K", "svd-all",
+    ]  # fmt: skip
+    svd, cbow = json.loads(done.stdout)["results"][:2]
+    assert (cbow["seeds"], cbow["run"]) == (2, f"{tmp_path}/curve/cbow-12K-seed*")
+    assert ("seeds" in svd, svd["run"]) == (False, f"{tmp_path}/curve/svd-12K")
+    assert json.loads((tmp_path / "curve/svd-12K/config.json").read_text())["seed"] == 5
+
+
+def test_a_run_with_options_that_are_open_by_default_is_never_taken_for_one_of_the_curve(
+    material, tmp_path
+):
+    run = tmp_path / "curve" / "skipgram-all"
+    options = ("--epochs", "1", "--max-vocabulary", "150", "--subwords", "3-4", "--dim", "8")
+    made = firth("train-skipgram", material / "corpus", "--out", run, *options)
+    assert made.exit_code == 0, made.output
+    done = curve(material, tmp_path / "curve", "--methods", "skipgram")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"Error: {run}: was not made by learning-curve; move it or choose another --out\n"
+    )
+    assert [path.name for path in run.parent.iterdir()] == ["skipgram-all"]
+
+
+def test_numbers_that_cannot_be_written_are_printed_nonetheless(material, made, monkeypatch):
+    import corpora.artifacts.artifact as artifacts
+
+    out, done = made
+    plain = artifacts.write_json
+
+    def full(path, value):
+        if path.name.startswith("curve.json"):
+            raise OSError(28, "No space left on device", str(path))
+        plain(path, value)
+
+    monkeypatch.setattr(artifacts, "write_json", full)
+    again = curve(material, out, "--methods", "svd,cbow", "--json")
+    assert again.exit_code == 1
+    assert again.stdout == done.stdout
+    assert "curve.json.new: No space left on device" in again.stderr.splitlines()[-1]
+
+
+def test_a_size_with_too_few_words_is_told_and_the_others_are_scored(material, tmp_path):
+    done = curve(material, tmp_path / "curve", "--methods", "svd", "--sizes", "500,12K")
+    assert done.exit_code == 1
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
+    assert line.startswith("Error: svd-500: --dim 300 is larger than the vocabulary (")
+    assert " 12,000 " in done.stdout
+    assert " 500 " not in done.stdout
+
+
+def test_a_set_that_cannot_be_read_does_not_lose_the_others(material, tmp_path):
+    (tmp_path / "bad.tsv").write_text("one\ttwo\tmany\nthree\tfour\tfew\n")
+    done = curve(
+        material, tmp_path / "curve", "--methods", "svd", "--similarity", tmp_path / "bad.tsv"
+    )
+    assert done.exit_code == 1
+    # told before hours of training begin
+    assert done.stderr.startswith(f"Error: {tmp_path}/bad.tsv:")
+    assert "pairs, spearman (39 items)" in done.stdout
+
+
+def test_where_nothing_can_be_trained_the_reason_is_the_one_line(material, tmp_path):
+    folder = tmp_path / "few"
+    folder.mkdir()
+    (folder / "few.txt").write_text("one two three\n")
+    done = firth("learning-curve", folder / "few.txt", "--out", tmp_path / "curve")
+    assert done.exit_code == 1
+    assert done.stderr.splitlines()[-1].startswith("Error: svd-all: ")
+    assert "no word occurs 5 times or more" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ("--methods", "svd,glove"),
+            "method: glove: is not known; take one of svd, skipgram, cbow, mlm",
+        ),
+        (
+            ("--sizes", "1M,many"),
+            f"--sizes must be {A_SIZE}, got 'many'",
+        ),
+        (("--sizes", "9" * 19), f"--sizes must be {A_SIZE}, got {'9' * 19!r}"),
+        (("--seeds", "0"), "--seeds must be at least 1, got 0"),
+        (("--seeds", "1001"), "--seeds must be at most 1000, got 1001"),
+        (
+            ("--methods", "svd,mlm", "--seed", "3000000000"),
+            "--seed must be at most 2147483647, got 3000000000",
+        ),
+        (
+            ("--methods", "mlm", "--seed", "2147483647", "--seeds", "3"),
+            "--seed must be at most 2147483647, got 2147483649",
+        ),
+        (("--plot", "curve.jpg"), "--plot curve.jpg: is neither .png nor .svg; name one of them"),
+    ],
+)
+def test_what_is_wrong_is_refused_before_any_work(material, tmp_path, options, message):
+    done = curve(material, tmp_path / "curve", *options)
+    assert done.exit_code == 1
+    assert done.stderr == f"Error: {message}\n"
+    assert not (tmp_path / "curve").exists()
+
+
+def test_a_picture_that_stands_there_is_refused_before_any_work(material, tmp_path):
+    (tmp_path / "curve.svg").write_text("mine")
+    done = curve(material, tmp_path / "curve", "--plot", tmp_path / "curve.svg")
+    assert done.stderr == (
+        f"Error: {tmp_path}/curve.svg: exists already; choose another OUT or pass --force\n"
+    )
+    assert not (tmp_path / "curve").exists()
+
+
+def test_another_seed_is_refused_where_runs_stand(material, made):
+    out, _ = made
+    done = curve(material, out, "--methods", "svd", "--seed", "2")
+    assert done.exit_code == 1
+    assert done.stderr == (
+        f"Error: {out}/svd-12K: was made with another corpus, seed; move it or choose another "
+        "--out\n"
+    )

@@ -1,0 +1,209 @@
+"""map from the command line: the table, JSON, and the picture."""
+
+import json
+import os
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cli
+from corpora.text.segment import TextSettings
+from embed.vectors.word_vectors import WordVectors
+from tests.embed.fasttext_model import write_run
+
+WORDS = ["cat", "dog", "$5", "東京"]
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Units (1, 0), (0, 1), (-1, 0), (0, -1) at various lengths, whose mean is zero; and fox."""
+    matrix = np.array([[4, 0], [0, 1], [-2, 0], [0, -3], [1, 1]], np.float32)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    WordVectors([*WORDS, "fox"], matrix).save(folder)
+    return folder
+
+
+def mapped(*arguments):
+    """Run ``firth map``."""
+    return CliRunner().invoke(cli.main, ["map", *map(str, arguments)])
+
+
+def texts_of(path):
+    """The texts of an SVG."""
+    root = ElementTree.parse(path).getroot()
+    return [part.text for part in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_json_holds_places_and_the_share_of_the_variance(run):
+    result = mapped(run, "cat", "dog", "$5", "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    answer = json.loads(result.stdout)
+    # (1, 0), (0, 1), (-1, 0) around their mean (0, 1/3): scatter 2 along x, 2/3 along y
+    assert answer["run"] == str(run)
+    assert answer["share"] == pytest.approx([0.75, 0.25])
+    assert [word["word"] for word in answer["words"]] == ["cat", "dog", "$5"]
+    assert [abs(word["x"]) for word in answer["words"]] == pytest.approx([1, 0, 1])
+    assert [word["y"] for word in answer["words"]] == pytest.approx([-1 / 3, 2 / 3, -1 / 3])
+
+
+def test_the_table_tells_places_and_share(run):
+    result = mapped(run, "cat", "dog", "$5")
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = [line.split() for line in result.stdout.splitlines() if line.strip(" ─")]
+    assert lines[0] == ["word", "x", "y"]
+    assert [(line[0], line[2]) for line in lines[1:4]] == [
+        ("cat", "-0.333"),
+        ("dog", "0.667"),
+        ("$5", "-0.333"),
+    ]
+    assert result.stdout.splitlines()[-1] == (
+        "3 words; two components hold 100.0% of the variance (75.0% and 25.0%)"
+    )
+
+
+def test_a_file_gives_words_with_groups(run, tmp_path):
+    words = tmp_path / "words.tsv"
+    words.write_text("cat\tanimal\ndog\tanimal\n東京\tcity\n", encoding="utf-8")
+    answer = json.loads(mapped(run, "--words", words, "--json").stdout)
+    assert [word["group"] for word in answer["words"]] == ["animal", "animal", "city"]
+    table = mapped(run, "--words", words).stdout
+    assert table.split()[:4] == ["word", "x", "y", "group"]
+
+
+def test_the_picture_has_every_word_and_group_as_text(run, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    words, out = tmp_path / "words.tsv", tmp_path / "map.svg"
+    words.write_text("cat\tanimal\ndog\tanimal\n$5\t$ $\n東京\tcity\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)  # a short name fits whole
+    result = mapped(run.name, "--words", words, "--plot", out)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == (
+        f"{out}: 4 words; two components hold 100.0% of the variance (50.0% and 50.0%)\n"
+    )
+    shown = texts_of(out)
+    for text in (*WORDS, "animal", "city", "$ $", run.name, "first component (50%)"):
+        assert shown.count(text) == 1, text
+
+
+def extents(figure):
+    """Where the texts outside of the frame stand, in pixels, by their text."""
+    return {text.get_text(): text.get_window_extent() for text in figure.texts}
+
+
+def test_long_names_of_runs_groups_and_words_stay_in_their_places():
+    from corpora.artifacts.figures import picture_style
+    from embed.query.map_picture import _lay_out
+    from embed.query.word_map import map_words
+
+    pytest.importorskip("matplotlib")
+    words = ["a", "b", "x" * 300]
+    triangle = WordVectors(words, np.eye(3, dtype=np.float32))
+    with picture_style():
+        found = map_words(triangle, words, ["g" * 300, "h", "h"])
+        figure = _lay_out(found, "out/" + "long-" * 30 + "seed1")
+        shown = extents(figure)
+        [title] = [text for text in shown if text.endswith("long-seed1")]
+        [told] = [text for text in shown if text.startswith("two components")]
+        [group] = [text for text in shown if text.startswith("ggg")]
+        [word] = [t for t in figure.axes[0].texts if t.get_text().startswith("xxx")]
+        frame = figure.axes[0].get_window_extent()
+        box = word.get_window_extent()
+    assert title.startswith("…")
+    assert shown[title].x1 < shown[told].x0 - 10
+    assert group.endswith("…")
+    assert frame.x0 < shown[group].x0 < shown[group].x1 < frame.x1
+    assert frame.x0 < box.x0 < box.x1 < frame.x1
+
+
+def test_a_run_whose_path_is_not_utf8_is_drawn(run, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    odd = os.fsdecode(b"r\xff")
+    run.rename(odd)
+    for out in ("map.svg", "map.png"):
+        assert mapped(odd, *WORDS, "--plot", out).exit_code == 0
+    assert "r\ufffd" in texts_of("map.svg")
+
+
+def test_the_same_words_give_the_same_svg_and_json_beside_it(run, tmp_path):
+    pytest.importorskip("matplotlib")
+    for name in ("a.svg", "b.svg"):
+        result = mapped(run, *WORDS, "--plot", tmp_path / name, "--json")
+        assert len(json.loads(result.stdout)["words"]) == 4
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_a_standing_picture_is_told_before_the_run_is_looked_at(tmp_path):
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "map.svg"
+    out.write_text("mine")
+    told = mapped(tmp_path / "none", "cat", "--plot", out).stderr
+    assert told == f"Error: {out}: exists already; choose another OUT or pass --force\n"
+    assert out.read_text() == "mine"
+
+
+def test_a_standing_picture_is_replaced_by_force(run, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    out = tmp_path / "map.png"
+    out.write_text("mine")
+    assert mapped(run, "cat", "dog", "$5", "--plot", out, "--force").exit_code == 0
+    with image.open(out) as picture:
+        assert picture.size[0] == 1000
+
+
+def test_distances_in_the_picture_are_to_one_scale(run, tmp_path):
+    from embed.query.map_picture import _lay_out
+    from embed.query.word_map import map_words
+
+    pytest.importorskip("matplotlib")
+    wide = WordVectors(list("abc"), np.array([[9, 1], [9, -1], [8, 2]], np.float32))
+    figure = _lay_out(map_words(wide, "abc"), "run")
+    axes = figure.axes[0]
+    width, height = figure.get_size_inches() * axes.get_position().size
+    assert width / np.ptp(axes.get_xlim()) == pytest.approx(height / np.ptp(axes.get_ylim()))
+
+
+def test_a_mistake_is_one_line(run, tmp_path):
+    messages = {
+        ("cat", "dog", "cst"): f"{run}: no vector for 'cst'; did you mean 'cat'? "
+        "(--skip-unknown goes on)",
+        ("cat", "dog"): "a map needs at least 3 words, got 2; give more",
+        ("cat", "--words", str(tmp_path)): None,
+        ("--words", str(tmp_path)): f"{tmp_path}: no such file of words",
+        ("cat", "dog", "--plot", "a.pdf"): "--plot a.pdf: is neither .png nor .svg; "
+        "name one of them",
+    }
+    for arguments, message in messages.items():
+        result = mapped(run, *arguments)
+        assert result.stdout == ""
+        if message is None:
+            assert result.exit_code == 2
+            assert result.stderr.endswith("Error: give either WORDs or --words FILE\n")
+        else:
+            assert (result.exit_code, result.stderr) == (1, f"Error: {message}\n")
+    assert mapped(run).exit_code == 2
+
+
+def test_unknown_words_can_be_skipped(run):
+    result = mapped(run, "cat", "cst", "dog", "$5", "--skip-unknown", "--json")
+    assert result.stderr == f"skipped: {run}: no vector for 'cst'; did you mean 'cat'?\n"
+    assert len(json.loads(result.stdout)["words"]) == 3
+
+
+def test_words_pass_through_the_settings_of_the_run(run):
+    (run / "config.json").write_text(json.dumps({"text": TextSettings().to_json()}))
+    result = mapped(run, "CAT", "dog", "fox", "--json")
+    assert json.loads(result.stdout)["words"][0]["word"] == "cat"
+    assert result.stderr == "'CAT' is read as 'cat'\n"
+
+
+def test_unseen_words_of_a_run_with_n_grams_have_their_place(tmp_path):
+    write_run(tmp_path / "run", ["river", "rivers", "sea"], dim=6)
+    result = mapped(tmp_path / "run", "river", "sea", "rivery", "--json")
+    assert [word["word"] for word in json.loads(result.stdout)["words"]][2] == "rivery"
+    assert result.stderr == (
+        "'rivery' is not in the vocabulary; its vector is composed of its n-grams\n"
+    )

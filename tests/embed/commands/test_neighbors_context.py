@@ -1,0 +1,130 @@
+"""neighbors --context: the same word in two places has other neighbours."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cli
+from embed.vectors.word_vectors import WordVectors
+from tests.pretrain.small_run import small_encoder, small_run
+
+CONTEXT = "He [saw] the old [saw]."
+WITHOUT = "--context goes without WORDs, --add-contexts and --skip-unknown"
+WORDS = ["he", "saw", "the", "old", "saw", "."]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run of train-mlm whose vectors are means of layer 1."""
+    return str(small_run(tmp_path_factory.mktemp("context"), seed=4))
+
+
+def invoke(run, *arguments):
+    """Run one command."""
+    return CliRunner().invoke(cli.main, ["neighbors", run, *arguments])
+
+
+def by_hand(run, layers, place, k):
+    """Cosines of one occurrence with all static vectors, the word itself left out."""
+    [states] = small_encoder(seed=4).encode([WORDS], layers)
+    vectors, state = WordVectors.open(run), states[place]
+    matrix = np.array(vectors.matrix, dtype=np.float64)
+    cosines = matrix @ state / np.linalg.norm(matrix, axis=1) / np.linalg.norm(state)
+    best = [row for row in np.argsort(-cosines) if vectors.vocabulary[row] != WORDS[place]][:k]
+    return [(vectors.vocabulary[row], pytest.approx(cosines[row], abs=1e-5)) for row in best]
+
+
+def test_each_bracketed_word_is_answered_in_the_layers_of_the_runs_vectors(run):
+    result = invoke(run, "--context", CONTEXT, "-k", "4", "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    found = json.loads(result.stdout)
+    assert [answer["context"] for answer in found] == [CONTEXT] * 2
+    assert [answer["word"] for answer in found] == ["saw", "saw"]
+    for answer, place in zip(found, (1, 4), strict=True):
+        pairs = [(n["neighbor"], n["cosine"]) for n in answer["neighbors"]]
+        assert pairs == by_hand(run, (1, 2), place, 4)
+    assert found[0]["neighbors"] != found[1]["neighbors"]
+
+
+def test_layers_can_be_chosen(run):
+    found = json.loads(invoke(run, "--context", CONTEXT, "--layers", "2", "--json").stdout)
+    pairs = [(n["neighbor"], n["cosine"]) for n in found[0]["neighbors"]]
+    assert pairs == by_hand(run, (2,), 1, 10)
+
+
+def test_several_answers_are_numbered_and_one_is_not(run):
+    lines = invoke(run, "--context", CONTEXT, "--context", "an [axe]", "-k", "1").stdout
+    assert [line.split()[:3] for line in lines.splitlines()] == [
+        ["saw", "[1]", "1"],
+        ["saw", "[2]", "1"],
+        ["axe", "[3]", "1"],
+    ]
+    one = invoke(run, "--context", "an [axe] .", "-k", "2").stdout.splitlines()
+    assert [line.split()[:2] for line in one] == [["axe", "1"], ["axe", "2"]]
+
+
+def test_unknown_words_and_phrases_have_neighbors_in_context(run):
+    found = json.loads(invoke(run, "--context", "the [Zebra] saw [the king]", "--json").stdout)
+    assert [answer["word"] for answer in found] == ["zebra", "the king"]
+    assert all(len(answer["neighbors"]) == 10 for answer in found)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["--context", "I saw a saw"],
+            "'I saw a saw' has no word in brackets; write the one that is meant as [it]",
+        ),
+        (["--context", "I [ ] a saw"], "'I [ ] a saw' has no word in its brackets; write [word]"),
+        (["--context", "[caf\udce9]"], r"'caf\udce9' is not UTF-8; give UTF-8"),
+        (
+            ["--context", "[I]", "--layers", ""],
+            "--layers : give numbers between commas, such as 0,1, or auto",
+        ),
+        (
+            ["--context", "[I]", "--layers", "7"],
+            "--layers 7: there is no layer 7; the encoder has 0, the embeddings, to 2",
+        ),
+    ],
+)
+def test_contexts_that_cannot_be_answered_are_refused(run, arguments, message):
+    result = invoke(run, *arguments)
+    assert (result.exit_code, result.stderr) == (1, f"Error: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["king", "--context", "[I]"], WITHOUT),
+        (["--add-contexts", "--context", "[I]"], WITHOUT),
+        (["--skip-unknown", "--context", "[I]"], WITHOUT),
+        (["king", "--layers", "1"], "--layers goes with --context"),
+        (["king", "--layers", ""], "--layers goes with --context"),
+    ],
+)
+def test_options_that_exclude_each_other_are_told(run, arguments, message):
+    result = invoke(run, *arguments)
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1] == f"Error: {message}"
+
+
+def test_a_run_of_static_vectors_knows_no_contexts(tmp_path):
+    WordVectors(["a", "b"], np.eye(2, dtype=np.float32)).save(tmp_path)
+    (tmp_path / "config.json").write_text('{"method": "skipgram", "text": null}')
+    assert invoke(str(tmp_path), "--context", "an [axe]").stderr == (
+        f"Error: {tmp_path}: has one vector per word, whatever stands around it; for words in "
+        "context give a run of firth train-mlm\n"
+    )
+
+
+def test_input_embeddings_have_no_layers_to_compare_with(run, tmp_path):
+    out = str(tmp_path / "looked-up")
+    arguments = ["pool", run, "--out", out, "--source", "input-embeddings", "--min-count", "1"]
+    assert CliRunner().invoke(cli.main, arguments).exit_code == 0
+    assert invoke(out, "--context", "an [axe]").stderr == (
+        f"Error: {out}: its vectors are no means of states; pass --layers to choose the states\n"
+    )
+    assert invoke(out, "--context", "an [axe]", "--layers", "1").exit_code == 0

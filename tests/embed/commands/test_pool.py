@@ -1,0 +1,231 @@
+"""pool from the command line: runs of their own, which know where they come from."""
+
+import json
+import shutil
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cli
+from corpora.artifacts.artifact import fingerprint, verify
+from corpora.store.corpus import Corpus
+from embed.contextual.encoders import open_encoder
+from embed.vectors.word_vectors import WordVectors
+from tests.pretrain.small_run import small_encoder, small_run
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run of train-mlm."""
+    return small_run(tmp_path)
+
+
+def invoke(run, out, *arguments):
+    """Run one command."""
+    words = ["pool", str(run), "--out", str(out), "--min-count", "1", "--device", "cpu"]
+    return CliRunner().invoke(cli.main, [*words, *arguments])
+
+
+def config_of(run):
+    """What the run tells of itself."""
+    return json.loads((run / "config.json").read_text())
+
+
+def test_a_pooled_run_has_vectors_and_names_encoder_corpus_and_layers(run, tmp_path):
+    out = tmp_path / "pooled"
+    result = invoke(run, out, "--layers", "2", "--contexts-per-word", "1000")
+    assert (result.exit_code, result.stdout) == (0, f"{out}: 39 words, 16 dimensions\n")
+    verify(out)
+    config, vectors = config_of(out), WordVectors.open(out)
+    assert config["method"] == "pool"
+    assert config["encoder_run"]["path"] == str(run)
+    assert config["corpus"] == config_of(run)["corpus"]
+    assert config["pooling"]["layers"] == [2]
+    assert "." not in vectors.vocabulary
+
+    corpus, encoder = Corpus.open(config["corpus"]["path"]), small_encoder()
+    view = corpus.view()
+    sentences = [
+        [view.words[row] for row in rows[a:b]]
+        for rows, offsets in view.shards()
+        for a, b in pairwise(offsets)
+    ]
+    assert any("." in sentence for sentence in sentences)
+    states = encoder.encode(sentences, (2,))
+    found = [s[i] for words, s in zip(sentences, states, strict=True)
+             for i, word in enumerate(words) if word == "saw"]  # fmt: skip
+    assert len(found) == 7
+    np.testing.assert_allclose(vectors.vector("saw"), np.mean(found, axis=0), atol=1e-5)
+
+
+def test_the_defaults_are_those_of_the_run_itself(run, tmp_path):
+    assert invoke(run, tmp_path / "pooled").exit_code == 0
+    assert (tmp_path / "pooled/vectors.npy").read_bytes() == (run / "vectors.npy").read_bytes()
+
+
+def test_input_embeddings_are_looked_up(run, tmp_path):
+    assert invoke(run, tmp_path / "pooled", "--source", "input-embeddings").exit_code == 0
+    vectors = WordVectors.open(tmp_path / "pooled")
+    expected = small_encoder().input_embeddings(list(vectors.vocabulary))
+    np.testing.assert_allclose(vectors.matrix, expected, atol=1e-6)
+
+
+def test_a_pooled_run_can_be_pooled_again(run, tmp_path):
+    assert invoke(run, tmp_path / "one", "--layers", "2").exit_code == 0
+    assert invoke(tmp_path / "one", tmp_path / "two").exit_code == 0
+    assert (tmp_path / "two/vectors.npy").read_bytes() == (run / "vectors.npy").read_bytes()
+    assert open_encoder(tmp_path / "two", "cpu").n_layers == 2
+
+
+def test_a_run_pooled_of_a_pooled_one_needs_the_encoders_own_run_alone(run, tmp_path):
+    assert invoke(run, tmp_path / "one").exit_code == 0
+    assert invoke(tmp_path / "one", tmp_path / "two").exit_code == 0
+    assert config_of(tmp_path / "two")["encoder_run"] == config_of(tmp_path / "one")["encoder_run"]
+    assert config_of(tmp_path / "two")["encoder_run"]["path"] == str(run)
+    shutil.rmtree(tmp_path / "one")
+    assert open_encoder(tmp_path / "two", "cpu").name == str(run)
+
+
+def test_a_run_that_names_a_pooled_one_is_followed_to_the_encoder(run, tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    assert invoke(run, one).exit_code == 0
+    assert invoke(run, two).exit_code == 0
+    config = config_of(two)
+    mark = fingerprint(json.loads((one / "checksums.json").read_text()))
+    config["encoder_run"] = {"path": str(one), "fingerprint": mark}
+    (two / "config.json").write_text(json.dumps(config))
+    assert open_encoder(two, "cpu").name == str(run)
+
+
+def test_words_that_are_unknown_to_the_encoder_are_left_out_and_told(run, tmp_path):
+    (tmp_path / "other.txt").write_text("The 図書館 saw the king. The king saw ひらがな.\n")
+    result = invoke(run, tmp_path / "pooled", "--corpus", str(tmp_path / "other.txt"))
+    assert result.exit_code == 0
+    assert result.stdout == f"{tmp_path / 'pooled'}: 3 words, 16 dimensions\n"
+    vectors = WordVectors.open(tmp_path / "pooled")
+    assert sorted(vectors.vocabulary) == ["king", "saw", "the"]
+    unknown = config_of(tmp_path / "pooled")["pooling"]["unknown"]
+    assert unknown > 1
+    told = f"words unknown to the encoder, which get no vector: {unknown}, such as "
+    assert [line for line in result.stderr.splitlines() if line.startswith(told)]
+
+
+def refusal(*arguments):
+    """What the command says when it fails."""
+    result = invoke(*arguments)
+    assert result.exit_code == 1
+    return result.stderr
+
+
+def test_a_corpus_that_moved_is_asked_for(run, tmp_path):
+    config = config_of(run)
+    moved = tmp_path / "moved"
+    shutil.copytree(config["corpus"]["path"], moved)
+    config["corpus"]["path"] = str(tmp_path / "gone")
+    (run / "config.json").write_text(json.dumps(config))
+
+    assert refusal(run, tmp_path / "pooled") == (
+        f"Error: {tmp_path / 'gone'}: the corpus of {run} is gone; pass --corpus\n"
+    )
+    assert invoke(run, tmp_path / "pooled", "--corpus", str(moved)).exit_code == 0
+    assert config_of(tmp_path / "pooled")["corpus"]["path"] == str(moved)
+
+
+def test_another_corpus_in_its_place_is_not_taken_silently(run, tmp_path):
+    config = config_of(run)
+    config["corpus"]["fingerprint"] = "0" * 16
+    (run / "config.json").write_text(json.dumps(config))
+    path = config["corpus"]["path"]
+    assert refusal(run, tmp_path / "pooled") == (
+        f"Error: {path}: is no longer the corpus that {run} was trained on; pass --corpus to take "
+        "it all the same\n"
+    )
+
+
+def test_a_corpus_cut_into_words_otherwise_is_refused(run, tmp_path):
+    config = config_of(run)
+    config["text"]["keep_case"] = True
+    (run / "config.json").write_text(json.dumps(config))
+    told = refusal(run, tmp_path / "pooled")
+    assert "its text is cut into words by {'keep_case': False," in told
+    assert told.endswith("build the corpus again with the same options\n")
+
+
+def test_an_encoder_that_changed_or_is_gone_is_told(run, tmp_path):
+    assert invoke(run, tmp_path / "pooled").exit_code == 0
+    checksums = (run / "checksums.json").read_text()
+    (run / "checksums.json").write_text(checksums.replace("a", "b", 1))
+    assert refusal(tmp_path / "pooled", tmp_path / "more") == (
+        f"Error: {run}: {tmp_path / 'pooled'} was pooled from another run that stood here; pool "
+        "this one anew\n"
+    )
+    shutil.rmtree(run)
+    assert refusal(tmp_path / "pooled", tmp_path / "more") == (
+        f"Error: {run}: {tmp_path / 'pooled'} was pooled from this run, which is gone; give "
+        "another\n"
+    )
+    assert not (tmp_path / "more").exists()
+
+
+def test_what_stands_at_out_stays_without_force(run, tmp_path):
+    assert refusal(run, run) == (
+        f"Error: {run}: exists already; choose another --out or pass --force\n"
+    )
+
+
+@pytest.mark.parametrize("through", ["run", "link", "pooled"])
+def test_the_encoders_own_run_is_not_replaced_even_by_force(run, tmp_path, through):
+    assert invoke(run, tmp_path / "pooled").exit_code == 0
+    (tmp_path / "link").symlink_to(run)
+    out = tmp_path / "link" if through == "link" else run
+    assert refusal(tmp_path / through, out, "--force") == (
+        f"Error: --out {out}: has the encoder, which would be lost; choose another\n"
+    )
+    verify(run)
+    assert open_encoder(run, "cpu").n_layers == 2
+
+
+def test_a_pooled_run_can_be_replaced_by_another_of_the_same_encoder(run, tmp_path):
+    pooled = tmp_path / "pooled"
+    assert invoke(run, pooled).exit_code == 0
+    assert invoke(pooled, pooled, "--layers", "2", "--force").exit_code == 0
+    assert config_of(pooled)["pooling"]["layers"] == [2]
+    assert open_encoder(pooled, "cpu").n_layers == 2
+
+
+def test_what_is_no_run_is_told_before_a_corpus_is_built(tmp_path, monkeypatch):
+    def build(*_):
+        pytest.fail("a corpus was built")
+
+    monkeypatch.setattr("corpora.build.open_or_build.open_or_build", build)
+    (tmp_path / "file").write_text("")
+    (tmp_path / "begun.partial").mkdir()
+    (tmp_path / "svd").mkdir()
+    (tmp_path / "svd" / "config.json").write_text('{"method": "svd"}')
+    messages = {
+        "none": "no such run",
+        "file": "is a file; give the directory of a run",
+        "begun": "is unfinished; run the command that was making it again",
+        "svd": "has one vector per word, whatever stands around it; for words in context give a "
+        "run of firth train-mlm",
+    }
+    for name, message in messages.items():
+        told = refusal(tmp_path / name, tmp_path / "out", "--corpus", "text.txt")
+        assert told == f"Error: {tmp_path / name}: {message}\n"
+
+
+def test_layers_of_input_embeddings_are_refused(run, tmp_path):
+    arguments = ("--source", "input-embeddings", "--layers", "1")
+    assert refusal(run, tmp_path / "pooled", *arguments) == (
+        "Error: --layers 1: goes with --source states\n"
+    )
+
+
+def test_impossible_layers_leave_nothing_behind(run, tmp_path):
+    before = sorted(tmp_path.iterdir())
+    assert refusal(run, tmp_path / "pooled", "--layers", "9") == (
+        "Error: --layers 9: there is no layer 9; the encoder has 0, the embeddings, to 2\n"
+    )
+    assert sorted(tmp_path.iterdir()) == before

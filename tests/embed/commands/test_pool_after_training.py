@@ -1,0 +1,79 @@
+"""pool after a true training: the run itself tells where its corpus is."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import cli
+from corpora.artifacts.artifact import verify
+from embed.vectors.word_vectors import WordVectors
+from pretrain.config import MlmConfig
+from pretrain.train import train_mlm
+from tests.pretrain.small_training import SMALL, corpus_of
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Chains of words, a tenth held out."""
+    return corpus_of(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def run(corpus, tmp_path_factory):
+    """A training of a moment."""
+    out = tmp_path_factory.mktemp("trained") / "run"
+    return train_mlm(corpus, MlmConfig(**{**SMALL, "steps": 2}), out)
+
+
+def pool(run, out, *arguments):
+    """Run ``firth pool``."""
+    words = ["pool", str(run), "--out", str(out), "--min-count", "1", "--device", "cpu"]
+    return CliRunner().invoke(cli.main, [*words, *arguments])
+
+
+def config_of(run):
+    """What a run tells of itself."""
+    return json.loads((run / "config.json").read_text())
+
+
+def test_a_training_tells_its_corpus_by_path_and_fingerprint(corpus, run):
+    assert config_of(run)["corpus"] == {
+        "path": str(corpus.path.resolve()),
+        "fingerprint": corpus.fingerprint,
+    }
+
+
+def test_a_trained_run_is_pooled_without_naming_its_corpus(corpus, run, tmp_path):
+    result = pool(run, tmp_path / "pooled")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == f"{tmp_path / 'pooled'}: 40 words, 16 dimensions\n"
+    verify(tmp_path / "pooled")
+    assert config_of(tmp_path / "pooled")["corpus"] == config_of(run)["corpus"]
+    # the defaults are those by which training itself pooled
+    found, expected = WordVectors.open(tmp_path / "pooled"), WordVectors.open(run)
+    assert list(found.vocabulary) == list(expected.vocabulary)
+    assert found.matrix.tobytes() == expected.matrix.tobytes()
+    assert config_of(tmp_path / "pooled")["pooling"] == config_of(run)["pooling"]
+
+
+def test_a_run_of_a_sample_is_pooled_over_the_sample(corpus, tmp_path):
+    sample = corpus.sample(1_000, seed=3)
+    run = train_mlm(sample, MlmConfig(**{**SMALL, "steps": 2}), tmp_path / "run")
+    assert config_of(run)["corpus"] == {
+        "path": str(corpus.path.resolve()),
+        "fingerprint": sample.fingerprint,
+        "sample": {"tokens": 1_000, "seed": 3},
+    }
+    result = pool(run, tmp_path / "pooled")
+    assert result.exit_code == 0, result.output
+    pooled, trained = WordVectors.open(tmp_path / "pooled"), WordVectors.open(run)
+    assert pooled.matrix.tobytes() == trained.matrix.tobytes()
+    assert pooled.counts.sum() == sample.training_tokens
+    assert config_of(tmp_path / "pooled")["corpus"] == config_of(run)["corpus"]
+
+
+def test_other_layers_of_a_trained_run_are_other_vectors(run, tmp_path):
+    assert pool(run, tmp_path / "pooled", "--layers", "1").exit_code == 0
+    found, expected = WordVectors.open(tmp_path / "pooled"), WordVectors.open(run)
+    assert abs(found.matrix - expected.matrix).max() > 0.01

@@ -1,0 +1,284 @@
+"""neighbors, similarity and analogy from the command line: exact output."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from rich.cells import cell_len
+
+import cli
+from corpora.text.segment import TextSettings
+from embed.query import prompt as queries
+from embed.vectors.word_vectors import WordVectors
+
+WORDS = ["man", "king", "woman", "queen", "Paris"]
+MATRIX = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1], [3, 0, 4]], np.float32)
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run whose cosines are easy to work out; its own text settings lower-case words."""
+    vectors = WordVectors([word.lower() for word in WORDS], MATRIX)
+    vectors.save(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps({"text": TextSettings().to_json()}))
+    return str(tmp_path)
+
+
+@pytest.fixture
+def file(tmp_path):
+    """The same vectors as a file of unknown origin, Paris with its capital."""
+    path = tmp_path / "v.txt"
+    rows = [" ".join(map(str, [word, *row])) for word, row in zip(WORDS, MATRIX, strict=True)]
+    path.write_text("\n".join(rows) + "\n")
+    return str(path)
+
+
+def invoke(*arguments, **more):
+    """Run one command."""
+    return CliRunner().invoke(cli.main, list(arguments), **more)
+
+
+def test_neighbors_are_printed_one_a_line(run):
+    result = invoke("neighbors", run, "king", "man", "-k", "2")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == (
+        "king               1  man                   0.7071\n"
+        "king               2  queen                 0.5000\n"
+        "man                1  king                  0.7071\n"
+        "man                2  paris                 0.6000\n"
+    )
+
+
+def test_neighbors_as_json(run):
+    result = invoke("neighbors", run, "woman", "-k", "2", "--json")
+    assert json.loads(result.stdout) == {
+        "woman": [
+            {"neighbor": "paris", "cosine": pytest.approx(0.8)},
+            {"neighbor": "queen", "cosine": pytest.approx(0.5**0.5)},
+        ]
+    }
+
+
+def test_json_is_unescaped(tmp_path):
+    WordVectors(["naïve", "図書館"], np.eye(2, dtype=np.float32)).save(tmp_path)
+    result = invoke("neighbors", str(tmp_path), "naïve", "--json")
+    assert '"naïve"' in result.stdout
+    assert '"図書館"' in result.stdout
+
+
+def test_all_words_of_a_pipe_are_answered_in_one_object(run):
+    result = invoke("neighbors", run, "--json", "-k", "1", input="king\n\n man woman\nking\n")
+    assert result.exit_code == 0
+    assert list(json.loads(result.stdout)) == ["king", "man", "woman"]
+
+
+def test_the_words_of_a_query_pass_through_the_settings_of_the_run(run):
+    result = invoke("similarity", run, "PARIS", "Woman")
+    assert result.stdout == "paris            woman             0.8000\n"
+    assert result.stderr == "'PARIS' is read as 'paris'\n'Woman' is read as 'woman'\n"
+
+
+def test_for_a_plain_file_words_are_as_written_then_lower_cased(file):
+    result = invoke("similarity", file, "Paris", "Woman")
+    assert result.stdout == "Paris            woman             0.8000\n"
+    assert result.stderr == "'Woman' is read as 'woman'\n"
+    result = invoke("similarity", file, "paris", "woman")
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"Error: {file}: no vector for 'paris'; did you mean 'Paris'? (--skip-unknown goes on)\n"
+    )
+
+
+def test_similarity_as_json(run):
+    result = invoke("similarity", run, "woman", "paris", "--json")
+    assert json.loads(result.stdout) == {"a": "woman", "b": "paris", "cosine": pytest.approx(0.8)}
+
+
+def test_similarities_of_a_pipe_are_one_object_a_line(run):
+    result = invoke("similarity", run, "--json", input="woman paris\nking\tman\n")
+    objects = [json.loads(line) for line in result.stdout.splitlines()]
+    assert objects == [
+        {"a": "woman", "b": "paris", "cosine": pytest.approx(0.8)},
+        {"a": "king", "b": "man", "cosine": pytest.approx(0.5**0.5)},
+    ]
+
+
+def test_analogies_are_printed_one_answer_a_line(run):
+    # king - man + woman = (-0.2929, 0.7071, 1), of length 1.2593; queen and paris have the
+    # products 0.5 + 0.7071 and 0.8 - 0.6 * 0.2929 with it
+    result = invoke("analogy", run, "man", "king", "woman", "-k", "2")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == (
+        "man : king = woman : ?    1  queen                 0.9586\n"
+        "man : king = woman : ?    2  paris                 0.4957\n"
+    )
+
+
+def test_analogies_as_json(run):
+    result = invoke(
+        "analogy", run, "man", "king", "woman", "-k", "1", "--method", "3cosmul", "--json"
+    )
+    score = 0.75 * (1 + 0.5**0.5) / 2 / 0.501
+    assert json.loads(result.stdout) == {
+        "a": "man",
+        "b": "king",
+        "c": "woman",
+        "answers": [{"word": "queen", "score": pytest.approx(score)}],
+    }
+    result = invoke("analogy", run, "-k", "1", "--json", input="man king woman\n")
+    assert json.loads(result.stdout)["answers"][0]["word"] == "queen"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "known"),
+    [
+        (["neighbors", "{run}", "king", "kin"], "king"),
+        (["similarity", "{run}", "king", "kin"], None),
+        (["analogy", "{run}", "king", "kin", "man"], None),
+    ],
+)
+def test_an_unknown_word_is_an_error_unless_skipped(run, arguments, known):
+    arguments = [argument.format(run=run) for argument in arguments]
+    why = f"{run}: no vector for 'kin'; did you mean 'king' or 'man'?"
+    result = invoke(*arguments)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == f"Error: {why} (--skip-unknown goes on)\n".replace(" or 'man'", "")
+    result = invoke(*arguments, "--skip-unknown")
+    assert result.exit_code == 0
+    assert result.stderr == f"skipped: {why}\n".replace(" or 'man'", "")
+    assert {line.split()[0] for line in result.stdout.splitlines()} == ({known} if known else set())
+
+
+def test_json_of_a_skipped_query_keeps_its_shape(run):
+    result = invoke("similarity", run, "king", "xyzzy", "--skip-unknown", "--json")
+    assert json.loads(result.stdout) == {"a": "king", "b": "xyzzy", "cosine": None}
+    result = invoke("analogy", run, "king", "xyzzy", "man", "--skip-unknown", "--json")
+    assert json.loads(result.stdout) == {"a": "king", "b": "xyzzy", "c": "man", "answers": []}
+    result = invoke("neighbors", run, "xyzzy", "--skip-unknown", "--json")
+    assert json.loads(result.stdout) == {}
+
+
+@pytest.mark.parametrize(
+    ("word", "apart"),
+    [("New York", "2 words (new york)"), (" ", "no word"), ("don't", "3 words (don ' t)")],
+)
+def test_a_query_of_several_words_is_refused(run, word, apart):
+    result = invoke("neighbors", run, word)
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"Error: {run}: {word!r} is {apart} under this run's text settings; ask for single words\n"
+    )
+
+
+def test_bytes_that_are_not_utf_8_are_refused_unless_skipped(run):
+    result = invoke("neighbors", run, "k\udcff")
+    assert result.exit_code == 1
+    assert result.stderr == f"Error: {run}: 'k\\udcff' is not UTF-8; ask in UTF-8\n"
+    arguments = ["neighbors", run, "-k", "1", "--skip-unknown"]
+    result = invoke(*arguments, input=b"k\xff\nking\n")
+    assert result.exit_code == 0
+    assert result.stdout == "king               1  man                   0.7071\n"
+
+
+def test_a_byte_order_mark_before_the_words_is_no_part_of_them(file):
+    result = invoke("similarity", file, input=b"\xef\xbb\xbfParis woman\r\n")
+    assert result.stdout == "Paris            woman             0.8000\n"
+    assert result.stderr == ""
+
+
+def test_a_line_with_too_few_words_is_refused(run):
+    result = invoke("similarity", run, input="king man\nking\n")
+    assert result.exit_code == 1
+    assert result.stderr == "Error: <stdin>:2: 1 words (king), expected 2\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [("similarity", "expected two words, got 1"), ("analogy", "expected three words, got 1")],
+)
+def test_a_wrong_number_of_words_is_a_usage_error(run, command, message):
+    result = invoke(command, run, "king")
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"Error: {message}\n")
+
+
+def test_k_below_one_is_refused(run):
+    result = invoke("neighbors", run, "king", "-k", "0")
+    assert result.exit_code == 1
+    assert result.stderr == "Error: k must be at least 1, got 0\n"
+
+
+def test_a_run_that_is_not_there_is_refused():
+    result = invoke("neighbors", "no/such/run", "king")
+    assert result.exit_code == 1
+    assert result.stderr == "Error: no/such/run: no such run or vectors file\n"
+
+
+def test_a_terminal_is_prompted_and_mistakes_do_not_end_the_session(run, monkeypatch):
+    lines = iter(["kign\n", "king man\n", "king man paris\n", ""])
+    monkeypatch.setattr(queries, "at_terminal", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda question: next(lines).rstrip("\n"))
+    result = invoke("similarity", run)
+    assert result.exit_code == 0
+    assert result.stdout == "king             man               0.7071\n"
+    assert result.stderr == (
+        "an empty line or Ctrl-D ends\n1 words, expected 2\n3 words, expected 2\n"
+    )
+    lines = iter(["kign\n", "king\n"])  # then StopIteration would come; Ctrl-D does
+    asked = []
+
+    def ask(question):
+        asked.append(question)
+        try:
+            return next(lines).rstrip("\n")
+        except StopIteration:
+            raise EOFError from None
+
+    monkeypatch.setattr("builtins.input", ask)
+    result = invoke("neighbors", run, "-k", "1")
+    assert result.exit_code == 0
+    assert asked == ["word> "] * 3
+    assert result.stdout == "king               1  man                   0.7071\n"
+    assert "no vector for 'kign'; did you mean 'king'?" in result.stderr
+
+
+def test_words_with_spaces_can_be_asked_for_between_tabs():
+    assert queries.split_query("new york\tparis\n") == ["new york", "paris"]
+    assert queries.split_query(" king  queen \n") == ["king", "queen"]
+    assert queries.split_query("\n") == []
+
+
+def test_a_pipe_is_no_terminal(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("x"))
+    assert not queries.at_terminal()
+
+
+def test_columns_stand_below_each_other_whatever_the_script(tmp_path):
+    path = tmp_path / "mixed.vec"
+    path.write_text("sea 1 0\n海 1 .1\n大海洋 1 .2\nocean 1 .3\n", encoding="utf-8")
+
+    for arguments in (["neighbors", path, "sea", "海"], ["analogy", path, "sea", "海", "ocean"]):
+        lines = CliRunner().invoke(cli.main, list(map(str, arguments))).stdout.splitlines()
+        assert len({cell_len(line) for line in lines}) == 1, lines
+
+
+def test_a_run_is_no_text_and_a_corpus_no_run(tmp_path):
+    (tmp_path / "text.txt").write_text("a b c d\n" * 50)
+    corpus, run = tmp_path / "corpus", tmp_path / "run"
+    for arguments in (
+        ["build-corpus", tmp_path / "text.txt", "--out", corpus],
+        ["train-svd", corpus, "--dim", "2", "--out", run],
+    ):
+        assert CliRunner().invoke(cli.main, list(map(str, arguments))).exit_code == 0
+
+    asked = CliRunner().invoke(cli.main, ["neighbors", str(corpus), "a"])
+    assert asked.stderr == (
+        f"Error: {corpus}: is a corpus, no run; train one: firth train-svd {corpus} --out RUN\n"
+    )
+    trained = CliRunner().invoke(cli.main, ["train-svd", str(run), "--out", str(tmp_path / "x")])
+    assert trained.stderr == (
+        f"Error: {run}: is no text and no corpus, but a finished run; name the corpus that it was "
+        "trained on\n"
+    )

@@ -1,0 +1,101 @@
+"""``firth recommend``: what to train, and the evidence behind it."""
+
+import json
+import random
+import shlex
+
+import pytest
+from click.testing import CliRunner
+
+from cli import main
+from embed.compare.recommend import KINDS, read_evidence
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    """A text of 400 words, in random order."""
+    source = tmp_path_factory.mktemp("texts") / "my text.txt"
+    words = [a + b + c for a in "bdfgklmnpr" for b in "aeiou" for c in "lmnprstv"]
+    draw = random.Random(1)
+    lines = (" ".join(draw.choices(words, k=12)) for _ in range(500))
+    source.write_text("".join(f"{line}\n" for line in lines))
+    return source
+
+
+def ask(*arguments):
+    return CliRunner().invoke(main, ["recommend", *map(str, arguments)])
+
+
+def test_the_advice_is_a_command_that_trains_on_this_corpus(text, tmp_path):
+    document = json.loads(ask(text, "--json").stdout)
+
+    assert sorted(kind for each in document["advice"] for kind in each["kinds"]) == sorted(KINDS)
+    for each in document["advice"]:
+        program, *typed, run = shlex.split(each["command"])
+        assert (program, typed[1], run) == ("firth", str(text), "RUN")
+        epochs = [] if each["method"] == "svd" else ["--epochs", "1"]
+        out = tmp_path / each["candidate"]
+        done = CliRunner().invoke(main, [*typed, str(out), *epochs])
+        assert done.exit_code == 0, done.output
+        assert (out / "vectors.npy").exists()
+
+
+def test_the_lines_name_the_command_and_the_evidence(text):
+    done = ask(text)
+
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    document = json.loads(ask(text, "--json").stdout)
+    for line, each in zip(lines, document["advice"], strict=False):
+        assert line.endswith(f": {each['command']}")
+    [evidence] = [line for line in lines if line.startswith("evidence: ")]
+    assert f"yours has 6k and {document['words']}" in evidence
+    assert evidence.endswith("; yours is so unlike it that firth learning-curve tells more")
+
+
+def test_the_table_has_every_candidate_with_its_scores(text):
+    lines = [" ".join(line.split()) for line in ask(text).stdout.splitlines()]
+
+    rows = {
+        name: [line for line in lines if line.startswith(f"{name} ")]
+        for name in read_evidence()["candidates"]
+    }
+    for [row] in rows.values():
+        assert row.count("±") == 3
+    assert sum(row.count("*") for [row] in rows.values()) == 3
+
+
+def test_json_has_the_evidence(text):
+    document = json.loads(ask(text, "--json").stdout)
+
+    assert (document["tokens"], document["words"], document["is_far"]) == (6_000, 400, True)
+    assert document["evidence"] in read_evidence()["samples"]
+
+
+def test_text_without_spaces_is_told_how_to_be_built(tmp_path):
+    source = tmp_path / "zh.txt"
+    source.write_text("他们来了我们去了你们好吗" * 500 + "。\n")
+
+    done = ask(source)
+
+    assert "jieba" in done.stderr
+
+
+@pytest.mark.parametrize("content", ["a few words only\n", "...\n! !\n"])
+def test_too_little_text_is_told_in_one_line(tmp_path, content):
+    source = tmp_path / "tiny.txt"
+    source.write_text(content)
+
+    done = ask(source)
+
+    assert done.exit_code == 1
+    assert done.stderr.splitlines()[-1] == (
+        "Error: too little text for any advice: 0 words occur 5 times or more; add text"
+    )
+
+
+def test_what_is_no_corpus_is_refused_in_one_line(tmp_path):
+    done = ask(tmp_path / "nothing")
+
+    assert done.exit_code == 1
+    assert done.stderr.count("\n") == 1

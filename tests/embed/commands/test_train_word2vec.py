@@ -1,0 +1,402 @@
+"""train-skipgram and train-cbow from the command line: what they make, tell and refuse."""
+
+import errno
+import json
+import re
+
+import click
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cli
+from corpora.artifacts.artifact import verify
+from corpora.common.options import take
+from embed.commands.train_cbow import command as cbow_command
+from embed.commands.train_skipgram import command as skipgram_command
+from embed.vectors.context_vectors import open_contexts
+from embed.vectors.word_vectors import load_vectors
+from embed.word2vec.train import CbowConfig, SkipGramConfig
+
+COMMANDS = ["train-skipgram", "train-cbow"]
+OPTIONS = [
+    "--out", "--force", "--dim", "--window", "--window-weighting", "--negatives",
+    "--unigram-exponent", "--subsample", "--learning-rate", "--final-rate", "--epochs",
+    "--min-count", "--max-vocabulary", "--boundary", "--punctuation", "--subwords", "--buckets",
+    "--init", "--engine", "--hierarchical-softmax", "--deterministic", "--seed", "--seeds",
+    "--threads",
+]  # fmt: skip
+SMALL = (
+    "--dim", "8", "--epochs", "2", "--min-count", "1", "--threads", "1", "--subsample", "0.001",
+)  # fmt: skip
+FILES = [
+    "checksums.json", "config.json", "contexts.npy", "metrics.jsonl", "provenance.json",
+    "vectors.npy", "vocabulary.tsv",
+]  # fmt: skip
+
+
+def themed_lines(n_lines=300, seed=4):
+    """Lines about one of two themes, with a function word in each."""
+    rng = np.random.default_rng(seed)
+    themes = [[f"{theme}{end}" for end in "abcdefghijklmno"] for theme in ("sea", "sun")]
+    lines = ([*rng.choice(themes[n % 2], 6).tolist(), "the"] for n in range(n_lines))
+    return "\n".join(" ".join(line) for line in lines)
+
+
+def invoke(*arguments):
+    """Run one command."""
+    return CliRunner().invoke(cli.main, list(map(str, arguments)))
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    """Raw text, a document a line."""
+    path = tmp_path_factory.mktemp("text") / "text.txt"
+    path.write_text(themed_lines())
+    return path
+
+
+@pytest.fixture(scope="module")
+def corpus(text):
+    """The same as a corpus, a tenth of it held out."""
+    out = text.parent / "corpus"
+    result = invoke("build-corpus", text, "--out", out, "--documents", "line", "--held-out", "0.1")
+    assert result.exit_code == 0, result.output
+    return out
+
+
+@pytest.fixture(scope="module")
+def skipgram(corpus):
+    """A run of skip-gram."""
+    out = corpus.parent / "skipgram"
+    result = invoke("train-skipgram", corpus, "--out", out, *SMALL)
+    assert result.exit_code == 0, result.output
+    return out
+
+
+def options_of(run):
+    """What ``config.json`` holds."""
+    return json.loads((run / "config.json").read_text(encoding="utf-8"))
+
+
+def said(result):
+    """Lines on standard error, but for progress: a machine's first run compiles its kernels."""
+    return [line for line in result.stderr.splitlines() if not line.startswith("training ")]
+
+
+# ---- what is made and told
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_last_line_says_words_dimensions_and_the_losses_of_the_last_epoch(
+    corpus, tmp_path, command
+):
+    result = invoke(command, corpus, "--out", tmp_path / "run", *SMALL)
+    assert (result.exit_code, said(result)) == (0, [])
+    last = json.loads((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()[-1])
+    assert last["epoch"] == 2
+    assert result.stdout == (
+        f"{tmp_path / 'run'}: 31 words, 8 dimensions, loss {last['epoch_loss']:.4f}, "
+        f"held-out loss {last['held_out_loss']:.4f}\n"
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_run_holds_its_files_and_nothing_is_left_beside_it(corpus, tmp_path, command):
+    invoke(command, corpus, "--out", tmp_path / "run", *SMALL)
+    verify(tmp_path / "run")
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == FILES
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+    vectors = load_vectors(tmp_path / "run")
+    assert (vectors.matrix.shape, vectors.matrix.dtype) == ((31, 8), np.float32)
+    assert open_contexts(vectors).shape == (31, 8)
+
+
+def test_a_text_without_held_out_documents_is_trained_without_a_held_out_loss(tmp_path):
+    (tmp_path / "one.txt").write_text(themed_lines().replace("\n", " "))
+    result = invoke("train-skipgram", tmp_path / "one.txt", "--out", tmp_path / "run", *SMALL)
+    assert re.fullmatch(
+        re.escape(f"{tmp_path / 'run'}: 31 words, 8 dimensions, loss ") + r"\d\.\d{4}\n",
+        result.stdout,
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "config_class", "method"),
+    [("train-skipgram", SkipGramConfig, "skipgram"), ("train-cbow", CbowConfig, "cbow")],
+)
+def test_every_option_reaches_the_config_and_the_run(
+    corpus, tmp_path, command, config_class, method
+):
+    given = {
+        "dim": 6, "window": 3, "window_weighting": "flat", "negatives": 7,
+        "unigram_exponent": 0.5, "subsample": 0.01, "learning_rate": 0.03, "final_rate": 0.001,
+        "epochs": 1, "min_count": 2, "max_vocabulary": 20, "boundary": "document",
+        "punctuation": "keep", "subwords": "3-4", "buckets": 1000, "deterministic": True,
+        "seed": 9, "threads": 2,
+    }  # fmt: skip
+    words = []
+    for name, value in given.items():
+        words += [f"--{name.replace('_', '-')}", *([] if value is True else [value])]
+    result = invoke(command, corpus, "--out", tmp_path / "run", *words)
+    assert result.exit_code == 0, result.output
+    stored = options_of(tmp_path / "run")
+    assert (stored["format"], stored["method"]) == (1, method)
+    assert take(config_class, stored) == config_class(**given)
+    vectors = load_vectors(tmp_path / "run")
+    assert vectors.matrix.shape == (20, 6)
+
+
+def test_cbow_predicts_from_the_mean_unless_told_to_sum(corpus, tmp_path):
+    matrices = {}
+    for flags in ((), ("--mean",), ("--sum",)):
+        out = tmp_path / "".join(("run", *flags))
+        assert invoke("train-cbow", corpus, "--out", out, *SMALL, *flags).exit_code == 0
+        assert options_of(out)["sum"] is (flags == ("--sum",))
+        matrices[flags] = np.load(out / "vectors.npy")
+    assert np.array_equal(matrices[()], matrices[("--mean",)])
+    assert not np.array_equal(matrices[()], matrices[("--sum",)])
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("softmax", [(), ("--hierarchical-softmax",)])
+def test_gensim_trains_in_our_place(corpus, tmp_path, command, softmax):
+    pytest.importorskip("gensim")
+    out = tmp_path / "run"
+    result = invoke(command, corpus, "--out", out, *SMALL, "--engine", "gensim", *softmax)
+    assert (result.exit_code, said(result)) == (0, [])
+    assert result.stdout == f"{out}: 31 words, 8 dimensions\n"
+    verify(out)
+    assert (out / "contexts.npy").exists() is (not softmax)
+    assert options_of(out)["engine"] == "gensim"
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_subwords_give_neighbors_to_a_word_that_the_text_lacks(corpus, tmp_path, command):
+    out = tmp_path / "run"
+    result = invoke(command, corpus, "--out", out, *SMALL, "--subwords", "3-6", "--epochs", "20")
+    assert result.exit_code == 0, result.output
+    assert {"inputs.npy", "buckets.npy"} < {path.name for path in out.iterdir()}
+    asked = invoke("neighbors", out, "seaworthy", "-k", "5", "--json")
+    assert asked.exit_code == 0, asked.output
+    assert asked.stderr == (
+        "'seaworthy' is not in the vocabulary; its vector is composed of its n-grams\n"
+    )
+    neighbors = [entry["neighbor"] for entry in json.loads(asked.stdout)["seaworthy"]]
+    assert [word[:3] for word in neighbors] == ["sea"] * 5
+
+
+def test_training_starts_from_the_vectors_of_a_run(corpus, skipgram, tmp_path):
+    out = tmp_path / "run"
+    slow = ("--learning-rate", "1e-9", "--final-rate", "0")
+    result = invoke("train-skipgram", corpus, "--out", out, *SMALL, *slow, "--init", skipgram)
+    assert result.exit_code == 0, result.output
+    before, after = load_vectors(skipgram), load_vectors(out)
+    assert sorted(before.vocabulary) == sorted(after.vocabulary)
+    rows = [before.row(word) for word in after.vocabulary]
+    np.testing.assert_allclose(after.matrix, before.matrix[rows], atol=1e-6)
+    np.testing.assert_allclose(open_contexts(after), open_contexts(before)[rows], atol=1e-6)
+
+
+def test_training_starts_from_a_file_whose_words_join_the_vocabulary(corpus, tmp_path):
+    (tmp_path / "old.txt").write_text("seaa 1 2 3\nelsewhere 4 5 6\n")
+    result = invoke(
+        "train-cbow", corpus, "--out", tmp_path / "run", *SMALL, "--dim", "3",
+        "--init", tmp_path / "old.txt", "--learning-rate", "1e-9", "--final-rate", "0",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    vectors = load_vectors(tmp_path / "run")
+    assert len(vectors.vocabulary) == 32
+    for word, row in (("seaa", [1, 2, 3]), ("elsewhere", [4, 5, 6])):
+        np.testing.assert_allclose(vectors.vector(word), row, atol=1e-5)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_raw_source_is_built_in_the_cache_first(text, fresh_cache, tmp_path, command):
+    result = invoke(command, text, "--out", tmp_path / "run", *SMALL)
+    assert result.exit_code == 0, result.output
+    assert result.stderr.startswith(f"building a corpus of {text} in {fresh_cache}/corpora/text-")
+    assert len(load_vectors(tmp_path / "run").vocabulary) == 31
+
+
+# ---- help
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [(skipgram_command, OPTIONS), (cbow_command, [*OPTIONS, "--sum", "--mean"])],
+)
+def test_the_help_shows_each_option(command, options):
+    shown = invoke(command.name, "--help")
+    assert shown.exit_code == 0
+    listed = re.findall(r"^  (?:-\w, )?(--[a-z-]+)(?: / (--[a-z-]+))?", shown.stdout, re.MULTILINE)
+    names = [name for pair in listed for name in pair if name]
+    assert sorted(names) == sorted([*options, "--help"])
+    assert all(option.help for option in command.params if isinstance(option, click.Option))
+
+
+# ---- refusals, each before any work: not even a raw source is built
+
+
+REFUSALS = [
+    (("--dim", "0"), "--dim must be at least 1, got 0"),
+    (("--window", "0"), "--window must be at least 1, got 0"),
+    (("--window", "1001"), "--window must be at most 1000, got 1001"),
+    (("--negatives", "0"), "--negatives must be at least 1, got 0"),
+    (("--negatives", "1001"), "--negatives must be at most 1000, got 1001"),
+    (("--unigram-exponent", "11"), "--unigram-exponent must be at most 10, got 11.0"),
+    (("--subsample", "-1"), "--subsample must be at least 0, got -1.0"),
+    (("--subsample", "nan"), "--subsample must be at least 0, got nan"),
+    (("--learning-rate", "0"), "--learning-rate must be above 0, got 0.0"),
+    (("--learning-rate", "inf"), "--learning-rate must be a finite number, got inf"),
+    (("--final-rate", "-1"), "--final-rate must be at least 0, got -1.0"),
+    (
+        ("--learning-rate", "0.03", "--final-rate", "0.5"),
+        "--final-rate must be at most the learning rate 0.03, got 0.5",
+    ),
+    (("--epochs", "0"), "--epochs must be at least 1, got 0"),
+    (("--min-count", "0"), "--min-count must be at least 1, got 0"),
+    (("--max-vocabulary", "0"), "--max-vocabulary must be at least 1, got 0"),
+    (("--buckets", "0"), "--buckets must be at least 1, got 0"),
+    (("--seed", "-1"), "--seed must be at least 0, got -1"),
+    (("--threads", "0"), "--threads must be at least 1, got 0"),
+    (
+        ("--subwords", "6-3"),
+        (
+            "--subwords must be MIN-MAX with 1 <= MIN <= MAX <= 999, lengths of n-grams in "
+            "characters such as 3-6, got '6-3'"
+        ),
+    ),
+    (("--hierarchical-softmax",), "--hierarchical-softmax needs --engine gensim"),
+    (
+        ("--engine", "gensim", "--subwords", "3-6"),
+        "--engine gensim does not go with --subwords; leave it out or pass --engine firth",
+    ),
+    (
+        ("--engine", "gensim", "--deterministic", "--init", "old.txt"),
+        (
+            "--engine gensim does not go with --init and --deterministic; leave them out or pass "
+            "--engine firth"
+        ),
+    ),
+    (
+        ("--engine", "gensim", "--seed", "4294967296"),
+        "--engine gensim takes seeds below 4294967296, got 4294967296; pass a smaller --seed",
+    ),
+    (("--init", "no/such/run"), "no/such/run: no such run or vectors file"),
+    (
+        ("--init", "{skipgram}"),
+        "--dim 100 differs from the 8 dimensions of {skipgram}; pass --dim 8",
+    ),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(("options", "message"), REFUSALS)
+@pytest.mark.parametrize("source", ["{text}", "{corpus}"])
+def test_a_bad_option_is_one_line_before_any_work(
+    text, corpus, skipgram, fresh_cache, tmp_path, command, options, message, source
+):
+    names = {"text": text, "corpus": corpus, "skipgram": skipgram}
+    words = [word.format(**names) for word in (source, "--out", str(tmp_path / "run"), *options)]
+    result = invoke(command, *words)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == f"Error: {message.format(**names)}\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("source", ["{text}", "{corpus}"])
+@pytest.mark.parametrize("options", [(), ("--subwords", "3-4"), ("--buckets", "99")])
+def test_vectors_with_other_ngrams_are_refused(
+    text, corpus, fresh_cache, tmp_path_factory, tmp_path, source, options
+):
+    old = tmp_path_factory.mktemp("old") / "run"
+    invoke("train-skipgram", corpus, "--out", old, *SMALL, "--subwords", "3-5", "--buckets", "50")
+    source = source.format(text=text, corpus=corpus)
+    result = invoke(
+        "train-skipgram", source, "--out", tmp_path / "run", *SMALL, "--init", old, *options
+    )
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"Error: --init {old}: was trained with --subwords 3-5 --buckets 50; pass the same\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_choice_that_is_none_is_a_usage_error(corpus, tmp_path, command):
+    result = invoke(command, corpus, "--out", tmp_path / "run", "--boundary", "line")
+    assert result.exit_code == 2
+    assert result.stderr.endswith("'line' is not one of 'sentence', 'paragraph', 'document'.\n")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_output_that_exists_is_refused_and_replaced_by_force(
+    text, corpus, fresh_cache, tmp_path, command
+):
+    out = tmp_path / "run"
+    assert invoke(command, corpus, "--out", out, *SMALL).exit_code == 0
+    again = invoke(command, text, "--out", out, *SMALL)
+    assert again.exit_code == 1
+    assert again.stderr == (f"Error: {out}: exists already; choose another --out or pass --force\n")
+    assert not fresh_cache.exists()
+    assert invoke(command, corpus, "--out", out, *SMALL, "--dim", "5", "--force").exit_code == 0
+    assert np.load(out / "vectors.npy").shape == (31, 5)
+
+
+def test_a_text_of_which_too_few_words_remain_is_refused(corpus, tmp_path):
+    result = invoke("train-skipgram", corpus, "--out", tmp_path / "run", "--min-count", "100000")
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+    assert "no word occurs 100000 times" in result.stderr
+    result = invoke("train-cbow", corpus, "--out", tmp_path / "run", "--max-vocabulary", "1")
+    assert result.stderr == (
+        "Error: negative samples need a vocabulary of at least 2 words, this one has 1; pass a "
+        "smaller --min-count or more text\n"
+    )
+
+
+def test_a_rate_at_which_training_diverges_is_one_line_with_a_remedy(corpus, tmp_path):
+    result = invoke(
+        "train-skipgram", corpus, "--out", tmp_path / "run", *SMALL, "--learning-rate", "400"
+    )
+    assert result.exit_code == 1
+    assert re.fullmatch(
+        r"Error: training diverged in epoch 1, after [\d,]+ tokens: the loss is \S+ at a rate of "
+        r"400; pass --learning-rate 1e\+02 or less\n",
+        result.stderr,
+    ), result.stderr
+    assert not (tmp_path / "run").exists()
+
+
+# ---- a full disk
+
+
+def full(*arguments):
+    """What a disk without room answers."""
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("module", "seconds"), [("embed.word2vec.tables", 60.0), ("corpora.artifacts.checkpoint", 0.0)]
+)
+def test_a_full_disk_is_one_line_and_the_same_command_goes_on(
+    corpus, skipgram, tmp_path, monkeypatch, module, seconds
+):
+    command = ("train-skipgram", corpus, "--out", tmp_path / "run", *SMALL)
+    with monkeypatch.context() as patch:
+        patch.setattr("embed.word2vec.training._CHECKPOINT_SECONDS", seconds)
+        patch.setattr(f"{module}.write_array", full)
+        result = invoke(*command)
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"Error: {tmp_path / 'run'}: the disk is full; free some space or choose another --out\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["run.partial"]
+
+    result = invoke(*command)
+    assert result.exit_code == 0, result.output
+    for name in ("vectors.npy", "contexts.npy", "vocabulary.tsv"):
+        assert (tmp_path / "run" / name).read_bytes() == (skipgram / name).read_bytes()
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]

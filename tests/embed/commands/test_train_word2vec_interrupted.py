@@ -1,0 +1,218 @@
+"""Ctrl-C and SIGKILL in the midst of a training: the same command goes on, to the same bytes."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from corpora.artifacts.artifact import verify
+
+TABLES = ("vectors.npy", "contexts.npy", "vocabulary.tsv")
+LONG = (
+    "--dim", "24", "--epochs", "25", "--min-count", "1", "--learning-rate", "0.01",
+    "--subsample", "0.001",
+)  # fmt: skip
+ONE_THREAD = ("--threads", "1")
+DETERMINISTIC = ("--deterministic", "--threads", "2")
+# the command line, but a checkpoint after every group of pieces
+OFTEN = (
+    "import cli, embed.word2vec.training as training; training._CHECKPOINT_SECONDS = 0.0; "
+    "cli.main(prog_name='firth')"
+)
+PATIENCE = 300  # seconds; a first run compiles the kernels
+
+
+@pytest.fixture(scope="module")
+def corpus(root, tmp_path_factory):
+    """Some 200,000 words, of which an epoch takes about 0.1 seconds."""
+    folder = tmp_path_factory.mktemp("corpus")
+    rng = np.random.default_rng(2)
+    words = rng.zipf(1.2, 200_000) % 3000
+    lines = (" ".join(f"w{word}x" for word in line) for line in words.reshape(-1, 50))
+    (folder / "text.txt").write_text("\n".join(lines))
+    out = folder / "corpus"
+    run_to_the_end(
+        [sys.executable, root / "cli.py", "build-corpus", folder / "text.txt", "--out", out,
+         "--documents", "line"]
+    )  # fmt: skip
+    return out
+
+
+@pytest.fixture(scope="module")
+def whole(root, corpus, tmp_path_factory):
+    """Runs that nobody interrupted, by command and options."""
+    made = {}
+
+    def train(command, options):
+        if (command, options) not in made:
+            out = tmp_path_factory.mktemp("whole") / "run"
+            run_to_the_end(firth(root, command, corpus, out, options))
+            made[command, options] = out
+        return made[command, options]
+
+    return train
+
+
+def firth(root, command, corpus, out, options, code=None):
+    """The command line of a training by this checkout."""
+    program = [root / "cli.py"] if code is None else ["-c", code]
+    return [sys.executable, *program, command, corpus, "--out", out, *LONG, *options]
+
+
+def run_to_the_end(command, **more):
+    """Run a command; what it printed on standard error."""
+    done = subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, check=False, **more
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def stop_when(there, number, command, **more):
+    """Start a command, send a signal when something is there; its status and standard error."""
+    with subprocess.Popen(
+        list(map(str, command)), stderr=subprocess.PIPE, text=True, **more
+    ) as process:
+        deadline = time.monotonic() + PATIENCE
+        while not there() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+        process.send_signal(number)
+        _, told = process.communicate()
+    return process.returncode, told
+
+
+def same_run(out, other):
+    """Whether two runs have the same tables, and measured the same losses."""
+    assert [
+        name for name in TABLES if (out / name).read_bytes() != (other / name).read_bytes()
+    ] == []
+    assert losses(out) == losses(other)
+
+
+def losses(run):
+    """What ``metrics.jsonl`` says of each epoch."""
+    lines = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
+    return [line for line in lines if "epoch_loss" in line]
+
+
+def has_epochs(partial, n):
+    """Whether an unfinished run has measured so many epochs."""
+    metrics = partial / "metrics.jsonl"
+    return metrics.exists() and metrics.read_text().count("epoch_loss") >= n
+
+
+def steps(partial):
+    """The finished checkpoints of an unfinished run."""
+    folder = partial / "checkpoints"
+    return [path.name for path in folder.glob("step-*") if not path.suffix]
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "threads"),
+    [
+        ("train-cbow", ONE_THREAD, "11"),
+        ("train-skipgram", (*ONE_THREAD, "--subwords", "3-4"), "11"),
+        ("train-skipgram", DETERMINISTIC, "13"),  # goes on with more threads, or with fewer
+        ("train-cbow", DETERMINISTIC, "31"),
+    ],
+)
+def test_an_interrupted_training_goes_on_to_the_same_bytes(
+    root, corpus, whole, tmp_path, command, options, threads
+):
+    out, partial = tmp_path / "run", tmp_path / "run.partial"
+    n_interrupted = 0
+    for n_epochs, n_threads in zip((3, 11), threads, strict=True):
+        line = firth(root, command, corpus, out, (*options, "--threads", n_threads))
+        status, told = stop_when(lambda n=n_epochs: has_epochs(partial, n), signal.SIGINT, line)
+        if out.exists():  # it was done before
+            break
+        n_interrupted += 1
+        assert status == 1
+        # above it there may be lines of progress
+        assert told.splitlines()[-3:] == [
+            "interrupted; the same command goes on from here", "", "Aborted!",
+        ]  # fmt: skip
+        assert "Traceback" not in told
+        assert [path.name for path in tmp_path.iterdir()] == ["run.partial"]
+        assert len(steps(partial)) == 1
+    assert n_interrupted, "no interrupt came in time: the test shows nothing"
+    if not out.exists():
+        run_to_the_end(firth(root, command, corpus, out, options))
+    verify(out)
+    same_run(out, whole(command, options))
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_fast_training_goes_on_with_more_threads(root, corpus, whole, tmp_path):
+    out, partial = tmp_path / "run", tmp_path / "run.partial"
+    stop_when(
+        lambda: has_epochs(partial, 3),
+        signal.SIGINT,
+        firth(root, "train-cbow", corpus, out, ONE_THREAD),
+    )
+    assert not out.exists(), "the interrupt came too late: the test shows nothing"
+    measured = losses(partial)
+    run_to_the_end(firth(root, "train-cbow", corpus, out, ("--threads", "2")))
+    verify(out)
+    assert losses(out)[: len(measured)] == measured
+    alone = losses(whole("train-cbow", ONE_THREAD))
+    assert [line["pairs"] for line in losses(out)] == [line["pairs"] for line in alone]
+    assert losses(out)[-1]["epoch_loss"] == pytest.approx(alone[-1]["epoch_loss"], rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("command", "options"), [("train-cbow", ONE_THREAD), ("train-skipgram", DETERMINISTIC)]
+)
+def test_a_killed_training_goes_on_from_its_last_checkpoint_to_the_same_bytes(
+    root, corpus, whole, tmp_path, command, options
+):
+    out, partial = tmp_path / "run", tmp_path / "run.partial"
+    line = firth(root, command, corpus, out, options, code=OFTEN)
+    n_killed = 0
+    for last in (2, 9):
+
+        def there(last=last):
+            return any(int(name.removeprefix("step-")) >= last for name in steps(partial))
+
+        stop_when(there, signal.SIGKILL, line, cwd=root)
+        if out.exists():
+            break
+        n_killed += 1
+    assert n_killed, "no kill came in time: the test shows nothing"
+    if not out.exists():
+        run_to_the_end(firth(root, command, corpus, out, options))
+    verify(out)
+    same_run(out, whole(command, options))
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_an_interrupted_training_by_gensim_begins_again(root, corpus, whole, tmp_path):
+    pytest.importorskip("gensim")
+    options = (*ONE_THREAD, "--engine", "gensim", "--epochs", "5")
+    out, partial = tmp_path / "run", tmp_path / "run.partial"
+    line = firth(root, "train-skipgram", corpus, out, options)
+    status, told = stop_when((partial / "gensim.txt").exists, signal.SIGINT, line)
+    if not out.exists():
+        assert status == 1
+        # rarely the interrupt comes while LLVM clears up, and Python says that it passed it over
+        assert "Traceback" not in told.partition("Exception ignored in")[0]
+        assert told.endswith("Aborted!\n")
+        run_to_the_end(line)
+    other = whole("train-skipgram", options)
+    assert (out / "vectors.npy").read_bytes() == (other / "vectors.npy").read_bytes()
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_other_options_do_not_go_on_from_what_was_left(root, corpus, whole, tmp_path):
+    out, partial = tmp_path / "run", tmp_path / "run.partial"
+    first = firth(root, "train-cbow", corpus, out, (*ONE_THREAD, "--seed", "2"))
+    stop_when(lambda: has_epochs(partial, 3), signal.SIGINT, first)
+    assert not out.exists(), "the interrupt came too late: the test shows nothing"
+    other = list(map(str, firth(root, "train-cbow", corpus, out, ONE_THREAD)))
+    assert subprocess.run(other, capture_output=True, check=False).returncode == 1
+    run_to_the_end(firth(root, "train-cbow", corpus, out, (*ONE_THREAD, "--force")))
+    same_run(out, whole("train-cbow", ONE_THREAD))

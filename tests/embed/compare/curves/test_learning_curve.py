@@ -1,0 +1,528 @@
+"""Learning curves of methods that only pretend to learn: what is trained, refused, told, drawn."""
+
+import fcntl
+import json
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from corpora.artifacts.artifact import making, write_json
+from corpora.artifacts.seeds import read_training
+from corpora.build.build import build_corpus
+from corpora.build.request import BuildOptions, make_request
+from corpora.common.errors import ArtifactError, SettingError
+from corpora.reading.text_blocks import ReadOptions
+from corpora.store.corpus import Corpus
+from embed.compare.config import CompareConfig
+from embed.compare.curves.learning_curve import take_samples, to_document
+from embed.compare.curves.picture import draw_curve
+from embed.compare.curves.runs import Recipe, lay_out, record_runs, refuse_others, train_points
+from embed.compare.curves.table import panels_of, print_curve
+from embed.compare.scoring.comparison import compare
+from embed.compare.scoring.open_runs import open_runs
+from embed.compare.task import read_task
+from embed.vectors.word_vectors import WordVectors
+
+SIZES = [300, 1_000]
+PAIRS = "w1\tw2\t9\nw1\tw3\t7\nw2\tw5\t5\nw4\tw1\t3\nw3\tw200\t2\nw150\tw180\t1\nw2\tnowhere\t4\n"
+RESULT = [
+    "method", "tokens", "documents", "types", "run", "task", "dataset", "metric", "score", "low",
+    "high", "items_used", "items_total", "shared_items", "unknown",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of a method that learns nothing."""
+
+    seed: int = 1
+    width: int = 6
+    epochs: int | None = None
+
+
+def pretend(corpus: Corpus, options: Options, out: Path) -> Path:
+    """A run as methods make them: random vectors of all words that the sample has."""
+    view = corpus.view()
+    if len(view.words) < 40:
+        raise SettingError(f"--width {options.width} is too wide for {len(view.words)} words")
+    method = out.name.split("-")[0]
+    maker = {"command": f"train-{method}", "corpus": corpus.fingerprint, **asdict(options)}
+    with making(out, maker, resume="work") as partial:
+        chance = np.random.default_rng([options.seed, len(view.words)])
+        matrix = chance.normal(size=(len(view.words), options.width)).astype(np.float32)
+        WordVectors(view.words, matrix, counts=view.counts).save(partial)
+        settled = {**asdict(options), "epochs": 5}
+        write_json(
+            partial / "config.json",
+            {"method": method, **settled, "text": corpus.text.to_json()},
+        )
+        write_json(partial / "provenance.json", {"corpus": corpus.fingerprint})
+    return out
+
+
+RECIPES = {"this": Recipe(Options, pretend), "that": Recipe(Options, pretend)}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> Corpus:
+    """A hundred documents of 40 tokens, of a vocabulary that grows."""
+    folder = tmp_path_factory.mktemp("corpus")
+    words = np.random.default_rng(3).zipf(1.3, size=(100, 40)) % 250
+    lines = [" ".join(f"w{word}" for word in line) for line in words]
+    (folder / "a.txt").write_text("\n".join(lines))
+    request = make_request(
+        [folder / "a.txt"], read=ReadOptions(documents="line"), options=BuildOptions(threads=1)
+    )
+    return build_corpus(request, folder / "out")
+
+
+def runs_in(folder):
+    """Names of the runs, and of what was left of others."""
+    return {path.name for path in folder.iterdir() if path.is_dir()}
+
+
+def curve_of(corpus, out, *, recipes=RECIPES, sizes=SIZES, seeds=(1,)):
+    """Train all points in a folder, and score them on one set of pairs."""
+    points = lay_out(recipes, take_samples(corpus, sizes, 1), seeds, out)
+    refuse_others(points, recipes, out)
+    record_runs(points, recipes, out)
+    trained, failures = train_points(points, recipes)
+    (out / "pairs.tsv").write_text(PAIRS)
+    config = CompareConfig(replicates=100)
+    task = read_task("similarity", out / "pairs.tsv", config)
+    opened = open_runs([str(point.run) for point in trained])
+    comparison = compare(opened.vectors, [task], config, groups=opened.groups)
+    return to_document(corpus, trained, comparison, "skip", failures)
+
+
+@pytest.fixture(scope="module")
+def document(corpus, tmp_path_factory):
+    """A whole curve."""
+    return curve_of(corpus, tmp_path_factory.mktemp("curve"))
+
+
+@pytest.fixture(scope="module")
+def seeded(corpus, tmp_path_factory):
+    """Each method with three seeds."""
+    return curve_of(corpus, tmp_path_factory.mktemp("seeds"), seeds=(4, 5, 6))
+
+
+def test_the_whole_corpus_is_the_last_sample(corpus, capsys):
+    samples = take_samples(corpus, [300, 1_000, 9_999], 1)
+    assert [sample.name for sample in samples] == ["300", "1K", "all"]
+    assert samples[-1].corpus is corpus
+    assert samples[0].types == len(corpus.sample(300).view().words)
+    assert capsys.readouterr().err == (
+        f"9999: is all of {corpus.path} ({corpus.training_tokens:,} tokens to train on)\n"
+    )
+
+
+def test_sizes_that_long_documents_make_the_same_are_one_sample(corpus, capsys):
+    samples = take_samples(corpus, [290, 300, 301], 1)
+    assert [sample.name for sample in samples] == ["290", "all"]
+    told = "{}: left out, the same documents as 290: they are long\n"
+    assert capsys.readouterr().err == told.format(300) + told.format(301)
+
+
+def test_runs_are_named_by_method_size_and_where_there_are_several_seed(corpus, tmp_path):
+    samples = take_samples(corpus, SIZES, 1)
+    one = lay_out(RECIPES, samples, [7], tmp_path)
+    two = lay_out({"this": RECIPES["this"]}, samples[:1], [7, 8], tmp_path)
+    assert [point.run.name for point in one] == [
+        "this-300", "that-300", "this-1K", "that-1K", "this-all", "that-all",
+    ]  # fmt: skip
+    assert [point.run.name for point in two] == ["this-300-seed7", "this-300-seed8"]
+    assert {point.seed for point in one} == {7}
+
+
+def test_a_method_that_is_not_seeded_is_trained_once_and_stands_beside_means(corpus, tmp_path):
+    recipes = {**RECIPES, "that": Recipe(Options, pretend, seeded=False)}
+    document = curve_of(corpus, tmp_path, recipes=recipes, seeds=(4, 5), sizes=[])
+    assert runs_in(tmp_path) == {"this-all-seed4", "this-all-seed5", "that-all"}
+    assert read_training(tmp_path / "that-all").seed == 4
+    this, that = document["results"][:2]
+    assert (this["seeds"], this["run"]) == (2, f"{tmp_path}/this-all-seed*")
+    assert ("seeds" in that, that["run"]) == (False, f"{tmp_path}/that-all")
+
+
+def test_each_run_is_trained_on_its_own_sample(corpus, tmp_path):
+    curve_of(corpus, tmp_path)
+    for size, name in ((300, "300"), (1_000, "1K"), (10**9, "all")):
+        sample = corpus.sample(size)
+        for method in RECIPES:
+            run = WordVectors.open(tmp_path / f"{method}-{name}")
+            assert run.counts.sum() == sample.training_tokens
+            assert list(run.vocabulary) == sample.view().words
+
+
+def test_finished_runs_are_kept_and_only_missing_ones_are_trained(corpus, tmp_path, capsys):
+    first = curve_of(corpus, tmp_path)
+    trained = []
+    spies = {
+        name: Recipe(Options, lambda *all: trained.append(all[2].name) or pretend(*all))
+        for name in RECIPES
+    }
+    capsys.readouterr()
+    assert curve_of(corpus, tmp_path, recipes=spies) == first
+    assert trained == []
+    assert f"{tmp_path}/this-300: kept\n" in capsys.readouterr().err
+
+    curve_of(corpus, tmp_path, recipes=spies, sizes=[300, 2_000])
+    assert trained == ["this-2K", "that-2K"]
+
+
+def test_what_was_stopped_goes_on_where_it_stopped(corpus, tmp_path):
+    def stop_at_third(corpus, options, out):
+        if out.name == "this-1K":
+            raise KeyboardInterrupt
+        return pretend(corpus, options, out)
+
+    with pytest.raises(KeyboardInterrupt):
+        curve_of(corpus, tmp_path, recipes=dict.fromkeys(RECIPES, Recipe(Options, stop_at_third)))
+    assert runs_in(tmp_path) == {"this-300", "that-300"}
+    before = (tmp_path / "this-300" / "vectors.npy").stat().st_mtime_ns
+    curve_of(corpus, tmp_path)
+    assert (tmp_path / "this-300" / "vectors.npy").stat().st_mtime_ns == before
+
+
+def test_a_sample_with_too_little_text_does_not_lose_the_others(corpus, tmp_path):
+    document = curve_of(corpus, tmp_path, sizes=[1, 1_000])
+    assert document["failures"] == [
+        f"{method}-1: --width 6 is too wide for {len(corpus.sample(1).view().words)} words"
+        for method in RECIPES
+    ]
+    assert document["sizes"] == [1_000, corpus.training_tokens]
+
+
+def test_a_run_that_cannot_be_written_ends_the_work(corpus, tmp_path):
+    def in_use(corpus, options, out):
+        raise ArtifactError(f"{out}: another process is making it")
+
+    with pytest.raises(ArtifactError, match="another process is making it"):
+        curve_of(corpus, tmp_path, recipes={"this": Recipe(Options, in_use)})
+
+
+def refusal(points, recipes, out):
+    """The line with which a folder is refused."""
+    with pytest.raises(ArtifactError) as refused:
+        refuse_others(points, recipes, out)
+    return str(refused.value)
+
+
+END = "; move it or choose another --out"
+
+
+def points_of(corpus, out, *, sample_seed=1, seed=1):
+    """Those of the method ``this`` alone."""
+    samples = take_samples(corpus, SIZES, sample_seed)
+    return lay_out({"this": RECIPES["this"]}, samples, [seed], out)
+
+
+def test_runs_of_other_options_seeds_or_text_are_refused_before_any_work(corpus, tmp_path):
+    curve_of(corpus, tmp_path)
+    start = f"{tmp_path}/this-300: was made with another "
+
+    wide = {"this": Recipe(lambda seed: Options(seed=seed, width=9), pretend)}
+    assert refusal(points_of(corpus, tmp_path), wide, tmp_path) == f"{start}width{END}"
+    long = {"this": Recipe(lambda seed: Options(seed=seed, epochs=50), pretend)}
+    assert refusal(points_of(corpus, tmp_path), long, tmp_path) == f"{start}epochs{END}"
+    others = points_of(corpus, tmp_path, seed=2)
+    assert refusal(others, RECIPES, tmp_path) == f"{start}seed{END}"
+    others = points_of(corpus, tmp_path, sample_seed=2)
+    assert refusal(others, RECIPES, tmp_path) == f"{start}corpus{END}"
+
+
+def test_a_run_that_another_command_made_is_refused_whatever_its_options(corpus, tmp_path):
+    # its epochs may have been asked for, or settled by the method: its files do not tell
+    pretend(corpus.sample(300), Options(epochs=5), tmp_path / "this-300")
+    points = points_of(corpus, tmp_path)
+    refused = f"{tmp_path}/this-300: was not made by learning-curve{END}"
+    assert refusal(points, RECIPES, tmp_path) == refused
+
+
+def test_a_run_in_the_place_of_another_is_refused(corpus, tmp_path):
+    curve_of(corpus, tmp_path)
+    points = points_of(corpus, tmp_path)
+    start = f"{tmp_path}/this-300: was made with another "
+    (tmp_path / "this-300").rename(tmp_path / "kept")
+    (tmp_path / "that-300").rename(tmp_path / "this-300")
+    assert refusal(points, RECIPES, tmp_path) == f"{start}method{END}"
+    (tmp_path / "this-300").rename(tmp_path / "that-300")
+    pretend(corpus.sample(300), Options(width=9), tmp_path / "this-300")
+    assert refusal(points, RECIPES, tmp_path) == f"{start}width{END}"
+
+
+def test_records_are_written_before_training_and_kept_by_later_commands(corpus, tmp_path):
+    def stop(corpus, options, out):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        curve_of(corpus, tmp_path, recipes={"this": Recipe(Options, stop)}, sizes=[300])
+    first = json.loads((tmp_path / "runs.json").read_text())
+    assert list(first) == ["this-300", "this-all"]
+    assert first["this-300"] == {
+        "method": "this",
+        "corpus": corpus.sample(300).fingerprint,
+        "config": {"seed": 1, "width": 6, "epochs": None},
+    }
+    curve_of(corpus, tmp_path, sizes=[1_000])
+    later = json.loads((tmp_path / "runs.json").read_text())
+    assert later.keys() - first.keys() == {"that-all", "this-1K", "that-1K"}
+    assert later.items() >= first.items()
+
+
+def test_a_damaged_run_is_refused_before_anything_is_trained(corpus, tmp_path):
+    curve_of(corpus, tmp_path, sizes=[])
+    vectors = tmp_path / "that-all" / "vectors.npy"
+    vectors.write_bytes(vectors.read_bytes()[:-4])
+    with pytest.raises(ArtifactError) as refused:
+        curve_of(corpus, tmp_path, sizes=[300])
+    assert str(refused.value) == (
+        f"{vectors}: the checksum differs, the file is damaged; make that-all again"
+    )
+    assert runs_in(tmp_path) == {"this-all", "that-all"}
+
+
+@pytest.fixture
+def stopped(corpus, tmp_path):
+    """A curve that was interrupted within the training of this-1K."""
+
+    def stop(corpus, options, out):
+        maker = {"command": "train-this", "corpus": corpus.fingerprint, **asdict(options)}
+        with making(out, maker, resume="work") as partial:
+            (partial / "half").touch()
+            raise KeyboardInterrupt
+
+    recipes = {
+        "this": Recipe(Options, lambda *all: (stop if "1K" in str(all[2]) else pretend)(*all))
+    }
+    with pytest.raises(KeyboardInterrupt):
+        curve_of(corpus, tmp_path, recipes=recipes)
+    assert runs_in(tmp_path) == {"this-300", "this-1K.partial"}
+    return tmp_path / "this-1K.partial"
+
+
+def test_what_was_left_unfinished_is_gone_on_with(corpus, stopped):
+    refuse_others(points_of(corpus, stopped.parent), RECIPES, stopped.parent)
+    assert (stopped / "half").is_file()
+    curve_of(corpus, stopped.parent)
+    assert (stopped.parent / "this-1K" / "half").is_file()
+
+
+@pytest.mark.parametrize(
+    ("name", "other"), [("seed", 2), ("corpus", "another"), ("command", "train-that"), ("width", 7)]
+)
+def test_what_another_training_left_unfinished_is_refused_before_any_work(
+    corpus, stopped, name, other
+):
+    maker = json.loads((stopped / "maker.json").read_text())
+    write_json(stopped / "maker.json", {**maker, name: other})
+    said = refusal(points_of(corpus, stopped.parent), RECIPES, stopped.parent)
+    name = "method" if name == "command" else name
+    assert said == f"{stopped}: was begun with another {name}{END}"
+    assert (stopped / "half").is_file()
+
+
+def test_another_seed_is_refused_where_a_training_was_left_unfinished(corpus, stopped):
+    (stopped.parent / "this-300").rename(stopped.parent / "moved")
+    points = points_of(corpus, stopped.parent, seed=2)
+    said = refusal(points, RECIPES, stopped.parent)
+    assert said == f"{stopped}: was begun with another seed{END}"
+
+
+def test_what_nobody_knows_who_left_it_unfinished_is_refused(corpus, stopped):
+    folder, points = stopped.parent, points_of(corpus, stopped.parent)
+    records = (folder / "runs.json").read_text()
+    write_json(folder / "runs.json", {"this-300": json.loads(records)["this-300"]})
+    said = refusal(points, RECIPES, folder)
+    assert said == f"{stopped}: was not begun by learning-curve{END}"
+    (folder / "runs.json").write_text(records)
+
+    (stopped / "maker.json").write_text('{"command": "tr')
+    said = refusal(points, RECIPES, folder)
+    assert said == f"{stopped}/maker.json: cannot be read; move {stopped} away"
+    (stopped / "maker.json").unlink()
+    (stopped / ".lock").unlink()
+    assert refusal(points, RECIPES, folder) == (
+        f"{stopped}: stands in the way and is no unfinished work of ours; move it or choose "
+        "another --out"
+    )
+    assert (stopped / "half").is_file()
+
+
+def test_a_run_that_another_process_is_making_is_refused_before_any_work(corpus, stopped):
+    with open(stopped / ".lock") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        said = refusal(points_of(corpus, stopped.parent), RECIPES, stopped.parent)
+    assert said == f"{stopped}: another process is making it; wait for it or choose another --out"
+
+
+def test_what_is_no_run_and_no_folder_of_runs_is_refused_before_any_work(corpus, tmp_path):
+    points = points_of(corpus, tmp_path)
+    (tmp_path / "this-1K").mkdir()
+    assert refusal(points, RECIPES, tmp_path) == (
+        f"{tmp_path}/this-1K: was not made by learning-curve{END}"
+    )
+    (tmp_path / "file").write_text("")
+    for out in (corpus.path, tmp_path / "file"):
+        assert refusal([], RECIPES, out) == (
+            f"{out}: is no folder for the runs of a curve; choose another --out"
+        )
+    (tmp_path / "runs.json").write_text("[]")
+    assert refusal([], RECIPES, tmp_path) == (
+        f"{tmp_path}/runs.json: is damaged; choose another --out"
+    )
+
+
+@pytest.mark.parametrize("name", ["curve.json", "runs.json"])
+def test_a_folder_in_the_place_of_a_file_of_the_curve_is_refused_before_any_work(tmp_path, name):
+    (tmp_path / name).mkdir()
+    assert refusal([], RECIPES, tmp_path) == (
+        f"{tmp_path}/{name}: is no file, and a curve writes one there{END}"
+    )
+
+
+def test_the_document_tells_of_every_method_and_size_what_it_stands_on(corpus, document):
+    tokens = [corpus.sample(size).training_tokens for size in (*SIZES, 10**9)]
+    assert document["sizes"] == tokens
+    assert document["methods"] == ["this", "that"]
+    assert (document["corpus"], document["fingerprint"]) == (str(corpus.path), corpus.fingerprint)
+    assert all(list(result) == RESULT for result in document["results"])
+    for metric in ("spearman", "pearson"):
+        for shared in (True, False):
+            found = [
+                (entry["method"], entry["tokens"])
+                for entry in document["results"]
+                if (entry["metric"], entry["shared_items"]) == (metric, shared)
+            ]
+            assert found == [
+                *((method, n) for n in tokens for method in ("this", "that")),
+                ("one-hot", None), ("random", None),
+            ]  # fmt: skip
+    first = document["results"][0]
+    sample = corpus.sample(300)
+    assert first["documents"] == sample.training_documents
+    assert first["types"] == len(sample.view().words)
+    assert first["run"].endswith("/this-300")
+
+
+def test_shared_items_are_those_of_the_smallest_sample_and_own_ones_grow(corpus, document):
+    shared, own = (
+        [
+            entry["items_used"]
+            for entry in document["results"]
+            if entry["method"] == "this" and entry["metric"] == "spearman"
+            and entry["shared_items"] == which
+        ]
+        for which in (True, False)
+    )  # fmt: skip
+    assert shared == [own[0]] * 3
+    assert own == sorted(own)
+    assert own[0] < own[-1] == 6
+
+
+def test_seeds_are_one_result_with_their_mean_and_deviation(seeded, corpus, tmp_path):
+    entry = seeded["results"][0]
+    assert entry["run"].endswith("/this-300-seed*")
+    assert entry["seeds"] == 3
+    alone = [
+        curve_of(corpus, tmp_path / str(seed), seeds=(seed,), sizes=SIZES) for seed in (4, 5, 6)
+    ]
+    scores = [one["results"][0]["score"] for one in alone]
+    assert entry["score"] == pytest.approx(np.mean(scores))
+    assert entry["deviation"] == pytest.approx(np.std(scores, ddof=1))
+    runs = {result["run"] for result in seeded["results"]}
+    assert all("seed*" in run or run in ("one-hot", "random") for run in runs)
+
+
+def test_the_document_is_json(document):
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+
+
+def test_two_sets_of_one_name_are_two_panels(document):
+    twice = {**document, "results": document["results"] * 2}
+    assert len(panels_of(twice)) == 2 * len(panels_of(document)) == 8
+
+
+def printed(document, capsys):
+    """The tables, as lines."""
+    print_curve(document)
+    return capsys.readouterr().out.splitlines()
+
+
+def test_the_table_has_a_row_a_size_and_a_column_a_method(document, capsys):
+    lines = printed(document, capsys)
+    shared, own, *_ = panels_of(document)
+    assert lines[0] == "pairs, spearman (7 items)"
+    assert lines[2].split() == ["tokens", "items", "this", "that"]
+    for panel, start in ((shared, 4), (own, 7)):
+        for line, tokens in zip(lines[start:], document["sizes"], strict=False):
+            this, that = (panel.results[method, tokens] for method in ("this", "that"))
+            items = f"{'all' if panel.shared else 'own'} {this['items_used']}"
+            scores = " +".join(rf"{entry['score']:.3f} \[.*\]" for entry in (this, that))
+            assert re.match(rf" {tokens:,} +{items} +{scores} *$", line)
+    assert lines[11].startswith("   one-hot undefined, random ")
+
+
+def test_own_items_are_not_told_where_all_know_the_same(corpus, tmp_path, capsys):
+    lines = printed(curve_of(corpus, tmp_path, sizes=[]), capsys)
+    assert not any(" own " in line for line in lines[:-2])
+
+
+def test_of_runs_that_know_more_and_less_both_numbers_of_items_are_told(document, capsys):
+    results = [
+        {**entry, "items_used": 3} if entry["method"] == "that" else entry
+        for entry in document["results"]
+    ]
+    lines = printed({**document, "results": results}, capsys)
+    assert any(re.match(rf" {document['sizes'][-1]:,} +own 3-6 ", line) for line in lines)
+
+
+def test_tables_fit_a_hundred_columns_however_many_methods_there_are(seeded, capsys):
+    names = [f"method{n}" for n in range(7)]
+    results = [
+        {**entry, "method": name, "deviation": 0.123}
+        for entry in seeded["results"]
+        for name in names
+        if entry["method"] == "this"
+    ]
+    lines = printed({**seeded, "methods": names, "results": results}, capsys)
+    assert max(map(len, lines)) <= 100
+    assert all(any(name in line for line in lines) for name in names)
+    assert any(" ±.123 [" in line for line in lines)
+
+
+def test_what_was_not_trained_is_a_dash_and_what_is_undefined_is_said(document, capsys):
+    first, second, *rest = document["results"]
+    undefined = {**second, "score": None, "low": None, "high": None}
+    lines = printed({**document, "results": [undefined, *rest]}, capsys)
+    assert re.match(rf" {first['tokens']:,} +all {first['items_used']} +- +undefined *$", lines[4])
+
+
+def test_the_picture_has_a_panel_for_each_metric_and_a_line_for_each_method(document, tmp_path):
+    pytest.importorskip("matplotlib")
+    draw_curve(document, tmp_path / "curve.svg")
+    svg = (tmp_path / "curve.svg").read_text()
+    assert len(re.findall(r'<g id="axes_\d+">', svg)) == 2
+    texts = re.findall(r"<text[^>]*>([^<]*)<", svg)
+    for text in ("pairs, spearman", "pairs, pearson", "this", "that", "random vectors"):
+        assert text in texts
+    # of each method, in two panels: a marker for each of three sizes, a band; one in the legend
+    for color in ("#0072b2", "#d55e00"):
+        assert len(re.findall(rf'<use [^>]*style="fill: {color}', svg)) == 2 * (3 + 1) + 1
+
+
+def test_the_same_curve_gives_the_same_bytes(document, tmp_path):
+    pytest.importorskip("matplotlib")
+    draw_curve(document, tmp_path / "a.svg")
+    draw_curve(document, tmp_path / "b.svg")
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_a_curve_of_one_size_can_be_drawn(corpus, tmp_path):
+    pytest.importorskip("matplotlib")
+    draw_curve(curve_of(corpus, tmp_path, sizes=[]), tmp_path / "one.png")
+    assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")

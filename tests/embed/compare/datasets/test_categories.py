@@ -1,0 +1,135 @@
+"""Category files: every form of the field is read, nothing is passed over."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora.common.errors import SourceError
+from embed.compare.datasets.categories import CategoryWord, read_categories
+
+WORDS = st.text(st.characters(categories=["L"]), min_size=1, max_size=8)
+
+
+def write(folder, text):
+    path = folder / "set.csv"
+    path.write_bytes(text.encode("utf-8"))
+    return path
+
+
+@given(
+    words=st.lists(st.tuples(WORDS, st.sampled_from(["Tier", "Pflanze"])), min_size=3),
+    form=st.sampled_from(["{w}{d}{c}", "{i}{d}{c}{d}{w}"]),
+    delimiter=st.sampled_from(["\t", ",", ", ", ";", " "]),
+    header=st.booleans(),
+    end=st.sampled_from(["\n", "\r\n"]),
+    mark=st.sampled_from(["", "\ufeff"]),
+)
+def test_words_are_read_as_written(tmp_path_factory, words, form, delimiter, header, end, mark):
+    rows = [
+        form.format(w=word, c=category, i=place, d=delimiter)
+        for place, (word, category) in enumerate(words)
+    ]
+    if header:
+        rows.insert(0, form.format(w="word", c="category", i="id", d=delimiter))
+    path = write(tmp_path_factory.mktemp("sets"), mark + end.join(rows) + end)
+
+    assert read_categories(path) == [CategoryWord(*word) for word in words]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ",category,word\n0,animal,cat\n1,animal,dog\n",
+        "\tcategory\tword\n0\tanimal\tcat\n1\tanimal\tdog\n",
+        "Category;Word\nanimal;cat\nanimal;dog\n",
+        "# of mine\n\ncat animal\ndog animal\n",
+    ],
+)
+def test_forms_of_the_field_are_told_apart(tmp_path, text):
+    assert read_categories(write(tmp_path, text)) == [
+        CategoryWord("cat", "animal"),
+        CategoryWord("dog", "animal"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", ": holds no word; expected lines of word, category or of number, category, word"),
+        (
+            "cat\tanimal\ndog\n",
+            (
+                ":2: 'dog' is not 2 fields with tabs between, a word and its category among them; "
+                "correct it, or begin a comment with '#'"
+            ),
+        ),
+        (
+            ",category,word\n0,animal,cat\n1,,dog\n",
+            (
+                ":3: '1,,dog' is not 3 fields with commas between, a word and its category among "
+                "them; correct it, or begin a comment with '#'"
+            ),
+        ),
+        (
+            "cat,feline,animal\ndog,canine,animal\n",
+            (
+                ":1: 'cat,feline,animal' begins no list of words and categories; expected lines of "
+                "word, category or of number, category, word"
+            ),
+        ),
+        (
+            "animal\tcat\nanimal\tdog\n",
+            (
+                ": holds 2 categories of 2 words; put the word before its category, or name the "
+                "columns in a first line: category, word"
+            ),
+        ),
+    ],
+)
+def test_malformed_categories_are_refused(tmp_path, text, message):
+    path = write(tmp_path, text)
+
+    with pytest.raises(SourceError) as error:
+        read_categories(path)
+
+    assert str(error.value) == f"{path}{message}"
+
+
+@pytest.mark.parametrize(("name", "size"), [("ap", (402, 21)), ("bless", (200, 17))])
+def test_published_sets_are_read_whole(shared_data, name, size):
+    words = read_categories(shared_data / "evaluation" / "categorisation" / f"{name}.csv")
+
+    assert (len(words), len({word.category for word in words})) == size
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "word,category\n",
+            (
+                "holds no word below its first line; expected lines of word, category or of "
+                "number, category, word"
+            ),
+        ),
+        (
+            "fruit,apple\nfruit,pear\nbeast,dog\nbeast,dog\n",
+            (
+                "holds 3 categories of 4 words; put the word before its category, or name the "
+                "columns in a first line: category, word"
+            ),
+        ),
+    ],
+)
+def test_words_that_stand_behind_their_categories_are_told(tmp_path, text, message):
+    path = tmp_path / "set.csv"
+    path.write_text(text)
+    with pytest.raises(SourceError) as refused:
+        read_categories(path)
+    assert str(refused.value) == f"{path}: {message}"
+
+
+def test_a_set_of_one_word_whose_columns_are_named_is_read(tmp_path):
+    path = tmp_path / "set.csv"
+    path.write_text("word,category\napple,fruit\n")
+    assert [(each.word, each.category) for each in read_categories(path)] == [("apple", "fruit")]

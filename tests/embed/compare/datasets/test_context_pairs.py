@@ -1,0 +1,280 @@
+"""Words in context in all their forms, and what is wrong with lines, quoted with their numbers."""
+
+import lzma
+
+import pytest
+
+from corpora.common.errors import SourceError
+from embed.compare.datasets.context_pairs import PairInContext, Target, read_contexts
+
+SCWS = (
+    "1\tbank\tn\tmoney\tn\tBy the <b> bank </b> of a river .\tHis <b>Money</b> is gone"
+    "\t3.5\t3.0\t4.0\n"
+)
+WIC = "bed\tN\t2-0\tgo to bed late\tBeds of roses\nrun\tV\t1-1\tI run\tThey ran home\n"
+HEADER = "word1\tword2\tcontext1\tcontext2\tsim1\tsim2\n"
+COSIMLEX = (
+    HEADER + "man\tsea\tThe <strong>men</strong> of the <strong>sea</strong>"
+    "\t<strong>Seas</strong> and a <strong>man</strong> again\t2.27\t1.5\n"
+)
+
+WRITE = "write <b>word</b> where the target stands"
+COLUMNS = (
+    "word1, word2, context1, context2, and the judgements sim1 and sim2 "
+    "(or sim_context1 and sim_context2), here or in a file called gold beside one called data"
+)
+WIC_FIELDS = "word, pos, i-j, sentence, sentence between tabs"
+FORMS = (
+    "lines of SCWS (id, word, pos, word, pos, context, context, mean), "
+    "WiC (word, pos, i-j, sentence, sentence) or CoSimLex (with its header), tabs between"
+)
+
+
+def written(tmp_path, text, name="set.txt"):
+    """A file with this text."""
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def labeled(tmp_path, data, gold, name="test.data.txt"):
+    """A set of WiC with its labels beside it."""
+    written(tmp_path, gold, name.replace("data", "gold"))
+    return written(tmp_path, data, name)
+
+
+def test_scws_has_two_words_marked_in_contexts_of_their_own(tmp_path):
+    found = read_contexts(written(tmp_path, SCWS))
+
+    assert found.form == "scws"
+    assert found.pairs == [
+        PairInContext(
+            "bank",
+            "money",
+            Target(("By the ", " bank ", " of a river ."), (1,)),
+            Target(("His ", "Money", " is gone"), (1,)),
+            3.5,
+        )
+    ]
+
+
+def test_wic_has_places_and_its_labels_in_a_file_beside_it(tmp_path):
+    found = read_contexts(labeled(tmp_path, WIC, "T\nF\n"))
+
+    assert found.form == "wic"
+    first, second = found.pairs
+    assert first == PairInContext(
+        "bed",
+        "bed",
+        Target(("go to", "bed", "late"), (1,)),
+        Target(("", "Beds", "of roses"), (1,)),
+        1.0,
+    )
+    assert (second.second.parts, second.gold) == (("They", "ran", "home"), 0.0)
+
+
+def test_cosimlex_has_one_pair_in_two_contexts(tmp_path):
+    found = read_contexts(written(tmp_path, COSIMLEX))
+
+    assert found.form == "cosimlex"
+    one, two = found.pairs
+    assert one.first.parts is one.second.parts
+    assert one.first.parts == ("The ", "men", " of the ", "sea", "")
+    assert [(pair.a, pair.b, pair.gold) for pair in (one, two)] == [
+        ("man", "sea", 2.27),
+        ("man", "sea", 1.5),
+    ]
+    # where one form is known, the other mark is the other word's
+    assert (one.first.marks, one.second.marks) == ((1,), (3,))
+    assert (two.first.marks, two.second.marks) == ((3,), (1,))
+
+
+@pytest.mark.parametrize(
+    ("marked", "marks"),
+    [
+        (("man", "seas"), ((1,), (3,))),
+        (("seas", "man"), ((3,), (1,))),
+        (("men", "sea"), ((1,), (3,))),
+        (("sea", "men"), ((3,), (1,))),
+        (("men", "seas"), ((1,), (3,))),
+        (("seas", "men"), ((1,), (3,))),  # nothing tells
+        (("man", "man"), ((1,), (3,))),
+    ],
+)
+def test_where_one_word_is_told_the_other_mark_is_the_other_word(tmp_path, marked, marks):
+    context = "<b>{}</b> and <b>{}</b>".format(*marked)
+    row = f"man\tsea\t{context}\t{context}\t1\t2\n"
+
+    for pair in read_contexts(written(tmp_path, HEADER + row)).pairs:
+        assert (pair.first.marks, pair.second.marks) == marks
+
+
+def test_places_are_counted_between_plain_spaces(tmp_path):
+    data = "kg\tN\t2-1\t\u00a0 10\u00a0000 kg  \u3000\ta kg\u00a0of tea\n"
+
+    [pair] = read_contexts(labeled(tmp_path, data, "T\n")).pairs
+
+    assert pair.first == Target(("\u00a0 10\u00a0000", "kg", "\u3000"), (1,))
+    assert pair.second == Target(("a", "kg\u00a0of", "tea"), (1,))
+
+
+@pytest.mark.parametrize("word", ["#bed", "//bed"])
+def test_a_word_may_begin_as_a_comment_does(tmp_path, word):
+    data = f"# places from 0\n{word}\tN\t0-0\t{word} a\t{word} b\n//\n"
+
+    [pair] = read_contexts(labeled(tmp_path, data, "# labels\nT\n")).pairs
+
+    assert (pair.a, pair.first.parts) == (word, ("", word, "a"))
+
+
+def test_judgements_in_a_file_of_their_own_stand_beside_words_that_begin_as_a_comment_does(
+    tmp_path,
+):
+    header, row = (line.rsplit("\t", 2)[0] for line in COSIMLEX.splitlines())
+    data = written(tmp_path, f"{header}\n{row}\n#{row.replace('men', '#man')}\n", "data_en.tsv")
+    written(tmp_path, "sim1\tsim2\n1\t2\n3\t4\n", "gold_en.tsv")
+
+    found = read_contexts(data).pairs
+
+    assert [(pair.a, pair.gold) for pair in found] == [
+        ("man", 1.0),
+        ("man", 2.0),
+        ("#man", 3.0),
+        ("#man", 4.0),
+    ]
+
+
+def test_cosimlex_columns_are_found_by_the_header_and_words_by_their_inflected_forms(tmp_path):
+    names = ["p", "word2", "word1", "sim_context2", "sim_context1", "context2", "context1"]
+    names += ["Word1_Context1"]
+    twice = "<b>Men</b>, <b>sea</b>, <b>men</b>"
+    row = ["0.1", "sea", "man", "1", "2", "<b>sea</b> <b>man</b>", twice, "men"]
+    found = read_contexts(written(tmp_path, "\t".join(names) + "\n" + "\t".join(row) + "\n"))
+
+    one, two = found.pairs
+    assert (one.first.marks, one.second.marks, one.gold) == ((1, 5), (3,), 2.0)
+    assert (two.first.marks, two.second.marks, two.gold) == ((3,), (1,), 1.0)
+
+
+def test_labels_are_looked_for_by_name(tmp_path):
+    written(tmp_path, "T\nF\n", "mine.gold.tsv")
+
+    assert read_contexts(written(tmp_path, WIC, "mine.tsv")).form == "wic"
+    data = written(tmp_path, WIC, "dev.data.txt")
+    gold = tmp_path / "dev.gold.txt"
+    with pytest.raises(SourceError) as caught:
+        read_contexts(data)
+    assert str(caught.value) == f"{data}: is a set of WiC, and its labels T and F are not in {gold}"
+
+
+@pytest.mark.parametrize(
+    ("gold", "what"),
+    [
+        ("T\nfalse\n", "{gold}:2: 'false' is neither T nor F"),
+        ("T\n", "{gold}: has 1 labels for the 2 lines of {data}"),
+    ],
+)
+def test_labels_that_do_not_fit_are_refused(tmp_path, gold, what):
+    data = labeled(tmp_path, WIC, gold)
+
+    with pytest.raises(SourceError) as caught:
+        read_contexts(data)
+
+    assert str(caught.value) == what.format(data=data, gold=tmp_path / "test.gold.txt")
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (
+            SCWS + SCWS.replace("<b>Money</b>", "Money"),
+            f":2: context 2 marks no word; {WRITE}",
+        ),
+        (
+            SCWS.replace("</b> of", "of"),
+            f":1: context 1 does not close every mark that it opens; {WRITE}",
+        ),
+        (
+            SCWS.replace("<b> bank", "</b> bank"),
+            f":1: context 1 does not close every mark that it opens; {WRITE}",
+        ),
+        (
+            SCWS.replace("bank </b>", "</b>"),
+            ":1: context 1 marks nothing; write <b>word</b> around the target",
+        ),
+        (
+            SCWS.replace("river", "<b>river</b>"),
+            ":1: context 1 marks 2 words; mark the target alone",
+        ),
+        (SCWS.replace("3.5", "nan"), ":1: 'nan' is no judgement; write a number"),
+        (
+            SCWS + "2\tbank\n",
+            ":2: '2\\tbank' is not id, word, pos, word, pos, context, context, mean between tabs",
+        ),
+        (
+            COSIMLEX.replace("The <strong>men</strong>", "The men"),
+            ":2: context 1 marks 1 words, which are not just 'man' and 'sea'; mark these two",
+        ),
+        (COSIMLEX.replace("2.27", "high"), ":2: 'high' is no judgement; write a number"),
+        (
+            HEADER + "man\tsea\n",
+            ":2: 'man\\tsea' has fewer fields than the header; expected tabs between",
+        ),
+        (HEADER, ":1: nothing follows the header"),
+        (
+            HEADER.replace("sim1", "mean"),
+            f":1: the header needs {COLUMNS}",
+        ),
+        (
+            "cup\tmug\t9.0\n",
+            f":1: 'cup\\tmug\\t9.0' is none of the {FORMS}",
+        ),
+        (
+            "# nothing\n",
+            f": holds no word in context; expected {FORMS}",
+        ),
+    ],
+)
+def test_a_malformed_set_is_refused_with_its_line(tmp_path, text, what):
+    path = written(tmp_path, text)
+
+    with pytest.raises(SourceError) as caught:
+        read_contexts(path)
+
+    assert str(caught.value) == f"{path}{what}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        (
+            "1-1",
+            "2-1",
+            ":2: 'I run' has 2 words and none at 2; correct the place, which is counted from 0",
+        ),
+        (
+            "\tI run",
+            "",
+            f":2: 'run\\tV\\t1-1\\tThey ran home' is not {WIC_FIELDS}",
+        ),
+        (
+            "1-1",
+            "1",
+            f":2: 'run\\tV\\t1\\tI run\\tThey ran home' is not {WIC_FIELDS}",
+        ),
+    ],
+)
+def test_a_place_that_is_none_is_refused_with_its_line(tmp_path, old, new, what):
+    path = labeled(tmp_path, WIC.replace(old, new), "T\nF\n")
+
+    with pytest.raises(SourceError) as caught:
+        read_contexts(path)
+
+    assert str(caught.value) == f"{path}{what}"
+
+
+def test_a_compressed_set_is_read_as_it_is(tmp_path):
+    path = tmp_path / "scws.txt.xz"
+    path.write_bytes(lzma.compress(SCWS.encode()))
+
+    assert read_contexts(path) == read_contexts(written(tmp_path, SCWS))

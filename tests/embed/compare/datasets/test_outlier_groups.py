@@ -1,0 +1,117 @@
+"""Topic files: tables of Python lists and plain files are read, nothing is passed over."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora.common.errors import SourceError
+from embed.compare.datasets.outlier_groups import Topic, read_topics
+
+WORDS = st.text(st.characters(categories=["L"]), min_size=1, max_size=8)
+CATS = Topic("cats", ("tiger", "lion"), ("dog", "New York"))
+LISTS = "\"['dog', 'New York', '']\",\"['tiger', 'lion']\""
+
+
+def write(folder, text, name="cats.txt"):
+    path = folder / name
+    path.write_bytes(text.encode("utf-8"))
+    return path
+
+
+@given(
+    words=st.lists(WORDS, min_size=3, unique=True),
+    cut=st.integers(2, 20),
+    delimiter=st.sampled_from([",", "\t"]),
+    end=st.sampled_from(["\n", "\r\n"]),
+    mark=st.sampled_from(["", "\ufeff"]),
+)
+def test_tables_and_plain_files_say_the_same(tmp_path_factory, words, cut, delimiter, end, mark):
+    cut = min(cut, len(words) - 1)
+    group, outliers = words[:cut], words[cut:]
+    row = delimiter.join(["0", "cats", f'"{outliers!r}"', f'"{group!r}"'])
+    folder = tmp_path_factory.mktemp("sets")
+    table = write(folder, f"{mark}{row}{end}", "table.csv")
+    plain = write(folder, mark + end.join([*group, "", *outliers, ""]))
+
+    assert read_topics(table) == read_topics(plain) == read_topics(folder)
+    assert read_topics(plain) == [Topic("cats", tuple(group), tuple(outliers))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f",category,outliers,words\n0,cats,{LISTS}\n",
+        f"0,cats,{LISTS}\n",
+        "\tcategory\toutliers\twords\n0\tcats\t['dog', 'New York']\t['tiger', 'lion']\n",
+        "group,category,outlier\n\"['tiger', 'lion']\",cats,\"['dog', 'New York']\"\n",
+        "tiger\nlion\n\n\ndog\nNew York\n\n",
+        "\n# cats\ntiger\nlion\n   \ndog\n# towns\nNew York",
+    ],
+)
+def test_forms_of_the_field_are_told_apart(tmp_path, text):
+    assert read_topics(write(tmp_path, text)) == [CATS]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "",
+            (
+                ": holds no outliers below a blank line; expected words, a blank line and "
+                "outliers, one a line"
+            ),
+        ),
+        (
+            "a\nb\n\nc\n\nd\n",
+            (
+                ":6: 'd' follows a second blank line; expected words, a blank line and outliers, "
+                "one a line"
+            ),
+        ),
+        (
+            "a\n\nb\n",
+            ": has 1 words and 1 outliers; a topic needs at least two words and an outlier",
+        ),
+        ("a\nb\n\nb\n", ": 'b' is in the group and an outlier; take one away"),
+        (
+            "0,cats,\"['']\",\"['a', 'b']\"\n",
+            ":1: has 2 words and 0 outliers; a topic needs at least two words and an outlier",
+        ),
+        *[
+            (
+                f",category,outliers,words\n0,cats,{LISTS}\n{row}\n",
+                (
+                    f":3: {row!r} is not number, category, ['outlier', ...], ['word', ...]; "
+                    "correct it, or begin a comment with '#'"
+                ),
+            )
+            for row in (
+                "1,dogs",
+                '1,dogs,"[poodle]","[1, 2]"',
+                "1,dogs,\"['a'\",\"['b', 'c']\"",
+                "1,dogs,\"('a',)\",\"['b', 'c']\"",
+                "1,dogs,\"[1]\",\"['b', 'c']\"",
+                "1,dogs,\"[].append(1)\",\"['b', 'c']\"",
+            )
+        ],
+        (",category,outliers,words\n# ['a']\n", None),
+    ],
+)
+def test_malformed_topics_are_refused(tmp_path, text, message):
+    path = write(tmp_path, text)
+
+    with pytest.raises(SourceError) as error:
+        read_topics(path)
+
+    if message is not None:
+        assert str(error.value) == f"{path}{message}"
+
+
+def test_a_published_set_is_read_whole(shared_data):
+    topics = read_topics(shared_data / "evaluation" / "outlier" / "8-8-8.csv")
+
+    assert [(len(topic.group), len(topic.outliers)) for topic in topics] == [(8, 8)] * 8
+    assert topics[2].name == "Big_cats"
+    assert topics[2].group[0] == "tiger"
+    assert topics[3].outliers[1] == "Rio_de_Janeiro"

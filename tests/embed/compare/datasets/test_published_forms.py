@@ -1,0 +1,130 @@
+"""Sets of words in context and of entities as they were published, column by column."""
+
+import pytest
+
+from corpora.common.errors import SourceError
+from embed.compare.datasets.context_pairs import read_contexts
+from embed.compare.datasets.tagged_words import read_parts, read_tagged
+from embed.compare.statistics.span_f1 import are_entities, spans
+
+# Sentences are of our own making; columns, marks, spacing and line ends are those of the files.
+WIC_DATA = (
+    "shore\tN\t2-0\tFrom the shore we saw nothing .\tShore leave is over at noon .\n"
+    "drive\tV\t0-3\tDrive me home .\tThe heat will drive them out , sooner or later .\n"
+    "note\tN\t1-4\tA note of sadness .\tShe left me a note\n"
+)
+WIC_GOLD = "F\nF\nF\n"
+
+COLUMNS = (
+    "word1\tword2\tcontext1\tcontext2\tsim1\tsim2\tstdev1\tstdev2\tpvalue\t"
+    "word1_context1\tword2_context1\tword1_context2\tword2_context2\n"
+)
+CONTEXTS = (
+    'He said: "the <strong>rivers</strong> rise." A <strong>valley</strong> was lost\t'
+    "Each <strong>valley</strong> has its <strong>river</strong>."
+)
+INFLECTED = "rivers\tvalley\triver\tvalley"
+COSIMLEX = f"{COLUMNS}river\tvalley\t{CONTEXTS}\t3.27\t4.37\t1.89\t1.79\t0.041\t{INFLECTED}\n"
+
+SEMEVAL_DATA = (
+    "word1\tword2\tcontext1\tcontext2\t"
+    "word1_context1\tword2_context1\tword1_context2\tword2_context2\n"
+    f"river\tvalley\t{CONTEXTS}\t{INFLECTED}\n"
+)
+SEMEVAL_GOLD = "sim_context1\tsim_context2\tchange\n3.27\t4.37\t1.10\n"
+
+CONLL_IOB1 = """-DOCSTART- -X- O O
+
+Mayor NNP I-NP O
+Ada NNP I-NP I-PER
+North NNP I-NP I-PER
+Bob NNP B-NP B-PER
+met VBD I-VP O
+Acme NNP I-NP I-ORG
+in IN I-PP O
+Oslo NNP I-NP I-LOC
+. . O O
+
+-DOCSTART- -X- O O
+
+# # I-NP O
+1 CD I-NP O
+
+"""
+CONLL_BIO = (
+    CONLL_IOB1.replace("Ada NNP I-NP I", "Ada NNP B-NP B")
+    .replace("I-ORG", "B-ORG")
+    .replace("I-LOC", "B-LOC")
+)
+
+
+def written(path, text):
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(text.encode())
+    return path
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_wic_as_it_was_published(tmp_path, end):
+    data = written(tmp_path / "dev" / "dev.data.txt", WIC_DATA.replace("\n", end))
+    written(tmp_path / "dev" / "dev.gold.txt", WIC_GOLD.replace("\n", end))
+
+    found = read_contexts(data)
+
+    assert found.form == "wic"
+    marked = [
+        tuple(target.parts[1] for target in (pair.first, pair.second)) for pair in found.pairs
+    ]
+    assert marked == [("shore", "Shore"), ("Drive", "drive"), ("note", "note")]
+    assert [pair.gold for pair in found.pairs] == [0, 0, 0]
+
+
+def test_cosimlex_as_it_was_published(tmp_path):
+    found = read_contexts(written(tmp_path / "cosimlex_en.tsv", COSIMLEX))
+
+    assert found.form == "cosimlex"
+    one, two = found.pairs
+    assert [(pair.a, pair.b, pair.gold) for pair in (one, two)] == [
+        ("river", "valley", 3.27),
+        ("river", "valley", 4.37),
+    ]
+    assert (one.first.marks, one.second.marks) == ((1,), (3,))
+    assert (two.first.marks, two.second.marks) == ((3,), (1,))
+    assert one.first.parts[0] == 'He said: "the '
+
+
+@pytest.mark.parametrize("gold", ["data/gold_en.tsv", "gold/gold_en.tsv"])
+def test_cosimlex_as_semeval_handed_it_out(tmp_path, gold):
+    data = written(tmp_path / "data" / "data_en.tsv", SEMEVAL_DATA)
+    written(tmp_path / gold, SEMEVAL_GOLD)
+    whole = written(tmp_path / "cosimlex_en.tsv", COSIMLEX)
+
+    assert read_contexts(data) == read_contexts(whole)
+
+
+def test_judgements_that_do_not_fit_are_refused(tmp_path):
+    data = written(tmp_path / "data_en.tsv", SEMEVAL_DATA)
+    with pytest.raises(SourceError, match="here or in a file called gold beside one called data"):
+        read_contexts(data)
+
+    gold = written(tmp_path / "gold_en.tsv", SEMEVAL_GOLD + "1\t2\t1\n")
+    with pytest.raises(SourceError) as caught:
+        read_contexts(data)
+    assert str(caught.value) == f"{gold}: has 3 lines for the 2 of {data}"
+
+
+def test_conll_2003_in_its_own_form_and_in_the_newer_one_marks_the_same_entities(tmp_path):
+    old, new = (
+        written(tmp_path / name, text) for name, text in (("a", CONLL_IOB1), ("b", CONLL_BIO))
+    )
+
+    one, other = read_tagged(old), read_tagged(new)
+
+    assert one.words == ["Mayor", "Ada", "North", "Bob", "met", "Acme", "in", "Oslo", ".", "#", "1"]
+    assert one.offsets.tolist() == [0, 9, 11]
+    assert (other.words, other.offsets.tolist()) == (one.words, [0, 9, 11])
+    assert are_entities(one.tags)
+    assert one.tags != other.tags
+    entities = {(1, 3, "PER"), (3, 4, "PER"), (5, 6, "ORG"), (7, 8, "LOC")}
+    assert spans(one.tags, one.offsets) == spans(other.tags, other.offsets) == entities
+    assert read_parts(f"{old},{new}").test.tags == other.tags

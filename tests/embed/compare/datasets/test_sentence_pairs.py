@@ -1,0 +1,175 @@
+"""Minimal pair files: every form is read, nothing is passed over; samples are the same for all."""
+
+import gzip
+import json
+import lzma
+
+import pytest
+
+from corpora.common.errors import SourceError
+from embed.compare.datasets.sentence_pairs import MinimalPair, read_minimal_pairs, sample_pairs
+
+PAIRS = [
+    MinimalPair("agreement", "The dogs bark.", "The dogs barks."),
+    MinimalPair("agreement", "A cat sleeps.", "A cat sleep."),
+    MinimalPair("islands", "Who did Zoë see?", "Who did see Zoë?"),
+]
+
+
+def line(pair, **further):
+    record = {"sentence_good": pair.good, "sentence_bad": pair.bad, "UID": pair.paradigm}
+    return json.dumps({**record, **further})
+
+
+def content(pairs):
+    return "".join(line(pair, pairID="0", simple_LM_method=True) + "\n" for pair in pairs)
+
+
+def many(n_paradigms=3, size=20):
+    """A set in which every pair is another."""
+    return [
+        MinimalPair(f"p{number % n_paradigms}", f"right {number}", f"wrong {number}")
+        for number in range(n_paradigms * size)
+    ]
+
+
+def test_a_file_a_compressed_one_and_a_folder_of_paradigms_say_the_same(tmp_path):
+    text = content(PAIRS).encode()
+    (tmp_path / "set.jsonl").write_bytes(text)
+    (tmp_path / "set.jsonl.xz").write_bytes(lzma.compress(text))
+    (tmp_path / "set.jsonl.gz").write_bytes(gzip.compress(text))
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text(content(PAIRS[:2]), encoding="utf-8")
+    (folder / "b.jsonl.gz").write_bytes(gzip.compress(content(PAIRS[2:]).encode()))
+    (folder / "README.md").write_text("pairs", encoding="utf-8")
+
+    for name in ("set.jsonl", "set.jsonl.xz", "set.jsonl.gz", "data"):
+        assert read_minimal_pairs(tmp_path / name) == PAIRS
+
+
+def test_blank_lines_marks_and_line_ends_are_no_matter(tmp_path):
+    path = tmp_path / "set.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + content(PAIRS).replace("\n", "\r\n\r\n").encode())
+    assert read_minimal_pairs(path) == PAIRS
+
+
+def test_without_a_uid_the_paradigm_is_the_name_of_the_file(tmp_path):
+    path = tmp_path / "drop_argument.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"sentence_good": "I eat.", "sentence_bad": "I devour."}'))
+    assert read_minimal_pairs(path) == [MinimalPair("drop_argument", "I eat.", "I devour.")]
+
+
+def test_a_pair_of_equal_sentences_is_kept_as_blimp_has_it(tmp_path):
+    path = tmp_path / "set.jsonl"
+    path.write_text(line(MinimalPair("p", "I see.", "I see.")), encoding="utf-8")
+    assert read_minimal_pairs(path) == [MinimalPair("p", "I see.", "I see.")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "{path}: holds no pair; expected a JSON object on each line"),
+        (
+            line(PAIRS[0]) + "\nThe dogs bark.\tThe dogs barks.\n",
+            (
+                "{path}:2: 'The dogs bark.\\tThe dogs barks.' is not a JSON object with "
+                "sentence_good, sentence_bad and UID; correct it"
+            ),
+        ),
+        (
+            '["I eat.", "I devour."]',
+            (
+                '{path}:1: \'["I eat.", "I devour."]\' is not a JSON object with sentence_good, '
+                "sentence_bad and UID; correct it"
+            ),
+        ),
+        (
+            "[" * 100_000,
+            (
+                "{path}:1: '" + "[" * 59 + "…' is not a JSON object with sentence_good, "
+                "sentence_bad and UID; correct it"
+            ),
+        ),
+        (
+            '{"sentence_good": "I eat.", "sentence_bad": " "}',
+            (
+                '{path}:1: \'{{"sentence_good": "I eat.", "sentence_bad": " "}}\' has no sentence '
+                "as sentence_bad; add it"
+            ),
+        ),
+        (
+            '{"sentence_good": 3, "sentence_bad": "I eat."}',
+            (
+                '{path}:1: \'{{"sentence_good": 3, "sentence_bad": "I eat."}}\' has no sentence as '
+                "sentence_good; add it"
+            ),
+        ),
+        (
+            line(PAIRS[0], UID=7),
+            "{path}:1: the UID 7 is no name of a paradigm; correct it",
+        ),
+        (
+            line(PAIRS[0], sentence_bad="caf\udce9"),
+            "{path}:1: sentence_bad holds half a surrogate pair, which is no character; correct it",
+        ),
+    ],
+)
+def test_malformed_lines_are_refused(tmp_path, text, message):
+    path = tmp_path / "set.jsonl"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SourceError) as error:
+        read_minimal_pairs(path)
+    assert str(error.value) == message.format(path=path)
+
+
+def test_what_is_missing_or_truncated_is_refused(tmp_path):
+    cut = tmp_path / "cut.jsonl.xz"
+    cut.write_bytes(lzma.compress(content(PAIRS).encode())[:-20])
+    for path, message in [
+        (tmp_path, f"{tmp_path}: holds no .jsonl file; expected one for each paradigm"),
+        (tmp_path / "gone.jsonl", f"{tmp_path / 'gone.jsonl'}: no such evaluation set"),
+        (cut, f"{cut}: the xz data end too soon; the file is truncated: fetch it again"),
+    ]:
+        if path == tmp_path:
+            cut.rename(tmp_path / "cut")  # no such file beside it
+        with pytest.raises(SourceError) as error:
+            read_minimal_pairs(path)
+        assert str(error.value) == message
+        if path == tmp_path:
+            (tmp_path / "cut").rename(cut)
+
+
+@pytest.mark.parametrize("limit", [1, 5, 19, 20, 25])
+@pytest.mark.parametrize("seed", [0, 1, 2**64 - 1])
+def test_a_sample_has_so_many_of_each_paradigm_and_all_of_a_smaller_one(limit, seed):
+    pairs = many()
+    sample, larger = sample_pairs(pairs, limit, seed), sample_pairs(pairs, limit + 3, seed)
+
+    for paradigm in ("p0", "p1", "p2"):
+        assert sum(pair.paradigm == paradigm for pair in sample) == min(limit, 20)
+    assert set(sample) <= set(larger)
+    assert sample == [pair for pair in pairs if pair in sample]
+
+
+def test_a_sample_depends_on_no_order_and_no_company():
+    pairs = many()
+    sample = sample_pairs(pairs, 5, 1)
+
+    assert sample_pairs(pairs[::-1], 5, 1) == sample[::-1]
+    alone = sample_pairs([pair for pair in pairs if pair.paradigm == "p1"], 5, 1)
+    assert alone == [pair for pair in sample if pair.paradigm == "p1"]
+    assert sample_pairs(pairs, 5, 2) != sample
+
+
+def test_no_limit_takes_all_and_equal_pairs_count_as_often_as_they_stand_there():
+    twice = [*many(), *many()]
+    assert sample_pairs(twice, 0, 1) == twice
+    assert len(sample_pairs(twice, 7, 1)) == 21
+
+
+def test_every_pair_is_as_likely_to_be_taken():
+    pairs = many(n_paradigms=1)
+    taken = [pair for seed in range(1_000) for pair in sample_pairs(pairs, 5, seed)]
+    # binomial, 1,000 draws of 1/4: 180 to 320 are five deviations; false alarm 1e-5 in all
+    assert all(180 < taken.count(pair) < 320 for pair in pairs)

@@ -1,0 +1,270 @@
+"""Evaluation sets: every form of the field is read, nothing is passed over."""
+
+import subprocess
+import sys
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora.common.errors import SourceError
+from embed.compare.datasets import word_pairs as datasets
+from embed.compare.datasets.categories import read_categories
+from embed.compare.datasets.outlier_groups import read_topics
+from embed.compare.datasets.questions import read_questions, read_relations
+from embed.compare.datasets.tagged_words import read_parts
+from embed.compare.datasets.word_pairs import WordPair, default_sets, find_set, read_pairs
+
+WORDS = st.text(st.characters(categories=["L"]), min_size=1, max_size=8)
+PAIRS = st.lists(
+    st.tuples(WORDS, WORDS, st.floats(-1e9, 1e9)).map(lambda pair: WordPair(*pair)), min_size=1
+)
+DELIMITERS = ["\t", ";", ",", ", ", " ", "  ", "\t\t"]
+
+
+def write(folder, text, name="set.txt"):
+    path = folder / name
+    path.write_bytes(text.encode("utf-8"))
+    return path
+
+
+@given(
+    pairs=PAIRS,
+    delimiter=st.sampled_from(DELIMITERS),
+    end=st.sampled_from(["\n", "\r\n"]),
+    header=st.sampled_from(["", "word1 word2 score", "# Word 1 Word 2 Human (mean)"]),
+    mark=st.sampled_from(["", "\ufeff"]),
+)
+def test_pairs_are_read_as_written(tmp_path_factory, pairs, delimiter, end, header, mark):
+    rows = [header.replace(" ", delimiter)] if header else []
+    rows += [f"{p.a}{delimiter}{p.b}{delimiter}{p.score!r}" for p in pairs]
+    path = write(tmp_path_factory.mktemp("sets"), mark + end.join(rows) + end)
+
+    assert read_pairs(path) == pairs
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # SimLex-999 as published: part of speech before the score, norms after it
+        (
+            (
+                "word1\tword2\tPOS\tSimLex999\tconc(w1)\tconc(w2)\tconcQ\n"
+                "old\tnew\tA\t1.58\t2.72\t2.81\t2\nsmart\tclever\tA\t10.0\t1.75\t2.46\t1\n"
+            ),
+            [("old", "new", 1.58), ("smart", "clever", 10.0)],
+        ),
+        # SimVerb-3500: a label after the score, no header
+        (
+            "take\tremove\tV\t6.81\tSYNONYMS\nwalk\ttrail\tV\t4.81\tCOHYPONYMS\n",
+            [("take", "remove", 6.81), ("walk", "trail", 4.81)],
+        ),
+        # a numbered set, the number of the pair first
+        (
+            "ID,Word 1,Word 2,score\n1,day,night,2.5\n2,cat,dog,3\n",
+            [("day", "night", 2.5), ("cat", "dog", 3.0)],
+        ),
+        # the header names the mean, the single judgements stand before it
+        (
+            "Word 1,Word 2,s1,s2,Mean\nlove,sex,6,8,7.0\ntiger,cat,9,6,7.5\n",
+            [("love", "sex", 7.0), ("tiger", "cat", 7.5)],
+        ),
+        # mean first, then single judgements, no header (rare words)
+        ("squishing\tsquirt\t5.88\t7\t5\n", [("squishing", "squirt", 5.88)]),
+        ("gem;jewel;3.94\n", [("gem", "jewel", 3.94)]),
+        ("Auto\tFahrt\t2,75\n", [("Auto", "Fahrt", 2.75)]),
+        ('"ice, dry",cold,5\n', [("ice, dry", "cold", 5.0)]),
+        ("ice cream\tcold\t5\n", [("ice cream", "cold", 5.0)]),
+        ("// made today\n\n# more\nnan\tinfinity\t5\n", [("nan", "infinity", 5.0)]),
+        ("mean\tscore\t5\n", [("mean", "score", 5.0)]),
+    ],
+)
+def test_forms_of_the_field_are_told_apart(tmp_path, text, expected):
+    assert read_pairs(write(tmp_path, text)) == [WordPair(*pair) for pair in expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "holds no word pair; expected lines of word, word, score"),
+        ("# only a comment\n", "holds no word pair; expected lines of word, word, score"),
+        (
+            "# c\na\tb\t1\na\tb\n",
+            (
+                ":3: 'a\\tb' is not word, word, score with tabs between; "
+                "correct it, or begin a comment with '#'"
+            ),
+        ),
+        (
+            "a b 1\nnew york city 4\n",
+            (
+                ":2: 'new york city 4' is not word, word, score with spaces between; "
+                "correct it, or begin a comment with '#'"
+            ),
+        ),
+        (
+            "a,b,1\na,,2\n",
+            (
+                ":2: 'a,,2' is not word, word, score with commas between; "
+                "correct it, or begin a comment with '#'"
+            ),
+        ),
+        ("a\tb\t1\na\tb\tx6\n", ":2: 'x6' is no score; correct it, or begin a comment with '#'"),
+        ("a\tb\tx\na\tb\t6\n", ":1: 'x' is no score; correct it, or begin a comment with '#'"),
+        ("a\tb\t1\na\tb\tnan\n", ":2: 'nan' is no score; correct it, or begin a comment with '#'"),
+        (
+            "a\tb\t1\na\tb\t1e999\n",
+            ":2: '1e999' is no score; correct it, or begin a comment with '#'",
+        ),
+        (
+            ": capitals\nAthens Greece Paris France\n",
+            (
+                ":1: ': capitals' begins no list of word, word, score; "
+                "a set of analogies is passed with --analogies"
+            ),
+        ),
+    ],
+)
+def test_malformed_pairs_are_refused(tmp_path, text, message):
+    path = write(tmp_path, text)
+
+    with pytest.raises(SourceError) as error:
+        read_pairs(path)
+
+    assert str(error.value) == f"{path}{message if message[0] == ':' else ': ' + message}"
+
+
+READERS = [read_pairs, read_questions, read_relations, read_categories, read_topics]
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_files_that_are_no_sets_are_refused(tmp_path, read):
+    latin = tmp_path / "latin.txt"
+    latin.write_bytes("a b 1\nschön gut 2\n".encode("latin-1"))
+    absent = tmp_path / "absent.txt"
+    cases = {
+        latin: f"{latin}:2: byte 0xF6 is not UTF-8; convert the evaluation set to UTF-8",
+        absent: f"{absent}: no such evaluation set",
+    }
+    for path, message in cases.items():
+        with pytest.raises(SourceError) as error:
+            read(path)
+        assert str(error.value) == message
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_a_folder_without_a_file_of_a_set_is_refused(tmp_path, read):
+    with pytest.raises(SourceError) as error:
+        read(tmp_path)
+
+    if read in (read_relations, read_topics):
+        message = "holds no .txt file; expected one for each part of the set"
+    else:
+        message = "is a directory, not an evaluation set"
+    assert str(error.value) == f"{tmp_path}: {message}"
+
+
+def test_the_default_sets_are_whole():
+    (_, wordsim), (_, simlex), (_, google) = default_sets()
+
+    assert [len(read_pairs(wordsim)), len(read_pairs(simlex))] == [353, 999]
+    assert read_pairs(wordsim)[2] == WordPair("tiger", "tiger", 10.0)
+    questions = read_questions(google)
+    assert len(questions) == 19544
+    assert len({question.section for question in questions}) == 14
+
+
+def test_the_default_sets_are_found_without_importing_gensim():
+    code = (
+        "import sys\nfrom embed.compare.datasets.word_pairs import default_sets\n"
+        "default_sets()\nprint('gensim' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_without_gensim_the_remedy_is_told(monkeypatch):
+    monkeypatch.setattr(datasets.importlib.util, "find_spec", lambda name: None)
+
+    with pytest.raises(SourceError) as error:
+        default_sets()
+
+    assert str(error.value) == (
+        "gensim: not installed, and the default evaluation sets come with it; "
+        "pass --similarity FILE or --analogies FILE"
+    )
+
+
+PAIR_SETS = {
+    "similarity/ws353.tsv": 353,
+    "similarity/ws353-sim.tsv": 203,
+    "similarity/ws353-rel.tsv": 252,
+    "similarity/simlex999.tsv": 999,
+    "similarity/mturk287.tsv": 287,
+    "similarity/rg65.tsv": 65,
+    "multilingual/de/gur65.txt": 65,
+    "multilingual/de/gur350.txt": 350,
+    "multilingual/de/zg222.txt": 222,
+    "multilingual/de/simlex999.txt": 999,
+    "multilingual/de/ws353rel.txt": 252,
+    "multilingual/de/ws353sim.txt": 201,
+    "multilingual/zh/wordsim-240.txt": 240,
+    "multilingual/zh/wordsim-297.txt": 297,
+}
+
+
+@pytest.mark.parametrize("name", PAIR_SETS)
+def test_published_sets_of_pairs_are_read_whole(shared_data, name):
+    pairs = read_pairs(shared_data / "evaluation" / name)
+
+    assert len(pairs) == PAIR_SETS[name]
+    assert all(pair.a == pair.a.strip() and 0 <= pair.score <= 10 for pair in pairs)
+
+
+def test_a_table_of_numbers_alone_is_refused(tmp_path):
+    path = tmp_path / "set.txt"
+    path.write_text("1 2 3\n4 5 6\n")
+    with pytest.raises(SourceError, match="begins no list of word, word, score"):
+        read_pairs(path)
+
+
+@pytest.mark.parametrize(
+    ("task", "name", "file"),
+    [
+        ("similarity", "wordsim353", "wordsim353.tsv"),
+        ("similarity", "simlex999", "simlex999.txt"),
+        ("analogy", "questions-words", "questions-words.txt"),
+    ],
+)
+def test_sets_that_come_along_are_found_by_name(task, name, file):
+    assert find_set(task, name).name == file
+    assert find_set("odd-one-out", name) == Path(name), "of their own task alone"
+
+
+def test_what_stands_on_disk_comes_before_a_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "simlex999").write_text("a\tb\t1\n")
+
+    assert find_set("similarity", "simlex999") == Path("simlex999")
+
+
+def test_the_words_with_two_tags_have_both_in_every_part():
+    parts = read_parts(str(find_set("tagging", "two-tags")))
+    assert parts.dev is not None
+    tags: dict[str, Counter] = {}
+    for word, tag in zip(parts.train.words, parts.train.tags, strict=True):
+        tags.setdefault(word.lower(), Counter())[tag] += 1
+    both = {word for word, each in tags.items() if each["NOUN"] >= 2 and each["VERB"] >= 2}
+    sizes = [(part.n_sentences, len(part.words)) for part in (parts.train, parts.dev, parts.test)]
+
+    assert len(both) >= 60
+    assert sizes == [(477, 4303), (79, 791), (172, 1551)]
+    sentences = [
+        tuple(part.words[start:stop])
+        for part in (parts.train, parts.dev, parts.test)
+        for start, stop in pairwise(part.offsets.tolist())
+    ]
+    assert len(set(sentences)) == len(sentences)

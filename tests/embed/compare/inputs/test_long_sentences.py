@@ -1,0 +1,29 @@
+"""Sentences that are read in windows are counted by pieces, and told."""
+
+import numpy as np
+
+from embed.compare.inputs.long_sentences import told_of_long
+
+
+class Counts:
+    """An encoder whose rows hold as many letters."""
+
+    def __init__(self, most):
+        self.most = most
+
+    def n_windows(self, sentences):
+        return np.array([-(-sum(map(len, words)) // self.most) for words in sentences])
+
+
+SENTENCES = [["a", "long", "one"], ["aa"], [], ["verylong"]]
+
+
+def test_sentences_of_several_windows_are_told():
+    assert told_of_long(Counts(4), SENTENCES) == (
+        "2 of 4 sentences are longer than the encoder's rows, and read in overlapping windows"
+    )
+
+
+def test_nothing_is_told_where_all_are_read_at_once_or_there_are_no_windows():
+    assert told_of_long(Counts(8), SENTENCES) is None
+    assert told_of_long(object(), SENTENCES) is None

@@ -1,0 +1,89 @@
+"""Agreement of two runs: Jaccard of neighbors, orthogonal Procrustes beside scipy's."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+from embed.compare.intrinsic.agreement import neighbor_overlap, procrustes_distance
+from embed.compare.intrinsic.geometry import neighborhoods
+from embed.query.search import unit_length
+
+
+def directions(n_words, dim, seed):
+    """Random unit vectors."""
+    return unit_length(np.random.default_rng(seed).normal(size=(n_words, dim)))
+
+
+def distance(a, b):
+    """The distance itself: every word counts once."""
+    return procrustes_distance(a, b).evaluate(np.ones((1, len(a)), np.uint8))[0]
+
+
+def centered(vectors):
+    """About their mean, at unit length."""
+    moved = vectors - vectors.mean(axis=0)
+    return moved / np.linalg.norm(moved, axis=1, keepdims=True)
+
+
+def test_neighbor_overlap_is_jaccards_index_of_the_sets():
+    a, b = (neighborhoods(directions(60, 8, seed), 10) for seed in (1, 2))
+
+    found = neighbor_overlap(a, b)
+
+    sets = [[set(np.flatnonzero(row).tolist()) for row in near] for near in (a, b)]
+    assert found.tolist() == [len(x & y) / len(x | y) for x, y in zip(*sets, strict=True)]
+    assert neighbor_overlap(a, a).tolist() == [1.0] * 60
+
+
+def test_procrustes_distance_is_that_of_scipys_alignment():
+    b = unit_length(directions(80, 7, 4) + 0.3)
+    a = unit_length(directions(80, 7, 3) + b)  # something in common
+    turn, _ = scipy.linalg.orthogonal_procrustes(centered(a), centered(b))
+
+    left = np.linalg.norm(centered(a) @ turn - centered(b)) / np.linalg.norm(centered(b))
+
+    assert distance(a, b) == pytest.approx(left, abs=1e-12)
+
+
+def test_fewer_dimensions_are_zeros_for_the_others():
+    a, b = directions(90, 4, 5), directions(90, 9, 6)
+    padded = np.pad(a, ((0, 0), (0, 5)))
+    turn, _ = scipy.linalg.orthogonal_procrustes(centered(padded), centered(b))
+    left = np.linalg.norm(centered(padded) @ turn - centered(b)) / math.sqrt(90)
+
+    assert distance(a, b) == pytest.approx(left, abs=1e-12)
+    assert distance(b, a) == pytest.approx(left, abs=1e-12)
+
+
+def test_turned_and_mirrored_vectors_are_at_distance_zero():
+    a = directions(100, 6, 7)
+    turn, _ = np.linalg.qr(np.random.default_rng(8).normal(size=(6, 6)))
+    turn[:, 0] *= -1
+
+    # the root of what rounding leaves of 2 - 2
+    assert distance(a, a @ turn) < 1e-7
+
+
+def test_what_all_vectors_have_in_common_brings_two_runs_no_nearer():
+    a, b = directions(2_000, 20, 9), directions(2_000, 20, 10)
+    shift = 5 * np.eye(20)[0]
+
+    apart, shifted = distance(a, b), distance(unit_length(a + shift), unit_length(b + shift))
+
+    # cosines along 20 dimensions of 2,000 chance vectors are about the root of 20 / 2,000
+    assert apart > 1.3
+    assert shifted > 1.3
+
+
+def test_distance_of_a_draw_is_the_root_of_the_mean_over_its_words():
+    a, b = directions(50, 5, 11), directions(50, 5, 12)
+    sample = procrustes_distance(a, b)
+    words = np.eye(50, dtype=np.uint8)
+
+    single = sample.evaluate(words)
+    counts = np.random.default_rng(13).multinomial(50, np.full(50, 1 / 50), size=20)
+
+    expected = np.sqrt((counts * single**2).sum(axis=1) / 50)
+    np.testing.assert_allclose(sample.evaluate(counts), expected, rtol=0, atol=1e-12)

@@ -1,0 +1,173 @@
+"""Attention pooling: its arithmetic, that it finds the words that count, its margin."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+
+from embed.compare.probes import attention_pooling
+from embed.compare.probes.attention_network import AttentionNetwork
+from embed.compare.probes.attention_pooling import LabelledBags, learn_attention, margin_loss
+from embed.compare.probes.one_thread import ONE_THREAD
+from embed.compare.tasks.sentences.inputs import Bags
+
+BAGS = Bags(np.array([0, 1, 1, 3, 2]), np.array([0, 3, 3, 5]))  # the second sentence is empty
+TABLE = np.array([[1, 0, 2], [0, 3, 0], [1, 1, 0], [0, 0, 0]], np.float32)
+
+
+def set_weights(network, seed=3):
+    """Give a network weights that are all different."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in network.parameters:
+            parameter.copy_(torch.randn(parameter.shape, generator=generator))
+    return [parameter.detach().numpy().astype(np.float64) for parameter in network.parameters]
+
+
+def naive(attention, out, bias, scale, bags=BAGS):
+    """The definition, sentence by sentence: weights and logits."""
+    all_weights, logits = [], []
+    for start, stop in zip(bags.offsets[:-1], bags.offsets[1:], strict=True):
+        words = TABLE[bags.rows[start:stop]].astype(np.float64)
+        weights = np.exp(words @ attention) / np.exp(words @ attention).sum()
+        pooled = weights @ words
+        if scale is None:
+            logits.append(pooled @ out + bias)
+        else:
+            lengths = np.linalg.norm(out, axis=0) * max(np.linalg.norm(pooled), 1e-6)
+            logits.append(scale * (pooled @ out) / lengths)
+        all_weights.extend(weights)
+    return np.array(all_weights), np.array(logits)
+
+
+def naive_loss(parameters, scale, less):
+    """The mean negative log-likelihood of labels 0, 1 and 1, by the definition."""
+    _, logits = naive(*parameters, scale)
+    logits[np.arange(3), [0, 1, 1]] -= less
+    return -(logits[np.arange(3), [0, 1, 1]] - np.log(np.exp(logits).sum(axis=1))).mean()
+
+
+def differences(parameters, scale, less, step=1e-6):
+    """The slope of the naive loss in each number, from both sides."""
+    slopes = []
+    for parameter in parameters:
+        slope = np.empty_like(parameter)
+        for place in np.ndindex(parameter.shape):
+            there = parameter[place]
+            ends = []
+            for moved in (there + step, there - step):
+                parameter[place] = moved
+                ends.append(naive_loss(parameters, scale, less))
+            parameter[place] = there
+            slope[place] = (ends[0] - ends[1]) / (2 * step)
+        slopes.append(slope)
+    return slopes
+
+
+FORMS = pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matrix])
+SCALES = pytest.mark.parametrize("scale", [None, 10.0])
+LAST_EMPTY = Bags(np.array([0, 1, 1]), np.array([0, 2, 3, 3]))
+ALL_EMPTY = Bags(np.zeros(0, np.int64), np.zeros(4, np.int64))
+
+
+@FORMS
+@SCALES
+@pytest.mark.parametrize("bags", [BAGS, LAST_EMPTY, ALL_EMPTY])
+def test_weights_and_logits_are_those_of_the_definition(form, scale, bags):
+    network = AttentionNetwork(form(TABLE), 2, scale, seed=1)
+    weights, logits = naive(*set_weights(network), scale, bags)
+
+    assert network.weights(bags) == pytest.approx(weights, abs=1e-5)
+    assert network.logits(bags).detach().numpy() == pytest.approx(logits, abs=1e-4)
+    assert network.answer(bags).tolist() == logits.argmax(axis=1).tolist()
+
+
+@FORMS
+@SCALES
+def test_gradients_are_the_slopes_of_the_definition(form, scale):
+    network = AttentionNetwork(form(TABLE), 2, scale, seed=1)
+    expected = differences(set_weights(network), scale, 0.5)
+    margin_loss(network.logits(BAGS), np.array([0, 1, 1]), 0.5).backward()
+
+    for parameter, slope in zip(network.parameters, expected, strict=True):
+        found = np.zeros_like(slope) if parameter.grad is None else parameter.grad.numpy()
+        assert found == pytest.approx(slope, abs=1e-4)
+    assert all(np.abs(slope).max() > 0.01 for slope in expected[:2])
+
+
+@FORMS
+@SCALES
+def test_a_batch_of_empty_sentences_leaves_the_weights_of_words_alone(form, scale):
+    network = AttentionNetwork(form(TABLE), 2, scale, seed=1)
+    set_weights(network)
+    margin_loss(network.logits(ALL_EMPTY), np.array([0, 1, 1]), 0.5).backward()
+
+    for parameter in network.parameters[:2]:
+        assert parameter.grad is None or not parameter.grad.any()
+
+
+def test_weights_of_many_sentences_are_those_of_each_and_few_are_looked_up_at_once(monkeypatch):
+    network = AttentionNetwork(TABLE, 2, None, seed=1)
+    set_weights(network)
+    many = BAGS.take(np.arange(600) % 3)
+    looked_up = []
+    seen = network._seen
+    monkeypatch.setattr(network, "_seen", lambda b: looked_up.append(len(b.lengths)) or seen(b))
+
+    found = network.weights(many)
+
+    assert sum(looked_up) == 600
+    assert max(looked_up) <= 256
+    assert found == pytest.approx(np.tile(network.weights(BAGS), 200))
+
+
+def test_before_anything_is_learnt_all_words_weigh_the_same():
+    assert AttentionNetwork(TABLE, 2, None, 1).weights(BAGS).tolist() == pytest.approx(
+        [1 / 3] * 3 + [1 / 2] * 2
+    )
+
+
+def test_the_margin_is_taken_from_the_right_label_alone():
+    # s = 10, m = 0.1: exp(10 (.8 - .1)) against exp(10 * .5)
+    loss = margin_loss(torch.tensor([[8.0, 5.0]]), np.array([0]), 10 * 0.1)
+
+    assert float(loss) == pytest.approx(-np.log(np.exp(7) / (np.exp(7) + np.exp(5))))
+
+
+def marked_sentences(n, seed):
+    """Twelve words, one of which tells the label; the others are noise."""
+    rng = np.random.default_rng(seed)
+    table = np.hstack([rng.normal(size=(50, 4)), np.zeros((50, 2))]).astype(np.float32)
+    table[:2] = [[0, 0, 0, 0, 1, 3], [0, 0, 0, 0, -1, 3]]
+    labels = rng.integers(0, 2, size=n)
+    rows = np.where(np.arange(12) == 5, labels[:, None], rng.integers(2, 50, size=(n, 12)))
+    return table, LabelledBags(Bags(rows.ravel(), np.arange(n + 1) * 12), labels)
+
+
+@pytest.mark.parametrize("margin", [False, True])
+def test_the_word_that_tells_the_label_weighs_most_and_is_heeded(margin, monkeypatch):
+    monkeypatch.setattr(attention_pooling, "_ROUNDS", 6)
+    monkeypatch.setattr(attention_pooling, "RATES", (1e-2,))
+    table, every = marked_sentences(400, 2)
+    train, dev, test = (
+        LabelledBags(every.bags.take(places), every.labels[places])
+        for places in np.split(np.arange(400), [300, 350])
+    )
+
+    with ONE_THREAD:
+        found = learn_attention(table, train, dev, 2, seed=1, margin=margin)
+        again = learn_attention(table, train, dev, 2, seed=1, margin=margin)
+
+    weights = found.network.weights(test.bags).reshape(-1, 12)
+    assert weights.mean(axis=0).argmax() == 5
+    assert weights[:, 5].mean() > 0.4  # equal weights would be 1 in 12
+    assert (found.network.answer(test.bags) == test.labels).mean() > 0.9
+    assert (found.margin > 0) == margin
+    assert again.network.weights(test.bags).tobytes() == weights.tobytes()
+
+
+def test_taken_sentences_keep_their_words_in_the_order_asked_for():
+    taken = BAGS.take(np.array([2, 1, 0, 2]))
+
+    assert taken.rows.tolist() == [3, 2, 0, 1, 1, 3, 2]
+    assert taken.offsets.tolist() == [0, 2, 2, 5, 7]

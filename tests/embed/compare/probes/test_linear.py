@@ -1,0 +1,93 @@
+"""Linear probe: the optimum by its conditions, dense like sparse, counted like written out."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from embed.compare.probes import linear as linear_probe
+from embed.compare.probes.examples import Examples, standardized
+from embed.compare.probes.linear import learn_linear
+from tests.embed.compare.probing import separable
+
+
+def test_gradient_of_the_linear_loss_is_that_of_finite_differences():
+    rng = np.random.default_rng(5)
+    matrix = rng.normal(size=(7, 3)).astype(np.float32)
+    counts = rng.integers(0, 4, size=(7, 2))
+    loss = linear_probe._Loss(linear_probe._product(matrix), counts, 3)
+    at, step = rng.normal(size=8), 1e-2
+
+    _, gradient = loss(at, 0.1)
+    nearly = [
+        (loss(at + step * unit, 0.1)[0] - loss(at - step * unit, 0.1)[0]) / (2 * step)
+        for unit in np.eye(8)
+    ]
+
+    assert gradient == pytest.approx(nearly, abs=1e-3)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_linear_probe_learns_what_is_separable(sparse):
+    table, examples = separable()
+    held = separable(seed=4)
+    both = np.concatenate([table, held[0]])
+    both = scipy.sparse.csr_matrix(both) if sparse else standardized(both, np.arange(400))
+    dev = Examples(held[1].rows + 400, held[1].labels)
+
+    found = learn_linear(both, examples, dev, 4)
+
+    assert found.accuracy > 0.95
+    assert found.accuracy == (found.answer(dev.rows) == dev.labels).mean()
+    assert found.decay in linear_probe.LINEAR_DECAYS
+
+
+def test_on_one_hot_vectors_it_answers_the_most_frequent_label_of_each_word():
+    rng = np.random.default_rng(2)
+    rows = rng.integers(30, size=3000)
+    labels = (rows + (rng.random(3000) < 0.3) * rng.integers(5, size=3000)) % 5
+    table = scipy.sparse.identity(31, dtype=np.float32, format="csr")
+    examples = Examples(rows[:, None], labels)
+
+    found = learn_linear(table, examples, examples, 5)
+
+    counts = np.bincount(rows * 5 + labels, minlength=150).reshape(30, 5)
+    assert found.answer(np.arange(30)[:, None]).tolist() == counts.argmax(axis=1).tolist()
+    # of a word that was never seen nothing is known but how frequent labels are
+    assert found.answer(np.array([[30]])).tolist() == [np.bincount(labels).argmax()]
+
+
+def test_words_with_one_vector_count_together_as_they_would_apart():
+    table, examples = separable(100)
+    rows = np.concatenate([examples.rows, examples.rows[:50]])
+    repeated = Examples(rows, np.concatenate([examples.labels, examples.labels[:50]]))
+    apart = Examples(np.arange(150)[:, None], repeated.labels)
+
+    one = learn_linear(table, repeated, repeated, 4)
+    other = learn_linear(np.concatenate([table, table[:50]]), apart, apart, 4)
+
+    assert one.accuracy == other.accuracy
+    assert one.answer(rows).tolist() == other.answer(apart.rows).tolist()
+
+
+def test_each_decay_is_learnt_from_zero_whatever_was_learnt_before_it(monkeypatch):
+    table, examples = separable()
+    held = separable(seed=4)
+    both = standardized(np.concatenate([table, held[0]]) / 9, np.arange(400))
+    dev = Examples(held[1].rows + 400, held[1].labels)
+
+    def weights(*decays):
+        monkeypatch.setattr(linear_probe, "LINEAR_DECAYS", decays)
+        kept = []
+        monkeypatch.setattr(linear_probe, "_linear_answer", lambda t, w: kept.append(w) or _none)
+        learn_linear(both, examples, dev, 4)
+        return kept
+
+    strong, weak = weights(1e-3, 1e-5)
+
+    assert (strong == weights(1e-3)[0]).all()
+    assert (weak == weights(1e-5)[0]).all()
+    assert np.abs(weak).max() > np.abs(strong).max()
+
+
+def _none(rows):
+    return np.zeros(len(rows), np.int64)

@@ -1,0 +1,34 @@
+"""One thread while anyone is inside, as many as before afterwards."""
+
+import pytest
+import torch
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from embed.compare.probes.one_thread import ONE_THREAD
+
+
+def threads():
+    """Of torch, and of each BLAS that is loaded."""
+    blas = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
+    return [torch.get_num_threads(), *blas]
+
+
+@pytest.fixture(autouse=True)
+def _two_threads():
+    """Two, whatever the machine and the environment have."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    with threadpool_limits(2, user_api="blas"):
+        yield
+    torch.set_num_threads(before)
+
+
+def test_the_number_of_threads_is_given_back():
+    before = threads()
+    assert len(before) > 1
+    assert set(before) == {2}
+    with ONE_THREAD:
+        with ONE_THREAD:
+            assert set(threads()) == {1}
+        assert set(threads()) == {1}  # one is inside still
+    assert threads() == before

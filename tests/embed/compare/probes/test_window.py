@@ -1,0 +1,126 @@
+"""Window probe: what a window sees, who decides when to stop, the same bytes for a seed."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from embed.compare.probes import window as window_probe
+from embed.compare.probes.examples import Examples, standardized
+from embed.compare.probes.linear import learn_linear
+from embed.compare.probes.one_thread import ONE_THREAD
+from embed.compare.probes.window import learn_window
+from tests.embed.compare.probing import separable
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_only_a_window_probe_learns_what_neighbors_tell(sparse):
+    # the label of a word is whether the word before it is of the first half
+    rng = np.random.default_rng(8)
+    words = rng.integers(10, size=10_001)
+    labels = (words[:-1] < 5).astype(np.int64)
+    table = np.eye(10, dtype=np.float32)
+    table = scipy.sparse.csr_matrix(table) if sparse else standardized(table, words)
+    windows = np.column_stack([words[:-1], words[1:]])
+    train, dev = (
+        Examples(windows[part], labels[part]) for part in (slice(8_000), slice(8_000, None))
+    )
+
+    window = learn_window(table, train, dev, 2, seed=1)
+    linear = learn_linear(
+        table, Examples(train.rows[:, 1:], train.labels), Examples(dev.rows[:, 1:], dev.labels), 2
+    )
+
+    assert window.accuracy > 0.99
+    assert linear.accuracy < 0.6
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_probes_are_the_same_for_their_seed_and_others_for_another(sparse):
+    table, examples = separable(300)
+    table = scipy.sparse.csr_matrix(np.maximum(table, 0)) if sparse else table
+    with ONE_THREAD:
+        nets = [
+            window_probe._trained(table, examples, examples, 4, 0.01, seed) for seed in (1, 1, 2)
+        ]
+        answers = [learn_linear(table, examples, examples, 4) for _ in range(2)]
+
+    # the answer is a method of the network that was kept
+    a, b, c = (net.answer.__self__.logits(examples.rows).detach().numpy() for net in nets)
+    assert a.tobytes() == b.tobytes() != c.tobytes()
+    one, other = (each.answer(examples.rows).tolist() for each in answers)
+    assert one == other
+
+
+def test_few_words_are_learnt_in_steps_enough():
+    table, examples = separable(120)
+    held = separable(200, seed=5)
+    rows = np.arange(320)[:, None]
+    both = standardized(np.concatenate([table, held[0]]), np.arange(120))
+    train = Examples(rows[:120], examples.labels)
+
+    found = learn_window(both, train, Examples(rows[120:], held[1].labels), 4, seed=1)
+
+    assert found.accuracy > 0.95
+
+
+def test_a_label_that_nine_words_in_ten_have_does_not_end_it_before_others_are_learnt():
+    # the first epochs answer it for every word: their accuracy on dev is the same
+    rng = np.random.default_rng(1)
+    label_of = np.where(np.arange(60) < 54, 0, np.arange(60) % 3 + 1)
+    words = rng.integers(60, size=1401)
+    labels = label_of[words[1:]]
+    table = standardized(rng.normal(size=(60, 20)).astype(np.float32), words)
+    windows = np.column_stack([words[:-1], words[1:]])
+    train, dev = (Examples(windows[part], labels[part]) for part in (slice(900), slice(900, None)))
+
+    found = learn_window(table, train, dev, 4, seed=1)
+
+    entities = dev.labels > 0
+    assert 0.85 < (~entities).mean() < 0.95
+    assert (found.answer(dev.rows) == dev.labels)[entities].mean() > 0.95
+    assert found.accuracy > 0.98
+
+
+def test_epochs_are_judged_by_the_likelihood_of_labels_that_can_be_answered():
+    table, examples = separable()
+    network = window_probe._Network(table, 1, 4, seed=1)  # gives all labels alike
+    rows = examples.rows[:3]
+
+    assert network.unlikely(Examples(rows, np.array([0, -1, 3]))) == pytest.approx(math.log(4))
+    assert network.unlikely(Examples(rows, np.full(3, -1))) == math.inf
+
+
+@pytest.mark.parametrize("n_words", [100, 2049, 3000, 4095, 4097, 20_000])
+def test_steps_without_gain_and_steps_in_all_are_as_many_as_promised(n_words, monkeypatch):
+    table, _ = separable(8)
+    rng = np.random.default_rng(2)
+    train = Examples(rng.integers(8, size=(n_words, 1)), rng.integers(4, size=n_words))
+    batch = max(32, n_words // 128)
+    judged = []
+
+    def trained(unlikely):
+        judged.clear()
+        monkeypatch.setattr(
+            window_probe._Network, "unlikely", lambda *_: judged.append(0) or unlikely(len(judged))
+        )
+        window_probe._trained(table, train, train, 4, 0.01, seed=1)
+        return len(judged)
+
+    monkeypatch.setattr(window_probe, "_MOST_STEPS", 256)
+    monkeypatch.setattr(window_probe, "_MOST_EPOCHS", 1)
+    without_gain, in_all = trained(lambda nth: 1.0) - 1, trained(lambda nth: 2 - nth / 100)
+
+    for epochs, steps in ((without_gain, 128), (in_all, 256)):
+        assert (epochs - 1) * n_words < steps * batch <= epochs * n_words
+
+
+def test_the_development_part_alone_decides_when_to_stop():
+    table, examples = separable()
+    # labels of dev that training never gives: the first epoch is as good as any
+    impossible = Examples(examples.rows, np.full(len(examples.labels), -1))
+
+    found = learn_window(table, examples, impossible, 4, seed=1)
+
+    assert (found.epochs, found.accuracy, found.decay) == (1, 0.0, window_probe.WINDOW_DECAYS[0])

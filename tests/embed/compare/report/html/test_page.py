@@ -1,0 +1,508 @@
+"""The report page: what stands in it, that nothing harmful does, and how its numbers are drawn."""
+
+import base64
+import hashlib
+import json
+import re
+import struct
+import zlib
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import embed.compare.report.html.page
+from corpora.common.errors import ArtifactError
+from embed.compare.report.contents import (
+    ReportParts,
+    choose_words,
+    find_neighbors,
+    first_of_seeds,
+    make_maps,
+    read_facts,
+)
+from embed.compare.report.html.attention import png_of
+from embed.compare.report.html.escape import chance, decimal, tag
+from embed.compare.report.html.intervals import Scale, scale_of, show_interval
+from embed.compare.report.html.page import make_page, write_report
+from embed.compare.report.html.run_settings import flattened
+from embed.compare.report.html.words import turned
+from embed.compare.report.result_groups import panels_from, rows_of
+from embed.contextual.in_context import ContextAnswer
+from embed.query.neighbors import Neighbor, nearest
+from embed.query.word_map import WordMap
+from embed.vectors.word_vectors import WordVectors
+from tests.embed.compare.report.report_pages import all_parts, pair, result, small_document
+
+HOSTILE = "</script></style><script>alert(1)</script><img src=x onerror='a()'>\"&\x00\x1b[31m\u202e"
+
+
+class Reader(HTMLParser):
+    """What a page is made of: elements with their attributes, and the text in each."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.elements, self.texts, self.open = [], [], []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in ("meta", "img", "input"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append((self.open[-1] if self.open else "", data))
+
+    def all(self, name):
+        return [attrs for tag, attrs in self.elements if tag == name]
+
+    def text_of(self, *names):
+        return [text for tag, text in self.texts if tag in names]
+
+
+@pytest.fixture(scope="module")
+def page():
+    return make_page(small_document(), all_parts())
+
+
+@pytest.fixture(scope="module")
+def read(page):
+    return Reader(page)
+
+
+def rows_with(page, name):
+    """The rows of tables whose heading is a run, as text without tags."""
+    rows = re.findall(r"<tr[^>]*>.*?</tr>", page, re.DOTALL)
+    of_run = '<th scope="row"><span class="run">'
+    return [
+        " ".join(re.sub(r"<[^>]+>", " ", row).split())
+        for row in rows
+        if re.search(f"{of_run}(?:(?!</th>).)*<bdi>{name}</bdi>", row)
+    ]
+
+
+def test_names_cannot_add_an_element_or_an_attribute():
+    def shape(name):
+        page = make_page(small_document(name, f"{name}2", name), all_parts(name, f"{name}2", name))
+        return [(tag, list(attrs)) for tag, attrs in Reader(page).elements]
+
+    assert shape(HOSTILE) == shape("king")
+
+
+def test_control_characters_never_reach_the_page():
+    page = make_page(small_document(HOSTILE), all_parts(HOSTILE, word=HOSTILE + "\ud800"))
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\ud800-\udfff]", page)
+    page.encode("utf-8")
+
+
+def test_the_page_asks_for_nothing_outside_itself(read):
+    targets = [
+        value
+        for _, attrs in read.elements
+        for name, value in attrs.items()
+        if name in ("href", "src", "action", "data", "poster", "srcset", "style")
+    ]
+    assert {"#", "d"} == {target[0] for target in targets}
+    assert all(target.startswith(("#", "data:image/png;base64,")) for target in targets)
+    assert "url(" not in "".join(read.text_of("style"))
+    assert "@import" not in "".join(read.text_of("style"))
+
+
+def test_links_lead_to_parts_of_the_page_and_no_name_stands_for_two(read):
+    names = [attrs["id"] for _, attrs in read.elements if "id" in attrs]
+    assert len(names) == len(set(names))
+    named = [attrs["href"][1:] for attrs in read.all("a")]
+    named += [attrs["for"] for attrs in read.all("label")]
+    named += [attrs["aria-labelledby"] for attrs in read.all("section")]
+    assert len(named) == 12 + 1 + 1 + 12  # contents, skip link, search box, sections
+    assert set(named) <= set(names)
+
+
+def test_the_policy_of_the_page_lets_only_its_own_script_and_style_run(read):
+    [policy] = [m["content"] for m in read.all("meta") if m.get("http-equiv")]
+    for kind in ("script", "style"):
+        [text] = read.text_of(kind)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none';")
+
+
+def test_the_same_input_gives_the_same_bytes_read_from_json_or_not(tmp_path):
+    document = small_document()
+    for number, each in enumerate((document, json.loads(json.dumps(document)))):
+        write_report(each, all_parts(), tmp_path / f"{number}.html")
+    assert (tmp_path / "0.html").read_bytes() == (tmp_path / "1.html").read_bytes()
+
+
+def test_a_report_replaces_a_file_only_when_told_to(tmp_path):
+    out = tmp_path / "report.html"
+    write_report(small_document(), ReportParts(), out)
+    with pytest.raises(ArtifactError) as refused:
+        write_report(small_document(), ReportParts(), out)
+    assert str(refused.value) == f"{out}: exists already; choose another OUT or pass --force"
+    write_report(small_document(), all_parts(), out, force=True)
+    assert out.read_text(encoding="utf-8") == make_page(small_document(), all_parts())
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_the_page_is_in_english_with_one_title_and_headings_in_order(read):
+    assert read.all("html") == [{"lang": "en"}]
+    headings = [tag for tag, _ in read.elements if re.fullmatch(r"h[1-6]", tag)]
+    assert headings == ["h1"] + ["h2"] * 12
+    assert read.text_of("h2")[0] == "What was compared"
+
+
+def test_what_there_is_not_has_no_section():
+    document = small_document()
+    bare = {name: document[name] for name in ("runs", "results", "pairs")}
+    bare["results"] = [r for r in bare["results"] if "section" not in r]
+    headings = Reader(make_page(bare, ReportParts())).text_of("h2")
+    assert headings == ["What was compared", "Scores", "Pairwise differences", "How to read this"]
+
+
+def test_every_table_has_a_caption_and_every_picture_a_text(read):
+    assert len(read.all("caption")) == len(read.all("table")) > 10
+    assert all(attrs.get("scope") in ("row", "col") for attrs in read.all("th"))
+    pictures = read.all("svg")
+    assert all(p.get("aria-hidden") == "true" or p["aria-label"] for p in pictures)
+    assert all(attrs["alt"] for attrs in read.all("img"))
+
+
+def test_the_best_and_what_cannot_be_told_from_it_are_marked():
+    rows = [result(run, score) for run, score in (("a", 0.5), ("b", 0.4), ("c", 0.3), ("d", 0.2))]
+    rows.append(result("e", None, reason="all cosines are equal"))
+    pairs = [pair("a", "b", 0.1, 0.051), pair("c", "a", -0.2, 0.05), pair("a", "d", 0.3, None)]
+    runs = [{"run": run, "method": "m", "fingerprint": None} for run in "abcde"]
+    [panel] = panels_from({"runs": runs, "results": rows, "pairs": pairs})
+
+    assert (panel.best, panel.equals, panel.untested) == ({"a"}, {"b"}, {"d"})
+    assert panel.worse == {"c", "d"}
+    page = make_page({"runs": runs, "results": rows, "pairs": pairs}, ReportParts())
+    shown = [rows_with(page, name)[1] for name in "abcde"]
+    marks = ["0.500 best", "0.400 = best", "0.300", "0.200 no test", "undefined all cosines are"]
+    for row, mark, other in zip(shown, marks, "abcde", strict=True):
+        assert row.startswith(f"ws353 similarity spearman {other} {mark} ")
+
+
+def test_where_a_higher_score_is_no_better_one_nobody_is_best():
+    more = {"ranked": False, "metric": "effect_size"}
+    rows = [result("a", 1.5, 1.2, 1.8, p=0.012, **more), result("b", 0.1, 0.0, 0.2, p=0.4, **more)]
+    runs = [{"run": run, "method": "m", "fingerprint": None} for run in "ab"]
+    pairs = [pair("a", "b", 1.4, 0.001, metric="effect_size")]
+    document = {"runs": runs, "results": rows, "pairs": pairs}
+    [panel] = panels_from(document)
+    assert (panel.best, panel.equals, panel.untested, panel.worse) == (frozenset(),) * 4
+    page = make_page(document, ReportParts())
+    assert 'class="mark' not in page
+    assert "a higher score is no better one" in page
+    assert rows_with(page, "a")[1].split("a 1.500 ")[1].startswith("1.200 to 1.800; p = 0.012")
+
+
+def test_runs_that_differ_in_the_seed_only_are_one_row():
+    runs = [{"run": name, "method": "sg", "fingerprint": "1"} for name in ("x/sg1", "x/sg2")]
+    runs.append({"run": "x/sg*", "method": "sg", "fingerprint": None, "seeds": ["x/sg1", "x/sg2"]})
+    rows = [result("x/sg1", 0.4), result("x/sg2", 0.6)]
+    rows.append(result("x/sg*", 0.5, 0.4, 0.6, seeds=2, deviation=0.125))
+    document = {"runs": runs, "results": rows, "pairs": [pair("x/sg1", "x/sg2", -0.2, 0.01)]}
+
+    assert rows_of(document) == ["x/sg*"]
+    [panel] = panels_from(document)
+    assert (list(panel.results), dict(panel.pairs)) == (["x/sg*"], {})
+    page = make_page(document, ReportParts())
+    assert "2 trainings with other seeds are 1 row" in page
+    assert "0.500<small> ± 0.125</small>" in page
+
+
+def test_sets_that_share_their_name_are_told_apart():
+    rows = [result("a", 0.5), result("a", 0.1), result("a", 0.2, section="family")]
+    document = {"runs": [{"run": "a", "method": "m", "fingerprint": None}], "results": rows}
+    panels = panels_from(document | {"pairs": []})
+    assert [(p.number, p.section) for p in panels] == [(0, None), (1, None), (0, "family")]
+    page = make_page(document | {"pairs": []}, ReportParts())
+    assert all(f"<bdi>{name}</bdi>" in page for name in ("ws353", "ws353 (2)", "ws353: family"))
+
+
+def test_a_matrix_of_differences_reads_both_ways(page):
+    matrix = page[page.index('id="differences"') : page.index('id="intrinsic"')]
+    assert rows_with(matrix, "svd") == [
+        "svd – +0.050 −0.050 to 0.150 p = 0.400 +0.520 0.420 to 0.620 p = 0.001"
+    ]
+    assert rows_with(matrix, "random") == [
+        "random −0.520 −0.620 to −0.420 p = 0.001 −0.470 −0.570 to −0.370 p = 0.030 –"
+    ]
+    assert matrix.count('class="ahead"') == matrix.count('class="behind"') == 2
+
+
+def test_differences_of_bands_and_sections_have_matrices_that_name_them():
+    runs = [{"run": run, "method": "m", "fingerprint": None} for run in "ab"]
+    places = [{}, {"section": "top 1,000"}, {"section": "family"}]
+    rows = [result(run, 0.5, **more) for more in places for run in "ab"]
+    pairs = [pair("a", "b", 0.1 * n, 0.2, **more) for n, more in enumerate(places, 1)]
+    page = make_page({"runs": runs, "results": rows, "pairs": pairs}, ReportParts())
+
+    captions = re.findall(r"<caption><span>(.*?)</span></caption>", page)
+    named = [
+        re.sub("<[^>]+>", "", each).split(": row less")[0] for each in captions if "Holm" in each
+    ]
+    assert named == ["ws353, spearman", "ws353, top 1,000, spearman", "ws353: family, spearman"]
+    matrix = page[page.index('id="differences"') : page.index('id="reading"')]
+    shown = [re.findall(r'class="figure">([^<]*)<', row) for row in matrix.split("<table")[1:]]
+    assert shown == [["+0.100", "−0.100"], ["+0.200", "−0.200"], ["+0.300", "−0.300"]]
+    parts = [matrix.index(text) for text in ("ws353</bdi>, spearman", "By frequency", "top 1,000")]
+    assert parts == sorted(parts)
+    assert matrix.index("By section") < matrix.index("family")
+    assert matrix.count("<details open") == 1
+
+
+def test_a_run_has_its_score_on_all_it_knows_beside_that_on_shared_items():
+    own = {"shared_items": False, "items_used": 45}
+    rows = [result("a", 0.5, 0.4, 0.6), result("b", 0.25), result("a", 0.375) | own]
+    rows.append(result("b", None, reason="odd") | own)
+    runs = [{"run": run, "method": "m", "fingerprint": None} for run in "ab"]
+    page = make_page({"runs": runs, "results": rows, "pairs": []}, ReportParts())
+
+    assert rows_with(page, "a")[1].endswith(" 0.400 to 0.600 40 0.375 45 of 50")
+    assert rows_with(page, "b")[1].endswith(" 40 undefined 45 of 50")
+
+
+def test_remarks_stand_below_the_scores_once():
+    more = {"remark": "learnt <in> 3 s"}
+    rows = [result(run, 0.5, **more, **place) for place in ({}, {"section": "x"}) for run in "ab"]
+    runs = [{"run": run, "method": "m", "fingerprint": None} for run in "abc"]
+    page = make_page(
+        {"runs": runs, "results": [*rows, result("c", 0.1)], "pairs": []}, ReportParts()
+    )
+
+    assert page.count("learnt &lt;in&gt; 3 s") == 1
+    [told] = re.findall(r'<ul class="remarks">(.*?)</ul>', page)
+    assert " ".join(
+        re.sub("<[^>]+>", " ", told).split()
+    ) == "a b on ws353 : learnt <in> 3 s".replace("<in>", "&lt;in&gt;")
+
+
+def test_words_in_context_stand_beside_their_neighbors_in_any_sentence():
+    near = {word: [Neighbor(word, 0.5)] for word in ("first", "second", "static")}
+    text = "a [saw] and [saw]"
+    parts = ReportParts(
+        contexts={
+            "out/sg": [
+                ContextAnswer(text, "saw", near["first"]),
+                "[nothing] b has none",
+                ContextAnswer(text, "saw", near["second"]),
+            ],
+            "out/svd": "has <no> layers",
+        },
+        neighbors={"saw": {"out/svd": near["static"], "out/sg": near["first"]}},
+    )
+    page = make_page(small_document(), parts)
+    section = page[page.index('id="contexts"') : page.index('id="reading"')]
+
+    assert "has &lt;no&gt; layers" in section
+    assert "[nothing] b has none" in section
+    heads = re.findall(r'<th scope="col">(.*?)</th>', section)
+    assert [" ".join(re.sub("<(?!/?mark)[^>]+>", " ", head).split()) for head in heads] == [
+        "Rank",
+        "sg a <mark>saw</mark> and saw",
+        "sg a saw and <mark>saw</mark>",
+        "svd in any sentence",
+        "sg in any sentence",
+    ]
+    assert re.findall(r'data-word="(\w+)"', section) == ["first", "second", "static", "first"]
+
+
+def test_a_sentence_without_attention_is_told_among_the_others():
+    parts = all_parts()
+    [shown] = parts.attention["out/sg"]
+    lines = {"out/sg": ["'b': is <long>", shown], "out/svd": "no encoder"}
+
+    page = make_page(small_document(), replace(parts, attention=lines))
+
+    section = page[page.index('id="attention"') :]
+    assert section.index("is &lt;long&gt;") < section.index("read by") < section.index("no encoder")
+
+
+def test_an_interval_is_drawn_where_its_numbers_are():
+    entry = {"score": 0.5, "low": 0.25, "high": 1.0, "deviation": 0.125}
+    drawn = show_interval(entry, Scale(0.0, 1.0), "c1", hollow=True)
+    # 190 wide, less 5 at each side: 0.25 is at 5 + 180 / 4
+    assert 'd="M50.0 8H185.0" class="bar"' in drawn
+    assert 'd="M72.5 8H117.5" class="spread"' in drawn
+    assert 'cx="95.0" cy="8" r="3.5" class="ring"' in drawn
+    words = "0.500, 95 % interval 0.250 to 1.000, deviation over seeds 0.125"
+    assert f'aria-label="{words}"' in drawn
+
+
+@pytest.mark.parametrize(
+    ("ends", "scale"),
+    [
+        ((0.1, 0.5), (0.0, 0.5)),
+        ((-0.01, 0.3), (-0.1, 0.3)),
+        ((0.0, 0.0), (0.0, 0.1)),
+        ((0.2, 1.95), (0.0, 2.0)),
+        ((12.0, 47.0), (0.0, 47.0)),
+        ((-130.0, 10.0), (-130.0, 10.0)),
+    ],
+)
+def test_scales_have_zero_and_round_ends(ends, scale):
+    found = scale_of([{"score": ends[0], "low": ends[0], "high": ends[1]}])
+    assert (found.low, found.high) == pytest.approx(scale)
+
+
+def test_numbers_are_written_for_people():
+    assert (decimal(-0.25), decimal(-0.0004), decimal(3, 1)) == ("−0.250", "0.000", "3.0")
+    assert [chance(p) for p in (None, 0.0004, 0.0316)] == ["no test", "p < 0.001", "p = 0.032"]
+    assert (
+        tag("p", "<", None, 3, class_="x", hidden=True, id=None) == '<p class="x" hidden>&lt;3</p>'
+    )
+
+
+def vectors(words, seed=1, zero=()):
+    """Random vectors, of some words zero."""
+    matrix = np.random.default_rng(seed).normal(size=(len(words), 5)).astype(np.float32)
+    matrix[[words.index(word) for word in zero]] = 0.0
+    return WordVectors(words, matrix, text={"segmenter": "words"})
+
+
+def letters(number):
+    """A word without figures."""
+    return "w" + "".join(chr(ord("a") + int(digit)) for digit in f"{number:03}")
+
+
+WORDS = [letters(number) for number in range(400)]
+
+
+def test_words_are_chosen_from_sets_and_shared_words_but_none_of_the_most_frequent():
+    runs = [vectors(WORDS), vectors([*WORDS[::-1][:300], "other"], 2)]
+    # 400 words, the first of one run the last of the other: those in the middle come first in both
+    sets = [[letters(205), letters(110), "nowhere"], [letters(380).upper(), letters(290)]]
+    chosen = choose_words(runs, sets, 6)
+    assert set(chosen[:3]) == {letters(110), letters(380), letters(290)}
+    assert len(set(chosen)) == 6
+    assert letters(205) not in chosen
+    assert choose_words(runs[::-1], sets, 6) == chosen
+
+
+def test_words_without_a_direction_or_of_two_letters_or_with_figures_are_not_chosen():
+    words = [*WORDS[:150], "xy", "a1b", "zero", "東", "fine"]
+    assert choose_words([vectors(words, zero=["zero"])], [], 9) == ["東", "fine"]
+
+
+def test_of_few_words_those_there_are_are_chosen():
+    assert choose_words([vectors(["a", "b", "c"])], [], 2) == ["a", "c"]
+    assert choose_words([vectors(["a"]), vectors(["b"])], [["a"]], 2) == []
+
+
+def test_neighbors_of_the_report_are_those_of_the_runs():
+    runs = {"a": vectors(WORDS), "b": vectors(WORDS[:50], 2, zero=[WORDS[7]])}
+    found = find_neighbors(runs, [WORDS[7], WORDS[60], WORDS[3]], 4)
+    assert [list(of_runs) for of_runs in found.values()] == [["a"], ["a"], ["a", "b"]]
+    assert found[WORDS[3]]["b"] == nearest(runs["b"], [WORDS[3]], 4)[0]
+
+
+def test_maps_have_the_words_that_all_runs_have_or_tell_why_not():
+    runs = {"a": vectors(WORDS), "b": vectors(WORDS[:4], 2)}
+    maps = make_maps(runs, WORDS[1:9])
+    assert [found.words for found in maps.values()] == [tuple(WORDS[1:4])] * 2
+    assert make_maps(runs, WORDS[3:9]) == dict.fromkeys(
+        runs, "a map needs at least 3 words, got 1; give more"
+    )
+
+
+def test_a_turned_and_mirrored_map_lies_on_the_other_again():
+    places = np.random.default_rng(3).normal(size=(6, 2))
+    first = WordMap(tuple("abcdef"), (None,) * 6, places, (0.5, 0.3))
+    angle = np.array([[0.6, -0.8], [0.8, 0.6]]) @ np.diag([1.0, -1.0])
+    moved = WordMap(first.words, first.groups, places @ angle, (0.4, 0.2))
+    assert np.allclose(turned(moved, first).places, places)
+    other = WordMap(tuple("abcdeg"), first.groups, places @ angle, (0.4, 0.2))
+    assert turned(other, first) is other
+
+
+def test_one_of_several_seeds_stands_for_all():
+    runs = {name: vectors(["a"]) for name in ("svd", "sg1", "sg2")}
+    assert list(first_of_seeds(runs, {"sg*": ("sg1", "sg2")})) == ["svd", "sg1"]
+
+
+def test_settings_that_runs_have_and_set_otherwise_are_marked(page):
+    table = page[page.index("Settings (config.json)") :]
+    marked = re.findall(r'<th scope="row">([\w.]+)<span class="mark">differs', table)
+    assert marked == ["method"]
+    assert '<th scope="row">text.case</th><td>–</td><td><bdi>true</bdi></td>' in table
+    assert flattened({"format": 1, "command": ["a b", "c"], "x": {"format": [1, None]}}) == {
+        "command": "'a b' c",
+        "x.format": "[1, null]",
+    }
+
+
+def test_facts_are_read_from_runs_and_files_have_none(tmp_path):
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "config.json").write_text('{"method": "svd", "dim": 3}')
+    (tmp_path / "v.vec").write_text("1 1\na 1\n")
+    facts = read_facts({"run": run, "file": tmp_path / "v.vec"})
+    assert {name: (f.config, f.provenance) for name, f in facts.items()} == {
+        "run": ({"method": "svd", "dim": 3}, {})
+    }
+
+
+def test_attention_is_a_png_whose_opacity_is_the_weight():
+    png = png_of(np.array([[0.0, 0.2], [0.5, 0.4], [0.1, 0.25]]))
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    assert struct.unpack(">II", png[16:24]) == (2, 3)
+    start = png.index(b"IDAT")
+    [length] = struct.unpack(">I", png[start - 4 : start])
+    lines = np.frombuffer(zlib.decompress(png[start + 4 : start + 4 + length]), np.uint8)
+    pixels = lines.reshape(3, 9)[:, 1:].reshape(3, 2, 4)
+    assert pixels[:, :, 3].tolist() == [[0, 102], [255, 204], [51, 128]]
+    assert len({tuple(color) for color in pixels[:, :, :3].reshape(-1, 3).tolist()}) == 1
+
+
+def test_attention_is_told_in_words_too(page):
+    table = page[page.index("Where each piece looks most, mean") :]
+    # means of both heads: king 0.7 on itself, [SEP] 0.625 on itself
+    assert "<bdi>king</bdi></th><td><bdi>king</bdi><small> 0.70</small></td>" in table
+    assert "<bdi>[SEP]</bdi></th><td><bdi>[SEP]</bdi><small> 0.62</small></td>" in table
+
+
+def test_curves_have_a_point_for_each_score_and_their_numbers_in_a_table(page):
+    part = page[page.index('id="curves"') : page.index('id="maps"')]
+    assert len(re.findall(r"<circle [^>]*r=\"3\"", part)) == 3
+    rows = [re.sub("<[^>]+>", "|", row) for row in re.findall("<tr>.*?</tr>", part)]
+    assert [re.sub(r"\|+", "|", row) for row in rows[1:]] == [
+        "|1,000|0.200| 0.100 to 0.300|–|",
+        "|4,000|0.200| 0.100 to 0.300|0.200| 0.100 to 0.300|",
+    ]
+
+
+def luminance(color):
+    """WCAG 2.1, relative luminance of #rgb or #rrggbb."""
+    digits = color[1:] if len(color) == 7 else "".join(2 * digit for digit in color[1:])
+    parts = [int(digits[place : place + 2], 16) / 255 for place in (0, 2, 4)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return float(np.dot((0.2126, 0.7152, 0.0722), linear))
+
+
+def contrast(a, b):
+    """WCAG 2.1, from 1 to 21."""
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", [0, 1, 2], ids=["light", "dark", "print"])
+def test_colors_have_the_contrast_that_wcag_asks_for(scheme):
+    css = Path(embed.compare.report.html.page.__file__).with_name("page.css").read_text()
+    named = re.findall(r":root \{(.*?)\}", css, re.DOTALL)
+    colors = dict(re.findall(r"--(\w+): (#\w+)", named[0]))
+    colors |= dict(re.findall(r"--(\w+): (#\w+)", named[scheme]))
+    for ink in ("ink", "soft"):
+        for paper in ("paper", "head", "good", "bad", "mark"):
+            assert contrast(colors[ink], colors[paper]) >= 4.5, (ink, paper)
+    assert contrast(colors["link"], colors["paper"]) >= 4.5
+    for color in ("none", *(f"c{number}" for number in range(6))):
+        assert contrast(colors[color], colors["paper"]) >= 3, color

@@ -1,0 +1,122 @@
+"""Example sentences of the report: what the encoders of runs make of them."""
+
+import numpy as np
+import pytest
+
+import embed.contextual.in_context
+from corpora.common.errors import ArtifactError, SettingError
+from embed.compare.inputs.encoder_access import WithEncoder
+from embed.compare.report.examples import find_in_context, read_attention, refuse_unmarked
+from embed.compare.scoring.open_runs import open_runs
+from embed.contextual.in_context import nearest_in_context
+from embed.vectors.onehot import random_vectors
+from pretrain.inference.attention_weights import attend
+from tests.pretrain.small_run import small_run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run of train-mlm."""
+    return small_run(tmp_path_factory.mktemp("examples"))
+
+
+@pytest.fixture(scope="module")
+def opened(run):
+    """The run, and vectors without an encoder."""
+    found = open_runs([str(run)])
+    words = found.vectors[str(run)].vocabulary
+    return found.vectors | {"static": random_vectors(words, 5, 1)}
+
+
+@pytest.fixture(scope="module")
+def example(opened):
+    """A sentence with a marked word, marked twice."""
+    one, two = next(iter(opened.values())).vocabulary[:2]
+    return f"{one} [{two}] {one} [{two}]"
+
+
+def test_attention_is_that_of_the_encoder_without_the_brackets(run, opened, example):
+    plain = example.replace("[", "").replace("]", "")
+    expected = attend(run, plain)
+
+    found = read_attention(opened, [example])
+
+    assert list(found) == [str(run)]
+    [read] = found[str(run)]
+    assert (read.text, read.pieces) == (plain, expected.pieces)
+    np.testing.assert_allclose(read.weights, expected.weights, atol=1e-6)
+    np.testing.assert_allclose(read.weights.sum(axis=-1), 1.0, atol=1e-5)
+
+
+def test_words_in_context_are_those_of_firth_neighbors(run, opened, example):
+    vectors = opened[str(run)].vectors
+
+    found = find_in_context(opened, ["nothing marked", example], 3)
+
+    assert found == {str(run): nearest_in_context(run, vectors, [example], 3)}
+    assert find_in_context(opened, ["nothing marked"]) == {}
+
+
+def test_what_cannot_be_told_is_a_line(run, opened):
+    def gone():
+        raise ArtifactError("the encoder is gone")
+
+    vectors = opened["static"]
+    runs = {"mute": WithEncoder(vectors, object), "gone": WithEncoder(vectors, gone, (1,))}
+
+    assert read_attention(runs, ["a"]) == {
+        "mute": "its encoder does not give its attention weights",
+        "gone": "the encoder is gone",
+    }
+    assert find_in_context(runs, ["[a]"]) == {
+        "mute": "its vectors are no means of its states, so that nothing is near to both",
+        "gone": "the encoder is gone",
+    }
+
+
+def test_a_sentence_that_cannot_be_read_is_named_and_loses_no_other(run, opened, example):
+    long = " ".join(list(opened[str(run)].vocabulary) * 40)
+
+    first, empty, too_long, last = read_attention(opened, [example, "", long, example])[str(run)]
+
+    assert first.pieces == last.pieces
+    np.testing.assert_array_equal(first.weights, last.weights)
+    assert empty == "'': the sentence has no words"
+    assert too_long.startswith(f"'{long[:59]}…': the sentence has ")
+    assert too_long.endswith(" at once; give a shorter one")
+
+
+def test_a_word_that_an_encoder_cuts_to_nothing_is_named_and_loses_no_other(opened, run, example):
+    nothing = "a [\u200b] b"
+
+    found = find_in_context(opened, [nothing, example], 3)[str(run)]
+
+    assert found[0] == f"{nothing!r} has no word in its brackets; write [word]"
+    assert found[1:] == find_in_context(opened, [example], 3)[str(run)]
+    assert len(found) == 3
+
+
+def test_an_encoder_is_opened_once_for_all_examples(opened, run, example, monkeypatch):
+    real = opened[str(run)]
+    times = []
+
+    def opening():
+        times.append(1)
+        return real.encoder
+
+    monkeypatch.setattr(
+        embed.contextual.in_context, "open_encoder", lambda *_: pytest.fail("opened by path")
+    )
+    counted = {"run": WithEncoder(real.vectors, opening, real.layers)}
+
+    read_attention(counted, [example, example])
+    find_in_context(counted, [example, "[a]", example])
+
+    assert times == [1]
+
+
+@pytest.mark.parametrize("text", ["a [] b", "a [ ] b", "a [b", "b] [a]", "[[a]]"])
+def test_brackets_that_mark_nothing_are_refused(text):
+    with pytest.raises(SettingError) as refused:
+        refuse_unmarked(["fine [here]", text])
+    assert str(refused.value) == f"--example {text!r}: brackets go around words; write [word]"

@@ -1,0 +1,241 @@
+"""Scores as a picture: what stands in it, read off the SVG, and in which color."""
+
+import json
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from corpora.artifacts.figures import text_width
+from corpora.common.errors import ArtifactError, SettingError
+from embed.compare.report.score_picture import draw_scores
+
+pytest.importorskip("matplotlib")
+BLUE, VERMILLION, GREY = "#0072b2", "#d55e00", "#767676"
+
+
+def result(run, score, low=None, high=None, **more):
+    """A result on shared items."""
+    return {
+        "run": run,
+        "task": "similarity",
+        "dataset": "ws353",
+        "metric": "spearman",
+        "score": score,
+        "low": low,
+        "high": high,
+        "items_used": 1234,
+        "items_total": 2000,
+        "unknown": "skip",
+        "shared_items": True,
+    } | more
+
+
+def pair(a, b, p):
+    """What two runs' difference is taken for."""
+    where = {"task": "similarity", "dataset": "ws353", "metric": "spearman"}
+    return {"a": a, "b": b, **where, "difference": 0.1, "low": 0.0, "high": 0.2, "p": p}
+
+
+def document(*results, runs=(), pairs=()):
+    """A document with two runs of different methods and a baseline."""
+    known = [
+        {"run": "out/svd", "method": "svd", "fingerprint": "1"},
+        {"run": "out/sg", "method": "skipgram", "fingerprint": "2"},
+        *runs,
+        {"run": "one-hot", "method": "one-hot", "fingerprint": None},
+    ]
+    return {"runs": known, "results": list(results), "pairs": list(pairs)}
+
+
+def drawn(tmp_path, what):
+    """The SVG as text."""
+    out = tmp_path / "scores.svg"
+    draw_scores(what, out, force=True)
+    return out.read_text(encoding="utf-8")
+
+
+def texts(svg):
+    """Its texts, in the order of drawing."""
+    root = ElementTree.fromstring(svg)
+    return [part.text for part in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def faces(svg):
+    """Fill and edge of every point drawn."""
+    uses = re.findall(r'<use xlink:href="#m\w+" x="[^"]+" y="[^"]+" style="([^"]+)"', svg)
+    styles = [dict(part.split(": ") for part in use.split("; ")) for use in uses]
+    return [
+        (style["fill"], style["stroke"]) for style in styles if style.get("stroke-width") == "1.2"
+    ]
+
+
+def test_every_run_has_its_name_its_score_and_the_number_of_items(tmp_path):
+    svg = drawn(tmp_path, document(result("out/svd", 0.5, 0.4, 0.6), result("out/sg", -0.25)))
+    shown = texts(svg)
+    for text in ("ws353", "spearman", "n = 1,234", "svd", "sg", "0.500", "−0.250"):
+        assert shown.count(text) == 1, text
+
+
+def test_intervals_are_drawn_to_scale(tmp_path):
+    rows = [result("out/svd", 0.5, 0.4, 0.6), result("out/sg", 0.5, 0.3, 0.7)]
+    svg = drawn(tmp_path, document(*rows))
+    lengths = []
+    for color in (BLUE, VERMILLION):
+        style = rf'd="M ([\d.]+) [\d.]+ \nL ([\d.]+) [\d.]+ \n" [^>]*stroke: {color}'
+        [(start, stop)] = re.findall(style, svg)
+        lengths.append(float(stop) - float(start))
+    assert lengths[1] == pytest.approx(2 * lengths[0], rel=1e-3)
+
+
+def test_what_is_undefined_is_told_in_its_row(tmp_path):
+    rows = [result("out/svd", 0.5), result("one-hot", None, reason="all cosines are equal")]
+    shown = texts(drawn(tmp_path, document(*rows)))
+    assert "undefined: all cosines are equal" in shown
+    assert [text for text in shown if re.fullmatch(r"−?\d\.\d{3}", text)] == ["0.500"]
+
+
+def test_a_long_reason_is_cut_to_the_panel(tmp_path):
+    reason = "no question has all its words among the 30,000 most frequent" * 4
+    shown = texts(drawn(tmp_path, document(result("out/svd", None, reason=reason))))
+    [told] = [text for text in shown if text.startswith("undefined")]
+    assert told.endswith("…")
+    assert len(told) < len(reason)
+
+
+def test_names_of_sets_beside_each_other_are_cut_to_their_panels(tmp_path):
+    names = ["a long name of a set that goes on and on and on for the whole of the picture" * 2]
+    names.append("b" + names[0])
+    svg = drawn(tmp_path, document(*(result("out/svd", 0.5, dataset=name) for name in names)))
+    root = ElementTree.fromstring(svg)
+    found = [
+        part
+        for part in root.iter("{http://www.w3.org/2000/svg}text")
+        if "long name" in (part.text or "")
+    ]
+    places = [float(part.get("x", "")) for part in found]
+    width = float(root.get("viewBox", "").split()[2])
+    for part, start, stop in zip(found, places, [places[1], width], strict=True):
+        shown = str(part.text)
+        assert shown.endswith("…")
+        assert len(shown) > 20
+        assert start + 72 * text_width(shown, 9, bold=True) < stop
+
+
+def test_controls_in_names_leave_the_svg_whole(tmp_path):
+    shown = texts(drawn(tmp_path, document(result("out/svd", 0.5, dataset="a\x1b[1m\ufffe"))))
+    assert "a\ufffd[1m\ufffd" in shown
+
+
+def test_a_run_without_a_result_where_others_have_one_is_not_scored(tmp_path):
+    rows = [
+        result("out/svd", 0.5),
+        result("out/sg", 0.5),
+        result("out/svd", 0.5, metric="pearson"),
+    ]
+    assert texts(drawn(tmp_path, document(*rows))).count("not scored") == 1
+
+
+def test_only_shared_items_count(tmp_path):
+    rows = [result("out/svd", 0.5), result("out/svd", 0.75, shared_items=False)]
+    assert "0.750" not in texts(drawn(tmp_path, document(*rows)))
+
+
+def test_the_best_and_its_equals_are_filled_the_others_hollow(tmp_path):
+    runs = [{"run": "out/cbow", "method": "cbow", "fingerprint": "3"}]
+    rows = [result(run, s) for run, s in (("out/svd", 0.6), ("out/sg", 0.5), ("out/cbow", 0.4))]
+    pairs = [
+        pair("out/svd", "out/sg", 0.2),
+        pair("out/svd", "out/cbow", 0.04),
+        pair("out/sg", "out/cbow", 0.9),
+    ]
+    svg = drawn(tmp_path, document(*rows, runs=runs, pairs=pairs))
+    green = "#009e73"
+    assert faces(svg) == [(BLUE, BLUE), (VERMILLION, VERMILLION), ("#ffffff", green)]
+
+
+def test_where_no_pairs_were_tested_nothing_is_called_worse(tmp_path):
+    svg = drawn(tmp_path, document(result("out/svd", 0.6), result("out/sg", 0.5)))
+    assert faces(svg) == [(BLUE, BLUE), (VERMILLION, VERMILLION)]
+
+
+def test_runs_of_one_method_share_a_color_and_baselines_are_grey(tmp_path):
+    runs = [{"run": "out/svd-flat", "method": "svd", "fingerprint": "3"}]
+    rows = [result(run, 0.5) for run in ("out/svd", "out/sg", "out/svd-flat", "one-hot")]
+    edges = [edge for _, edge in faces(drawn(tmp_path, document(*rows, runs=runs)))]
+    assert edges == [BLUE, VERMILLION, BLUE, GREY]
+
+
+def test_seeds_are_one_row_with_their_deviation(tmp_path):
+    runs = [
+        {"run": "out/cbow-1", "method": "cbow", "fingerprint": "3"},
+        {"run": "out/cbow-2", "method": "cbow", "fingerprint": "4"},
+        {"run": "out/cbow-*", "method": "cbow", "seeds": ["out/cbow-1", "out/cbow-2"]},
+    ]
+    rows = [
+        result("out/svd", 0.5),
+        result("out/cbow-1", 0.125),
+        result("out/cbow-2", 0.25),
+        result("out/cbow-*", 0.1875, seeds=2, deviation=0.0625),
+    ]
+    svg = drawn(tmp_path, document(*rows, runs=runs))
+    shown = texts(svg)
+    assert "cbow-* (2 seeds)" in shown
+    assert [t for t in shown if re.fullmatch(r"\d\.\d{3}", t)] == ["0.500", "0.188"]
+    assert len(re.findall(r"stroke-opacity: 0.35; stroke-width: 6", svg)) == 1
+
+
+def test_sets_of_one_name_have_panels_of_their_own(tmp_path):
+    rows = [result("out/svd", 0.125), result("out/svd", 0.25)]
+    shown = texts(drawn(tmp_path, document(*rows)))
+    assert (shown.count("ws353"), "0.125" in shown, "0.250" in shown) == (2, True, True)
+
+
+def test_a_section_is_named_behind_its_set(tmp_path):
+    rows = [
+        result("out/svd", 0.5, task="analogy", metric="accuracy_3cosmul"),
+        result("out/svd", 0.5, task="analogy", metric="accuracy_3cosmul", section="family"),
+    ]
+    shown = texts(drawn(tmp_path, document(*rows)))
+    assert {"ws353", "ws353: family", "3cosmul"} <= set(shown)
+
+
+def test_words_that_look_like_formulas_are_no_formulas(tmp_path):
+    shown = texts(drawn(tmp_path, document(result("out/svd", 0.5, dataset="$x_1$ 東京"))))
+    assert "$x_1$ 東京" in shown
+
+
+def test_the_same_document_gives_the_same_svg_read_from_json_or_not(tmp_path):
+    what = document(result("out/svd", 1 / 3, 0.1, 0.4), pairs=[pair("out/svd", "out/sg", None)])
+    assert drawn(tmp_path, what) == drawn(tmp_path, json.loads(json.dumps(what)))
+
+
+def test_a_picture_is_a_thousand_pixels_wide_however_many_runs_and_sets(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    runs = [{"run": f"out/{n}", "method": f"m{n}", "fingerprint": None} for n in range(14)]
+    rows = [
+        result(run["run"], 0.5, dataset=f"set{n}", metric=metric)
+        for n in range(6)
+        for metric in "abcde"
+        for run in runs
+    ]
+    draw_scores(document(*rows, runs=runs), tmp_path / "a.png")
+    with image.open(tmp_path / "a.png") as picture:
+        assert picture.size[0] == 1000
+        assert picture.size[1] > 6 * 2 * 14 * 19
+
+
+def test_without_a_score_there_is_no_picture(tmp_path):
+    out = tmp_path / "a.svg"
+    with pytest.raises(SettingError) as refusal:
+        draw_scores(document(), out)
+    assert str(refusal.value) == f"{out}: there is no score to draw"
+    assert not out.exists()
+
+
+def test_a_standing_picture_is_not_replaced_unasked(tmp_path):
+    out = tmp_path / "a.svg"
+    out.write_text("mine")
+    with pytest.raises(ArtifactError) as refusal:
+        draw_scores(document(result("out/svd", 0.5)), out)
+    assert str(refusal.value) == f"{out}: exists already; choose another OUT or pass --force"

@@ -1,0 +1,229 @@
+"""The report of a comparison: its JSON contract, and a table that fits 100 columns."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from embed.compare.config import CompareConfig
+from embed.compare.report.table import print_report, to_json
+from embed.compare.scoring.results import Comparison, Pair, Score
+from embed.compare.statistics.significance import Difference
+from embed.compare.task import Measured
+
+EQUAL = "all cosines are equal"
+MARKS = "* best, = not to be told from it (p > 0.05, Holm), ? untested"
+
+
+def scored(run, value, used=10, own=None, place=0, **about):
+    """One run on the shared items and on its own."""
+    entry = {"task": "similarity", "dataset": "über", "metric": "spearman"} | about
+    ends = (None, None) if value is None else (value - 0.25, value + 0.25)
+    return [
+        Score(
+            run,
+            place,
+            shared,
+            Measured(items=np.arange(items), items_total=12 if items < 12 else 19_544, **entry),
+            value,
+            *ends,
+            known=own or used,
+        )
+        for shared, items in ((True, used), (False, own or used))
+    ]
+
+
+def pair(a, b, p, place=0, section=None, metric="spearman"):
+    found = Difference(0.25, -0.5, 0.75, p)
+    return Pair(a, b, place, "similarity", "über", metric, section, found)
+
+
+def comparison(*columns, pairs=()):
+    scores = [score for column in columns for score in column]
+    return Comparison(tuple(dict.fromkeys(s.run for s in scores)), scores, list(pairs))
+
+
+def table(capsys, found):
+    """What is printed, runs of spaces as one."""
+    print_report(found, "skip")
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    return [line for line in lines if line]
+
+
+def test_json_has_the_fields_of_the_contract_and_null_with_a_reason():
+    found = comparison(
+        scored("a", 0.5, own=11),
+        scored("one-hot", None, reason=EQUAL),
+        pairs=[pair("a", "random", 0.125)],
+    )
+
+    shared = {"task": "similarity", "dataset": "über", "metric": "spearman"}
+    nothing = {"score": None, "low": None, "high": None}
+    numbers = {"score": 0.5, "low": 0.25, "high": 0.75}
+
+    def items(used, shared_items, known=10):
+        counts = {"items_used": used, "items_total": 12}
+        return {**counts, "unknown": "zero", "items_known": known, "shared_items": shared_items}
+
+    about = {"a": {"method": "svd", "fingerprint": "0123"}}
+    assert to_json(found, CompareConfig(unknown="zero"), about) == {
+        "runs": [
+            {"run": "a", "method": "svd", "fingerprint": "0123"},
+            {"run": "one-hot", "method": "one-hot", "fingerprint": None},
+        ],
+        "results": [
+            {"run": "a", **shared, **numbers, **items(10, True, 11)},
+            {"run": "a", **shared, **numbers, **items(11, False, 11)},
+            {"run": "one-hot", **shared, **nothing, **items(10, True), "reason": EQUAL},
+            {"run": "one-hot", **shared, **nothing, **items(10, False), "reason": EQUAL},
+        ],
+        "pairs": [
+            {
+                "a": "a",
+                "b": "random",
+                **shared,
+                "difference": 0.25,
+                "low": -0.5,
+                "high": 0.75,
+                "p": 0.125,
+            }
+        ],
+    }
+
+
+def test_json_adds_section_composed_and_zero_where_there_are_such():
+    about = {"section": "royal", "items_composed": 3, "items_zero": 2}
+    found = comparison(scored("a", 0.5, **about), pairs=[pair("a", "b", 1.0, section="royal")])
+
+    made = to_json(found, CompareConfig(), {})
+
+    assert about.items() <= made["results"][0].items()
+    assert made["pairs"][0]["section"] == "royal"
+
+
+def test_json_has_null_for_what_is_not_a_number():
+    found = comparison(pairs=[pair("a", "b", math.nan)])
+
+    [entry] = to_json(found, CompareConfig(), {})["pairs"]
+
+    assert (entry["difference"], entry["p"]) == (0.25, None)
+
+
+def test_the_table_marks_the_best_and_what_cannot_be_told_from_it(capsys):
+    found = comparison(
+        scored("runs/a", 0.25, own=11),
+        scored("runs/b", 0.5),
+        scored("runs/c", 0.375),
+        scored("runs/d", 0.3125),
+        scored("one-hot", None, reason=EQUAL),
+        scored("runs/a", -0.125, place=1),
+        scored("runs/b", -0.25, place=1),
+        pairs=[
+            pair("runs/a", "runs/b", 0.05),
+            pair("runs/b", "runs/c", 0.051),
+            pair("runs/a", "runs/c", 0.9),  # neither is the best
+            pair("runs/b", "runs/d", math.nan),  # no test says that it is worse
+            pair("runs/a", "runs/b", 0.01, place=1),
+        ],
+    )
+
+    lines = table(capsys, found)
+
+    assert lines[:9] == [
+        "dataset metric run score 95 % items knows",
+        lines[1],
+        "über spearman a 0.250 .000 .500 10 11/12",
+        "b 0.500 * .250 .750 10 10/12",
+        "c 0.375 = .125 .625 10 10/12",
+        "d 0.312 ? .062 .562 10 10/12",
+        "one-hot undefined 10 10/12",
+        "über spearman a -0.125 * -.375 .125 10 10/12",
+        "b -0.250 -.500 .000 10 10/12",
+    ]
+    assert lines[-2:] == [
+        f"on items that all runs know; {MARKS}",
+        f"undefined: one-hot on über: {EQUAL}",
+    ]
+
+
+def test_marks_of_one_metric_or_section_say_nothing_of_another(capsys):
+    found = comparison(
+        *[
+            scored(run, value, metric=metric, section=section)
+            for metric, section in (("spearman", None), ("pearson", None), ("spearman", "one"))
+            for run, value in (("a", 0.5), ("b", 0.25))
+        ],
+        pairs=[pair("a", "b", 0.01), pair("a", "b", 0.01, section="one")],
+    )
+
+    # before interval, items and coverage stands the mark, or else the score
+    marks = [line.split()[-5] for line in table(capsys, found) if line.endswith(" 10/12")]
+
+    assert [mark if mark in "*=?" else "" for mark in marks] == ["*", "", "*", "?", "*", ""]
+
+
+@pytest.mark.parametrize("seeds", [False, True])
+@pytest.mark.parametrize("section", [None, "gram1-adjective-to-adverb"])
+def test_the_table_fits_a_hundred_columns(capsys, section, seeds):
+    about = {
+        "task": "analogy",
+        "dataset": "questions-words",
+        "metric": "accuracy_pairdirection",
+        "section": section,
+    }
+    names = [f"/data/{letter}/{letter * 40}" for letter in "abc"]
+    found = comparison(
+        *[scored(name, -0.25, used=11_608, **about) for name in names],
+        scored("one-hot", None, **about, reason="no question has all its words"),
+        pairs=[pair(names[0], names[1], 1.0)],
+    )
+    if seeds:
+        scores = [replace(s, deviation=0.0123) for s in found.scores]
+        found = replace(found, scores=scores, groups=dict.fromkeys(names, ("one", "two")))
+
+    print_report(found, "skip")
+
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines[:12])) <= 100
+    for letter in "abc":  # each in one row, not folded
+        [row] = [line for line in lines if f"…{letter * (12 if seeds else 15)}" in line]
+        assert row.rstrip().endswith("11608/19544")
+        assert ("±.012" in row) == seeds
+    start = "questions-wo" if section is None else ": gram1-ad"  # perhaps cut, no bare colon
+    assert any(line.strip().startswith(start) for line in lines)
+    assert any("pairdirection" in line for line in lines)
+
+
+def test_runs_of_one_name_are_told_apart_by_their_paths(capsys):
+    lines = table(capsys, comparison(scored("x/svd", 0.25), scored("y/svd", 0.5)))
+
+    assert any(" x/svd " in line for line in lines)
+    assert any(line.startswith("y/svd ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("out/small-skipgram-window-5-seed-1", "out/large-skipgram-window-5-seed-1"),
+        ("small/skipgram-window-5", "large/skipgram-window-5"),
+    ],
+)
+def test_long_names_stay_different(capsys, names):
+    found = comparison(scored(names[0], 0.25), scored(names[1], 0.5))
+
+    first, second = (line for line in table(capsys, found) if line.endswith("/12"))
+
+    assert first.split()[2] != second.split()[0]
+
+
+def test_composed_and_zero_vectors_are_told_once_below_the_table(capsys):
+    found = comparison(
+        scored("a", 0.5, own=11, items_composed=3, items_zero=2),
+        scored("a", 0.25, own=11, items_composed=3, items_zero=2, metric="pearson"),
+    )
+
+    assert table(capsys, found)[-2:] == [
+        "composed: a on über: 3 of 11 items have a word made of its n-grams, pieces or parts",
+        "zero: a on über: 2 of 11 items have a word whose vector is zero",
+    ]

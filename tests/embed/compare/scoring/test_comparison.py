@@ -1,0 +1,495 @@
+"""Comparison: every run and both baselines on every set, with intervals and paired tests."""
+
+import itertools
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from corpora.common.errors import SettingError
+from embed.compare.config import CompareConfig
+from embed.compare.inputs.baselines import make_baselines
+from embed.compare.inputs.lookup import find_words
+from embed.compare.report.table import to_json
+from embed.compare.scoring.comparison import compare, read_tasks, readable_tasks
+from embed.compare.statistics.bootstrap import draw_counts, resample
+from embed.compare.statistics.significance import holm, paired
+from embed.compare.task import read_task
+from embed.vectors.word_vectors import WordVectors
+from tests.embed.compare.measuring import score
+
+# the tasks that need nothing but a vector for each word
+OF_VECTORS = ("similarity", "analogy", "categorisation", "odd-one-out", "association")
+
+WORDS = ["".join(letters) for letters in itertools.product("bdfgkl", "aeiou", "mn")]
+
+
+def vectors_of(*words):
+    return WordVectors(list(words), np.eye(len(words), 3, dtype=np.float32))
+
+
+def noisy(seed, words=WORDS, dim=6):
+    """Vectors that share a part with those of every other seed: all runs know something."""
+    common = dict(zip(WORDS, np.random.default_rng(0).normal(size=(len(WORDS), dim)), strict=True))
+    noise = np.random.default_rng(seed).normal(size=(len(words), dim))
+    rows = [common[word] + each for word, each in zip(words, noise, strict=True)]
+    return WordVectors(list(words), np.array(rows, dtype=np.float32))
+
+
+@pytest.fixture
+def sets(tmp_path):
+    """One similarity and one analogy set over the words of ``tiny``."""
+    pairs, questions = tmp_path / "pairs.tsv", tmp_path / "questions.txt"
+    pairs.write_text("man\tking\t8\nman\twoman\t5\nMan\tapple\t1\nman\tpear\t2\n")
+    questions.write_text("man king woman queen\nman king woman pear\n")
+    return CompareConfig(similarity=(str(pairs),), analogies=(str(questions),))
+
+
+@pytest.fixture
+def all_sets(tmp_path):
+    """A set for each task over WORDS, each of some dozens of items."""
+    names = ("pairs.tsv", "questions.txt", "kinds.csv", "odd", "biases.txt")
+    pairs, questions, kinds, odd, biases = (tmp_path / name for name in names)
+    rng = np.random.default_rng(3)
+    common = noisy(0)
+    lines = []
+    for _ in range(40):
+        a, b = rng.choice(len(WORDS), size=2, replace=False)
+        judged = common.matrix[a] @ common.matrix[b] + rng.normal()
+        lines.append(f"{WORDS[a]}\t{WORDS[b]}\t{judged:.3f}\n")
+    pairs.write_text("".join(lines))
+    chosen = [rng.choice(WORDS, size=4, replace=False) for _ in range(40)]
+    questions.write_text("".join(" ".join(words) + "\n" for words in chosen))
+    kinds.write_text("".join(f"{word},{word[0]}\n" for word in WORDS))
+    odd.mkdir()
+    for place in range(20):
+        *group, outlier = rng.choice(WORDS, size=5, replace=False)
+        (odd / f"{place:02}.txt").write_text("\n".join([*group, "", outlier]) + "\n")
+    roles = ("targ1", "targ2", "attr1", "attr2")
+    biases.write_text("".join("\t".join([r, r, *WORDS[n::4]]) + "\n" for n, r in enumerate(roles)))
+    return CompareConfig(
+        similarity=(str(pairs),),
+        analogies=(str(questions),),
+        categories=(str(kinds),),
+        odd_one_out=(str(odd),),
+        associations=(str(biases),),
+        replicates=200,
+    )
+
+
+def compared(runs, config):
+    return compare(runs, read_tasks(config), config)
+
+
+def test_every_task_can_be_imported_and_reads_its_set(all_sets):
+    files = all_sets.similarity + all_sets.analogies + all_sets.categories + all_sets.odd_one_out
+    files += all_sets.associations
+
+    read = [
+        read_task(name, path, all_sets)
+        for name, path in zip(OF_VECTORS, map(Path, files), strict=True)
+    ]
+
+    assert [(task.dataset, task.n_items) for task in read] == [
+        ("pairs", 40),
+        ("questions", 40),
+        ("kinds", 60),
+        ("odd", 20),
+        ("biases", 60),
+    ]
+
+
+def test_without_a_set_those_of_gensim_are_read():
+    assert [task.dataset for task in read_tasks(CompareConfig())] == [
+        "wordsim353",
+        "simlex999",
+        "questions-words",
+    ]
+
+
+def test_a_set_given_in_too_many_or_few_files_loses_that_set_alone(all_sets):
+    config = CompareConfig(
+        categories=all_sets.categories, tagging=("one",), contexts=("a,b,c",), sentences=("one",)
+    )
+
+    tasks, failures = readable_tasks(config)
+
+    assert [task.dataset for task in tasks] == ["kinds"]
+    both = "'one' names no two or three files; pass TRAIN,TEST or TRAIN,DEV,TEST"
+    assert failures == ["'a,b,c' names 3 files; pass FILE or DEV,TEST", both, both]
+    with pytest.raises(SettingError, match="'a,b,c' names 3 files"):
+        readable_tasks(replace(config, categories=()))
+
+
+def test_one_named_set_replaces_the_default(all_sets):
+    config = CompareConfig(categories=all_sets.categories)
+
+    assert [task.dataset for task in read_tasks(config)] == ["kinds"]
+
+
+def test_baselines_are_always_rows_and_know_what_the_run_knows(tiny, sets):
+    found = compared({"mine": tiny}, sets)
+
+    assert found.runs == ("mine", "one-hot", "random")
+    assert [
+        (s.place, s.shared, s.measured.metric, s.run, s.measured.items.tolist())
+        for s in found.scores
+    ] == [
+        (place, shared, metric, run, items)
+        for place, items, metrics in (
+            (0, [0, 1, 2], ("spearman", "pearson")),
+            (1, [0], ("accuracy", "accuracy_3cosmul", "accuracy_pairdirection")),
+        )
+        for shared in (True, False)
+        for metric in metrics
+        for run in ("mine", "one-hot", "random")
+    ]
+
+
+def test_baselines_know_what_any_run_knows(all_sets):
+    runs = {"left": noisy(1, WORDS[:40]), "right": noisy(2, WORDS[20:])}
+    tasks = read_tasks(all_sets)
+
+    found = compare(runs, tasks, all_sets)
+
+    for place, task in enumerate(tasks):
+        left, right = (task.known(vectors) for vectors in runs.values())
+        assert (left & right).any()  # else the set tests nothing
+        assert (left ^ right).any()
+        expected = {
+            ("left", False): left,
+            ("right", False): right,
+            # together the runs know all words, though neither knows all of every item
+            **{(name, False): np.ones(task.n_items) for name in ("one-hot", "random")},
+            **{(name, True): left & right for name in found.runs},
+        }
+        for each in found.scores:
+            if each.place == place:
+                items = np.flatnonzero(expected[each.run, each.shared])
+                assert each.measured.items.tolist() == items.tolist()
+
+
+def test_baselines_know_the_shared_items_where_only_frequent_words_are_asked(tmp_path):
+    # Of the words that both runs hold, three are behind the first 8 of both vocabularies united.
+    path = tmp_path / "questions.txt"
+    path.write_text("ba be bi bo\nbo bi be ba\nba be bi bu\nbe ba bu bi\n")
+    shared = ["ba", "be", "bi", "bo", "bu"]
+    rng = np.random.default_rng(1)
+    runs = {
+        name: WordVectors(
+            [*(f"{name}{letter}" for letter in "xyz"), *shared],
+            rng.normal(size=(8, 4)).astype(np.float32),
+        )
+        for name in ("left", "right")
+    }
+    config = CompareConfig(analogies=(str(path),), restrict=8)
+
+    found = compared(runs, config)
+
+    assert {(s.run, len(s.measured.items)) for s in found.scores if s.shared} == {
+        (run, 4) for run in ("left", "right", "one-hot", "random")
+    }
+
+
+def test_scores_are_those_of_the_task_on_these_items(all_sets):
+    runs = {"left": noisy(1, WORDS[:40]), "right": noisy(2, WORDS[20:])}
+    tasks = read_tasks(all_sets)
+
+    found = compare(runs, tasks, all_sets)
+
+    for place, task in enumerate(tasks):
+        known = {name: task.known(vectors) for name, vectors in runs.items()}
+        for name, vectors in runs.items():
+            for shared in (True, False):
+                items = known["left"] & known["right"] if shared else known[name]
+                assert [
+                    (s.measured.metric, s.score)
+                    for s in found.scores
+                    if (s.run, s.place, s.shared) == (name, place, shared)
+                ] == [(m.metric, pytest.approx(score(m))) for m in task.measure(vectors, items)]
+
+
+def test_a_run_and_its_copy_score_alike_and_do_not_differ(all_sets):
+    found = compared({"one": noisy(1), "two": noisy(1), "other": noisy(2)}, all_sets)
+
+    scores = {
+        run: [(s.score, s.low, s.high) for s in found.scores if s.run == run]
+        for run in ("one", "two", "other")
+    }
+    assert scores["one"] == scores["two"]  # intervals, too: the draws are the same
+    assert scores["one"] != scores["other"]
+    copies = [pair.difference for pair in found.pairs if (pair.a, pair.b) == ("one", "two")]
+    assert len(copies) == 2 + 3 + 3 + 2 + 1
+    assert {(d.difference, d.low, d.high, d.p) for d in copies} == {(0.0, 0.0, 0.0, 1.0)}
+
+
+def test_intervals_hold_the_score_and_have_some_width(all_sets):
+    found = compared({"one": noisy(1), "two": noisy(2)}, all_sets)
+
+    defined = [s for s in found.scores if s.score is not None]
+    assert {s.measured.task for s in defined} == set(OF_VECTORS)
+    for each in defined:
+        assert each.low <= each.score <= each.high, each
+    assert all(s.low < s.high for s in defined if s.measured.task == "similarity")
+
+
+def test_every_two_defined_runs_are_tested_and_corrected_by_holm(all_sets):
+    config = all_sets
+    runs = {"one": noisy(1), "two": noisy(2), "three": noisy(3)}
+
+    found = compared(runs, config)
+
+    def key(each):
+        return each.place, each.metric, each.section
+
+    columns = {}
+    for s in found.scores:
+        if s.shared and s.score is not None:
+            columns.setdefault((s.place, s.measured.metric, s.measured.section), []).append(s)
+    assert [key(pair) for pair in found.pairs] == [
+        name for name, column in columns.items() for _ in itertools.combinations(column, 2)
+    ]
+    for name, column in columns.items():
+        resampled = {
+            s.run: resample(
+                s.measured.sample,
+                draw_counts(
+                    len(s.measured.items), 200, config.seed, s.measured.dataset, s.measured.units
+                ),
+            )
+            for s in column
+        }
+        units = column[0].measured.units
+        raw = [
+            paired(resampled[a], resampled[b], units)
+            for a, b in itertools.combinations(resampled, 2)
+        ]
+        pairs = [pair for pair in found.pairs if key(pair) == name]
+        assert [(pair.a, pair.b) for pair in pairs] == list(itertools.combinations(resampled, 2))
+        np.testing.assert_array_equal(
+            [pair.difference.p for pair in pairs], holm([each.p for each in raw])
+        )
+        for pair, each in zip(pairs, raw, strict=True):
+            assert pair.difference.difference == each.difference
+            assert (pair.difference.low, pair.difference.high) == (each.low, each.high)
+
+
+def test_the_p_of_five_questions_by_hand(tmp_path):
+    # Each question is right for "good" alone, so p is 2 / 2^5.
+    words = [a + b for a in "bdfgk" for b in ("a", "e", "i", "o")]
+    path = tmp_path / "questions.txt"
+    path.write_text("".join(" ".join(words[n : n + 4]) + "\n" for n in range(0, 20, 4)))
+    rows = []
+    for place in range(5):
+        a, b, c = np.eye(15)[3 * place : 3 * place + 3]
+        rows += [a, b, c, b - a + c]
+    good = np.array(rows, dtype=np.float32)
+    bad = np.roll(good, 7, axis=0)
+    config = CompareConfig(analogies=(str(path),), seed=2)  # with which random answers nothing
+
+    found = compared({"good": WordVectors(words, good), "bad": WordVectors(words, bad)}, config)
+
+    accuracy = {s.run: s.score for s in found.scores if s.measured.metric == "accuracy"}
+    assert accuracy == {"good": 1.0, "bad": 0.0, "one-hot": 0.0, "random": 0.0}
+    p = {(d.a, d.b): d.difference.p for d in found.pairs if d.metric == "accuracy"}
+    # Holm: three of 0.0625 among six, then three of 1
+    against_good = {("good", other): 6 * 0.0625 for other in ("bad", "one-hot", "random")}
+    assert p == against_good | dict.fromkeys(
+        [("bad", "one-hot"), ("bad", "random"), ("one-hot", "random")], 1.0
+    )
+
+
+def test_an_undefined_score_has_a_reason_and_no_pair(tiny, sets):
+    found = compared({"mine": tiny}, sets)
+
+    one_hot = [s for s in found.scores if s.run == "one-hot" and s.place == 0]
+    assert len(one_hot) == 4
+    for each in one_hot:
+        assert (each.score, each.low, each.high) == (None, None, None)
+        assert each.measured.reason == "all cosines are equal"
+    assert [(p.a, p.b, p.metric) for p in found.pairs if p.place == 0] == [
+        ("mine", "random", "spearman"),
+        ("mine", "random", "pearson"),
+    ]
+
+
+def test_one_item_has_a_score_but_no_interval(tiny, sets):
+    found = compared({"mine": tiny}, sets)
+
+    [first, *_] = [s for s in found.scores if s.run == "mine" and s.place == 1]
+    assert (first.measured.metric, first.score) == ("accuracy", 1.0)
+    assert (first.low, first.high) == (None, None)
+
+
+def test_runs_that_share_no_item_have_a_reason_and_each_its_own_score(tmp_path):
+    path = tmp_path / "pairs.tsv"
+    path.write_text("ba\tbe\t1\nba\tbi\t2\nda\tde\t1\nda\tdi\t2\n")
+    config = CompareConfig(similarity=(str(path),))
+    rows = np.array([[1, 0], [0, 1], [1, 1]], dtype=np.float32)
+    runs = {f: WordVectors([f + e for e in "aei"], rows) for f in "bd"}
+
+    found = compared(runs, config)
+
+    spearman = [s for s in found.scores if s.measured.metric == "spearman"]
+    assert {s.measured.reason for s in spearman if s.shared} == {"no pair is known"}
+    assert {s.run: s.score for s in spearman if not s.shared and s.run in "bd"} == {
+        "b": pytest.approx(1.0),
+        "d": pytest.approx(1.0),
+    }
+    assert found.pairs == []
+
+
+@pytest.mark.parametrize(
+    ("unknown", "used", "spearman"),
+    [
+        ("skip", 3, 1.0),  # man | king woman apple: 0.95 0 -0.71 for 8 5 1
+        # and man pear, judged 2: 0, as man woman: ranks 4 3 1 2 and 4 2.5 1 2.5
+        ("zero", 4, 4.5 / math.sqrt(5 * 4.5)),
+        # the mean is (1, 0.8): cosine 0.78, above man woman: ranks 4 3 1 2 and 4 2 1 3
+        ("mean", 4, 0.8),
+    ],
+)
+def test_unknown_words_follow_one_policy(tiny, sets, unknown, used, spearman):
+    config = CompareConfig(similarity=sets.similarity, unknown=unknown)
+
+    found = compared({"mine": tiny}, config)
+
+    mine = [s for s in found.scores if s.run == "mine" and s.measured.metric == "spearman"]
+    assert [(s.shared, len(s.measured.items), s.score) for s in mine] == [
+        (shared, used, pytest.approx(spearman)) for shared in (True, False)
+    ]
+    assert {len(s.measured.items) for s in found.scores} == {used}
+    assert {entry["unknown"] for entry in to_json(found, config, {})["results"]} == {unknown}
+
+
+@pytest.mark.parametrize("unknown", ["zero", "mean"])
+def test_where_something_stands_for_unknown_words_all_items_are_shared(all_sets, unknown):
+    given = {name: getattr(all_sets, name) for name in ("analogies", "categories", "odd_one_out")}
+    config = CompareConfig(**given, unknown=unknown, replicates=100)
+
+    found = compared({"left": noisy(1, WORDS[:40]), "right": noisy(2, WORDS[20:])}, config)
+
+    assert {len(s.measured.items) / s.measured.items_total for s in found.scores} == {1.0}
+
+
+def test_restrict_0_asks_all_questions(all_sets):
+    used = {}
+    for restrict in (30, 60, 0):
+        config = CompareConfig(analogies=all_sets.analogies, restrict=restrict, replicates=100)
+        found = compared({"mine": noisy(1)}, config)
+        used[restrict] = {(s.run, len(s.measured.items), s.score) for s in found.scores}
+
+    assert used[0] == used[60]
+    assert {items for _, items, _ in used[0]} == {40}
+    assert {items for _, items, _ in used[30]} != {40}
+
+
+def test_the_same_comparison_gives_the_same_json(all_sets):
+    first, second = (
+        json.dumps(to_json(compared({"a": noisy(1), "b": noisy(2)}, all_sets), all_sets, {}))
+        for _ in range(2)
+    )
+
+    assert first == second
+
+
+def test_another_run_or_set_changes_no_interval(all_sets):
+    alone = compared({"a": noisy(1)}, CompareConfig(categories=all_sets.categories))
+    among = compared(
+        {"b": noisy(2), "a": noisy(1)},
+        CompareConfig(similarity=all_sets.similarity, categories=all_sets.categories),
+    )
+
+    assert [
+        [(s.score, s.low, s.high) for s in found.scores if s.run == "a" and s.place == place]
+        for found, place in ((alone, 0), (among, 1))
+    ] == [[(s.score, s.low, s.high) for s in alone.scores if s.run == "a"]] * 2
+
+
+def test_another_seed_draws_other_items(all_sets):
+    intervals = []
+    for seed in (1, 2):
+        config = CompareConfig(similarity=all_sets.similarity, seed=seed)
+        found = compared({"a": noisy(1)}, config)
+        intervals.append([(s.score, s.low, s.high) for s in found.scores if s.run == "a"])
+
+    assert [score for score, *_ in intervals[0]] == [score for score, *_ in intervals[1]]
+    assert intervals[0] != intervals[1]
+
+
+def test_progress_ends_at_all_sets_of_all_runs(tiny, sets):
+    told = []
+
+    compare(
+        {"mine": tiny}, read_tasks(sets), sets, lambda done, total=None: told.append((done, total))
+    )
+
+    assert told == [(done, 6) for done in range(1, 7)]
+
+
+def test_sections_are_compared_each_for_itself(tmp_path):
+    path = tmp_path / "questions.txt"
+    path.write_text(": one\nbam ben bim bon\n: two\ndam den dim don\ndim don dam den\n")
+    config = CompareConfig(analogies=(str(path),), sections=True)
+
+    found = compared({"a": noisy(1), "b": noisy(2)}, config)
+
+    accuracy = [p for p in found.pairs if p.metric == "accuracy" and (p.a, p.b) == ("a", "b")]
+    assert [p.section for p in accuracy] == [None, "one", "two"]
+
+
+def test_baselines_unite_the_vocabularies():
+    runs = [vectors_of("the", "of", "cat"), vectors_of("of", "dog", "the", "rare")]
+
+    baselines = make_baselines(runs, ["rare", "DOG", "none"], restrict=2, seed=1)
+
+    for vectors in baselines.values():
+        words = list(vectors.vocabulary)
+        assert set(words[:2]) == {"the", "of"}
+        assert words[2:] == ["dog", "rare"]
+        rows = find_words(vectors, ["rare", "DOG", "none", "cat"]).rows
+        assert rows == {"rare": 3, "DOG": 2, "none": -1, "cat": -1}
+
+
+def test_a_word_cut_in_two_or_unknown_has_no_row():
+    vectors = vectors_of("new", "york")
+
+    assert find_words(vectors, ["new", "New", "new york", "boston"]).rows == {
+        "new": 0,
+        "New": 0,
+        "new york": -1,
+        "boston": -1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"restrict": -1}, "CompareConfig.restrict must be at least 0, got -1"),
+        ({"seed": -1}, "CompareConfig.seed must be at least 0, got -1"),
+        ({"replicates": 99}, "CompareConfig.replicates must be at least 100, got 99"),
+        (
+            {"unknown": "guess"},
+            "CompareConfig.unknown must be one of skip, zero, mean, got 'guess'",
+        ),
+    ],
+)
+def test_options_out_of_range_are_refused(options, message):
+    with pytest.raises(SettingError) as error:
+        CompareConfig(**options)
+
+    assert str(error.value) == message
+
+
+def test_with_one_hot_vectors_only_a_word_and_itself_are_alike(tmp_path, tiny):
+    path = tmp_path / "pairs.tsv"
+    path.write_text("man\tman\t10\nman\tking\t8\nman\twoman\t5\n")
+
+    found = compared({"mine": tiny}, CompareConfig(similarity=(str(path),)))
+
+    # ranks 3 2 1 of the judgements beside 3 1.5 1.5 of the cosines
+    assert found.scores[1].run == "one-hot"
+    assert found.scores[1].score == pytest.approx(1.5 / (2 * 1.5) ** 0.5)

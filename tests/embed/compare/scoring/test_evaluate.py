@@ -1,0 +1,471 @@
+"""What stands around the scores: seeds, frequency bands, failures, and what is kept."""
+
+import itertools
+import json
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from corpora.common.errors import ArtifactError, SourceError
+from embed.compare.config import CompareConfig
+from embed.compare.report.table import print_report, to_json
+from embed.compare.scoring.cache import FOLDER, forget_oldest
+from embed.compare.scoring.comparison import compare, read_tasks, readable_tasks
+from embed.compare.tasks.similarity import SimilarityTask
+from embed.vectors.word_vectors import WordVectors
+
+WORDS = ["".join(letters) for letters in itertools.product("bdfgkl", "aeiou", "mn")]
+
+
+def noisy(seed, words=WORDS, noise=1.0):
+    """Vectors that share a part with those of every other seed."""
+    common = np.random.default_rng(0).normal(size=(len(WORDS), 6))
+    own = np.random.default_rng(seed).normal(size=(len(WORDS), 6))
+    rows = (common + noise * own).astype(np.float32)
+    chosen = [WORDS.index(word) for word in words]
+    return WordVectors(list(words), rows[chosen])
+
+
+@pytest.fixture
+def config(tmp_path):
+    """A set of every kind over WORDS."""
+    rng = np.random.default_rng(3)
+    common = noisy(0, noise=0.0).matrix
+    two = [rng.choice(len(WORDS), size=2, replace=False) for _ in range(60)]
+    write(
+        tmp_path / "pairs.tsv",
+        (f"{WORDS[a]}\t{WORDS[b]}\t{common[a] @ common[b] + rng.normal():.3f}" for a, b in two),
+    )
+    write(
+        tmp_path / "questions.txt",
+        (" ".join(rng.choice(WORDS, size=4, replace=False)) for _ in range(40)),
+    )
+    write(tmp_path / "kinds.csv", (f"{word},{word[0]}" for word in WORDS))
+    (tmp_path / "odd").mkdir()
+    for place in range(20):
+        *group, outlier = rng.choice(WORDS, size=5, replace=False)
+        write(tmp_path / "odd" / f"{place:02}.txt", [*group, "", outlier])
+    return CompareConfig(
+        similarity=(str(tmp_path / "pairs.tsv"),),
+        analogies=(str(tmp_path / "questions.txt"),),
+        categories=(str(tmp_path / "kinds.csv"),),
+        odd_one_out=(str(tmp_path / "odd"),),
+        replicates=200,
+    )
+
+
+def write(path: Path, lines) -> None:
+    path.write_text("".join(f"{line}\n" for line in lines))
+
+
+def document(runs, config, **further):
+    return to_json(compare(runs, read_tasks(config), config, **further), config, {})
+
+
+def of_run(found, name):
+    """All results of a run but its name."""
+    return [
+        {key: value for key, value in result.items() if key != "run"}
+        for result in found["results"]
+        if result["run"] == name
+    ]
+
+
+def test_runs_of_several_seeds_share_a_row_with_mean_and_deviation(config):
+    runs = {"svd": noisy(9), "sg-seed1": noisy(1), "sg-seed2": noisy(2), "sg-seed3": noisy(3)}
+
+    found = document(runs, config, groups={"sg-seed*": ("sg-seed1", "sg-seed2", "sg-seed3")})
+
+    keys = ("task", "dataset", "metric", "shared_items", "items_used", "items_total")
+    by_run = {
+        name: {tuple(each[key] for key in keys): each for each in of_run(found, name)}
+        for name in ("sg-seed*", "sg-seed1", "sg-seed2", "sg-seed3")
+    }
+    assert len(by_run["sg-seed*"]) == 20  # metrics, on shared and on own items
+    for key, mean in by_run["sg-seed*"].items():
+        scores = [by_run[f"sg-seed{seed}"][key]["score"] for seed in (1, 2, 3)]
+        assert mean["seeds"] == 3
+        assert mean["score"] == pytest.approx(np.mean(scores))
+        assert mean["deviation"] == pytest.approx(np.std(scores, ddof=1))
+        assert mean["low"] <= mean["score"] <= mean["high"]
+    assert all("deviation" not in each for each in of_run(found, "sg-seed1"))
+    assert [run for run in found["runs"] if "seeds" in run] == [
+        {
+            "run": "sg-seed*",
+            "method": None,
+            "fingerprint": None,
+            "seeds": ["sg-seed1", "sg-seed2", "sg-seed3"],
+        }
+    ]
+
+
+def test_methods_are_tested_with_all_their_seeds_and_single_runs_too(config):
+    runs = {"svd": noisy(9), "sg-seed1": noisy(1), "sg-seed2": noisy(2)}
+
+    found = document(runs, config, groups={"sg-seed*": ("sg-seed1", "sg-seed2")})
+
+    tested = [(p["a"], p["b"]) for p in found["pairs"] if p["metric"] == "opp"]
+    rows = ["svd", "sg-seed*", "random"]  # one-hot is undefined there
+    single = ["svd", "sg-seed1", "sg-seed2", "random"]
+    assert tested == [
+        *itertools.combinations(rows, 2),
+        *(two for two in itertools.combinations(single, 2) if {"sg-seed1", "sg-seed2"} & set(two)),
+    ]
+    assert len(tested) == len(set(tested))
+
+
+def test_the_table_shows_one_row_for_several_seeds(config, capsys):
+    runs = {"svd": noisy(9), "sg-seed1": noisy(1), "sg-seed2": noisy(2)}
+
+    found = compare(runs, read_tasks(config), config, groups={"sg-seed*": ("sg-seed1", "sg-seed2")})
+    print_report(found, "skip")
+
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 100
+    [first] = [line for line in lines if line.startswith(" pairs") and "spearman" in line]
+    assert "svd" in first
+    below = lines[lines.index(first) + 1]
+    assert "sg-seed*" in below
+    assert "±." in below
+    assert "sg-seed*: mean of 2 seeds ± their standard deviation" in lines
+    assert not any("sg-seed1" in line for line in lines)
+
+
+def test_a_method_is_the_mean_of_the_seeds_that_were_scored(config, capsys):
+    broken = noisy(3)
+    broken.matrix[:] = np.nan
+    seeds = ("sg-seed1", "sg-seed2", "sg-seed3")
+    runs = dict(zip(seeds, (noisy(1), noisy(2), broken), strict=True))
+
+    found = compare(runs, read_tasks(config), config, groups={"sg-seed*": seeds})
+    print_report(found, "skip")
+
+    assert len(found.failures) == 4
+    assert {score.n_seeds for score in found.scores if score.run == "sg-seed*"} == {2}
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith(" pairs") and "sg-seed* " in line for line in lines)
+    assert "sg-seed*: mean of 2 of 3 seeds ± their standard deviation" in lines
+    tested = {(pair.a, pair.b) for pair in found.pairs if pair.metric == "spearman"}
+    assert tested == {
+        ("sg-seed*", "random"),
+        ("sg-seed1", "sg-seed2"),
+        ("sg-seed1", "random"),
+        ("sg-seed2", "random"),
+    }
+
+
+def test_one_seed_that_was_scored_stands_under_its_own_name(config, capsys):
+    broken = noisy(2)
+    broken.matrix[:] = np.nan
+    runs = {"sg-seed1": noisy(1), "sg-seed2": broken}
+
+    found = compare(runs, read_tasks(config), config, groups={"sg-seed*": ("sg-seed1", "sg-seed2")})
+    print_report(found, "skip")
+
+    assert {score.run for score in found.scores} == {"sg-seed1", "one-hot", "random"}
+    assert len(found.failures) == 4
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith(" pairs") and "sg-seed1 " in line for line in lines)
+    assert not any("mean of" in line for line in lines)
+    assert any({pair.a, pair.b} == {"sg-seed1", "random"} for pair in found.pairs)
+
+
+def test_seeds_that_know_other_items_have_no_mean_over_these(config):
+    runs = {"sg-seed1": noisy(1), "sg-seed2": noisy(2, WORDS[:40])}
+
+    found = document(runs, config, groups={"sg-seed*": ("sg-seed1", "sg-seed2")})
+
+    for each in of_run(found, "sg-seed*"):
+        own = [
+            r["items_used"]
+            for name in runs
+            for r in of_run(found, name)
+            if (r["dataset"], r["metric"]) == (each["dataset"], each["metric"])
+            and not r["shared_items"]
+        ]
+        if each["shared_items"] or own[0] == own[1]:
+            assert each["score"] is not None
+        else:
+            assert (each["score"], each["reason"]) == (None, "the seeds do not know the same items")
+
+
+def test_bands_without_a_score_have_a_reason_for_several_seeds_too(config, monkeypatch):
+    monkeypatch.setattr(
+        "embed.compare.scoring.frequency_bands.EDGES", {"two": 2, "rest": sys.maxsize}
+    )
+    pairs = Path(config.similarity[0])
+    write(pairs, [f"{WORDS[0]}\t{WORDS[1]}\t1", *pairs.read_text().splitlines()])
+    one = CompareConfig(similarity=config.similarity, bands=True, replicates=200)
+    runs = {"sg-seed1": noisy(1), "sg-seed2": noisy(2)}
+
+    found = document(runs, one, groups={"sg-seed*": ("sg-seed1", "sg-seed2")})
+
+    json.dumps(found, allow_nan=False)
+    undefined = [each for each in found["results"] if each.get("section") == "two"]
+    assert {each["run"] for each in undefined} == {*runs, "sg-seed*", "one-hot", "random"}
+    for each in undefined:
+        assert (each["score"], each["items_used"]) == (None, 1)
+        assert each["reason"]
+
+
+def test_bands_of_relations_count_questions_and_lines_apart(tmp_path, monkeypatch):
+    monkeypatch.setattr("embed.compare.scoring.frequency_bands.EDGES", {"all": sys.maxsize})
+    folder = tmp_path / "bats"
+    folder.mkdir()
+    write(folder / "one.txt", (f"{WORDS[n]}\t{WORDS[n + 20]}" for n in range(8)))
+    relations = CompareConfig(analogies=(str(folder),), bands=True, replicates=200)
+
+    found = compare({"mine": noisy(1)}, read_tasks(relations), relations)
+
+    totals = {(s.measured.metric, s.measured.section): s.measured.items_total for s in found.scores}
+    for metric, total in (("accuracy", 8 * 7), ("accuracy_lrcos", 8)):
+        assert totals[metric, None] == totals[metric, "all"] == total
+
+
+def test_the_items_of_a_topic_are_drawn_together(config):
+    [task] = read_tasks(CompareConfig(odd_one_out=config.odd_one_out))
+    run = noisy(1)
+
+    measured = task.measure(run, task.known(run))
+
+    assert [each.units.tolist() for each in measured] == [[[n] for n in range(20)]] * 2
+
+
+def test_bands_divide_a_set_by_the_rarest_word_of_each_item(config, monkeypatch):
+    edges = {"frequent": 20, "middling": 40, "rare": sys.maxsize}
+    monkeypatch.setattr("embed.compare.scoring.frequency_bands.EDGES", edges)
+    one = CompareConfig(similarity=config.similarity, bands=True, replicates=200)
+    [task] = read_tasks(one)
+    run = noisy(1)
+
+    found = compare({"mine": run}, [task], one)
+
+    ranks = np.array([max(WORDS.index(p.a), WORDS.index(p.b)) for p in task.pairs])
+    start = 0
+    for name, stop in edges.items():
+        inside = (ranks >= start) & (ranks < stop)
+        [score] = [
+            s
+            for s in found.scores
+            if s.run == "mine"
+            and s.measured.section == name
+            and s.measured.metric == "spearman"
+            and s.shared
+        ]
+        alone = SimilarityTask(
+            "pairs", [p for p, kept in zip(task.pairs, inside, strict=True) if kept]
+        )
+        [expected] = [
+            s.score
+            for s in compare({"mine": run}, [alone], one).scores
+            if s.run == "mine"
+            and s.measured.section is None
+            and s.measured.metric == "spearman"
+            and s.shared
+        ]
+        assert score.measured.items.tolist() == np.flatnonzero(inside).tolist()
+        assert score.measured.items_total == inside.sum()
+        assert score.score == pytest.approx(expected)
+        start = stop
+
+
+def test_words_without_a_row_are_the_rarest(config, monkeypatch):
+    monkeypatch.setattr(
+        "embed.compare.scoring.frequency_bands.EDGES", {"known": 1_000, "unknown": sys.maxsize}
+    )
+    half = noisy(1, WORDS[:30])
+    one = CompareConfig(similarity=config.similarity, bands=True, replicates=200)
+    [task] = read_tasks(one)
+
+    found = compare({"half": half}, [task], one)
+
+    totals = {
+        s.measured.section: (len(s.measured.items), s.measured.items_total) for s in found.scores
+    }
+    known = int(task.known(half).sum())
+    assert 0 < known < 60
+    assert totals == {None: (known, 60), "known": (known, known), "unknown": (0, 60 - known)}
+
+
+def test_a_malformed_set_loses_no_other(config, tmp_path):
+    bad = tmp_path / "bad.tsv"
+    bad.write_text("bam\tban\t3\nbam\tban\n")
+    both = CompareConfig(similarity=(str(bad), *config.similarity))
+
+    tasks, failures = readable_tasks(both)
+
+    assert [task.dataset for task in tasks] == ["pairs"]
+    [failure] = failures
+    assert failure.startswith(f"{bad}:2: ")
+    with pytest.raises(SourceError) as raised:
+        readable_tasks(CompareConfig(similarity=(str(bad),)))
+    assert str(raised.value) == failure
+    with pytest.raises(SourceError):
+        read_tasks(both)
+
+
+class Composing(WordVectors):
+    """Vectors whose unseen words are all composed of NaN."""
+
+    def vector(self, word):
+        found = super().vector(word)
+        return np.full(6, np.nan, np.float32) if found is None else found
+
+
+def test_composed_vectors_that_hold_nan_lose_only_the_scores_that_need_them(config):
+    good = noisy(1)
+    bad = Composing(WORDS[:30], noisy(2).matrix[:30], name="bad")
+
+    found = compare({"good": good, "bad": bad}, read_tasks(config), config)
+    alone = compare({"good": good}, read_tasks(config), config)
+
+    assert {score.run for score in found.scores} == {"good", "one-hot", "random"}
+    assert len(found.failures) == 4
+    assert all("'" in line and "holds NaN or infinity" in line for line in found.failures)
+    assert [s.score for s in found.scores if s.run == "good"] == [
+        s.score for s in alone.scores if s.run == "good"
+    ]
+
+
+def test_a_mean_of_nan_loses_no_other_run(config):
+    broken = noisy(2, WORDS[:30])
+    broken.matrix[29] = np.nan
+    means = CompareConfig(similarity=config.similarity, unknown="mean", replicates=200)
+
+    found = compare({"good": noisy(1), "broken": broken}, read_tasks(means), means)
+
+    assert {score.run for score in found.scores} == {"good", "one-hot", "random"}
+    [failure] = found.failures
+    assert failure.startswith("pairs: vectors: the vector of ")
+
+
+def test_what_was_measured_is_kept_and_tells_the_same(config, fresh_cache, monkeypatch):
+    runs = {"one": noisy(1), "two": noisy(2, WORDS[:50])}
+    sections = CompareConfig(
+        similarity=config.similarity,
+        analogies=config.analogies,
+        categories=config.categories,
+        odd_one_out=config.odd_one_out,
+        sections=True,
+        bands=True,
+        replicates=200,
+    )
+    names = {"one": "0123", "two": "4567"}
+    plain = document(runs, sections)
+    assert not (fresh_cache / FOLDER).exists()
+
+    first = document(runs, sections, fingerprints=names)
+    for task in read_tasks(sections):
+        monkeypatch.setattr(type(task), "measure", None)  # nothing is measured any more
+    second = document(runs, sections, fingerprints=names)
+
+    assert plain == first == second
+    assert list((fresh_cache / FOLDER).glob("*.npz"))
+
+
+def test_what_was_kept_counts_only_for_the_same_run_set_and_items(config, fresh_cache):
+    one = CompareConfig(similarity=config.similarity, replicates=200)
+    names = {"mine": "0123"}
+    first = document({"mine": noisy(1)}, one, fingerprints=names)
+    assert document({"mine": noisy(2)}, one, fingerprints={"mine": "4567"}) != first
+
+    pairs = Path(one.similarity[0])
+    lines = pairs.read_text().splitlines()
+    write(pairs, [lines[0].rsplit("\t", 1)[0] + "\t9.75", *lines[1:]])
+
+    assert document({"mine": noisy(1)}, one, fingerprints=names) != first
+    fewer = {"mine": noisy(1), "half": noisy(2, WORDS[:30])}
+    with_half = document(fewer, one, fingerprints=names | {"half": "89ab"})
+    assert with_half == document(fewer, one)
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 no archive", None])
+def test_a_damaged_entry_is_measured_anew(config, fresh_cache, damage):
+    one = CompareConfig(similarity=config.similarity, replicates=200)
+    names = {"mine": "0123"}
+    first = document({"mine": noisy(1)}, one, fingerprints=names)
+    for file in (fresh_cache / FOLDER).iterdir():
+        whole = file.read_bytes()
+        file.write_bytes(whole[: len(whole) // 2] if damage is None else damage)
+
+    assert document({"mine": noisy(1)}, one, fingerprints=names) == first
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(config, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("FIRTH_CACHE", str(tmp_path / "file"))
+    one = CompareConfig(similarity=config.similarity, replicates=200)
+
+    kept = document({"mine": noisy(1)}, one, fingerprints={"mine": "0123"})
+
+    assert kept == document({"mine": noisy(1)}, one)
+
+
+def test_what_was_used_longest_ago_is_forgotten_where_much_is_kept(
+    config, fresh_cache, monkeypatch
+):
+    one = CompareConfig(similarity=config.similarity, replicates=200)
+    kept = {}
+    for number in range(4):
+        before = set(kept.values())
+        document({"mine": noisy(number)}, one, fingerprints={"mine": f"{number}"})
+        new = [file for file in (fresh_cache / FOLDER).iterdir() if file not in before]
+        for file in new:
+            os.utime(file, (number, number))
+        kept |= {(number, place): file for place, file in enumerate(new)}
+    document({"mine": noisy(0)}, one, fingerprints={"mine": "0"})  # used again
+    size = {
+        number: sum(f.stat().st_size for (n, _), f in kept.items() if n == number)
+        for number in range(4)
+    }
+    monkeypatch.setattr("embed.compare.scoring.cache._MOST", size[0] + size[3] + size[2] // 2)
+
+    forget_oldest()
+
+    left = {number for (number, _), file in kept.items() if file.exists()}
+    assert left == {0, 2, 3} or left == {0, 3}
+    assert not any(file.exists() for (number, _), file in kept.items() if number == 1)
+
+
+@pytest.mark.parametrize("change", ["unknown", "seed", "others", "contexts"])
+def test_what_was_kept_is_not_told_of_anything_else(config, fresh_cache, change):
+    one = CompareConfig(similarity=config.similarity, replicates=200)
+    half = noisy(1, WORDS[:40])
+    document({"half": half}, one, fingerprints={"half": "0123"})
+
+    others, names, options = {"half": half}, {"half": "0123"}, {}
+    if change == "unknown":
+        options = {"unknown": "zero"}
+    elif change == "seed":
+        options = {"seed": 5}
+    elif change == "others":
+        others, names = {"half": half, "all": noisy(2)}, names | {"all": "4567"}
+    else:
+        others, names = {"half": noisy(3, WORDS[:40])}, {"half": "0123 with contexts"}
+    second = CompareConfig(similarity=config.similarity, replicates=200, **options)
+
+    assert document(others, second, fingerprints=names) == document(others, second)
+
+
+@pytest.mark.parametrize("threads", [1, 5])
+def test_threads_change_nothing(config, threads, monkeypatch):
+    runs = {"one": noisy(1), "two": noisy(2), "three": noisy(3, WORDS[:50])}
+    usual = document(runs, config)
+    monkeypatch.setattr("embed.compare.scoring.evaluate.thread_count", lambda _: threads)
+
+    assert document(runs, config) == usual
+
+
+def test_a_task_that_fails_for_every_run_has_no_scores(config):
+    broken = noisy(1)
+    broken.matrix[:] = np.nan
+
+    found = compare({"only": broken}, read_tasks(config), config)
+
+    assert {score.run for score in found.scores} == {"one-hot", "random"}
+    assert len(found.failures) == 4
+    with pytest.raises(ArtifactError):
+        read_tasks(config)[0].measure(broken, np.ones(60, dtype=bool))

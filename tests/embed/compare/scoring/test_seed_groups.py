@@ -1,0 +1,169 @@
+"""Which runs of a comparison are seeds of one training."""
+
+import json
+import shutil
+
+import pytest
+
+from corpora.artifacts.artifact import CHECKSUMS, MAKER, write_json
+from embed.compare.scoring.seed_groups import seed_groups
+from embed.contextual.pooled_run import pool_run
+from embed.contextual.pooling import PoolConfig
+from embed.svd.train import SvdConfig, train_svd
+from embed.word2vec.train import SkipGramConfig, train_skipgram
+from pretrain.config import MlmConfig
+from pretrain.train import train_mlm
+from tests.pretrain.small_training import SMALL, corpus_of
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Chains of words."""
+    return corpus_of(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def other_corpus(tmp_path_factory):
+    """Another text."""
+    return corpus_of(tmp_path_factory.mktemp("other"), ["a b c d e", "b c d e a"] * 20)
+
+
+@pytest.fixture
+def svd(corpus, tmp_path):
+    """Make a run of SVD."""
+
+    def make(name, text=corpus, **options):
+        config = SvdConfig(**{"dim": 3, "min_count": 1, "threads": 1, **options})
+        return train_svd(text, config, tmp_path / name)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def encoders(corpus, tmp_path_factory):
+    """Masked language models of two seeds, and a wider one."""
+    folder = tmp_path_factory.mktemp("encoders")
+    runs = {
+        name: MlmConfig(**{**SMALL, "steps": 2, **options})
+        for name, options in {
+            "mlm-seed1": {"seed": 1},
+            "mlm-seed2": {"seed": 2, "device": "auto", "checkpoint_every": "1"},
+            "wide": {"seed": 3, "dim": 32},
+        }.items()
+    }
+    return {name: train_mlm(corpus, config, folder / name) for name, config in runs.items()}
+
+
+def change(run, name, **values):
+    """Write other values to a JSON file of a run."""
+    path = run / name
+    write_json(path, {**json.loads(path.read_text(encoding="utf-8")), **values})
+
+
+def test_runs_that_differ_in_the_seed_alone_are_one_group_a_training(corpus, svd, tmp_path):
+    runs = {f"svd-seed{seed}": svd(f"svd-seed{seed}", seed=seed) for seed in (9, 10, 11)}
+    for seed in (1, 2):
+        config = SkipGramConfig(dim=3, min_count=1, epochs=1, threads=1, seed=seed)
+        name = f"skipgram-seed{seed}"
+        runs[name] = train_skipgram(corpus, config, tmp_path / name)
+
+    assert seed_groups(runs) == {
+        "svd-seed*": ("svd-seed9", "svd-seed10", "svd-seed11"),
+        "skipgram-seed*": ("skipgram-seed1", "skipgram-seed2"),
+    }
+
+
+def test_what_changes_no_result_makes_no_difference(svd):
+    runs = {
+        "a-seed1": svd("a"),
+        "a-seed2": svd("b", seed=2, threads=2, memory="1G", device="cpu"),
+    }
+    assert seed_groups(runs) == {"a-seed*": ("a-seed1", "a-seed2")}
+
+
+def test_other_options_or_another_text_are_another_training(svd, other_corpus):
+    runs = {
+        "one": svd("one", seed=1),
+        "wider": svd("wider", seed=2, dim=4),
+        "elsewhere": svd("elsewhere", other_corpus, seed=3),
+        "weighed": svd("weighed", seed=4, weighting="counts"),
+    }
+    assert seed_groups(runs) == {}
+
+
+def test_of_runs_with_one_seed_one_counts_rather_the_one_named_after_it(svd, tmp_path):
+    first = svd("first")
+    shutil.copytree(first, tmp_path / "copy")
+    runs = {"first": first, "svd-seed1": tmp_path / "copy"}
+    assert seed_groups(runs) == {}
+    runs |= {"svd-seed2": svd("second", seed=2), "again": svd("third", seed=2)}
+    assert seed_groups(runs) == {"svd-seed*": ("svd-seed1", "svd-seed2")}
+
+
+def test_a_groups_name_is_no_other_name(svd):
+    runs = {"ab": svd("a1", seed=1), "ac": svd("a2", seed=2)}
+    runs |= {"ad": svd("d1", seed=1, dim=2), "ae": svd("d2", seed=2, dim=2), "a*": svd("a", dim=1)}
+    assert seed_groups(runs) == {"a* (2)": ("ab", "ac"), "a* (3)": ("ad", "ae")}
+
+
+@pytest.mark.parametrize(
+    ("names", "name"),
+    [
+        (("x-seed1", "x-seed12"), "x-seed*"),  # not x-seed1*
+        (("x-seed10", "x-seed11"), "x-seed*"),
+        (("run2019a", "run2019b"), "run2019*"),
+        (("a/svd", "b/svd"), "*"),
+    ],
+)
+def test_a_star_stands_for_whole_numbers(svd, names, name):
+    runs = {names[0]: svd("one"), names[1]: svd("two", seed=2)}
+    assert seed_groups(runs) == {name: names}
+
+
+def test_masked_language_models_are_grouped_whatever_was_measured(encoders):
+    change(encoders["mlm-seed2"], "config.json", pooling={"source": "states", "sentences": 1})
+    assert seed_groups(encoders) == {"mlm-seed*": ("mlm-seed1", "mlm-seed2")}
+
+
+def test_a_batch_chosen_for_a_gpu_makes_another_training(encoders, tmp_path):
+    run = shutil.copytree(encoders["mlm-seed2"], tmp_path / "copy")
+    decided = json.loads((run / "config.json").read_text())["decided"]
+    change(run, "config.json", decided={**decided, "batch": 1024})
+    assert seed_groups({**encoders, "mlm-seed2": run}) == {}
+
+
+def test_pooled_vectors_are_grouped_by_their_encoders_seeds(encoders, corpus, tmp_path):
+    pooled = {
+        f"pooled-{name}": pool_run(run, PoolConfig(min_count=1), tmp_path / name)
+        for name, run in encoders.items()
+    }
+    assert seed_groups({**encoders, **pooled}) == {
+        "mlm-seed*": ("mlm-seed1", "mlm-seed2"),
+        "pooled-mlm-seed*": ("pooled-mlm-seed1", "pooled-mlm-seed2"),
+    }
+    again = pool_run(encoders["mlm-seed1"], PoolConfig(min_count=1, seed=5), tmp_path / "again")
+    gone = {"path": str(tmp_path / "gone"), "fingerprint": "0123456789abcdef"}
+    for run in (pooled["pooled-mlm-seed1"], again):  # the encoder is lost, but it was the same
+        change(run, "config.json", encoder_run=gone)
+    assert seed_groups({**pooled, "pooled-again": again}) == {
+        "pooled-*": ("pooled-mlm-seed1", "pooled-again")
+    }
+
+
+@pytest.mark.parametrize("name", ["config.json", "provenance.json"])
+@pytest.mark.parametrize("text", ["{", "[]", '{"method": 3, "seed": "one"}', None])
+def test_what_does_not_tell_how_it_was_made_is_in_no_group(svd, tmp_path, name, text):
+    runs = {f"svd-seed{seed}": svd(str(seed), seed=seed) for seed in (1, 2, 3)}
+    if text is None:
+        (runs["svd-seed2"] / name).unlink()
+    else:
+        (runs["svd-seed2"] / name).write_text(text)
+    (tmp_path / "vectors.vec").write_text("1 1\na 1\n")
+    runs |= {"vectors": tmp_path / "vectors.vec", "nothing": tmp_path / "nothing"}
+    assert seed_groups(runs) == {"svd-seed*": ("svd-seed1", "svd-seed3")}
+
+
+def test_an_unfinished_run_is_in_no_group(svd):
+    runs = {f"svd-seed{seed}": svd(str(seed), seed=seed) for seed in (1, 2)}
+    (runs["svd-seed2"] / CHECKSUMS).rename(runs["svd-seed2"] / MAKER)
+    assert seed_groups(runs) == {}

@@ -1,0 +1,226 @@
+"""Samples: scores of repeated items as scipy and scikit-learn give them, and what is undefined."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.stats
+import sklearn.metrics
+from hypothesis import given
+from hypothesis import strategies as st
+
+from embed.compare.statistics import estimators as samples
+from embed.compare.statistics.estimators import Averaged, Contingency, Correlation, Means
+
+
+def draws(n_items, replicates=40, seed=2):
+    """Draws with replacement, and every item once."""
+    rng = np.random.default_rng(seed)
+    drawn = rng.multinomial(n_items, np.full(n_items, 1 / n_items), size=replicates)
+    return np.vstack([np.ones((1, n_items), np.int64), drawn])
+
+
+def repeated(values, counts):
+    """One array for each draw, in which every item stands as often as it was drawn."""
+    return [np.repeat(values, row) for row in counts]
+
+
+def naive_purity(classes, clusters):
+    """The definition, word for word."""
+    inside = [[c for c, k in zip(classes, clusters, strict=True) if k == j] for j in set(clusters)]
+    return sum(max(members.count(c) for c in members) for members in inside) / len(classes)
+
+
+def test_means_are_those_of_repeated_values():
+    values, counts = np.random.default_rng(1).normal(size=30), draws(30)
+
+    found = Means(values).evaluate(counts)
+
+    np.testing.assert_allclose(found, [v.mean() for v in repeated(values, counts)], atol=1e-15)
+
+
+@pytest.mark.parametrize("steps", [3, 50, None], ids=["many ties", "some ties", "no ties"])
+@pytest.mark.parametrize("ranked", [True, False])
+def test_correlations_are_those_of_repeated_pairs(ranked, steps):
+    rng, counts = np.random.default_rng(3), draws(60)
+    x = rng.random(60)
+    y = x + rng.normal(size=60)
+    if steps:
+        x, y = np.round(x * steps), np.round(y * steps)
+    theirs = scipy.stats.spearmanr if ranked else scipy.stats.pearsonr
+
+    found = Correlation(x, y, ranked).evaluate(counts)
+
+    both = zip(repeated(x, counts), repeated(y, counts), strict=True)
+    expected = [theirs(*series)[0] for series in both]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+def test_pearson_bears_values_far_from_zero():
+    rng, counts = np.random.default_rng(3), draws(60)
+    x, y = rng.normal(size=(2, 60)) * 1e-3 + 1e4
+
+    found = Correlation(x, y, ranked=False).evaluate(counts)
+
+    expected = Correlation(x - 1e4, y - 1e4, ranked=False).evaluate(counts)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+@given(st.data())
+def test_spearman_matches_scipy_for_any_ties_and_counts(data):
+    n_items = data.draw(st.integers(2, 8))
+    series = st.lists(st.integers(-2, 2), min_size=n_items, max_size=n_items)
+    x, y, counts = (np.array(data.draw(series)) for _ in range(3))
+    counts = np.abs(counts)
+    distinct = [len(np.unique(np.repeat(s, counts))) for s in (x, y)]
+
+    [found] = Correlation(x, y, ranked=True).evaluate(counts[None])
+
+    if min(distinct) < 2:
+        assert np.isnan(found)
+    else:
+        expected = scipy.stats.spearmanr(np.repeat(x, counts), np.repeat(y, counts))[0]
+        assert found == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("ranked", [True, False])
+@pytest.mark.parametrize("constant", ["x", "y"])
+def test_a_constant_series_has_no_correlation(ranked, constant):
+    # thirds are not exact in binary: what is left of their spread is rounding
+    series = {"x": np.array([0.1, 0.7, 1 / 3, 1 / 3]), "y": np.array([0.3, 0.6, 0.8, 0.9])}
+    series[constant] = np.array([1 / 3, 1 / 3, 1 / 3, 0.9])
+
+    found = Correlation(series["x"], series["y"], ranked).evaluate(
+        np.array([[1, 1, 1, 0], [1, 1, 1, 1], [0, 4, 0, 0], [0, 0, 0, 0]])
+    )
+
+    assert np.isnan(found).tolist() == [True, False, True, True]
+
+
+def test_a_perfect_order_correlates_exactly():
+    x = np.random.default_rng(5).normal(size=2_000)
+
+    found = Correlation(x, np.exp(x), ranked=True).evaluate(draws(2_000, 3))
+
+    assert found.tolist() == [1.0] * 4
+
+
+@pytest.mark.parametrize(
+    ("measure", "theirs"),
+    [
+        ("nmi", sklearn.metrics.normalized_mutual_info_score),
+        ("ari", sklearn.metrics.adjusted_rand_score),
+        ("purity", naive_purity),
+    ],
+)
+@pytest.mark.parametrize("agreement", [0.0, 0.7, 1.0])
+def test_measures_of_clusters_are_those_of_repeated_items(measure, theirs, agreement):
+    rng, counts = np.random.default_rng(4), draws(45)
+    classes = rng.choice(["fruit", "tool", "bird", "town"], size=45)
+    clusters = np.where(rng.random(45) < agreement, classes, rng.choice(list("abcdef"), size=45))
+
+    found = Contingency(classes, clusters, measure).evaluate(counts)
+
+    expected = [
+        theirs(a.tolist(), b.tolist())
+        for a, b in zip(repeated(classes, counts), repeated(clusters, counts), strict=True)
+    ]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("classes", "clusters"),
+    [([0], [0]), ([0, 0, 0], [1, 1, 1]), ([0, 0, 0], [0, 1, 2]), ([0, 1, 2], [0, 1, 2])],
+)
+def test_one_cluster_or_all_apart_score_as_in_scikit_learn(classes, clusters):
+    once = np.ones((1, len(classes)), np.uint8)
+
+    nmi, ari, purity = (
+        Contingency(np.array(classes), np.array(clusters), measure).evaluate(once)[0]
+        for measure in ("nmi", "ari", "purity")
+    )
+
+    assert nmi == pytest.approx(
+        sklearn.metrics.normalized_mutual_info_score(classes, clusters), abs=1e-15
+    )
+    assert ari == sklearn.metrics.adjusted_rand_score(classes, clusters)
+    assert purity == 1.0
+
+
+def test_clusters_of_a_hand_worked_value():
+    # cells 2 1 / 0 3: 5 of 6 in their cluster's main class; pairs 4, of 6 by class, of 7 by cluster
+    classes, clusters = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 0, 1, 1, 1, 1])
+    once = np.ones((1, 6), np.uint8)
+
+    assert Contingency(classes, clusters, "purity").evaluate(once)[0] == pytest.approx(5 / 6)
+    assert Contingency(classes, clusters, "ari").evaluate(once)[0] == pytest.approx(
+        (4 - 6 * 7 / 15) / ((6 + 7) / 2 - 6 * 7 / 15)
+    )
+
+
+X, Y = np.random.default_rng(6).normal(size=(2, 50))
+CLASSES, CLUSTERS = np.random.default_rng(6).integers(0, 4, size=(2, 50))
+SAMPLES = {
+    "ari": Contingency(CLASSES, CLUSTERS, "ari"),
+    "nmi": Contingency(CLASSES, CLUSTERS, "nmi"),
+    "purity": Contingency(CLASSES, CLUSTERS, "purity"),
+    "spearman": Correlation(X, Y, ranked=True),
+    "pearson": Correlation(X, Y, ranked=False),
+    "means": Means(X),
+}
+
+
+@pytest.mark.parametrize("sample", list(SAMPLES.values()), ids=list(SAMPLES))
+def test_neither_blocks_nor_the_type_of_counts_change_a_score(monkeypatch, sample):
+    counts = draws(50)
+    expected = sample.evaluate(counts)
+    assert sample.n_items == 50
+    assert expected.dtype == np.float64
+    assert expected.shape == (41,)
+
+    for block, dtype in ((1, np.uint8), (170, np.int32), (10**9, np.float64)):
+        monkeypatch.setattr(samples, "_BLOCK", block)
+        np.testing.assert_allclose(sample.evaluate(counts.astype(dtype)), expected, atol=1e-14)
+
+
+def test_a_draw_of_nothing_is_undefined():
+    nothing = np.zeros((1, 50), np.uint8)
+    scores = {name: sample.evaluate(nothing)[0] for name, sample in SAMPLES.items()}
+
+    assert scores.pop("ari") == 1.0  # no pair of items on which to disagree
+    assert np.isnan(list(scores.values())).all()
+
+
+def test_memory_does_not_grow_with_the_number_of_draws():
+    sample = Means(np.random.default_rng(7).random(19_544) < 0.3)
+    counts = np.ones((500, 19_544), np.uint8)
+
+    tracemalloc.start()
+    sample.evaluate(counts)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak < 8 << 20
+
+
+@pytest.mark.parametrize("chosen", [[0, 2, 5], [1, 3, 4, 5, 6], list(range(8))])
+def test_some_of_the_items_score_as_if_the_others_did_not_count(chosen):
+    rng = np.random.default_rng(8)
+    x, y = rng.normal(size=(2, 8))
+    classes, clusters = rng.integers(3, size=(2, 8))
+    samples = [
+        Means(x),
+        Correlation(x, y, ranked=True),
+        Correlation(x, y, ranked=False),
+        Contingency(classes, clusters, "ari"),
+        Averaged((Means(x), Means(y))),
+    ]
+    inside = np.isin(np.arange(8), chosen)
+    counts = rng.integers(1, 4, size=(6, 8)) * inside
+
+    for sample in samples:
+        part = sample.take(inside)
+        assert part.n_items == len(chosen)
+        np.testing.assert_allclose(
+            part.evaluate(counts[:, inside]), sample.evaluate(counts), atol=1e-12
+        )

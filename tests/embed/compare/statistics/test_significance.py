@@ -1,0 +1,426 @@
+"""Statistics: definitions, hand-worked values, and by simulation how often they err."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from embed.compare.statistics import significance as statistics
+from embed.compare.statistics.bootstrap import (
+    Resampled,
+    draw_counts,
+    interval,
+    over_seeds,
+    resample,
+)
+from embed.compare.statistics.estimators import Contingency, Correlation, Means
+from embed.compare.statistics.significance import holm, paired, sign_flip
+
+
+def pairs_of_runs(rng, n_items):
+    """Judgements, and the cosines of two runs that are equally good."""
+    judged, shared, *own = rng.normal(size=(4, n_items))
+    return np.round(2 * judged), *(0.6 * judged + 0.5 * shared + 0.6 * noise for noise in own)
+
+
+def test_draws_are_those_of_a_multinomial():
+    # 2,000 draws of 50: the mean of each item's count is 1 +- 0.022, its variance 0.98 +- 0.04;
+    # beyond five deviations for any of 100 numbers: chance below 1 in 10,000
+    counts = draw_counts(50, 2_000, seed=1, name="set").astype(np.float64)
+
+    assert (counts.sum(axis=1) == 50).all()
+    assert np.abs(counts.mean(axis=0) - 1).max() < 0.11
+    assert np.abs(counts.var(axis=0) - 0.98).max() < 0.22
+
+
+def test_draws_are_keyed_by_seed_and_name_alone():
+    first = draw_counts(100, 5, seed=1, name="wordsim353")
+
+    assert first.dtype == np.uint8
+    np.testing.assert_array_equal(first, draw_counts(100, 5, seed=1, name="wordsim353"))
+    np.testing.assert_array_equal(first[:2], draw_counts(100, 2, seed=1, name="wordsim353"))
+    for seed, name in ((2, "wordsim353"), (1, "simlex999"), (2**63, "wordsim353"), (1, "\udcff")):
+        assert (first != draw_counts(100, 5, seed=seed, name=name)).any()
+
+
+def test_the_score_counts_every_item_once():
+    counts = draw_counts(4, 9, seed=1, name="set")
+    sample = Means(np.array([True, False, True, True]))
+
+    resampled = resample(sample, counts)
+
+    assert resampled.score == 0.75
+    np.testing.assert_array_equal(resampled.replicates, sample.evaluate(counts))
+
+
+def test_an_interval_lies_between_percentiles():
+    replicates = np.random.default_rng(1).permutation(np.arange(1001.0))
+    resampled = Resampled(Means(np.zeros(2)), 500.0, replicates)
+
+    assert interval(resampled) == pytest.approx((25.0, 975.0))
+    assert interval(resampled, 0.5) == pytest.approx((250.0, 750.0))
+
+
+def test_undefined_draws_are_left_out_unless_they_could_hide_a_tail():
+    replicates = np.r_[np.arange(96.0), [np.nan] * 4]
+    sample = Means(np.zeros(2))
+
+    assert interval(Resampled(sample, 0.0, replicates)) == pytest.approx((2.375, 92.625))
+    assert np.isnan(interval(Resampled(sample, 0.0, replicates), 0.97)).all()
+
+
+def test_one_item_tells_nothing_of_others():
+    counts = draw_counts(1, 100, seed=1, name="set")
+    one = np.array([1])
+
+    for sample in (Means(one), Correlation(one, one, True), Contingency(one, one, "nmi")):
+        assert np.isnan(interval(resample(sample, counts))).all()
+    found = paired(resample(Means(one), counts), resample(Means(one - 1), counts))
+    assert (found.difference, found.p) == (1.0, 1.0)
+    assert math.isnan(found.low)
+
+
+def test_intervals_of_a_mean_hold_it_as_often_as_they_say():
+    # Over the 401 values a sum may have, 95 % intervals of 400 answers hold the true share with
+    # chance 0.942 to 0.954. Of 400 fewer than 360 or more than 394: below 1 in 1,000.
+    rng, share = np.random.default_rng(8), 0.3
+    counts = draw_counts(400, 1_000, seed=1, name="set")
+
+    ends = [interval(resample(Means(rng.random(400) < share), counts)) for _ in range(400)]
+
+    assert 360 <= sum(low <= share <= high for low, high in ends) <= 394
+
+
+def test_intervals_of_spearman_hold_it_as_often_as_they_say():
+    # Of normal deviates Spearman's correlation is 6 / pi asin(r / 2). At a coverage of 0.945,
+    # of 300 fewer than 267 or more than 296 hold it: below 1 in 1,000.
+    rng, r = np.random.default_rng(9), 0.6
+    true = 6 / np.pi * np.arcsin(r / 2)
+    counts = draw_counts(200, 600, seed=1, name="set")
+
+    held = 0
+    for _ in range(300):
+        x, noise = rng.normal(size=(2, 200))
+        sample = Correlation(x, r * x + math.sqrt(1 - r * r) * noise, ranked=True)
+        low, high = interval(resample(sample, counts))
+        held += low <= true <= high
+
+    assert 267 <= held <= 296
+
+
+@pytest.mark.parametrize("measure", ["purity", "nmi", "ari"])
+def test_intervals_of_clusters_lie_around_the_score(measure):
+    rng = np.random.default_rng(10)
+    classes = rng.permutation(np.arange(400) % 20)
+    clusters = np.where(rng.random(400) < 0.6, classes, rng.integers(0, 20, 400))
+    sample = Contingency(classes, clusters, measure)
+    counts = draw_counts(400, 500, seed=1, name="set")
+
+    resampled = resample(sample, counts)
+    low, high = interval(resampled)
+
+    assert resampled.replicates.mean() == pytest.approx(resampled.score)
+    assert 0.4 < (resampled.score - low) / (high - low) < 0.6
+    if measure == "nmi":  # the reason: copies of items agree with each other
+        assert np.quantile(sample.evaluate(counts), 0.01) > resampled.score
+
+
+def test_replicates_of_purity_vary_as_those_of_the_mean_it_is():
+    # with classes in clusters of their own but for a few strays, purity is a share of items
+    classes = np.arange(600) % 3
+    clusters = np.where(np.arange(600) < 90, (classes + 1) % 3, classes)
+    counts = draw_counts(600, 2_000, seed=1, name="set")
+
+    as_clusters = resample(Contingency(classes, clusters, "purity"), counts)
+    as_mean = resample(Means(classes == clusters), counts)
+
+    assert as_clusters.score == as_mean.score
+    # each deviation of 2,000 replicates is known to 1.6 %: five times that and more
+    assert as_clusters.replicates.std() == pytest.approx(as_mean.replicates.std(), rel=0.12)
+
+
+def test_no_interval_of_clusters_exceeds_one():
+    classes = np.arange(40) % 4
+    clusters = np.r_[classes[:-1], 9]
+    counts = draw_counts(40, 500, seed=1, name="set")
+
+    resampled = resample(Contingency(classes, clusters, "nmi"), counts)
+
+    assert resampled.replicates.max() > 1
+    assert interval(resampled)[1] == 1.0
+
+
+def test_a_difference_is_between_the_same_draws():
+    rng = np.random.default_rng(11)
+    judged, one, other = pairs_of_runs(rng, 150)
+    other += 0.8 * rng.normal(size=150)
+    counts = draw_counts(150, 800, seed=1, name="set")
+    a, b = (resample(Correlation(judged, run, ranked=True), counts) for run in (one, other))
+
+    found = paired(a, b)
+
+    assert found.difference == a.score - b.score
+    differences = a.replicates - b.replicates
+    assert [found.low, found.high] == pytest.approx(np.quantile(differences, [0.025, 0.975]))
+    deviate = found.difference / differences.std(ddof=1)
+    assert found.p == pytest.approx(2 * scipy.stats.norm.sf(deviate))
+    apart = np.quantile(a.replicates - b.replicates[::-1], [0.025, 0.975])
+    assert found.high - found.low < 0.9 * np.ptp(apart)
+    swapped = paired(b, a)
+    assert (swapped.difference, swapped.p) == (-found.difference, found.p)
+
+
+def test_a_run_does_not_differ_from_itself():
+    counts = draw_counts(50, 200, seed=1, name="set")
+    x, y = np.random.default_rng(12).normal(size=(2, 50))
+    labels = np.arange(50) % 5
+
+    for sample in (Means(x), Correlation(x, y, True), Contingency(labels, x > 0, "ari")):
+        found = paired(resample(sample, counts), resample(sample, counts))
+        assert (found.difference, found.low, found.high, found.p) == (0.0, 0.0, 0.0, 1.0)
+
+
+def test_an_undefined_score_has_no_difference():
+    counts = draw_counts(50, 200, seed=1, name="set")
+    x, y = np.random.default_rng(12).normal(size=(2, 50))
+    a, b = (resample(Correlation(x, run, ranked=True), counts) for run in (y, np.zeros(50)))
+
+    found = paired(a, b)
+
+    assert np.isnan([found.difference, found.low, found.high, found.p]).all()
+
+
+def test_replicates_that_do_not_vary_prove_nothing():
+    counts = draw_counts(6, 200, seed=1, name="set")
+    x = np.arange(6.0)
+    a, b = (resample(Correlation(x, run, ranked=True), counts) for run in (x, -x))
+
+    found = paired(a, b)
+
+    assert found.difference == pytest.approx(2.0)
+    assert math.isnan(found.p)
+
+
+@pytest.mark.parametrize("ranked", [True, False])
+def test_equally_good_runs_rarely_seem_to_differ(ranked):
+    # At a chance of 0.065 each, more than 45 of 400 false alarms: below 1 in 1,000.
+    rng = np.random.default_rng(13)
+    counts = draw_counts(80, 400, seed=1, name="set")
+
+    alarms = 0
+    for _ in range(400):
+        judged, *runs = pairs_of_runs(rng, 80)
+        a, b = (resample(Correlation(judged, run, ranked), counts) for run in runs)
+        alarms += paired(a, b).p <= 0.05
+
+    assert 4 < alarms <= 45
+
+
+def naive_sign_flip(differences):
+    """Every choice of signs."""
+    sums = [
+        abs(sum(s * d for s, d in zip(signs, differences, strict=True)))
+        for signs in itertools.product((-1, 1), repeat=len(differences))
+    ]
+    return np.mean(np.array(sums) >= abs(sum(differences)) - 1e-9)
+
+
+@pytest.mark.parametrize("ones", [0, 1, 3, 7, 10])
+def test_signs_of_right_and_wrong_answers_are_counted_exactly(ones):
+    differences = np.r_[np.ones(ones), -np.ones(10 - ones), np.zeros(5)]
+
+    assert sign_flip(differences) == pytest.approx(naive_sign_flip(differences[:10]))
+    assert sign_flip(differences) == pytest.approx(
+        scipy.stats.binomtest(ones, 10).pvalue if ones else 2 / 2**10
+    )
+
+
+def test_signs_of_graded_values_are_drawn(monkeypatch):
+    # 9,999 choices know a p below 0.2 with a deviation of 0.004
+    monkeypatch.setattr(statistics, "_BLOCK", 100)  # several blocks and a short last one
+    differences = np.array([0.125, 0.5, -0.25, 0.375, 0.25, 0.0, 0.5, -0.125, 0.625, 0.375, -0.5])
+
+    found = sign_flip(differences)
+
+    assert found == pytest.approx(naive_sign_flip(differences), abs=0.02)
+    assert found == sign_flip(-differences) == sign_flip(differences[::-1] * 8)
+
+
+def test_a_drawn_p_is_never_zero():
+    assert sign_flip(np.arange(1.0, 40.0)) == 1 / 10_000
+
+
+def test_means_of_equally_good_runs_differ_no_more_often_than_said():
+    # At a chance of 0.05 each at most, more than 79 of 1,200 false alarms: below 1 in 100.
+    rng = np.random.default_rng(14)
+    right = rng.random((600, 2, 60)) < 0.4
+    graded = rng.binomial(7, 0.8, size=(600, 2, 20)) / 8
+
+    alarms = [sum(sign_flip(a - 1.0 * b) <= 0.05 for a, b in runs) for runs in (right, graded)]
+
+    assert 20 < sum(alarms) <= 79
+
+
+def test_means_are_compared_by_flipping_signs():
+    counts = draw_counts(8, 100, seed=1, name="set")
+    one, other = np.array([True] * 5 + [False] * 3), np.array([False] * 8)
+
+    found = paired(*(resample(Means(run), counts) for run in (one, other)))
+
+    assert (found.difference, found.p) == (0.625, 2 / 2**5)
+
+
+def test_holm_of_a_hand_worked_value():
+    # 0.005 x 4, then 0.01 x 3, then 0.03 x 2, then 0.04 x 1, which may not fall below 0.06
+    assert holm([0.01, 0.04, 0.03, 0.005]).tolist() == [0.03, 0.06, 0.06, 0.02]
+
+
+def test_holm_leaves_out_what_is_undefined_and_stays_below_one():
+    found = holm([0.6, math.nan, 0.5, 0.01])
+
+    assert found[[0, 2, 3]].tolist() == [1.0, 1.0, 0.03]
+    assert math.isnan(found[1])
+    assert holm([]).tolist() == []
+    assert holm([0.2]).tolist() == [0.2]
+
+
+def test_items_count_as_often_as_the_product_of_their_units():
+    units = np.array([[3, 7], [7, 3], [3, 9], [9, 9]])
+
+    lazily = draw_counts(4, 50, seed=1, name="set", units=units)
+    counts = lazily[:]
+
+    assert lazily.shape == counts.shape == (50, 4)
+    np.testing.assert_array_equal(lazily[7:9], counts[7:9])
+    of_unit = draw_counts(3, 50, seed=1, name="set").astype(np.int64)
+    np.testing.assert_array_equal(counts[:, 0], of_unit[:, 0] * of_unit[:, 1])
+    np.testing.assert_array_equal(counts[:, 1], counts[:, 0])
+    np.testing.assert_array_equal(counts[:, 2], of_unit[:, 0] * of_unit[:, 2])
+    np.testing.assert_array_equal(counts[:, 3], of_unit[:, 2] ** 2)
+
+
+def test_questions_of_the_same_pairs_tell_less_than_their_number():
+    # each pair is easy or hard: over 60 sets of 20 pairs intervals of 95 % that draw pairs hold
+    # the true share in 87 % or more (chance below 2 % that they do not), those that draw
+    # questions in fewer than 60 % (40 % hold it; chance below 1 in 500)
+    rng = np.random.default_rng(4)
+    units = np.array(list(itertools.permutations(range(20), 2)))
+    draws = {
+        "pairs": draw_counts(len(units), 200, seed=1, name="set", units=units),
+        "questions": draw_counts(len(units), 200, seed=1, name="set"),
+    }
+    held = dict.fromkeys(draws, 0)
+    for _ in range(60):
+        ease = rng.normal(size=20)[units].sum(axis=1)
+        right = Means((rng.random(len(units)) < 1 / (1 + np.exp(-ease))).astype(np.float64))
+        for name, counts in draws.items():
+            low, high = interval(resample(right, counts))
+            held[name] += low <= 0.5 <= high
+
+    assert held["pairs"] / 60 > 0.87
+    assert held["questions"] / 60 < 0.6
+
+
+def test_shares_of_items_that_share_units_are_tested_by_units():
+    # one run answers all questions, the other none: as many signs as there are pairs
+    for n_pairs in (4, 5, 6):
+        units = np.array(list(itertools.permutations(range(n_pairs), 2)))
+        counts = draw_counts(len(units), 500, seed=1, name="set", units=units)
+        a, b = (resample(Means(np.full(len(units), right)), counts) for right in (True, False))
+
+        assert paired(a, b, units).p == 2 / 2**n_pairs
+        assert paired(a, b).p == pytest.approx(2 / 2 ** len(units))
+
+
+def test_the_larger_p_of_items_that_share_units_counts():
+    units = np.array(list(itertools.permutations(range(9), 2)))
+    counts = draw_counts(len(units), 500, seed=1, name="set", units=units)
+    left, right = (Means(units[:, 0] < known) for known in (8, 2))
+    a, b = resample(left, counts), resample(right, counts)
+
+    alone, sharing = paired(a, b), paired(a, b, units)
+
+    assert sharing.p >= 2 / 2**6  # six pairs differ, and all to one side
+    assert alone.p < 1e-9
+    assert sharing.difference == alone.difference
+    assert (sharing.low, sharing.high) == (alone.low, alone.high)
+
+
+def test_one_unit_tells_nothing_of_others():
+    units = np.zeros((5, 1), dtype=np.int64)
+    counts = draw_counts(5, 20, seed=1, name="set", units=units)
+
+    resampled = resample(Means(np.array([1, 0, 1, 1, 0])), counts)
+
+    assert resampled.score == 0.6
+    assert np.isnan(resampled.replicates).all()
+
+
+def test_few_seeds_make_heavy_tails():
+    # variance of items 1, of the means over seeds 1 / 2 each: t with 4 / (1 / 4 + 1 / 4) = 8
+    # degrees of freedom, by Satterthwaite's formula
+    replicates = np.array([-1.0, 1.0] * 50) * math.sqrt(99 / 100)
+    two = [
+        Resampled(Correlation(np.zeros(2), np.zeros(2), True), score, part, 1.0, 2)
+        for score, part in ((3.0, replicates), (0.0, np.zeros(100)))
+    ]
+
+    assert paired(*two).p == pytest.approx(2 * scipy.stats.t.sf(3 / math.sqrt(2), 8))
+
+
+def test_seeds_are_averaged_score_by_score_and_draw_by_draw():
+    counts = draw_counts(3, 20, seed=1, name="set")
+    samples = [Means(np.array([1.0, 0.0, 1.0])), Means(np.array([1.0, 0.0, 0.0]))]
+    resampled = [resample(sample, counts) for sample in samples]
+
+    averaged = over_seeds(resampled)
+
+    assert averaged.score == pytest.approx(0.5)
+    assert averaged.deviation == pytest.approx(1 / 3 / math.sqrt(2))
+    assert averaged.n_seeds == 2
+    assert averaged.sample.values.tolist() == [1.0, 0.0, 0.5]
+    np.testing.assert_allclose(averaged.replicates, averaged.sample.evaluate(counts))
+
+
+@pytest.mark.parametrize("kind", ["correlation", "clusters"])
+def test_the_mean_of_other_scores_over_seeds_is_a_sample_too(kind):
+    rng = np.random.default_rng(2)
+    if kind == "correlation":
+        judged = rng.normal(size=12)
+        samples = [Correlation(judged, rng.normal(size=12), True) for _ in range(3)]
+    else:
+        classes = rng.integers(3, size=12)
+        samples = [Contingency(classes, rng.integers(3, size=12), "purity") for _ in range(3)]
+    counts = draw_counts(12, 30, seed=1, name="set")
+    resampled = [resample(sample, counts) for sample in samples]
+
+    averaged = over_seeds(resampled)
+
+    expected = np.mean([sample.evaluate(counts) for sample in samples], axis=0)
+    np.testing.assert_allclose(averaged.sample.evaluate(counts), expected)
+    chosen = np.arange(12) < 5
+    np.testing.assert_allclose(
+        averaged.sample.take(chosen).evaluate(counts[:, :5]),
+        np.mean([sample.take(chosen).evaluate(counts[:, :5]) for sample in samples], axis=0),
+    )
+    assert averaged.score == pytest.approx(np.mean([each.score for each in resampled]))
+    low, high = interval(averaged)
+    assert 0 <= low <= high <= 1 or kind == "correlation"
+
+
+def test_what_seeds_vary_makes_differences_less_sure():
+    counts = draw_counts(100, 500, seed=1, name="set")
+    rng = np.random.default_rng(3)
+    right = rng.random(100) < 0.5
+    better = [Means(np.where(rng.random(100) < 0.3, 1.0, right)) for _ in range(2)]
+    steady = over_seeds([resample(better[0], counts)] * 2)
+    wild = over_seeds([resample(sample, counts) for sample in (better[0], Means(right * 1.0))])
+    other = resample(Means(right.astype(np.float64)), counts)
+
+    assert steady.deviation == 0
+    assert paired(steady, other).p < paired(wild, other).p
+    # as far from the other as its two seeds are from each other: their spread alone forbids more
+    spread = wild.deviation / math.sqrt(2)
+    assert paired(wild, other).p >= math.erfc(abs(wild.score - other.score) / spread / math.sqrt(2))

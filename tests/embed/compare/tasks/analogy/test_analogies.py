@@ -1,0 +1,197 @@
+"""Analogies: the definitions word for word, gensim's own evaluation, ties and limits."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from embed.compare.config import CompareConfig
+from embed.compare.datasets.questions import Question
+from embed.compare.datasets.word_pairs import default_sets
+from embed.compare.tasks.analogy import offsets
+from embed.compare.tasks.analogy.analogies import AnalogyTask
+from embed.compare.tasks.analogy.bats import RelationTask
+from embed.compare.tasks.analogy.offsets import METRICS, answered_rightly
+from embed.vectors.word_vectors import WordVectors
+from tests.embed.compare.measuring import ask, score, scores
+
+ANALOGIES = default_sets()[2][1]
+
+
+def naive_score(unit, d, a, b, c, method):
+    """What a candidate scores by the definition."""
+    to_a, to_b, to_c = (float(unit[d] @ unit[other]) for other in (a, b, c))
+    if method == "accuracy":
+        return to_b - to_a + to_c
+    if method == "accuracy_3cosmul":
+        to_a, to_b, to_c = ((cosine + 1) / 2 for cosine in (to_a, to_b, to_c))
+        return to_b * to_c / (to_a + 0.001)
+    move, pair = unit[d] - unit[c], unit[b] - unit[a]
+    lengths = np.linalg.norm(move) * np.linalg.norm(pair)
+    return float(move @ pair / lengths) if lengths > 0 else 0.0
+
+
+def naive_answer(matrix, a, b, c, restrict, method, exclude=True):
+    """The best candidate by the definition, in float64; None where two are best."""
+    unit = matrix.astype(np.float64)
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+    scored = [
+        (naive_score(unit, row, a, b, c, method), row)
+        for row in range(min(restrict, len(unit)))
+        if not (exclude and row in (a, b, c))
+    ]
+    best = max(score for score, _ in scored)
+    answers = [row for score, row in scored if score > best - 1e-6]
+    return answers[0] if len(answers) == 1 else None
+
+
+@pytest.mark.parametrize("restrict", [7, 40, 1000])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("exclude", [False, True])
+def test_answers_match_the_definition(monkeypatch, restrict, sparse, exclude):
+    monkeypatch.setattr(offsets, "BLOCK", 16)  # several blocks and a short last one
+    monkeypatch.setattr(offsets, "_CHUNK", 5)
+    rng = np.random.default_rng(11)
+    matrix = rng.normal(size=(60, 4)).astype(np.float32)
+    n_rows = min(restrict, 60)
+    asked = rng.integers(0, n_rows, size=(150, 3))
+    chosen = {
+        method: [naive_answer(matrix, *row, restrict, method, exclude) for row in asked]
+        for method in METRICS
+    }
+    # of each question some rows are right, often the one that a method chooses
+    answers = [rng.choice(n_rows, size=rng.integers(0, 3), replace=False) for _ in asked]
+    for index, method in enumerate(METRICS):
+        for place in range(index, len(asked), 4):
+            if chosen[method][place] is not None:
+                answers[place] = np.append(answers[place], chosen[method][place])
+    vectors = WordVectors(
+        [f"w{row}" for row in range(60)], scipy.sparse.csr_matrix(matrix) if sparse else matrix
+    )
+
+    right = answered_rightly(vectors, asked, answers, restrict, exclude=exclude)
+
+    for method, found in zip(METRICS, right, strict=True):
+        expected = [
+            c is not None and c in rows for c, rows in zip(chosen[method], answers, strict=True)
+        ]
+        assert found.tolist() == expected
+        assert 15 < found.sum() < 150
+
+
+def test_a_hand_worked_question(tiny):
+    # unit vectors: queen is nearest to king - man + woman
+    task = AnalogyTask("set", [Question(("man", "king", "woman", "queen"))], restrict=5)
+
+    # from woman, apple and queen both lie against king - man; queen less so: -0.53 and -0.85
+    assert scores(task, tiny) == dict.fromkeys(METRICS, 1.0)
+
+
+def test_a_word_of_the_question_is_an_answer_only_when_not_excluded(tiny):
+    questions = [Question(("man", "king", "man", "king"))]
+
+    found = scores(AnalogyTask("set", questions, restrict=5), tiny)
+    assert found == dict.fromkeys(METRICS, 0.0)
+    found = scores(AnalogyTask("set", questions, restrict=5, exclude=False), tiny)
+    assert found == dict.fromkeys(METRICS, 1.0)
+
+
+def test_a_tie_is_no_answer():
+    matrix = np.eye(6, dtype=np.float32)
+    matrix[4] = matrix[3]
+    vectors = WordVectors(list("abcdef"), matrix)
+    task = AnalogyTask("set", [Question(("a", "b", "c", "d"))], restrict=6)
+
+    assert scores(task, vectors) == dict.fromkeys(METRICS, 0.0)
+
+
+def test_only_questions_among_the_most_frequent_words_are_asked(tiny):
+    questions = [
+        Question(("man", "king", "woman", "queen")),
+        Question(("man", "king", "woman", "apple")),
+        Question(("man", "king", "woman", "pear")),
+    ]
+
+    for restrict, used in ((None, [0, 1]), (5, [0, 1]), (4, [0])):
+        for result in ask(AnalogyTask("set", questions, restrict), tiny):
+            assert (result.items.tolist(), result.items_total) == (used, 3)
+
+
+def test_every_question_is_asked_where_something_stands_for_unknown_words(tiny):
+    questions = [
+        Question(("man", "king", "woman", "queen")),
+        Question(("pear", "king", "woman", "queen")),  # nearest to king + woman
+        Question(("man", "king", "woman", "pear")),
+    ]
+    task = AnalogyTask("set", questions, 5)
+
+    for unknown in ("zero", "mean"):
+        result, *_ = ask(task, tiny, unknown)
+        assert (len(result.items), result.items_total, result.items_composed) == (3, 3, 0)
+        assert score(result) == pytest.approx(2 / 3)
+
+
+def test_a_set_with_no_known_question_is_undefined(tiny):
+    for restrict, where in (
+        (30_000, "among the 30,000 most frequent"),
+        (None, "in the vocabulary"),
+    ):
+        task = AnalogyTask("set", [Question(("x", "y", "z", "w"))], restrict)
+        for result in ask(task, tiny):
+            assert (result.sample, len(result.items), result.items_total) == (None, 0, 1)
+            assert result.reason == f"no question has all its words {where}"
+
+
+def test_sections_are_scored_when_asked_for(tmp_path, tiny):
+    path = tmp_path / "set.txt"
+    path.write_text(": royal\nman king woman queen\n: fruit\nman king woman apple\nx y z w\n")
+
+    results = ask(AnalogyTask.read(path, CompareConfig(sections=True)), tiny)
+
+    assert [(r.section, score(r), r.items.tolist(), r.items_total) for r in results[::3]] == [
+        (None, 0.5, [0, 1], 3),
+        ("royal", 1.0, [0], 1),
+        ("fruit", 0.0, [1], 2),
+    ]
+    assert len(ask(AnalogyTask.read(path, CompareConfig()), tiny)) == len(METRICS)
+
+
+def test_options_reach_the_task_in_either_form(tmp_path):
+    questions, relations = tmp_path / "questions.txt", tmp_path / "relations.txt"
+    questions.write_text("a b c d\n")
+    relations.write_text("a\tb/c\n")
+    config = CompareConfig(restrict=7, exclude=False, sections=True)
+
+    for path, kind in ((questions, AnalogyTask), (relations, RelationTask)):
+        task = AnalogyTask.read(path, config)
+        assert isinstance(task, kind)
+        assert (task.restrict, task.exclude, task.sections) == (7, False, True)
+        assert task.dataset == path.stem
+
+
+def test_questions_with_a_zero_vector_are_told():
+    matrix = np.eye(5, dtype=np.float32)
+    matrix[1] = 0
+    vectors = WordVectors(list("abcde"), matrix)
+    questions = [Question(tuple("abcd")), Question(tuple("acde")), Question(tuple("cdeb"))]
+
+    for result in ask(AnalogyTask("set", questions, None), vectors):
+        assert result.items_zero == 2
+
+
+def test_gensim_gives_the_same_accuracy_and_coverage(tmp_path, planted):
+    from gensim.models import KeyedVectors
+
+    lines = ANALOGIES.read_text(encoding="utf-8").splitlines()
+    path = tmp_path / "tenth.txt"  # gensim takes a while over all of them
+    path.write_text("\n".join(li for i, li in enumerate(lines) if i % 10 == 0 or li[0] == ":"))
+    restrict = 3 * len(planted.vocabulary) // 4
+    theirs = KeyedVectors(planted.matrix.shape[1])
+    theirs.add_vectors(list(planted.vocabulary), planted.matrix)
+
+    ours, *_ = ask(AnalogyTask.read(path, CompareConfig(restrict=restrict)), planted)
+    accuracy, sections = theirs.evaluate_word_analogies(str(path), restrict_vocab=restrict)
+
+    assert 0.1 < accuracy < 0.9
+    assert score(ours) == pytest.approx(accuracy, abs=1e-12)
+    asked = len(sections[-1]["correct"]) + len(sections[-1]["incorrect"])
+    assert 0 < len(ours.items) == asked < ours.items_total

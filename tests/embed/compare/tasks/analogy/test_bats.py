@@ -1,0 +1,172 @@
+"""Relations in the form of BATS: pairs of lines with many right answers, and LRCos."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.linear_model import LogisticRegression
+
+from embed.compare.datasets.questions import Question, Relation
+from embed.compare.tasks.analogy import lrcos
+from embed.compare.tasks.analogy.analogies import AnalogyTask
+from embed.compare.tasks.analogy.bats import RelationTask
+from embed.compare.tasks.analogy.lrcos import answered_by_class
+from embed.compare.tasks.analogy.offsets import METRICS
+from embed.vectors.word_vectors import WordVectors
+from tests.embed.compare.measuring import ask, score, scores
+
+
+def planted(noise, n_lines=12, dim=20, n_fill=60, seed=3):
+    """Two sections of lines whose answers are of one class, and other words."""
+    rng = np.random.default_rng(seed)
+    words, rows, relations = [], [], []
+    for section in ("plural", "color"):
+        side = 1.5 * rng.normal(size=dim)
+        for place in range(n_lines):
+            word = rng.normal(size=dim)
+            answers = tuple(f"{section}{place}{mark}" for mark in "xy"[: 1 + place % 2])
+            relations.append(Relation(f"{section}{place}", answers, section))
+            words += [f"{section}{place}", *answers]
+            rows += [word, *(word + side + noise * rng.normal(size=dim) for _ in answers)]
+    words += [f"fill{place}" for place in range(n_fill)]
+    rows += list(rng.normal(size=(n_fill, dim)))
+    order = rng.permutation(len(words))
+    matrix = np.array(rows, dtype=np.float32)[order]
+    return relations, WordVectors([words[place] for place in order], matrix)
+
+
+def naive_lrcos(vectors, relations, exclude):
+    """The definition, in float64: a regression of whole vectors for each line."""
+    unit = vectors.matrix.astype(np.float64)
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+    right = []
+    for number, section in enumerate(dict.fromkeys(line.section for line in relations)):
+        lines = [line for line in relations if line.section == section]
+        taken = {vectors.row(w) for line in lines for w in (line.word, *line.answers)}
+        drawn = np.random.default_rng([lrcos._SEED, number]).permutation(len(unit))
+        random = [row for row in drawn if row not in taken][: len(lines)]
+        for asked in lines:
+            others = [line for line in lines if line is not asked]
+            positive = [vectors.row(line.answers[0]) for line in others]
+            negative = [vectors.row(line.word) for line in others] + random
+            model = LogisticRegression(class_weight="balanced", tol=1e-6, max_iter=1000)
+            model.fit(unit[positive + negative], [1] * len(positive) + [0] * len(negative))
+            scores = model.predict_proba(unit)[:, 1] * (unit @ unit[vectors.row(asked.word)])
+            if exclude:
+                scores[vectors.row(asked.word)] = -np.inf
+            best = vectors.vocabulary[int(scores.argmax())]
+            right.append(best in asked.answers)
+    return right
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("exclude", [False, True])
+def test_lrcos_matches_the_definition(monkeypatch, sparse, exclude):
+    monkeypatch.setattr(lrcos, "BLOCK", 50)
+    relations, vectors = planted(noise=1.1)
+    matrix = scipy.sparse.csr_matrix(vectors.matrix) if sparse else vectors.matrix
+    task = RelationTask("set", relations, None, exclude=exclude)
+
+    result = ask(task, WordVectors(vectors.vocabulary, matrix))[3]
+
+    assert result.metric == "accuracy_lrcos"
+    expected = naive_lrcos(vectors, relations, exclude)
+    assert result.sample.values.tolist() == expected
+    assert 0.2 < np.mean(expected) < 0.95
+
+
+def test_lrcos_finds_a_class_that_offsets_miss():
+    # the answers of a section share a direction; the offsets of its lines differ otherwise
+    relations, vectors = planted(noise=1.1)
+
+    found = scores(RelationTask("set", relations, None), vectors)
+
+    assert found["accuracy_lrcos"] > found["accuracy"] > 0.1
+
+
+def test_questions_are_all_ordered_pairs_of_lines_of_a_section(tiny):
+    lines = [
+        Relation("man", ("king", "apple"), "royal"),
+        Relation("woman", ("queen",), "royal"),
+        Relation("apple", ("pear", "queen"), "fruit"),
+    ]
+    task = RelationTask("set", lines, None)
+
+    # the pair man-woman, the pair woman-man, then the three lines
+    assert task.n_items == 5
+    assert task.known(tiny).tolist() == [True, True, True, True, True]
+    first, *_, last = ask(task, tiny)
+    assert (first.items.tolist(), first.items_total) == ([0, 1], 2)
+    assert (last.items.tolist(), last.items_total) == ([2, 3, 4], 3)
+
+
+def test_pairs_score_as_the_same_questions_written_out():
+    relations, vectors = planted(noise=0.8)
+    lines = [Relation(line.word, line.answers[:1], line.section) for line in relations]
+    questions = [
+        Question((one.word, *one.answers, other.word, *other.answers), one.section)
+        for one in lines
+        for other in lines
+        if one.section == other.section and one is not other
+    ]
+
+    for exclude in (True, False):
+        pairs = ask(RelationTask("set", lines, 100, exclude, sections=True), vectors)
+        written = ask(AnalogyTask("set", questions, 100, exclude, sections=True), vectors)
+        pairs = [result for result in pairs if result.metric in METRICS]
+        for ours, theirs in zip(pairs, written, strict=True):
+            assert (ours.metric, ours.section) == (theirs.metric, theirs.section)
+            assert ours.items.tolist() == theirs.items.tolist()
+            assert ours.items_total == theirs.items_total
+            assert score(ours) == score(theirs)
+
+
+def test_any_of_the_right_answers_will_do(tiny):
+    lines = [Relation("man", ("king",), "s"), Relation("woman", ("pear", "apple", "queen"), "s")]
+
+    accuracy, *_ = ask(RelationTask("set", lines, None), tiny)
+
+    # man king woman: queen is best; woman pear man cannot be asked
+    assert (accuracy.items.tolist(), score(accuracy)) == ([0], 1.0)
+
+
+def test_words_beyond_the_most_frequent_are_neither_asked_nor_answers(tiny):
+    lines = [Relation("man", ("king",), "s"), Relation("woman", ("queen", "apple"), "s")]
+    task = RelationTask("set", lines, 3)
+
+    assert task.known(tiny).tolist() == [False, False, True, False]
+    assert task.known(tiny, "zero").all()
+    zero, *_ = ask(task, tiny, "zero")
+    assert zero.sample.values[0] == 0  # of its right answers none is a candidate
+    *_, line = ask(task, tiny)
+    assert (line.metric, line.items.tolist()) == ("accuracy_lrcos", [2])
+
+
+def test_a_line_alone_is_answered_by_the_nearest_word(tiny):
+    words = [tiny.row(word) for word in ("man", "queen")]
+    answers = [np.array([tiny.row("king")]), np.array([tiny.row("woman")])]
+
+    right = answered_by_class(tiny, np.array(words), answers, ["one", "two"], 5)
+
+    assert right.tolist() == [True, False]  # man is nearest to king, queen to king, too
+
+
+def test_sections_have_questions_and_lines_of_their_own():
+    relations, vectors = planted(noise=0.8)
+
+    results = ask(RelationTask("set", relations, None, sections=True), vectors)
+
+    metrics = [*METRICS, "accuracy_lrcos"]
+    sections = [None, "plural", "color"]
+    assert [(r.section, r.metric) for r in results] == [(s, m) for s in sections for m in metrics]
+    assert [r.items_total for r in results] == [264, 264, 264, 24, *[132, 132, 132, 12] * 2]
+    whole, parts = results[3], (results[7], results[11])
+    assert sum(score(part) for part in parts) / 2 == pytest.approx(score(whole))
+    assert np.concatenate([part.items for part in parts]).tolist() == whole.items.tolist()
+
+
+def test_a_set_with_nothing_known_is_undefined(tiny):
+    task = RelationTask("set", [Relation("x", ("y",), "s"), Relation("u", ("v",), "s")], 30_000)
+
+    for result in ask(task, tiny):
+        assert (result.sample, len(result.items)) == (None, 0)
+        assert result.reason == "no question has all its words among the 30,000 most frequent"

@@ -1,0 +1,342 @@
+"""Labelling sentences: who sees what, what is learnt from whom, what is told."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sklearn.linear_model
+from sklearn.linear_model import LogisticRegression
+
+from corpora.common.errors import ArtifactError
+from embed.compare.config import CompareConfig
+from embed.compare.datasets.labeled_sentences import read_sentence_parts
+from embed.compare.datasets.parts import DEV, TEST, TRAIN
+from embed.compare.inputs.baselines import make_baselines
+from embed.compare.inputs.encoder_access import WithEncoder
+from embed.compare.probes import attention_pooling
+from embed.compare.scoring.comparison import compare, read_tasks
+from embed.compare.scoring.frequency_bands import frequency_bands
+from embed.compare.tasks.sentences.inputs import (
+    cut_sentence,
+    mean_pooled,
+    state_means,
+    state_sentences,
+    static_sentences,
+)
+from embed.compare.tasks.sentences.items import SentenceSet
+from embed.compare.tasks.sentences.pooling_probes import _regressions
+from embed.compare.tasks.sentences.task import SentencesTask
+from embed.vectors.word_vectors import WordVectors
+from tests.embed.compare.measuring import ask, score, scores
+
+GOOD, BAD = [f"good{i}" for i in range(8)], [f"bad{i}" for i in range(8)]
+FILL = [f"fill{i}" for i in range(20)]
+VOCABULARY = [*GOOD, *BAD, *FILL]
+METRICS = ["accuracy", "accuracy_attention", "accuracy_attention_margin"]
+
+
+def sentence_lines(n, seed):
+    """Sentences of six fillers and one word that tells the label."""
+    rng = np.random.default_rng(seed)
+    lines = []
+    for number in range(n):
+        words = rng.choice(FILL, size=6).tolist()
+        words.insert(3, str(rng.choice((BAD, GOOD)[number % 2])))
+        lines.append(f"{number % 2} {' '.join(words)}")
+    return lines
+
+
+def write(path, lines):
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+@pytest.fixture(autouse=True)
+def learnt_briefly(monkeypatch):
+    """What is learnt here is easy, and how long for is asked elsewhere."""
+    monkeypatch.setattr(attention_pooling, "RATES", (1e-2,))
+    monkeypatch.setattr(attention_pooling, "MARGINS", ((10.0, 0.1),))
+    monkeypatch.setattr(attention_pooling, "_ROUNDS", 5)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """TRAIN, DEV and TEST."""
+    return [
+        write(tmp_path / name, sentence_lines(n, seed))
+        for seed, (name, n) in enumerate([("train", 240), ("dev", 40), ("test.txt", 60)])
+    ]
+
+
+def task_of(*files, **options):
+    return SentencesTask.read(Path(",".join(map(str, files))), CompareConfig(**options))
+
+
+@pytest.fixture
+def vectors():
+    """Good and bad words lie apart, fillers anywhere."""
+    rng = np.random.default_rng(4)
+    matrix = rng.normal(size=(len(VOCABULARY), 8)).astype(np.float32)
+    matrix[:8, 0] += 4
+    matrix[8:16, 0] -= 4
+    return WordVectors(VOCABULARY, matrix, name="apart")
+
+
+class Layers:
+    """An encoder whose layer 1 tells good from bad at the word itself, layers 0 and 2 nothing."""
+
+    n_layers = 2
+
+    def __init__(self):
+        self.asked = []
+
+    def words(self, text):
+        return text.lower().split("-") if text != "\x00" else []
+
+    def encode(self, sentences, layers):
+        [layer] = layers
+        self.asked.append(layer)
+        return [self._states(sentence, layer) for sentence in sentences]
+
+    def _states(self, sentence, layer):
+        states = np.ones((len(sentence), 3), np.float32)
+        for place, word in enumerate(sentence):
+            states[place, 1] = sum(map(ord, word)) % 7
+            states[place, 2] = (word[:1] == "g") - (word[:1] == "b") if layer == 1 else 0
+        return states
+
+
+def test_vectors_that_tell_the_labels_are_read_and_random_ones_are_not(files, vectors, capsys):
+    task = task_of(*files)
+    random = WordVectors(
+        VOCABULARY, np.random.default_rng(1).normal(size=(len(VOCABULARY), 2)).astype(np.float32)
+    )
+
+    told = scores(task, vectors)
+
+    assert list(told) == METRICS
+    assert min(told.values()) > 0.8
+    assert scores(task, random)["accuracy"] < 0.75
+    assert "apart on test: " in capsys.readouterr().err
+
+
+def test_one_hot_vectors_are_a_bag_of_words(files, vectors):
+    task = task_of(*files)
+    one_hot = make_baselines([vectors], task.texts(), 100, seed=1)["one-hot"]
+
+    assert min(scores(task, one_hot).values()) > 0.8
+
+
+def test_everything_is_the_same_for_the_same_seed(files, vectors):
+    first, again = ([m.sample.values for m in ask(task_of(*files), vectors)] for _ in range(2))
+
+    assert [values.tobytes() for values in first] == [values.tobytes() for values in again]
+
+
+def test_nothing_of_the_test_part_is_learnt_from(files, vectors):
+    flipped = [f"{1 - int(line[0])}{line[1:]}" for line in sentence_lines(60, 2)]
+    other = write(files[2].with_name("flipped"), flipped)
+
+    as_they_are, all_wrong = (
+        [m.sample.values for m in ask(task_of(*files[:2], test), vectors)]
+        for test in (files[2], other)
+    )
+
+    for right, wrong in zip(as_they_are, all_wrong, strict=True):
+        assert (right != wrong).all()
+
+
+def test_the_best_layer_of_an_encoder_is_asked_and_told(files, vectors):
+    encoder = Layers()
+    task = task_of(*files)
+
+    found = ask(task, WithEncoder(vectors, lambda: encoder))
+
+    assert {m.section for m in found} == {None}
+    assert min(score(m) for m in found) > 0.8
+    assert found[0].remark.startswith(
+        "learnt from 240 sentences of 2 labels; layer 1 is best on the development part; weight "
+    )
+    assert encoder.asked == [0, 1, 2, 1]  # the best one again; no two are held at once
+
+
+def test_layers_are_sections_beside_static_vectors(files, vectors):
+    task = task_of(*files, sections=True)
+
+    found = ask(task, WithEncoder(vectors, Layers))
+
+    sections = {m.section: score(m) for m in found if m.section is not None}
+    assert list(sections) == ["static", "layer 0", "layer 1", "layer 2"]
+    assert sections["layer 1"] == score(found[0]) > 0.75 > sections["layer 2"]
+    assert sections["static"] > 0.8
+
+
+def test_a_tenth_of_the_training_part_is_held_out_by_the_seed_and_no_label_is_lost(files):
+    parts = read_sentence_parts(f"{files[0]},{files[2]}")
+    sets = [SentenceSet(parts, seed) for seed in range(5)]
+
+    assert [len(each.places(DEV)) for each in sets] == [24] * 5
+    assert len({each.roles.tobytes() for each in sets}) == 5
+    assert (sets[0].roles == SentenceSet(parts, 0).roles).all()
+    assert (sets[0].places(TEST) == np.arange(240, 300)).all()
+
+
+def test_of_each_label_at_least_one_sentence_is_learnt_from(tmp_path):
+    train = write(tmp_path / "train", ["a x", "a y", "b z", "b w"])
+    parts = read_sentence_parts(f"{train},{train}")
+
+    for seed in range(20):
+        some = SentenceSet(parts, seed)
+        assert set(some.labels[some.places(TRAIN)]) == {0, 1}
+        assert len(some.places(DEV)) == 1
+
+
+def test_labels_that_the_training_part_lacks_are_told_and_wrong(files, vectors, capsys):
+    lines = [*sentence_lines(58, 2), f"2 {GOOD[0]}", f"2 {BAD[0]}"]
+    write(files[1], [*sentence_lines(40, 1), f"3 {GOOD[0]} {BAD[0]}"])
+    task = task_of(*files[:2], write(files[2], lines))
+
+    found = ask(task, vectors)
+
+    assert capsys.readouterr().err.startswith(
+        "test: 1 sentences of the development part have labels that the training part lacks (3); "
+        "they count as wrong\n"
+        "test: 2 sentences of the test part have labels that the training part lacks (2); they "
+        "count as wrong\n"
+    )
+    assert all(not m.sample.values[58:].any() for m in found)
+    assert score(found[0]) > 0.8
+
+
+def test_of_many_labels_that_the_training_part_lacks_ten_are_named(files, capsys):
+    task_of(
+        *files[:2], write(files[2], [*sentence_lines(4, 2), *(f"x{i:02} y" for i in range(12))])
+    )
+
+    named = ", ".join(f"x{i:02}" for i in range(10))
+    assert (
+        f"12 sentences of the test part have labels that the training part lacks ({named}, …)"
+        in (capsys.readouterr().err)
+    )
+
+
+def test_sentences_that_stand_in_several_parts_are_told_for_every_two(files, capsys):
+    other = write(files[1].with_name("other"), [*sentence_lines(40, 1), *sentence_lines(3, 0)])
+    task_of(files[0], files[0])
+    task_of(files[0], other, other)
+
+    assert capsys.readouterr().err == (
+        "train: 240 sentences of the test part stand in the training part, too\n"
+        "other: 3 sentences of the development part stand in the training part, too\n"
+        "other: 3 sentences of the test part stand in the training part, too\n"
+        "other: 43 sentences of the test part stand in the development part, too\n"
+    )
+
+
+def test_the_rank_of_a_sentence_is_that_of_its_words_and_not_of_its_marks(files, vectors):
+    lines = [*sentence_lines(2, 2), f"1 {GOOD[0]} , fill1 .", "0 ! ...", f"1 {GOOD[1]} unheard"]
+    task = task_of(*files[:2], write(files[2], lines))
+
+    bands = frequency_bands(task, vectors)
+
+    assert task.items()[2:] == [[GOOD[0], "fill1"], ["!", "..."], [GOOD[1], "unheard"]]
+    assert bands["top 1,000"].tolist() == [True, True, True, False, False]
+
+
+def test_every_decay_is_followed_to_its_optimum(monkeypatch):
+    # the slope of the mean loss, log(1 + exp(-y (w x + b))) and half the decay times w squared
+    rng = np.random.default_rng(3)
+    table = (rng.random((240, 60)) * (rng.random((240, 60)) < 0.2)).astype(np.float32)
+    labels = np.arange(240) % 2
+    slopes = []
+
+    class Recording(LogisticRegression):
+        def predict(self, asked):
+            margins = asked @ self.coef_[0] + self.intercept_[0]
+            errors = 1 / (1 + np.exp(-margins)) - labels
+            decay = 1 / (self.C * len(labels))
+            slopes.append(np.abs(errors @ asked / len(labels) + decay * self.coef_[0]).max())
+            return super().predict(asked)
+
+    monkeypatch.setattr(sklearn.linear_model, "LogisticRegression", Recording)
+
+    decays = [decay for decay, _ in _regressions(table, table, labels)]
+
+    assert decays == sorted(decays, reverse=True)
+    assert len(slopes) == len(decays)
+    assert max(slopes) < 2e-5  # of single precision, no less can be asked
+
+
+def test_every_sentence_is_asked_and_unknown_words_are_counted(files, vectors):
+    lines = [*sentence_lines(58, 2), "1 unheard of !", f"0 {BAD[0]} !"]
+    task = task_of(*files[:2], write(files[2], lines))
+
+    found = ask(task, vectors)
+
+    assert task.known(vectors).all()
+    assert [len(m.items) for m in found] == [60] * 3
+    assert [m.items_zero for m in found] == [1] * 3  # a mark without a vector is no word
+    assert task.items()[58] == ["unheard", "of"]
+
+
+def test_a_part_of_the_items_is_scored_as_it_is_in_the_whole(files, vectors):
+    task = task_of(*files)
+    some = np.arange(60) < 7
+
+    whole, part = ask(task, vectors)[0], task.measure(vectors, some)[0]
+
+    assert part.sample.values.tolist() == whole.sample.values[:7].tolist()
+    assert task.measure(vectors, ~task.known(vectors))[0].reason == "no sentence is asked"
+
+
+def test_a_vector_that_is_no_number_is_refused(files, vectors):
+    vectors.matrix[3, 2] = np.nan
+
+    with pytest.raises(ArtifactError, match="apart: the vector of 'good3' holds NaN or infinity"):
+        ask(task_of(*files), vectors)
+
+
+def test_means_are_those_of_the_words_whether_dense_sparse_or_states(vectors):
+    words = [["good0", "bad1", "good0"], [], ["fill2"]]
+    matrix = vectors.matrix
+    expected = [(2 * matrix[0] + matrix[9]) / 3, np.zeros(8), matrix[18]]
+    one_hot = make_baselines([vectors], VOCABULARY, 100, seed=1)["one-hot"]
+
+    dense = mean_pooled(static_sentences(vectors, words))
+    sparse = mean_pooled(static_sentences(one_hot, words)).toarray()
+    states = state_sentences(Layers(), words, 1)
+
+    assert dense[:, :8] == pytest.approx(np.array(expected), abs=1e-6)
+    assert sorted(sparse[0][sparse[0] > 0]) == pytest.approx([1 / 3, 2 / 3])
+    assert not sparse[1].any()
+    assert state_means(Layers(), words, 1) == pytest.approx(mean_pooled(states), abs=1e-6)
+    assert states.bags.offsets.tolist() == [0, 3, 3, 4]
+
+
+def test_an_encoder_that_leaves_nothing_of_a_sentence_is_asked_all_the_same(files, vectors):
+    task = task_of(*files[:2], write(files[2], [*sentence_lines(58, 2), "1 \x00", "0 \x00"]))
+
+    assert len(ask(task, WithEncoder(vectors, Layers))[0].items) == 60
+    assert cut_sentence(Layers().words, "\x00") == []
+
+
+def test_a_comparison_reads_sentences_by_their_option(files, vectors):
+    config = CompareConfig(sentences=(",".join(map(str, files)),), replicates=100)
+
+    found = compare({"apart": vectors}, read_tasks(config), config)
+
+    shown = {(s.run, s.measured.metric): s.score for s in found.scores if s.shared}
+    assert set(shown) == {(r, m) for r in ("apart", "one-hot", "random") for m in METRICS}
+    assert shown["apart", "accuracy"] > 0.8
+    assert not found.failures
+
+
+def test_another_seed_or_label_is_another_set(files):
+    lines = files[0].read_text().splitlines()
+    lines[0] = f"1{lines[0][1:]}"
+    other = write(files[0].with_name("other"), lines)
+
+    tasks = [task_of(*files), task_of(*files, seed=2), task_of(other, *files[1:])]
+
+    assert len({repr(task) for task in tasks}) == 3
+    assert repr(tasks[0]) == repr(task_of(*files))

@@ -1,0 +1,361 @@
+"""Labelling words: who sees what, which words are told apart, what is learnt and what is not."""
+
+import re
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from corpora.common.errors import ArtifactError
+from embed.compare.config import CompareConfig
+from embed.compare.datasets.parts import DEV, TEST, TRAIN
+from embed.compare.datasets.tagged_words import read_parts
+from embed.compare.inputs import sentence_blocks as blocks
+from embed.compare.inputs.baselines import make_baselines
+from embed.compare.inputs.encoder_access import WithEncoder
+from embed.compare.probes import window as window_probe
+from embed.compare.statistics.bootstrap import draw_counts, resample
+from embed.compare.tasks.tagging import task as tagging
+from embed.compare.tasks.tagging.inputs import state_inputs, static_inputs
+from embed.compare.tasks.tagging.items import TaggingSet
+from embed.compare.tasks.tagging.task import TaggingTask
+from embed.vectors.word_vectors import WordVectors
+from tests.embed.compare.measuring import ask, score, scores
+
+NOUNS, VERBS = [f"n{i}" for i in range(12)], [f"v{i}" for i in range(12)]
+VOCABULARY = ["the", "they", "saw", *NOUNS, *VERBS]
+
+
+def sentences(n, seed):
+    """They verb the noun; "saw" is a noun after "the", a verb after "they"."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(n):
+        verb = "saw" if rng.random() < 0.4 else VERBS[rng.integers(12)]
+        noun = "saw" if rng.random() < 0.4 else NOUNS[rng.integers(12)]
+        found.append([("They", "P"), (verb, "V"), ("the", "D"), (noun, "N")])
+    return found
+
+
+def written(path, some):
+    path.write_text("\n\n".join("\n".join(f"{w} {t}" for w, t in s) for s in some) + "\n")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _few_steps(monkeypatch):
+    """A sixteenth, which is enough for what is learnt here."""
+    monkeypatch.setattr(window_probe, "_MOST_STEPS", 256)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Train, dev and test."""
+    sizes = {"train": 400, "dev": 60, "test": 80}
+    return [
+        written(tmp_path / f"{name}.txt", sentences(size, seed))
+        for seed, (name, size) in enumerate(sizes.items())
+    ]
+
+
+def read(*files, **options):
+    return TaggingTask.read(Path(",".join(map(str, files))), CompareConfig(**options))
+
+
+@pytest.fixture
+def vectors():
+    """Nouns and verbs lie apart; saw lies between."""
+    rng = np.random.default_rng(4)
+    matrix = rng.normal(size=(len(VOCABULARY), 8)).astype(np.float32)
+    matrix[3:15, 0] += 5
+    matrix[15:, 0] -= 5
+    return WordVectors(VOCABULARY, matrix, name="apart")
+
+
+class Positions:
+    """An encoder whose layer 0 knows nothing, layer 1 the word before, layer 2 less of it."""
+
+    n_layers = 2
+
+    def words(self, text):
+        return text.lower().split("-") if text != "\x00" else []
+
+    def n_windows(self, sentences):
+        return np.array([1 + ("n3" in sentence) for sentence in sentences])
+
+    def encode(self, sentences, layers):
+        [layer] = layers
+        return [self._states(sentence, layer) for sentence in sentences]
+
+    def _states(self, sentence, layer):
+        states = np.zeros((len(sentence), 4), np.float32)
+        for place in range(len(sentence)):
+            seen = sentence[place - 1] if place else ""
+            states[place, ["", "they", "the"].index(seen) if seen in ("", "they", "the") else 3] = 1
+        return states * [0.0, 1.0, 0.0][layer]
+
+
+def test_the_window_tells_what_the_word_alone_cannot(files, vectors):
+    task = read(*files)
+
+    found = {each.metric: each for each in ask(task, vectors)}
+
+    assert list(found) == [
+        "accuracy", "accuracy_window", "accuracy_ambiguous", "accuracy_ambiguous_window",
+        "selectivity", "selectivity_window",
+    ]  # fmt: skip
+    assert score(found["accuracy_window"]) > 0.98
+    assert score(found["accuracy_ambiguous_window"]) > 0.98
+    assert 0.3 < score(found["accuracy_ambiguous"]) < 0.7
+    n_saws = task.words.parts.test.words.count("saw")
+    for metric in ("accuracy_ambiguous", "accuracy_ambiguous_window"):
+        assert len(found[metric].items) == found[metric].items_total == n_saws
+        # the last items, so that a part of the set is a part of them
+        assert found[metric].first + n_saws == task.n_items
+    right = score(found["accuracy"]) * 320 - score(found["accuracy_ambiguous"]) * n_saws
+    assert right == pytest.approx(320 - n_saws)  # all words with one label
+
+
+def test_sentences_are_what_a_draw_draws(files, vectors):
+    task = read(*files)
+
+    [accuracy, *_] = ask(task, vectors)
+
+    assert np.unique(accuracy.units, return_counts=True)[1].tolist() == [4] * 80
+    counts = draw_counts(320, 100, 1, "x", accuracy.units)
+    assert np.isfinite(resample(accuracy.sample, counts).replicates).all()
+
+
+def test_every_run_is_asked_every_word_and_unknown_ones_are_told(files, vectors):
+    task = read(*files)
+    few = WordVectors(VOCABULARY[:15], vectors.matrix[:15])
+
+    assert task.known(few).all()
+    accuracy, window, *_ = ask(task, few)
+
+    n_verbs = sum(word.startswith("v") for word in task.words.parts.test.words)
+    assert (len(accuracy.items), accuracy.items_zero) == (320, n_verbs)
+    assert score(window) > 0.98  # what is unknown here is a verb
+
+
+def test_one_hot_vectors_know_each_word_and_nothing_of_its_place(files, vectors):
+    task = read(*files)
+    one_hot = make_baselines([vectors], task.texts(), 100, 1)["one-hot"]
+
+    found = scores(task, one_hot)
+
+    assert found["accuracy_window"] > 0.98
+    assert 0.3 < found["accuracy_ambiguous"] < 0.7
+    # the control task is learnt by heart: no word of the test part is new
+    assert found["selectivity"] == pytest.approx(found["accuracy"] - 1, abs=0.01)
+    assert found["selectivity_window"] == pytest.approx(found["accuracy_window"] - 1, abs=0.02)
+
+
+def test_the_layer_is_chosen_on_the_development_part(files, vectors, capsys):
+    task = read(*files, sections=True)
+    run = WithEncoder(vectors, Positions)
+
+    found = ask(task, run)
+
+    layers = {each.section: score(each) for each in found if each.section}
+    assert list(layers) == ["static", "layer 0", "layer 1", "layer 2"]
+    assert layers["layer 0"] == layers["layer 2"] < layers["layer 1"] == score(found[0])
+    assert re.fullmatch(r"apart on test: [0-9]+ s of one core\n", capsys.readouterr().err)
+    chosen = "layer 1 is best on the development part; learnt from 1,600 words, weight decay "
+    n_long = sum(word == "n3" for word in task.words.words)
+    told = f"; {n_long} of 540 sentences are longer than the encoder's rows, and read in "
+    for each in found:
+        assert (each.remark is None) == (each.section is not None)
+        if each.remark is not None:
+            assert each.remark.startswith(chosen)
+            assert each.remark.endswith(f"{told}overlapping windows")
+
+
+def test_labels_that_training_lacks_are_told_and_wrong(files, vectors, tmp_path, capsys):
+    task = read(
+        *files[:2], written(tmp_path / "new", [[("They", "P"), ("they", "X"), ("v1", "Y")]])
+    )
+
+    assert capsys.readouterr().err == (
+        "new: 2 words have labels that the training part lacks (X, Y); they count as wrong\n"
+    )
+    assert scores(task, vectors)["accuracy"] == pytest.approx(1 / 3)
+
+
+def test_of_many_labels_that_training_lacks_ten_are_named(files, tmp_path, capsys):
+    new = [[("They", "P"), *((f"x{n}", f"X{n:02}") for n in range(13))]]
+
+    read(*files[:2], written(tmp_path / "new", new))
+
+    named = ", ".join(f"X{n:02}" for n in range(10))
+    assert capsys.readouterr().err == (
+        f"new: 13 words have labels that the training part lacks ({named}, 3 more); they count as "
+        "wrong\n"
+    )
+
+
+def test_where_no_word_is_ambiguous_that_is_said(vectors, tmp_path):
+    path = written(tmp_path / "x", [[("n1", "N"), ("v1", "V")]] * 20)
+
+    found = {each.metric: each for each in ask(read(path, path), vectors)}
+
+    assert found["accuracy_ambiguous"].sample is None
+    assert found["accuracy_ambiguous"].reason == "no word is asked that carries several labels"
+    assert score(found["accuracy"]) == 1
+
+
+def test_entities_also_have_f1_of_exact_spans(vectors, tmp_path):
+    some = [[("the", "O"), ("n1", "B-X"), ("n2", "I-X"), ("v1", "O"), ("n3", "B-X")]] * 30
+    path = written(tmp_path / "x", some)
+
+    found = scores(read(path, path, path), vectors)
+
+    # alone a noun is as like to begin as to go on: n1 and n3 do begin
+    assert found["f1_window"] == found["f1"] == 1.0
+
+
+def test_without_a_development_part_a_tenth_of_the_sentences_is_held_out(files):
+    words = TaggingSet(read_parts(f"{files[0]},{files[2]}"), 1)
+    other = TaggingSet(words.parts, 2)
+
+    of_sentences = words.roles[words.offsets[:-1]]
+    assert np.bincount(of_sentences).tolist() == [360, 40, 80]
+    assert (words.roles == words.roles[words.offsets[words.sentences]]).all()
+    assert set(np.flatnonzero(words.roles == TEST)) == set(range(1600, 1920))
+    assert (words.roles != other.roles).any()
+    given = TaggingSet(read_parts(",".join(map(str, files))), 1)
+    assert [int((given.roles == role).sum()) for role in (TRAIN, DEV, TEST)] == [1600, 240, 320]
+
+
+def test_the_control_task_gives_each_word_one_label_as_often_as_labels_are(files):
+    words = TaggingSet(read_parts(f"{files[0]},{files[2]}"), 1)
+
+    by_word = {(w.lower(), label) for w, label in zip(words.words, words.control, strict=True)}
+
+    assert len(by_word) == len(VOCABULARY)
+    draws = [words._draw(f"word {i}") for i in range(4000)]
+    # uniform: the chance that a quarter is off by 0.035 is below 1e-6
+    assert np.histogram(draws, 4, (0, 1))[0] / 4000 == pytest.approx([0.25] * 4, abs=0.035)
+
+
+def test_a_rare_second_label_makes_no_word_ambiguous(tmp_path):
+    path = written(tmp_path / "x", [[("a", "X"), ("b", "X")]] * 19 + [[("A", "X"), ("b", "Y")]] * 2
+                   + [[("a", "Y"), ("c", "X")]])  # fmt: skip
+    words = TaggingSet(read_parts(f"{path},{path}"), 1)
+
+    # b: 2 of 21 are Y; a: 1 of 22
+    told = {w for w, several in zip(words.words, words.ambiguous, strict=True) if several}
+    assert told == {"b"}
+
+
+def test_words_that_are_cut_have_the_mean_of_their_known_parts(vectors):
+    run = WordVectors(["do", "n"], np.array([[2, 0], [0, 4]], np.float32), text=Dashes())
+
+    found = static_inputs(run, ["do", "do-n", "do-x", "?", "x", "do"])
+
+    assert found.table.tolist() == [
+        [2, 0, 0, 0],
+        [1, 2, 0, 0],
+        [2, 0, 0.5, 0],
+        [0, 0, 1, 1],  # unknown, and no letter
+        [0, 0, 1, 0],
+        [0, 0, 1, 0],  # outside
+    ]
+    assert found.rows.tolist() == [0, 1, 2, 3, 4, 0]
+    assert found.composed.tolist() == [False, True, True, False, False, False]
+    assert found.zero.tolist() == [False, False, False, True, True, False]
+
+
+class Dashes:
+    """Text settings that cut at dashes."""
+
+    def words(self, text):
+        return text.split("-")
+
+
+def test_states_of_a_cut_word_are_the_mean_of_its_parts():
+    found = state_inputs(Positions(), ["the-they", "\x00", "saw"], np.array([0, 2, 3]), 1)
+
+    # [the they] [] | [saw]
+    assert found.table[:, :4].tolist() == [[0.5, 0, 0.5, 0], [0] * 4, [1, 0, 0, 0], [0] * 4]
+    assert found.table[:, 4].tolist() == [0, 1, 0, 1]
+    assert found.zero.tolist() == [False, True, False]
+
+
+def test_blocks_of_sentences_change_no_state(monkeypatch):
+    words = ["the", "saw", "\x00", "they-saw", "saw", "the", "saw"]
+    offsets = np.array([0, 2, 3, 5, 7])
+    whole = state_inputs(Positions(), words, offsets, 1)
+    monkeypatch.setattr(blocks, "_WORDS_AT_ONCE", 2)
+
+    found = state_inputs(Positions(), words, offsets, 1)
+
+    assert [offsets[a : b + 1].tolist() for a, b in blocks.sentence_blocks(offsets)] == [
+        [0, 2],
+        [2, 3, 5],
+        [5, 7],
+    ]
+    assert found.table.tolist() == whole.table.tolist()
+    assert np.abs(whole.table[:, :4]).max() > 0
+
+
+class Deeper(Positions):
+    """With a layer 3 that is as layer 2."""
+
+    n_layers = 3
+
+    def encode(self, sentences, layers):
+        return super().encode(sentences, [min(*layers, 2)])
+
+
+def test_of_all_layers_but_the_best_no_table_is_kept(files, vectors, monkeypatch):
+    task, tables, alive = read(*files), [], []
+
+    def watched(*arguments):
+        alive.append(sum(table() is not None for table in tables))
+        found = state_inputs(*arguments)
+        tables.append(weakref.ref(found.table))
+        return found
+
+    monkeypatch.setattr(tagging, "state_inputs", watched)
+    ask(task, WithEncoder(vectors, Deeper))
+
+    assert alive == [0, 1, 1, 1]
+
+
+def test_what_lies_outside_of_sentences_is_as_far_off_as_an_unknown_word(files, vectors):
+    task = read(files[0], files[1], written(files[2], [[("xx", "N"), ("the", "D")]]))
+    task_of_one = read(written(files[0], [*sentences(99, 1), [("xx", "N")]]), *files[1:])
+
+    for each in (task, task_of_one):
+        seen = each._tried("static", static_inputs(vectors, each.words.words)).inputs
+
+        assert seen.table[-1, -2:].tolist() == [1, 0]
+        assert seen.table[seen.rows[each.words.words.index("xx")], -2:].tolist() == [1, 0]
+
+
+def test_a_window_never_crosses_a_sentence(vectors):
+    found = static_inputs(vectors, ["the", "saw", "they"])
+
+    windows = found.windows(np.array([0, 2, 3]), 1)
+
+    assert windows.tolist() == [[3, 0, 1], [0, 1, 3], [3, 2, 3]]
+
+
+def test_a_vector_that_is_not_finite_is_named(files, vectors):
+    matrix = vectors.matrix.copy()
+    matrix[2, 1] = np.nan
+
+    with pytest.raises(ArtifactError, match="the vector of 'saw' holds NaN or infinity"):
+        ask(read(*files), WordVectors(VOCABULARY, matrix, name="broken"))
+
+
+def test_answers_are_the_same_again_and_the_name_of_a_task_tells_them_apart(files, vectors):
+    once, again, other = (read(*files, seed=seed) for seed in (1, 1, 2))
+
+    values = [[each.sample.values.tobytes() for each in ask(t, vectors)] for t in (once, again)]
+
+    assert values[0] == values[1]
+    assert repr(once) == repr(again) != repr(other)
+    assert repr(once) != repr(read(files[0], files[1], files[1]))

@@ -1,0 +1,116 @@
+"""Categorisation: clusters are made once, blind to the categories."""
+
+import warnings
+from collections import Counter
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+from embed.compare.datasets.categories import CategoryWord
+from embed.compare.tasks.categorization import CategorisationTask, clusters_of
+from embed.vectors.word_vectors import WordVectors
+from tests.embed.compare.measuring import ask, score, scores
+
+
+def planted_words(noise, n_each=20, n_categories=5, dim=30):
+    """Words about the center of their category, and vectors of any length."""
+    rng = np.random.default_rng(4)
+    centers = np.repeat(rng.normal(size=(n_categories, dim)), n_each, axis=0)
+    matrix = centers + noise * rng.normal(size=centers.shape)
+    matrix *= rng.uniform(0.1, 10, size=(len(matrix), 1))
+    words = [f"w{place}" for place in range(len(matrix))]
+    task = CategorisationTask(
+        "set", [CategoryWord(word, f"c{place // n_each}") for place, word in enumerate(words)]
+    )
+    return task, WordVectors(words, matrix.astype(np.float32))
+
+
+def test_categories_that_lie_apart_are_found_whatever_the_lengths():
+    assert scores(*planted_words(noise=0.1)) == {
+        "purity": 1.0,
+        "nmi": pytest.approx(1.0),
+        "ari": pytest.approx(1.0),
+    }
+
+
+def test_metrics_are_those_of_scikit_learn_on_the_same_clusters():
+    task, vectors = planted_words(noise=2.5)
+    categories = [word.category for word in task.words]
+    unit = vectors.matrix / np.linalg.norm(vectors.matrix, axis=1, keepdims=True)
+    clusters = clusters_of(unit.astype(np.float64), 5)
+
+    found = scores(task, vectors)
+
+    assert 0.2 < found["nmi"] < 0.95
+    assert found["nmi"] == pytest.approx(normalized_mutual_info_score(categories, clusters))
+    assert found["ari"] == pytest.approx(adjusted_rand_score(categories, clusters))
+    majorities = [
+        max(Counter(np.array(categories)[clusters == cluster]).values())
+        for cluster in set(clusters.tolist())
+    ]
+    assert found["purity"] == pytest.approx(sum(majorities) / len(categories))
+
+
+def test_the_same_clusters_come_on_every_call_and_from_sparse_vectors():
+    task, vectors = planted_words(noise=2.5)
+    sparse = WordVectors(vectors.vocabulary, scipy.sparse.csr_matrix(vectors.matrix))
+
+    first = scores(task, vectors)
+
+    assert scores(task, vectors) == first
+    assert scores(task, sparse) == pytest.approx(first)
+
+
+def test_only_known_words_and_their_categories_are_clustered():
+    task, vectors = planted_words(noise=0.1)
+    known = WordVectors(vectors.vocabulary[:40], vectors.matrix[:40])
+
+    purity, *_ = ask(task, known)
+
+    assert (purity.items.tolist(), purity.items_total) == (list(range(40)), 100)
+    assert score(purity) == 1.0
+    assert task.known(known, "mean").all()
+    # the unknown are one point: of their three categories one is in the majority there
+    assert scores(task, known, "zero")["purity"] < 0.9
+
+
+def test_zero_vectors_are_clustered_and_told():
+    task, vectors = planted_words(noise=0.1)
+    matrix = vectors.matrix.copy()
+    matrix[[3, 50]] = 0
+
+    purity, *_ = ask(task, WordVectors(vectors.vocabulary, matrix))
+
+    assert (len(purity.items), purity.items_zero) == (100, 2)
+    assert 0.9 < score(purity) < 1
+
+
+def test_fewer_distinct_vectors_than_categories_are_no_error():
+    matrix = np.ones((6, 2), dtype=np.float32)
+    task = CategorisationTask("set", [CategoryWord(w, w if w < "d" else "d") for w in "abcdef"])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert scores(task, WordVectors(list("abcdef"), matrix))["purity"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("known", "reason"),
+    [
+        ("", "no word is known"),
+        ("ab", "all known words are of one category"),
+        ("a", "all known words are of one category"),
+        ("ac", "no two known words are of one category"),
+    ],
+)
+def test_what_is_undefined_says_why(known, reason):
+    task = CategorisationTask(
+        "set", [CategoryWord("a", "1"), CategoryWord("b", "1"), CategoryWord("c", "2")]
+    )
+    words = ["z", *known]
+
+    for result in ask(task, WordVectors(words, np.eye(len(words), 3, dtype=np.float32))):
+        assert (result.sample, result.reason) == (None, reason)
+        assert (len(result.items), result.items_total) == (len(known), 3)

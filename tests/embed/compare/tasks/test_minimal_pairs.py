@@ -1,0 +1,232 @@
+"""Minimal pairs: ties and chance exactly, scores by hand, paradigms, runs that have no scores."""
+
+import gzip
+import json
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+
+from corpora.common.errors import ArtifactError
+from embed.compare.config import CompareConfig
+from embed.compare.datasets.sentence_pairs import MinimalPair
+from embed.compare.inputs.encoder_access import WithEncoder
+from embed.compare.scoring.comparison import compare
+from embed.compare.scoring.results import Comparison
+from embed.compare.statistics.bootstrap import draw_counts, interval, resample
+from embed.compare.task import read_task
+from embed.compare.tasks.minimal_pairs import MinimalPairTask, preferences
+from embed.vectors.word_vectors import WordVectors
+from tests.embed.compare.measuring import ask, score
+from tests.pretrain.small_run import small_encoder
+
+AGREEMENT = [
+    MinimalPair("agreement", "the dogs bark", "the dogs barks"),
+    MinimalPair("agreement", "the old cat sleeps", "the old cat sleep"),
+]
+ISLANDS = [MinimalPair("islands", "who did she see", "who did see she")]
+TASK = MinimalPairTask("set", [*AGREEMENT, *ISLANDS], sections=True)
+
+
+@dataclass
+class Scorer:
+    """Scores sentences as a table says, others by a constant; remembers what it was asked."""
+
+    table: dict[str, float] = field(default_factory=dict)
+    constant: float = -9.0
+    asked: list = field(default_factory=list)
+
+    n_layers = 1
+
+    def encode(self, sentences, layers):
+        raise AssertionError("nobody asks for states here")
+
+    def knows(self, words):
+        return np.ones(len(words), dtype=bool)
+
+    def words(self, text):
+        return [] if text == "?!" else text.split()
+
+    def score(self, sentences, *, left_to_right_in_words=True):
+        self.asked.append(left_to_right_in_words)
+        return np.array([self.table.get(" ".join(words), self.constant) for words in sentences])
+
+
+def static(words="the dogs cat see she"):
+    rows = np.random.default_rng(1).normal(size=(len(words.split()), 3)).astype(np.float32)
+    return WordVectors(words.split(), rows)
+
+
+def with_scorer(scorer):
+    return WithEncoder(static(), lambda: scorer)
+
+
+def test_who_gives_all_sentences_the_same_score_gets_exactly_one_half():
+    task = MinimalPairTask("set", [*AGREEMENT, *ISLANDS, *ISLANDS], sections=True)
+    for measured in ask(task, with_scorer(Scorer())):
+        assert score(measured) == 0.5
+        resampled = resample(measured.sample, draw_counts(len(measured.items), 200, 1, "set"))
+        assert interval(resampled) == (0.5, 0.5)
+
+
+def test_an_encoder_whose_logits_are_constant_gets_exactly_one_half_on_pairs_of_equal_length():
+    encoder = small_encoder()
+    with torch.no_grad():
+        for weight in encoder.model.parameters():
+            weight.zero_()
+    pairs = [MinimalPair("order", f"the {a} saw", f"saw the {a}") for a in ("king", "queen", "axe")]
+
+    [measured] = ask(MinimalPairTask("set", pairs), WithEncoder(static(), lambda: encoder))
+
+    assert measured.sample.values.tolist() == [0.5, 0.5, 0.5]
+
+
+def test_a_hand_worked_set():
+    scorer = Scorer({"the dogs bark": -4.0, "the old cat sleeps": -12.5})
+
+    whole, agreement, islands = ask(TASK, with_scorer(scorer))
+
+    assert whole.sample.values.tolist() == [1.0, 0.0, 0.5]
+    assert (whole.task, whole.metric, whole.section) == ("minimal-pairs", "accuracy", None)
+    assert (score(whole), whole.items.tolist(), whole.items_total) == (0.5, [0, 1, 2], 3)
+    assert (agreement.section, score(agreement), agreement.items_total) == ("agreement", 0.5, 2)
+    assert (islands.section, score(islands), islands.items.tolist()) == ("islands", 0.5, [2])
+
+
+@pytest.mark.parametrize("within", [True, False])
+def test_a_real_encoder_prefers_what_it_scores_higher_alone(within):
+    encoder = small_encoder()
+    texts = ["the king saw the queen", "an axe is no saw", "nobody saw him", "the old mill"]
+    pairs = [MinimalPair("p", a, b) for a, b in pairwise([*texts, *texts[::2]])]
+    task = MinimalPairTask("set", pairs, left_to_right_in_words=within)
+
+    def alone(text):
+        return encoder.score([encoder.words(text)], left_to_right_in_words=within)[0]
+
+    [measured] = ask(task, WithEncoder(static(), lambda: encoder))
+
+    expected = [float(alone(pair.good) > alone(pair.bad)) for pair in pairs]
+    assert measured.sample.values.tolist() == expected
+    assert 0 < sum(expected) < len(expected)
+
+
+@pytest.mark.parametrize("within", [True, False])
+def test_the_scorer_is_told_whether_to_hide_the_rest_of_a_word(within):
+    scorer = Scorer()
+    ask(MinimalPairTask("set", ISLANDS, left_to_right_in_words=within), with_scorer(scorer))
+    assert scorer.asked == [within]
+
+
+def test_rounding_is_no_preference():
+    good, bad = np.array([-50.0, -50.0, -50.0, -50.0]), np.array([-50.00005, -49.99995, -51, -49])
+    assert preferences(good, bad).tolist() == [0.5, 0.5, 1.0, 0.0]
+
+
+def test_a_sentence_of_which_no_word_is_left_beats_nothing():
+    task = MinimalPairTask("set", [MinimalPair("p", "?!", "so be it"), MinimalPair("p", "a", "?!")])
+    [measured] = ask(task, with_scorer(Scorer({"": 0.0})))
+    assert measured.sample.values.tolist() == [0.5, 0.5]
+
+
+def test_scores_that_are_no_numbers_are_refused():
+    with pytest.raises(ArtifactError) as error:
+        ask(TASK, with_scorer(Scorer({"the dogs bark": np.nan})))
+    assert str(error.value) == "vectors: scores sentences by NaN or infinity; take another run"
+
+
+def test_a_run_without_sentence_scores_has_no_part_and_says_why():
+    assert TASK.known(static()) is None
+    nothing = np.zeros(3, dtype=bool)
+
+    found = TASK.measure(static(), nothing)
+
+    scored = ask(TASK, with_scorer(Scorer()))
+    assert [each.section for each in found] == [each.section for each in scored]
+    assert {(each.sample, each.reason) for each in found} == {(None, "has no sentence scores")}
+
+
+def test_paradigms_are_drawn_for_the_whole_and_pairs_within_a_paradigm():
+    whole, *paradigms = ask(TASK, with_scorer(Scorer()))
+    assert whole.units.tolist() == [[0], [0], [1]]
+    assert [each.units for each in paradigms] == [None, None]
+    [alone] = ask(MinimalPairTask("set", AGREEMENT), with_scorer(Scorer()))
+    assert alone.units is None
+
+
+def test_words_stand_without_punctuation_and_a_pair_of_signs_is_still_one_item():
+    task = MinimalPairTask(
+        "set",
+        [MinimalPair("p", "Katherine can't help (her).", "Katherine can't she help."),
+         MinimalPair("p", "?!", "...")],
+    )  # fmt: skip
+    expected = [["Katherine", "can't", "help", "her", "she"], ["?! ..."]]
+    assert list(task.items()) == expected
+    assert list(task.texts()) == [*expected[0], *expected[1]]
+
+
+def compared(runs, **options) -> Comparison:
+    return compare(runs, [TASK], CompareConfig(replicates=200, sections=True, **options))
+
+
+def test_runs_without_scores_take_no_items_from_the_others_and_chance_is_one_half():
+    knowing = Scorer({pair.bad: -10.0 for pair in TASK.pairs})
+    runs = {"static": static(), "good": with_scorer(knowing), "even": with_scorer(Scorer())}
+
+    found = compared(runs)
+
+    whole = {s.run: s for s in found.scores if s.shared and s.measured.section is None}
+    numbers = {
+        run: (each.score, len(each.measured.items), each.known) for run, each in whole.items()
+    }
+    assert numbers == {
+        "static": (None, 0, 0),
+        "good": (1.0, 3, 3),
+        "even": (0.5, 3, 3),
+        "one-hot": (None, 0, 0),
+        "random": (0.5, 3, 3),
+    }
+    assert whole["static"].measured.reason == "has no sentence scores"
+    tested = {(pair.a, pair.b) for pair in found.pairs if pair.section is None}
+    assert tested == {("good", "even"), ("good", "random"), ("even", "random")}
+    assert found.failures == []
+
+
+def test_where_no_run_has_scores_all_rows_are_undefined():
+    found = compared({"static": static()})
+    assert {each.score for each in found.scores if each.shared} == {None}
+    assert found.pairs == []
+
+
+def test_bands_are_those_of_the_rarest_word_of_both_sentences():
+    found = compared({"good": with_scorer(Scorer())}, bands=True)
+    sizes = {
+        each.measured.section: len(each.measured.items)
+        for each in found.scores
+        if each.run == "good" and each.shared
+    }
+    assert (sizes["top 1,000"], sizes["rarer"]) == (0, 3)  # all pairs have a word without a row
+
+
+def test_a_limit_takes_some_pairs_of_each_paradigm(tmp_path):
+    path = tmp_path / "blimp.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(30):
+            record = {"sentence_good": f"good {number}", "sentence_bad": f"bad {number}"}
+            print(json.dumps({**record, "UID": "ab"[number % 2]}), file=file)
+
+    every, some = (
+        read_task("minimal-pairs", path, CompareConfig(limit=limit, left_to_right_in_words=False))
+        for limit in (0, 4)
+    )
+
+    assert (every.dataset, every.n_items, some.n_items) == ("blimp", 30, 8)
+    assert not some.left_to_right_in_words
+    assert [pair.paradigm for pair in some.pairs].count("a") == 4
+
+
+def test_a_compressed_set_has_the_name_of_what_it_holds(tmp_path):
+    path = tmp_path / "blimp.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"sentence_good": "I eat.", "sentence_bad": "I devour."}'))
+    assert read_task("minimal-pairs", path, CompareConfig()).dataset == "blimp"

@@ -1,0 +1,184 @@
+"""Similarity: ranks by hand, gensim's own evaluation, and what is undefined."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora.common.errors import ArtifactError
+from embed.compare.config import CompareConfig
+from embed.compare.datasets.word_pairs import WordPair, default_sets
+from embed.compare.tasks.similarity import SimilarityTask, pair_cosines
+from embed.vectors.word_vectors import WordVectors
+from tests.embed.compare.measuring import ask, score, scores
+
+SIMILARITY, SIMLEX, _ = (path for _, path in default_sets())
+
+
+def naive_spearman(x, y):
+    """Pearson's correlation of mean ranks, each counted out."""
+
+    def ranks(values):
+        return [
+            sum(other < value for other in values) + (sum(o == value for o in values) + 1) / 2
+            for value in values
+        ]
+
+    a, b = ranks(x), ranks(y)
+    middle = (len(x) + 1) / 2
+    top = sum((p - middle) * (q - middle) for p, q in zip(a, b, strict=True))
+    return top / (sum((p - middle) ** 2 for p in a) * sum((q - middle) ** 2 for q in b)) ** 0.5
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=30))
+def test_both_correlations_match_their_definitions(pairs):
+    judged, angles = np.array(pairs, dtype=np.float64).T
+    words = ["base", *(f"w{place}" for place in range(len(pairs)))]
+    turned = np.column_stack([np.cos(angles / 2), np.sin(angles / 2)])
+    vectors = WordVectors(words, np.vstack([[1, 0], turned]).astype(np.float32))
+    task = SimilarityTask(
+        "set", [WordPair("base", w, j) for w, j in zip(words[1:], judged, strict=True)]
+    )
+
+    found = scores(task, vectors)
+
+    if len(set(judged)) == 1 or len(set(angles)) == 1:
+        assert found == {"spearman": None, "pearson": None}
+    else:
+        expected = naive_spearman(judged.tolist(), (-angles).tolist())
+        assert found["spearman"] == pytest.approx(expected, abs=1e-12)
+        expected = np.corrcoef(judged, np.cos(angles / 2))[0, 1]
+        assert found["pearson"] == pytest.approx(expected, abs=1e-6)
+
+
+def test_correlations_of_a_hand_worked_set(tiny):
+    # cosines with man: woman 0, king 3 / sqrt 10, queen sqrt 1/2, apple -sqrt 1/2
+    pairs = [("woman", 1.0), ("king", 3.0), ("queen", 4.0), ("apple", 2.0)]
+    task = SimilarityTask("set", [WordPair("man", word, judged) for word, judged in pairs])
+
+    found = scores(task, tiny)
+
+    # ranks 1 3 4 2 beside 2 4 3 1: differences 1 1 1 1, so 1 - 6 * 4 / (4 * 15)
+    assert found["spearman"] == pytest.approx(0.6)
+    cosines = np.array([0.0, 3 / 10**0.5, 0.5**0.5, -(0.5**0.5)])
+    expected = np.array([-1.5, 0.5, 1.5, -0.5]) @ (cosines - cosines.mean())
+    expected /= (5 * ((cosines - cosines.mean()) ** 2).sum()) ** 0.5
+    assert found["pearson"] == pytest.approx(expected, abs=1e-6)
+
+
+def test_scores_are_numbers_so_ten_ranks_above_two(tmp_path, tiny):
+    path = tmp_path / "set.tsv"
+    path.write_text("man\tapple\t2.0\nman\twoman\t9\nman\tking\t10.0\n")
+
+    assert scores(SimilarityTask.read(path, CompareConfig()), tiny)["spearman"] == pytest.approx(
+        1.0
+    )
+
+
+@pytest.mark.parametrize(
+    ("pairs", "used", "reason"),
+    [
+        ([("x", "y", 1.0), ("man", "y", 2.0)], 0, "no pair is known"),
+        ([("x", "y", 1.0), ("man", "king", 2.0)], 1, "only one pair is known"),
+        ([("man", "woman", 1.0), ("man", "king", 1.0)], 2, "all judgements are equal"),
+        ([("man", "king", 1.0), ("man", "king", 2.0)], 2, "all cosines are equal"),
+    ],
+)
+def test_what_is_undefined_says_why(tiny, pairs, used, reason):
+    task = SimilarityTask("set", [WordPair(*pair) for pair in pairs])
+
+    for result in ask(task, tiny):
+        assert (score(result), len(result.items), result.items_total) == (None, used, 2)
+        assert result.reason == reason
+
+
+def test_words_pass_through_the_vectors_own_segmentation():
+    class LowerCased:
+        def words(self, text):
+            return text.lower().replace("-", " - ").split()
+
+    vectors = WordVectors(["new", "york", "old"], np.eye(3, dtype=np.float32), text=LowerCased())
+    pairs = [WordPair("NEW", "Old", 1), WordPair("new-york", "old", 2), WordPair("York", "new", 3)]
+
+    result, _ = ask(SimilarityTask("set", pairs), vectors)
+
+    assert (result.items.tolist(), result.items_total) == ([0, 2], 3)
+
+
+def test_only_the_items_asked_for_count(tiny):
+    judged = [("woman", 1.0), ("king", 3.0), ("queen", 2.0), ("apple", 4.0)]
+    task = SimilarityTask("set", [WordPair("man", word, score) for word, score in judged])
+
+    [result, _] = task.measure(tiny, np.array([True, True, True, False]))
+
+    assert result.items.tolist() == [0, 1, 2]
+    assert score(result) == pytest.approx(1.0)
+
+
+def test_unknown_words_may_be_zero_or_the_mean(tiny):
+    pairs = [WordPair("man", "king", 3), WordPair("pear", "king", 2), WordPair("pear", "plum", 1)]
+    task = SimilarityTask("set", pairs)
+
+    assert task.known(tiny).tolist() == [True, False, False]
+    for unknown in ("zero", "mean"):
+        assert task.known(tiny, unknown).all()
+    # cosines: king with man 3 / sqrt 10, with zero 0; zero with zero 0
+    zero, _ = ask(task, tiny, "zero")
+    assert score(zero) == pytest.approx(1.5 / (2 * 1.5) ** 0.5)
+    assert (zero.items_composed, zero.items_zero) == (0, 0)
+    # the mean of all rows is (5, 3) / 5: nearer to king than man is, and like itself
+    assert scores(task, tiny, "mean")["spearman"] == pytest.approx(-1.0)
+
+
+def test_items_with_a_zero_vector_are_told():
+    vectors = WordVectors(["a", "b", "c"], np.array([[1, 0], [0, 0], [1, 1]], dtype=np.float32))
+    pairs = [WordPair("a", "b", 1), WordPair("b", "c", 2), WordPair("a", "c", 3)]
+
+    result, _ = ask(SimilarityTask("set", pairs), vectors)
+
+    assert result.items_zero == 2
+    assert score(result) == pytest.approx(1.5 / (2 * 1.5) ** 0.5)
+
+
+def test_sparse_vectors_give_the_cosines_of_dense_ones():
+    rng = np.random.default_rng(3)
+    dense = (rng.normal(size=(20, 8)) * (rng.random((20, 8)) < 0.4)).astype(np.float32)
+    words = [f"w{row}" for row in range(20)]
+    pairs = rng.integers(0, 20, size=(50, 2))
+
+    expected = pair_cosines(WordVectors(words, dense), pairs)
+    found = pair_cosines(WordVectors(words, scipy.sparse.csr_matrix(dense)), pairs)
+
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_vectors_that_are_not_finite_are_refused(bad):
+    matrix = np.ones((2, 2), dtype=np.float32)
+    matrix[1, 0] = bad
+    vectors = WordVectors(["a", "b"], matrix, name="broken.vec")
+
+    with pytest.raises(ArtifactError) as error:
+        ask(SimilarityTask("set", [WordPair("a", "b", 1.0)]), vectors)
+
+    assert str(error.value) == (
+        "broken.vec: the vector of 'b' holds NaN or infinity; make the run again"
+    )
+
+
+@pytest.mark.parametrize("path", [SIMILARITY, SIMLEX], ids=lambda path: path.stem)
+def test_gensim_gives_the_same_correlations_and_coverage(planted, path):
+    from gensim.models import KeyedVectors
+
+    half = len(planted.vocabulary) // 2
+    words, matrix = list(planted.vocabulary[:half]), np.asarray(planted.matrix[:half])
+    theirs = KeyedVectors(matrix.shape[1])
+    theirs.add_vectors(words, matrix)
+
+    ranked, plain = ask(SimilarityTask.read(path, CompareConfig()), WordVectors(words, matrix))
+    pearson, spearman, unknown = theirs.evaluate_word_pairs(str(path))
+
+    assert score(ranked) == pytest.approx(spearman[0], abs=1e-6)
+    assert score(plain) == pytest.approx(pearson[0], abs=1e-6)
+    assert 100 * (1 - len(ranked.items) / ranked.items_total) == pytest.approx(unknown)

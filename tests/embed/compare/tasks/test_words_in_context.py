@@ -1,0 +1,517 @@
+"""Words in context: what is encoded and how often, every metric by hand, static baselines."""
+
+import itertools
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr, spearmanr
+
+from corpora.common.errors import ArtifactError, SettingError, SourceError
+from embed.compare.config import CompareConfig
+from embed.compare.datasets.context_pairs import ContextSet, PairInContext, Target
+from embed.compare.inputs.encoder_access import WithEncoder
+from embed.compare.scoring.comparison import compare
+from embed.compare.statistics.bootstrap import draw_counts
+from embed.compare.statistics.roc import RocArea
+from embed.compare.statistics.thresholds import right_by_halves
+from embed.compare.tasks.target_states import target_states, target_words
+from embed.compare.tasks.words_in_context import ContextsTask, pooled_layers
+from embed.contextual.in_context import read_context
+from embed.vectors.word_vectors import WordVectors
+from tests.embed.compare.measuring import ask, score, scores
+
+RNG = np.random.default_rng(3)
+
+
+class Echo:
+    """An encoder: a word's state is its own vector and, times layer, those of its neighbors."""
+
+    n_layers = 2
+
+    def __init__(self, dim=4):
+        self.dim, self.asked, self.table = dim, [], {}
+
+    def words(self, text):
+        return text.lower().replace("-", " ").split()
+
+    def knows(self, words):
+        return np.array([word != "xyzzy" for word in words], dtype=bool)
+
+    def encode(self, sentences, layers):
+        self.asked += [(tuple(sentence), tuple(layers)) for sentence in sentences]
+        return [
+            np.array(
+                [self.state(words, place, np.mean(layers)) for place in range(len(words))],
+                dtype=np.float32,
+            ).reshape(-1, self.dim)
+            for words in sentences
+        ]
+
+    def state(self, words, place, weight):
+        near = [words[k] for k in (place - 1, place + 1) if 0 <= k < len(words)]
+        return self.own(words[place]) + weight * sum((self.own(word) for word in near), 0.0)
+
+    def own(self, word):
+        if word not in self.table:
+            seed = int.from_bytes(word.encode(), "little") % 2**32
+            self.table[word] = np.random.default_rng(seed).normal(size=self.dim)
+        return self.table[word]
+
+
+def with_encoder(encoder, words=()):
+    """Static vectors of some words, and the encoder."""
+    matrix = np.array([encoder.own(word) for word in words], dtype=np.float32)
+    return WithEncoder(WordVectors(list(words), matrix.reshape(-1, encoder.dim)), lambda: encoder)
+
+
+def target(text, *marks):
+    """What stands between asterisks, all of it or the marks that are named."""
+    parts = tuple(text.split("*"))
+    return Target(parts, marks or tuple(range(1, len(parts), 2)))
+
+
+def task_of(form, *rows):
+    """A set of (listed words, target, target, gold)."""
+    return ContextsTask("set", ContextSet(form, [PairInContext(*row) for row in rows]))
+
+
+def cosine(a, b):
+    return a @ b / np.sqrt((a @ a) * (b @ b))
+
+
+SCWS = task_of(
+    "scws",
+    ("bank", "money", target("the *bank* of a river"), target("his *money* is gone"), 1.0),
+    ("bank", "money", target("the *Bank* has it"), target("his *money* is gone"), 9.0),
+    ("cup", "mug", target("a *cup* of tea"), target("one *mug* more"), 8.0),
+    ("cup", "tea-cup", target("*cup* final"), target("the *tea-cup* fell"), 3.0),
+)
+COSIMLEX = task_of(
+    "cosimlex",
+    ("man", "sea", target("*men* of the *sea*", 1), target("*men* of the *sea*", 3), 2.0),
+    ("man", "sea", target("a *sea* , a *man*", 3), target("a *sea* , a *man*", 1), 4.5),
+    ("cup", "tea", target("more *tea* in a *cup*", 3), target("more *tea* in a *cup*", 1), 6.0),
+    ("cup", "tea", target("*tea* won the *cup*", 3), target("*tea* won the *cup*", 1), 5.0),
+    ("old", "new", target("*old* and *new*", 1), target("*old* and *new*", 3), 1.0),
+    ("old", "new", target("*new* for *old*", 3), target("*new* for *old*", 1), 7.0),
+)
+WIC = task_of(
+    "wic",
+    ("run", "run", target("I *run* home"), target("we *run* home"), 1.0),
+    ("run", "run", target("I *run* a shop"), target("a *run* of luck"), 0.0),
+    ("bed", "bed", target("in *bed* now"), target("a *bed* of roses"), 0.0),
+    ("bed", "bed", target("go to *bed*"), target("*beds* are soft"), 1.0),
+)
+
+
+def cosines_in_context(task, encoder, weight):
+    """The definition: sum of the target's states, one sentence at a time."""
+    found = []
+    for pair in task.contexts.pairs:
+        states = []
+        for place in (pair.first, pair.second):
+            words, own = [], []
+            for number, part in enumerate(place.parts):
+                cut = encoder.words(part)
+                own += range(len(words), len(words) + len(cut)) if number in place.marks else ()
+                words += cut
+            states.append(np.mean([encoder.state(words, k, weight) for k in own], axis=0))
+        found.append(cosine(*states))
+    return np.array(found)
+
+
+def fields_of(pair):
+    """The fields of a pair."""
+    return pair.a, pair.b, pair.first, pair.second, pair.gold
+
+
+def test_with_an_encoder_a_word_is_its_state_where_it_stands():
+    encoder = Echo()
+    cosines = cosines_in_context(SCWS, encoder, weight=1.5)  # layers 1 and 2, the upper half
+
+    found = scores(SCWS, with_encoder(encoder))
+
+    gold = [1.0, 9.0, 8.0, 3.0]
+    assert found == {
+        "spearman": pytest.approx(spearmanr(gold, cosines).statistic),
+        "pearson": pytest.approx(pearsonr(gold, cosines).statistic, abs=1e-6),
+    }
+
+
+def test_without_an_encoder_a_word_is_its_vector_whatever_the_context():
+    words = ["bank", "money", "cup", "mug"]
+    vectors = WordVectors(words, RNG.normal(size=(4, 5)).astype(np.float32))
+
+    spearman, pearson = ask(SCWS, vectors)
+
+    assert spearman.items.tolist() == [0, 1, 2]  # tea-cup is unknown
+    a, b = (cosine(*vectors.matrix[[k, k + 1]].astype(np.float64)) for k in (0, 2))
+    assert score(spearman) == pytest.approx(spearmanr([1, 9, 8], [a, a, b]).statistic)
+    assert score(pearson) == pytest.approx(pearsonr([1, 9, 8], [a, a, b]).statistic)
+
+
+def test_a_word_ties_with_itself_whatever_its_vector():
+    words = [f"w{k}" for k in range(200)]
+    vectors = WordVectors(words, RNG.normal(size=(200, 7)).astype(np.float32))
+    rows = [(word, word, target("*x*"), target("*x*"), float(k)) for k, word in enumerate(words)]
+
+    for result in ask(task_of("scws", *rows), vectors):
+        assert (result.sample, result.reason) == (None, "all cosines are equal")
+
+
+def test_every_context_is_encoded_once_whatever_is_asked_of_it():
+    encoder = Echo()
+    vectors = with_encoder(encoder)
+    some = np.array([True, True, False, False])
+
+    SCWS.measure(vectors, some)
+    SCWS.measure(vectors, ~some)
+    ask(COSIMLEX, vectors)
+
+    sentences = [sentence for sentence, _ in encoder.asked]
+    assert len(sentences) == len(set(sentences)) == 7 + 6  # "his money is gone" stands twice
+    assert {layers for _, layers in encoder.asked} == {(1, 2)}
+
+
+def test_a_target_is_cut_as_an_occurrence_in_brackets_is():
+    encoder = Echo()
+    text = "I [Saw] a new [tea-cup] there"
+    parts = tuple(re.split(r"[\[\]]", text))
+
+    found = target_words(encoder, [Target(parts, (1,)), Target(parts, (3,)), Target(parts, (1, 3))])
+
+    occurrences = [each.name.split() for each in read_context(text, encoder)]
+    assert found == [*occurrences, ["saw", "tea", "cup"]]
+
+
+def test_the_layers_of_the_static_vectors_are_taken_where_they_are_told():
+    vectors = with_encoder(Echo())
+
+    assert pooled_layers(vectors, Echo()) == (1, 2)
+    object.__setattr__(vectors, "layers", (0, 1))
+    assert pooled_layers(vectors, Echo()) == (0, 1)
+
+
+def test_many_long_contexts_are_encoded_in_blocks_of_whole_sentences(monkeypatch):
+    monkeypatch.setattr("embed.compare.inputs.sentence_blocks._WORDS_AT_ONCE", 5)
+    blocks = []
+
+    class Counting(Echo):
+        def encode(self, sentences, layers):
+            blocks.append([len(sentence) for sentence in sentences])
+            return super().encode(sentences, layers)
+
+    texts = ["*a*", "b *c*", "d *e* f g h i j", "*k* l", "m *n* o", "*p* q r s t"]
+    targets = [target(text) for text in texts]
+
+    found = target_states(Counting(), targets, (0,))
+
+    assert [length for block in blocks for length in block] == [1, 2, 7, 2, 3, 5]
+    assert len(blocks) > 2
+    assert max(sum(block[:-1]) for block in blocks) <= 5
+    assert found == pytest.approx(np.array([Echo().own(w) for w in "aceknp"]), abs=1e-6)
+
+
+def test_to_an_encoder_a_pair_is_known_where_it_knows_the_words_that_stand_there():
+    rows = [
+        ("a", "b", target("*xyzzy* it"), target("*b*"), 1.0),
+        ("xyzzy", "b", target("*a* xyzzy"), target("*b*"), 2.0),
+        ("a", "b", target("*--*"), target("*b*"), 2.0),
+        ("a", "b", target("*a*"), target("*b*-xyzzy"), 2.0),
+    ]
+    vectors = with_encoder(Echo())
+    task = task_of("scws", *rows)
+
+    assert task.known(vectors).tolist() == [False, True, False, True]
+    assert task_of("cosimlex", *rows).known(vectors).tolist() == [False, False, False, False]
+    assert task_of("cosimlex", *rows[1::2]).known(vectors).tolist() == [True, True]
+    for unknown in ("zero", "mean"):
+        assert task.known(vectors, unknown).all()  # every word has states
+        assert score(ask(task, vectors, unknown)[0]) is not None
+
+
+def test_unknown_words_of_static_vectors_follow_the_policy():
+    vectors = WordVectors(["bank", "money"], np.array([[1, 0], [1, 1]], dtype=np.float32))
+
+    assert SCWS.known(vectors).tolist() == [True, True, False, False]
+    assert SCWS.known(vectors, "zero").all()
+    # cosines are .71 .71 0 0
+    assert score(ask(SCWS, vectors, "zero")[0]) == pytest.approx(
+        spearmanr([1, 9, 8, 3], [1, 1, 0, 0]).statistic
+    )
+
+
+def test_the_change_is_the_uncentered_correlation_of_what_the_context_changes():
+    encoder = Echo()
+    cosines = cosines_in_context(COSIMLEX, encoder, weight=1.5)
+    judged, found = np.array([2.5, -1.0, 6.0]), cosines[1::2] - cosines[::2]
+    by_hand = judged @ found / np.sqrt((judged @ judged) * (found @ found))
+
+    change, spearman, pearson = ask(COSIMLEX, with_encoder(encoder))
+
+    assert [change.metric, spearman.metric, pearson.metric] == ["change", "spearman", "pearson"]
+    assert score(change) == pytest.approx(by_hand, abs=1e-6)
+    gold = [2.0, 4.5, 6.0, 5.0, 1.0, 7.0]
+    assert score(spearman) == pytest.approx(spearmanr(gold, cosines).statistic)
+    assert score(pearson) == pytest.approx(pearsonr(gold, cosines).statistic, abs=1e-6)
+
+
+def test_both_contexts_of_a_pair_are_drawn_together():
+    change, *_ = ask(COSIMLEX, with_encoder(Echo()))
+    counts = draw_counts(6, 50, seed=1, name="set", units=change.units)
+    judged, found = change.sample.x[1::2], change.sample.y[1::2]
+
+    replicates = change.sample.evaluate(counts)
+
+    for drawn, replicate in zip(counts[:], replicates, strict=True):
+        assert drawn[::2].tolist() == drawn[1::2].tolist()
+        times = drawn[::2]
+        norm = np.sqrt((times @ judged**2) * (times @ found**2))
+        assert replicate == pytest.approx(times @ (judged * found) / norm)
+
+
+def test_the_order_of_both_contexts_does_not_matter_to_the_change():
+    swapped = ContextsTask(
+        "set", ContextSet("cosimlex", [COSIMLEX.contexts.pairs[k] for k in (1, 0, 2, 3, 5, 4)])
+    )
+    vectors = with_encoder(Echo())
+
+    assert scores(swapped, vectors)["change"] == pytest.approx(scores(COSIMLEX, vectors)["change"])
+
+
+def test_the_area_is_the_share_of_pairs_in_order():
+    encoder = Echo()
+    a, b, c, d = cosines_in_context(WIC, encoder, weight=1.5)
+
+    auc, _ = ask(WIC, with_encoder(encoder))
+
+    assert auc.metric == "auc"
+    assert score(auc) == np.mean([a > b, a > c, d > b, d > c])
+
+
+def test_without_a_development_part_either_half_has_the_threshold_of_the_other():
+    rows = [fields_of(pair) for pair in WIC.contexts.pairs]
+    task = task_of("wic", *rows, *rows[::-1], rows[0], rows[2])
+    cosines = cosines_in_context(task, Echo(), weight=1.5)
+    positive = np.array([pair.gold == 1 for pair in task.contexts.pairs])
+    first = np.random.default_rng(1).permutation(10) < 5
+    right = right_by_halves(positive, np.round(cosines, 12), first)
+
+    _, accuracy = ask(task, with_encoder(Echo()))
+
+    assert accuracy.metric == "accuracy"
+    assert score(accuracy) == right.mean()
+    assert accuracy.remark == "either half is answered by the threshold that is best on the other"
+    _, one = task.measure(with_encoder(Echo()), np.isin(np.arange(10), np.flatnonzero(first)))
+    assert one.reason == "too few pairs are known to choose a threshold"
+
+
+def test_a_development_part_chooses_the_threshold_and_the_test_part_does_not(tmp_path):
+    one, two = "a I ran away", "we run a shop"
+    for name, gold in (("dev", "TFTF"), ("test", "TTFT"), ("other", "FFTF")):
+        lines = [f"run\tV\t2-1\t{one}\t{two}", f"run\tV\t1-1\t{two}\t{two} now"] * 2
+        (tmp_path / f"{name}.data.txt").write_text("\n".join(lines) + "\n")
+        (tmp_path / f"{name}.gold.txt").write_text("\n".join(gold) + "\n")
+    encoder = Echo()
+
+    def read(*names):
+        files = ",".join(str(tmp_path / f"{name}.data.txt") for name in names)
+        return ContextsTask.read(Path(files), CompareConfig())
+
+    task, other = read("dev", "test"), read("dev", "other")
+    a, b, *_ = cosines_in_context(task, encoder, weight=1.5)
+    assert a < b  # and dev says that a is one meaning: whatever it chooses, half is wrong
+
+    accuracy, reverse = (ask(each, with_encoder(encoder))[1] for each in (task, other))
+
+    assert (task.dataset, task.dev.dataset) == ("test.data", "dev.data")
+    assert accuracy.remark == reverse.remark  # the labels of the test part have no part in it
+    unlike = "2 of 8 targets begin otherwise than the words listed, first 'ran' for 'run' in line 1"
+    assert accuracy.remark == f"{unlike}; forms may; threshold -inf, chosen on dev.data"
+    assert (score(accuracy), score(reverse)) == (0.75, 0.25)
+    assert repr(task) != repr(read("test"))
+
+
+def test_a_development_part_of_what_needs_none_is_refused(tmp_path):
+    path = tmp_path / "few.txt"
+    path.write_text("1\tA\tn\tb\tn\t<b>A</b>\tx <b>bs</b>\t1\n", encoding="utf-8")
+
+    with pytest.raises(SourceError) as caught:
+        ContextsTask.read(Path(f"{path},{path}"), CompareConfig())
+    assert str(caught.value) == (
+        f"{path}: is of the form scws, which has nothing to choose on a development part; pass "
+        "the file that is to be scored alone"
+    )
+    with pytest.raises(SettingError, match=r"'a,b,c' names 3 files; pass FILE or DEV,TEST"):
+        ContextsTask.read(Path("a,b,c"), CompareConfig())
+
+
+def test_contexts_that_are_read_in_windows_are_told():
+    class Short(Echo):
+        def n_windows(self, sentences):
+            return np.array([1 + (len(words) > 3) for words in sentences])
+
+    for each in ask(SCWS, with_encoder(Short())):
+        assert each.remark == (
+            "5 of 7 sentences are longer than the encoder's rows, and read in overlapping windows"
+        )
+
+
+def test_long_contexts_of_both_parts_are_counted_once(monkeypatch):
+    counted = []
+
+    class Short(Echo):
+        def n_windows(self, sentences):
+            counted.append(len(sentences))
+            return np.array([1 + (len(words) > 3) for words in sentences])
+
+    rows = [fields_of(pair) for pair in WIC.contexts.pairs]
+    dev = [(*row[:2], target("now *this* is long"), target("*this*"), row[4]) for row in rows]
+    task = replace(task_of("wic", *rows), dev=task_of("wic", *dev))
+    own = {
+        " ".join(part.strip() for part in place.parts if part.strip())
+        for pair in WIC.contexts.pairs
+        for place in (pair.first, pair.second)
+    }
+    n_long = sum(len(text.split()) > 3 for text in own) + 1
+    vectors = with_encoder(Short())
+
+    every, some = (
+        task.measure(vectors, np.isin(np.arange(4), items)) for items in ([0, 1, 2, 3], [0, 1])
+    )
+
+    assert counted == [len(own) + 2]
+    for each in (*every, *some):
+        assert each.remark.startswith(f"{n_long} of {len(own) + 2} sentences are longer than ")
+
+
+def test_targets_that_look_unlike_the_listed_words_are_told_of_encoders_alone(tmp_path, capsys):
+    path = tmp_path / "few.txt"
+    row = "1\tgo\tn\tbed\tn\tI <b>went</b>\tin <b>Beds</b>\t{}\n"
+    path.write_text(row.format(1) + row.format(2), encoding="utf-8")
+    unlike = (
+        "2 of 4 targets begin otherwise than the words listed, first 'went' for 'go' in line 1; "
+        "forms may"
+    )
+
+    task = ContextsTask.read(path, CompareConfig())
+
+    assert capsys.readouterr().err == f"few: {unlike}\n"
+    static = WordVectors(["go", "bed"], np.eye(2, dtype=np.float32))
+    assert {each.remark for each in ask(task, with_encoder(Echo()))} == {unlike}
+    assert not any(unlike in each.remark for each in ask(task, static))
+
+
+def test_static_vectors_cannot_see_the_context():
+    words = ["run", "bed", "man", "sea", "cup", "tea", "old", "new"]
+    vectors = WordVectors(words, RNG.normal(size=(8, 5)).astype(np.float32))
+
+    auc, accuracy = ask(WIC, vectors)
+    change, spearman, _ = ask(COSIMLEX, vectors)
+
+    why = "a word has one vector, whatever the context"
+    for each in (auc, accuracy):
+        assert (each.sample, each.reason) == (None, f"all cosines are equal: {why}")
+    assert (change.sample, change.reason) == (None, f"no cosine changes: {why}")
+    assert score(spearman) is not None
+
+
+@pytest.mark.parametrize(
+    ("task", "kept", "reasons"),
+    [
+        (WIC, [], ["no pair is known"] * 2),
+        (WIC, [0, 3], ["all labels are equal"] * 2),
+        (COSIMLEX, [], ["no pair is known"] * 3),
+        (SCWS, [2], ["only one pair is known"] * 2),
+    ],
+)
+def test_a_metric_that_is_undefined_says_why(task, kept, reasons):
+    items = np.isin(np.arange(task.n_items), kept)
+
+    measured = task.measure(with_encoder(Echo()), items)
+
+    assert [each.reason for each in measured] == reasons
+    assert all(each.sample is None for each in measured)
+
+
+def test_where_nothing_changes_with_the_context_the_change_is_undefined():
+    same = [(*row[:4], 3.0) for row in map(fields_of, COSIMLEX.contexts.pairs)]
+    change, *_ = ask(task_of("cosimlex", *same), with_encoder(Echo()))
+    assert (change.sample, change.reason) == (None, "no judgement changes with the context")
+
+    one = [
+        (*row[:2], target("*a* b"), target("*c*"), row[4])
+        for row in map(fields_of, COSIMLEX.contexts.pairs)
+    ]
+    change, *_ = ask(task_of("cosimlex", *one), with_encoder(Echo()))
+    assert (change.sample, change.reason) == (None, "no cosine changes with the context")
+
+
+def test_a_state_that_is_not_finite_is_refused():
+    encoder = Echo()
+    encoder.table["mug"] = np.full(4, np.nan)
+
+    with pytest.raises(ArtifactError) as caught:
+        ask(SCWS, with_encoder(encoder))
+
+    assert str(caught.value) == (
+        "vectors: the state of 'mug' in its context holds NaN or infinity; make the run again"
+    )
+
+
+def test_items_are_the_listed_words_of_each_pair(tmp_path):
+    path = tmp_path / "few.txt"
+    path.write_text("1\tA\tn\tb\tn\t<b>A</b>\tx <b>bs</b>\t1\n", encoding="utf-8")
+
+    task = ContextsTask.read(path, CompareConfig())
+
+    assert (task.dataset, task.n_items, list(task.items())) == ("few", 1, [("A", "b")])
+    assert list(task.texts()) == ["A", "b"]
+    assert repr(task) == repr(ContextsTask.read(path, CompareConfig()))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_area_matches_its_definition_in_every_draw(seed):
+    rng = np.random.default_rng(seed)
+    positive = rng.random(12) < 0.4
+    values = rng.integers(0, 6, size=12) / 6  # with ties
+    counts = draw_counts(12, 20, seed=seed, name="area")
+
+    found = RocArea(positive, values).evaluate(counts)
+
+    for drawn, area in zip(counts, found, strict=True):
+        ups, downs = (np.repeat(values[s], drawn[s]) for s in (positive, ~positive))
+        wins = [(u > d) + (u == d) / 2 for u, d in itertools.product(ups, downs)]
+        assert area == pytest.approx(np.mean(wins)) if wins else np.isnan(area)
+
+
+def test_some_items_of_an_area_are_an_area():
+    area = RocArea(np.array([True, False, True, False]), np.array([0.1, 0.2, 0.3, 0.4]))
+
+    [found] = area.take(np.array([False, True, True, False])).evaluate(np.ones((1, 2), np.uint8))
+
+    assert found == 1.0
+
+
+def test_a_comparison_with_static_vectors_stands_on_what_both_know():
+    encoder = Echo()
+    words = ["bank", "money", "cup", "mug"]
+    static = WordVectors(words, RNG.normal(size=(4, 5)).astype(np.float32))
+
+    found = compare(
+        {"static": static, "in context": with_encoder(encoder, words)}, [SCWS], CompareConfig()
+    )
+
+    used = {
+        (each.run, each.shared): len(each.measured.items)
+        for each in found.scores
+        if each.measured.metric == "spearman"
+    }
+    assert used["static", True] == used["in context", True] == 3
+    assert (used["static", False], used["in context", False]) == (3, 4)
+    assert found.failures == []
+    pairs = {(pair.a, pair.b) for pair in found.pairs if pair.metric == "spearman"}
+    assert ("static", "in context") in pairs

@@ -1,0 +1,69 @@
+"""compare_runs: one call for what `firth compare` does."""
+
+import json
+
+import numpy as np
+import pytest
+
+from corpora.artifacts.artifact import making, write_json
+from corpora.common.errors import SourceError
+from embed.compare.api import compare_runs
+from embed.compare.config import CompareConfig
+from embed.vectors.word_vectors import WordVectors
+
+WORDS = ["cat", "dog", "car", "bus", "tree", "lake"]
+
+
+@pytest.fixture
+def compared(tmp_path):
+    """Two runs, compared on one good set and one that is missing."""
+    rng = np.random.default_rng(4)
+    for name in ("a", "b"):
+        vectors = rng.normal(size=(len(WORDS), 4)).astype(np.float32)
+        with making(tmp_path / name, {"command": name}) as partial:
+            WordVectors(WORDS, vectors).save(partial)
+            write_json(partial / "config.json", {"method": name})
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("cat\tdog\t9\ncar\tbus\t8\ncat\tcar\t2\ntree\tbus\t1\n", encoding="utf-8")
+    config = CompareConfig(similarity=(str(pairs), str(tmp_path / "gone.tsv")), intrinsic=True)
+    return compare_runs([tmp_path / "a", str(tmp_path / "b")], config)
+
+
+def test_what_cannot_be_read_is_told_and_kept_and_the_rest_is_scored(compared, capsys):
+    [failure] = compared.document["failures"]
+    assert "gone.tsv" in failure
+    assert {row["dataset"] for row in compared.document["results"]} == {"pairs"}
+    assert {row["run"] for row in compared.document["results"]} >= {"one-hot", "random"}
+    assert "properties" in compared.document
+
+
+def test_it_is_shown_stored_and_written_as_a_page(compared, tmp_path, capsys):
+    compared.show()
+    compared.write_report(str(tmp_path / "page.html"))
+    stored = compared.store(tmp_path / "kept")
+
+    shown = capsys.readouterr().out
+    assert "spearman" in shown
+    assert "intrinsic measures" in shown
+    assert "</html>" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    kept = json.loads((stored / "comparison.json").read_text(encoding="utf-8"))
+    assert kept["results"] == json.loads(json.dumps(compared.document["results"]))
+
+
+def test_its_scores_are_drawn(compared, tmp_path):
+    pytest.importorskip("matplotlib")
+    compared.draw(tmp_path / "scores.svg")
+    assert "</svg>" in (tmp_path / "scores.svg").read_text(encoding="utf-8")
+
+
+def test_without_a_set_that_can_be_read_nothing_is_compared(tmp_path):
+    with pytest.raises(SourceError, match=r"gone\.tsv"):
+        compare_runs([tmp_path], CompareConfig(similarity=(str(tmp_path / "gone.tsv"),)))
+
+
+def test_one_run_may_be_named_without_a_list(compared, tmp_path):
+    alone = compare_runs(
+        str(tmp_path / "a"), CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),))
+    )
+
+    assert alone.document["results"] != []

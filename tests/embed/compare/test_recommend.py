@@ -1,0 +1,168 @@
+"""Advice: the sample most like a text decides, and only differences that are no chance count."""
+
+import itertools
+import json
+
+import pytest
+
+from corpora.build.build import build_corpus
+from corpora.build.request import make_request
+from corpora.common.errors import FirthError
+from corpora.text.segment import TextSettings
+from embed.compare.recommend import (
+    KINDS,
+    Choice,
+    Features,
+    advise,
+    features_of,
+    is_unspaced,
+    read_evidence,
+)
+from embed.registry.methods import METHODS
+
+
+def sample(tokens, words=1_000, unspaced=False, **scores):
+    """A sample whose candidates have these means, by kind; standard errors of .01."""
+    names = list(scores)
+    return {
+        "text": f"text of {tokens}",
+        "tokens": tokens,
+        "unspaced": unspaced,
+        "words": dict.fromkeys(names, words),
+        "means": [
+            {"run": name, "kind": kind, "score": score, "error": 0.01}
+            for name, each in scores.items()
+            for kind, score in zip(KINDS, each, strict=True)
+        ],
+        "differences": [
+            {"a": a, "b": b, "kind": kind, "error": 0.01, "difference": scores[a][k] - scores[b][k]}
+            for a, b in itertools.combinations(names, 2)
+            for k, kind in enumerate(KINDS)
+        ],
+    }
+
+
+def asked(*samples, tokens=1_000_000, words=1_000, unspaced=False, dims=()):
+    names = {name for each in samples for name in each["words"]}
+    candidates = {name: {"options": {"dim": dict(dims).get(name, 100)}} for name in sorted(names)}
+    evidence = {"samples": list(samples), "candidates": candidates, "factor": 2.0}
+    return advise(Features(tokens, words, unspaced), evidence)
+
+
+def test_each_kind_has_its_own_best_where_no_candidate_is_good_at_two():
+    advice = asked(sample(10**6, svd=(0.6, 0.1, 0.1), sg=(0.5, 0.4, 0.1), cbow=(0.4, 0.2, 0.3)))
+
+    assert {choice.kinds: choice.candidate for choice in advice.choices} == {
+        ("similarity",): "svd",
+        ("meaning",): "sg",
+        ("grammar",): "cbow",
+    }
+    assert advice.good == {"similarity": ("svd",), "meaning": ("sg",), "grammar": ("cbow",)}
+
+
+def test_one_that_cannot_be_told_from_the_best_serves_as_many_kinds_as_it_can():
+    # differences of .019 are within two errors of .01, those of .021 are not
+    advice = asked(
+        sample(10**6, svd=(0.6, 0.4, 0.1), sg=(0.581, 0.381, 0.3), far=(0.579, 0.379, 0.279))
+    )
+
+    assert advice.good == {
+        "similarity": ("svd", "sg"),
+        "meaning": ("svd", "sg"),
+        "grammar": ("sg",),
+    }
+    assert advice.choices == (Choice("sg", KINDS),)
+
+
+def test_of_several_that_serve_as_many_kinds_the_means_decide():
+    advice = asked(
+        sample(10**6, a=(0.600, 0.390, 0.1), b=(0.595, 0.400, 0.1), c=(0.590, 0.392, 0.3))
+    )
+
+    assert advice.good["similarity"] == ("a", "b", "c")
+    assert advice.choices == (Choice("c", KINDS),)
+    # as shares of the best, not as sums: grammar's scores are large
+    large = asked(sample(10**6, svd=(0.55, 0.44, 0.45), sg=(0.54, 0.30, 0.73)))
+    assert large.choices == (Choice("svd", KINDS[:2]), Choice("sg", KINDS[2:]))
+    without = asked(sample(10**6, a=(0.600, 0.390, 0.1), b=(0.595, 0.400, 0.1), d=(0.1, 0.1, 0.3)))
+    assert without.choices == (Choice("b", KINDS[:2]), Choice("d", KINDS[2:]))
+
+
+def test_a_difference_that_was_not_measured_rules_nothing_out():
+    each = sample(10**6, a=(0.6, 0.6, 0.6), b=(0.1, 0.1, 0.1))
+    each["differences"] = [d for d in each["differences"] if d["kind"] != "meaning"]
+
+    assert asked(each).good == {"similarity": ("a",), "meaning": ("a", "b"), "grammar": ("a",)}
+
+
+def test_candidates_of_more_dimensions_than_the_text_has_words_are_left_out():
+    each = sample(10**6, big=(0.6, 0.6, 0.6), small=(0.5, 0.5, 0.5))
+
+    advice = asked(each, words=200, dims={"big": 300})
+
+    assert advice.choices == (Choice("small", KINDS),)
+    with pytest.raises(FirthError) as raised:
+        asked(each, words=99, dims={"big": 300})
+    assert str(raised.value) == (
+        "too little text for any advice: 99 words occur 5 times or more; add text"
+    )
+
+
+@pytest.mark.parametrize(("tokens", "nearest"), [(1, 1_000), (3_000, 1_000), (4_100, 16_000)])
+def test_the_sample_nearest_in_size_decides_as_a_ratio(tokens, nearest):
+    advice = asked(
+        sample(1_000, x=(0.5, 0.5, 0.5)), sample(16_000, x=(0.5, 0.5, 0.5)), tokens=tokens
+    )
+
+    assert advice.sample["tokens"] == nearest
+    assert advice.factor == tokens / nearest
+    assert advice.is_far == (not 0.5 <= tokens / nearest <= 2)
+
+
+def test_richness_in_words_tells_texts_of_one_size_apart():
+    poor, rich = (
+        sample(10**6, words=8_000, x=(0.5, 0.5, 0.5)),
+        sample(10**6, words=30_000, x=(0.5, 0.5, 0.5)),
+    )
+
+    assert asked(poor, rich, words=12_000).sample is poor
+    assert asked(poor, rich, words=20_000).sample is rich
+
+
+def test_script_counts_before_size():
+    near, far = sample(10**6, x=(0.5, 0.5, 0.5)), sample(10**8, unspaced=True, x=(0.5, 0.5, 0.5))
+
+    assert asked(near, far, unspaced=True).sample is far
+    assert not asked(near, far).is_far
+    assert asked(near, unspaced=True).is_far
+
+
+def test_features_are_those_of_the_training_documents(tmp_path):
+    source = tmp_path / "text.txt"
+    line = "the cat sat . the dog sat .\n"
+    source.write_text(line * 3 + "rare words\n")
+    corpus = build_corpus(make_request([source]), tmp_path / "corpus")
+
+    # cat and dog occur three times, the and sat six times, the stop is no word
+    assert features_of(corpus) == Features(tokens=26, words=2, unspaced=False)
+    source.write_text("他们 来 了\n" * 4)
+    chinese = build_corpus(
+        make_request([source], text=TextSettings(segmenter="whitespace")), tmp_path / "chinese"
+    )
+    assert is_unspaced(chinese)
+
+
+def test_the_evidence_is_whole_and_can_be_typed():
+    evidence = read_evidence()
+
+    assert json.dumps(evidence, allow_nan=False)
+    texts = {each["language"] for each in evidence["samples"]}
+    assert texts == {"English", "German", "Chinese"}
+    for name, about in evidence["candidates"].items():
+        METHODS[about["method"]].config_class()(**about["options"])
+        for each in evidence["samples"]:
+            assert each["words"][name] > 0
+            assert {m["kind"] for m in each["means"] if m["run"] == name} == set(KINDS)
+    for each in evidence["samples"]:
+        features = Features(each["tokens"], max(each["words"].values()), each["unspaced"])
+        assert advise(features, evidence).sample == each  # a text is most like itself

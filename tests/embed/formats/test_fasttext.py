@@ -1,0 +1,233 @@
+"""fastText's .bin: what fastText and gensim make of it, and one line for what is damaged."""
+
+import gzip
+import json
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from corpora.common.errors import ArtifactError, FirthError
+from embed.formats import fasttext as formats_fasttext
+from embed.vectors.word_vectors import load_vectors
+from tests.embed.fasttext_model import composed, fasttext_bytes, some_inputs
+
+# a model that fastText 0.9.3 trained on a few lines, with the vectors that it gave
+REAL = Path(__file__).parent / "data" / "fasttext-small.bin"
+WORDS = ["the", "größe", "图书馆", "😀👍🏽", "naïve", "aaaa", "a"]
+UNSEEN = ["then", "größer", "图书", "😀", "b", "aaaaaaaa", "Ωμέγα"]
+INPUTS = some_inputs(len(WORDS), 50)
+
+REMEDY = "fetch or make it again"
+HEADER = "is damaged: the header, about byte 64,"
+ENTRY = "is damaged: the dictionary's entry 1, about byte 92,"
+QUANTIZED = (
+    "is a quantized fastText model (.ftz), which has no exact vectors; pass the .bin that it was "
+    "made of"
+)
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A function that writes a model and gives its path."""
+
+    def write(words=WORDS, inputs=INPUTS, **options):
+        path = tmp_path / "model.bin"
+        path.write_bytes(fasttext_bytes(words, inputs, **options))
+        return path
+
+    return write
+
+
+def refusal_of(path):
+    """The one line that loading ends in."""
+    with pytest.raises(ArtifactError) as refusal:
+        load_vectors(path)
+    message = str(refusal.value)
+    assert "\n" not in message
+    return message.removeprefix(f"{path}: ")
+
+
+def test_the_vectors_are_those_of_fasttext():
+    expected = json.loads(REAL.with_suffix(".json").read_text(encoding="utf-8"))
+
+    read = load_vectors(REAL)
+
+    assert list(read.vocabulary) == list(expected["words"])
+    np.testing.assert_allclose(read.matrix, list(expected["words"].values()), atol=1e-6)
+    assert read.counts[0] >= read.counts[-1] == 3
+    for word, vector in expected["unseen"].items():
+        np.testing.assert_allclose(read.subwords.compose(word), vector, atol=1e-6)
+
+
+@pytest.mark.parametrize("lengths", [(3, 6), (2, 4), (1, 3), (0, 2)])
+@pytest.mark.parametrize("block", [2, 1 << 16])
+def test_the_vectors_are_those_of_gensim(model, lengths, block, monkeypatch):
+    from gensim.models.fasttext import load_facebook_vectors
+
+    monkeypatch.setattr(formats_fasttext, "_BLOCK", block)
+    path = model(shortest=lengths[0], longest=lengths[1])
+    theirs = load_facebook_vectors(str(path))
+
+    ours = load_vectors(path)
+
+    assert list(ours.vocabulary) == WORDS == theirs.index_to_key
+    assert ours.counts.tolist() == [7, 6, 5, 4, 3, 2, 1]
+    for word in WORDS + UNSEEN:
+        np.testing.assert_allclose(ours.vector(word), theirs.get_vector(word), atol=1e-6)
+
+
+def test_the_rows_of_ngrams_stay_on_disk(model):
+    read = load_vectors(model())
+    assert isinstance(read.subwords.rows, np.memmap)
+    np.testing.assert_array_equal(read.subwords.rows, INPUTS[len(WORDS) :])
+
+
+def test_a_word_too_short_for_an_ngram_has_no_vector_unless_it_is_known(model):
+    read = load_vectors(model(shortest=5))
+    assert read.subwords.compose("b").tolist() == [0, 0, 0, 0, 0]  # as fastText says
+    assert read.vector("b") is None
+    np.testing.assert_array_equal(read.vector("a"), INPUTS[6])
+
+
+def test_the_end_of_a_sentence_has_no_ngrams(model):
+    words = ["</s>", "word"]
+    inputs = some_inputs(2, 50)
+    read = load_vectors(model(words, inputs))
+    np.testing.assert_array_equal(read.matrix[0], inputs[0])
+
+
+@pytest.mark.parametrize("options", [{"longest": 0}, {"shortest": 4, "longest": 3}])
+def test_a_model_without_ngrams_has_its_words_alone(model, options):
+    read = load_vectors(model(**options))
+    np.testing.assert_array_equal(read.matrix, INPUTS[: len(WORDS)])
+    assert read.subwords is None
+    assert read.vector("unseen") is None
+
+
+def test_the_labels_of_a_classifier_are_left_out(model, capsys):
+    path = model(labels=["__label__a", "__label__b"], model=3)
+    read = load_vectors(path)
+    assert list(read.vocabulary) == WORDS
+    np.testing.assert_allclose(read.matrix, composed(WORDS, INPUTS, 50), atol=1e-6)
+    assert capsys.readouterr().err == f"{path}: labels of the model (2) are left out\n"
+
+
+def test_an_old_classifier_did_not_use_its_ngrams(model):
+    assert load_vectors(model(labels=["__label__a"], model=3, version=11)).subwords is None
+    assert load_vectors(model(version=11)).subwords is not None
+
+
+def test_words_that_are_not_utf8_have_the_ngrams_of_their_bytes(tmp_path, model, capsys):
+    content = fasttext_bytes(["grün", "x"], some_inputs(2, 50))
+    path = tmp_path / "broken.bin"
+    path.write_bytes(content.replace("grün".encode(), b"gr\xc3n\xbc"))
+    read = load_vectors(path)
+    assert list(read.vocabulary) == [r"gr\xc3n\xbc", "x"]
+    assert "1 of 2 words are not UTF-8" in capsys.readouterr().err
+    assert np.isfinite(read.matrix).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"version": 13}, "is a fastText model of version 13; versions 11 and 12 are read"),
+        ({"quantized": 1}, QUANTIZED),
+        ({"pruned": 3}, QUANTIZED),
+        (
+            {"model": 7},
+            f"{HEADER} says model 7, 5 dimensions, 50 buckets and n-grams of 3 to 6; {REMEDY}",
+        ),
+        (
+            {"longest": -1},
+            f"{HEADER} says model 2, 5 dimensions, 50 buckets and n-grams of 3 to -1; {REMEDY}",
+        ),
+        (
+            {"counts": [-1] * 7},
+            f"{ENTRY} says type 0 and count -1; {REMEDY}",
+        ),
+    ],
+)
+def test_models_of_other_kinds_are_refused(model, options, message):
+    assert refusal_of(model(**options)) == message
+
+
+SIZES = 64  # where the sizes of the dictionary stand
+
+
+@pytest.mark.parametrize(
+    ("at", "numbers", "message"),
+    [
+        (8, "<i|-5", "the header, about byte 64, says model 2, -5 dimensions"),
+        (8, "<i|2147483647", "rows of 5 numbers, expected 57 of 2147483647"),
+        (40, "<i|2147483647", "57 rows of 5 numbers, expected 2147483654 of 5"),
+        (40, "<i|-1", "-1 buckets"),
+        (SIZES, "<3i|2147483647 2147483647 0", "says 2147483647 entries, but only"),
+        (SIZES, "<3i|-7 -7 0", "says -7 words and 0 labels of -7"),
+        (SIZES, "<3i|0 0 0", "says 0 words and 0 labels of 0"),
+        (SIZES, "<3i|6 7 0", "says 7 words and 0 labels of 6"),
+        (SIZES, "<3i|6 7 -1", "says 7 words and -1 labels of 6"),
+    ],
+)
+def test_absurd_sizes_are_refused(model, at, numbers, message):
+    path = model()
+    form, _, values = numbers.partition("|")
+    content = bytearray(path.read_bytes())
+    struct.pack_into(form, content, at, *map(int, values.split()))
+    path.write_bytes(content)
+    told = refusal_of(path)
+    assert told.startswith("is damaged: the ")
+    assert message in told
+
+
+def test_a_model_that_goes_on_is_refused(model):
+    path = model()
+    size = path.stat().st_size
+    path.write_bytes(path.read_bytes() + b"more")
+    assert refusal_of(path) == (
+        f"is damaged: the end of the model, about byte {size}, goes on for 4 bytes; fetch or make "
+        "it again"
+    )
+
+
+def test_a_model_cut_off_anywhere_is_refused_in_one_line(tmp_path):
+    content = REAL.read_bytes()
+    path = tmp_path / "cut.bin"
+    for size in range(4, len(content), 50):
+        path.write_bytes(content[:size])
+        assert refusal_of(path).startswith(("is truncated: it ends within", "is damaged: the"))
+
+
+def test_any_damaged_byte_of_the_head_gives_vectors_or_one_line(model):
+    path = model(labels=["__label__x"])
+    content = path.read_bytes()
+    for at in range(4, len(content) - INPUTS.nbytes - 300):
+        for byte in (0, 10, 127, 128, 255):
+            path.write_bytes(content[:at] + bytes([byte]) + content[at + 1 :])
+            told = ""
+            try:
+                load_vectors(path)
+            except FirthError as error:
+                told = str(error)
+            assert "\n" not in told
+
+
+def test_a_vector_that_is_not_finite_is_refused(model):
+    inputs = INPUTS.copy()
+    inputs[1, 2] = np.nan
+    assert refusal_of(model(inputs=inputs)) == (
+        "the vector of word 2 holds NaN or infinity; fetch or make it again"
+    )
+
+
+def test_a_gzipped_model_is_refused(model):
+    path = model()
+    path.write_bytes(gzip.compress(path.read_bytes()))
+    assert refusal_of(path) == "is a gzipped fastText model; unpack it with gunzip first"
+
+
+def test_a_word_without_an_end_is_refused(tmp_path):
+    path = tmp_path / "model.bin"
+    path.write_bytes(fasttext_bytes(["a" * 70_000], some_inputs(1, 5)))
+    assert refusal_of(path) == f"{ENTRY} does not end within 65536 bytes; {REMEDY}"

@@ -1,0 +1,105 @@
+"""The fast parser of numbers against Python's own."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from embed.formats import text as formats_text
+from embed.formats.number_kernels import parse_rows
+from embed.formats.text import parse_lines
+
+odd_number = st.from_regex(r"[+-]?[0-9]{0,25}\.?[0-9]{0,25}([eE][+-]?[0-9]{0,3})?", fullmatch=True)
+plain_number = st.floats(allow_nan=False, allow_infinity=False).map(repr)
+short_number = st.floats(width=32, allow_nan=False, allow_infinity=False).map("{:.9g}".format)
+
+
+def is_float(text):
+    """Whether Python reads it as a float."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def parse(text, n, dim):
+    """Lines parsed, words, numbers, and the hard tokens' places."""
+    buffer = np.frombuffer(text.encode(), np.uint8)
+    spans, numbers = np.zeros((n, 2), np.int64), np.zeros((n, dim), np.float32)
+    hard = np.zeros((n * dim, 2), np.int64)
+    done, n_hard = parse_rows(buffer, spans, numbers, hard)
+    words = [text.encode()[start:stop].decode() for start, stop in spans[:done]]
+    return done, words, numbers, hard[:n_hard]
+
+
+@given(st.lists(st.one_of(plain_number, short_number), min_size=3, max_size=3))
+def test_numbers_are_those_of_python(tokens):
+    done, words, numbers, hard = parse(f" wörd  {tokens[0]} {tokens[1]}\t{tokens[2]} \r\n", 1, 3)
+    assert (done, words) == (1, ["wörd"])
+    skipped = set(hard[:, 1].tolist())
+    for column, token in enumerate(tokens):
+        if column not in skipped:
+            with np.errstate(over="ignore"):
+                expected = np.float32(float(token))
+            assert numbers[0, column].tobytes() == expected.tobytes()
+
+
+@given(odd_number)
+def test_exactly_what_python_reads_is_a_number(token):
+    done, _, numbers, hard = parse(f"w {token} 1\n", 1, 2)
+    assert done == is_float(token)
+    if done and not len(hard):
+        assert numbers[0, 0] == np.float32(float(token))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "w 1\n",
+        "w 1 2 3\n",
+        "w 1 x\n",
+        "w 1 nan\n",
+        "w 1 2_0\n",
+        "\n",
+        "w\n",
+        "w 1- 2\n",
+        "w e1 2\n",
+        "w 1e 2\n",
+    ],
+)
+def test_it_stops_at_a_line_that_is_otherwise(line):
+    done, words, numbers, _ = parse("a 1 2\n" + line + "b 3 4\n", 3, 2)
+    assert (done, words) == (1, ["a"])
+    assert numbers[0].tolist() == [1, 2]
+
+
+def test_it_stops_when_there_is_no_room_for_hard_numbers():
+    buffer = np.frombuffer(b"a 1e-30\nb 1e-30\n", np.uint8)
+    spans, numbers = np.zeros((2, 2), np.int64), np.zeros((2, 1), np.float32)
+    assert parse_rows(buffer, spans, numbers, np.zeros((1, 2), np.int64)) == (1, 1)
+
+
+@given(
+    st.lists(st.lists(st.one_of(plain_number, short_number), min_size=2, max_size=2), min_size=1)
+)
+def test_the_fast_and_the_slow_path_agree(rows):
+    with np.errstate(over="ignore"):
+        rows = [
+            row for row in rows if np.isfinite(np.array(row, np.float64).astype(np.float32)).all()
+        ]
+    rows.append(["1", "2.5"])
+    chunk = "".join(f"w{n} {' '.join(row)}\n" for n, row in enumerate(rows)).encode()
+    slow = parse_lines(chunk, 2, 1, "x")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(formats_text, "_WORTH_A_KERNEL", 0)
+        fast = parse_lines(chunk, 2, 1, "x")
+    assert fast[0] == slow[0]
+    assert fast[1].tobytes() == slow[1].tobytes()
+
+
+def test_the_fast_path_leaves_odd_lines_to_the_slow_one(monkeypatch):
+    monkeypatch.setattr(formats_text, "_WORTH_A_KERNEL", 0)
+    words, numbers = parse_lines(b"a b 1 2\nc 1e-30 4\n", 2, 1, "x")
+    assert words == [b"a b", b"c"]
+    assert numbers.tolist() == np.array([[1, 2], [1e-30, 4]], np.float32).tolist()

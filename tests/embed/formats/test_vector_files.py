@@ -1,0 +1,430 @@
+"""Formats: round trips, what gensim makes of them, and one line for what is malformed."""
+
+import bz2
+import gzip
+import pickle
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from corpora.common.errors import ArtifactError, SettingError
+from embed.formats import text as formats_text
+from embed.formats import word2vec_binary as formats_binary
+from embed.formats.vector_files import FORMATS, read_vectors, write_vectors
+from embed.vectors.onehot import one_hot
+from embed.vectors.word_vectors import WordVectors, load_vectors
+
+word = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(
+    lambda text: text.split() == [text]
+)
+
+
+@st.composite
+def some_vectors(draw):
+    words = draw(st.lists(word, min_size=1, max_size=12, unique=True))
+    floats = st.floats(width=32, allow_nan=False, allow_infinity=False)
+    shape = (len(words), draw(st.integers(2, 6)))
+    return WordVectors(words, draw(arrays(np.float32, shape, elements=floats)))
+
+
+def same(read, written):
+    """Equal words in equal order, and vectors equal to the bit."""
+    return list(read.vocabulary) == list(written.vocabulary) and (
+        np.asarray(read.matrix).tobytes() == np.asarray(written.matrix, np.float32).tobytes()
+    )
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(vectors=some_vectors(), chunk=st.sampled_from([7, 64, 1 << 22]))
+def test_what_is_written_is_read_back(name, tmp_path_factory, vectors, chunk):
+    out = tmp_path_factory.mktemp("formats") / "out"
+    write_vectors(vectors, out, name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(formats_binary, "_CHUNK", chunk)
+        patch.setattr(formats_text, "_CHUNK", chunk)
+        assert same(load_vectors(out), vectors)
+
+
+@pytest.mark.parametrize("name", ["word2vec-text", "word2vec-binary", "glove"])
+def test_gzipped_files_are_read_like_plain_ones(name, tmp_path, vectors):
+    write_vectors(vectors, tmp_path / "plain", name)
+    (tmp_path / "zipped").write_bytes(gzip.compress((tmp_path / "plain").read_bytes()))
+    assert same(load_vectors(tmp_path / "zipped"), vectors)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_sparse_vectors_are_written_dense(name, tmp_path):
+    write_vectors(one_hot(["a", "b", "c"]), tmp_path / "out", name)
+    assert np.array_equal(load_vectors(tmp_path / "out").matrix, np.eye(3))
+
+
+def test_the_text_formats_look_as_their_readers_expect(tmp_path):
+    vectors = WordVectors(["a", "é"], np.array([[1, -0.5], [0.1, 1e-20]], np.float32))
+    for name in ("word2vec-text", "glove", "projector"):
+        write_vectors(vectors, tmp_path / name, name)
+    lines = "a 1 -0.5\né 0.100000001 9.99999968e-21\n"
+    assert (tmp_path / "glove").read_text(encoding="utf-8") == lines
+    assert (tmp_path / "word2vec-text").read_text(encoding="utf-8") == "2 2\n" + lines
+    folder = tmp_path / "projector"
+    assert (folder / "vectors.tsv").read_text() == "1\t-0.5\n0.100000001\t9.99999968e-21\n"
+    assert (folder / "metadata.tsv").read_text(encoding="utf-8") == "a\né\n"
+
+
+def test_the_projector_gets_counts_under_a_heading(tmp_path, vectors):
+    write_vectors(vectors, tmp_path / "out", "projector")
+    lines = (tmp_path / "out" / "metadata.tsv").read_text(encoding="utf-8").splitlines()
+    assert lines[:2] == ["word\tcount", "the\t80"]
+    assert same(load_vectors(tmp_path / "out" / "vectors.tsv"), vectors)
+
+
+# gensim leaves a file open after counting the words of one without a header
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_gensim_loads_what_we_write(tmp_path, vectors):
+    from gensim.models import KeyedVectors
+
+    for name in ("word2vec-text", "word2vec-binary", "glove", "gensim"):
+        write_vectors(vectors, tmp_path / name, name)
+    loaded = [
+        KeyedVectors.load_word2vec_format(tmp_path / "word2vec-text"),
+        KeyedVectors.load_word2vec_format(tmp_path / "word2vec-binary", binary=True),
+        KeyedVectors.load_word2vec_format(tmp_path / "glove", no_header=True),
+        KeyedVectors.load(str(tmp_path / "gensim")),
+    ]
+    for keyed in loaded:
+        assert keyed.index_to_key == list(vectors.vocabulary)
+        assert np.array_equal(keyed.vectors, vectors.matrix)
+    assert loaded[3].get_vecattr("queen", "count") == 60
+    assert loaded[3].similarity("king", "king") == pytest.approx(1.0)
+
+
+def test_gensim_maps_the_matrix_that_stands_beside_its_pickle(tmp_path):
+    from gensim.models import KeyedVectors
+
+    matrix = np.arange(12, dtype=np.float32).reshape(4, 3)
+    write_vectors(WordVectors([f"w{n}" for n in range(4)], matrix), tmp_path / "kv", "gensim")
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["kv", "kv.vectors.npy", "kv.vocabulary.tsv"]
+    assert np.array_equal(KeyedVectors.load(str(tmp_path / "kv"), mmap="r").vectors, matrix)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_we_load_what_gensim_writes(tmp_path, vectors, binary):
+    from gensim.models import KeyedVectors
+
+    keyed = KeyedVectors(4)
+    keyed.add_vectors(list(vectors.vocabulary), vectors.matrix)
+    keyed.save_word2vec_format(tmp_path / "out", binary=binary)
+    assert same(load_vectors(tmp_path / "out"), vectors)
+
+
+def test_binary_files_without_line_ends_behind_vectors_are_read(tmp_path):
+    record = b"a " + struct.pack("<2f", 1, 2) + b"bc " + struct.pack("<2f", 3, 4)
+    (tmp_path / "v.bin").write_bytes(b"2 2\n" + record)
+    vectors = load_vectors(tmp_path / "v.bin")
+    assert vectors.vocabulary == ["a", "bc"]
+    assert vectors.matrix.tolist() == [[1, 2], [3, 4]]
+
+
+def test_a_line_end_as_the_first_byte_of_a_float_is_no_text(tmp_path):
+    vectors = b"\n\0\0\0" + struct.pack("<f", 1)
+    (tmp_path / "v.bin").write_bytes(b"1 2\na " + vectors)
+    assert load_vectors(tmp_path / "v.bin").matrix[0, 1] == 1
+
+
+def test_fasttext_lines_end_in_a_space_and_windows_lines_in_a_carriage_return(tmp_path):
+    (tmp_path / "v.vec").write_bytes(b"2 2\r\na 1 2 \r\nb\t3  4 \r\n\n\n")
+    vectors = load_vectors(tmp_path / "v.vec")
+    assert vectors.vocabulary == ["a", "b"]
+    assert vectors.matrix.tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize("header", ["2 2\n", ""])
+def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path, header):
+    path = tmp_path / "v.txt"
+    path.write_text(f"{header}a 1 2\nb 3 4\n", encoding="utf-8-sig")
+    assert list(load_vectors(path).vocabulary) == ["a", "b"]
+
+
+def test_words_with_spaces_are_read_where_their_later_parts_are_no_numbers(tmp_path):
+    # glove.840B.300d holds such words, and some of them twice
+    (tmp_path / "glove.txt").write_bytes(b"the 1 2\nat name@domain.com 3 4\n. . . 5 6\n")
+    vectors = load_vectors(tmp_path / "glove.txt")
+    assert vectors.vocabulary == ["the", "at name@domain.com", ". . ."]
+    assert vectors.matrix.tolist() == [[1, 2], [3, 4], [5, 6]]
+
+
+def test_unicode_white_space_is_part_of_a_word(tmp_path):
+    (tmp_path / "v.txt").write_bytes("2 1\na\u00a0b 1\n\u2028 2\n".encode())
+    assert load_vectors(tmp_path / "v.txt").vocabulary == ["a\u00a0b", "\u2028"]
+
+
+def test_of_equal_words_the_first_is_kept_and_it_is_told(tmp_path, capsys):
+    (tmp_path / "v.txt").write_bytes(b"a 1 2\nb 3 4\na 5 6\nb 7 8\n")
+    vectors = load_vectors(tmp_path / "v.txt")
+    assert vectors.vocabulary == ["a", "b"]
+    assert vectors.matrix.tolist() == [[1, 2], [3, 4]]
+    assert capsys.readouterr().err == (
+        f"{tmp_path / 'v.txt'}: 2 words stand there again, such as 'a'; "
+        "the first vector of each is used\n"
+    )
+
+
+def test_broken_words_are_shown_as_escapes_and_it_is_told(tmp_path, capsys):
+    (tmp_path / "v.txt").write_bytes(b"a 1 2\n\xc3\xa9\xc3 3 4\n")
+    assert load_vectors(tmp_path / "v.txt").vocabulary == ["a", "é\\xc3"]
+    assert capsys.readouterr().err == (
+        f"{tmp_path / 'v.txt'}: 1 of 2 words are not UTF-8; their bytes are shown as escapes, "
+        "such as é\\xc3\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "metadata"),
+    [
+        (("vectors.tsv", "metadata.tsv"), "a\nb\n"),
+        (("t8_tensor.tsv", "t8_metadata.tsv"), "n\tword\n1\ta\n2\tb\n"),
+        (("vecs.tsv", "meta.tsv"), "Label\tn\r\na\t1\r\nb\t2\r\n"),
+    ],
+)
+def test_projector_pairs_of_others_are_read(tmp_path, names, metadata):
+    (tmp_path / names[0]).write_text("1\t2\n3\t4\n")
+    (tmp_path / names[1]).write_text(metadata)
+    vectors = load_vectors(tmp_path / names[0])
+    assert list(vectors.vocabulary) == ["a", "b"]
+    assert vectors.matrix.tolist() == [[1, 2], [3, 4]]
+
+
+WHAT_WE_READ = (
+    "is in no format that Firth reads: a run directory, word2vec text or binary, GloVe, "
+    "fastText .vec or .bin, embedding projector"
+)
+FLOAT = struct.pack("<f", 1.5)
+MALFORMED = [
+    (b"", ": is empty"),
+    (b" \n\n", ": is empty"),
+    (b"just some prose\nof two lines\n", f": {WHAT_WE_READ}"),
+    (b"word\n", f": {WHAT_WE_READ}"),
+    (b"0 5\n", ":1: the header says 0 words of 5 dimensions"),
+    (b"5 0\n", ":1: the header says 5 words of 0 dimensions"),
+    (b"2 2\na 1 2\nb 3\n", ":3: has 2 columns, expected a word and 2 numbers"),
+    (b"2 2\na 1 2\nb 3 4 5\n", ":3: has 4 columns, expected a word and 2 numbers"),
+    (b"a 1 2\n\nb 3 4\n", ":2: has 0 columns, expected a word and 2 numbers"),
+    (b"2 2\na 1 2\nb 3 x\n", ":3: 'x' is no finite number"),
+    (b"2 2\na 1 2x\nb 3 4\n", ":2: '2x' is no finite number"),
+    (b"a 1 2\nb nan 4\n", ":2: 'nan' is no finite number"),
+    (b"a 1 2\nb 3 -inf\n", ":2: '-inf' is no finite number"),
+    (b"a 1 2\nb 3 1e99\n", ":2: '1e99' is no finite number"),
+    (b"3 2\na 1 2\nb 3 4\n", ":1: the header says 3 words, the file has 2"),
+    (b"1 2\na 1 2\nb 3 4\n", ":1: the header says 1 words, the file has 2"),
+    (
+        b"1000000000000 300\na 1 2\n",
+        ":1: the header says 1000000000000 words of 300 dimensions, which do not fit in 24 bytes",
+    ),
+    (b"1\t2\n3\t4\n", ": holds numbers without words; put the projector's metadata.tsv beside it"),
+    (
+        b"1000000000000 300\na " + FLOAT * 300,
+        (
+            ": the header says 1000000000000 words of 300 dimensions, at least 1202000000000000 "
+            "bytes, but the file has only 1220: it is truncated or no word2vec binary"
+        ),
+    ),
+    (
+        b"2 2\na " + FLOAT * 2 + b"bbbbbb " + FLOAT,
+        ": is truncated: the header says 2 words, the file ends in word 2",
+    ),
+    (b"1 2\na " + FLOAT * 2 + b"\nb " + FLOAT, ": goes on behind the 1 words that the header says"),
+    (
+        b"2 1\na " + FLOAT + b"b " + struct.pack("<f", float("nan")),
+        ": the vector of word 2 holds NaN or infinity",
+    ),
+    (
+        b"2 1\na " + FLOAT + b"b" * 70000,
+        (
+            ": word 2 does not end within 65536 bytes; is the file a word2vec binary with float32 "
+            "vectors?"
+        ),
+    ),
+    (
+        b"\x93NUMPY\x01\x00",
+        ": is a NumPy matrix without words; pass the run directory that holds it",
+    ),
+    (
+        b"\xba\x16O/\x0c\0\0\0",
+        ": is truncated: it ends within the header, from byte 8 on; fetch or make it again",
+    ),
+    (bz2.compress(b"a 1 2\n"), ": is compressed with bzip2; unpack it first"),
+    (
+        gzip.compress(b"a 1 2\n" * 99, mtime=0)[:-12],
+        (
+            ": the gzip data are damaged: Compressed file ended before the end-of-stream "
+            "marker was reached"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), MALFORMED)
+def test_a_malformed_file_is_refused_in_one_line(tmp_path, content, message):
+    path = tmp_path / "v"
+    path.write_bytes(content)
+    with pytest.raises(ArtifactError) as refusal:
+        load_vectors(path)
+    assert str(refusal.value) == f"{path}{message}"
+
+
+def test_lines_are_numbered_across_chunks(tmp_path, monkeypatch):
+    monkeypatch.setattr(formats_text, "_CHUNK", 16)
+    (tmp_path / "v").write_bytes(b"".join(b"w%d 1 2\n" % n for n in range(50)) + b"x 1\n")
+    with pytest.raises(ArtifactError) as refusal:
+        load_vectors(tmp_path / "v")
+    assert str(refusal.value) == (
+        f"{tmp_path / 'v'}:51: has 2 columns, expected a word and 2 numbers"
+    )
+
+
+class Bomb:
+    """What runs code when it is unpickled."""
+
+    def __reduce__(self):
+        return (breakpoint, ())
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_pickle_is_never_opened(tmp_path, protocol, pack):
+    path = tmp_path / "model.kv"
+    path.write_bytes(pack(pickle.dumps(Bomb(), protocol=protocol)))
+    with pytest.raises(ArtifactError) as refusal:
+        load_vectors(path)
+    assert str(refusal.value) == (
+        f"{path}: is a Python pickle, such as gensim saves, and is never opened, for it can run "
+        'any code; convert it: python -c "from gensim.models import KeyedVectors; '
+        "KeyedVectors.load('model.kv').save_word2vec_format('model.txt')\""
+    )
+
+
+def test_an_export_for_gensim_is_read_back_without_its_pickle(tmp_path, vectors):
+    path = tmp_path / "kv"
+    write_vectors(vectors, path, "gensim")
+    path.write_bytes(pickle.dumps(Bomb()))  # were it opened, the test would stop here
+    read = load_vectors(path)
+    assert list(read.vocabulary) == list(vectors.vocabulary)
+    np.testing.assert_array_equal(read.matrix, vectors.matrix)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("kv.vectors.npy", b"no array", "is damaged"),
+        (
+            "kv.vocabulary.tsv",
+            b"one\n",
+            "kv.vocabulary.tsv has 1 words and kv.vectors.npy the shape",
+        ),
+        ("kv.vocabulary.tsv", b"", "is empty or no file"),
+    ],
+)
+def test_a_damaged_export_for_gensim_is_refused(tmp_path, vectors, name, content, why):
+    write_vectors(vectors, tmp_path / "kv", "gensim")
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ArtifactError, match=why):
+        load_vectors(tmp_path / "kv")
+
+
+def test_malformed_projector_pairs_are_refused(tmp_path):
+    (tmp_path / "vectors.tsv").write_text("1\t2\n3\t4\n")
+    words = tmp_path / "metadata.tsv"
+    for content, message in [
+        (b"a\n", f"{words}: has 1 words, vectors.tsv 2 vectors"),
+        (b"n\tword\n1\ta\n2\n", f"{words}:3: has 1 columns, no word in column 2"),
+        (b"a\n\xff\n", f"{words}:2: is not UTF-8"),
+    ]:
+        words.write_bytes(content)
+        with pytest.raises(ArtifactError) as refusal:
+            read_vectors(tmp_path)
+        assert str(refusal.value) == message
+    words.write_bytes(b"a\nb\n")
+    (tmp_path / "vectors.tsv").write_text("1\t2\n3\n")
+    with pytest.raises(ArtifactError) as refusal:
+        read_vectors(tmp_path)
+    assert str(refusal.value) == f"{tmp_path / 'vectors.tsv'}:2: has 1 columns, expected 2"
+
+
+@pytest.mark.parametrize("bad", ["new york", "a\tb", "a\nb", "a\rb"])
+@pytest.mark.parametrize("name", ["word2vec-text", "word2vec-binary", "glove", "projector"])
+def test_words_that_a_format_cannot_hold_are_refused(tmp_path, name, bad):
+    vectors = WordVectors(["a", bad], np.eye(2, dtype=np.float32))
+    if name == "projector" and bad == "new york":
+        write_vectors(vectors, tmp_path / "out", name)
+        assert same(load_vectors(tmp_path / "out"), vectors)
+        return
+    with pytest.raises(ArtifactError) as refusal:
+        write_vectors(vectors, tmp_path / "out", name)
+    assert str(refusal.value) == (
+        f"format {name} cannot hold the word {bad!r} (row 1): white space separates words there; "
+        "choose another format"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_empty_word_is_refused(tmp_path, name):
+    with pytest.raises(ArtifactError) as refusal:
+        write_vectors(WordVectors(["a", ""], np.eye(2, dtype=np.float32)), tmp_path / "out", name)
+    assert str(refusal.value) == (
+        f"format {name} cannot hold the word '' (row 1): a word cannot be empty there; "
+        "choose another format"
+    )
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_stands_there_is_replaced_only_by_force(tmp_path, vectors, name):
+    out = tmp_path / "out"
+    write_vectors(one_hot(["x", "y"]), out, name)
+    with pytest.raises(ArtifactError) as refusal:
+        write_vectors(vectors, out, name)
+    assert str(refusal.value) == f"{out}: exists already; choose another OUT or pass --force"
+    write_vectors(vectors, out, name, force=True)
+    assert same(load_vectors(out), vectors)
+    beside = {"out.vectors.npy", "out.vocabulary.tsv"} if name == "gensim" else set()
+    assert {path.name for path in tmp_path.iterdir()} == {"out"} | beside
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_run_is_not_replaced_even_by_force(run, vectors, name):
+    with pytest.raises(ArtifactError) as refusal:
+        write_vectors(vectors, run, name, force=True)
+    assert str(refusal.value) == f"{run}: is a folder that no export made; choose another OUT"
+    assert same(load_vectors(run), vectors)
+
+
+def test_what_another_program_is_making_is_left_alone(tmp_path, vectors):
+    (tmp_path / "out.partial").mkdir()
+    (tmp_path / "out.partial" / "half").write_text("")
+    write_vectors(vectors, tmp_path / "out", "glove")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.partial"]
+    assert (tmp_path / "out.partial" / "half").exists()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, vectors, monkeypatch, name):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("corpora.artifacts.atomic._sync", full)
+    with pytest.raises(ArtifactError) as refusal:
+        write_vectors(vectors, tmp_path / "out", name)
+    assert str(refusal.value) == (f"{tmp_path / 'out'}: cannot be written: No space left on device")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_format_is_refused(tmp_path, vectors):
+    with pytest.raises(SettingError) as refusal:
+        write_vectors(vectors, tmp_path / "out", "csv")
+    assert str(refusal.value) == (
+        "format must be one of word2vec-text, word2vec-binary, glove, gensim, projector, got 'csv'"
+    )

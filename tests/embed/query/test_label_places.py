@@ -1,0 +1,117 @@
+"""Names beside points: none hides another where there is room."""
+
+import numpy as np
+import pytest
+
+from embed.query import label_places
+from embed.query.label_places import place_labels
+
+GAP = 0.08
+
+
+def overlaps(middles, sizes):
+    """Pairs of labels that share ground."""
+    apart = np.abs(middles[:, None] - middles)
+    touching = (apart < (sizes[:, None] + sizes) / 2 - 1e-9).all(axis=2)
+    return [(a, b) for a, b in np.argwhere(touching).tolist() if a < b]
+
+
+def test_a_lone_point_has_its_name_at_its_right():
+    middles, far = place_labels(np.array([[1.0, 1.0]]), np.array([[0.5, 0.1]]), (4, 4), GAP)
+    np.testing.assert_allclose(middles, [[1 + GAP + 0.25, 1.0]])
+    assert not far.any()
+
+
+def test_at_the_right_edge_the_name_stands_at_the_left():
+    middles, _ = place_labels(np.array([[3.9, 1.0]]), np.array([[0.5, 0.1]]), (4, 4), GAP)
+    np.testing.assert_allclose(middles, [[3.9 - GAP - 0.25, 1.0]])
+
+
+def test_names_of_two_near_points_stand_apart_from_both():
+    points = np.array([[2.0, 2.0], [2.2, 2.0]])
+    sizes = np.array([[0.5, 0.1], [0.5, 0.1]])
+    middles, far = place_labels(points, sizes, (4, 4), GAP)
+    np.testing.assert_allclose(middles, [[2.0 - GAP - 0.25, 2.0], [2.2 + GAP + 0.25, 2.0]])
+    assert not far.any()
+
+
+def test_no_names_overlap_or_leave_the_frame_in_a_crowd_with_room_around():
+    rng = np.random.default_rng(8)
+    points = rng.normal(4, 1.2, (60, 2)).clip(0.5, 7.5)
+    sizes = np.column_stack([rng.uniform(0.2, 0.7, 60), np.full(60, 0.12)])
+    middles, _ = place_labels(points, sizes, (8, 8), GAP)
+    assert overlaps(middles, sizes) == []
+    assert (middles - sizes / 2 >= 0).all()
+    assert (middles + sizes / 2 <= 8).all()
+    naive = points + [GAP, 0] + sizes * [0.5, 0]
+    assert len(overlaps(naive, sizes)) > 5  # there was something to do
+
+
+def test_a_name_that_had_to_go_far_is_told():
+    points = np.repeat([[2.0, 2.0]], 12, axis=0)  # eight directions do not do for twelve
+    sizes = np.full((12, 2), [0.3, 0.1])
+    middles, far = place_labels(points, sizes, (4, 4), GAP)
+    assert overlaps(middles, sizes) == []
+    box = np.clip(points, middles - sizes / 2, middles + sizes / 2)
+    distances = np.linalg.norm(points - box, axis=1)
+    np.testing.assert_array_equal(far, distances > 1.5 * GAP)
+    assert 4 <= far.sum() < 12
+
+
+def test_the_same_points_give_the_same_places():
+    points = np.random.default_rng(1).uniform(0, 3, (30, 2))
+    sizes = np.full((30, 2), [0.4, 0.1])
+    one, other = (place_labels(points, sizes, (3, 3), GAP)[0] for _ in range(2))
+    np.testing.assert_array_equal(one, other)
+
+
+def by_all_others(points, sizes, bounds, gap):
+    """The same search, where each label is held against all others and all points."""
+    middles = points[:, None] + label_places._shifts(sizes, gap)
+    way = label_places._PER_GAP * (np.repeat(label_places._RINGS, 8) - 1)
+    own = np.tile(way + label_places._PER_DIRECTION * np.tile(np.arange(8), 5), (len(points), 1))
+    for label, size in enumerate(sizes):
+        dots = np.full(points.shape, gap)
+        covered = label_places._hidden(middles[label], size, points, dots) * size.prod() / gap**2
+        others = np.delete(points, label, axis=0)
+        passed = label_places._passed(points[label], middles[label], others, gap / 2)
+        own[label] += label_places._ON_POINT * covered + label_places._PASSING * passed
+    half = sizes[:, None] / 2
+    outside = ((middles - half < 0) | (middles + half > np.array(bounds))).any(axis=2)
+    own += label_places._OUTSIDE * outside
+    chosen = np.full(len(points), -1)
+    for _ in range(label_places._PASSES):
+        before = chosen.copy()
+        for label, size in enumerate(sizes):
+            placed = np.flatnonzero((chosen >= 0) & (np.arange(len(points)) != label))
+            standing = middles[placed, chosen[placed]]
+            hidden = label_places._hidden(middles[label], size, standing, sizes[placed])
+            chosen[label] = np.argmin(own[label] + label_places._ON_LABEL * hidden)
+        if np.array_equal(before, chosen):
+            break
+    return middles[np.arange(len(points)), chosen], chosen >= 8
+
+
+@pytest.mark.parametrize(("n", "side"), [(12, 1.0), (60, 8.0), (120, 12.0)])
+def test_looking_at_near_labels_and_points_alone_changes_nothing(n, side):
+    rng = np.random.default_rng(n)
+    points = rng.normal(side / 2, side / 6, (n, 2))
+    sizes = np.column_stack([rng.uniform(0.2, 0.9, n), np.full(n, 0.12)])
+    expected = by_all_others(points, sizes, (side, side), GAP)
+    found = place_labels(points, sizes, (side, side), GAP)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
+
+
+def test_a_label_is_held_only_against_what_it_can_reach(monkeypatch):
+    hidden, seen = label_places._hidden, []
+
+    def counting(middles, size, others, other_sizes):
+        seen.append(len(others))
+        return hidden(middles, size, others, other_sizes)
+
+    monkeypatch.setattr(label_places, "_hidden", counting)
+    points = np.stack(np.meshgrid(np.arange(20.0), np.arange(20.0)), axis=-1).reshape(-1, 2)
+    place_labels(points, np.full((400, 2), [0.5, 0.1]), (20, 20), GAP)
+    # labels reach 1.3 and 0.9 from their points: others within 2.6 and 1.8, five times three
+    assert max(seen) == 14

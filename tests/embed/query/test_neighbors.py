@@ -1,0 +1,226 @@
+"""Neighbours, similarities and analogies against their definitions."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora.common.errors import ArtifactError, SettingError, UnknownWordError
+from embed.query import search
+from embed.query.neighbors import Neighbor, analogies, analogy, nearest, similarity, vector_of
+from embed.vectors.onehot import one_hot
+from embed.vectors.word_vectors import WordVectors
+
+
+def naive_units(matrix):
+    """Rows of length 1, zero rows zero, in float64."""
+    rows = np.asarray(matrix.toarray() if scipy.sparse.issparse(matrix) else matrix, np.float64)
+    lengths = np.linalg.norm(rows, axis=1)
+    return np.array([r / n if n else r for r, n in zip(rows, lengths, strict=True)])
+
+
+def naive_best(scores, k, exclude):
+    """Rows by score, ties by row, one by one."""
+    rows = [row for row in range(len(scores)) if row not in exclude]
+    return sorted(rows, key=lambda row: (-scores[row], row))[:k]
+
+
+def make(matrix):
+    """Vectors of words w0, w1, ..."""
+    return WordVectors([f"w{row}" for row in range(matrix.shape[0])], matrix)
+
+
+def integers(rows, dim, seed=3):
+    """Small integers, whose products float32 holds exactly, with equal and zero rows."""
+    matrix = np.random.default_rng(seed).integers(-2, 3, (rows, dim)).astype(np.float32)
+    matrix[rows // 2] = matrix[0]
+    matrix[rows // 3] = 0
+    return matrix
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
+@pytest.mark.parametrize("k", [1, 3, 50, 1000])
+def test_neighbors_match_the_definition(kind, k, monkeypatch):
+    monkeypatch.setattr(search, "_BLOCK_FLOATS", 64)  # many blocks, the last one short
+    matrix = integers(101, 5)
+    words = ["w0", "w7", "w33", "w100"]
+    units = naive_units(matrix)
+    found = nearest(make(kind(matrix)), words, k)
+    for word, neighbors in zip(words, found, strict=True):
+        row = int(word[1:])
+        cosines = units @ units[row]
+        assert [round(n.score, 9) for n in neighbors] == [
+            round(cosines[r], 9) for r in naive_best(np.round(cosines, 9), k, {row})
+        ]
+        assert [n.word for n in neighbors] == [
+            f"w{r}" for r in naive_best(np.round(cosines, 12), k, {row})
+        ]
+
+
+@given(
+    rows=st.integers(1, 40),
+    k=st.integers(1, 12),
+    block=st.sampled_from([4, 16, 1 << 20]),
+    seed=st.integers(0, 99),
+)
+def test_the_result_does_not_depend_on_blocks(rows, k, block, seed):
+    vectors = make(np.random.default_rng(seed).standard_normal((rows, 4)).astype(np.float32))
+    whole = nearest(vectors, ["w0"], k)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "_BLOCK_FLOATS", block)
+        assert nearest(vectors, ["w0"], k) == whole
+
+
+def test_a_batch_gives_what_each_word_gives_alone(monkeypatch):
+    vectors = make(np.random.default_rng(1).standard_normal((500, 20)).astype(np.float32))
+    words = [f"w{n}" for n in range(0, 500, 7)]
+    alone = [nearest(vectors, [word], 5)[0] for word in words]
+    assert nearest(vectors, words, 5) == alone
+    monkeypatch.setattr(search, "_BATCH", 10)
+    assert nearest(vectors, words, 5) == alone
+    assert nearest(vectors, [], 5) == []
+
+
+def test_equal_vectors_tie_and_ties_go_by_row(monkeypatch):
+    monkeypatch.setattr(search, "_BLOCK_FLOATS", 7 * 33)
+    row = np.random.default_rng(2).standard_normal(33).astype(np.float32)
+    vectors = make(np.tile(row, (200, 1)))
+    [neighbors] = nearest(vectors, ["w3"], 6)
+    assert [n.word for n in neighbors] == ["w0", "w1", "w2", "w4", "w5", "w6"]
+    assert len({n.score for n in neighbors}) == 1
+    assert neighbors[0].score == pytest.approx(1.0)
+
+
+def test_vectors_of_extreme_length_have_their_true_cosines():
+    unit = np.array([[3, 4], [4, 3], [-3, 4]], np.float64) / 5
+    scale = np.array([[1e-30], [1e35], [1e-44]])  # the last is a subnormal float32
+    vectors = make((unit * scale).astype(np.float32))
+    [neighbors] = nearest(vectors, ["w0"], 2)
+    assert neighbors[0] == Neighbor("w1", pytest.approx(0.96, abs=1e-6))
+    assert neighbors[1].word == "w2"
+    assert np.isfinite(neighbors[1].score)
+
+
+def test_zero_vectors_have_cosine_zero():
+    vectors = make(np.array([[0, 0], [1, 0], [0, 0]], np.float32))
+    assert nearest(vectors, ["w0"]) == [[Neighbor("w1", 0.0), Neighbor("w2", 0.0)]]
+    assert similarity(vectors, "w0", "w1") == 0.0
+    assert similarity(vectors, "w0", "w2") == 0.0
+    assert analogy(vectors, "w0", "w0", "w0") == [Neighbor("w1", 0.0), Neighbor("w2", 0.0)]
+
+
+def test_one_hot_words_are_like_no_other_word():
+    vectors = one_hot(["a", "b", "c"])
+    assert nearest(vectors, ["b"]) == [[Neighbor("a", 0.0), Neighbor("c", 0.0)]]
+    assert similarity(vectors, "a", "b") == 0.0
+    assert similarity(vectors, "a", "a") == 1.0
+    assert analogy(vectors, "a", "b", "a") == [Neighbor("c", 0.0)]
+
+
+def test_a_similarity_worked_by_hand():
+    vectors = make(np.array([[3, 4], [4, 3]], np.float32))
+    assert similarity(vectors, "w0", "w1") == pytest.approx(24 / 25, abs=1e-15)
+    assert similarity(vectors, "w0", "w0") == pytest.approx(1.0, abs=1e-15)
+    assert similarity(vectors, "w0", "w0") <= 1.0
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
+@pytest.mark.parametrize("method", ["3cosadd", "3cosmul"])
+def test_analogies_match_the_definition(kind, method, monkeypatch):
+    monkeypatch.setattr(search, "_BLOCK_FLOATS", 100)
+    monkeypatch.setattr(search, "_BATCH", 4)
+    rng = np.random.default_rng(8)
+    matrix = rng.standard_normal((60, 6)).astype(np.float32)
+    questions = rng.integers(0, 60, (9, 3))
+    units = naive_units(matrix)
+    found = analogies(kind(matrix), questions, 5, method)
+    for (a, b, c), (rows, scores) in zip(questions, found, strict=True):
+        if method == "3cosadd":
+            target = units[b] - units[a] + units[c]
+            expected = units @ target / np.linalg.norm(target)
+        else:
+            near_a, near_b, near_c = ((units @ units[row] + 1) / 2 for row in (a, b, c))
+            expected = near_b * near_c / (near_a + 0.001)
+        assert rows.tolist() == naive_best(expected, 5, {a, b, c})
+        assert scores == pytest.approx(expected[rows], abs=1e-12)
+
+
+def test_an_analogy_worked_by_hand():
+    words = ["man", "king", "woman", "queen", "apple"]
+    matrix = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1], [1, 0, 1]], np.float32)
+    vectors = WordVectors(words, matrix)
+    # king - man + woman = (1, 1, 0) / sqrt 2 - (1, 0, 0) + (0, 0, 1); queen = (0, 1, 1) / sqrt 2
+    target = np.array([0.5**0.5 - 1, 0.5**0.5, 1])
+    expected = (target[1] + target[2]) / 2**0.5 / np.linalg.norm(target)
+    assert analogy(vectors, "man", "king", "woman", 1) == [
+        Neighbor("queen", pytest.approx(expected))
+    ]
+    # shifted cosines of queen with king, woman and man: 3/4, (1 + sqrt 1/2) / 2, 1/2
+    expected = 0.75 * (1 + 0.5**0.5) / 2 / 0.501
+    assert analogy(vectors, "man", "king", "woman", 1, "3cosmul") == [
+        Neighbor("queen", pytest.approx(expected))
+    ]
+
+
+def test_no_questions_have_no_answers():
+    assert analogies(np.eye(3, dtype=np.float32), [], 1) == []
+
+
+def test_a_nan_is_refused_and_not_answered(monkeypatch):
+    monkeypatch.setattr(search, "_BLOCK_FLOATS", 8)
+    matrix = np.ones((9, 2), np.float32)
+    matrix[6, 1] = np.nan
+    with pytest.raises(ArtifactError) as refusal:
+        nearest(make(matrix), ["w0"])
+    assert str(refusal.value) == "vectors: row 6 holds NaN or infinity; make the run again"
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_similarity_with_infinity_is_refused(sparse):
+    matrix = np.array([[1, 0], [np.inf, -np.inf]], np.float32)
+    vectors = make(scipy.sparse.csr_matrix(matrix) if sparse else matrix)
+    with pytest.raises(ArtifactError) as refusal:
+        similarity(vectors, "w0", "w1")
+    assert str(refusal.value) == "vectors: row 1 holds NaN or infinity; make the run again"
+
+
+def test_the_largest_numbers_have_cosines():
+    huge = np.float32(3e38)
+    vectors = make(np.array([[huge, huge], [huge, -huge], [1, 0]], np.float32))
+    assert nearest(vectors, ["w0"], 1) == [[Neighbor("w2", pytest.approx(0.5**0.5))]]
+
+
+def test_an_unknown_word_is_refused_with_close_spellings(vectors):
+    with pytest.raises(UnknownWordError) as refusal:
+        nearest(vectors, ["king", "quen"])
+    assert str(refusal.value) == (
+        "small: no vector for 'quen'; did you mean 'queen'? (--skip-unknown goes on)"
+    )
+    with pytest.raises(UnknownWordError) as refusal:
+        vector_of(vectors, "xylophone")
+    assert str(refusal.value) == (
+        "small: no vector for 'xylophone'; check the spelling (--skip-unknown goes on)"
+    )
+
+
+def test_settings_out_of_range_are_refused(vectors):
+    with pytest.raises(SettingError) as refusal:
+        nearest(vectors, ["king"], 0)
+    assert str(refusal.value) == "k must be at least 1, got 0"
+    with pytest.raises(SettingError) as refusal:
+        analogy(vectors, "man", "king", "woman", 1, "cosadd")
+    assert str(refusal.value) == "method must be one of 3cosadd, 3cosmul, got 'cosadd'"
+
+
+def test_neighbors_are_those_of_gensim(vectors):
+    keyed = pytest.importorskip("gensim.models").KeyedVectors(4)
+    keyed.add_vectors(vectors.vocabulary, vectors.matrix)
+    [ours] = nearest(vectors, ["king"], 5)
+    theirs = keyed.most_similar("king", topn=5)
+    assert [n.word for n in ours] == [word for word, _ in theirs]
+    assert [n.score for n in ours] == pytest.approx([score for _, score in theirs], abs=1e-6)
+    answers = analogy(vectors, "man", "king", "woman", 5)
+    theirs = keyed.most_similar(positive=["king", "woman"], negative=["man"], topn=5)
+    assert [n.word for n in answers] == [word for word, _ in theirs]
+    assert [n.score for n in answers] == pytest.approx([s for _, s in theirs], abs=1e-6)

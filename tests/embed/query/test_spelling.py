@@ -1,0 +1,54 @@
+"""Close spellings against the definition of the edit distance."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from embed.query.spelling import close_spellings, edit_distances
+
+letters = st.text("abc", max_size=6).map(str.encode)
+
+
+def naive_distance(a, b):
+    """Optimal string alignment, by the recursive definition."""
+    if not a or not b:
+        return len(a) + len(b)
+    best = min(
+        naive_distance(a[:-1], b) + 1,
+        naive_distance(a, b[:-1]) + 1,
+        naive_distance(a[:-1], b[:-1]) + (a[-1] != b[-1]),
+    )
+    if len(a) > 1 and len(b) > 1 and a[-2:] == b[-2:][::-1]:
+        best = min(best, naive_distance(a[:-2], b[:-2]) + 1)
+    return best
+
+
+@given(target=letters.filter(bool), words=st.lists(letters, min_size=1, max_size=8))
+def test_distances_match_the_definition(target, words):
+    chars = np.full((6, len(words)), ord("b"), np.uint8)  # noise behind the ends
+    for column, word in enumerate(words):
+        chars[: len(word), column] = list(word)
+    found = edit_distances(target, chars, np.array([len(word) for word in words]))
+    assert found.tolist() == [naive_distance(target, word) for word in words]
+
+
+def test_closer_words_come_first_and_then_more_frequent_ones():
+    words = ["sing", "ring", "king", "kings", "kin", "zebra"]
+    assert close_spellings("kign", words) == ["king", "kin", "sing"]
+    assert close_spellings("kinq", words, n=9) == ["king", "kin", "sing", "ring", "kings"]
+
+
+def test_letters_of_other_scripts_count_as_letters():
+    assert close_spellings("мсква", ["москва", "zebra"]) == ["москва"]
+    assert close_spellings("図書菅", ["図書館"]) == ["図書館"]
+
+
+def test_nothing_close_is_nothing_offered():
+    assert close_spellings("xylophone", ["king", "queen"]) == []
+    assert close_spellings("", ["king"]) == []
+    assert close_spellings("a" * 1000, ["king"]) == []
+    assert close_spellings("king", []) == []
+
+
+def test_one_character_is_like_no_other():
+    assert close_spellings("詩", ["诗", "让", "踩"]) == []

@@ -1,0 +1,189 @@
+"""Maps of words: principal components against their definition, and files of words."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from corpora.common.errors import SettingError, SourceError, UnknownWordError
+from embed.query.word_map import map_words, read_map_words
+from embed.vectors.word_vectors import WordVectors
+
+WORDS = [f"w{n}" for n in range(12)]
+
+
+@pytest.fixture
+def random_vectors():
+    """Twelve words of random lengths and directions in five dimensions."""
+    matrix = np.random.default_rng(3).standard_normal((12, 5)).astype(np.float32)
+    return WordVectors(WORDS, matrix * np.arange(1, 13, dtype=np.float32)[:, None])
+
+
+def by_covariance(matrix):
+    """The definition: eigenvectors of the covariance of the unit vectors."""
+    units = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+    centered = units - units.mean(axis=0)
+    values, axes = np.linalg.eigh(centered.T @ centered)
+    places = centered @ axes[:, [-1, -2]]
+    for column in range(2):
+        if places[np.abs(places[:, column]).argmax(), column] < 0:
+            places[:, column] *= -1
+    return places, values[[-1, -2]] / values.sum()
+
+
+def test_places_and_shares_are_those_of_the_covariance(random_vectors):
+    found = map_words(random_vectors, WORDS)
+    places, share = by_covariance(random_vectors.matrix.astype(np.float64))
+    np.testing.assert_allclose(found.places, places, atol=1e-12)
+    np.testing.assert_allclose(found.share, share, atol=1e-12)
+
+
+def test_three_words_at_right_angles_form_a_flat_triangle():
+    found = map_words(WordVectors(["a", "b", "c"], 2 * np.eye(3, dtype=np.float32)), "abc")
+    sides = np.linalg.norm(found.places - np.roll(found.places, 1, axis=0), axis=1)
+    np.testing.assert_allclose(sides, np.sqrt(2))
+    np.testing.assert_allclose(found.share, 0.5)
+
+
+def test_a_hand_worked_line():
+    # units (1, 0), (0, 1), (-1, 0) twice: mean (-1/4, 1/4); sum of squares 4 - 4 / 8 = 3.5
+    matrix = np.array([[2, 0], [0, 3], [-1, 0], [-5, 0]], np.float32)
+    found = map_words(WordVectors(list("abcd"), matrix), list("abcd"))
+    # the scatter matrix is [[11/4, 1/4], [1/4, 3/4]]
+    high = (3.5 + np.sqrt(2**2 + 4 / 16)) / 2
+    np.testing.assert_allclose(found.share, [high / 3.5, 1 - high / 3.5], rtol=1e-12)
+
+
+def test_the_word_farthest_along_an_axis_is_on_its_positive_side(random_vectors):
+    found = map_words(random_vectors, WORDS)
+    farthest = np.abs(found.places).argmax(axis=0)
+    assert (found.places[farthest, [0, 1]] > 0).all()
+
+
+def test_turned_vectors_give_the_same_map(random_vectors):
+    turn, _ = np.linalg.qr(np.random.default_rng(4).standard_normal((5, 5)))
+    turned = WordVectors(WORDS, (random_vectors.matrix @ turn).astype(np.float32))
+    one, other = map_words(random_vectors, WORDS), map_words(turned, WORDS)
+    np.testing.assert_allclose(one.places, other.places, atol=1e-5)
+
+
+def test_sparse_vectors_give_the_map_of_dense_ones(random_vectors):
+    matrix = np.where(random_vectors.matrix > 0, random_vectors.matrix, 0).astype(np.float32)
+    wide = scipy.sparse.csr_matrix(np.hstack([matrix, np.zeros((12, 9), np.float32)]))
+    dense, sparse = (map_words(WordVectors(WORDS, m), WORDS) for m in (matrix, wide))
+    np.testing.assert_allclose(dense.places, sparse.places, atol=1e-12)
+
+
+def test_vectors_of_one_number_lie_on_a_line():
+    vectors = WordVectors(["a", "b", "c"], np.array([[2], [1], [-3]], np.float32))
+    found = map_words(vectors, "abc")
+    assert found.share == (1.0, 0.0)
+    np.testing.assert_allclose(found.places[:, 0], [-2 / 3, -2 / 3, 4 / 3])
+    assert not found.places[:, 1].any()
+
+
+def test_a_word_given_twice_is_drawn_once_in_its_first_group(random_vectors):
+    groups = ["x", None, "y", "z"]
+    found = map_words(random_vectors, ["w1", "w2", "w3", "w1"], groups)
+    assert (found.words, found.groups) == (("w1", "w2", "w3"), ("x", None, "y"))
+
+
+def test_json_names_groups_only_where_there_are_such(random_vectors):
+    found = map_words(random_vectors, ["w1", "w2", "w3"], ["x", None, "x"])
+    given = found.to_json("out/run")
+    assert (given["run"], given["share"]) == ("out/run", [*found.share])
+    assert [word.get("group") for word in given["words"]] == ["x", None, "x"]
+    assert list(given["words"][1]) == ["word", "x", "y"]
+    assert [[word["x"], word["y"]] for word in given["words"]] == found.places.tolist()
+
+
+def test_too_few_words_are_refused(random_vectors):
+    with pytest.raises(SettingError) as refusal:
+        map_words(random_vectors, ["w1", "w2", "w1"])
+    assert str(refusal.value) == "a map needs at least 3 words, got 2; give more"
+
+
+def test_words_of_one_direction_are_refused():
+    matrix = np.outer([1, 2, 3], [0.3, 0.1, 0.7]).astype(np.float32)
+    with pytest.raises(SettingError) as refusal:
+        map_words(WordVectors(["a", "b", "c"], matrix), "abc")
+    assert str(refusal.value) == "all 3 words have the same direction; give others"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_float32_rounds_apart_is_no_map_and_what_differs_is_one(seed):
+    rng = np.random.default_rng(seed)
+    direction, lengths = rng.normal(size=50), rng.uniform(0.001, 1000, 4)
+    matrix = np.outer(lengths, direction)
+    with pytest.raises(SettingError, match="all 4 words have the same direction"):
+        map_words(WordVectors(list("abcd"), matrix.astype(np.float32)), "abcd")
+    matrix[0, 7] += 1e-4 * lengths[0]
+    found = map_words(WordVectors(list("abcd"), matrix.astype(np.float32)), "abcd")
+    assert np.abs(found.places).max() == np.abs(found.places[0]).max()
+
+
+def test_a_vector_of_zeros_is_refused():
+    matrix = np.array([[1, 0], [0, 0], [0, 1]], np.float32)
+    with pytest.raises(SettingError) as refusal:
+        map_words(WordVectors(["a", "b", "c"], matrix), "abc")
+    assert str(refusal.value) == "the vector of 'b' is zero and has no direction; leave it out"
+
+
+def test_an_unknown_word_is_told_with_close_spellings(random_vectors):
+    with pytest.raises(UnknownWordError, match=r"no vector for 'w1x'; did you mean 'w1'"):
+        map_words(random_vectors, ["w1", "w2", "w1x"])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "\ufeffking\r\nnew york\r\n\r\n# no\r\n東京\r\n",
+            [("king", None), ("new york", None), ("東京", None)],
+        ),
+        (
+            "cat\tanimal\ndog\tanimal\nrun\tto move\n",
+            [("cat", "animal"), ("dog", "animal"), ("run", "to move")],
+        ),
+        (
+            ",category,word\n0,animal,cat\n1,animal,dog\n2,verb,run\n",
+            [("cat", "animal"), ("dog", "animal"), ("run", "verb")],
+        ),
+        ("king\tmale\nqueen\tfemale\n", [("king", "male"), ("queen", "female")]),
+        ("word;group\na b;x\nc;y\n", [("a b", "x"), ("c", "y")]),
+        ("king\nqueen, lady\nman\n", [("king", None), ("queen, lady", None), ("man", None)]),
+        ("king\n,\n", [("king", None), (",", None)]),
+    ],
+)
+def test_files_of_words_with_and_without_groups_are_read(tmp_path, text, expected):
+    path = tmp_path / "words.txt"
+    path.write_text(text, encoding="utf-8", newline="")
+    assert read_map_words(path) == expected
+
+
+def test_a_pipe_of_words_is_read(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    text = "cat\tanimal\ndog\tanimal\nrun\tverb\n"
+    writer = threading.Thread(target=pipe.write_text, args=(text,))
+    writer.start()
+    assert read_map_words(pipe) == [("cat", "animal"), ("dog", "animal"), ("run", "verb")]
+    writer.join()
+
+
+def test_bad_files_of_words_are_told(tmp_path):
+    path = tmp_path / "words.txt"
+    with pytest.raises(SourceError) as refusal:
+        read_map_words(path)
+    assert str(refusal.value) == f"{path}: no such file of words"
+    path.write_text("\n# nothing\n")
+    with pytest.raises(SourceError) as refusal:
+        read_map_words(path)
+    assert (
+        str(refusal.value) == f"{path}: holds no word; expected a word a line, or word, tab, group"
+    )
+    path.write_text("cat\tanimal\ndog\nbee\tanimal\n")
+    with pytest.raises(SourceError, match=r"words.txt:2: 'dog' is not 2 fields with tabs between"):
+        read_map_words(path)

@@ -1,0 +1,30 @@
+"""The table of methods."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from corpora.common.errors import SettingError
+from embed.registry.methods import METHODS, find_method
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_leads_to_its_config_and_its_function(name):
+    method = find_method(name)
+    assert method.config_class()() == method.config_class()()
+    assert callable(method.train_function())
+
+
+def test_naming_a_method_imports_nothing_of_it():
+    code = "import embed.registry.methods, sys; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_an_unknown_method_is_refused():
+    with pytest.raises(SettingError) as caught:
+        find_method("glove")
+    assert str(caught.value).startswith("method: glove: is not known; take one of svd")

@@ -1,0 +1,220 @@
+"""Counting: against the definition, worked by hand, and the same bytes however it is split."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora.common.errors import SettingError
+from embed.svd.cooccurrence import CONTEXTS, count_cooccurrences
+from embed.svd.inverted import segments
+from embed.svd.window_weights import WEIGHTINGS, window_weights
+from tests.embed.small_corpus import SmallView
+
+FRACTIONS = {
+    "dynamic": lambda window, distance: Fraction(window - distance + 1, window),
+    "harmonic": lambda window, distance: Fraction(1, distance),
+    "flat": lambda window, distance: Fraction(1),
+}
+
+
+def naive_counts(view, window, weighting, context):
+    """The definition, word for word; slow on purpose."""
+    matrix = [[Fraction(0)] * len(view.words) for _ in view.words]
+    for unit in view.units:
+        for i, word in enumerate(unit):
+            for j, other in enumerate(unit):
+                left, right = context in ("symmetric", "left"), context in ("symmetric", "right")
+                if 0 < abs(i - j) <= window and (left if j < i else right):
+                    matrix[word][other] += FRACTIONS[weighting](window, abs(i - j))
+    return matrix
+
+
+def as_fractions(counts, n_words):
+    """The counts divided by their unit, dense."""
+    matrix = [[Fraction(0)] * n_words for _ in range(n_words)]
+    for row in range(n_words):
+        for k in range(counts.starts[row], counts.starts[row + 1]):
+            matrix[row][counts.columns[k]] = Fraction(int(counts.counts[k]), counts.unit)
+    return matrix
+
+
+def same_bytes(a, b):
+    return (a.unit, a.counts.dtype) == (b.unit, b.counts.dtype) and all(
+        getattr(a, name).tobytes() == getattr(b, name).tobytes()
+        for name in ("starts", "columns", "counts")
+    )
+
+
+texts = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=12), max_size=8)
+
+
+@given(
+    units=texts,
+    window=st.integers(1, 7),
+    weighting=st.sampled_from(WEIGHTINGS),
+    context=st.sampled_from(CONTEXTS),
+    units_per_shard=st.integers(1, 9),
+)
+def test_counts_equal_the_definition(units, window, weighting, context, units_per_shard):
+    view = SmallView(units, units_per_shard=units_per_shard)
+
+    counts = count_cooccurrences(view, window=window, weighting=weighting, context=context)
+
+    expected = naive_counts(view, window, weighting, context)
+    assert as_fractions(counts, len(view.words)) == expected
+    assert len(counts.columns) == sum(value > 0 for row in expected for value in row)
+
+
+@given(units=texts, window=st.integers(1, 7), weighting=st.sampled_from(WEIGHTINGS))
+def test_symmetric_counts_are_left_plus_right_and_right_is_left_transposed(
+    units, window, weighting
+):
+    view = SmallView(units)
+    both, left, right = (
+        count_cooccurrences(view, window=window, weighting=weighting, context=context)
+        .to_scipy()
+        .toarray()
+        for context in CONTEXTS
+    )
+    assert (both == left + right).all()
+    assert (right == left.T).all()
+
+
+@pytest.mark.parametrize(
+    ("weighting", "weights", "unit"),
+    [
+        ("dynamic", [0, 4, 3, 2, 1], 4),
+        ("harmonic", [0, 12, 6, 4, 3], 12),
+        ("flat", [0, 1, 1, 1, 1], 1),
+    ],
+)
+def test_weights_of_a_window_of_four(weighting, weights, unit):
+    assert window_weights(4, weighting) == (weights, unit)
+
+
+@pytest.mark.parametrize(
+    ("weighting", "aa", "ab"),
+    [("dynamic", "2/3", "5/3"), ("harmonic", "2/3", "3/2"), ("flat", 2, 2)],
+)
+def test_counts_worked_by_hand(weighting, aa, ab):
+    # a b c a: the two a stand 3 apart; b and c stand 1 and 2 from them, once each
+    view = SmallView([["a", "b", "c", "a"], ["a"]])
+    counts = as_fractions(count_cooccurrences(view, window=3, weighting=weighting), 3)
+    assert counts[0] == [Fraction(aa), Fraction(ab), Fraction(ab)]
+    assert counts[1] == [Fraction(ab), 0, 1]
+
+
+def test_windows_never_cross_a_boundary():
+    view = SmallView([["a", "b"], ["c"], [], ["d", "e"]])
+    counts = count_cooccurrences(view, window=5).to_scipy()
+    assert sorted(zip(*(axis.tolist() for axis in counts.nonzero()), strict=True)) == [
+        (0, 1), (1, 0), (3, 4), (4, 3),
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def long_view():
+    """Words as frequent as in text, enough for several segments and pieces."""
+    rng = np.random.default_rng(11)
+    ranks = np.minimum(rng.zipf(1.3, 60_000), 3000)
+    words = [f"w{rank}" for rank in ranks]
+    cuts = [0, *sorted(rng.integers(0, len(words), 700).tolist()), len(words)]
+    units = [words[start:stop] for start, stop in itertools.pairwise(cuts)]
+    return SmallView(units, units_per_shard=150)
+
+
+@pytest.fixture(scope="module")
+def long_counts(long_view):
+    return count_cooccurrences(long_view, window=5, threads=1)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 8])
+def test_any_number_of_threads_gives_the_same_bytes(long_view, long_counts, threads, monkeypatch):
+    monkeypatch.setattr("embed.svd.cooccurrence._PIECE", 5000)
+    assert same_bytes(count_cooccurrences(long_view, window=5, threads=threads), long_counts)
+
+
+@pytest.mark.parametrize("memory", [1, 30_000, 500_000, 1_500_000])
+def test_a_tiny_memory_gives_the_same_bytes_from_disk(long_view, long_counts, memory, tmp_path):
+    counts = count_cooccurrences(long_view, window=5, memory=memory, directory=tmp_path)
+    assert counts.on_disk
+    assert same_bytes(counts, long_counts)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_many_segments_are_added_up_on_the_way(long_view, long_counts, tmp_path, monkeypatch):
+    monkeypatch.setattr("embed.svd.cooccurrence._MOST_BLOCKS", 3)
+    counts = count_cooccurrences(long_view, window=5, memory=1, directory=tmp_path)
+    assert counts.on_disk
+    assert same_bytes(counts, long_counts)
+
+
+def test_a_segment_is_no_shorter_than_the_vocabulary(long_view, monkeypatch):
+    lengths = []
+    monkeypatch.setattr("embed.svd.cooccurrence.segments", recorded(lengths))
+    count_cooccurrences(long_view, window=1, memory=1)
+    assert lengths == [len(long_view.counts)]
+
+
+def recorded(lengths):
+    """``segments`` that notes its limit."""
+
+    def segments_of(view, text_type, limit):
+        lengths.append(limit)
+        return segments(view, text_type, limit)
+
+    return segments_of
+
+
+def test_ample_memory_stays_off_the_disk(long_view, long_counts, tmp_path):
+    counts = count_cooccurrences(long_view, window=5, memory=1 << 30, directory=tmp_path)
+    assert not counts.on_disk
+    assert same_bytes(counts, long_counts)
+
+
+def test_progress_ends_at_all_tokens(long_view):
+    told = []
+    count_cooccurrences(
+        long_view, window=1, memory=200_000, progress=lambda *done: told.append(done)
+    )
+    alone = sum(len(unit) for unit in long_view.units if len(unit) < 2)
+    assert told[-1] == (long_view.n_tokens - alone, long_view.n_tokens)
+    assert told == sorted(told)
+
+
+def test_counts_that_might_overflow_32_bits_take_64():
+    view = SmallView([["a", "b"]])
+    assert count_cooccurrences(view, window=5).counts.dtype == np.uint32
+    view.counts = np.array([1 << 30, 1])
+    counts = count_cooccurrences(view, window=5)
+    assert counts.counts.dtype == np.int64
+    assert counts.counts.tolist() == [5, 5]
+
+
+def test_a_vocabulary_beyond_16_bits_is_counted():
+    words = [f"{n:05}" for n in range(70_000)]
+    view = SmallView([words[-3:]], words=words)
+    counts = count_cooccurrences(view, window=1)
+    assert counts.columns.tolist() == [69_998, 69_997, 69_999, 69_998]
+
+
+@pytest.mark.parametrize("window", [50, 1_000_000])
+def test_weights_too_fine_for_64_bits_are_refused(window):
+    view = SmallView([["a", "b"]])
+    with pytest.raises(SettingError) as caught:
+        count_cooccurrences(view, window=window, weighting="harmonic")
+    assert str(caught.value) == (
+        f"--window: {window}: its weights are too fine to count in 64 bits; "
+        "pass a smaller --window or another --window-weighting"
+    )
+
+
+def test_nothing_to_count_gives_empty_rows():
+    for units in ([], [["a"], ["b"]]):
+        counts = count_cooccurrences(SmallView(units, words=["a", "b"]), window=2)
+        assert counts.starts.tolist() == [0, 0, 0]
+        assert len(counts.columns) == len(counts.counts) == 0

@@ -1,0 +1,276 @@
+"""The run that train-svd makes, and what it refuses before any work."""
+
+import errno
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cli
+from corpora.artifacts.artifact import verify
+from corpora.common.errors import ArtifactError, FirthError, SettingError
+from embed.svd.train import SvdConfig, train_svd
+from embed.vectors.word_vectors import WordVectors
+from tests.embed.small_corpus import SmallCorpus
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def text_of(n_lines=300, seed=4):
+    """Lines about one of two themes, with a function word in each."""
+    rng = np.random.default_rng(seed)
+    themes = [[f"{theme}{n}" for n in range(15)] for theme in ("sea", "sun")]
+    lines = ([*rng.choice(themes[n % 2], 6).tolist(), "the"] for n in range(n_lines))
+    return "\n".join(" ".join(line) for line in lines)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return SmallCorpus(text_of())
+
+
+def config(**options):
+    return SvdConfig(**{"dim": 10, "min_count": 1, "threads": 1, "device": "cpu", **options})
+
+
+@pytest.fixture(scope="module")
+def run(corpus, tmp_path_factory):
+    return train_svd(corpus, config(), tmp_path_factory.mktemp("runs") / "svd")
+
+
+def test_a_run_holds_its_files_and_they_are_whole(run):
+    verify(run)
+    assert sorted(path.name for path in run.iterdir()) == [
+        "checksums.json", "config.json", "metrics.jsonl", "provenance.json", "vectors.npy",
+        "vocabulary.tsv",
+    ]  # fmt: skip
+
+
+def test_the_vectors_open_with_words_counts_and_text_settings(run, corpus):
+    vectors = WordVectors.open(run)
+    view = corpus.view(min_count=1, max_vocabulary=None, punctuation="drop", boundary="paragraph")
+    assert list(vectors.vocabulary) == view.words
+    assert vectors.counts.tolist() == view.counts.tolist()
+    assert vectors.text == corpus.text
+    assert vectors.matrix.shape == (31, 10)
+    assert vectors.matrix.dtype == np.float32
+
+
+def test_the_config_holds_every_option(run):
+    stored = json.loads((run / "config.json").read_text())
+    assert (stored.pop("format"), stored.pop("method")) == (1, "svd")
+    stored.pop("text")
+    assert SvdConfig(**stored) == config()
+
+
+def test_the_provenance_names_corpus_seed_and_threads(run, corpus):
+    provenance = json.loads((run / "provenance.json").read_text())
+    assert provenance["corpus"] == corpus.fingerprint
+    assert (provenance["seeds"], provenance["threads"]) == ([1], 1)
+
+
+def test_the_metrics_hold_each_step_and_the_captured_share(run):
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines] == ["count", "weigh", "svd"]
+    count, _, svd = lines
+    assert count["tokens"] == 2100
+    assert count["nonzeros"] > 0
+    assert 0 < svd["share"] == svd["captured"] / svd["total"] <= 1
+
+
+def matrix_of(corpus, tmp_path, **options):
+    return np.load(train_svd(corpus, config(**options), tmp_path / "run") / "vectors.npy")
+
+
+def cosine(a, b):
+    return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+
+
+def test_words_of_one_theme_are_nearer_than_words_of_two(run):
+    vectors = WordVectors.open(run)
+    sea1, sea2, sun1 = (vectors.matrix[vectors.row(word)] for word in ("sea1", "sea2", "sun1"))
+    assert cosine(sea1, sea2) > cosine(sea1, sun1) + 0.1
+
+
+@pytest.mark.parametrize(
+    "options", [{"threads": 3}, {"memory": "1k"}, {"threads": 2, "memory": "1k"}]
+)
+def test_threads_and_memory_change_no_byte(run, corpus, tmp_path, options):
+    again = train_svd(corpus, config(**options), tmp_path / "run")
+    for name in ("vectors.npy", "vocabulary.tsv"):
+        assert (again / name).read_bytes() == (run / name).read_bytes()
+    assert json.loads((again / "metrics.jsonl").read_text().splitlines()[0])["on_disk"] is (
+        "memory" in options
+    )
+
+
+def test_at_full_rank_and_power_1_the_vectors_give_back_the_matrix(tmp_path):
+    # U S times its transpose is M M^T
+    corpus = SmallCorpus("a b c a\nb b a\nc a")
+    vectors = matrix_of(
+        corpus, tmp_path,
+        dim=3, weighting="counts", subsample=0.0, singular_power=1.0, window=1,
+    )  # fmt: skip
+    # adjacent pairs: ab, bc, ca; bb, ba; ca: a-b twice, b-c once, a-c twice, b-b counted twice
+    matrix = np.array([[0, 2, 2], [2, 2, 1], [2, 1, 0]], dtype=float)
+    np.testing.assert_allclose(vectors @ vectors.T, matrix @ matrix.T, atol=1e-4)
+
+
+def test_contexts_of_a_symmetric_matrix_double_or_cancel(tmp_path):
+    # eigenvalue e of a symmetric matrix: the context's column is the word's times sign(e)
+    corpus = SmallCorpus("a b c a\nb b a\nc a")
+    options = {"dim": 3, "weighting": "counts", "subsample": 0.0, "window": 1}
+    plain = matrix_of(corpus, tmp_path / "plain", **options)
+    added = matrix_of(corpus, tmp_path / "added", add_contexts=True, **options)
+    eigenvalues = np.linalg.eigvalsh(np.array([[0, 2, 2], [2, 2, 1], [2, 1, 0]], dtype=float))
+    signs = np.sign(sorted(eigenvalues, key=abs, reverse=True))
+    np.testing.assert_allclose(added, plain * (1 + signs), atol=1e-4)
+
+
+def test_normalized_rows_have_length_1_and_lonely_words_stay_zero(tmp_path, capsys):
+    corpus = SmallCorpus(text_of() + "\nalone")
+    vectors = matrix_of(corpus, tmp_path, normalize=True)
+    lengths = np.linalg.norm(vectors, axis=1)
+    assert lengths[:-1] == pytest.approx(1, abs=1e-5)
+    assert lengths[-1] == 0
+    assert capsys.readouterr().err == "small: 1 word has no context words and a zero vector\n"
+
+
+def test_directions_beyond_the_rank_are_zero_even_at_power_0(tmp_path):
+    # only a-b pairs: the matrix of counts has rank 2
+    corpus = SmallCorpus("a b\na b\nc\nd")
+    vectors = matrix_of(
+        corpus, tmp_path, dim=4, weighting="counts", subsample=0.0, singular_power=0.0
+    )
+    assert (np.abs(vectors) > 0).any(axis=0).tolist() == [True, True, False, False]
+
+
+def test_a_dimension_beyond_the_vocabulary_is_refused(corpus, tmp_path):
+    with pytest.raises(SettingError) as caught:
+        train_svd(corpus, config(dim=32), tmp_path / "run")
+    assert str(caught.value) == (
+        "--dim 32 is larger than the vocabulary (31 words after --min-count 1); "
+        "pass --dim 31 or less"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_corpus_without_pairs_is_refused(tmp_path):
+    with pytest.raises(FirthError) as caught:
+        train_svd(SmallCorpus("a\nb\na\n"), config(dim=2), tmp_path / "run")
+    assert str(caught.value) == (
+        "small: no two of the 2 words stand in one paragraph; "
+        "pass a wider --boundary or a smaller --min-count"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_shift_that_leaves_nothing_is_refused(tmp_path):
+    with pytest.raises(SettingError) as caught:
+        train_svd(SmallCorpus("a b\n" * 3), config(dim=2, shift=1e6), tmp_path / "run")
+    assert str(caught.value) == "--shift 1e+06 leaves no positive PMI; pass a smaller --shift"
+
+
+def test_a_power_beyond_float32_is_refused(corpus, tmp_path):
+    with pytest.raises(SettingError) as caught:
+        train_svd(corpus, config(singular_power=1e3), tmp_path / "run")
+    assert str(caught.value) == (
+        "--singular-power 1000 gives numbers beyond float32; pass a smaller one"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_output_that_exists_is_refused_and_replaced_by_force(run, corpus, tmp_path):
+    with pytest.raises(ArtifactError, match="exists already"):
+        train_svd(corpus, config(), run)
+    out = train_svd(corpus, config(dim=5), tmp_path / "run")
+    assert train_svd(corpus, config(dim=4), out, force=True) == out
+    assert np.load(out / "vectors.npy").shape == (31, 4)
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(corpus, tmp_path, monkeypatch):
+    def full(*rows):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("embed.svd.row_writer.RowWriter.append", full)
+    with pytest.raises(ArtifactError) as caught:
+        train_svd(corpus, config(), tmp_path / "run")
+    assert str(caught.value) == (
+        f"{tmp_path / 'run'}: the disk is full; free some space or choose another --out"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_cuda_is_refused_where_there_is_none(corpus, tmp_path, monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(SettingError, match="cuda"):
+        train_svd(corpus, config(device="cuda"), tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("window", 0, "SvdConfig.window must be at least 1, got 0"),
+        ("context_smoothing", 1.5, "SvdConfig.context_smoothing must be at most 1, got 1.5"),
+        ("shift", 0, "SvdConfig.shift must be above 0, got 0"),
+        ("memory", "much", "--memory must be a size such as 4G or 512M, got 'much'"),
+    ],
+)
+def test_a_setting_out_of_range_is_refused(option, value, message):
+    with pytest.raises(SettingError) as caught:
+        SvdConfig(**{option: value})
+    assert str(caught.value) == message
+
+
+def test_the_command_trains_what_the_options_say(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr("corpora.build.open_or_build.open_or_build", lambda source: corpus)
+    arguments = ["train-svd", "small", "--out", str(tmp_path / "run"), "--dim", "7"]
+
+    result = CliRunner().invoke(cli.main, [*arguments, "--device", "cpu"])
+
+    assert result.exit_code == 0, result.output
+    assert np.load(tmp_path / "run" / "vectors.npy").shape[1] == 7
+    again = CliRunner().invoke(cli.main, arguments)
+    assert again.exit_code == 1
+    assert again.stderr == (
+        f"Error: {tmp_path / 'run'}: exists already; choose another --out or pass --force\n"
+    )
+
+
+TRAIN = """
+import sys
+from embed.svd.train import SvdConfig, train_svd
+from tests.embed.small_corpus import SmallCorpus
+from tests.embed.svd.test_train import text_of
+corpus = SmallCorpus(text_of())
+print("ready", flush=True)
+train_svd(corpus, SvdConfig(dim=10, min_count=1, threads=1, device="cpu"), sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.02, 0.1, 0.3, 0.8])
+def test_a_killed_training_leaves_a_whole_run_or_none(run, corpus, tmp_path, delay):
+    out = tmp_path / "run"
+    process = subprocess.Popen(
+        [sys.executable, "-c", TRAIN, str(out)], cwd=ROOT, stdout=subprocess.PIPE
+    )
+    assert process.stdout.readline() == b"ready\n"
+    time.sleep(delay)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+
+    if out.exists():
+        verify(out)
+    else:
+        train_svd(corpus, config(), out)
+    assert (out / "vectors.npy").read_bytes() == (run / "vectors.npy").read_bytes()
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]

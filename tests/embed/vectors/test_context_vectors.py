@@ -1,0 +1,81 @@
+"""Context vectors of a run: opened, added, refused."""
+
+import numpy as np
+import pytest
+
+from corpora.common.errors import ArtifactError, SettingError
+from embed.vectors.context_vectors import open_contexts, run_directory, with_contexts
+from embed.vectors.onehot import one_hot
+from embed.vectors.word_vectors import WordVectors, load_vectors
+
+
+@pytest.fixture
+def contexts(vectors, run):
+    """Context vectors, written into the run."""
+    contexts = np.random.default_rng(6).standard_normal(vectors.matrix.shape).astype(np.float32)
+    np.save(run / "contexts.npy", contexts)
+    return contexts
+
+
+def test_the_sum_is_of_each_word_and_itself_as_a_context(vectors, run, contexts):
+    summed = with_contexts(load_vectors(run))
+    assert np.array_equal(summed.matrix, vectors.matrix + contexts)
+    assert summed.matrix.dtype == np.float32
+    assert summed.vocabulary == vectors.vocabulary
+    assert np.array_equal(summed.counts, vectors.counts)
+    assert summed.name == str(run)
+
+
+def test_a_sum_keeps_the_text_settings_of_the_run(run, contexts):
+    (run / "config.json").write_text('{"text": {"keep_case": true}}')
+    assert with_contexts(load_vectors(run)).words("Paris") == ["Paris"]
+
+
+def test_contexts_are_mapped_and_not_read(run, contexts):
+    found = open_contexts(load_vectors(run))
+    assert isinstance(found, np.memmap)
+    assert np.array_equal(found, contexts)
+
+
+def test_what_no_run_was_opened_for_has_no_contexts(vectors, run, contexts, tmp_path):
+    (tmp_path / "sparse").mkdir()
+    one_hot(["a"]).save(tmp_path / "sparse")
+    for other in (vectors, load_vectors(tmp_path / "sparse"), with_contexts(load_vectors(run))):
+        assert run_directory(other) is None
+        assert open_contexts(other) is None
+    assert run_directory(load_vectors(run)) == run.resolve()
+
+
+def test_a_run_without_contexts_is_told_who_has_some(run):
+    with pytest.raises(SettingError) as refusal:
+        with_contexts(load_vectors(run))
+    assert str(refusal.value) == (
+        f"--add-contexts: {run} has no context vectors (contexts.npy); only runs of skip-gram and "
+        "CBOW with negative sampling have"
+    )
+
+
+def test_contexts_that_do_not_fit_are_refused(run, contexts):
+    np.save(run / "contexts.npy", contexts[:, :3])
+    with pytest.raises(ArtifactError) as refusal:
+        with_contexts(load_vectors(run))
+    assert str(refusal.value) == (
+        f"{run / 'contexts.npy'}: holds float32 of shape (8, 3), expected float32 of shape (8, 4); "
+        "make the run again"
+    )
+
+
+def test_damaged_contexts_are_refused(run, contexts):
+    path = run / "contexts.npy"
+    path.write_bytes(path.read_bytes()[:-4])
+    with pytest.raises(ArtifactError, match=r"contexts\.npy: is damaged .*; make the run again$"):
+        open_contexts(load_vectors(run))
+    np.save(path, np.array([{}], dtype=object), allow_pickle=True)
+    with pytest.raises(ArtifactError, match=r"contexts\.npy: is damaged .*; make the run again$"):
+        open_contexts(load_vectors(run))
+
+
+def test_contexts_join_words_even_of_a_single_dimension(tmp_path):
+    WordVectors(["a"], np.array([[1]], np.float32)).save(tmp_path)
+    np.save(tmp_path / "contexts.npy", np.array([[2]], np.float32))
+    assert with_contexts(load_vectors(tmp_path)).matrix.tolist() == [[3.0]]

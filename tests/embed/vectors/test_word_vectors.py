@@ -1,0 +1,262 @@
+"""WordVectors: what is saved is what is opened, and damage is named."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from corpora.artifacts.artifact import checksums, write_json
+from corpora.common.errors import ArtifactError
+from corpora.text.segment import TextSettings
+from embed.protocols import StaticVectors
+from embed.vectors.onehot import one_hot
+from embed.vectors.subwords import SubwordTable, ngram_buckets
+from embed.vectors.word_vectors import WordVectors, load_vectors
+from tests.embed.fasttext_model import write_run
+
+
+def test_a_saved_run_opens_memory_mapped_and_equal(vectors, run):
+    opened = load_vectors(run)
+    assert isinstance(opened.matrix, np.memmap)
+    assert np.array_equal(opened.matrix, vectors.matrix)
+    assert opened.vocabulary == vectors.vocabulary
+    assert np.array_equal(opened.counts, vectors.counts)
+    assert opened.name == str(run)
+    assert [opened.row(word) for word in ("the", "図書館", "The")] == [0, 7, None]
+
+
+def test_a_sparse_run_opens_sparse(tmp_path):
+    one_hot(["a", "b", "c"]).save(tmp_path)
+    opened = load_vectors(tmp_path)
+    assert scipy.sparse.issparse(opened.matrix)
+    assert np.array_equal(opened.matrix.toarray(), np.eye(3))
+    assert opened.counts is None
+
+
+def test_word_vectors_keep_the_protocol(vectors):
+    assert isinstance(vectors, StaticVectors)
+
+
+def test_words_pass_through_the_text_settings_of_the_run(run):
+    settings = TextSettings(keep_case=True).to_json()
+    (run / "config.json").write_text(json.dumps({"text": settings}))
+    opened = load_vectors(run)
+    assert opened.text == TextSettings(keep_case=True)
+    assert opened.words("Naïve men's") == ["Naïve", "men", "'", "s"]
+
+
+def test_words_of_a_plain_file_are_as_written_then_lower_cased(vectors):
+    assert vectors.words("The Paris PARIS KING Kong") == ["the", "Paris", "PARIS", "king", "Kong"]
+
+
+def test_a_word_with_a_space_is_found_whole():
+    vectors = WordVectors(["new york", "new"], np.eye(2, dtype=np.float32))
+    assert vectors.words("new york") == ["new york"]
+    assert vectors.words("york new") == ["york", "new"]
+
+
+def test_a_word_with_a_space_is_found_lower_cased():
+    vectors = WordVectors(["new york"], np.ones((1, 2), np.float32))
+    assert vectors.words("New York") == ["new york"]
+
+
+def test_words_must_fit_the_matrix():
+    with pytest.raises(ArtifactError) as refusal:
+        WordVectors(["a"], np.zeros((2, 3), np.float32), name="x")
+    assert str(refusal.value) == "x: 1 words do not fit a matrix of shape (2, 3)"
+
+
+def truncate(run):
+    path = run / "vectors.npy"
+    path.write_bytes(path.read_bytes()[:-4])
+    return (
+        "{run}/vectors.npy: is damaged (mmap length is greater than file size); make the run again"
+    )
+
+
+def wrong_kind(run):
+    np.save(run / "vectors.npy", np.zeros((8, 4)))
+    return "{run}/vectors.npy: holds float64 of shape (8, 4), expected a float32 matrix"
+
+
+def pickled(run):
+    np.save(run / "vectors.npy", np.array([{}], dtype=object), allow_pickle=True)
+    why = "Array can't be memory-mapped: Python objects in dtype."
+    return f"{{run}}/vectors.npy: is damaged ({why}); make the run again"
+
+
+def shorter(run):
+    np.save(run / "vectors.npy", np.zeros((7, 4), np.float32))
+    return "{run}: 8 words do not fit a matrix of shape (7, 4)"
+
+
+def no_matrix(run):
+    (run / "vectors.npy").unlink()
+    return "{run}: holds no vectors.npy; is it a finished run?"
+
+
+def no_words(run):
+    (run / "vocabulary.tsv").unlink()
+    return "{run}/vocabulary.tsv: no such file; is {run} a finished run?"
+
+
+def unfinished(run):
+    (run / "maker.json").write_text("{}")
+    return "{run}: is unfinished; run the command that was making it again"
+
+
+def broken_zip(run):
+    (run / "vectors.npy").unlink()
+    (run / "vectors.npz").write_bytes(b"PK\x03\x04 and no more")
+    return "{run}/vectors.npz: is damaged (File is not a zip file); make the run again"
+
+
+def foreign_index(run):
+    (run / "vectors.npy").unlink()
+    matrix = scipy.sparse.csr_matrix(np.eye(8, 5, dtype=np.float32))
+    matrix.indices[3] = 2**30
+    scipy.sparse.save_npz(run / "vectors.npz", matrix)
+    return "{run}/vectors.npz: is damaged (indices must be < 5); make the run again"
+
+
+def no_config(run):
+    (run / "config.json").write_text("[]")
+    return "{run}/config.json: is no configuration of a run; make the run again"
+
+
+def no_text_settings(run):
+    (run / "config.json").write_text('{"text": "words"}')
+    return "{run}/config.json: is no configuration of a run; make the run again"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        truncate, wrong_kind, pickled, shorter, no_matrix, no_words, unfinished, broken_zip,
+        foreign_index, no_config, no_text_settings,
+    ],
+)  # fmt: skip
+def test_a_damaged_run_is_refused(run, damage):
+    message = damage(run)
+    with pytest.raises(ArtifactError) as refusal:
+        load_vectors(run)
+    assert str(refusal.value) == message.format(run=run)
+
+
+def test_a_changed_byte_is_found_where_all_is_read(run):
+    write_json(run / "checksums.json", checksums(run))
+    load_vectors(run, verified=True)
+    matrix = run / "vectors.npy"
+    matrix.write_bytes(matrix.read_bytes()[:-1] + b"\0")
+    load_vectors(run)
+    with pytest.raises(ArtifactError, match=r"vectors\.npy: the checksum differs"):
+        load_vectors(run, verified=True)
+
+
+def test_a_vocabulary_that_is_not_utf_8_is_refused_when_it_is_read(run):
+    path = run / "vocabulary.tsv"
+    path.write_bytes(path.read_bytes().replace(b"Paris", b"Par\xff"))
+    vocabulary = load_vectors(run).vocabulary
+    for read in (list, lambda words: words[5]):
+        with pytest.raises(ArtifactError) as refusal:
+            read(vocabulary)
+        assert str(refusal.value) == f"{path}: is not UTF-8; make the run again"
+
+
+def test_opening_a_run_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(ArtifactError) as refusal:
+        load_vectors(tmp_path / "none")
+    assert str(refusal.value) == f"{tmp_path / 'none'}: no such run or vectors file"
+    with pytest.raises(ArtifactError) as refusal:
+        WordVectors.open(tmp_path)
+    assert str(refusal.value) == (
+        f"{tmp_path / 'vectors.npy'}: no such file; is {tmp_path} a finished run?"
+    )
+
+
+@pytest.fixture
+def with_subwords(tmp_path):
+    """A run that was trained with n-grams."""
+    write_run(tmp_path, ["river", "rivers", "sea"])
+    return tmp_path
+
+
+def test_a_run_with_ngrams_composes_unseen_words(with_subwords, tmp_path):
+    opened = load_vectors(with_subwords)
+    rows, buckets = np.load(tmp_path / "inputs.npy")[3:], np.load(tmp_path / "buckets.npy")
+    assert isinstance(opened.subwords.rows, np.memmap)
+    known = [
+        rows[np.searchsorted(buckets, bucket)]
+        for bucket in ngram_buckets("riv", 3, 4, 5000)
+        if bucket in buckets
+    ]
+    assert len(known) == 3  # <ri riv <riv, but neither iv> nor riv>
+    np.testing.assert_allclose(opened.vector("riv"), np.mean(known, axis=0), rtol=1e-6)
+    assert opened.vector("riv").dtype == np.float32
+    np.testing.assert_array_equal(opened.vector("sea"), opened.matrix[2])
+    assert opened.vector("xx") is None
+
+
+def test_a_word_has_a_vector_in_sparse_and_plain_vectors_only_with_a_row(vectors):
+    assert one_hot(["a", "b"]).vector("b").tolist() == [0, 1]
+    assert one_hot(["a", "b"]).vector("c") is None
+    np.testing.assert_array_equal(vectors.vector("king"), vectors.matrix[1])
+    assert vectors.vector("kingly") is None
+
+
+def test_ngrams_and_words_must_be_of_one_width():
+    table = SubwordTable(np.ones((4, 3), np.float32), None, n_buckets=4, shortest=3, longest=6)
+    with pytest.raises(ArtifactError) as refusal:
+        WordVectors(["a"], np.ones((1, 2), np.float32), subwords=table)
+    assert str(refusal.value) == "vectors: n-grams of 3 dimensions do not fit words of 2"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("inputs.npy", None, "inputs.npy: no such file; is {run} a finished run?"),
+        ("buckets.npy", None, "buckets.npy: no such file; is {run} a finished run?"),
+        (
+            "inputs.npy",
+            np.ones((9, 5)),
+            "inputs.npy: holds float64 of shape (9, 5), expected a float32 matrix",
+        ),
+        (
+            "buckets.npy",
+            np.ones((2, 2), np.int64),
+            "buckets.npy: holds int64 of shape (2, 2), expected an int64 array",
+        ),
+    ],
+)
+def test_damage_of_the_ngrams_is_named(with_subwords, name, content, message):
+    (with_subwords / name).unlink()
+    if content is not None:
+        np.save(with_subwords / name, content)
+    with pytest.raises(ArtifactError) as refusal:
+        load_vectors(with_subwords)
+    assert str(refusal.value) == f"{with_subwords}/" + message.format(run=with_subwords)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"buckets": 5000}, {"subwords": "6-3", "buckets": 9}, {"subwords": "3-6", "buckets": "9"}],
+)
+def test_ngrams_without_their_settings_are_refused(with_subwords, options):
+    (with_subwords / "config.json").write_text(json.dumps(options))
+    with pytest.raises(ArtifactError) as refusal:
+        load_vectors(with_subwords)
+    assert str(refusal.value) == (
+        f"{with_subwords / 'config.json'}: subwords {options.get('subwords')!r} and buckets "
+        f"{options['buckets']!r} do not say how inputs.npy was made; make the run again"
+    )
+
+
+def test_an_archive_in_place_of_an_array_is_refused(run):
+    np.savez(run / "other.npz", a=np.eye(2))
+    (run / "other.npz").replace(run / "vectors.npy")
+    with pytest.raises(ArtifactError) as refusal:
+        load_vectors(run)
+    assert str(refusal.value) == (
+        f"{run / 'vectors.npy'}: is a zip archive, no array; make the run again"
+    )

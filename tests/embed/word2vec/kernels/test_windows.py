@@ -1,0 +1,348 @@
+"""Windows and learning, held against the slow twin on the same stream; and the odds of chance."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, chisquare
+
+from embed.word2vec.kernels.windows import (
+    Places,
+    Windows,
+    draw_windows,
+    learn_cbow,
+    learn_skipgram,
+    next_random,
+    pair_labels,
+    subsample,
+)
+from embed.word2vec.noise import keep_limits, noise_table
+from tests.embed.word2vec.naive_word2vec import Stream, Window
+from tests.embed.word2vec.word2vec_cases import (
+    LENGTHS,
+    METHODS,
+    assert_tables_near,
+    counts_of,
+    doubles,
+    filled_tables,
+    in_place,
+    laid_out,
+    plan_of,
+    room_for,
+    twin_learner,
+    twin_windows,
+    zipf_units,
+)
+
+# Of numbers below 10 after some hundred windows, in float32 against float64.
+NEAR = 1e-5
+FALSE_ALARM = 1e-6  # chance that a statistical test fails a right program, over all seeds
+
+
+def drawn(units, plan, state):
+    """The kernels' windows of units, and the state that they leave behind."""
+    rows, offsets = laid_out(units)
+    kept, kept_offsets = np.empty_like(rows), np.empty_like(offsets)
+    state = np.array([state], dtype=np.uint64)
+    n, n_units = subsample(rows, offsets, plan.keep_limits, state, kept, kept_offsets)
+    room = room_for(n + 3, plan.window, plan.negatives)
+    windows = draw_windows(
+        kept[:n], kept_offsets[: n_units + 1], 0, n, plan.window, plan.dynamic,
+        plan.noise_limits, plan.noise_others, state, room,
+    )  # fmt: skip
+    return windows, int(state[0])
+
+
+def learn(tables, plan, windows, rate, places=None):
+    """Move tables by the kernel; loss and pairs."""
+    loss = np.zeros(1)
+    inputs, outputs = (table.reshape(-1) for table in tables)
+    places = places or in_place(windows)
+    about = (tables[0].shape[1], windows, places, np.float32(rate), plan.labels, loss)
+    if plan.method == METHODS["skipgram"]:
+        pairs = learn_skipgram(inputs, outputs, *about)
+    else:
+        pairs = learn_cbow(inputs, outputs, *about, plan.method == METHODS["mean"])
+    return loss[0], pairs
+
+
+def assert_learns_as_the_twin(units, plan, dim, *, rate=0.01, state=11):
+    """Windows, loss, pairs and both tables."""
+    n_words = len(plan.keep_limits)
+    tables = filled_tables(n_words, n_words, dim)
+    expected = doubles(tables, dim)
+    windows, _ = drawn(units, plan, state)
+    found = twin_windows(units, plan, state)
+    wanted = twin_learner(plan, rate)(*expected, found)
+
+    loss, pairs = learn(tables, plan, windows, rate)
+
+    assert pairs == wanted[1]
+    assert loss == pytest.approx(wanted[0], rel=1e-6)
+    assert_tables_near(tables, expected, dim, NEAR)
+    for table, start in zip(expected, filled_tables(n_words, n_words, dim), strict=True):
+        assert np.abs(table - start[:-1, :dim]).max() > 100 * NEAR
+
+
+def test_random_numbers_are_those_of_splitmix64():
+    state, stream = np.array([2**64 - 3], dtype=np.uint64), Stream(2**64 - 3)
+    assert [int(next_random(state)) for _ in range(50)] == [stream.next() for _ in range(50)]
+    assert int(state[0]) == stream.state
+
+
+@pytest.mark.parametrize("window", [1, 5, 20])
+@pytest.mark.parametrize("negatives", [1, 5, 12])
+@pytest.mark.parametrize("dynamic", [True, False])
+@pytest.mark.parametrize("lengths", [LENGTHS, (1, 1), (1,), (64,), (0, 3, 0, 0, 2)])
+def test_windows_are_those_of_the_twin(window, negatives, dynamic, lengths):
+    units = zipf_units(3, lengths)
+    plan = plan_of(counts_of(units), window=window, negatives=negatives, dynamic=dynamic)
+
+    (contexts, sizes, targets), state = drawn(units, plan, 99)
+
+    stream = Stream(99)
+    expected = twin_windows(units, plan, stream, empty=True)
+    assert [
+        Window(int(target[0]), tuple(context[:size].tolist()), tuple(target[1:].tolist()))
+        for context, size, target in zip(contexts, sizes, targets, strict=False)
+        if size
+    ] == [window for window in expected if window.contexts]
+    assert (sizes == 0).tolist() == [not window.contexts for window in expected]
+    assert state == stream.state
+
+
+def test_windows_drawn_in_parts_are_those_drawn_at_once():
+    units = zipf_units(5)
+    plan = plan_of(counts_of(units), subsample=0)
+    whole, end = drawn(units, plan, 7)
+    rows, offsets = laid_out(units)
+    state = np.array([7], dtype=np.uint64)
+    subsample(rows, offsets, plan.keep_limits, state, rows.copy(), offsets.copy())
+    for first in range(0, len(rows), 37):
+        last = min(first + 37, len(rows))
+        contexts, sizes, targets = draw_windows(
+            rows, offsets, first, last, plan.window, plan.dynamic, plan.noise_limits,
+            plan.noise_others, state, room_for(37, plan.window, plan.negatives),
+        )  # fmt: skip
+        assert np.array_equal(sizes, whole[1][first:last])
+        for w in np.flatnonzero(sizes):
+            assert np.array_equal(contexts[w, : sizes[w]], whole[0][first + w, : sizes[w]])
+            assert np.array_equal(targets[w], whole[2][first + w])
+    assert int(state[0]) == end
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("negatives", [1, 5, 12])
+@pytest.mark.parametrize("window", [1, 5, 20])
+def test_learning_is_that_of_the_twin(method, negatives, window):
+    units = zipf_units(8)
+    plan = plan_of(counts_of(units), method, window=window, negatives=negatives)
+    assert_learns_as_the_twin(units, plan, 100)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("dim", [1, 15, 16, 17, 33])
+def test_rows_of_any_length_are_learnt_and_their_filling_stays_zero(method, dim):
+    units = zipf_units(8)
+    assert_learns_as_the_twin(units, plan_of(counts_of(units), method), dim)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_two_words_that_are_all_there_is_are_learnt(method):
+    # every window has the same word several times among contexts and negatives
+    units = [[0, 1, 1, 0, 0, 0, 1], [1], [0, 0, 0]]
+    plan = plan_of(counts_of(units, 2), method, subsample=0, negatives=7)
+    assert_learns_as_the_twin(units, plan, 20)
+
+
+def one_window(targets):
+    """A window of three words, one of them twice, with targets of which none is named twice."""
+    contexts = np.array([[4, 2, 4, 7, 0, 0]], dtype=np.int32)
+    return Windows(contexts, np.array([4]), np.array([targets], dtype=np.int32))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("negatives", [1, 5, 12])
+def test_what_outputs_gain_goes_where_it_is_wanted(method, negatives):
+    plan = plan_of(np.arange(1, 41), method, window=3, negatives=negatives)
+    targets = np.arange(20, 21 + negatives)
+    plain, parted = (filled_tables(40, 40, 20, spare=negatives + 1) for _ in range(2))
+    before = parted[1].copy()
+    loss, pairs = learn(plain, plan, one_window(targets), 0.01)
+
+    # every other target keeps its row; what it gains is written alone, over what is no number
+    rows = np.where(targets % 2, targets + 20, targets).astype(np.int32)
+    shares = (targets % 2 == 0).astype(np.float32)
+    places = Places(rows[None], shares[None])
+    assert learn(parted, plan, one_window(targets), 0.01, places) == (loss, pairs)
+
+    assert np.array_equal(parted[0], plain[0])
+    for target, row in zip(targets, rows, strict=True):
+        if target == row:
+            assert np.array_equal(parted[1][target], plain[1][target])
+        else:
+            assert np.array_equal(parted[1][target], before[target])
+            np.testing.assert_allclose(
+                parted[1][row], plain[1][target] - before[target], rtol=0, atol=1e-7
+            )
+            assert np.abs(parted[1][row]).max() > 1e-4
+    assert np.array_equal(parted[1][:20], before[:20])
+    assert not parted[1][-1].any()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_outputs_moved_elsewhere_as_a_whole_are_those_moved_in_place(method):
+    plan = plan_of(np.arange(1, 41), method, window=3)
+    targets = np.arange(20, 26)
+    plain, parted = (filled_tables(40, 40, 20, spare=6) for _ in range(2))
+    learn(plain, plan, one_window(targets), 0.01)
+    places = Places((targets + 20).astype(np.int32)[None], np.ones((1, 6), np.float32))
+    learn(parted, plan, one_window(targets), 0.01, places)
+    assert np.array_equal(parted[0], plain[0])
+    assert np.array_equal(parted[1][40:46], plain[1][20:26])
+    assert np.array_equal(parted[1][20:26], filled_tables(40, 40, 20)[1][20:26])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_units_of_one_word_teach_nothing(method):
+    units = [[3], [4], [3]]
+    plan = plan_of(counts_of(units), method, subsample=0)
+    tables = filled_tables(40, 40, 16)
+    before = [table.copy() for table in tables]
+    windows, _ = drawn(units, plan, 5)
+    assert learn(tables, plan, windows, 0.05) == (0, 0)
+    assert all(map(np.array_equal, tables, before))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_rate_of_zero_measures_and_moves_nothing(method):
+    units = zipf_units(8)
+    plan = plan_of(counts_of(units), method)
+    tables = filled_tables(40, 40, 30)
+    before = [table.copy() for table in tables]
+    windows, _ = drawn(units, plan, 5)
+    loss, _ = learn(tables, plan, windows, 0)
+    assert loss == pytest.approx(
+        twin_learner(plan, 0.0)(*doubles(before, 30), twin_windows(units, plan, 5))[0], rel=1e-6
+    )
+    assert all(map(np.array_equal, tables, before))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("window", "negatives"), [(200, 5), (1000, 1), (5, 300), (2, 1000)])
+def test_the_loss_of_long_windows_and_many_negatives_is_a_number(method, window, negatives):
+    # outputs that are zero give every label a chance of one half, thousands of times a window
+    units = [np.random.default_rng(1).integers(0, 40, 2 * window + 9).tolist()]
+    plan = plan_of(
+        counts_of(units), method, window=window, negatives=negatives, dynamic=False, subsample=0
+    )
+    tables = filled_tables(40, 40, 16)
+    tables[1][:] = 0
+    windows, _ = drawn(units, plan, 5)
+    loss, pairs = learn(tables, plan, windows, 0)
+    assert loss == pytest.approx(pairs * (1 + negatives) * math.log(2), rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["skipgram", "mean"])
+@pytest.mark.parametrize("more", [1, 15, 16, 17, 200])
+def test_the_loss_of_hopeless_scores_is_their_sum(method, more):
+    # 16 chances of e^-14.3 stay above 1e-100; the next 16, of e^-30, come near the least of doubles
+    units = [[0] * 16, [1] * more, [2, 3] * 30]
+    plan = plan_of(counts_of(units), method, window=1, negatives=5, dynamic=False, subsample=0)
+    tables = filled_tables(40, 40, 16)
+    tables[0][:-1] = np.array([14.3, 80, -80, 1] + [0] * 36)[:, None] * np.eye(1, 16)
+    tables[1][:-1] = np.eye(1, 16)
+    windows, _ = drawn(units, plan, 5)
+
+    loss, pairs = learn(tables, plan, windows, 0)
+
+    expected = total = 0.0
+    for window in twin_windows(units, plan, 5):
+        inputs = tables[0][list(window.contexts), 0].clip(-30, 30).astype(float)
+        scores = inputs if method == "skipgram" else inputs.mean(keepdims=True)
+        total += len(scores)
+        expected += (np.logaddexp(0, -scores) + 5 * np.logaddexp(0, scores)).sum()
+    assert pairs == total
+    assert loss == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("word", [0, 9, 37])
+def test_a_nan_shows_in_the_loss(method, word):
+    units = zipf_units(8)
+    plan = plan_of(counts_of(units), method)
+    tables = filled_tables(40, 40, 16)
+    tables[0][word, 3] = np.nan
+    windows, _ = drawn(units, plan, 5)
+    assert math.isnan(learn(tables, plan, windows, 0.05)[0])
+
+
+def test_labels_mark_the_center_its_negatives_and_what_does_not_count():
+    # blocks of 6 outputs in slots of 8; first two inputs, then one alone
+    first, second = pair_labels(6).reshape(2, 2, 2, 8)
+    start, none = [1, 0, 0, 0, 0, 0, -1, -1], [-1] * 8
+    rest = [0, -1, -1, -1, -1, -1, -1, -1]
+    assert first.tolist() == [[start, start], [start, none]]
+    assert second.tolist() == [[rest, rest], [rest, none]]
+
+
+# Chance. Each test would fail a right program for one seed in a million.
+
+
+@pytest.mark.parametrize("exponent", [0.75, 0.0, 1.0, -0.5])
+def test_negatives_follow_the_counts_given_that_they_are_not_the_center(exponent):
+    counts = np.array([600, 250, 90, 40, 12, 7, 1])
+    center, n = 1, 40_000
+    noise = noise_table(counts, exponent)
+    _, _, targets = draw_windows(
+        np.full(n, center, np.int32), np.array([0, n]), 0, n, 1, True, noise.limits, noise.others,
+        np.array([1], np.uint64), room_for(n, 1, 5),
+    )  # fmt: skip
+    weights = counts.astype(float) ** exponent
+    weights[center] = 0
+    found = np.bincount(targets[:, 1:].ravel(), minlength=len(counts))
+    assert found[center] == 0
+    others = weights > 0
+    expected = (weights / weights.sum() * found.sum())[others]
+    assert chisquare(found[others], expected).pvalue > FALSE_ALARM
+    # and the places of a window do not differ from one another
+    first = np.bincount(targets[:, 1], minlength=len(counts))[others]
+    assert chisquare(first, expected * (n / found.sum())).pvalue > FALSE_ALARM
+
+
+def test_words_are_kept_as_often_as_the_formula_says():
+    counts = np.array([60_000, 20_000, 15_000, 4000, 1000])
+    rows = np.random.default_rng(2).permutation(np.repeat(np.arange(5), counts)).astype(np.int32)
+    kept, offsets = np.empty_like(rows), np.array([0, len(rows)])
+    n, n_units = subsample(
+        rows, offsets, keep_limits(counts, 0.01), np.array([3], np.uint64), kept, offsets.copy()
+    )
+    assert n_units == 1
+    found = np.bincount(kept[:n], minlength=5)
+    ratio = 0.01 * counts.sum() / counts
+    expected = np.minimum(1, np.sqrt(ratio) + ratio)
+    assert expected[-1] == 1
+    assert found[-1] == counts[-1]
+    for kept_of_word, count, chance in zip(found[:-1], counts, expected, strict=False):
+        assert binomtest(int(kept_of_word), int(count), chance).pvalue > FALSE_ALARM / 4
+
+
+def test_window_sizes_are_uniform_from_1_to_the_window():
+    n, window = 60_000, 7
+    noise = noise_table(np.array([1, 1]), 1.0)
+    about = (noise.limits, noise.others, np.array([4], np.uint64), room_for(n, window, 1))
+    text = (np.zeros(n, np.int32), np.array([0, n]), 0, n, window)
+
+    sizes = draw_windows(*text, True, *about).sizes
+
+    inner = sizes[window:-window]
+    assert (inner % 2 == 0).all()
+    found = np.bincount(inner // 2, minlength=window + 1)
+    assert found[0] == 0
+    assert chisquare(found[1:]).pvalue > FALSE_ALARM
+    # one size says nothing of the next
+    pairs = np.bincount(inner[:-1:2] // 2 * 8 + inner[1::2] // 2, minlength=64).reshape(8, 8)
+    assert chisquare(pairs[1:, 1:].ravel()).pvalue > FALSE_ALARM
+    sizes = draw_windows(*text, False, *about).sizes
+    assert (sizes[window:-window] == 2 * window).all()
+    assert sizes[0] == sizes[-1] == window

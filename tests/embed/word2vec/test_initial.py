@@ -1,0 +1,169 @@
+"""Where training starts: chance, or earlier vectors word by word and n-gram by n-gram."""
+
+import json
+
+import numpy as np
+import pytest
+
+from corpora.common.errors import ArtifactError, SettingError
+from embed.vectors.subwords import SubwordTable, composed_rows, ngram_buckets, word_buckets
+from embed.vectors.word_vectors import WordVectors, load_vectors
+from embed.word2vec.initial import Ngrams, initial_inputs, initial_tables, refuse_other_kind
+from embed.word2vec.training_text import TrainingText
+
+OLD = ["the", "of", "king", "zug"]
+NEW = ["of", "und", "the", "zug", "ab", "king"]
+NGRAMS = Ngrams(3, 4, 50)
+
+
+def text_of(words):
+    """A text of these words; nothing else of it is asked."""
+    return TrainingText(None, words, np.ones(len(words), np.int64))
+
+
+def normal(*shape):
+    """Some numbers."""
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+
+
+def buckets_of(words, ngrams=NGRAMS):
+    """The buckets that occur in some words."""
+    return np.array(sorted({b for word in words for b in ngram_buckets(word, *ngrams)}), np.int64)
+
+
+@pytest.fixture
+def old(tmp_path):
+    """A run of four words with contexts."""
+    WordVectors(OLD, normal(4, 6)).save(tmp_path)
+    np.save(tmp_path / "contexts.npy", normal(4, 6) + 1)
+    return load_vectors(tmp_path)
+
+
+@pytest.fixture
+def old_ngrams(tmp_path):
+    """A run of four words with contexts and n-grams."""
+    buckets = buckets_of(OLD)
+    inputs = normal(4 + len(buckets), 6)
+    starts, found = word_buckets(OLD, *NGRAMS)
+    places = np.searchsorted(buckets, found)
+    WordVectors(OLD, composed_rows(inputs[:4], inputs[4:], starts, places)).save(tmp_path)
+    np.save(tmp_path / "inputs.npy", inputs)
+    np.save(tmp_path / "buckets.npy", buckets)
+    np.save(tmp_path / "contexts.npy", normal(4, 6))
+    (tmp_path / "config.json").write_text(json.dumps({"subwords": "3-4", "buckets": 50}))
+    return load_vectors(tmp_path)
+
+
+def test_words_start_within_one_dimension_of_zero_and_contexts_at_it():
+    vectors, contexts = initial_tables(text_of([f"w{n}" for n in range(2000)]), 20, 1, None)
+    assert vectors.dtype == contexts.dtype == np.float32
+    assert vectors.shape == contexts.shape == (2000, 20)
+    assert not contexts.any()
+    assert -1 / 20 <= vectors.min() < -0.0499
+    assert 0.0499 < vectors.max() < 1 / 20
+    # the mean of 40,000 uniform numbers is off by 5 of its deviations once in 10**6 seeds
+    assert abs(vectors.mean()) < 5 * (2 / 20) / np.sqrt(12 * vectors.size)
+    assert len(np.unique(vectors)) > 0.99 * vectors.size
+
+
+def test_a_seed_gives_the_same_start_again_and_another_seed_another():
+    one, again, other = (initial_tables(text_of(NEW), 8, seed, None)[0] for seed in (1, 1, 2))
+    assert np.array_equal(one, again)
+    assert not (one == other).any()
+
+
+def test_known_words_keep_both_vectors_and_new_ones_start_as_ever(old):
+    vectors, contexts = initial_tables(text_of(NEW), 6, 3, old)
+    fresh, _ = initial_tables(text_of(NEW), 6, 3, None)
+    for row, word in enumerate(NEW):
+        if word in OLD:
+            assert np.array_equal(vectors[row], old.matrix[OLD.index(word)])
+            assert np.array_equal(contexts[row], normal(4, 6)[OLD.index(word)] + 1)
+        else:
+            assert np.array_equal(vectors[row], fresh[row])
+            assert not contexts[row].any()
+
+
+def test_vectors_without_contexts_leave_these_at_zero():
+    vectors, contexts = initial_tables(text_of(NEW), 6, 3, WordVectors(OLD, normal(4, 6)))
+    assert np.array_equal(vectors[2], normal(4, 6)[0])
+    assert not contexts.any()
+
+
+def test_other_dimensions_are_refused(old):
+    for make in (
+        lambda: initial_tables(text_of(NEW), 7, 1, old),
+        lambda: initial_inputs(text_of(NEW), 7, 1, old, NGRAMS, buckets_of(NEW)),
+    ):
+        with pytest.raises(SettingError) as refusal:
+            make()
+        assert str(refusal.value) == (
+            f"--dim 7 differs from the 6 dimensions of {old.name}; pass --dim 6"
+        )
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_vectors_that_are_no_numbers_are_no_start(value):
+    matrix = normal(4, 6)
+    matrix[2, 5] = value
+    with pytest.raises(ArtifactError) as refusal:
+        initial_tables(text_of(NEW), 6, 1, WordVectors(OLD, matrix, name="old"))
+    assert str(refusal.value) == "old: holds NaN or infinity, from which no training can start"
+
+
+def test_own_rows_and_ngrams_start_within_one_dimension_of_zero():
+    buckets = buckets_of(NEW)
+    inputs, contexts = initial_inputs(text_of(NEW), 40, 1, None, NGRAMS, buckets)
+    assert inputs.shape == (len(NEW) + len(buckets), 40)
+    assert contexts.shape == (len(NEW), 40)
+    assert not contexts.any()
+    assert 0.024 < np.abs(inputs).max() <= 1 / 40
+
+
+def test_ngrams_go_on_by_their_bucket_and_words_by_their_own_row(old_ngrams, tmp_path):
+    buckets = buckets_of(NEW)
+    inputs, contexts = initial_inputs(text_of(NEW), 6, 3, old_ngrams, NGRAMS, buckets)
+    fresh, _ = initial_inputs(text_of(NEW), 6, 3, None, NGRAMS, buckets)
+    before, places = np.load(tmp_path / "inputs.npy"), np.load(tmp_path / "buckets.npy").tolist()
+    for row, word in enumerate(NEW):
+        known = word in OLD
+        assert np.array_equal(inputs[row], before[OLD.index(word)] if known else fresh[row])
+        assert contexts[row].any() == known
+    assert 0 < sum(bucket in places for bucket in buckets) < len(buckets)
+    for row, bucket in enumerate(buckets.tolist(), len(NEW)):
+        known = bucket in places
+        assert np.array_equal(
+            inputs[row], before[4 + places.index(bucket)] if known else fresh[row]
+        )
+
+
+def test_own_rows_are_worked_out_where_a_file_holds_none():
+    own, grams = normal(5, 6), normal(50, 6)
+    words = [*OLD, "</s>"]  # the one word without n-grams
+    starts, places = word_buckets(words, *NGRAMS)
+    table = SubwordTable(grams, None, n_buckets=50, shortest=3, longest=4)
+    model = WordVectors(words, composed_rows(own, grams, starts, places), subwords=table)
+    text = text_of([*NEW, "</s>"])
+    buckets = buckets_of(NEW)
+
+    inputs, _ = initial_inputs(text, 6, 3, model, NGRAMS, buckets)
+
+    assert np.allclose(inputs[[2, 0, 5, 3, 6]], own, atol=1e-5)
+    assert np.array_equal(inputs[len(text.words) :], grams[buckets])
+
+
+def test_vectors_without_ngrams_become_own_rows(old):
+    inputs, contexts = initial_inputs(text_of(NEW), 6, 3, old, NGRAMS, buckets_of(NEW))
+    assert np.array_equal(inputs[[2, 0, 5, 3]], old.matrix)
+    assert np.array_equal(contexts[[2, 0, 5, 3]], normal(4, 6) + 1)
+
+
+@pytest.mark.parametrize("ngrams", [None, Ngrams(3, 5, 50), Ngrams(2, 4, 50), Ngrams(3, 4, 51)])
+def test_other_ngrams_are_refused(old_ngrams, ngrams):
+    with pytest.raises(SettingError) as refusal:
+        refuse_other_kind(old_ngrams, 6, ngrams)
+    assert str(refusal.value) == (
+        f"--init {old_ngrams.name}: was trained with --subwords 3-4 --buckets 50; pass the same"
+    )
+    with pytest.raises(SettingError, match="pass the same"):
+        initial_tables(text_of(NEW), 6, 1, old_ngrams)

@@ -1,0 +1,252 @@
+"""The slow word2vec that the kernels are held against: by hand, and against its own loss."""
+
+import math
+
+import numpy as np
+import pytest
+
+from embed.word2vec.noise import NoiseTable, keep_limits, noise_table
+from tests.embed.word2vec.naive_word2vec import (
+    Stream,
+    Window,
+    cbow,
+    negative,
+    pair_loss,
+    sigmoid,
+    skipgram,
+    windows,
+)
+
+ALL = [2**32] * 10  # keep limits that drop nothing
+UNIFORM = noise_table(np.ones(10, np.int64), 0.0)
+
+
+class Scripted:
+    """A stream of given numbers: upper halves, as shares of 2^32, lower halves 0."""
+
+    def __init__(self, *shares):
+        self._numbers = [int(share * 2**32) << 32 for share in shares]
+
+    def next(self):
+        return self._numbers.pop(0)
+
+    @property
+    def left(self):
+        return len(self._numbers)
+
+
+def chunk_of(units, stream, **options):
+    """Windows by settings that most tests share."""
+    settings = {"keep_limits": ALL, "noise": UNIFORM, "window": 2, "dynamic": False, "negatives": 1}
+    return windows(units, stream, **{**settings, **options})
+
+
+def test_the_stream_is_splitmix64():
+    # the first numbers of Vigna's reference for seed 1234567
+    stream = Stream(1234567)
+    assert [stream.next() for _ in range(3)] == [
+        6457827717110365317, 3203168211198807973, 9817491932198370423,
+    ]  # fmt: skip
+
+
+def test_the_state_wraps():
+    assert Stream(2**64 + 5).next() == Stream(5).next()
+    assert Stream(-1).next() == Stream(2**64 - 1).next()
+
+
+def test_flat_windows_worked_by_hand():
+    # 4 keep numbers, then for each centre one for its reach and one for its negative
+    stream = Scripted(0, 0, 0, 0, *[0.99, 0.95] * 4)
+    found = chunk_of([[4, 5, 6, 7]], stream)
+    assert found == [
+        Window(4, (5, 6), (9,)),
+        Window(5, (4, 6, 7), (9,)),
+        Window(6, (4, 5, 7), (9,)),
+        Window(7, (5, 6), (9,)),
+    ]
+    assert stream.left == 0
+
+
+def test_dynamic_windows_reach_from_1_to_the_window():
+    # shares 0, .33, .34, .99 of a window of 3 reach 1, 1, 2, 3
+    stream = Scripted(0, 0, 0, 0, 0, 0.95, 0.33, 0.95, 0.34, 0.95, 0.99, 0.95)
+    found = chunk_of([[0, 1, 2, 3]], stream, window=3, dynamic=True)
+    assert [window.contexts for window in found] == [(1,), (0, 2), (0, 1, 3), (0, 1, 2)]
+
+
+def test_windows_reach_over_dropped_words_but_not_over_units():
+    # word 3 is never kept; the words about it are neighbours, those of another unit are not
+    limits = [2**32] * 3 + [0] + [2**32] * 6
+    found = chunk_of([[1, 3, 2], [4, 5]], Stream(1), keep_limits=limits, window=1)
+    assert [(window.centre, window.contexts) for window in found] == [
+        (1, (2,)), (2, (1,)), (4, (5,)), (5, (4,)),
+    ]  # fmt: skip
+
+
+def test_tokens_are_dropped_before_any_window_is_drawn():
+    # limit a half: shares 0 and .49 are kept, .5 is not
+    stream = Scripted(0.49, 0.5, 0, 0.7, 0.95, 0.7, 0.95)
+    found = chunk_of([[1, 2], [3]], stream, keep_limits=[2**31] * 10)
+    assert found == []
+    assert stream.left == 2  # a lone centre draws its reach and nothing more
+
+
+def test_a_word_that_stands_twice_in_a_window_is_twice_its_context():
+    found = chunk_of([[1, 2, 1]], Stream(3))
+    assert found[1].contexts == (1, 1)
+    assert found[0].contexts == (2, 1)
+
+
+def test_a_negative_that_is_the_centre_is_drawn_again():
+    stream = Scripted(0.41, 0.45, 0.49, 0.5, 0.6)
+    assert negative(stream, UNIFORM, centre=4) == 5
+    assert stream.left == 1
+
+
+def test_a_negative_is_the_columns_own_or_its_other():
+    noise = NoiseTable(np.array([2**32 - 1, 2**31], np.uint32), np.array([0, 0], np.int32))
+    low = Scripted(0.5)
+    low._numbers = [(1 << 63) | (2**31 - 1), (1 << 63) | 2**31]
+    assert [negative(low, noise, centre=7) for _ in range(2)] == [1, 0]
+
+
+def test_skipgram_worked_by_hand():
+    # one input x = (1, 0), outputs (0, 0) and (0, 2): both scores 0, so both sigmoids a half;
+    # at rate 1 the gradients are 1/2 and -1/2
+    words, contexts = np.array([[1.0, 0], [5, 5]]), np.array([[0.0, 0], [0, 2]])
+    loss, n_pairs = skipgram(words, contexts, [Window(0, (0,), (1,))], 1.0)
+    assert (loss, n_pairs) == (pytest.approx(2 * math.log(2)), 1)
+    np.testing.assert_allclose(words, [[1, -1], [5, 5]])
+    np.testing.assert_allclose(contexts, [[0.5, 0], [-0.5, 2]])
+
+
+def test_a_repeated_input_is_updated_twice_and_its_second_row_is_the_updated_one():
+    # scores 0 and 0, gradient 1/2 each time; the output is (0, 2), inputs are word 0 twice:
+    # (1, 0), then (1, 1), then (1, 2); the output gains half of (1, 0) and half of (1, 1)
+    words, contexts = np.array([[1.0, 0]]), np.array([[0.0, 2]])
+    skipgram(words, contexts, [Window(0, (0, 0), ())], 1.0)
+    np.testing.assert_allclose(words, [[1, 2]])
+    np.testing.assert_allclose(contexts, [[1, 2.5]])
+
+
+def test_a_repeated_negative_counts_twice():
+    words, contexts = np.array([[1.0, 0]]), np.array([[0.0, 1], [0, 3]])
+    loss, _ = skipgram(words, contexts, [Window(0, (0,), (1, 1))], 1.0)
+    np.testing.assert_allclose(words, [[1, 0.5 * 1 - 0.5 * 3 - 0.5 * 3]])
+    np.testing.assert_allclose(contexts, [[0.5, 1], [-1, 3]])
+    assert loss == pytest.approx(3 * math.log(2))
+
+
+def test_cbow_worked_by_hand():
+    # the mean of (2, 0) and (0, 2) is (1, 1); scores 0 and 0; gradients 1/2 and -1/2
+    # the mean gains (0, 0) / 2 - (1, -1) / 2
+    start, outputs = np.array([[2.0, 0], [0, 2]]), np.array([[0.0, 0], [1, -1]])
+    window = [Window(0, (0, 1), (1,))]
+    for share, gain in ((lambda n: 1 / n, 0.25), (lambda n: 1, 0.5)):
+        words, contexts = start.copy(), outputs.copy()
+        loss, n_windows = cbow(words, contexts, window, 1.0, mean=True, input_share=share)
+        assert (loss, n_windows) == (pytest.approx(2 * math.log(2)), 1)
+        np.testing.assert_allclose(contexts, [[0.5, 0.5], [0.5, -1.5]])
+        np.testing.assert_allclose(words, np.add(start, [-gain, gain]))
+
+
+def test_cbow_by_the_sum():
+    # the sum is (2, 2); its gain goes whole to each row
+    words, contexts = np.array([[2.0, 0], [0, 2]]), np.array([[0.0, 0], [1, -1]])
+    cbow(words, contexts, [Window(0, (0, 1), (1,))], 1.0, mean=False, input_share=lambda n: 1)
+    np.testing.assert_allclose(contexts, [[1, 1], [0, -2]])
+    np.testing.assert_allclose(words, [[1.5, 0.5], [-0.5, 2.5]])
+
+
+WINDOW = Window(2, (0, 1, 4, 1), (3, 0, 3))
+
+
+def tables():
+    """Five words and contexts in three dimensions."""
+    return np.random.default_rng(4).normal(size=(2, 5, 3))
+
+
+def loss_of(words, contexts, kind):
+    """The loss of WINDOW, written from the papers and not from the twin."""
+    inputs = words[list(WINDOW.contexts)]
+    if kind != "skipgram":
+        inputs = getattr(inputs, kind)(axis=0, keepdims=True)
+    positive = 1 / (1 + np.exp(-inputs @ contexts[WINDOW.centre]))
+    negatives = 1 / (1 + np.exp(inputs @ contexts[list(WINDOW.negatives)].T))
+    return -np.log(positive).sum() - np.log(negatives).sum()
+
+
+def train(words, contexts, kind, rate, **options):
+    """One update by the window."""
+    if kind == "skipgram":
+        return skipgram(words, contexts, [WINDOW], rate, **options)
+    share = (lambda n: 1 / n) if kind == "mean" else (lambda n: 1)
+    return cbow(
+        words, contexts, [WINDOW], rate, mean=kind == "mean", input_share=share, **options
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["skipgram", "mean", "sum"])
+def test_updates_are_the_gradient_of_the_loss(kind):
+    # duplicates among inputs and outputs as well: at a rate of 1e-7 their order is not seen
+    rate, step = 1e-7, 1e-5
+    before, after = tables(), tables()
+    loss, _ = train(*after, kind, rate)
+    assert loss == pytest.approx(loss_of(*before, kind))
+    slope = np.zeros_like(before)
+    for place in np.ndindex(*before.shape):
+        above, below = before.copy(), before.copy()
+        above[place] += step
+        below[place] -= step
+        slope[place] = (loss_of(*above, kind) - loss_of(*below, kind)) / (2 * step)
+    np.testing.assert_allclose((after - before) / rate, -slope, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["skipgram", "mean", "sum"])
+def test_blocks_differ_by_terms_of_the_rate_squared_only(kind):
+    whole, halves, singles = tables(), tables(), tables()
+    train(*whole, kind, 1e-4)
+    train(*halves, kind, 1e-4, block=2)
+    train(*singles, kind, 1e-4, block=1)
+    for blocked in (halves, singles):
+        assert 0 < np.abs(blocked - whole).max() < 1e-6
+    beyond = tables()
+    train(*beyond, kind, 1e-4, block=4)  # as many as there are
+    np.testing.assert_array_equal(beyond, whole)
+
+
+@pytest.mark.parametrize("kind", ["skipgram", "mean"])
+def test_repeating_a_window_lowers_its_loss_and_float32_stays_near(kind):
+    wide, narrow = tables(), tables().astype(np.float32)
+    losses = [train(*wide, kind, 0.05)[0] for _ in range(30)]
+    assert losses == sorted(losses, reverse=True)
+    for _ in range(30):
+        train(*narrow, kind, 0.05)
+    assert narrow.dtype == np.float32
+    np.testing.assert_allclose(narrow, wide, atol=1e-5)
+
+
+def test_large_scores_neither_overflow_nor_vanish():
+    scores = np.array([-1000.0, 1000.0])
+    np.testing.assert_allclose(sigmoid(scores), [0, 1])
+    assert pair_loss(scores, np.array([1, 0])) == 2000
+    assert pair_loss(scores, np.array([0, 1])) == 0
+
+
+def test_a_chunk_of_real_settings_ends_and_holds_what_it_should():
+    rng = np.random.default_rng(6)
+    units = [rng.zipf(1.5, size=30).clip(1, 10) - 1 for _ in range(20)]
+    counts = np.bincount(np.concatenate(units), minlength=10)
+    found = windows(
+        [unit.tolist() for unit in units],
+        Stream(7),
+        keep_limits=keep_limits(counts, 1e-1),
+        noise=noise_table(counts, 0.75),
+        window=5, dynamic=True, negatives=5,
+    )  # fmt: skip
+    assert len(found) > 100
+    for window in found:
+        assert 1 <= len(window.contexts) <= 10
+        assert len(window.negatives) == 5
+        assert window.centre not in window.negatives
+        assert set(window.negatives) <= set(np.flatnonzero(counts).tolist())

@@ -1,0 +1,125 @@
+"""The tables that are trained: their layout, the parts of words, and the run they become."""
+
+import numpy as np
+import pytest
+
+from embed.vectors.subwords import END_OF_SENTENCE, ngram_buckets
+from embed.vectors.word_vectors import load_vectors
+from embed.word2vec.initial import Ngrams, initial_inputs, initial_tables
+from embed.word2vec.tables import LANES, compose_words, make_tables
+from embed.word2vec.training_text import TrainingText
+
+WORDS = ["the", "king", "a", "kings", END_OF_SENTENCE, "naïve", "図書館"]
+COUNTS = np.array([90, 20, 20, 7, 3, 2, 1])
+NGRAMS = Ngrams(3, 4, 60)
+
+
+def text_of(words):
+    """A text of these words; nothing else of it is asked."""
+    return TrainingText(None, words, COUNTS[: len(words)])
+
+
+def moved(tables, seed=3):
+    """The same, as after some training."""
+    rng = np.random.default_rng(seed)
+    for table in tables.arrays().values():
+        table += rng.normal(size=table.shape).astype(np.float32)
+    return tables
+
+
+@pytest.mark.parametrize("dim", [1, 15, 16, 17, 100])
+@pytest.mark.parametrize("ngrams", [None, NGRAMS])
+@pytest.mark.parametrize("spare", [0, 23])
+def test_tables_are_the_first_vectors_in_aligned_rows_with_zeros_around(dim, ngrams, spare):
+    tables = make_tables(text_of(WORDS), dim, 5, None, ngrams, spare)
+    if ngrams is None:
+        inputs, outputs = initial_tables(text_of(WORDS), dim, 5, None)
+        assert tables.buckets is None
+    else:
+        inputs, outputs = initial_inputs(text_of(WORDS), dim, 5, None, ngrams, tables.buckets)
+    assert inputs.any()
+    for table, expected, more in ((tables.inputs, inputs, 0), (tables.outputs, outputs, spare)):
+        assert table.dtype == np.float32
+        assert table.shape == (len(expected) + more + 1, -(-dim // LANES) * LANES)
+        assert table.flags.c_contiguous
+        assert table.ctypes.data % (4 * LANES) == 0
+        assert np.array_equal(table[: len(expected), :dim], expected)
+        assert not table[len(expected) :].any()
+        assert not table[:, dim:].any()
+    assert (tables.n_words, tables.dim) == (len(WORDS), dim)
+
+
+@pytest.mark.parametrize("spare", [0, 23])
+def test_arrays_are_views_of_what_training_moves(spare):
+    tables = make_tables(text_of(WORDS), 5, 1, None, NGRAMS, spare)
+    arrays = tables.arrays()
+    assert list(arrays) == ["inputs", "outputs"]
+    arrays["inputs"][3, 4] = 9
+    arrays["outputs"][6, 0] = 8
+    assert (tables.inputs[3, 4], tables.outputs[6, 0]) == (9, 8)
+    assert arrays["inputs"].shape == (len(WORDS) + len(tables.buckets), 5)
+    assert arrays["outputs"].shape == (len(WORDS), 5)
+
+
+@pytest.mark.parametrize("ngrams", [NGRAMS, Ngrams(1, 1, 3), Ngrams(3, 6, 2_000_000)])
+def test_the_parts_of_a_word_are_its_own_row_and_its_ngrams(ngrams):
+    starts, parts, buckets = compose_words(WORDS, ngrams)
+    assert (np.diff(buckets) > 0).all()
+    assert starts[0] == 0
+    assert starts[-1] == len(parts)
+    for w, word in enumerate(WORDS):
+        own, *others = parts[starts[w] : starts[w + 1]].tolist()
+        assert own == w
+        found = [int(buckets[row - len(WORDS)]) for row in others]
+        assert found == ngram_buckets(word, *ngrams)
+    assert set(range(len(WORDS), len(WORDS) + len(buckets))) == set(parts.tolist()) - set(
+        range(len(WORDS))
+    )
+    assert parts.dtype == np.int32
+
+
+def test_vectors_without_ngrams_are_the_rows():
+    tables = moved(make_tables(text_of(WORDS), 5, 1, None, None))
+    assert np.array_equal(tables.vectors(2, 5), tables.inputs[2:5, :5])
+
+
+def test_vectors_with_ngrams_are_means_of_their_parts():
+    tables = moved(make_tables(text_of(WORDS), 5, 1, None, NGRAMS))
+    for first, last in ((0, len(WORDS)), (2, 5), (4, 5)):
+        expected = [
+            tables.inputs[tables.parts[tables.starts[w] : tables.starts[w + 1]], :5].mean(axis=0)
+            for w in range(first, last)
+        ]
+        np.testing.assert_allclose(tables.vectors(first, last), expected, rtol=1e-5, atol=1e-6)
+    assert tables.vectors(0, 2).dtype == np.float32
+
+
+@pytest.mark.parametrize("spare", [0, 23])
+def test_saved_tables_are_a_run_whose_vectors_load(spare, tmp_path):
+    tables = moved(make_tables(text_of(WORDS), 5, 1, None, None, spare))
+    tables.outputs[len(WORDS) : -1] = 7  # rows that were worked with
+    tables.save(tmp_path, WORDS, COUNTS)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "contexts.npy", "vectors.npy", "vocabulary.tsv",
+    ]  # fmt: skip
+    vectors = load_vectors(tmp_path)
+    assert vectors.vocabulary == WORDS
+    assert list(vectors.counts) == COUNTS.tolist()
+    assert np.array_equal(vectors.matrix, tables.inputs[:-1, :5])
+    assert np.array_equal(np.load(tmp_path / "contexts.npy"), tables.outputs[: len(WORDS), :5])
+
+
+@pytest.mark.parametrize("block", [1, 3, 1000])
+def test_saved_tables_with_ngrams_hold_composed_vectors_and_their_rows(
+    block, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("embed.word2vec.tables._BLOCK", block)
+    tables = moved(make_tables(text_of(WORDS), 5, 1, None, NGRAMS, 23))
+    tables.outputs[len(WORDS) : -1] = 7
+    tables.save(tmp_path, WORDS, COUNTS)
+    assert np.array_equal(np.load(tmp_path / "inputs.npy"), tables.inputs[:-1, :5])
+    assert np.array_equal(np.load(tmp_path / "buckets.npy"), tables.buckets)
+    assert np.array_equal(np.load(tmp_path / "contexts.npy"), tables.outputs[: len(WORDS), :5])
+    matrix = np.load(tmp_path / "vectors.npy")
+    assert matrix.dtype == np.float32
+    assert np.array_equal(matrix, tables.vectors(0, len(WORDS)))

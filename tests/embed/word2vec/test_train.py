@@ -1,0 +1,509 @@
+"""Runs of skip-gram and CBOW: what they hold, what they learn, what is refused."""
+
+import errno
+import json
+
+import numpy as np
+import pytest
+
+from corpora.artifacts.artifact import verify
+from corpora.build.build import build_corpus
+from corpora.build.request import BuildOptions, make_request
+from corpora.common.errors import ArtifactError, FirthError, SettingError
+from corpora.datasets.synthetic import PlantedConfig, write_planted
+from corpora.datasets.synthetic_world import world
+from corpora.reading.text_blocks import ReadOptions
+from embed.vectors.subwords import ngram_buckets
+from embed.vectors.word_vectors import load_vectors
+from embed.word2vec import course as word2vec_pieces
+from embed.word2vec import training as word2vec_training
+from embed.word2vec import workers as word2vec_crew
+from embed.word2vec.tables import Tables
+from embed.word2vec.train import CbowConfig, SkipGramConfig, train_cbow, train_skipgram
+from embed.word2vec.workers import Crew
+
+METHODS = {"skipgram": (train_skipgram, SkipGramConfig), "cbow": (train_cbow, CbowConfig)}
+SMALL = {"dim": 8, "epochs": 1, "min_count": 1, "threads": 1, "subsample": 0.0}
+FILES = [
+    "checksums.json", "config.json", "contexts.npy", "metrics.jsonl", "provenance.json",
+    "vectors.npy", "vocabulary.tsv",
+]  # fmt: skip
+
+
+def corpus_of(folder, lines, *, held_out=0.0, name="news"):
+    """A corpus whose documents are lines."""
+    (folder / f"{name}.txt").write_text("\n".join(lines), encoding="utf-8")
+    request = make_request(
+        [folder / f"{name}.txt"],
+        read=ReadOptions(documents="line"),
+        options=BuildOptions(held_out=held_out, threads=1),
+    )
+    return build_corpus(request, folder / name)
+
+
+def skewed_lines(n=200, n_words=30, seed=2):
+    """Lines of 1 to 12 words, unequally frequent."""
+    rng = np.random.default_rng(seed)
+    return [
+        " ".join(f"w{w}" for w in (rng.zipf(1.3, rng.integers(1, 13)) - 1) % n_words)
+        for _ in range(n)
+    ]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Some lines, a fifth of them held out."""
+    return corpus_of(tmp_path_factory.mktemp("corpus"), skewed_lines(), held_out=0.2)
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    """A text of which it is known what goes with what."""
+    folder = tmp_path_factory.mktemp("planted")
+    write_planted(folder / "text.txt", PlantedConfig(n_tokens=80_000))
+    request = make_request(
+        [folder / "text.txt"], options=BuildOptions(held_out=0.0, threads=1)
+    )  # fmt: skip
+    return build_corpus(request, folder / "corpus")
+
+
+def train(corpus, out, method="skipgram", *, force=False, **options):
+    """Train; the run's directory."""
+    function, kind = METHODS[method]
+    return function(corpus, kind(**{**SMALL, **options}), out, force=force)
+
+
+def tables_of(run):
+    """The bytes of what was trained."""
+    return {path.name: path.read_bytes() for path in run.glob("*.npy")}
+
+
+def names_in(run):
+    """What a directory holds."""
+    return sorted(path.name for path in run.iterdir())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_holds_vectors_contexts_and_all_that_was_chosen(method, corpus, tmp_path):
+    run = train(corpus, tmp_path / "run", method, dim=12, window=3)
+
+    view = corpus.view(min_count=1, punctuation="drop", boundary="paragraph")
+    assert names_in(run) == FILES
+    verify(run)
+    config = json.loads((run / "config.json").read_text())
+    assert (config["format"], config["method"], config["window"]) == (1, method, 3)
+    assert config["text"] == corpus.text.to_json()
+    assert {"engine", "init", "subwords", "deterministic", "seed"} < config.keys()
+    assert ("sum" in config) == (method == "cbow")
+    provenance = json.loads((run / "provenance.json").read_text())
+    assert (provenance["corpus"], provenance["threads"]) == (corpus.fingerprint, 1)
+    assert provenance["seeds"] == [1]
+    vectors = load_vectors(run)
+    assert vectors.vocabulary == view.words
+    assert list(vectors.counts) == view.counts.tolist()
+    contexts = np.load(run / "contexts.npy")
+    assert vectors.matrix.shape == contexts.shape == (len(view.words), 12)
+    assert vectors.matrix.dtype == contexts.dtype == np.float32
+    assert np.isfinite(vectors.matrix).all()
+    assert contexts.any(axis=1).all()
+    last = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])
+    assert (last["epoch"], last["tokens"]) == (1, view.n_tokens)
+    assert last["held_out_pairs"] > 0
+    assert last["held_out_loss"] > 0
+    assert not (tmp_path / "run.partial").exists()
+
+
+def test_a_run_with_subwords_also_holds_rows_of_words_and_buckets(corpus, tmp_path):
+    run = train(corpus, tmp_path / "run", subwords="2-3", buckets=500)
+
+    assert names_in(run) == sorted([*FILES, "buckets.npy", "inputs.npy"])
+    vectors = load_vectors(run)
+    inputs, buckets = np.load(run / "inputs.npy"), np.load(run / "buckets.npy")
+    assert inputs.dtype == np.float32
+    assert buckets.dtype == np.int64
+    assert len(inputs) == len(vectors.vocabulary) + len(buckets)
+
+    def rows(word):
+        found = np.searchsorted(buckets, ngram_buckets(word, 2, 3, 500))
+        return inputs[len(vectors.vocabulary) + found]
+
+    for row, word in enumerate(vectors.vocabulary):
+        expected = np.vstack([inputs[row], rows(word)]).mean(axis=0)
+        np.testing.assert_allclose(vectors.matrix[row], expected, rtol=1e-5, atol=1e-6)
+    # <w, w1, 1>, <w1 and so on are n-grams of known words
+    unseen = vectors.vector("w1w")
+    assert "w1w" not in vectors.vocabulary
+    known = [b for b in ngram_buckets("w1w", 2, 3, 500) if b in buckets]
+    expected = inputs[len(vectors.vocabulary) + np.searchsorted(buckets, known)].mean(axis=0)
+    np.testing.assert_allclose(unseen, expected, rtol=1e-5, atol=1e-6)
+    assert (json.loads((run / "config.json").read_text())["subwords"]) == "2-3"
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("subwords", [None, "3-5"])
+def test_the_deterministic_mode_gives_the_same_files_at_any_number_of_threads(
+    method, subwords, corpus, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(word2vec_pieces, "PIECE_TOKENS", 60)
+    one, *others = (
+        tables_of(
+            train(
+                corpus, tmp_path / str(threads), method,
+                threads=threads, subwords=subwords, deterministic=True,
+            )
+        )
+        for threads in (1, 2, 3)
+    )  # fmt: skip
+    assert others == [one, one]
+
+
+def accuracy(vectors):
+    """How many of the planted nouns have a nearest noun of their own class."""
+    known = {
+        word.lower(): name
+        for name, words in world().classes.items()
+        for word in words
+        if vectors.row(word.lower()) is not None
+    }
+    rows = vectors.matrix[[vectors.row(word) for word in known]]
+    rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    cosines = rows @ rows.T
+    np.fill_diagonal(cosines, -2)
+    names = np.array(list(known.values()))
+    assert len(names) > 80
+    assert len(set(names)) == 10
+    return (names[cosines.argmax(axis=1)] == names).mean()
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("skipgram", {}),
+        ("skipgram", {"threads": 2}),
+        ("skipgram", {"deterministic": True, "threads": 2}),
+        ("skipgram", {"window_weighting": "flat", "negatives": 2}),
+        ("cbow", {}),
+        ("cbow", {"sum": True, "learning_rate": 0.01}),
+    ],
+)
+def test_planted_classes_are_learnt(method, options, planted, tmp_path):
+    # by chance a noun in ten has a nearest noun of its class
+    settings = {"dim": 32, "epochs": 5, "min_count": 5, "subsample": 1e-3, "learning_rate": 0.05}
+    run = train(planted, tmp_path / "run", method, **{**settings, **options})
+    assert accuracy(load_vectors(run)) > 0.9
+
+
+def test_the_sum_and_the_mean_are_two_things(corpus, tmp_path):
+    mean, total = (train(corpus, tmp_path / str(by), "cbow", sum=by) for by in (False, True))
+    assert tables_of(mean) != tables_of(total)
+
+
+# Starting from other vectors.
+
+
+def test_a_run_goes_on_from_another(corpus, tmp_path):
+    first = train(corpus, tmp_path / "first", learning_rate=0.05)
+    more = corpus_of(tmp_path, ["w1 w2 new newer", "new w0 , newer w1"], name="more")
+    options = {"init": str(first), "learning_rate": 1e-6, "final_rate": 0}
+
+    run = train(more, tmp_path / "run", **options)
+
+    old, new = load_vectors(first), load_vectors(run)
+    assert set(new.vocabulary) == {*old.vocabulary, "new", "newer"}
+    contexts = np.load(run / "contexts.npy")
+    for word in old.vocabulary:  # so small a rate moves hardly anything
+        np.testing.assert_allclose(new.vector(word), old.vector(word), atol=1e-4)
+        there = np.load(first / "contexts.npy")[old.row(word)]
+        np.testing.assert_allclose(contexts[new.row(word)], there, atol=1e-4)
+    old_counts = dict(zip(old.vocabulary, old.counts, strict=True))
+    counts = dict(zip(new.vocabulary, new.counts, strict=True))
+    assert counts["w1"] == old_counts["w1"] + 2
+    assert counts["new"] == 2
+    assert json.loads((run / "config.json").read_text())["init"] == str(first)
+
+
+def test_a_file_of_vectors_is_a_start(corpus, tmp_path):
+    (tmp_path / "old.txt").write_text("3 8\n" + "".join(f"{w} {'2 ' * 8}\n" for w in "abc"))
+    more = corpus_of(tmp_path, ["a b other", "other a"], name="more")
+    run = train(more, tmp_path / "run", init=str(tmp_path / "old.txt"), learning_rate=1e-4)
+    vectors = load_vectors(run)
+    assert sorted(vectors.vocabulary) == ["a", "b", "c", "other"]
+    np.testing.assert_allclose(vectors.vector("c"), [2] * 8)  # not in the text: nothing moved it
+    np.testing.assert_allclose(vectors.vector("a"), [2] * 8, atol=0.05)
+
+
+def test_subwords_go_on_from_subwords_and_from_words(corpus, tmp_path):
+    ngrams = {"subwords": "2-3", "buckets": 300}
+    first = train(corpus, tmp_path / "first", **ngrams)
+    plain = train(corpus, tmp_path / "plain")
+    still = {"learning_rate": 1e-9, "final_rate": 0}
+    again = load_vectors(train(corpus, tmp_path / "a", init=str(first), **ngrams, **still))
+    old = load_vectors(first)
+    assert set(again.vocabulary) == set(old.vocabulary)
+    for word in [*old.vocabulary, "w2w1"]:
+        np.testing.assert_allclose(again.vector(word), old.vector(word), atol=1e-5)
+    run = train(corpus, tmp_path / "b", init=str(plain), **ngrams, **still)
+    own = np.load(run / "inputs.npy")
+    for row, word in enumerate(load_vectors(run).vocabulary):
+        np.testing.assert_allclose(own[row], load_vectors(plain).vector(word), atol=1e-5)
+
+
+# What is refused, before any work.
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dim": 0}, "SkipGramConfig.dim must be at least 1, got 0"),
+        ({"window": 0}, "SkipGramConfig.window must be at least 1, got 0"),
+        ({"window": 1001}, "SkipGramConfig.window must be at most 1000, got 1001"),
+        ({"negatives": 0}, "SkipGramConfig.negatives must be at least 1, got 0"),
+        ({"subsample": -1.0}, "SkipGramConfig.subsample must be at least 0, got -1.0"),
+        ({"learning_rate": 0.0}, "SkipGramConfig.learning_rate must be above 0, got 0.0"),
+        (
+            {"learning_rate": float("inf")},
+            "SkipGramConfig.learning_rate must be a finite number, got inf",
+        ),
+        (
+            {"learning_rate": 0.01, "final_rate": 0.02},
+            "SkipGramConfig.final_rate must be at most the learning rate 0.01, got 0.02",
+        ),
+        ({"epochs": 0}, "SkipGramConfig.epochs must be at least 1, got 0"),
+        ({"threads": 0}, "SkipGramConfig.threads must be at least 1, got 0"),
+        ({"seed": -1}, "SkipGramConfig.seed must be at least 0, got -1"),
+        (
+            {"window_weighting": "linear"},
+            "SkipGramConfig.window_weighting must be one of dynamic, flat, got 'linear'",
+        ),
+        (
+            {"subwords": "6-3"},
+            (
+                "--subwords must be MIN-MAX with 1 <= MIN <= MAX <= 999, lengths of n-grams in "
+                "characters such as 3-6, got '6-3'"
+            ),
+        ),
+        ({"hierarchical_softmax": True}, "--hierarchical-softmax needs --engine gensim"),
+        (
+            {"engine": "gensim", "deterministic": True},
+            (
+                "--engine gensim does not go with --deterministic; leave it out or pass "
+                "--engine firth"
+            ),
+        ),
+    ],
+)  # fmt: skip
+def test_options_out_of_range_are_refused(options, message):
+    with pytest.raises(SettingError) as refusal:
+        SkipGramConfig(**options)
+    assert str(refusal.value) == message
+
+
+def refusal_of(corpus, out, **options):
+    """The message; nothing is left behind."""
+    with pytest.raises(FirthError) as refusal:
+        train(corpus, out, **options)
+    return str(refusal.value)
+
+
+def test_what_does_not_fit_the_corpus_is_refused_in_one_line(corpus, tmp_path):
+    out = tmp_path / "run"
+    assert refusal_of(corpus, out, min_count=10**6) == (
+        f"{corpus.path}: no word occurs 1000000 times or more in its train documents; "
+        "pass a smaller --min-count"
+    )
+    assert refusal_of(corpus, out, max_vocabulary=1) == (
+        "negative samples need a vocabulary of at least 2 words, this one has 1; "
+        "pass a smaller --min-count or more text"
+    )
+    uneven = corpus_of(tmp_path, ["a a a a a a b"], name="uneven")
+    assert refusal_of(uneven, out, unigram_exponent=10.0) == (
+        "--unigram-exponent 10 leaves one word nearly all of the negative samples; "
+        "pass one nearer to 0"
+    )
+
+
+def test_starting_points_that_do_not_fit_are_refused(corpus, tmp_path):
+    narrow, out = tmp_path / "old.txt", tmp_path / "run"
+    narrow.write_text("2 3\na 1 2 3\nb 1 2 3\n")
+    name = load_vectors(narrow).name
+    assert refusal_of(corpus, out, init=str(narrow)) == (
+        f"--dim 8 differs from the 3 dimensions of {name}; pass --dim 3"
+    )
+    ngrams = train(corpus, tmp_path / "ngrams", subwords="2-3", buckets=300)
+    assert refusal_of(corpus, out, init=str(ngrams)) == (
+        f"--init {load_vectors(ngrams).name}: was trained with --subwords 2-3 --buckets 300; "
+        "pass the same"
+    )
+    assert not out.exists()
+    assert not (tmp_path / "run.partial").exists()
+
+
+def test_a_run_that_stands_is_replaced_by_force_only(corpus, tmp_path):
+    run = train(corpus, tmp_path / "run")
+    assert refusal_of(corpus, run) == (
+        f"{run}: exists already; choose another --out or pass --force"
+    )
+    again = train_skipgram(corpus, SkipGramConfig(**{**SMALL, "seed": 2}), run, force=True)
+    assert json.loads((again / "config.json").read_text())["seed"] == 2
+
+
+# Interruptions.
+
+
+def interrupt_after(monkeypatch, n):
+    """Let the n-th group of the next training be interrupted."""
+    train_group = Crew.train
+    left = iter(range(1, n))
+
+    def interrupted(crew, group, rates):
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return train_group(crew, group, rates)
+
+    monkeypatch.setattr(Crew, "train", interrupted)
+
+
+@pytest.fixture
+def many_groups(monkeypatch):
+    """Pieces of some lines."""
+    monkeypatch.setattr(word2vec_pieces, "PIECE_TOKENS", 40)
+    monkeypatch.setattr(word2vec_crew, "_FAST_PIECES", 4)
+
+
+@pytest.mark.usefixtures("many_groups")
+@pytest.mark.parametrize("options", [{}, {"deterministic": True}, {"subwords": "2-4"}])
+def test_the_same_command_goes_on_after_an_interrupt(
+    options, corpus, tmp_path, monkeypatch, capsys
+):
+    whole = train(corpus, tmp_path / "whole", epochs=2, **options)
+    capsys.readouterr()
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 4)
+        with pytest.raises(KeyboardInterrupt):
+            train(corpus, tmp_path / "cut", epochs=2, **options)
+    assert "interrupted; the same command goes on from here\n" in capsys.readouterr().err
+    assert (tmp_path / "cut.partial" / "checkpoints").is_dir()
+    groups = []
+    told = Crew.train
+    monkeypatch.setattr(
+        Crew,
+        "train",
+        lambda crew, group, rates: (groups.append(group), told(crew, group, rates))[1],
+    )
+
+    cut = train(corpus, tmp_path / "cut", epochs=2, **options)
+
+    assert groups[0].number > 0
+    assert tables_of(cut) == tables_of(whole)
+    assert names_in(cut) == names_in(whole)
+    assert not (tmp_path / "cut.partial").exists()
+
+
+@pytest.mark.usefixtures("many_groups")
+@pytest.mark.parametrize("other", [{"seed": 2}, {"window": 2}, {"learning_rate": 0.03}])
+def test_other_options_start_anew_where_that_is_meant(other, corpus, tmp_path, monkeypatch):
+    fresh = train(corpus, tmp_path / "fresh", **other)
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 3)
+        with pytest.raises(KeyboardInterrupt):
+            train(corpus, tmp_path / "cut")
+    with pytest.raises(ArtifactError, match=f"left unfinished with another {next(iter(other))};"):
+        train(corpus, tmp_path / "cut", **other)
+    assert tables_of(train(corpus, tmp_path / "cut", force=True, **other)) == tables_of(fresh)
+
+
+@pytest.mark.usefixtures("many_groups")
+def test_a_disk_that_is_full_at_the_end_does_not_cost_the_training(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr(word2vec_training, "_CHECKPOINT_SECONDS", -1)
+    trained, train_group = [], Crew.train
+
+    def counted(crew, group, rates):
+        trained.append(group)
+        return train_group(crew, group, rates)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Crew, "train", counted)
+    whole = train(corpus, tmp_path / "whole")
+    n_groups = len(trained)
+    with monkeypatch.context() as patch:
+        patch.setattr(Tables, "save", full)
+        assert refusal_of(corpus, tmp_path / "run").endswith(
+            "run: the disk is full; free some space or choose another --out"
+        )
+    trained.clear()
+
+    assert tables_of(train(corpus, tmp_path / "run")) == tables_of(whole)
+    assert len(trained) < n_groups
+    assert names_in(tmp_path / "run") == FILES
+
+
+def test_a_training_that_diverged_leaves_no_run(corpus, tmp_path):
+    message = refusal_of(corpus, tmp_path / "run", learning_rate=80.0, epochs=5)
+    assert message.startswith("training diverged in epoch ")
+    assert message.endswith("; pass --learning-rate 20 or less")
+    assert not (tmp_path / "run").exists()
+
+
+# Small and odd corpora.
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.parametrize(
+    ("lines", "options"),
+    [
+        (["a b"], {}),
+        (["a b a b b"], {"dim": 1, "window": 1, "negatives": 1}),
+        (["a b c", "d", "e f"], {"window": 1000, "window_weighting": "flat"}),
+        (["a", "b", "c"], {}),  # nothing to learn from
+        (["a b c d e f g"] * 3, {"threads": 7}),
+        (["a b c d"] * 9, {"boundary": "document", "dim": 17, "negatives": 40}),
+        (["a a a a a a b"] * 9, {"subsample": 1e-6}),
+        (["a b c d"] * 9, {"subwords": "1-1", "buckets": 1}),
+    ],
+)
+def test_small_corpora_are_trained_on(method, deterministic, lines, options, tmp_path):
+    text = corpus_of(tmp_path, lines)
+    run = train(text, tmp_path / "run", method, deterministic=deterministic, **options)
+    vectors = load_vectors(run)
+    assert len(vectors.vocabulary) == len({word for line in lines for word in line.split()})
+    assert np.isfinite(vectors.matrix).all()
+    line = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])
+    assert line["held_out_loss"] is None
+    if lines == ["a", "b", "c"]:
+        assert (line["pairs"], line["epoch_loss"]) == (0, None)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_long_windows_and_many_negatives_do_not_look_like_divergence(method, tmp_path):
+    text = corpus_of(tmp_path, [" ".join(skewed_lines(100))])
+    for options in ({"window": 400, "window_weighting": "flat"}, {"negatives": 500}):
+        run = train(text, tmp_path / str(len(options)), method, learning_rate=1e-3, **options)
+        line = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])
+        assert 0 < line["epoch_loss"] <= np.log(2) * (1 + options.get("negatives", 5)) * 1.01
+
+
+# The other engine.
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_gensim_trains_in_our_place(method, corpus, tmp_path):
+    pytest.importorskip("gensim")
+    run = train(corpus, tmp_path / "run", method, engine="gensim", epochs=2)
+    vectors = load_vectors(run)
+    assert vectors.vocabulary == corpus.view(min_count=1, punctuation="drop").words
+    assert np.load(run / "contexts.npy").shape == vectors.matrix.shape
+    assert json.loads((run / "config.json").read_text())["engine"] == "gensim"
+    verify(run)
+    tree = train(corpus, tmp_path / "tree", method, engine="gensim", hierarchical_softmax=True)
+    assert not (tree / "contexts.npy").exists()
+
+
+def test_metrics_are_kept_with_the_run(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr(word2vec_training, "_METRICS_SECONDS", -1)
+    run = train(corpus, tmp_path / "run", epochs=3)
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert [line["epoch"] for line in lines if "epoch_loss" in line] == [1, 2, 3]
+    assert [line["tokens"] for line in lines] == sorted(line["tokens"] for line in lines)

@@ -1,0 +1,612 @@
+"""A whole training: against the slow twin, at any number of threads, interrupted anywhere."""
+
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from corpora.common.errors import FirthError
+from embed.word2vec import course as word2vec_pieces
+from embed.word2vec import training as word2vec_training
+from embed.word2vec import workers as word2vec_crew
+from embed.word2vec.course import groups, held_out_state, learning_rate, random_state
+from embed.word2vec.initial import Ngrams
+from embed.word2vec.kernel_settings import make_plan
+from embed.word2vec.kernels.rounds import DRAWN
+from embed.word2vec.tables import make_tables
+from embed.word2vec.train import CbowConfig, SkipGramConfig
+from embed.word2vec.training import Course, run_training
+from embed.word2vec.training_text import TrainingText
+from embed.word2vec.workers import Crew, Tally, choose_rounds, spare_rows
+from tests.embed.small_corpus import SmallView
+from tests.embed.word2vec.naive_word2vec import Stream, rounds, shards_round
+from tests.embed.word2vec.word2vec_cases import doubles, twin_learner, twin_windows, zipf_units
+
+ROOT = Path(__file__).resolve().parents[3]
+OPTIONS = {"dim": 12, "window": 3, "subsample": 0.05, "learning_rate": 0.02, "epochs": 2}
+MOST_OFTEN = word2vec_crew._MOST_OFTEN  # as it is outside the tests
+NEAR = 2e-5  # float32 against float64 after two epochs
+
+
+class Killed(BaseException):
+    """An end that nobody prepares for, but that the test survives."""
+
+
+@pytest.fixture(autouse=True)
+def small_steps(monkeypatch):
+    """Pieces of some sentences, groups of some pieces, rounds of some windows."""
+    monkeypatch.setattr(word2vec_pieces, "PIECE_TOKENS", 60)
+    monkeypatch.setattr(word2vec_crew, "_FAST_PIECES", 4)
+    monkeypatch.setattr(word2vec_crew, "_ROUND_WORDS", 20)
+    monkeypatch.setattr(word2vec_crew, "_MOST_OFTEN", 1e9)  # all rounds as long as that
+
+
+def text_of(n_units=150, *, held_out=0, seed=3):
+    """Text of words unequally frequent, in three shards."""
+    lengths = np.random.default_rng(seed).integers(1, 25, n_units + held_out)
+    units = [[f"w{w}" for w in unit] for unit in zipf_units(seed, lengths)]
+    view = SmallView(units[:n_units], units_per_shard=n_units // 3 + 1, held_out=units[n_units:])
+    return TrainingText(view, view.words, view.counts)
+
+
+TEXT = text_of()
+
+
+class Training:
+    """What it takes to train, and the end of it."""
+
+    def __init__(self, directory, text=TEXT, *, method="skipgram", ngrams=None, **options):
+        self.directory = directory
+        self.text = text
+        kind = SkipGramConfig if method == "skipgram" else CbowConfig
+        self.config = kind(**{**OPTIONS, "threads": 1, **options})
+        self.plan = make_plan(text.counts, self.config, method)
+        self.rounds = choose_rounds(text.counts, self.plan) if self.config.deterministic else None
+        self.tables = make_tables(
+            text, self.config.dim, self.config.seed, None, ngrams,
+            spare_rows(self.plan, self.rounds),
+        )  # fmt: skip
+        self.course = Course(
+            self.config.epochs, self.config.learning_rate, self.config.final_rate,
+            self.config.negatives,
+        )  # fmt: skip
+
+    def crew(self):
+        """Threads for it."""
+        return Crew(
+            self.tables, self.plan, self.config.threads, rounds=self.rounds, seed=self.config.seed
+        )
+
+    def run(self, tell=lambda *_: None):
+        """Train; itself."""
+        self.directory.mkdir(exist_ok=True)
+        crew = self.crew()
+        try:
+            run_training(self.tables, self.text, crew, self.course, self.directory, tell)
+        finally:
+            crew.close()
+        return self
+
+    @property
+    def bytes(self):
+        """Of both tables and their filling, but not of the rows that were worked with."""
+        inputs, outputs = self.tables.inputs, self.tables.outputs
+        parts = (inputs, outputs[: self.tables.n_words], outputs[-1])
+        return [part.tobytes() for part in parts]
+
+    @property
+    def lines(self):
+        """Of the metrics."""
+        text = (self.directory / "metrics.jsonl").read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.splitlines()]
+
+    @property
+    def epochs(self):
+        """Lines of the metrics that end an epoch."""
+        return [line for line in self.lines if "epoch_loss" in line]
+
+
+def twin_of_fast(training, tables):
+    """Train as the fast mode is defined, one thread; losses and pairs of the epochs."""
+    config, plan, text = training.config, training.plan, training.text
+    total = config.epochs * text.n_tokens
+    tallies = [Tally(0.0, 0)] * config.epochs
+    for group in groups(text, config.epochs, 1, (0, 0)):
+        first, last = (
+            learning_rate(config.learning_rate, config.final_rate, group.tokens_before(p), total)
+            for p in (0, 1)
+        )
+        stream = Stream(random_state(config.seed, group.epoch, group.number)[0])
+        found = twin_windows(units_of(group, 0), plan, stream, empty=True)
+        for number, chunk in enumerate(rounds(found, DRAWN)):
+            rate = first + (last - first) * number * DRAWN / len(found)
+            tallies[group.epoch] += Tally(*twin_learner(plan, rate)(*tables, chunk))
+    return tallies
+
+
+def twin_of_deterministic(training, tables):
+    """Train as the deterministic mode is defined; losses and pairs of the epochs."""
+    config, plan, text = training.config, training.plan, training.text
+    total = config.epochs * text.n_tokens
+    tallies = [Tally(0.0, 0)] * config.epochs
+    alone = [[w] for w in range(len(text.words))]
+    for group in groups(text, config.epochs, 8, (0, 0)):
+        first, last = (
+            learning_rate(config.learning_rate, config.final_rate, group.tokens_before(p), total)
+            for p in (0, len(group))
+        )
+        turns = [
+            rounds(
+                twin_windows(
+                    units_of(group, p), plan,
+                    Stream(random_state(config.seed, group.epoch, group.number + p)[0]),
+                    empty=True,
+                ),
+                20,
+            )
+            for p in range(len(group))
+        ]  # fmt: skip
+        n_turns = max(map(len, turns))
+        for turn in range(n_turns):
+            chunks = [chunks[turn] if turn < len(chunks) else [] for chunks in turns]
+            rate = first + (last - first) * turn / n_turns
+            losses, pairs = shards_round(*tables, alone, chunks, twin_learner(plan, rate))
+            tallies[group.epoch] += Tally(losses.sum(), pairs.sum())
+    return tallies
+
+
+def units_of(group, p):
+    """The units of a piece in lists."""
+    rows, offsets = group.piece(p)
+    return [part.tolist() for part in np.split(rows, offsets[1:-1] - offsets[0])]
+
+
+@pytest.mark.parametrize("method", ["skipgram", "cbow"])
+@pytest.mark.parametrize("twin", [twin_of_fast, twin_of_deterministic])
+def test_vectors_and_loss_are_those_of_the_definition(twin, method, tmp_path):
+    deterministic = twin is twin_of_deterministic
+    training = Training(tmp_path, method=method, deterministic=deterministic, final_rate=0.015)
+    tables = [training.tables.inputs, training.tables.outputs]
+    expected = doubles(tables, 12, training.tables.n_words)
+    tallies = twin(training, expected)
+
+    training.run()
+
+    assert [line["pairs"] for line in training.epochs] == [tally.pairs for tally in tallies]
+    losses = [line["epoch_loss"] for line in training.epochs]
+    assert losses == pytest.approx([tally.mean for tally in tallies], rel=1e-6)
+    assert losses[1] < losses[0]
+    for table, wanted in zip(training.tables.arrays().values(), expected, strict=True):
+        np.testing.assert_allclose(table, wanted, rtol=0, atol=NEAR)
+        assert np.abs(wanted).max() > 0.1
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_several_threads_lose_what_one_does(threads, tmp_path):
+    # windows and negatives are the same, so all that differs is what a thread does not yet know
+    one, several = (Training(tmp_path / str(t), threads=t).run() for t in (1, threads))
+    for line, other in zip(one.epochs, several.epochs, strict=True):
+        assert line["pairs"] == other["pairs"]
+        assert line["epoch_loss"] == pytest.approx(other["epoch_loss"], rel=0.02)
+
+
+@pytest.mark.parametrize("ngrams", [None, Ngrams(2, 3, 50)])
+@pytest.mark.parametrize("method", ["skipgram", "cbow"])
+def test_deterministic_bytes_do_not_depend_on_the_threads(method, ngrams, tmp_path):
+    first, *others = (
+        Training(tmp_path / str(n), method=method, ngrams=ngrams, threads=t, deterministic=True)
+        .run()
+        for n, t in enumerate((1, 2, 3, 12))
+    )  # fmt: skip
+    for other in others:
+        assert other.bytes == first.bytes
+        assert other.epochs == first.epochs
+
+
+@pytest.mark.parametrize("ngrams", [None, Ngrams(2, 3, 50)])
+def test_one_thread_gives_the_same_bytes_again_and_another_seed_others(ngrams, tmp_path):
+    one, again, other = (
+        Training(tmp_path / str(n), ngrams=ngrams, seed=seed).run()
+        for n, seed in enumerate((1, 1, 2))
+    )
+    assert again.bytes == one.bytes
+    assert other.bytes != one.bytes
+
+
+def held_out_of(training):
+    """The tally of the held-out text by a crew of its own."""
+    crew = training.crew()
+    try:
+        return crew.loss_of(word2vec_training._held_out_group(training.text))
+    finally:
+        crew.close()
+
+
+@pytest.mark.parametrize("ngrams", [None, Ngrams(2, 3, 50)])
+def test_held_out_loss_is_one_number_at_any_number_of_threads(ngrams, tmp_path):
+    text = text_of(held_out=40)
+    training = Training(tmp_path, text, ngrams=ngrams).run()
+    before = training.bytes
+    found = []
+    for options in ({}, {"threads": 2}, {"deterministic": True, "threads": 3}, {"seed": 9}):
+        again = Training(tmp_path, text, ngrams=ngrams, **options)
+        again.tables = training.tables
+        found.append(held_out_of(again))
+    assert found == found[:1] * 4
+    assert found[0].pairs > 100
+    assert training.bytes == before
+    assert training.epochs[-1]["held_out_loss"] == found[0].mean
+    assert training.epochs[-1]["held_out_pairs"] == found[0].pairs
+
+
+def test_held_out_loss_is_that_of_the_twin_and_of_the_first_tokens(tmp_path, monkeypatch):
+    text = text_of(held_out=40)
+    for most in (10**6, 300):
+        monkeypatch.setattr(word2vec_training, "_HELD_OUT_TOKENS", most)
+        training = Training(tmp_path, text).run()
+        group = word2vec_training._held_out_group(text)
+        expected = Tally(0.0, 0)
+        tables = doubles([training.tables.inputs, training.tables.outputs], 12)
+        for p in range(len(group)):
+            found = twin_windows(units_of(group, p), training.plan, Stream(held_out_state(p)[0]))
+            expected += Tally(*twin_learner(training.plan, 0.0)(*tables, found))
+        assert training.epochs[-1]["held_out_pairs"] == expected.pairs
+        assert training.epochs[-1]["held_out_loss"] == pytest.approx(expected.mean, rel=1e-6)
+        assert group.n_tokens <= most
+    assert len(group) > 1
+    assert group.n_tokens > 300 - 25
+
+
+def test_metrics_have_a_line_a_group_and_one_an_epoch(tmp_path, monkeypatch):
+    monkeypatch.setattr(word2vec_training, "_METRICS_SECONDS", 0)
+    training = Training(tmp_path, text_of(held_out=9))
+    told = []
+    training.run(lambda done, total, detail: told.append((done, total, detail)))
+
+    marks = [g.before + g.n_tokens for g in groups(training.text, 2, 8, (0, 0))]
+    total = 2 * training.text.n_tokens
+    steps = [line for line in training.lines if "loss" in line]
+    assert len(marks) > 6
+    assert [line["tokens"] for line in steps] == marks
+    assert [done for done, *_ in told] == marks
+    assert {all_of_it for _, all_of_it, _ in told} == {total}
+    assert re.fullmatch(r"loss \d\.\d{4}  rate \d\.\d{4}", told[0][2])
+    for line in steps:
+        assert list(line) == [
+            "tokens", "epoch", "loss", "rate", "tokens_per_second", "eta_seconds",
+        ]  # fmt: skip
+        assert line["epoch"] == 1 + (line["tokens"] > total // 2)
+        assert line["rate"] == pytest.approx(max(1e-4, 0.02 * (1 - line["tokens"] / total)))
+        assert line["tokens_per_second"] > 0
+        assert line["eta_seconds"] >= 0
+        assert 0 < line["loss"] < 6 * math.log(2) * 1.1
+    assert steps[-1]["eta_seconds"] == 0
+    assert [(line["tokens"], line["epoch"]) for line in training.epochs] == [
+        (total // 2, 1), (total, 2),
+    ]  # fmt: skip
+    assert list(training.epochs[0]) == [
+        "tokens", "epoch", "epoch_loss", "pairs", "held_out_loss", "held_out_pairs",
+    ]  # fmt: skip
+
+
+def test_without_held_out_text_its_loss_is_null(tmp_path):
+    line = Training(tmp_path).run().epochs[-1]
+    assert (line["held_out_loss"], line["held_out_pairs"]) == (None, 0)
+
+
+DIVERGED = re.compile(
+    r"training diverged in epoch \d, after [\d,]+ tokens: the loss is (\S+) at a rate of \d\S*; "
+    r"pass --learning-rate (\S+) or less"
+)
+
+
+@pytest.mark.parametrize("method", ["skipgram", "cbow"])
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_divergence_ends_the_training_in_one_line(method, deterministic, tmp_path, monkeypatch):
+    monkeypatch.setattr(word2vec_training, "_CHECKPOINT_SECONDS", -1)
+    training = Training(tmp_path, method=method, learning_rate=50, deterministic=deterministic)
+    with pytest.raises(FirthError) as refusal:
+        training.run()
+    loss, advice = DIVERGED.fullmatch(str(refusal.value)).groups()
+    assert not float(loss) < 24 * math.log(2)
+    assert advice == "12"
+    assert not (tmp_path / "checkpoints").exists()
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.parametrize("table", ["inputs", "outputs"])
+def test_a_nan_ends_the_training(table, deterministic, tmp_path):
+    training = Training(tmp_path, deterministic=deterministic)
+    training.tables.arrays()[table][2, 5] = np.nan
+    with pytest.raises(FirthError) as refusal:
+        training.run()
+    assert DIVERGED.fullmatch(str(refusal.value))[1] == "nan"
+
+
+# Interruptions. Whatever happens on the way, the end is the same.
+
+MODES = {
+    "one thread": {},
+    "deterministic": {"deterministic": True, "threads": 2},
+    "cbow": {"method": "cbow"},
+    "subwords": {"ngrams": Ngrams(2, 3, 50)},
+    "deterministic subwords": {
+        "ngrams": Ngrams(2, 3, 50), "deterministic": True, "threads": 2,
+    },
+}  # fmt: skip
+
+
+def assert_same_end(training, whole):
+    """Tables and epochs, though not how fast it went."""
+    assert training.bytes == whole.bytes
+    assert training.epochs == whole.epochs
+
+
+def raising(error, n):
+    """A progress that raises when it is told of the n-th group."""
+    told = iter(range(1, n))
+
+    def tell(*_):
+        if next(told, None) is None:
+            raise error
+
+    return tell
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_interrupted_after_any_group_it_ends_in_the_same_bytes(mode, tmp_path):
+    whole = Training(tmp_path / "whole", **MODES[mode]).run()
+    n_groups = len(list(groups(TEXT, 2, 8, (0, 0))))
+    assert n_groups > 7
+    for n in (1, 2, n_groups // 2, n_groups):
+        with pytest.raises(KeyboardInterrupt):
+            Training(tmp_path / str(n), **MODES[mode]).run(raising(KeyboardInterrupt, n))
+        again = Training(tmp_path / str(n), **MODES[mode])
+        again.tables.arrays()["inputs"][:] = np.nan  # it is the checkpoint that counts
+        assert_same_end(again.run(), whole)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_interrupted_again_and_again_it_ends_in_the_same_bytes(mode, tmp_path):
+    whole = Training(tmp_path / "whole", **MODES[mode]).run()
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            Training(tmp_path / "cut", **MODES[mode]).run(raising(KeyboardInterrupt, 2))
+    assert_same_end(Training(tmp_path / "cut", **MODES[mode]).run(), whole)
+
+
+@pytest.mark.parametrize("n", [1, 3, 9])
+@pytest.mark.parametrize(("before", "now"), [(1, 2), (2, 1), (3, 12)])
+@pytest.mark.parametrize("ngrams", [None, Ngrams(2, 3, 50)])
+def test_deterministic_training_goes_on_at_another_number_of_threads_to_the_same_bytes(
+    n, before, now, ngrams, tmp_path
+):
+    mode = {"deterministic": True, "ngrams": ngrams}
+    whole = Training(tmp_path / "whole", threads=2, **mode).run()
+    with pytest.raises(KeyboardInterrupt):
+        Training(tmp_path / "cut", threads=before, **mode).run(raising(KeyboardInterrupt, n))
+    assert_same_end(Training(tmp_path / "cut", threads=now, **mode).run(), whole)
+
+
+def marks_of(threads):
+    """Tokens behind each group of the fast mode."""
+    return [g.before + g.n_tokens for g in groups(TEXT, 2, 8 * threads, (0, 0))]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize(("before", "now"), [(1, 2), (3, 1)])
+def test_fast_training_goes_on_at_another_number_of_threads_with_all_its_text(
+    n, before, now, tmp_path
+):
+    # windows and negatives are those of one thread all the way, though groups are larger
+    whole = Training(tmp_path / "whole").run()
+    with pytest.raises(KeyboardInterrupt):
+        Training(tmp_path / "cut", threads=before).run(raising(KeyboardInterrupt, n))
+    told = []
+    again = Training(tmp_path / "cut", threads=now)
+    again.run(lambda done, total, _: told.append((done, total)))
+    assert told[-1] == (2 * TEXT.n_tokens,) * 2
+    assert told[0][0] > marks_of(before)[n - 1]
+    for line, other in zip(again.epochs, whole.epochs, strict=True):
+        assert (line["tokens"], line["pairs"]) == (other["tokens"], other["pairs"])
+        assert line["epoch_loss"] == pytest.approx(other["epoch_loss"], rel=0.02)
+
+
+@pytest.mark.parametrize("n", [1, 3, 11, 20, 29])
+def test_an_interrupt_in_the_middle_of_a_group_ends_in_the_same_bytes(n, tmp_path, monkeypatch):
+    whole = Training(tmp_path / "whole").run()
+    train_piece = Crew._train_piece
+    pieces = iter(range(1, n))
+
+    def interrupted(*about):
+        if next(pieces, None) is None:
+            os.kill(os.getpid(), signal.SIGINT)  # to the main thread, which waits for this one
+        return train_piece(*about)
+
+    told = []
+    with monkeypatch.context() as patch:
+        patch.setattr(Crew, "_train_piece", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            Training(tmp_path / "cut").run(lambda done, *_: told.append(done))
+    # the group is finished before anyone hears of it, and no other is begun
+    ends = np.cumsum([len(g) for g in groups(TEXT, 2, 8, (0, 0))])
+    assert told == marks_of(1)[: 1 + int(np.searchsorted(ends, n))]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert_same_end(Training(tmp_path / "cut").run(), whole)
+
+
+def test_a_person_who_interrupts_many_times_gets_one_interrupt_after_the_group(
+    tmp_path, monkeypatch
+):
+    whole = Training(tmp_path / "whole", deterministic=True).run()
+    train_shards, calls = Crew._train_shards, []
+
+    def interrupted(*about):
+        calls.append(about)
+        for _ in range(5):
+            os.kill(os.getpid(), signal.SIGINT)
+        return train_shards(*about)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Crew, "_train_shards", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            Training(tmp_path / "cut", deterministic=True).run()
+    assert len(calls) == 1
+    assert_same_end(Training(tmp_path / "cut", deterministic=True).run(), whole)
+
+
+def test_training_outside_the_main_thread_leaves_signals_alone(tmp_path):
+    whole = Training(tmp_path / "whole").run()
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(Training(tmp_path / "other").run).result()
+    assert_same_end(other, whole)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_killed_after_any_checkpoint_it_ends_in_the_same_bytes(mode, tmp_path, monkeypatch):
+    monkeypatch.setattr(word2vec_training, "_CHECKPOINT_SECONDS", -1)
+    monkeypatch.setattr(word2vec_training, "_METRICS_SECONDS", -1)
+    whole = Training(tmp_path / "whole", **MODES[mode]).run()
+    n_groups = len(list(groups(TEXT, 2, 8, (0, 0))))
+    for n in (1, 2, n_groups // 2, n_groups):
+        with pytest.raises(Killed):
+            Training(tmp_path / str(n), **MODES[mode]).run(raising(Killed, n))
+        assert (tmp_path / str(n) / "checkpoints").exists() == (n > 1)
+        again = Training(tmp_path / str(n), **MODES[mode]).run()
+        assert_same_end(again, whole)
+        assert [line["tokens"] for line in again.lines] == [line["tokens"] for line in whole.lines]
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_metrics_beyond_the_checkpoint_are_dropped_and_others_kept(n, tmp_path, monkeypatch):
+    monkeypatch.setattr(word2vec_training, "_METRICS_SECONDS", -1)
+    with pytest.raises(KeyboardInterrupt):
+        Training(tmp_path).run(raising(KeyboardInterrupt, n))
+    with pytest.raises(Killed):  # goes on, but leaves no other checkpoint behind
+        Training(tmp_path).run(raising(Killed, 6))
+    left = Training(tmp_path).lines
+    with open(tmp_path / "metrics.jsonl", "a", encoding="utf-8") as file:
+        file.write('{"tokens": 12, "ep')  # cut short
+    marks = [g.before + g.n_tokens for g in groups(TEXT, 2, 8, (0, 0))]
+    assert [line["tokens"] for line in left if "loss" in line] == marks[: n + 6]
+
+    again = Training(tmp_path).run()
+
+    steps = [line for line in again.lines if "loss" in line]
+    assert [line["tokens"] for line in steps] == marks
+    assert steps[:n] == [line for line in left if "loss" in line][:n]
+    assert [line["epoch"] for line in again.epochs] == [1, 2]
+
+
+def test_an_interrupt_after_the_last_epoch_adds_no_other(tmp_path, monkeypatch):
+    whole = Training(tmp_path / "whole").run()
+    end_epoch = word2vec_training._Training._end_epoch
+    left = iter(range(1))
+
+    def interrupted(training):
+        end_epoch(training)
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(word2vec_training._Training, "_end_epoch", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            Training(tmp_path / "cut").run()
+    assert_same_end(Training(tmp_path / "cut").run(), whole)
+
+
+KILLER = """
+import os, random, signal, sys, time
+from pathlib import Path
+sys.path.insert(0, {root!r})
+from embed import word2vec_crew, word2vec_pieces, word2vec_training
+from tests.embed.word2vec.test_training import MODES, Training
+word2vec_pieces.PIECE_TOKENS = 60
+word2vec_crew._FAST_PIECES, word2vec_crew._ROUND_WORDS = 4, 20
+word2vec_crew._MOST_OFTEN = 1e9
+word2vec_training._CHECKPOINT_SECONDS = 0
+folder, mode = Path({folder!r}), MODES[{mode!r}]
+whole = []
+def train(name, **options):
+    child = os.fork()
+    if child:
+        return child
+    training = Training(folder / name, **mode).run()
+    (folder / (name + ".tables")).write_bytes(b"".join(training.bytes))
+    os._exit(0)
+for name in ("whole", "again"):  # the first may have had to load more
+    began = time.monotonic()
+    assert os.waitpid(train(name), 0)[1] == 0
+took = time.monotonic() - began
+random.seed(5)
+kills = 0
+for _ in range(6):
+    child = train("killed")
+    time.sleep(random.uniform(0.05, 0.7) * took)
+    os.kill(child, signal.SIGKILL)
+    kills += os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    if (folder / "killed.tables").exists():
+        break
+else:
+    assert os.waitpid(train("killed"), 0)[1] == 0
+same = (folder / "whole.tables").read_bytes() == (folder / "killed.tables").read_bytes()
+print(kills, same)
+"""
+
+
+@pytest.mark.parametrize("mode", ["one thread", "deterministic"])
+def test_killed_at_any_moment_it_ends_in_the_same_bytes(mode, tmp_path):
+    script = KILLER.format(root=str(ROOT), folder=str(tmp_path), mode=mode)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    kills, same = done.stdout.split()
+    assert int(kills) > 0
+    assert same == "True"
+
+
+def test_a_divergence_during_an_interrupt_is_told_and_leaves_no_checkpoint(tmp_path, monkeypatch):
+    train_piece = Crew._train_piece
+
+    def interrupted(*about):
+        os.kill(os.getpid(), signal.SIGINT)
+        return train_piece(*about)
+
+    monkeypatch.setattr(Crew, "_train_piece", interrupted)
+
+    with pytest.raises(FirthError, match="training diverged"):
+        Training(tmp_path, learning_rate=5000).run()
+
+    assert not (tmp_path / "checkpoints").exists()
+
+
+@pytest.mark.parametrize("n_words", [2, 27, 300, 30_000])
+@pytest.mark.parametrize("subsample", [0.0, 1e-4])
+def test_deterministic_learns_as_well_where_one_word_is_much_of_the_text(
+    n_words, subsample, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(word2vec_pieces, "PIECE_TOKENS", 20_000)
+    monkeypatch.setattr(word2vec_crew, "_ROUND_WORDS", 96)
+    monkeypatch.setattr(word2vec_crew, "_MOST_OFTEN", MOST_OFTEN)
+    shares = 1 / np.arange(1, n_words + 1)
+    tokens = np.random.default_rng(1).choice(n_words, 160_000, p=shares / shares.sum())
+    units = [[f"w{word}" for word in unit] for unit in tokens.reshape(-1, 20).tolist()]
+    view = SmallView(units)
+    text = TrainingText(view, view.words, view.counts)
+    options = {"subsample": subsample, "window": 5, "learning_rate": 0.025, "epochs": 2}
+    losses = []
+    for name, deterministic in (("fast", False), ("deterministic", True)):
+        folder = tmp_path / name
+        Training(folder, text, deterministic=deterministic, **options).run()
+        lines = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
+        losses.append([line["epoch_loss"] for line in lines if "epoch_loss" in line][-1])
+    assert losses[1] < 1.02 * losses[0]

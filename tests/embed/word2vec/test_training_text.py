@@ -1,0 +1,242 @@
+"""The text of predictive methods: the view of a corpus, or a vocabulary grown out of vectors."""
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from corpora.build import build as build_module
+from corpora.build.build import build_corpus
+from corpora.build.request import BuildOptions, make_request
+from corpora.common.errors import SettingError
+from corpora.reading.text_blocks import ReadOptions
+from corpora.text.segment import TextSettings
+from embed.vectors.onehot import one_hot
+from embed.vectors.word_vectors import WordVectors, load_vectors
+from embed.word2vec.training_text import open_training_text
+
+LINES = [
+    "the cat sat on the mat .",
+    "the dog sat",
+    "a cat , a dog , a mat .",
+    "",
+    "the cat and the dog",
+    "of all the words the rare ones are many",
+]
+CHOICES = {"min_count": 2, "max_vocabulary": None, "punctuation": "drop", "boundary": "paragraph"}
+WORDS = st.sampled_from(["a", "b", "c", "d", ".", "é", "z", "𝄞"])
+
+
+def build(folder, lines, *, held_out=0.0, name="news", **text):
+    """A corpus whose documents are lines."""
+    (folder / f"{name}.txt").write_text("\n".join(lines), encoding="utf-8")
+    request = make_request(
+        [folder / f"{name}.txt"],
+        read=ReadOptions(documents="line"),
+        text=TextSettings(**text),
+        options=BuildOptions(held_out=held_out, threads=1),
+    )
+    return build_corpus(request, folder / name)
+
+
+def vectors_of(words, counts=None, **about):
+    """Some vectors of these words."""
+    matrix = np.ones((len(words), 2), np.float32)
+    return WordVectors(words, matrix, counts=counts and np.array(counts), **about)
+
+
+def texts_of(words, shards):
+    """The parts of shards as words."""
+    return [
+        [words[row] for row in rows[start:stop]]
+        for rows, offsets in shards
+        for start, stop in itertools.pairwise(offsets.tolist())
+    ]
+
+
+def open_text(corpus, init=None, **choices):
+    """With some choices changed."""
+    return open_training_text(corpus, init=init, **{**CHOICES, **choices})
+
+
+def test_without_vectors_to_start_from_the_text_is_the_view(tmp_path):
+    corpus = build(tmp_path, LINES)
+
+    text = open_text(corpus)
+
+    view = corpus.view(**CHOICES)
+    assert text.words == view.words
+    assert np.array_equal(text.counts, view.counts)
+    assert text.n_tokens == view.n_tokens == text.counts.sum()
+    assert texts_of(text.words, text.shards()) == texts_of(view.words, view.shards())
+
+
+def test_held_out_documents_come_under_the_same_rows_and_are_not_trained_on(tmp_path):
+    lines = [f"{line} w{number}" for number, line in enumerate(LINES * 20)]
+    corpus = build(tmp_path, lines, held_out=0.3)
+    text = open_text(corpus, boundary="document")
+
+    trained = texts_of(text.words, text.shards())
+    held_out = texts_of(text.words, text.held_out_shards())
+
+    known = set(text.words)
+    every = [[word for word in line.split() if word in known] for line in lines]
+    assert Counter(map(tuple, trained + held_out)) == Counter(tuple(line) for line in every if line)
+    assert 0 < len(held_out) < len(trained)
+    assert text.n_tokens == sum(map(len, trained))
+    assert text.counts.tolist() == [sum(p.count(word) for p in trained) for word in text.words]
+
+
+def test_a_corpus_without_a_held_out_slice_gives_no_held_out_shards(tmp_path):
+    assert list(open_text(build(tmp_path, LINES)).held_out_shards()) == []
+
+
+def test_a_grown_vocabulary_worked_by_hand(tmp_path):
+    corpus = build(tmp_path, ["new old new", "new rare .", "old . ."])
+    init = vectors_of(["old", "gone", "rare", "."], [10, 3, 1, 1])
+
+    text = open_text(corpus, init)
+
+    # the new text has old 2, rare 1, . 3, new 3, gone 0 times
+    assert text.words == ["old", ".", "gone", "new", "rare"]
+    assert text.counts.tolist() == [12, 4, 3, 3, 2]
+    assert text.n_tokens == 9
+    assert texts_of(text.words, text.shards()) == [
+        ["new", "old", "new"], ["new", "rare", "."], ["old", ".", "."],
+    ]  # fmt: skip
+
+
+def test_words_of_a_file_without_counts_keep_their_order_among_equals(tmp_path):
+    corpus = build(tmp_path, ["new old new", "b a"])
+    text = open_text(corpus, vectors_of(["z", "y", "b", "a", "old"]))
+    assert text.words == ["new", "b", "a", "old", "z", "y"]
+    assert text.counts.tolist() == [2, 1, 1, 1, 0, 0]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(
+    st.lists(st.lists(WORDS, max_size=6), min_size=1, max_size=12),
+    st.dictionaries(WORDS | st.sampled_from(["lost", "gone"]), st.integers(0, 5), min_size=1),
+    st.integers(1, 3),
+    st.none() | st.integers(0, 4),
+    st.sampled_from(["keep", "drop"]),
+)
+def test_a_grown_vocabulary_is_what_it_is_by_definition(
+    tmp_path_factory, parts, old, min_count, more, punctuation
+):
+    tmp_path = tmp_path_factory.mktemp("grown")
+    parts = [*parts, ["a", "b"]]
+    limit = None if more is None else len(old) + more
+    corpus = build(tmp_path, [" ".join(part) for part in parts])
+    init = vectors_of(list(old), list(old.values()))
+    new = Counter(word for part in parts for word in part)
+    join = [
+        word
+        for word in sorted(new, key=lambda word: (-new[word], word))
+        if word not in old and new[word] >= min_count and (word != "." or punctuation == "keep")
+    ][:more]
+    counts = {word: old.get(word, 0) + new[word] for word in [*old, *join]}
+    words = sorted(counts, key=lambda word: (-counts[word], word))
+    how = {"min_count": min_count, "max_vocabulary": limit, "punctuation": punctuation}
+    if not any(new[word] for word in words):
+        with pytest.raises(SettingError, match=r"pass a smaller --min-count$"):
+            open_text(corpus, init, **how)
+        return
+
+    text = open_text(corpus, init, **how)
+
+    assert text.words == words
+    assert text.counts.tolist() == [counts[word] for word in words]
+    assert text.n_tokens == sum(new[word] for word in words)
+    assert texts_of(text.words, text.shards()) == [
+        left for part in parts if (left := [word for word in part if word in counts])
+    ]
+
+
+def test_shards_of_a_grown_text_add_up_to_the_whole(tmp_path, monkeypatch):
+    rng = np.random.default_rng(3)
+    lines = [" ".join(f"w{n}" for n in rng.zipf(1.5, 9) % 50) for _ in range(300)]
+    init = vectors_of(["w1", "lost", "w2", "."], [5, 4, 3, 2])
+    one = open_text(build(tmp_path, lines, name="one"), init)
+    monkeypatch.setattr(build_module, "SHARD_TOKENS", 400)
+    monkeypatch.setattr(build_module, "BLOCK_BYTES", 500)
+    many = open_text(build(tmp_path, lines, name="many"), init)
+
+    shards = list(many.shards())
+
+    assert len(shards) > 3
+    assert all(
+        rows.dtype == np.int32 and offsets.dtype == np.int64 and offsets[-1] == len(rows)
+        and (np.diff(offsets) > 0).all()
+        for rows, offsets in shards
+    )  # fmt: skip
+    assert many.words == one.words
+    assert texts_of(many.words, shards) == texts_of(one.words, one.shards())
+
+
+def test_pruned_types_are_not_the_empty_word_of_vectors(tmp_path):
+    (tmp_path / "a.txt").write_text("one one two two three four")
+    request = make_request([tmp_path / "a.txt"], options=BuildOptions(max_types=2))
+    corpus = build_corpus(request, tmp_path / "out")
+    text = open_text(corpus, vectors_of(["", "one"], [5, 1]))
+    assert text.words == ["", "one", "two"]
+    assert (text.counts.tolist(), text.n_tokens) == ([5, 3, 2], 4)
+
+
+def test_a_run_is_grown_as_it_was_saved(tmp_path):
+    vectors_of(["old", "gone"], [10, 3]).save(tmp_path)
+    text = open_text(build(tmp_path, ["old old new new"]), load_vectors(tmp_path))
+    assert (text.words, text.counts.tolist()) == (["old", "gone", "new"], [12, 3, 2])
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({}, ""),
+        ({"text": None}, ""),
+        ({"text": TextSettings()}, ""),
+        (
+            {"text": TextSettings(keep_case=True, segmenter="whitespace")},
+            (
+                "x: its text was not written or divided as that of {corpus} (keep_case True there "
+                "and False here, segmenter whitespace there and words here); words are the same "
+                "where they are spelled the same\n"
+            ),
+        ),
+    ],
+)
+def test_other_text_settings_are_told_and_not_refused(tmp_path, capsys, settings, told):
+    corpus = build(tmp_path, LINES)
+    text = open_text(corpus, vectors_of(["the", "The"], name="x", **settings))
+    assert {"the", "The"} <= set(text.words)
+    assert capsys.readouterr().err == told.format(corpus=corpus.path)
+
+
+def test_sparse_vectors_are_no_start(tmp_path):
+    with pytest.raises(SettingError) as refusal:
+        open_text(build(tmp_path, LINES), one_hot(["the", "cat"]))
+    assert str(refusal.value) == (
+        "--init one-hot: its vectors are sparse; pass a run of dense ones"
+    )
+
+
+def test_fewer_words_than_there_are_already_is_refused(tmp_path):
+    with pytest.raises(SettingError) as refusal:
+        open_text(build(tmp_path, LINES), vectors_of(["a", "b"], name="old"), max_vocabulary=1)
+    assert str(refusal.value) == (
+        "--max-vocabulary 1 is smaller than the vocabulary of old (2 words), which stays whole; "
+        "pass --max-vocabulary 2 or more"
+    )
+
+
+def test_a_text_without_any_of_the_words_is_refused(tmp_path):
+    corpus = build(tmp_path, LINES)
+    with pytest.raises(SettingError) as refusal:
+        open_text(corpus, vectors_of(["other"], name="old"), min_count=100)
+    assert str(refusal.value) == (
+        f"{corpus.path}: has no word of old, and none occurs 100 times or more; pass a smaller "
+        "--min-count"
+    )

@@ -1,0 +1,118 @@
+"""Text, tables and plans that the tests of word2vec share."""
+
+import numpy as np
+
+from embed.word2vec.kernels.rounds import CBOW_MEAN, CBOW_SUM, SKIPGRAM, Plan
+from embed.word2vec.kernels.vector_ir import BLOCK, LANES
+from embed.word2vec.kernels.windows import Places, Windows, pair_labels
+from embed.word2vec.noise import keep_limits, noise_table
+from tests.embed.word2vec import naive_word2vec as naive
+
+METHODS = {"skipgram": SKIPGRAM, "mean": CBOW_MEAN, "sum": CBOW_SUM}
+LENGTHS = (1, 30, 2, 1, 90, 57, 7)
+
+
+def zipf_units(seed, lengths=LENGTHS, n_words=40):
+    """Units of words that are unequally frequent; many stand near themselves."""
+    rng = np.random.default_rng(seed)
+    return [(rng.zipf(1.4, size=n) - 1).clip(0, n_words - 1).tolist() for n in lengths]
+
+
+def counts_of(units, n_words=40):
+    """Occurrences of each word, at least 1."""
+    tokens = [word for unit in units for word in unit]
+    return np.maximum(1, np.bincount(tokens, minlength=n_words))
+
+
+def laid_out(units):
+    """Rows and offsets of units laid end to end."""
+    rows = np.array([word for unit in units for word in unit], dtype=np.int32)
+    return rows, np.cumsum([0] + [len(unit) for unit in units])
+
+
+def plan_of(counts, method="skipgram", *, window=5, dynamic=True, negatives=5, subsample=0.1):
+    """How to draw windows and to learn from them."""
+    noise = noise_table(counts, 0.75)
+    return Plan(
+        method=METHODS[method],
+        window=window,
+        dynamic=dynamic,
+        negatives=negatives,
+        keep_limits=keep_limits(counts, subsample),
+        noise_limits=noise.limits,
+        noise_others=noise.others,
+        labels=pair_labels(negatives),
+    )
+
+
+def room_for(n, window, negatives):
+    """Room for n windows."""
+    return Windows(
+        np.empty((n, 2 * window), dtype=np.int32),
+        np.empty(n, dtype=np.int64),
+        np.empty((n, 1 + negatives), dtype=np.int32),
+    )
+
+
+def in_place(windows):
+    """Every target is moved where it is."""
+    return Places(windows.targets, np.ones(windows.targets.shape, dtype=np.float32))
+
+
+def twin_windows(units, plan, stream, *, empty=False):
+    """The windows that the slow twin draws; of a stream, or of the state that it starts from."""
+    return naive.windows(
+        units,
+        stream if isinstance(stream, naive.Stream) else naive.Stream(stream),
+        keep_limits=plan.keep_limits,
+        noise=naive.NoiseTable(plan.noise_limits, plan.noise_others),
+        window=plan.window,
+        dynamic=plan.dynamic,
+        negatives=plan.negatives,
+        empty=empty,
+    )
+
+
+def twin_learner(plan, rate):
+    """What the slow twin does with tables and windows."""
+
+    def learn(words, contexts, chunk):
+        if plan.method == SKIPGRAM:
+            return naive.skipgram(words, contexts, chunk, rate, block=BLOCK)
+        return naive.cbow(
+            words, contexts, chunk, rate,
+            mean=plan.method == CBOW_MEAN, input_share=lambda n: 1, block=BLOCK,
+        )  # fmt: skip
+
+    return learn
+
+
+def filled_tables(n_inputs, n_outputs, dim, seed=0, scale=0.1, *, spare=0):
+    """Chance tables as kernels take them: columns up to a multiple of LANES, a row of zeros.
+
+    The ``spare`` rows behind the outputs hold no numbers: who reads them before they are
+    written shows it.
+    """
+    rng = np.random.default_rng(seed)
+    width = -(-dim // LANES) * LANES
+    tables = []
+    for n, more in ((n_inputs, 0), (n_outputs, spare)):
+        table = np.zeros((n + more + 1, width), dtype=np.float32)
+        table[:n, :dim] = rng.normal(0, scale, (n, dim))
+        table[n:-1] = np.nan
+        tables.append(table)
+    return tables
+
+
+def doubles(tables, dim, n_outputs=None):
+    """The same numbers as the twin takes them, float64 without the filling and spare rows."""
+    inputs, outputs = (table[:-1, :dim].astype(np.float64) for table in tables)
+    return [inputs, outputs[:n_outputs]]
+
+
+def assert_tables_near(tables, expected, dim, atol):
+    """The numbers are near, and the filling is still zero; spare rows may hold anything."""
+    for table, wanted in zip(tables, expected, strict=True):
+        np.testing.assert_allclose(table[: len(wanted), :dim], wanted, rtol=0, atol=atol)
+        assert not table[-1].any()
+        assert not table[: len(wanted), dim:].any()

@@ -1,0 +1,277 @@
+"""attention from the command line: the weights as JSON, as a table, and as a picture."""
+
+import io
+import json
+import re
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+
+import cli
+from corpora.common.errors import ArtifactError
+from corpora.tokenizer.pieces import CLS, SEP, Pieces
+from pretrain.inference.attention_picture import draw_attention
+from pretrain.inference.attention_weights import SentenceAttention
+from pretrain.model.weights import load_model
+from tests.pretrain.drawn_run import drawn_run
+
+TOO_LONG = "and the encoder reads at most 22 at once; give a shorter one"
+SENTENCE = "The naïve cat ate $5 cats 東京"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """An encoder of 3 layers and 4 heads."""
+    torch.set_num_threads(1)
+    return drawn_run(tmp_path_factory.mktemp("attention") / "run")
+
+
+def attention(*arguments):
+    """Run ``firth attention``."""
+    return CliRunner().invoke(cli.main, ["attention", *map(str, arguments)])
+
+
+def weights_of(answer):
+    """The weights of a JSON answer as one array (L, H, T, T)."""
+    return np.array([[head["weights"] for head in one["heads"]] for one in answer["layers"]])
+
+
+def test_json_holds_the_encoders_weights_by_layer_and_head(run):
+    result = attention(run, SENTENCE, "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    answer = json.loads(result.stdout)
+    pieces = Pieces.open(run / "tokenizer.json")
+    words = ["the", "naïve", "cat", "ate", "$", "5", "cats", "東", "京"]
+    ids = [CLS, *pieces.split(words)[0].tolist(), SEP]
+    assert answer["text"] == SENTENCE
+    assert answer["pieces"] == [pieces.names[piece] for piece in ids]
+    assert [one["layer"] for one in answer["layers"]] == [0, 1, 2]
+    assert [head["head"] for head in answer["layers"][1]["heads"]] == [0, 1, 2, 3]
+    row = torch.tensor([ids])
+    places = torch.arange(len(ids))[None]
+    with torch.no_grad():
+        own = load_model(run).attentions(row, places, torch.zeros_like(row))[:, 0].numpy()
+    np.testing.assert_allclose(weights_of(answer), own, atol=1e-6)
+    np.testing.assert_allclose(weights_of(answer).sum(-1), 1, atol=2e-5)
+
+
+def test_one_layer_and_one_head_are_those_of_the_whole(run):
+    whole = weights_of(json.loads(attention(run, SENTENCE, "--json").stdout))
+    result = attention(run, SENTENCE, "--layer", 2, "--head", 1, "--json")
+    answer = json.loads(result.stdout)
+    assert [(one["layer"], one["heads"][0]["head"]) for one in answer["layers"]] == [(2, 1)]
+    assert np.array_equal(weights_of(answer)[0, 0], whole[2, 1])
+
+
+def test_the_table_names_what_each_piece_attends_to_most(run):
+    answer = json.loads(attention(run, "the cat ate", "--json").stdout)
+    mean = weights_of(answer).mean(1)
+
+    result = attention(run, "the cat ate")
+
+    assert (result.exit_code, result.stderr) == (0, "")
+    heading, *lines = [line.split() for line in result.stdout.splitlines() if line.strip(" ─")]
+    assert heading == ["piece", "layer", "0", "layer", "1", "layer", "2"]
+    assert [line[0] for line in lines] == answer["pieces"]
+    for place, line in enumerate(lines):
+        expected = [answer["pieces"][best] for best in mean[:, place].argmax(-1)]
+        assert line[1::2] == expected
+        shown = [f"{weight:.2f}" for weight in mean[:, place].max(-1)]
+        assert line[2::2] == shown
+
+
+def test_hand_worked_weights_make_the_table_and_the_json():
+    weights = np.zeros((1, 2, 2, 2), np.float32)
+    weights[0, 0] = [[0.9, 0.1], [0.5, 0.5]]
+    weights[0, 1] = [[0.3, 0.7], [0.25, 0.75]]
+    found = SentenceAttention("x", ("a", "b"), (3,), (0, 1), weights)
+    assert found.strongest() == [[("a", pytest.approx(0.6))], [("b", pytest.approx(0.625))]]
+    assert found.to_json() == {
+        "text": "x",
+        "pieces": ["a", "b"],
+        "layers": [
+            {
+                "layer": 3,
+                "heads": [
+                    {"head": 0, "weights": [[0.9, 0.1], [0.5, 0.5]]},
+                    {"head": 1, "weights": [[0.3, 0.7], [0.25, 0.75]]},
+                ],
+            }
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["cat " * 23], f"the sentence has 23 pieces, {TOO_LONG}"),
+        ([" \t"], "the sentence has no words"),
+        (["cat", "--layer", "3"], "--layer 3: the encoder has layers 0 to 2"),
+        (["caf\udce9"], r"'caf\udce9' is not UTF-8; give UTF-8"),
+        (["cat", "--head", "-1"], "--head -1: the encoder has heads 0 to 3"),
+        (["cat", "--out", "cat.pdf"], "--out cat.pdf: is neither .png nor .svg; name one of them"),
+    ],
+)
+def test_a_mistake_is_one_line(run, arguments, message):
+    result = attention(run, *arguments)
+    assert result.exit_code == 1
+    assert result.stderr == f"Error: {message}\n"
+
+
+def test_the_longest_sentence_that_fits_a_row_is_read(run):
+    answer = json.loads(attention(run, "cat " * 22, "--json").stdout)
+    assert len(answer["pieces"]) == 24
+
+
+def test_a_picture_that_stands_there_is_replaced_only_by_force(run, tmp_path):
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "cat.svg"
+    out.write_text("mine")
+    result = attention(run, "cat", "--out", out)
+    assert result.exit_code == 1
+    assert result.stderr == f"Error: {out}: exists already; choose another OUT or pass --force\n"
+    assert out.read_text() == "mine"
+    assert attention(run, "cat", "--out", out, "--force").exit_code == 0
+    assert out.read_text().startswith("<?xml")
+
+
+def test_a_picture_that_stands_there_is_told_before_the_run_is_looked_at(tmp_path):
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "cat.svg"
+    out.write_text("mine")
+    told = attention(tmp_path / "none", "cat", "--out", out).stderr
+    assert told == f"Error: {out}: exists already; choose another OUT or pass --force\n"
+
+
+def test_a_picture_that_fails_leaves_the_old_one_and_nothing_beside(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    out = tmp_path / "cat.svg"
+    out.write_text("mine")
+    monkeypatch.setattr("corpora.artifacts.atomic._sync", full)
+    weights = np.ones((1, 1, 1, 1), np.float32)
+    with pytest.raises(ArtifactError) as refusal:
+        draw_attention(SentenceAttention("x", ("a",), (0,), (0,), weights), out, force=True)
+    assert str(refusal.value) == f"{out}: cannot be written: No space left on device"
+    assert [path.name for path in tmp_path.iterdir()] == ["cat.svg"]
+    assert out.read_text() == "mine"
+
+
+def test_what_is_no_run_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "begun.partial").mkdir()
+    messages = {
+        "none": "no such run",
+        "file": "is a file; give the directory of a run",
+        "begun": "is unfinished; run the command that was making it again",
+    }
+    for name, message in messages.items():
+        result = attention(tmp_path / name, "cat")
+        assert (result.exit_code, result.stderr) == (1, f"Error: {tmp_path / name}: {message}\n")
+
+
+def test_a_run_without_an_encoder_is_refused(tmp_path):
+    result = attention(tmp_path, "cat")
+    assert result.exit_code == 1
+    assert result.stderr == f"Error: {tmp_path}: has no encoder; give a run of firth train-mlm\n"
+
+
+def test_without_matplotlib_a_picture_names_the_extra(run, root):
+    code = f"""
+import sys
+sys.modules["matplotlib"] = None
+from cli import main
+main(["attention", {str(run)!r}, "cat", "--out", "cat.svg"])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr == (
+        "Error: --out: pictures need the package matplotlib; pip install 'firth[plots]'\n"
+    )
+
+
+def test_the_svg_holds_every_square_and_every_piece_as_text(run, tmp_path):
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "cat.svg"
+    result = attention(run, SENTENCE, "--out", out)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == f"{out}: 3 layers x 4 heads\n"
+    root = ElementTree.parse(out).getroot()
+    texts = [part.text for part in root.iter("{http://www.w3.org/2000/svg}text")]
+    pieces = json.loads(attention(run, SENTENCE, "--json").stdout)["pieces"]
+    for piece in set(pieces):  # at the left of 3 layers, below 4 heads; $ begins no formula
+        assert texts.count(piece) == 7 * pieces.count(piece), piece
+    titles = [text for text in texts if re.match("(layer|head) ", text)]
+    assert sorted(titles) == [*(f"head {n}" for n in range(4)), *(f"layer {n}" for n in range(3))]
+    images = list(root.iter("{http://www.w3.org/2000/svg}image"))
+    assert len(images) >= 12
+
+
+def test_the_same_weights_give_the_same_svg(run, tmp_path):
+    pytest.importorskip("matplotlib")
+    for name in ("a.svg", "b.svg"):
+        assert attention(run, SENTENCE, "--layer", 1, "--out", tmp_path / name).exit_code == 0
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_a_png_shows_one_weight_of_1_as_one_dark_square(tmp_path):
+    image = pytest.importorskip("matplotlib.image")
+    weights = np.zeros((1, 1, 3, 3), np.float32)
+    weights[0, 0, 0, 2] = 1.0
+    shown = SentenceAttention("a b c", ("a", "b", "c"), (0,), (0,), weights)
+
+    draw_attention(shown, tmp_path / "one.png")
+
+    picture = image.imread(tmp_path / "one.png")
+    blue = (picture[..., 2] > 0.35) & (picture[..., 0] < 0.1)  # the darkest of the scale
+    rows, columns = np.nonzero(blue[:, : int(picture.shape[1] * 0.7)])  # without the scale itself
+    side = 1.2 * 100 / 3  # pixels of a weight
+    assert len(rows) == pytest.approx(side**2, rel=0.1)
+    assert np.ptp(rows) == pytest.approx(side, abs=2)
+    assert np.ptp(columns) == pytest.approx(side, abs=2)
+
+
+def test_a_png_tells_which_characters_no_font_has(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    weights = np.eye(2, dtype=np.float32)[None, None]
+    shown = SentenceAttention("x", ("cat", "\U0001366d"), (0,), (0,), weights)
+
+    draw_attention(shown, tmp_path / "one.png")
+
+    assert capsys.readouterr().err == (
+        "no font here has U+1366D; take .svg, which leaves the fonts to the viewer\n"
+    )
+
+
+def test_many_squares_do_not_make_a_picture_of_gigabytes(tmp_path):
+    pytest.importorskip("matplotlib")
+    image = pytest.importorskip("PIL.Image")
+    weights = np.full((1, 12, 120, 120), 1 / 120, np.float32)
+    names = tuple("abcdefghij" * 12)
+    draw_attention(
+        SentenceAttention("x", names, (0,), tuple(range(12)), weights), tmp_path / "m.png"
+    )
+    with image.open(io.BytesIO((tmp_path / "m.png").read_bytes())) as picture:
+        assert picture.size[0] < 9500
+
+
+def test_pieces_that_are_controls_leave_an_svg_whole(tmp_path):
+    pytest.importorskip("matplotlib")
+    weights = np.eye(2, dtype=np.float32)[None, None]
+    shown = SentenceAttention("x", ("\x1b[1m", "\ufffe"), (0,), (0,), weights)
+
+    draw_attention(shown, tmp_path / "one.svg")
+
+    root = ElementTree.parse(tmp_path / "one.svg").getroot()
+    texts = [part.text for part in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts.count("\ufffd[1m") == texts.count("\ufffd") == 2

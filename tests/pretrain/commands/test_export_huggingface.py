@@ -1,0 +1,101 @@
+"""export of a model from the command line: whole or not at all, and what is refused."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+import cli
+from embed.registry.model_formats import MODEL_FORMATS
+from tests.pretrain.drawn_run import drawn_run
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A small run."""
+    return drawn_run(tmp_path / "run")
+
+
+def export(*arguments):
+    """Run ``firth export --format huggingface``."""
+    return CliRunner().invoke(cli.main, ["export", "--format", "huggingface", *map(str, arguments)])
+
+
+def test_a_run_is_exported_and_told(run, tmp_path):
+    out = tmp_path / "new" / "out"
+    result = export(run, out)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == f"{out}: ModernBertForMaskedLM of 3 layers x 32, huggingface\n"
+    names = {path.name for path in out.iterdir()}
+    assert names == set(MODEL_FORMATS["huggingface"].files)
+    assert json.loads((out / "config.json").read_text())["model_type"] == "modernbert"
+
+
+def test_an_export_is_replaced_only_by_force_and_another_folder_never(run, tmp_path):
+    out = tmp_path / "out"
+    assert export(run, out).exit_code == 0
+    (out / "README.md").write_text("old")
+    result = export(run, out)
+    assert result.exit_code == 1
+    assert result.stderr == f"Error: {out}: exists already; choose another OUT or pass --force\n"
+    assert export(run, out, "--force").exit_code == 0
+    assert (out / "README.md").read_text() != "old"
+    (out / "thesis.tex").write_text("")
+    result = export(run, out, "--force")
+    assert result.stderr == f"Error: {out}: is a folder that no export made; choose another OUT\n"
+    assert (out / "thesis.tex").exists()
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ({"positions": "none"}, r"run: has no huggingface form: ModernBERT .* not none"),
+        ({"norm": "post"}, r"run: has no huggingface form: BERT .* not rotary"),
+    ],
+)
+def test_what_has_no_stock_form_leaves_nothing_behind(shape, message, tmp_path):
+    run = drawn_run(tmp_path / "run", **shape)
+    result = export(run, tmp_path / "out")
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+    assert re.search(message, result.stderr)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_run_without_a_model_and_a_file_are_refused(tmp_path):
+    (tmp_path / "svd").mkdir()
+    (tmp_path / "svd" / "config.json").write_text('{"method": "svd", "text": null}')
+    (tmp_path / "file.txt").write_text("a 1 2\n")
+    (tmp_path / "begun.partial").mkdir()
+    messages = {
+        "svd": "has no encoder; give a run of firth train-mlm",
+        "file.txt": "is a file; give the directory of a run",
+        "absent": "no such run",
+        "begun": "is unfinished; run the command that was making it again",
+    }
+    for name, message in messages.items():
+        result = export(tmp_path / name, tmp_path / "out")
+        assert result.exit_code == 1
+        assert result.stderr == f"Error: {tmp_path / name}: {message}\n"
+
+
+def test_contexts_are_no_part_of_a_model(run, tmp_path):
+    result = export(run, tmp_path / "out", "--add-contexts")
+    assert result.exit_code == 1
+    assert result.stderr == "Error: --add-contexts: huggingface holds no vectors; leave it out\n"
+
+
+def test_transformers_is_not_needed_to_write(run, tmp_path, root):
+    code = f"""
+import sys
+sys.modules["transformers"] = None
+from cli import main
+main(["export", {str(run)!r}, "--format", "huggingface", {str(tmp_path / "out")!r}])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,102 @@
+"""fill-mask from the command line: exact output, exact refusals."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import cli
+from corpora.tokenizer.pieces import FIRST_PIECE, SPECIAL
+from embed.vectors.word_vectors import WordVectors
+from tests.pretrain.small_run import small_encoder, small_run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run of train-mlm."""
+    return str(small_run(tmp_path_factory.mktemp("fill-mask")))
+
+
+def invoke(*arguments):
+    """Run one command."""
+    return CliRunner().invoke(cli.main, ["fill-mask", *arguments, "--device", "cpu"])
+
+
+def test_answers_are_printed_one_a_line(run):
+    [answers] = small_encoder().fill_mask("the [MASK] saw.", 3)
+    result = invoke(run, "the [MASK] saw.", "-k", "3")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == "".join(
+        f"{rank:>3}  {piece:<20} {probability:7.4f}\n"
+        for rank, (piece, probability) in enumerate(answers, 1)
+    )
+
+
+def test_one_mask_gives_one_list_in_json(run):
+    text = "Is it [MASK]?"
+    [answers] = small_encoder().fill_mask(text, 2)
+    result = invoke(run, text, "-k", "2", "--json")
+    assert json.loads(result.stdout) == {
+        "text": text,
+        "answers": [
+            {"piece": piece, "probability": pytest.approx(p, rel=1e-5)} for piece, p in answers
+        ],
+    }
+
+
+def test_several_masks_give_a_list_each(run):
+    text = "the [MASK] saw the [MASK]"
+    found = json.loads(invoke(run, text, "-k", "2", "--json").stdout)["answers"]
+    assert [[answer["piece"] for answer in mask] for mask in found] == [
+        [answer.piece for answer in mask] for mask in small_encoder().fill_mask(text, 2)
+    ]
+    lines = invoke(run, text, "-k", "1").stdout.splitlines()
+    assert [line[:12] for line in lines] == ["[MASK] 1   1", "[MASK] 2   1"]
+
+
+def test_a_text_without_a_mask_is_refused(run):
+    result = invoke(run, "the saw")
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "Error: 'the saw' has no [MASK]; put one where a piece is to be found\n"
+    )
+
+
+def test_a_text_with_half_a_character_is_one_line(run):
+    result = invoke(run, "caf\udce9 [MASK]")
+    assert result.exit_code == 1
+    assert result.stderr == "Error: 'caf\\udce9 ' is not UTF-8; give UTF-8\n"
+
+
+def test_special_pieces_are_no_answers(run):
+    [*answers] = json.loads(invoke(run, "[MASK]", "-k", "1000", "--json").stdout)["answers"]
+    assert len(answers) == len(small_encoder().pieces) - FIRST_PIECE
+    assert not {answer["piece"] for answer in answers} & set(SPECIAL)
+
+
+def test_what_is_no_run_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "begun.partial").mkdir()
+    messages = {
+        "none": "no such run",
+        "file": "is a file; give the directory of a run",
+        "begun": "is unfinished; run the command that was making it again",
+    }
+    for name, message in messages.items():
+        result = invoke(str(tmp_path / name), "[MASK]")
+        assert (result.exit_code, result.stderr) == (1, f"Error: {tmp_path / name}: {message}\n")
+
+
+def test_a_run_without_an_encoder_is_refused(vectors_run):
+    result = invoke(vectors_run, "[MASK]")
+    assert result.exit_code == 1
+    assert result.stderr == f"Error: {vectors_run}: has no encoder; give a run of firth train-mlm\n"
+
+
+@pytest.fixture
+def vectors_run(tmp_path):
+    """A run of static vectors."""
+    import numpy as np
+
+    WordVectors(["a", "b"], np.eye(2, dtype=np.float32)).save(tmp_path)
+    return str(tmp_path)

@@ -1,0 +1,302 @@
+"""train-mlm from the command line: what it makes, tells and refuses; killed, it goes on."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+from click.testing import CliRunner
+
+import cli
+from corpora.artifacts.artifact import verify
+from corpora.artifacts.metrics import read_metrics
+from corpora.common.options import take
+from embed.vectors.word_vectors import load_vectors
+from pretrain.commands.train_mlm import command as mlm_command
+from pretrain.config import MlmConfig
+from pretrain.device import compiler_refusal
+from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.training.optimizer import n_weights
+from tests.pretrain.small_training import SMALL, as_words, corpus_of
+
+PATIENCE = 120
+STABLE = [
+    "--preset", "--steps", "--epochs", "--tokens", "--minutes", "--checkpoint-every", "--device",
+    "--seed", "--batch", "--sequence-length", "--learning-rate", "--mask-rate", "--pieces",
+    "--positions", "--attention-score", "--attention-span", "--norm", "--feed-forward", "--layers",
+    "--heads", "--dim", "--out", "--force", "--dry-run", "--json",
+]  # fmt: skip
+
+
+def invoke(*arguments):
+    """Run one command."""
+    return CliRunner().invoke(cli.main, list(map(str, arguments)))
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Chains of words, a tenth held out."""
+    return corpus_of(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def trained(corpus, tmp_path_factory):
+    """A run and what the command said."""
+    out = tmp_path_factory.mktemp("run") / "run"
+    return out, invoke("train-mlm", corpus.path, "--out", out, *as_words(SMALL))
+
+
+# ---- what is made and told
+
+
+def test_the_options_that_scripts_rely_on_are_there():
+    names = {name for option in mlm_command.params for name in option.opts}
+    assert [name for name in STABLE if name not in names] == []
+
+
+def test_the_last_lines_tell_the_loss_beside_that_of_frequencies_and_what_the_run_is_worth(trained):
+    out, result = trained
+    assert (result.exit_code, result.stderr) == (0, "")
+    last = read_metrics(out / "metrics.jsonl")[-1]
+    assert result.stdout == (
+        f"{out}: 40 words, 16 dimensions, held-out loss {last['held_out_loss']:.4f} (frequencies "
+        f"alone {last['unigram_loss']:.4f}), accuracy {last['held_out_accuracy']:.1%} "
+        f"({last['unigram_accuracy']:.1%})\n"
+        "this only checks the plumbing: 1.54k tokens of training are too few to judge the method "
+        "by; 50M begin to tell\n"
+    )
+
+
+def test_a_long_training_is_not_called_a_check_of_the_plumbing(trained, monkeypatch):
+    from pretrain.commands import train_mlm as module
+
+    monkeypatch.setattr(module, "_ENOUGH_TOKENS", 12 * 8 * 16)
+    assert "plumbing" not in module.summary(trained[0])
+
+
+def test_the_runs_vectors_answer_queries(trained):
+    vectors = load_vectors(trained[0])
+    assert vectors.matrix.shape == (40, 16)
+    result = invoke("neighbors", trained[0], "word1", "-k", "2", "--json")
+    assert result.exit_code == 0
+    assert len(json.loads(result.stdout)["word1"]) == 2
+
+
+def test_every_option_reaches_the_config_and_the_run(corpus, tmp_path):
+    given = {
+        **SMALL, "preset": "tiny", "attention_score": "bilinear", "positions": "learned",
+        "attention_span": 4, "global_every": 2, "norm": "post", "feed_forward": "relu",
+        "dropout": 0.1, "piece_model": "bpe", "boundary": "sentence", "mask_rate": "0.3:0.15",
+        "masking": "span", "mask_share": 0.7, "random_share": 0.2, "micro_batch": 4,
+        "schedule": "wsd", "warmup": 0.1, "weight_decay": 0.1, "clip": 0.5, "max_vocabulary": 20,
+        "checkpoint_every": "4", "keep_checkpoints": 1, "evaluate_every": "6", "seed": 7,
+        "feed_forward_dim": 24, "steps": 8,
+    }  # fmt: skip
+    result = invoke("train-mlm", corpus.path, "--out", tmp_path / "run", *as_words(given))
+    assert result.exit_code == 0, result.output
+    stored = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert take(MlmConfig, stored) == MlmConfig(**given)
+    assert load_vectors(tmp_path / "run").matrix.shape == (20, 16)
+    first, last = (
+        [line for line in read_metrics(tmp_path / "run" / "metrics.jsonl") if "loss" in line][n]
+        for n in (0, -1)
+    )
+    assert 0.15 < last["mask_rate"] < first["mask_rate"] < 0.3
+
+
+def test_raw_text_is_built_first(corpus, tmp_path):
+    text = corpus.path.parent / "chains.txt"
+    lines = text.read_text().replace("\n", "\n\n")  # a blank line ends a paragraph, not a document
+    for number in range(20):
+        (tmp_path / "texts").mkdir(exist_ok=True)
+        (tmp_path / "texts" / f"{number}.txt").write_text(lines[number * 500 : number * 500 + 500])
+    out = tmp_path / "run"
+    options = as_words({**SMALL, "pieces": "auto"})
+    result = invoke("train-mlm", tmp_path / "texts", "--out", out, *options)
+    assert result.exit_code == 0, result.output
+    verify(out)
+
+
+# ---- the plan
+
+
+def planned(corpus, **options):
+    """What the dry run tells."""
+    result = invoke(
+        "train-mlm", corpus.path, "--dry-run", "--json", *as_words({**SMALL, **options})
+    )
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_the_plan_tells_parameters_steps_and_epochs_exactly(corpus, trained, tmp_path):
+    plan = planned(corpus)
+    stored = json.loads((trained[0] / "config.json").read_text())
+    last = [line for line in read_metrics(trained[0] / "metrics.jsonl") if "epoch" in line][-1]
+    config = take(MlmConfig, stored)
+    assert plan["parameters"] == n_weights(MaskedLanguageModel(config.encoder(n_pieces=60)))
+    assert plan["steps"] == last["step"] == 12
+    assert plan["tokens"] == last["tokens"] == 12 * 8 * 16
+    assert plan["epochs"] == last["epoch"]
+    assert plan["pieces"] == 60
+    assert plan["epoch_tokens"] == plan["rows"] * 16
+    assert (plan["device"], plan["dtype"], plan["compile"], plan["batch"]) == (
+        "cpu", "float32", False, 8,
+    )  # fmt: skip
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_plan_of_a_budget_of_epochs_is_the_steps_that_are_taken(corpus, tmp_path):
+    options = as_words({**{k: v for k, v in SMALL.items() if k != "steps"}, "epochs": 0.5})
+    told = invoke("train-mlm", corpus.path, "--dry-run", "--json", *options)
+    plan = json.loads(told.stdout)
+    assert invoke("train-mlm", corpus.path, "--out", tmp_path / "run", *options).exit_code == 0
+    assert read_metrics(tmp_path / "run" / "metrics.jsonl")[-1]["step"] == plan["steps"]
+
+
+def test_what_the_plan_measures_is_of_one_piece(corpus):
+    plan = planned(corpus, steps=10_000)
+    assert plan["seconds"] == pytest.approx(plan["tokens"] / plan["tokens_per_second"], rel=0.01)
+    assert plan["memory"] > 1e7
+    assert 0 < plan["mfu"] < 1
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d", plan["end"])
+
+
+def test_the_plan_of_minutes_ends_when_they_are_over(corpus):
+    options = {k: v for k, v in SMALL.items() if k != "steps"}
+    told = invoke(
+        "train-mlm", corpus.path, "--dry-run", "--json", *as_words({**options, "minutes": 2})
+    )
+    assert json.loads(told.stdout)["seconds"] == 120
+
+
+def test_the_plan_is_a_table_for_eyes(corpus):
+    result = invoke("train-mlm", corpus.path, "--dry-run", *as_words(SMALL))
+    assert result.exit_code == 0
+    assert re.search(r"^ *parameters +\d,\d{3} *$", result.stdout, re.MULTILINE)
+    assert re.search(r"^ *steps +12 *$", result.stdout, re.MULTILINE)
+
+
+# ---- refused
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--dim 10 --heads 4", "--dim 10 does not divide by --heads 4; take a multiple"),
+        (
+            "--attention-span 16",
+            (
+                "--attention-span 16 reaches beyond rows of 16 pieces; take a smaller one or "
+                "leave it out"
+            ),
+        ),
+        ("--learning-rate 0", "--learning-rate must be above 0, got 0.0"),
+        ("--epochs 2", "--steps and --epochs are both budgets; give one"),
+    ],
+)
+def test_impossible_options_are_one_line(corpus, tmp_path, words, message):
+    options = [*as_words(SMALL), *words.split()]
+    result = invoke("train-mlm", corpus.path, "--out", tmp_path / "run", *options)
+    assert (result.exit_code, result.stdout, result.stderr) == (1, "", f"Error: {message}\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_device_that_is_not_there_is_one_line_before_a_corpus_is_built(tmp_path):
+    (tmp_path / "text.txt").write_text("some words\n")
+    options = as_words({**SMALL, "device": "cuda"})
+    for more in (("--out", tmp_path / "run"), ("--dry-run",)):
+        result = invoke("train-mlm", tmp_path / "text.txt", *more, *options)
+        assert result.exit_code == 1
+        assert result.stderr.startswith("Error: --device cuda: torch ")
+        assert result.stderr.endswith("sees no CUDA device; pass --device cpu\n")
+        assert result.stderr.count("\n") == 1
+
+
+def test_without_out_there_is_nothing_but_a_plan(corpus):
+    result = invoke("train-mlm", corpus.path)
+    assert result.exit_code == 2
+    assert result.stderr.endswith("Error: Missing option '--out'.\n")
+    result = invoke("train-mlm", corpus.path, "--out", "x", "--json")
+    assert result.exit_code == 2
+    assert result.stderr.endswith("Error: --json goes with --dry-run\n")
+
+
+# ---- killed
+
+
+def firth(root, *words):
+    """The command line of this checkout."""
+    return [sys.executable, str(root / "cli.py"), *map(str, words)]
+
+
+def run_to_the_end(command):
+    """Run a command."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def kill_when(there, command):
+    """Start a command, and kill it when something is there, unless it has ended before."""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + PATIENCE
+        while not there() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.002)
+        process.kill()
+        process.communicate()
+    return process.returncode
+
+
+def same_run(out, other):
+    """Whether two runs have the same weights and vectors, and measured the same."""
+    for name in ("model.safetensors", "vectors.npy", "vocabulary.tsv", "tokenizer.json"):
+        assert (out / name).read_bytes() == (other / name).read_bytes(), name
+    found = [
+        [(line["step"], line["held_out_loss"]) for line in read_metrics(run / "metrics.jsonl")
+         if "held_out_loss" in line]
+        for run in (out, other)
+    ]  # fmt: skip
+    assert found[0] == found[1]
+
+
+def killed_and_finished(root, corpus, tmp_path, options, moments):
+    """Kill a training at some of its checkpoints, finish it, and compare it with a whole one."""
+    whole, out, partial = (tmp_path / name for name in ("whole", "run", "run.partial"))
+    run_to_the_end(firth(root, "train-mlm", corpus.path, "--out", whole, *as_words(options)))
+    line = firth(root, "train-mlm", corpus.path, "--out", out, *as_words(options))
+    n_killed = 0
+    for last in moments:
+
+        def there(last=last):
+            steps = [path.name for path in (partial / "checkpoints").glob("step-*")]
+            return any(
+                name == f"step-{number}" for name in steps for number in range(last, last + 9)
+            )
+
+        n_killed += kill_when(there, line) == -signal.SIGKILL
+    assert n_killed == len(moments), "no kill came in time: the test shows nothing"
+    assert not out.exists()
+    run_to_the_end(line)
+    verify(out)
+    same_run(out, whole)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "whole"]
+
+
+def test_a_killed_training_goes_on_to_the_same_bytes(root, corpus, tmp_path):
+    options = {**SMALL, "steps": 150, "checkpoint_every": "7", "evaluate_every": "50",
+               "dropout": 0.1, "dtype": "bfloat16", "keep_checkpoints": 2}  # fmt: skip
+    killed_and_finished(root, corpus, tmp_path, options, (2, 7))
+
+
+def test_so_does_a_compiled_one(root, corpus, tmp_path, monkeypatch):
+    if refusal := compiler_refusal(torch.device("cpu")):
+        pytest.skip(refusal)
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path.parent / "inductor"))
+    options = {**SMALL, "steps": 150, "checkpoint_every": "7", "evaluate_every": "50",
+               "compile": "on", "dropout": 0.1}  # fmt: skip
+    killed_and_finished(root, corpus, tmp_path, options, (2,))

@@ -1,0 +1,245 @@
+"""Batches: a function of seed and step, every row once per epoch, on any device."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import chisquare
+
+from corpora.tokenizer.pieces import FIRST_PIECE, MASK
+from pretrain.data.batches import Batch, Batches, fixed_batches
+from pretrain.data.masking import Masking
+from pretrain.data.packing import lay_out
+from tests.pretrain.letters import LETTERS, all_ids, packed, random_units
+
+FIELDS = [field.name for field in dataclasses.fields(Batch)]
+ROWS = packed(random_units(1, 60))
+N = ROWS.n_rows
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+
+
+def batches(rows=ROWS, *, batch_rows=8, seed=1, masking=None, highest_rate=0.3):
+    """Batches of letters."""
+    return Batches(
+        rows,
+        batch_rows=batch_rows,
+        seed=seed,
+        masking=masking or Masking(),
+        continues=LETTERS.continues,
+        highest_rate=highest_rate,
+    )
+
+
+def held_out(rows=ROWS, *, batch_rows=8, limit=1000):
+    """Fixed batches of letters."""
+    return [
+        *fixed_batches(rows, batch_rows=batch_rows, continues=LETTERS.continues, n_rows_limit=limit)
+    ]
+
+
+def unmasked(batch):
+    """The rows as they were."""
+    # what is not a target writes column 0, which is never masked
+    return batch.ids.scatter(1, batch.chosen, batch.targets)
+
+
+def row_numbers(batch, rows=ROWS):
+    """Which rows a batch is of."""
+    number = {tuple(row): i for i, row in enumerate(all_ids(rows).tolist())}
+    assert len(number) == rows.n_rows  # no two are alike
+    return [number[tuple(row)] for row in unmasked(batch).tolist()]
+
+
+def differences(a, b):
+    """Fields of two batches that are not equal."""
+    return [name for name in FIELDS if not torch.equal(getattr(a, name), getattr(b, name))]
+
+
+def test_a_batch_has_the_promised_shapes_and_types():
+    batch = batches().batch(0, 0.15)
+
+    for name in ("ids", "segments", "positions"):
+        assert getattr(batch, name).shape == (8, 16)
+        assert getattr(batch, name).dtype == torch.int64
+    for name in ("chosen", "targets", "weights"):
+        assert getattr(batch, name).shape == (8, 5)  # 14 pieces at 0.3 are 4.2
+    assert batch.chosen.dtype == batch.targets.dtype == torch.int64
+    assert batch.weights.dtype == batch.n_targets.dtype == torch.float32
+    assert batch.n_targets == batch.weights.sum()
+
+
+def test_segments_and_positions_are_those_before_masking():
+    batch = batches().batch(3, 0.3)
+
+    segments, positions = lay_out(unmasked(batch))
+
+    assert (batch.ids == MASK).any()
+    assert torch.equal(batch.segments, segments)
+    assert torch.equal(batch.positions, positions)
+
+
+@pytest.mark.parametrize("batch_rows", [1, 8, N, N + 5, 3 * N + 1])
+def test_every_epoch_takes_every_row_once_in_another_order(batch_rows):
+    made = batches(batch_rows=batch_rows)
+
+    stream = []
+    step = 0
+    while len(stream) < 4 * N:
+        stream += row_numbers(made.batch(step, 0.15))
+        step += 1
+
+    epochs = [stream[e * N : (e + 1) * N] for e in range(4)]
+    assert all(sorted(epoch) == [*range(N)] for epoch in epochs)
+    assert len({tuple(epoch) for epoch in epochs}) == 4
+
+
+def test_the_order_does_not_depend_on_the_size_of_batches():
+    small, large = batches(batch_rows=4), batches(batch_rows=12)
+
+    thirds = [row_numbers(small.batch(step, 0.15)) for step in (27, 28, 29)]
+
+    assert [row for third in thirds for row in third] == row_numbers(large.batch(9, 0.15))
+
+
+def test_any_step_can_come_after_any_other():
+    order = [40, 0, 7, 1, 39, 6, 1000, 0]
+    wandering = batches(masking=Masking("span"))
+
+    for step in order:
+        alone = batches(masking=Masking("span")).batch(step, 0.2)
+        assert differences(wandering.batch(step, 0.2), alone) == []
+
+
+def test_a_seed_orders_and_masks_in_its_own_way():
+    first, second = batches(seed=1).batch(0, 0.15), batches(seed=2).batch(0, 0.15)
+
+    assert row_numbers(first) != row_numbers(second)
+    assert not torch.equal(first.chosen, second.chosen)
+
+
+def test_rows_beyond_any_int32_are_counted_right():
+    step = 2**33 * N // 8  # the first of an epoch, since 8 rows divide 2^33
+    made = batches(batch_rows=8)
+
+    stream = [row for s in range(step, step + N) for row in row_numbers(made.batch(s, 0.15))]
+
+    assert all(sorted(stream[e * N : (e + 1) * N]) == [*range(N)] for e in range(8))
+
+
+def test_all_orders_are_equally_likely():
+    rows = packed([["abcdefg"], ["hijklmn"], ["opqrstu"]], length=9)
+    made = batches(rows, batch_rows=3)
+
+    orders = [tuple(row_numbers(made.batch(step, 0.15), rows)) for step in range(1200)]
+
+    _, counts = np.unique(orders, axis=0, return_counts=True)
+    assert len(counts) == 6
+    assert chisquare(counts).pvalue > 1e-6  # a false alarm in 1 of 10^6 seeds
+
+
+def test_a_batch_neither_uses_nor_moves_torchs_generator():
+    torch.manual_seed(1)
+    before = torch.get_rng_state()
+
+    first = batches().batch(0, 0.15)
+    torch.manual_seed(2)
+
+    assert differences(first, batches().batch(0, 0.15)) == []
+    torch.manual_seed(1)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_a_schedule_changes_the_rate_and_not_the_shapes():
+    made = batches(packed(random_units(1, 400), 64), batch_rows=64)
+
+    for rate in (0.3, 0.2, 0.15):
+        batch = made.batch(0, rate)
+        pieces = (unmasked(batch) >= FIRST_PIECE).sum()
+        assert batch.weights.shape == (64, made.capacity)
+        # rounding adds at most 0.5 to a row's standard deviation: 5 of them, of 64 rows' mean
+        assert abs(batch.n_targets - rate * pieces) / 64 < 5 * 0.5 / 8
+
+
+def test_more_targets_than_the_shapes_allow_are_a_mistake_of_ours():
+    with pytest.raises(AssertionError):
+        batches(highest_rate=0.15).batch(0, 0.5)
+
+
+def test_slices_of_rows_make_up_the_batch():
+    batch = batches().batch(2, 0.15)
+
+    parts = [batch.rows(0, 3), batch.rows(3, 8)]
+
+    for name in FIELDS:
+        assert torch.equal(torch.cat([getattr(p, name) for p in parts]), getattr(batch, name))
+    assert parts[0].n_targets + parts[1].n_targets == batch.n_targets
+
+
+@pytest.mark.parametrize("limit", [1000, 21])
+def test_held_out_masks_do_not_depend_on_the_size_of_batches(limit):
+    many, one = held_out(batch_rows=4, limit=limit), held_out(batch_rows=N, limit=limit)[0]
+
+    n = min(N, limit)
+    for name in FIELDS:
+        joined = torch.cat([getattr(batch, name) for batch in many])
+        assert torch.equal(joined[:n], getattr(one, name)[:n]), name
+
+
+def test_held_out_rows_are_each_there_once_and_the_last_batch_is_filled_up():
+    found = held_out(batch_rows=8, limit=N)
+
+    assert all(batch.ids.shape == (8, 16) for batch in found)
+    stream = [row for batch in found for row in row_numbers(batch)]
+    assert stream[:N] == [*range(N)]
+    assert N % 8  # or there were nothing to fill up
+    assert not torch.cat([batch.weights for batch in found])[N:].any()
+
+
+@pytest.mark.parametrize(("limit", "places"), [(3 * N - 1, 3 * N - 1), (1000 * N, 16 * N)])
+def test_few_held_out_rows_come_several_times_under_other_masks(limit, places):
+    found = held_out(batch_rows=8, limit=limit)
+
+    used = torch.cat([batch.weights for batch in found]).any(1)
+    stream = [row for batch in found for row in row_numbers(batch)]
+    assert used.tolist() == [place < places for place in range(len(stream))]
+    assert stream[:places] == [place % N for place in range(places)]
+    chosen = torch.cat([batch.chosen for batch in found])
+    assert not torch.equal(chosen[:N], chosen[N : 2 * N])
+
+
+def test_too_many_held_out_rows_are_thinned_out_evenly():
+    found = held_out(batch_rows=5, limit=20)
+
+    assert [row for batch in found for row in row_numbers(batch)] == [
+        i * N // 20 for i in range(20)
+    ]
+
+
+def test_held_out_pieces_are_masked_at_15_percent():
+    found = held_out(packed(random_units(5, 400), 64))
+
+    pieces = sum((unmasked(batch) >= FIRST_PIECE)[batch.weights.any(1)].sum() for batch in found)
+    assert sum(batch.n_targets for batch in found) / pieces == pytest.approx(0.15, abs=0.002)
+
+
+@needs_gpu
+@pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.parametrize("kind", ["piece", "word", "span"])
+def test_a_gpu_makes_the_same_batches(kind, deterministic):
+    on_gpu = dataclasses.replace(ROWS, ids=ROWS.ids.cuda(), device=torch.device("cuda"))
+    here, there = (batches(rows, masking=Masking(kind)) for rows in (ROWS, on_gpu))
+    pairs = [(here.batch(0, 0.15), there.batch(0, 0.15))]  # and this has loaded the kernels
+    try:
+        torch.use_deterministic_algorithms(deterministic)
+        torch.cuda.set_sync_debug_mode("error")  # within an epoch nothing waits for the GPU
+        pairs += [(here.batch(step, 0.15), there.batch(step, 0.15)) for step in range(N // 8)]
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+        torch.use_deterministic_algorithms(False)
+    pairs += [*zip(held_out(), held_out(on_gpu), strict=True)]
+
+    for ours, other in pairs:
+        moved = Batch(*(getattr(other, name).cpu() for name in FIELDS))
+        assert differences(ours, moved) == []
+    assert on_gpu.fingerprint() == ROWS.fingerprint()

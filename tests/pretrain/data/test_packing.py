@@ -1,0 +1,173 @@
+"""Packing: against a twin that fills one row after the other, and what it must never do."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pretrain.data.packing
+from corpora.common.errors import SettingError
+from corpora.tokenizer.pieces import CLS, FIRST_PIECE, PAD, SEP, SPECIAL, Pieces
+from pretrain.data.packing import PackedRows, lay_out, most_rows, piece_counts
+from tests.embed.small_corpus import SmallView
+from tests.pretrain.letters import LETTERS, all_ids, packed, random_units
+
+
+def pieces_of(unit):
+    """The ids of a unit, word by word."""
+    return [int(piece) for word in unit for piece in LETTERS.split([word])[0]]
+
+
+def naive_rows(units, length):
+    """The definition: a segment takes what its row has room for, and a new row the rest."""
+    rows = [[]]
+    for pieces in units:
+        while pieces:
+            if length - len(rows[-1]) < 3:
+                rows[-1] += [PAD] * (length - len(rows[-1]))
+                rows.append([])
+            room = length - len(rows[-1]) - 2
+            rows[-1] += [CLS, *pieces[:room], SEP]
+            pieces = pieces[room:]
+    rows[-1] += [PAD] * (length - len(rows[-1]))
+    return rows
+
+
+@given(
+    sizes=st.lists(st.integers(1, 40), min_size=1, max_size=60),
+    length=st.integers(8, 30),
+    units_per_shard=st.sampled_from([1, 2, 7, 1000]),
+)
+def test_rows_match_the_definition_however_the_text_is_cut_into_shards(
+    sizes, length, units_per_shard
+):
+    units = [["ab"[i % 2]] * n for i, n in enumerate(sizes)]
+
+    rows = packed(units, length, units_per_shard=units_per_shard)
+
+    expected = naive_rows([pieces_of(unit) for unit in units], length)
+    assert all_ids(rows).tolist() == expected
+    assert rows.n_padding == sum(row.count(PAD) for row in expected)
+    # a kernel that writes beyond its array is not caught: the bound must hold
+    assert len(expected) <= most_rows(sum(sizes), len(sizes), length)
+
+
+def test_a_row_worked_by_hand():
+    rows = packed([["ab", "c"], ["d"], ["e"], ["xyz", "f"]], length=8)
+
+    ids = {name: i for i, name in enumerate(LETTERS.names)}
+    first = [CLS, ids["a"], ids["##b"], ids["c"], SEP, CLS, ids["d"], SEP]
+    second = [CLS, ids["e"], SEP, CLS, ids["x"], ids["##y"], ids["##z"], SEP]
+    third = [CLS, ids["f"], SEP, PAD, PAD, PAD, PAD, PAD]
+    assert all_ids(rows).tolist() == [first, second, third]
+    assert (rows.n_rows, rows.sequence_length, rows.n_pieces) == (3, 8, 9)
+    assert (rows.padding, rows.nbytes) == (5 / 24, 48)
+
+
+def test_every_piece_stands_in_one_row_in_order_and_no_segment_is_empty_or_of_two_units():
+    units = random_units(1, 300)
+
+    ids = all_ids(packed(units, 16, units_per_shard=50)).ravel()
+
+    left = [pieces_of(unit) for unit in units]
+    for segment in np.split(ids[ids != PAD], np.flatnonzero(ids[ids != PAD] == CLS)[1:]):
+        inner = segment[1:-1].tolist()
+        assert (segment[0], segment[-1]) == (CLS, SEP)
+        assert inner
+        assert inner == left[0][: len(inner)]
+        left[0] = left[0][len(inner) :]
+        if not left[0]:
+            left.pop(0)
+    assert left == []
+
+
+def test_padding_is_only_where_no_segment_fits():
+    ids = all_ids(packed(random_units(2, 500), 32))
+
+    padding = ids[:-1] == PAD
+
+    assert padding.any()
+    assert padding.sum(1).max() == 2
+    assert (np.diff(padding.astype(int), axis=1) >= 0).all()  # at the end of the row
+    assert not ((ids == PAD)[:, 0]).any()
+
+
+@pytest.mark.parametrize(("n_pieces", "dtype"), [(65_536, torch.int16), (65_537, torch.int32)])
+def test_every_piece_of_a_large_vocabulary_is_read_back(n_pieces, dtype):
+    ideographs = [chr(0x20000 + i) for i in range(n_pieces - FIRST_PIECE)]
+    pieces = Pieces("wordpiece", [*SPECIAL, *ideographs])
+    words = [ideographs[i] for i in (0, 30_000, 32_768, len(ideographs) - 1)]
+
+    rows = PackedRows.pack(SmallView([words]), pieces, 8, "cpu")
+
+    assert rows.ids.dtype == dtype
+    expected = [[CLS, 5, 30_005, 32_773, n_pieces - 1, SEP, PAD, PAD]]
+    assert all_ids(rows).tolist() == expected
+    assert piece_counts(rows).nonzero().flatten().tolist() == expected[0][1:5]
+
+
+def test_segments_and_positions_worked_by_hand():
+    ids = torch.tensor([[CLS, 7, 8, SEP, CLS, 9, SEP, PAD], [CLS, 7, 8, 9, 7, 8, 9, SEP]])
+
+    segments, positions = lay_out(ids)
+
+    assert segments.tolist() == [[0, 0, 0, 0, 1, 1, 1, -1], [0] * 8]
+    assert positions.tolist() == [[0, 1, 2, 3, 0, 1, 2, 0], [*range(8)]]
+
+
+def test_counts_are_those_of_the_text_without_special_pieces(monkeypatch):
+    monkeypatch.setattr(pretrain.data.packing, "_AT_ONCE", 100)  # several blocks
+    units = random_units(3, 100)
+
+    rows = packed(units)
+
+    counts = np.bincount(
+        [piece for unit in units for piece in pieces_of(unit)], minlength=len(LETTERS)
+    )
+    counts[:FIRST_PIECE] = 0  # Ω is [UNK]
+    assert piece_counts(rows).tolist() == counts.tolist()
+    assert rows.n_pieces == counts.sum()
+
+
+def test_the_fingerprint_follows_the_content(monkeypatch):
+    units = random_units(3, 30)
+    rows = packed(units)
+    fingerprint = rows.fingerprint()
+
+    monkeypatch.setattr(pretrain.data.packing, "_AT_ONCE", 100)
+    widened = dataclasses.replace(rows, ids=rows.ids.to(torch.int32))
+    changed = dataclasses.replace(rows, ids=rows.ids.flip(0))
+    reshaped = dataclasses.replace(rows, ids=rows.ids.view(-1, 8))
+
+    assert len(fingerprint) == 16
+    assert widened.fingerprint() == fingerprint
+    assert fingerprint not in (changed.fingerprint(), reshaped.fingerprint())
+
+
+def test_rows_that_are_too_short_are_refused():
+    with pytest.raises(SettingError) as error:
+        packed([["a"]], length=7)
+    assert str(error.value) == "--sequence-length must be at least 8, got 7"
+
+
+def test_no_text_is_refused():
+    with pytest.raises(SettingError) as error:
+        packed([], words=["a"])
+    assert str(error.value) == (
+        "there is no text to pack: the documents have no tokens; build the corpus of more"
+    )
+
+
+def test_a_text_that_does_not_fit_the_device_stays_with_the_cpu(monkeypatch, capsys):
+    rows = packed(random_units(1, 20))
+
+    def full(*_):
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(torch.Tensor, "to", full)
+    kept = pretrain.data.packing._placed(rows.ids, torch.device("cuda"))
+    assert kept is rows.ids
+    assert "its rows are sent batch by batch" in capsys.readouterr().err

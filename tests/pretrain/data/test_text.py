@@ -1,0 +1,66 @@
+"""The text of a corpus as pretraining sees it: every word, all documents, few enough pieces."""
+
+import pytest
+import torch
+
+from corpora.common.errors import SettingError
+from corpora.tokenizer.pieces import CLS, FIRST_PIECE
+from pretrain.config import MlmConfig
+from pretrain.data.packing import PackedRows
+from pretrain.data.text import learn, most_segments, open_text, pack
+from tests.pretrain.small_training import SMALL, corpus_of
+
+LINES = [*(f"w{n % 7} w{n % 5} , w{n % 3} ." for n in range(60)), "once"]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Lines with marks, a fifth of them held out."""
+    return corpus_of(tmp_path_factory.mktemp("corpus"), LINES, held_out=0.2)
+
+
+def test_words_of_all_documents_and_marks_are_there(corpus):
+    text = open_text(corpus, "document")
+    assert set(text.train.words) == {*(f"w{n}" for n in range(7)), ",", ".", "once"}
+    assert text.train.words == text.held_out.words
+    manifest = corpus.manifest
+    assert text.held_out.n_tokens == manifest["held_out_tokens"]
+    assert text.train.n_tokens == manifest["tokens"] - manifest["held_out_tokens"]
+    assert text.held_out.n_tokens > 0
+
+
+def test_a_boundary_is_what_segments_are(corpus):
+    config = MlmConfig(**{**SMALL, "pieces": "auto", "sequence_length": 64})
+    n_units = {}
+    for boundary in ("sentence", "document"):
+        text = open_text(corpus, boundary)
+        train, _ = pack(text, learn(text, config), config, torch.device("cpu"))
+        n_units[boundary] = sum(int((block == CLS).sum()) for block in train.blocks())
+    assert n_units["sentence"] >= n_units["document"] >= len(LINES) * 0.7
+
+
+def test_auto_takes_as_many_pieces_as_a_small_text_gives(corpus):
+    text = open_text(corpus, "document")
+    pieces = learn(text, MlmConfig(**{**SMALL, "pieces": "auto"}))
+    with pytest.raises(SettingError, match=f"give at most {len(pieces)} pieces"):
+        learn(text, MlmConfig(**{**SMALL, "pieces": str(len(pieces) + 1)}))
+    assert learn(text, MlmConfig(**{**SMALL, "pieces": str(len(pieces))})).names == pieces.names
+
+
+def test_pieces_are_learnt_of_training_documents_alone(corpus):
+    text = open_text(corpus, "document")
+    config = MlmConfig(**{**SMALL, "pieces": "auto"})
+    names = set("".join(learn(text, config).names[FIRST_PIECE:]).replace("#", ""))
+    unseen = [w for w, n in zip(text.train.words, text.train.counts, strict=True) if n == 0]
+    seen = set("".join(w for w in text.train.words if w not in unseen))
+    assert names <= seen
+
+
+def test_the_most_segments_of_a_row_with_one_for_padding():
+    C, S, P = CLS, 3, 0
+    first, second = (
+        PackedRows(torch.tensor(rows, dtype=torch.int32), 10, 0, 0, torch.device("cpu"))
+        for rows in ([[C, 9, S, C, 9, S], [C, 9, 9, 9, S, P]], [[C, 9, S, P, P, P]])
+    )
+    assert most_segments(first, second) == most_segments(second, first) == 3
+    assert most_segments(second) == 2

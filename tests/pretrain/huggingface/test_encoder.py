@@ -1,0 +1,524 @@
+"""Hugging Face folders as encoders: what our own gives, what stock code gives, what is refused."""
+
+import json
+import socket
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from safetensors import safe_open
+
+from corpora.common.errors import ArtifactError, SettingError
+from corpora.tokenizer.pieces import UNK
+from embed.contextual.encoders import open_encoder
+from embed.protocols import ContextualEncoder, InputEmbeddings, ReadsInWindows, SentenceScorer
+from pretrain.huggingface.encoder import open_folder
+from pretrain.huggingface.export import write_huggingface
+from pretrain.huggingface.loading import mask_piece
+from pretrain.inference.mlm_encoder import open_run
+from tests.embed.huggingface_folder import byte_level, roberta, unigram, wordpiece
+from tests.pretrain.drawn_run import drawn_run
+
+transformers = pytest.importorskip("transformers")
+
+POST = {"norm": "post", "positions": "learned", "feed_forward": "gelu"}
+LAYOUTS = {"pre": {}, "pre, span": {"attention_span": 3, "global_every": 2}, "post": POST}
+SENTENCES = [
+    ["the", "cat", "sat", "on", "the", "mat", "."],
+    ["friend"],
+    [],
+    ["naïve", "xyz", "東", "unbelievably", "walking"] * 9,  # of several windows
+    ["the", "cat", "sat", "on", "the", "mat"],
+]
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    torch.set_num_threads(1)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_an_exported_run_gives_the_states_of_the_run_at_every_layer(name, tmp_path):
+    run = drawn_run(tmp_path / "run", **LAYOUTS[name])
+    write_huggingface(run, tmp_path / "out")
+    ours, stock = open_run(run, "cpu"), open_folder(tmp_path / "out", "cpu")
+    assert isinstance(stock, ContextualEncoder)
+    assert isinstance(stock, InputEmbeddings)
+    assert (stock.n_layers, stock.most_pieces) == (ours.n_layers, ours.most_pieces) == (3, 22)
+    for layers in ([0], [1], [2], [3], [1, 3]):
+        expected, found = ours.encode(SENTENCES, layers), stock.encode(SENTENCES, layers)
+        assert [states.shape for states in found] == [(len(s), 32) for s in SENTENCES]
+        for a, b in zip(expected, found, strict=True):
+            np.testing.assert_allclose(b, a, atol=1e-5)
+    assert isinstance(stock, ReadsInWindows)
+    lengths = [len(ours.pieces.split(sentence)[0]) for sentence in SENTENCES]
+    # of 22 pieces, each half over the one before
+    counts = [-(-max(n - 22, 0) // 11) + (n > 0) for n in lengths]
+    assert max(counts) > 2
+    assert stock.n_windows(SENTENCES).tolist() == ours.n_windows(SENTENCES).tolist() == counts
+    words = ["the", "xyz", "東", "unbelievably"]
+    np.testing.assert_array_equal(stock.knows(words), ours.knows(words))
+    np.testing.assert_array_equal(stock.input_embeddings(words), ours.input_embeddings(words))
+    assert stock.words("The Cat, on") == ours.words("The Cat, on")
+    assert stock.encode([], [0]) == []
+
+
+@pytest.mark.parametrize("within", [True, False])
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_an_exported_run_scores_sentences_as_the_run_does(name, within, tmp_path, monkeypatch):
+    monkeypatch.setattr("pretrain.huggingface.encoder._SCORED_SLOTS", {"cpu": 60})
+    run = drawn_run(tmp_path / "run", **LAYOUTS[name])
+    write_huggingface(run, tmp_path / "out")
+    ours, stock = open_run(run, "cpu"), open_folder(tmp_path / "out", "cpu")
+    assert isinstance(stock, SentenceScorer)
+
+    found = stock.score(SENTENCES, left_to_right_in_words=within)
+
+    expected = ours.score(SENTENCES, left_to_right_in_words=within)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert (found[2], found.dtype) == (0.0, np.float64)
+    assert stock.score([]).shape == (0,)
+
+
+def save(folder, model, tokenizer):
+    """A folder as transformers writes it, and the tokenizer's own file."""
+    model.save_pretrained(folder)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def bert(folder):
+    tokenizer = wordpiece()
+    config = transformers.BertConfig(
+        vocab_size=tokenizer.get_vocab_size(), hidden_size=16, num_hidden_layers=2,
+        num_attention_heads=2, intermediate_size=24, max_position_embeddings=12,
+    )  # fmt: skip
+    return save(folder, transformers.BertForMaskedLM(config), tokenizer)
+
+
+def gpt2(folder):
+    tokenizer = byte_level()
+    config = transformers.GPT2Config(
+        vocab_size=tokenizer.get_vocab_size(), n_embd=16, n_layer=2, n_head=2, n_positions=32,
+        bos_token_id=0, eos_token_id=0,
+    )  # fmt: skip
+    return save(folder, transformers.GPT2LMHeadModel(config), tokenizer)
+
+
+def roberta_model(folder):
+    tokenizer = roberta()
+    config = transformers.RobertaConfig(
+        vocab_size=tokenizer.get_vocab_size(), hidden_size=16, num_hidden_layers=2,
+        num_attention_heads=2, intermediate_size=24, max_position_embeddings=24,
+        bos_token_id=tokenizer.token_to_id("<s>"), eos_token_id=tokenizer.token_to_id("</s>"),
+        pad_token_id=0,
+    )  # fmt: skip
+    return save(folder, transformers.RobertaModel(config), tokenizer)
+
+
+def t5(folder):
+    tokenizer = unigram()
+    config = transformers.T5Config(
+        vocab_size=tokenizer.get_vocab_size(), d_model=16, d_kv=8, d_ff=24, num_layers=2,
+        num_heads=2,
+    )  # fmt: skip
+    return save(folder, transformers.T5ForConditionalGeneration(config), tokenizer)
+
+
+MODELS = {"BERT": bert, "GPT-2": gpt2, "RoBERTa": roberta_model, "T5": t5}
+
+
+@pytest.fixture
+def folder(tmp_path, request):
+    """A model of random weights."""
+    torch.manual_seed(3)
+    verbosity = transformers.utils.logging.get_verbosity()
+    transformers.utils.logging.set_verbosity_error()
+    yield request.param(tmp_path / "model")
+    transformers.utils.logging.set_verbosity(verbosity)
+
+
+@pytest.mark.parametrize("folder", [bert, gpt2, roberta_model], indirect=True)
+def test_what_is_no_masked_language_model_or_has_no_mask_scores_nothing(folder):
+    # the first has a head, and a tokenizer without a mask
+    assert not isinstance(open_folder(folder, "cpu"), SentenceScorer)
+
+
+def stock_states(folder, sentence, layer):
+    """One sentence alone, by stock code: the whole text, and which piece is of which word."""
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
+    model = transformers.AutoModel.from_pretrained(folder).eval()
+    text = " " + " ".join(sentence)
+    encoding = tokenizer(text, return_offsets_mapping=True, return_tensors="pt")
+    offsets = encoding.pop("offset_mapping")[0].tolist()
+    model = model.get_encoder() if model.config.is_encoder_decoder else model
+    with torch.no_grad():
+        inputs = {"input_ids": encoding["input_ids"]}
+        states = model(**inputs, output_hidden_states=True).hidden_states[layer][0]
+    # the word of a piece is that in which it ends
+    ends = np.cumsum([len(word) + 1 for word in sentence])
+    owners = np.array([np.searchsorted(ends, b) if b else -1 for _, b in offsets])
+    return np.stack([states[owners == word].mean(0).numpy() for word in range(len(sentence))])
+
+
+@pytest.mark.parametrize("folder", MODELS.values(), ids=MODELS, indirect=True)
+def test_states_are_those_of_stock_code_on_the_whole_text(folder):
+    sentences = [["the", "king", "sat"], ["kings"], ["a", "tiger", "and", "the", "kingdom"]]
+    encoder = open_folder(folder, "cpu")
+    assert encoder.n_layers == 2
+    for layer in range(3):
+        found = encoder.encode(sentences, [layer])
+        for sentence, states in zip(sentences, found, strict=True):
+            np.testing.assert_allclose(states, stock_states(folder, sentence, layer), atol=1e-5)
+    assert np.abs(found[0]).max() > 0.01  # states that could differ
+
+
+@pytest.mark.parametrize("folder", MODELS.values(), ids=MODELS, indirect=True)
+def test_long_sentences_fill_the_rows_and_nothing_is_cut_off(folder):
+    encoder = open_folder(folder, "cpu")
+    rooms = {"bert": 12 - 2, "gpt2": 32, "roberta": 24 - 1 - 2, "t5": 512 - 1}
+    assert encoder.most_pieces == rooms[encoder.model.config.model_type]
+    sentence = ["the", "kingdom", "cat"] * 40
+    [states] = encoder.encode([sentence], [2])
+    [again, short] = encoder.encode([sentence, ["the", "cat"]], [2])
+    assert states.shape == (120, 16)
+    np.testing.assert_allclose(states, again, atol=1e-5)
+    [alone] = encoder.encode([["the", "cat"]], [2])
+    np.testing.assert_allclose(short, alone, atol=1e-5)
+
+
+@pytest.mark.parametrize("folder", [gpt2], indirect=True)
+def test_a_word_that_the_normaliser_leaves_nothing_of_is_unknown_and_in_nobodys_way(folder):
+    encoder = open_folder(folder, "cpu")
+    assert encoder.knows(["the", "", "🍕"]).tolist() == [True, False, True]
+    assert encoder.encode([["", "the"]], [1])[0].shape == (2, 16)
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_nothing_is_told_of_heads_and_the_persons_logging_stays(folder, capfd):
+    transformers.utils.logging.set_verbosity_info()
+    transformers.utils.logging.enable_progress_bar()
+    open_folder(folder, "cpu")
+    assert transformers.utils.logging.get_verbosity() == transformers.logging.INFO
+    assert transformers.utils.logging.is_progress_bar_enabled()
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_nothing_is_fetched_and_code_of_others_is_never_trusted(folder, monkeypatch):
+    asked, addresses = [], []
+    load = transformers.AutoModel.from_pretrained
+
+    def seen(path, **options):
+        asked.append((path, options))
+        return load(path, **options)
+
+    def refuse(self, address):
+        addresses.append(address)
+        raise OSError("no network")
+
+    monkeypatch.setattr(transformers.AutoModel, "from_pretrained", seen)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    adapted = {"base_model_name_or_path": "someone/model", "peft_type": "LORA"}
+    (folder / "adapter_config.json").write_text(json.dumps(adapted))
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    open_encoder(folder, "cpu")
+    [(path, options)] = asked
+    assert path == folder
+    assert options["local_files_only"] is True
+    assert options["trust_remote_code"] is False
+    assert options["use_safetensors"] is True
+    assert addresses == []
+
+
+def xlnet(folder):
+    tokenizer = unigram()
+    config = transformers.XLNetConfig(
+        vocab_size=tokenizer.get_vocab_size(), d_model=16, n_layer=2, n_head=2, d_inner=24
+    )
+    return save(folder, transformers.XLNetModel(config), tokenizer)
+
+
+@pytest.mark.parametrize("folder", [xlnet], indirect=True)
+def test_a_model_whose_positions_have_no_bound_reads_512_pieces(folder):
+    encoder = open_folder(folder, "cpu")
+    assert encoder.most_pieces == 512 - 1
+    [states] = encoder.encode([["the", "king"] * 300], [2])
+    assert states.shape == (600, 16)
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+@pytest.mark.parametrize(
+    "options",
+    [
+        [], {"model_max_length": "5"}, {"model_max_length": -1}, {"model_max_length": 0},
+        {"model_max_length": None}, {"model_max_length": 1e30}, {"model_max_length": float("nan")},
+        {"model_max_length": float("inf")},
+    ],
+)  # fmt: skip
+def test_what_is_no_length_bounds_no_row(folder, options):
+    (folder / "tokenizer_config.json").write_text(json.dumps(options))
+    assert open_folder(folder, "cpu").most_pieces == 12 - 2
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_a_shorter_length_of_the_tokenizer_bounds_rows_and_too_short_a_one_is_refused(folder):
+    path = folder / "tokenizer_config.json"
+    path.write_text('{"model_max_length": 4}')
+    encoder = open_folder(folder, "cpu")
+    assert encoder.most_pieces == 2
+    assert encoder.encode([["the", "king", "saw"] * 5], [2])[0].shape == (15, 16)
+    for length, room in {3: 1, 2: 0, 1: 0}.items():
+        path.write_text(json.dumps({"model_max_length": length}))
+        assert refusal_of(folder) == (
+            f"{folder}: its rows have room for {room} pieces of text; correct "
+            "max_position_embeddings in config.json or model_max_length in tokenizer_config.json"
+        )
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_a_padding_that_is_no_piece_is_never_looked_up(folder):
+    expected = open_folder(folder, "cpu").encode([["the"], ["the", "king", "saw"]], [2])
+    edit(folder / "config.json", pad_token_id=-1)
+    found = open_folder(folder, "cpu").encode([["the"], ["the", "king", "saw"]], [2])
+    for a, b in zip(expected, found, strict=True):
+        np.testing.assert_allclose(b, a, atol=1e-6)
+
+
+def refusal_of(folder, kind=ArtifactError):
+    """The one line that opening ends in."""
+    with pytest.raises(kind) as refusal:
+        open_encoder(folder, "cpu")
+    told = str(refusal.value)
+    assert "\n" not in told
+    return told
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_without_transformers_one_line_says_what_to_install(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    assert refusal_of(folder, SettingError) == (
+        f"{folder}: the states of a Hugging Face model need the package transformers; "
+        "pip install 'firth[hf]'"
+    )
+
+
+def edit(path, **values):
+    """Change a JSON file."""
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_a_folders_own_code_is_never_run(folder, tmp_path):
+    edit(
+        folder / "config.json",
+        model_type="odd",
+        auto_map={"AutoConfig": "odd.OddConfig", "AutoModel": "odd.OddModel"},
+    )
+    (folder / "odd.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    told = refusal_of(folder)
+    assert told.startswith(f"{folder}: transformers {transformers.__version__} does not open it: ")
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_weights_that_would_be_drawn_at_random_are_refused(folder):
+    edit(folder / "config.json", num_hidden_layers=3)
+    assert refusal_of(folder) == (
+        f"{folder}: its weights lack encoder.layer.2.attention.output.LayerNorm.bias, which "
+        "config.json tells otherwise; fetch it again"
+    )
+
+
+def cut(folder):
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-5])
+    return "does not open it: Error while deserializing header: incomplete metadata"
+
+
+def emptied(folder):
+    (folder / "model.safetensors").write_bytes(b"")
+    return "does not open it: Error while deserializing header: header too small"
+
+
+def no_safetensors(folder):
+    (folder / "model.safetensors").write_bytes(b"\xff" * 100)
+    return "does not open it: Error while deserializing header: header too large"
+
+
+def four_bits(folder):
+    method = {"quant_method": "bitsandbytes", "load_in_4bit": True}
+    edit(folder / "config.json", quantization_config=method)
+    return "needs a package of its own for it ("
+
+
+def gptq(folder):
+    edit(folder / "config.json", quantization_config={"quant_method": "gptq", "bits": 4})
+    return "needs a package of its own for it ("
+
+
+def flash(folder):
+    edit(folder / "config.json", _attn_implementation="flash_attention_2")
+    return "needs a package of its own for it ("
+
+
+def padding_beyond(folder):
+    edit(folder / "config.json", pad_token_id=99_999)
+    return "does not open it: Padding_idx must be within num_embeddings"
+
+
+def no_heads(folder):
+    edit(folder / "config.json", num_attention_heads=0)
+    return "does not open it: integer modulo by zero"
+
+
+def size_of_letters(folder):
+    edit(folder / "config.json", hidden_size="abc")
+    return "does not open it: Validation error for field 'hidden_size': TypeError: "
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+@pytest.mark.parametrize(
+    "damage",
+    [
+        cut, emptied, no_safetensors, four_bits, gptq, flash, padding_beyond, no_heads,
+        size_of_letters,
+    ],
+)  # fmt: skip
+def test_whatever_transformers_raises_is_one_line(folder, damage):
+    expected = damage(folder)
+    told = refusal_of(folder)
+    assert told.startswith(f"{folder}: transformers {transformers.__version__} {expected}")
+    quantized = told.endswith("); take the model unquantized, with usual attention")
+    assert quantized is expected.endswith("(")
+
+
+def opt(folder):
+    tokenizer = byte_level()
+    config = transformers.OPTConfig(
+        vocab_size=tokenizer.get_vocab_size(), hidden_size=16, num_hidden_layers=2,
+        num_attention_heads=2, ffn_dim=24, max_position_embeddings=20, word_embed_proj_dim=8,
+    )  # fmt: skip
+    return save(folder, transformers.OPTModel(config), tokenizer)
+
+
+def funnel(folder):
+    tokenizer = wordpiece()
+    config = transformers.FunnelConfig(
+        vocab_size=tokenizer.get_vocab_size(), block_sizes=[1, 1], d_model=16, n_head=2, d_head=8,
+        d_inner=24,
+    )  # fmt: skip
+    return save(folder, transformers.FunnelModel(config), tokenizer)
+
+
+def canine(folder):
+    config = transformers.CanineConfig(
+        hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24,
+        max_position_embeddings=64, num_hash_buckets=64,
+    )  # fmt: skip
+    return save(folder, transformers.CanineModel(config), wordpiece())
+
+
+@pytest.mark.parametrize("folder", [opt, funnel], indirect=True)
+def test_states_that_are_not_one_per_piece_and_layer_are_refused(folder):
+    assert refusal_of(folder) == (
+        f"{folder}: its states are not one per piece and layer, all of one width; take an "
+        "encoder that has such"
+    )
+
+
+@pytest.mark.parametrize("folder", [canine], indirect=True)
+def test_a_model_without_pieces_is_refused(folder):
+    told = refusal_of(folder)
+    assert told.startswith(f"{folder}: transformers {transformers.__version__} does not open it: ")
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_an_index_that_leads_out_of_the_folder_is_refused_before_weights_are_read(folder):
+    (folder.parent / "outside").mkdir()
+    outside = folder.parent / "outside" / "w.safetensors"
+    (folder / "model.safetensors").rename(outside)
+    with safe_open(outside, "pt") as tensors:
+        listed = dict.fromkeys(tensors.keys(), "../outside/w.safetensors")
+    index = folder / "model.safetensors.index.json"
+    index.write_text(json.dumps({"metadata": {"total_size": 1}, "weight_map": listed}))
+    assert refusal_of(folder) == f"{index}: lists no files of this folder; fetch it again"
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_weights_of_another_shape_are_refused(folder):
+    edit(folder / "config.json", intermediate_size=25)
+    assert f"{folder}: transformers {transformers.__version__} does not" in refusal_of(folder)
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_a_tokenizer_of_another_model_is_refused(folder):
+    byte_level().save(str(folder / "tokenizer.json"))
+    n = byte_level().get_vocab_size()
+    assert refusal_of(folder) == (
+        f"{folder / 'tokenizer.json'}: has {n} pieces, and the model only 15; take both from the "
+        "same model"
+    )
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_a_pickle_and_a_missing_tokenizer_are_refused_before_torch_sees_them(folder):
+    (folder / "tokenizer.json").rename(folder / "aside")
+    assert ": has no tokenizer.json; save it with a fast tokenizer" in refusal_of(folder)
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    assert "pytorch_model.bin: is a pickle, which may run any code" in refusal_of(folder)
+
+
+@pytest.mark.parametrize("folder", [bert], indirect=True)
+def test_states_that_are_not_finite_are_refused(folder):
+    encoder = open_folder(folder, "cpu")
+    with torch.no_grad():
+        encoder.model.get_input_embeddings().weight[5] = torch.nan
+    with pytest.raises(ArtifactError) as refusal:
+        encoder.encode([["the"]], [0])
+    assert str(refusal.value) == f"{folder}: gives states that hold NaN or infinity; take another"
+
+
+@pytest.mark.parametrize(
+    "told", [None, "[MASK]", ["[MASK]"], {"content": "[MASK]"}, {"content": 4}, "[UNSEEN]", 4]
+)
+def test_whatever_is_told_of_the_mask_the_tokenizer_has_it(told, tmp_path):
+    run = drawn_run(tmp_path / "run")
+    write_huggingface(run, tmp_path / "out")
+    expected = open_folder(tmp_path / "out", "cpu").score(SENTENCES[:1])
+    edit(tmp_path / "out" / "tokenizer_config.json", mask_token=told)
+
+    np.testing.assert_array_equal(
+        open_folder(tmp_path / "out", "cpu").score(SENTENCES[:1]), expected
+    )
+
+
+@pytest.mark.parametrize("told", ["[UNK]", {"content": "[UNK]"}])
+def test_the_mask_that_is_told_goes_before_others(told, tmp_path):
+    write_huggingface(drawn_run(tmp_path / "run"), tmp_path / "out")
+    edit(tmp_path / "out" / "tokenizer_config.json", mask_token=told)
+    model = SimpleNamespace(config=SimpleNamespace(architectures=["BertForMaskedLM"]))
+
+    assert mask_piece(tmp_path / "out", model) == UNK
+
+
+@pytest.mark.parametrize(
+    ("added", "architectures"),
+    [
+        ([{"content": "[MASK]"}], ["BertForMaskedLM"]),
+        (["[MASK]"], ["BertForMaskedLM"]),
+        ([], [None]),
+    ],
+)
+def test_a_mask_that_cannot_be_read_is_one_line(added, architectures, tmp_path):
+    (tmp_path / "tokenizer.json").write_text(json.dumps({"added_tokens": added}))
+    model = SimpleNamespace(config=SimpleNamespace(architectures=architectures))
+
+    with pytest.raises(ArtifactError) as refusal:
+        mask_piece(tmp_path, model)
+
+    told = str(refusal.value)
+    assert told.startswith(f"{tmp_path}: transformers {transformers.__version__} does not open it")
+    assert "\n" not in told

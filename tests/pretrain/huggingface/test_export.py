@@ -1,0 +1,330 @@
+"""The exported folder, opened by stock transformers: the same logits, the same ids."""
+
+import dataclasses
+import json
+
+import pytest
+import torch
+from safetensors import safe_open
+
+from corpora.artifacts.artifact import read_json, write_json
+from corpora.artifacts.checkpoint import save_checkpoint
+from corpora.common.errors import ArtifactError, SettingError
+from corpora.text.segment import TextSettings
+from corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, PAD, SEP, UNK, Pieces
+from corpora.tokenizer.tokenizer_json import stock_refusal
+from embed.registry.model_formats import MODEL_FORMATS
+from pretrain.config import PRESETS, EncoderConfig, MlmConfig
+from pretrain.huggingface.export import write_huggingface
+from pretrain.huggingface.layouts import layout_refusal, stock_form
+from pretrain.model import encoder
+from pretrain.model.encoder import MaskedLanguageModel, draw_weights
+from pretrain.model.weights import load_model
+from pretrain.training.optimizer import make_optimizer, state_arrays
+from tests.pretrain.drawn_run import TEXT, drawn_model, drawn_pieces, drawn_run, seal
+
+transformers = pytest.importorskip("transformers")
+
+POST = {"norm": "post", "positions": "learned", "feed_forward": "gelu"}
+LAYOUTS = {
+    "pre": {},
+    "pre, dot": {"attention_score": "dot"},
+    "pre, bilinear": {"attention_score": "bilinear"},
+    "pre, span": {"attention_span": 3},
+    "pre, span, global": {"attention_span": 4, "global_every": 2},
+    "post": POST,
+    "post, relu": POST | {"feed_forward": "relu"},
+    "post, sinusoidal": POST | {"positions": "sinusoidal"},
+    "post, dot": POST | {"attention_score": "dot"},
+    "post, bilinear": POST | {"attention_score": "bilinear"},
+}
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    """No bars on standard error, and one thread."""
+    transformers.utils.logging.disable_progress_bar()
+    torch.set_num_threads(1)
+
+
+def difference(model, stock, ids):
+    """Largest difference of the logits where there is no padding."""
+    real = ids != PAD
+    positions = torch.arange(ids.shape[1]).expand_as(ids)
+    segments = torch.where(real, 0, -1)
+    with torch.no_grad():
+        ours = model.logits(model(ids, positions, segments))
+        theirs = stock(input_ids=ids, attention_mask=real.long()).logits
+    assert ours[real].std() > 0.05  # logits that could differ
+    return float((ours - theirs)[real].abs().max())
+
+
+def opened(folder):
+    """The stock model, with every weight read from the file and none left over."""
+    model, info = transformers.AutoModelForMaskedLM.from_pretrained(
+        folder, output_loading_info=True
+    )
+    assert {key: list(names) for key, names in info.items() if names} == {}
+    return model.eval()
+
+
+def some_rows(n_pieces, length):
+    """Rows of different lengths, filled up with padding."""
+    generator = torch.Generator().manual_seed(5)
+    ids = torch.randint(MASK, n_pieces, (3, length), generator=generator)
+    ids[:, 0] = CLS
+    ids[1, length // 2 :] = PAD
+    ids[2, 2:] = PAD
+    return ids
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_the_stock_model_gives_the_same_logits_padding_or_not(name, tmp_path):
+    run = drawn_run(tmp_path / "run", **LAYOUTS[name])
+
+    told = write_huggingface(run, tmp_path / "out")
+
+    model, stock = load_model(run), opened(tmp_path / "out")
+    expected = "ModernBertForMaskedLM" if name.startswith("pre") else "BertForMaskedLM"
+    assert type(stock).__name__ == expected
+    assert told == f"{expected} of 3 layers x 32"
+    ids = some_rows(model.config.n_pieces, model.config.max_length)
+    assert difference(model, stock, ids) < 1e-4
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_has_a_stock_form(preset, norm, monkeypatch):
+    monkeypatch.setattr(encoder, "draw_weights", lambda model, seed: None)  # shapes are enough
+    shape = MlmConfig(preset=preset, norm=norm, layers=2).encoder(n_pieces=50)
+    assert layout_refusal(shape) is None
+    config, tensors = stock_form(MaskedLanguageModel(shape))
+    with torch.device("meta"):
+        kind = transformers.AutoConfig.for_model(**config)
+        stock = transformers.AutoModelForMaskedLM.from_config(kind)
+    # what is tied is stored once, under the name of the input
+    tied = {"cls.predictions.decoder.weight", "cls.predictions.decoder.bias", "decoder.weight"}
+    expected = {name: w.shape for name, w in stock.state_dict().items() if name not in tied}
+    assert {name: tensor.shape for name, tensor in tensors.items()} == expected
+
+
+@pytest.mark.parametrize("kind", ["wordpiece", "bpe"])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"keep_case": True, "fold_digits": True}, {"segmenter": "characters"}],
+    ids=["plain", "case and digits", "characters"],
+)
+def test_the_stock_tokenizer_gives_the_same_ids_of_raw_text(kind, settings, tmp_path):
+    text = TextSettings(**settings)
+    run = drawn_run(tmp_path / "run", text=text, kind=kind)
+    write_huggingface(run, tmp_path / "out")
+    pieces = Pieces.open(run / "tokenizer.json")
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+
+    assert isinstance(tokenizer, transformers.PreTrainedTokenizerFast)
+    for line in [*TEXT.splitlines(), "unseen wörds, ∑ cats", "", "a  b\u00a0c\tthe"]:
+        own = [CLS, *pieces.split(text.words(line))[0].tolist(), SEP]
+        assert tokenizer(line)["input_ids"] == own, line
+        assert UNK not in own or line not in TEXT
+    special = tokenizer.convert_tokens_to_ids(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])
+    assert special == [PAD, UNK, CLS, SEP, MASK]
+    assert (tokenizer.mask_token_id, tokenizer.pad_token_id) == (MASK, PAD)
+    assert tokenizer.model_max_length == 24
+    assert list(tokenizer("the cat")) == ["input_ids", "attention_mask"]
+
+
+def test_fill_mask_of_raw_text_answers_as_the_run_does(tmp_path):
+    run = drawn_run(tmp_path / "run")
+    write_huggingface(run, tmp_path / "out")
+    model, pieces = load_model(run), Pieces.open(run / "tokenizer.json")
+    before, after = (pieces.split(words)[0].tolist() for words in (["the", "cat"], ["on"]))
+    ids = torch.tensor([[CLS, *before, MASK, *after, SEP]])
+    place = ids[0].tolist().index(MASK)
+    row = model(ids, torch.arange(ids.shape[1])[None], torch.zeros_like(ids))
+    best = model.logits(row)[0, place].argsort(descending=True)[:3].tolist()
+
+    fill = transformers.pipeline(
+        "fill-mask",
+        model=transformers.AutoModelForMaskedLM.from_pretrained(tmp_path / "out"),
+        tokenizer=transformers.AutoTokenizer.from_pretrained(tmp_path / "out"),
+    )
+
+    assert [answer["token"] for answer in fill("The cat [MASK] on", top_k=3)] == best
+
+
+def test_the_folder_holds_what_the_format_promises_and_tied_weights_once(tmp_path):
+    run = drawn_run(tmp_path / "run")
+    write_huggingface(run, tmp_path / "out")
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == set(MODEL_FORMATS["huggingface"].files)
+    n_pieces = load_model(run).config.n_pieces
+    with safe_open(tmp_path / "out" / "model.safetensors", "pt") as file:
+        sizes = [file.get_slice(name).get_shape() for name in file.keys()]  # noqa: SIM118
+    assert sizes.count([n_pieces, 32]) == 1
+
+
+def test_the_same_run_gives_the_same_bytes(tmp_path):
+    run = drawn_run(tmp_path / "run")
+    for name in ("a", "b"):
+        write_huggingface(run, tmp_path / name)
+    for path in (tmp_path / "a").iterdir():
+        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
+
+
+def test_exporting_leaves_the_model_as_it_is():
+    model = drawn_model(40, attention_score="bilinear")
+    before = {name: weight.clone() for name, weight in model.state_dict().items()}
+    stock_form(model)
+    assert all(torch.equal(weight, before[name]) for name, weight in model.state_dict().items())
+
+
+REFUSALS = [
+    (
+        {"attention_score": "additive"},
+        "BERT and ModernBERT score by products, not by --attention-score additive",
+    ),
+    ({"positions": "none"}, "ModernBERT (--norm pre) has rotary positions, not none"),
+    ({"positions": "learned"}, "ModernBERT (--norm pre) has rotary positions, not learned"),
+    ({"feed_forward": "relu"}, "ModernBERT (--norm pre) has a geglu feed-forward, not relu"),
+    (POST | {"positions": "none"}, "BERT (--norm post) has a table of positions, not none"),
+    (POST | {"positions": "rotary"}, "BERT (--norm post) has a table of positions, not rotary"),
+    (
+        POST | {"feed_forward": "geglu"},
+        "BERT (--norm post) has a relu or gelu feed-forward, not geglu",
+    ),
+    (
+        POST | {"attention_span": 4},
+        "BERT (--norm post) attends to all, not to --attention-span 4",
+    ),
+]
+
+
+@pytest.mark.parametrize(("shape", "reason"), REFUSALS, ids=[reason for _, reason in REFUSALS])
+def test_what_no_stock_model_has_is_refused_with_the_reason(shape, reason, tmp_path):
+    run = drawn_run(tmp_path / "run", **shape)
+    with pytest.raises(SettingError) as caught:
+        write_huggingface(run, tmp_path / "out")
+    assert str(caught.value) == f"{run}: has no huggingface form: {reason}"
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_corpus_that_jieba_divided_is_refused_with_the_reason(tmp_path):
+    run = drawn_run(tmp_path / "run")
+    jieba = TextSettings(segmenter="jieba")
+    Pieces.open(run / "tokenizer.json").save(run / "tokenizer.json", jieba)
+    with pytest.raises(SettingError) as caught:
+        write_huggingface(run, tmp_path / "out")
+    assert str(caught.value) == f"{run}: has no huggingface form: {stock_refusal(jieba)}"
+
+
+def test_a_tokenizer_that_tells_no_division_is_refused_with_the_reason(tmp_path):
+    run = drawn_run(tmp_path / "run")
+    tokenizer = read_json(run / "tokenizer.json")
+    del tokenizer["pre_tokenizer"]
+    write_json(run / "tokenizer.json", tokenizer)
+    seal(run)
+    with pytest.raises(SettingError) as caught:
+        write_huggingface(run, tmp_path / "out")
+    reason = stock_refusal(TextSettings(segmenter="jieba"))
+    assert str(caught.value) == f"{run}: has no huggingface form: {reason}"
+
+
+def test_pieces_of_another_run_are_not_exported(tmp_path):
+    run = drawn_run(tmp_path / "run")
+    drawn_pieces(TextSettings(segmenter="characters")).save(run / "tokenizer.json", TextSettings())
+    seal(run)
+    with pytest.raises(ArtifactError) as caught:
+        write_huggingface(run, tmp_path / "out")
+    assert str(caught.value) == (
+        f"{run / 'tokenizer.json'}: has 105 pieces and the model 180; make the run again"
+    )
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def unfinished(tmp_path):
+    """A training that was killed before its first checkpoint, and its options."""
+    run = tmp_path / "run.partial"
+    run.mkdir()
+    text = TextSettings()
+    drawn_pieces(text).save(run / "tokenizer.json", text)
+    config = MlmConfig(layers=2, heads=2, dim=16, sequence_length=24, steps=9)
+    maker = {"command": "train-mlm", "corpus": "abc", **dataclasses.asdict(config)}
+    del maker["threads"]  # as the trainer leaves out what may change
+    write_json(run / "maker.json", maker)
+    return run, config
+
+
+def test_the_last_checkpoint_of_an_unfinished_run_is_exported(unfinished, tmp_path):
+    run, config = unfinished
+    model = MaskedLanguageModel(config.encoder(n_pieces=180), seed=1)
+    optimizer = make_optimizer(model, 0.01)
+    for seed in (1, 2):
+        draw_weights(model, seed)
+        save_checkpoint(run / "checkpoints", state_arrays(model, optimizer), {"step": seed})
+
+    write_huggingface(run, tmp_path / "out")
+
+    assert difference(model.eval(), opened(tmp_path / "out"), some_rows(180, 24)) < 1e-4
+
+
+def test_an_unfinished_run_without_a_checkpoint_is_refused(unfinished, tmp_path):
+    run, _ = unfinished
+    with pytest.raises(ArtifactError) as caught:
+        write_huggingface(run, tmp_path / "out")
+    assert str(caught.value) == f"{run}: has no checkpoint yet; try again later"
+
+
+def test_an_unfinished_run_of_another_command_is_refused(tmp_path):
+    (tmp_path / "run").mkdir()
+    write_json(tmp_path / "run" / "maker.json", {"command": "train-svd"})
+    with pytest.raises(ArtifactError, match=r"run: has no encoder; give a run of firth train-mlm"):
+        write_huggingface(tmp_path / "run", tmp_path / "out")
+
+
+def test_a_run_without_an_encoder_is_refused(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.json").write_text(json.dumps({"method": "svd", "text": None}))
+    with pytest.raises(ArtifactError) as caught:
+        write_huggingface(tmp_path / "run", tmp_path / "out")
+    assert str(caught.value) == (
+        f"{tmp_path / 'run'}: has no encoder; give a run of firth train-mlm"
+    )
+
+
+def test_a_span_reaches_as_far_in_the_stock_model(tmp_path):
+    # one layer, so that a piece outside the span can leave no trace at all
+    run = drawn_run(tmp_path / "run", layers=1, attention_span=3)
+    write_huggingface(run, tmp_path / "out")
+    stock = opened(tmp_path / "out")
+    ids = some_rows(60, 24)[:1]
+    with torch.no_grad():
+        before = stock(input_ids=ids).logits[0]
+        ids[0, 12] = FIRST_PIECE
+        changed = (stock(input_ids=ids).logits[0] - before).abs().amax(-1) > 0
+    assert changed.nonzero().flatten().tolist() == list(range(9, 16))
+
+
+@pytest.mark.parametrize(
+    ("shape", "every"),
+    [
+        ({}, 1),
+        ({"attention_span": 3, "global_every": 2}, 2),
+        ({"attention_span": 3}, 3),  # as many as layers: the first alone, which is the least
+    ],
+)
+def test_transformers_4_is_told_angles_and_global_layers_in_its_own_words(shape, every):
+    config, _ = stock_form(drawn_model(40, **shape))
+    assert config["global_attn_every_n_layers"] == every
+    assert config["global_rope_theta"] == config["local_rope_theta"] == 10_000.0
+    said = [kind == "full_attention" for kind in config["layer_types"]]
+    if "attention_span" not in shape or "global_every" in shape:
+        assert said == [layer % every == 0 for layer in range(3)]
+
+
+def test_the_shape_is_the_runs():
+    shape = EncoderConfig(n_pieces=40, layers=2, heads=2, dim=8, feed_forward_dim=12, max_length=9)
+    config, _ = stock_form(MaskedLanguageModel(shape))
+    assert (config["max_position_embeddings"], config["vocab_size"]) == (9, 40)
+    assert config["layer_types"] == ["full_attention"] * 2

@@ -1,0 +1,313 @@
+"""Words in their sentences: alignment, company, windows, scores and masks, each by hand besides."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+
+from corpora.common.errors import ArtifactError, SettingError
+from corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, SEP, SPECIAL, UNK
+from embed.protocols import ContextualEncoder, InputEmbeddings, SentenceScorer
+from pretrain.inference import mlm_encoder as contextual
+from pretrain.inference.mlm_encoder import MlmEncoder
+from pretrain.inference.windows import PiecedText
+from tests.pretrain.small_run import TEXT, small_encoder
+
+SHAPES = [
+    {},
+    {"norm": "post", "positions": "learned", "feed_forward": "gelu"},
+    {"attention_span": 3, "global_every": 2},
+]
+ENCODER = small_encoder()
+T = ENCODER.model.config.max_length
+SENTENCES = [ENCODER.words(sentence) for sentence in TEXT.replace("\n", " ").split(". ")]
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    """Small products, and a machine shared with other tests."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def pieces_of(words, encoder=ENCODER):
+    """The ids of a sentence's pieces."""
+    return encoder.pieces.split(words)[0].tolist()
+
+
+def states_of(ids, encoder=ENCODER):
+    """All layers' states of a single row, each (n, D) without [CLS] and [SEP]."""
+    row = torch.tensor([[CLS, *ids, SEP]])
+    with torch.no_grad():
+        layers = encoder.model.states(row, torch.arange(row.shape[1])[None], torch.zeros_like(row))
+    return [states[0, 1:-1].numpy() for states in layers]
+
+
+def naive_words(words, layers, encoder=ENCODER):
+    """The mean over layers, then over each word's pieces, of a sentence that fits its row."""
+    mean = np.mean([states_of(pieces_of(words, encoder), encoder)[i] for i in layers], axis=0)
+    _, bounds = encoder.pieces.split(words)
+    return np.array([mean[a:b].mean(axis=0) for a, b in pairwise(bounds)])
+
+
+def test_the_encoder_is_what_embed_asks_for():
+    assert isinstance(ENCODER, ContextualEncoder)
+    assert isinstance(ENCODER, SentenceScorer)
+    assert isinstance(ENCODER, InputEmbeddings)
+    assert ENCODER.words("I saw, Zoë!") == ["i", "saw", ",", "zoë", "!"]
+
+
+@pytest.mark.parametrize("layers", [(0,), (1,), (2,), (0, 2)])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_word_is_the_mean_over_layers_and_over_its_pieces(shape, layers):
+    encoder = small_encoder(**shape)
+    words = ["the", "carpenter", "saw", "sawmill"]
+    assert len(pieces_of(words)) > len(words)  # else there is nothing to average
+
+    [found] = encoder.encode([words], layers)
+
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, naive_words(words, layers, encoder), atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_company_changes_no_state(shape, monkeypatch):
+    encoder = small_encoder(**shape)
+    sentences = [*SENTENCES, [], ["saw"], [], SENTENCES[0]]
+    alone = [encoder.encode([words], (1, 2))[0] for words in sentences]
+    for slots in (1, 40, 100_000):
+        monkeypatch.setattr(contextual, "_SLOTS", {"cpu": slots})
+        together = encoder.encode(sentences, (1, 2))
+        for words, one, other in zip(sentences, alone, together, strict=True):
+            assert one.shape == other.shape == (len(words), encoder.dim)
+            np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+def test_the_two_saws_of_a_sentence_differ_but_not_in_the_embeddings():
+    words = ["he", "saw", "the", "saw"]
+    [embeddings], [states] = ENCODER.encode([words], (0,)), ENCODER.encode([words], (2,))
+    np.testing.assert_allclose(embeddings[1], embeddings[3], atol=1e-6)
+    assert np.abs(states[1] - states[3]).max() > 0.1
+
+
+def test_no_sentences_and_empty_ones_are_encoded():
+    assert ENCODER.encode([], (1,)) == []
+    assert [found.shape for found in ENCODER.encode([[], []], (1,))] == [(0, 16), (0, 16)]
+
+
+def test_an_unknown_word_has_the_state_of_the_unknown_piece():
+    [found] = ENCODER.encode([["the", "図書館", "saw"]], (1,))
+    ids = [*pieces_of(["the"]), UNK, *pieces_of(["saw"])]
+    assert pieces_of(["the", "図書館", "saw"]) == ids
+    np.testing.assert_allclose(found[1], states_of(ids)[1][len(ids) - 2], atol=1e-5)
+
+
+@pytest.mark.parametrize("n_words", [T - 2, T - 1, 2 * T, 75])
+def test_a_long_sentence_is_read_in_windows_and_a_piece_where_it_stands_nearest_the_middle(n_words):
+    words = [("a", "saw", "the", ".")[n * n % 7 % 4] for n in range(n_words)]
+    ids = pieces_of(words)
+    assert len(ids) == n_words
+    [found] = ENCODER.encode([words], (2,))
+
+    length = T - 2
+    starts = [min(s, n_words - length) for s in range(0, n_words - length + 7, length // 2)]
+    for place in range(n_words):
+        inside = [s for s in starts if s <= place < s + length]
+        margins = {s: min(place - s + 0.5, s + length - place - 0.5) for s in inside}
+        best = [s for s in inside if margins[s] >= max(margins.values()) - 1e-9]
+        candidates = [states_of(ids[s : s + length])[2][place - s] for s in best]
+        assert min(np.abs(found[place] - state).max() for state in candidates) < 1e-5
+
+
+def test_every_piece_belongs_to_one_window_that_sees_it():
+    rng = np.random.default_rng(3)
+    lengths = [0, 1, *rng.integers(0, 60, size=40).tolist()]
+    text = PiecedText.split(ENCODER.pieces, [["a"] * n for n in lengths])
+    for length in (2, 6, 7, 14):
+        windows = text.windows(length)
+        assert sorted(windows.own_places()) == list(range(sum(lengths)))
+        assert (windows.starts <= windows.own_starts).all()
+        assert (windows.own_stops <= windows.stops).all()
+        assert (windows.stops - windows.starts <= length).all()
+        assert (windows.own_stops > windows.own_starts).all()
+
+
+def test_a_word_of_more_pieces_than_a_row_is_still_one_vector():
+    word = "saw" * 20
+    [found] = ENCODER.encode([["the", word, "."]], (1,))
+    assert len(pieces_of([word])) > T
+    assert found.shape == (3, 16)
+    assert np.isfinite(found).all()
+
+
+def test_input_embeddings_are_means_of_the_table():
+    table = ENCODER.model.pieces.weight.detach().numpy()
+    words = ["saw", "sawmill", "図書館"]
+    expected = [table[pieces_of([word])].mean(axis=0) for word in words]
+    np.testing.assert_allclose(ENCODER.input_embeddings(words), expected, atol=1e-6)
+    assert ENCODER.input_embeddings([]).shape == (0, 16)
+
+
+def naive_score(words, encoder, *, left_to_right_in_words):
+    """One piece masked at a time, one row at a time."""
+    ids, total = pieces_of(words, encoder), 0.0
+    _, bounds = encoder.pieces.split(words)
+    for word in range(len(words)):
+        for place in range(bounds[word], bounds[word + 1]):
+            hidden = list(ids)
+            last = bounds[word + 1] if left_to_right_in_words else place + 1
+            hidden[place:last] = [MASK] * (last - place)
+            row = torch.tensor([[CLS, *hidden, SEP]])
+            with torch.no_grad():
+                states = encoder.model(row, torch.arange(row.shape[1])[None], torch.zeros_like(row))
+                found = encoder.model.logits(states)[0, place + 1].log_softmax(-1)
+            total += float(found[ids[place]])
+    return total
+
+
+@pytest.mark.parametrize("within", [False, True])
+@pytest.mark.parametrize("slots", [1, 64, 4096])
+def test_scores_are_those_of_a_loop_that_masks_one_piece_at_a_time(within, slots, monkeypatch):
+    monkeypatch.setattr(contextual, "_SLOTS", {"cpu": slots})
+    sentences = [["the", "carpenter", "saw", "it"], [], ["sawmill"], ["図書館", "saw", "."]]
+    found = ENCODER.score(sentences, left_to_right_in_words=within)
+    expected = [naive_score(s, ENCODER, left_to_right_in_words=within) for s in sentences]
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+class KnowsOneWord(torch.nn.Module):
+    """Gives either piece of one word probability 0.9 where it sees the other; else all the same."""
+
+    def __init__(self, first, second):
+        super().__init__()
+        self.config, self.pieces = ENCODER.model.config, ENCODER.model.pieces
+        self.first, self.second = first, second
+
+    def forward(self, ids, positions, segments, chosen):
+        """Logits already, (B, 1, V)."""
+        n_pieces = self.config.n_pieces
+        found = torch.zeros(len(ids), 1, n_pieces)
+        sure = np.log(0.9 / (0.1 / (n_pieces - 1)))
+        found[(ids == self.second).any(1), 0, self.first] = sure
+        found[(ids == self.first).any(1), 0, self.second] = sure
+        return found
+
+    def logits(self, states):
+        """As they are."""
+        return states
+
+
+def test_a_word_whose_pieces_give_each_other_away_scores_lower_when_they_are_masked_together():
+    pieces, n = ENCODER.pieces, len(ENCODER.pieces)
+    assert [pieces.names[i] for i in pieces_of(["wood"])] == ["wo", "##od"]
+    encoder = MlmEncoder(KnowsOneWord(*pieces_of(["wood"])), pieces, ENCODER.text)
+    words = [["wood"], ["saw", "the"]]
+
+    free = encoder.score(words, left_to_right_in_words=False)
+    honest = encoder.score(words)
+
+    assert free[0] == pytest.approx(2 * np.log(0.9), rel=1e-5)
+    assert honest[0] == pytest.approx(np.log(1 / n) + np.log(0.9), rel=1e-5)
+    assert free[1] == honest[1] == pytest.approx(2 * np.log(1 / n), rel=1e-5)  # of single pieces
+
+
+def test_a_long_sentence_is_scored_in_windows():
+    words = ["the", "saw", "and"] * 10
+    [found] = ENCODER.score([words])
+    [short] = ENCODER.score([words[:12]])
+    assert np.isfinite(found)
+    assert found < short  # each piece adds a logarithm below 0
+
+
+def test_a_model_that_knows_nothing_scores_sentences_of_as_many_pieces_alike():
+    encoder = small_encoder()
+    with torch.no_grad():
+        for weight in encoder.model.parameters():
+            weight.zero_()
+    sentences = [["the", "saw", "is", "a"], ["a", "saw", ".", "the"], ["图", "saw", ".", "the"]]
+    assert {len(pieces_of(words)) for words in sentences} == {4}
+    scores = encoder.score(sentences)
+    assert len(set(scores.tolist())) == 1
+    assert scores[0] == pytest.approx(-4 * np.log(len(encoder.pieces)), rel=1e-6)
+
+
+def test_masks_are_filled_as_the_model_alone_says():
+    text = "The [MASK] saw the [MASK]."
+    ids = [*pieces_of(["the"]), MASK, *pieces_of(["saw", "the"]), MASK, *pieces_of(["."])]
+    row = torch.tensor([[CLS, *ids, SEP]])
+    with torch.no_grad():
+        states = ENCODER.model(row, torch.arange(row.shape[1])[None], torch.zeros_like(row))
+        probabilities = ENCODER.model.logits(states)[0].softmax(-1).numpy()
+
+    masks = ENCODER.fill_mask(text, k=4)
+
+    for answers, place in zip(masks, np.flatnonzero(row[0].numpy() == MASK), strict=True):
+        best = np.argsort(-probabilities[place])[:4]
+        assert [answer.piece for answer in answers] == [ENCODER.pieces.names[p] for p in best]
+        found = [answer.probability for answer in answers]
+        np.testing.assert_allclose(found, probabilities[place][best], rtol=1e-5)
+
+
+def test_all_pieces_together_have_probability_one():
+    [answers] = ENCODER.fill_mask("[MASK]", k=10_000)
+    assert sorted(answer.piece for answer in answers) == sorted(ENCODER.pieces.names[FIRST_PIECE:])
+    assert sum(answer.probability for answer in answers) == pytest.approx(1, abs=1e-5)
+
+
+def test_special_pieces_are_no_answers_however_likely_the_model_holds_them():
+    encoder = small_encoder()
+    with torch.no_grad():
+        encoder.model.core.bias[:FIRST_PIECE] = 50.0
+    [answers] = encoder.fill_mask("the [MASK] saw", k=10_000)
+    assert not {answer.piece for answer in answers} & set(SPECIAL)
+    [expected] = ENCODER.fill_mask("the [MASK] saw", k=10_000)  # the same among the others
+    assert [answer.piece for answer in answers] == [answer.piece for answer in expected]
+    np.testing.assert_allclose([a.probability for a in answers],
+                               [a.probability for a in expected], rtol=1e-4)  # fmt: skip
+
+
+def test_words_without_pieces_of_their_own_are_not_known():
+    words = ["the", "図書館", "sawmill", "saw図", "[MASK]", ""]
+    assert ENCODER.knows(words).tolist() == [True, False, True, False, False, False]
+    assert ENCODER.knows([]).shape == (0,)
+
+
+def test_a_text_with_half_a_character_is_refused_in_one_line():
+    with pytest.raises(SettingError) as error:
+        ENCODER.fill_mask("caf\udce9 [MASK]")
+    assert str(error.value) == r"'caf\udce9 ' is not UTF-8; give UTF-8"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("the saw", "'the saw' has no [MASK]; put one where a piece is to be found"),
+        (
+            "a " * 14 + "[MASK]",
+            "the text has 15 pieces, and the rows of small hold 14; give a shorter one",
+        ),
+    ],
+)
+def test_texts_that_cannot_be_filled_are_refused(text, message):
+    with pytest.raises(SettingError) as error:
+        ENCODER.fill_mask(text)
+    assert str(error.value) == message
+
+
+def test_a_text_as_long_as_the_row_is_filled():
+    assert len(ENCODER.fill_mask("a " * 13 + "[MASK]", k=1)) == 1
+
+
+def test_states_that_are_not_finite_are_refused():
+    encoder = small_encoder()
+    with torch.no_grad():
+        encoder.model.pieces.weight[pieces_of(["saw"])[0]] = torch.nan
+
+    with pytest.raises(ArtifactError) as refusal:
+        encoder.encode([["the"], ["the", "saw"]], (1,))
+
+    assert str(refusal.value) == "small: gives states that hold NaN or infinity; take another"

@@ -1,0 +1,321 @@
+"""Self-attention against a loop that follows the formulas, and the ways to be quick against it."""
+
+import dataclasses
+import inspect
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.attention.varlen as library
+
+from pretrain.config import EncoderConfig
+from pretrain.model import attention, varlen
+from pretrain.model.attention import SelfAttention, look, pick
+from pretrain.model.positions import angles
+
+TORCHS_OWN = library.varlen_attn
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+SCORES = ("scaled-dot", "dot", "additive", "bilinear")
+
+
+def encoder_config(**changes):
+    shape = {"n_pieces": 50, "layers": 1, "heads": 2, "dim": 8, "feed_forward_dim": 16}
+    return EncoderConfig(**{**shape, "max_length": 64, "norm": "post", **changes})
+
+
+def attention_and_rows(config, *, length=23, rows=2, seed=3):
+    """A layer with random weights, states, and two or three segments a row with padding."""
+    generator = torch.Generator().manual_seed(seed)
+    layer = SelfAttention(config, 0)
+    for weight in layer.parameters():
+        torch.nn.init.normal_(weight, 0.0, 0.7, generator=generator)
+    x = torch.randn(rows, length, config.dim, generator=generator)
+    segments = torch.zeros(rows, length, dtype=torch.long)
+    segments[0, 6:] = 1
+    segments[0, 15:] = 2
+    segments[1, 11:] = 1
+    segments[1, -2:] = -1
+    return layer, x, segments
+
+
+def rotary_of(config, segments):
+    """Cosines and sines at positions that count from the row's start, as (B, T, 1, d / 2)."""
+    phase = angles(config.max_length, config.head_dim)[: segments.shape[1]]
+    shape = (len(segments), -1, 1, -1)
+    return tuple(t.float()[None, :, None].expand(shape) for t in (phase.cos(), phase.sin()))
+
+
+def one_score(layer, head, q, k):
+    """The score of one query and one key, as the options state it."""
+    if layer.score == "dot":
+        return float(q @ k)
+    if layer.score == "scaled-dot":
+        return float(q @ k) / math.sqrt(len(q))
+    if layer.score == "bilinear":  # q has been through W already, or positions would not fit
+        return float(k @ q)
+    mapped = layer.key_map[head].double() @ k + layer.query_map[head].double() @ q
+    return float(layer.score_vector[head].double() @ torch.tanh(mapped))
+
+
+def turn(vector, phase):
+    """Rotate the pairs (i, i + d/2) by the angles of one position."""
+    half = len(vector) // 2
+    turned = vector.clone()
+    for i in range(half):
+        c, s = math.cos(phase[i]), math.sin(phase[i])
+        turned[i] = vector[i] * c - vector[i + half] * s
+        turned[i + half] = vector[i + half] * c + vector[i] * s
+    return turned
+
+
+@torch.no_grad()
+def naive_attention(layer, x, may_look, *, rotary=False):
+    """One query at a time, in double precision; what the layer gives, and the weights."""
+    layer = layer.double()
+    rows, length, dim = x.shape
+    d = layer.head_dim
+    phase = angles(length, d)
+    mixed = torch.zeros(rows, length, dim, dtype=torch.float64)
+    weights = torch.zeros(rows, layer.heads, length, length, dtype=torch.float64)
+    for b in range(rows):
+        q, k, v = layer.qkv(x[b].double()).chunk(3, dim=-1)
+        for h in range(layer.heads):
+            part = slice(h * d, (h + 1) * d)
+            queries, keys = q[:, part], k[:, part]
+            if layer.score == "bilinear":
+                queries = torch.stack([layer.query_map[h] @ query for query in queries])
+            if rotary:
+                queries = torch.stack([turn(queries[t], phase[t]) for t in range(length)])
+                keys = torch.stack([turn(keys[t], phase[t]) for t in range(length)])
+            for i in range(length):
+                seen = [j for j in range(length) if may_look(b, i, j)]
+                scores = [one_score(layer, h, queries[i], keys[j]) for j in seen]
+                exps = np.exp(np.array(scores) - max(scores, default=0.0))
+                for j, e in zip(seen, exps / exps.sum(), strict=True):
+                    weights[b, h, i, j] = e
+                    mixed[b, i, part] += e * v[j, part]
+    result = layer.out(mixed), weights
+    layer.float()
+    return result
+
+
+@pytest.fixture(params=["formula", "fused"])
+def either_way(request, monkeypatch):
+    """The formula, where a CPU takes it for few keys, and the kernel, as for many."""
+    if request.param == "fused":
+        monkeypatch.setattr(attention, "_FEW_KEYS", 0)
+
+
+def may_look_in(segments, span=None):
+    def may_look(b, i, j):
+        near = span is None or abs(i - j) <= span
+        return near and bool(segments[b, i] == segments[b, j])
+
+    return may_look
+
+
+@pytest.mark.parametrize("positions", ["none", "rotary"])
+@pytest.mark.parametrize("span", [None, 1, 3, 20])
+@pytest.mark.parametrize("score", SCORES)
+def test_attention_follows_the_formula(score, span, positions):
+    config = encoder_config(attention_score=score, attention_span=span, positions=positions)
+    layer, x, segments = attention_and_rows(config)
+    rotary = rotary_of(config, segments) if positions == "rotary" else None
+
+    mixed = layer(x, look(config, segments, rotary))
+    dense = dataclasses.replace(
+        look(config, segments, rotary), allowed=segments[:, :, None] == segments[:, None, :]
+    )
+    weights = layer.weights(x, dense)
+
+    expected, expected_weights = naive_attention(
+        layer, x, may_look_in(segments, span), rotary=positions == "rotary"
+    )
+    torch.testing.assert_close(mixed, expected.float(), atol=2e-5, rtol=1e-4)
+    torch.testing.assert_close(weights, expected_weights.float(), atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("score", ["scaled-dot", "dot", "bilinear"])
+def test_the_fused_kernel_gives_what_the_formula_gives(score, monkeypatch):
+    config = encoder_config(attention_score=score, positions="none")
+    layer, x, segments = attention_and_rows(config)
+    by_formula = layer(x, look(config, segments, None))
+
+    monkeypatch.setattr(attention, "_FEW_KEYS", 0)
+    fused = layer(x, look(config, segments, None))
+
+    torch.testing.assert_close(fused, by_formula, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("span", "length"), [(1, 19), (2, 64), (5, 27), (5, 52), (17, 52), (17, 64)]
+)
+@pytest.mark.usefixtures("either_way")
+def test_blocks_of_near_keys_equal_the_dense_mask(span, length):
+    config = encoder_config(attention_span=span, positions="none")
+    layer, x, segments = attention_and_rows(config, length=length)
+    x.requires_grad_()
+    near = look(config, segments, None)
+    assert near.allowed is None  # no T x T mask is made
+    blocks = layer(x, near)
+    (gradient,) = torch.autograd.grad(blocks.square().sum(), x)
+
+    dense = attention.Sight(segments, None, segments[:, :, None] == segments[:, None, :])
+    expected = layer(x, dense)
+    (expected_gradient,) = torch.autograd.grad(expected.square().sum(), x)
+
+    torch.testing.assert_close(blocks, expected, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(gradient, expected_gradient, atol=1e-3, rtol=1e-4)  # of 10 or so
+
+
+@pytest.mark.parametrize("span", [None, 2])
+@pytest.mark.usefixtures("either_way")
+def test_chosen_slots_get_what_all_slots_get(span):
+    config = encoder_config(attention_span=span, positions="rotary")
+    layer, x, segments = attention_and_rows(config)
+    sight = look(config, segments, rotary_of(config, segments))
+    chosen = torch.tensor([[0, 7, 20], [3, 3, 22]])
+
+    got = layer(x, sight, chosen)
+
+    torch.testing.assert_close(got, pick(layer(x, sight), chosen), atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("span", [None, 2])
+@pytest.mark.usefixtures("either_way")
+def test_attention_goes_only_along_the_edges_of_a_graph(score, span):
+    config = encoder_config(attention_score=score, attention_span=span, positions="none")
+    layer, x, segments = attention_and_rows(config)
+    edges = torch.rand(1, 23, 23, generator=torch.Generator().manual_seed(5)) < 0.3
+    edges[0, 4] = False  # a query with no edge at all
+    x.requires_grad_()
+    sight = look(config, segments, None, pattern=edges)
+
+    mixed, weights = layer(x, sight), layer.weights(x, sight)
+
+    same = may_look_in(segments, span)
+    expected, expected_weights = naive_attention(
+        layer, x.detach(), lambda b, i, j: bool(edges[0, i, j]) and same(b, i, j)
+    )
+    torch.testing.assert_close(mixed, expected.float(), atol=2e-5, rtol=1e-4)
+    torch.testing.assert_close(weights, expected_weights.float(), atol=1e-5, rtol=1e-4)
+    assert (weights[expected_weights == 0] == 0).all()
+    assert torch.equal(mixed[:, 4], layer.out.bias.expand(2, -1))
+    mixed.sum().backward()
+    assert x.grad.isfinite().all()
+
+
+@pytest.mark.usefixtures("either_way")
+def test_chosen_slots_without_edges_get_nothing_either():
+    config = encoder_config(positions="none")
+    layer, x, segments = attention_and_rows(config)
+    edges = torch.ones(1, 23, 23, dtype=torch.bool)
+    edges[0, 4] = False
+    sight = look(config, segments, None, pattern=edges)
+
+    got = layer(x, sight, torch.tensor([[4, 5], [4, 5]]))
+
+    assert torch.equal(got[:, 0], layer.out.bias.expand(2, -1))
+    torch.testing.assert_close(got[:, 1], layer(x, sight)[:, 5], atol=1e-6, rtol=1e-5)
+
+
+def test_segment_bounds_list_starts_and_end_in_a_tensor_of_one_length():
+    segments = torch.tensor([[0, 0, 1, 1, -1], [0, 1, 1, 2, 2]])
+
+    bounds = varlen.segment_bounds(segments, 8)
+
+    assert bounds.dtype == torch.int32
+    assert bounds.tolist() == [0, 2, 4, 5, 6, 8, 10, 10, 10]
+
+
+def loop_over_segments(*given, **named):
+    """What torch.nn.attention.varlen.varlen_attn is documented to do, if it takes what is given."""
+    inspect.signature(TORCHS_OWN).bind(*given, **named)
+    q, k, v, q_bounds, _, _, _ = given
+    window_size = named["window_size"]
+    mixed = torch.zeros_like(q)
+    for start, stop in zip(q_bounds[:-1].tolist(), q_bounds[1:].tolist(), strict=True):
+        part = slice(start, stop)
+        scores = torch.einsum("qhd,khd->hqk", q[part], k[part]) / math.sqrt(q.shape[-1])
+        at = torch.arange(stop - start)
+        left, right = window_size
+        if left >= 0:
+            scores = scores.masked_fill(at[:, None] - at > left, -math.inf)
+        if right >= 0:
+            scores = scores.masked_fill(at - at[:, None] > right, -math.inf)
+        mixed[part] = torch.einsum("hqk,khd->qhd", scores.softmax(-1), v[part])
+    return mixed
+
+
+@pytest.mark.parametrize("score", ["scaled-dot", "dot", "bilinear"])
+@pytest.mark.parametrize("span", [None, 2])
+def test_the_kernel_for_segments_is_fed_as_it_is_documented(score, span, monkeypatch):
+    monkeypatch.setattr(library, "varlen_attn", loop_over_segments)
+    config = encoder_config(attention_score=score, attention_span=span, positions="rotary")
+    layer, x, segments = attention_and_rows(config)
+    rotary = rotary_of(config, segments)
+    bounds = varlen.segment_bounds(segments, 12)
+    chosen = torch.tensor([[0, 7, 20], [3, 3, 22]])
+
+    got = layer(x, look(config, segments, rotary, bounds=bounds), chosen)
+
+    expected = layer(x, look(config, segments, rotary), chosen)
+    torch.testing.assert_close(got, expected, atol=1e-5, rtol=1e-4)
+
+
+@needs_gpu
+@pytest.mark.parametrize("score", ["scaled-dot", "dot", "bilinear"])
+@pytest.mark.parametrize("span", [None, 2])
+def test_torchs_kernel_gives_what_the_dense_mask_gives(score, span):
+    config = encoder_config(dim=64, attention_score=score, attention_span=span, positions="none")
+    layer, x, segments = attention_and_rows(config)
+    layer, segments = layer.to("cuda", torch.bfloat16), segments.cuda()
+    bounds = varlen.segment_bounds(segments, 12)  # some of them empty
+    found = []
+    for sight in (look(config, segments, None, bounds=bounds), look(config, segments, None)):
+        given = x.to("cuda", torch.bfloat16).requires_grad_()
+        mixed = layer(given, sight)
+        mixed.float().square().mean().backward()
+        found.append((mixed.float(), given.grad.float()))
+    for got, expected in zip(*found, strict=True):
+        assert (got - expected).abs().max() < 0.03 * expected.abs().max()
+
+
+def test_where_the_kernel_for_segments_errs_it_is_not_taken(monkeypatch):
+    device = torch.device("cpu")
+    assert not varlen.varlen_works(device, 8)  # there is none
+    drawn = torch.randn(3, 1, 16, 2, 8, generator=torch.Generator().manual_seed(1))
+    segments = (torch.arange(16) >= 5).long()[None]
+    for span in (None, 3):
+        monkeypatch.setattr(library, "varlen_attn", loop_over_segments)
+        assert varlen._agrees(drawn, segments, span)
+        monkeypatch.setattr(library, "varlen_attn", lambda *given, **named: given[2] + 0 * given[0])
+        assert not varlen._agrees(drawn, segments, span)
+
+
+def test_scores_that_nothing_scales_down_are_not_rounded_on_a_cpu():
+    config = encoder_config(attention_score="dot", positions="none", dim=64)
+    layer, x, segments = attention_and_rows(config)
+    sight = look(config, segments, None)
+    exact = layer(x, sight)
+    rounded = layer.to(torch.bfloat16)(x.bfloat16(), sight).float()
+    scaled = SelfAttention(encoder_config(positions="none", dim=64), 0)
+    scaled.load_state_dict(layer.float().state_dict())
+    bearable = scaled.to(torch.bfloat16)(x.bfloat16(), sight).float() - scaled.float()(x, sight)
+    assert (rounded - exact).norm() / exact.norm() < 3 * bearable.norm() / exact.norm()
+
+
+def test_additive_scores_and_patterns_never_reach_the_kernel_for_segments():
+    segments = torch.zeros(1, 4, dtype=torch.long)
+    bounds = varlen.segment_bounds(segments, 1)
+    additive = encoder_config(attention_score="additive", positions="none")
+    edges = torch.ones(1, 4, 4, dtype=torch.bool)
+
+    assert look(additive, segments, None, bounds=bounds).bounds is None
+    assert look(encoder_config(), segments, None, bounds=bounds, pattern=edges).bounds is None
+
+
+def test_there_is_no_kernel_for_segments_on_a_cpu():
+    assert not varlen.varlen_works(torch.device("cpu"), 64)

@@ -1,0 +1,387 @@
+"""The encoder: its parts against the formulas and torch's own, and what may not leak where."""
+
+import dataclasses
+import math
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from corpora.common.errors import SettingError
+from pretrain.config import PRESETS, EncoderConfig, MlmConfig
+from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.model.layers import FeedForward
+
+LENGTH = 24
+LAYOUTS = [
+    {"norm": "pre"},
+    {"norm": "post"},
+    {"norm": "post", "feed_forward": "relu", "positions": "sinusoidal"},
+    {"norm": "pre", "attention_span": 3, "global_every": 2},
+    {"norm": "post", "attention_score": "additive"},
+    {"norm": "pre", "attention_score": "bilinear", "attention_span": 2},
+]
+
+
+def small_config(**changes):
+    sizes = {"dim": 16, "heads": 2, "layers": 3, "sequence_length": LENGTH}
+    return MlmConfig(**{**sizes, **changes}).encoder(n_pieces=60)
+
+
+def small_model(**changes):
+    """Weights far from 0, so that every part matters."""
+    model = MaskedLanguageModel(small_config(**changes)).eval()
+    generator = torch.Generator().manual_seed(4)
+    for weight in model.parameters():
+        torch.nn.init.normal_(weight, 0.0, 0.3, generator=generator)
+    return model
+
+
+def packed_rows(rows=2):
+    """Segments of 7, 12 and 3 slots, and 2 of padding."""
+    segments = torch.tensor([0] * 7 + [1] * 12 + [2] * 3 + [-1] * 2).expand(rows, -1)
+    positions = torch.tensor([*range(7), *range(12), *range(3), 0, 0]).expand(rows, -1)
+    ids = torch.randint(5, 60, (rows, LENGTH), generator=torch.Generator().manual_seed(1))
+    return ids, positions, segments
+
+
+def masked_batch(rows=2):
+    ids, positions, segments = packed_rows(rows)
+    chosen = torch.tensor([[1, 8, 20], [2, 9, 0]]).repeat(rows // 2, 1)
+    targets = torch.tensor([[10, 20, 30], [40, 50, 0]]).repeat(rows // 2, 1)
+    weights = torch.tensor([[1.0, 1, 1], [1, 1, 0]]).repeat(rows // 2, 1)
+    return SimpleNamespace(
+        ids=ids,
+        positions=positions,
+        segments=segments,
+        chosen=chosen,
+        targets=targets,
+        weights=weights,
+    )
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_segment_gives_the_same_states_alone_and_packed(layout):
+    model = small_model(**layout)
+    ids, positions, segments = packed_rows(1)
+    together = model(ids, positions, segments)
+
+    alone = model(ids[:, 7:19], positions[:, 7:19], torch.zeros(1, 12, dtype=torch.long))
+
+    torch.testing.assert_close(alone, together[:, 7:19], atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_padding_and_other_segments_have_no_gradient_in_a_segment(layout):
+    model = small_model(**layout)
+    ids, positions, segments = packed_rows(1)
+    x = model.embed(ids, positions).detach().requires_grad_()
+
+    states = model.core(x, model.core.sight(positions, segments))
+    states[:, 7:19].square().sum().backward()
+
+    felt = x.grad[0].abs().sum(-1) > 0
+    assert felt.tolist() == [7 <= slot < 19 for slot in range(LENGTH)]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_stands_in_the_padding_never_changes_a_result(layout):
+    model = small_model(**layout)
+    ids, positions, segments = packed_rows(1)
+    other = ids.clone()
+    other[:, -2:] = 3
+
+    before, after = model(ids, positions, segments), model(other, positions, segments)
+
+    assert torch.equal(before[:, :-2], after[:, :-2])
+
+
+def permuted(model, order):
+    ids = torch.randint(5, 60, (1, 9), generator=torch.Generator().manual_seed(2))
+    positions, segments = torch.arange(9)[None], torch.zeros(1, 9, dtype=torch.long)
+    return model(ids, positions, segments)[:, order], model(ids[:, order], positions, segments)
+
+
+def test_without_positions_the_encoder_is_permutation_equivariant():
+    model = small_model(positions="none")
+    order = torch.tensor([4, 2, 8, 0, 1, 7, 6, 3, 5])
+
+    states, of_permuted = permuted(model, order)
+
+    torch.testing.assert_close(states, of_permuted, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("positions", ["learned", "sinusoidal", "rotary"])
+def test_with_positions_it_is_not(positions):
+    model = small_model(positions=positions)
+    order = torch.tensor([4, 2, 8, 0, 1, 7, 6, 3, 5])
+
+    states, of_permuted = permuted(model, order)
+
+    assert (states - of_permuted).abs().max() > 0.01
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_states_of_all_layers_end_in_the_final_states(layout):
+    model = small_model(**layout)
+    rows = packed_rows()
+
+    states = model.states(*rows)
+
+    assert len(states) == 4
+    torch.testing.assert_close(states[-1], model(*rows), atol=1e-6, rtol=1e-5)
+    lower = model.states(*rows, layers=1)
+    assert len(lower) == 2
+    assert torch.equal(lower[1], states[1])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_attention_weights_sum_to_one_within_the_segment(layout):
+    model = small_model(**layout)
+    ids, positions, segments = packed_rows()
+
+    weights = model.attentions(ids, positions, segments)
+
+    assert weights.shape == (3, 2, 2, LENGTH, LENGTH)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(3, 2, 2, LENGTH))
+    same = segments[:, :, None] == segments[:, None, :]
+    assert (weights.masked_select(~same[None, :, None]) == 0).all()
+
+
+def test_global_layers_see_beyond_the_span_and_the_others_do_not():
+    model = small_model(attention_span=3, global_every=2)
+    _, positions, _ = packed_rows(1)
+    ids, segments = torch.full((1, LENGTH), 7), torch.zeros(1, LENGTH, dtype=torch.long)
+
+    weights = model.attentions(ids, positions, segments)
+
+    far = (torch.arange(LENGTH)[:, None] - torch.arange(LENGTH)).abs() > 3
+    seen = [bool((layer[..., far] > 0).any()) for layer in weights]
+    assert seen == [True, False, True]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_loss_is_the_mean_nll_of_the_chosen_slots_alone(layout):
+    model = small_model(**layout)
+    batch = masked_batch()
+
+    with torch.no_grad():
+        loss, right = model.loss(batch)
+        states = model(batch.ids, batch.positions, batch.segments)
+        logits = model.logits(states).log_softmax(-1)
+    picked = [(0, 1, 10), (0, 8, 20), (0, 20, 30), (1, 2, 40), (1, 9, 50)]
+    expected = -sum(float(logits[b, slot, piece]) for b, slot, piece in picked)
+    assert math.isclose(loss.item(), expected, rel_tol=1e-5)
+    hits = sum(int(logits[b, slot].argmax()) == piece for b, slot, piece in picked)
+    assert int(right) == hits
+
+
+def test_the_tied_table_gets_the_gradients_of_both_its_uses():
+    model = small_model()
+    batch = masked_batch()
+    model.loss(batch)[0].backward()
+    both = model.pieces.weight.grad.clone()
+
+    x = model.embed(batch.ids, batch.positions).detach().requires_grad_()
+    table = model.pieces.weight.detach().clone().requires_grad_()
+    rest = (batch.positions, batch.segments, batch.chosen, batch.targets, batch.weights)
+    model.core.losses(x, table, *rest)[0].backward()
+    by_lookup = torch.zeros_like(table).index_add(0, batch.ids.flatten(), x.grad.flatten(0, 1))
+
+    torch.testing.assert_close(both, table.grad + by_lookup, atol=1e-5, rtol=1e-4)
+    assert by_lookup.abs().max() > 1e-3
+    assert table.grad.abs().max() > 1e-3
+
+
+def test_post_norm_with_relu_is_torchs_own_encoder_layer():
+    model = small_model(norm="post", feed_forward="relu", layers=1)
+    block = model.core.blocks[0]
+    theirs = torch.nn.TransformerEncoderLayer(
+        16, 2, 64, 0.0, layer_norm_eps=1e-12, batch_first=True
+    )
+    mixer = block.mixer
+    theirs.load_state_dict(
+        {
+            "self_attn.in_proj_weight": mixer.qkv.weight,
+            "self_attn.in_proj_bias": mixer.qkv.bias,
+            "self_attn.out_proj.weight": mixer.out.weight,
+            "self_attn.out_proj.bias": mixer.out.bias,
+            "linear1.weight": block.feed_forward.inner.weight,
+            "linear1.bias": block.feed_forward.inner.bias,
+            "linear2.weight": block.feed_forward.out.weight,
+            "linear2.bias": block.feed_forward.out.bias,
+            "norm1.weight": block.mixer_norm.weight,
+            "norm1.bias": block.mixer_norm.bias,
+            "norm2.weight": block.feed_forward_norm.weight,
+            "norm2.bias": block.feed_forward_norm.bias,
+        }
+    )
+    x = torch.randn(2, 9, 16, generator=torch.Generator().manual_seed(1))
+    segments = torch.zeros(2, 9, dtype=torch.long)
+
+    ours = block(x, model.core.sight(segments, segments))
+
+    torch.testing.assert_close(ours, theirs(x), atol=1e-5, rtol=1e-4)
+
+
+def test_geglu_multiplies_gelu_of_the_first_half_by_the_second():
+    part = FeedForward(small_config(feed_forward="geglu", feed_forward_dim=4))
+    x = torch.randn(5, 16, generator=torch.Generator().manual_seed(1))
+
+    got = part(x)
+
+    inner = x @ part.inner.weight.T
+    value, gate = inner[:, :4], inner[:, 4:]
+    gelu = value * 0.5 * (1 + torch.erf(value / math.sqrt(2)))
+    torch.testing.assert_close(got, (gelu * gate) @ part.out.weight.T)
+
+
+def test_the_pre_norm_layout_has_no_biases_but_the_decoders_and_no_norm_before_the_first_block():
+    names = [name for name, _ in MaskedLanguageModel(small_config()).named_parameters()]
+
+    assert [name for name in names if name.endswith("bias")] == ["core.bias"]
+    assert "core.blocks.0.mixer_norm.weight" not in names
+    assert "core.blocks.1.mixer_norm.weight" in names
+    assert "core.norm.weight" in names
+
+
+# As counted for the models of Turc et al. 2019: 30,522 pieces, 512 positions, and two parts that
+# ours have not, embeddings of two segments and a pooler.
+@pytest.mark.parametrize(
+    ("preset", "millions"),
+    [("tiny", 4.4), ("mini", 11.3), ("small", 29.1), ("medium", 41.7), ("base", 110.1)],
+)
+def test_presets_in_berts_layout_have_the_sizes_that_they_are_named_for(preset, millions):
+    config = MlmConfig(preset=preset, norm="post", sequence_length=512).encoder(n_pieces=30_522)
+    with torch.device("meta"):
+        model = MaskedLanguageModel(config)
+
+    n_weights = sum(weight.numel() for weight in model.parameters())
+    pooler_and_segments = config.dim**2 + 3 * config.dim
+    assert round((n_weights + pooler_and_segments) / 1e6, 1) == millions
+
+
+def test_an_untrained_model_knows_nothing():
+    model = MaskedLanguageModel(small_config())
+
+    loss, _ = model.loss(masked_batch())
+
+    assert math.isclose(loss.item() / 5, math.log(60), abs_tol=0.05)
+
+
+def test_weights_follow_from_the_seed_alone():
+    torch.manual_seed(1)
+    first = MaskedLanguageModel(small_config(), seed=3).state_dict()
+    torch.manual_seed(2)
+    second = MaskedLanguageModel(small_config(), seed=3).state_dict()
+    other = MaskedLanguageModel(small_config(), seed=4).state_dict()
+
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    assert not torch.equal(first["pieces.weight"], other["pieces.weight"])
+
+
+def test_dropout_acts_while_training_only_and_repeats_with_the_generator():
+    model = MaskedLanguageModel(small_config(dropout=0.5))
+    rows = packed_rows()
+    draws = []
+    for _ in range(2):
+        torch.manual_seed(1)
+        draws.append(model.train()(*rows))
+
+    assert torch.equal(draws[0], draws[1])
+    assert torch.equal(model.eval()(*rows), model(*rows))
+    assert not torch.equal(draws[0], model(*rows))
+
+
+def test_a_shape_survives_json():
+    config = small_config(attention_span=3, global_every=2)
+
+    assert EncoderConfig.from_json(config.to_json()) == config
+
+
+def test_what_norm_implies_can_be_overridden():
+    bert = small_config(norm="post")
+    mixed = small_config(norm="post", positions="rotary", feed_forward="geglu")
+
+    assert (bert.positions, bert.feed_forward, bert.feed_forward_dim) == ("learned", "gelu", 64)
+    assert (mixed.positions, mixed.feed_forward) == ("rotary", "geglu")
+    assert dataclasses.replace(mixed, norm="pre").biases is False
+    assert PRESETS["base"].heads == 12
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"heads": 3}, "--dim 16 does not divide by --heads 3; take a multiple"),
+        (
+            {"dim": 6, "heads": 2},
+            (
+                "--positions rotary turns pairs of numbers, and --dim 6 by --heads 2 is odd, 3; "
+                "take another number of heads"
+            ),
+        ),
+        (
+            {"attention_span": 24},
+            (
+                "--attention-span 24 reaches beyond rows of 24 pieces; take a smaller one or "
+                "leave it out"
+            ),
+        ),
+        ({"steps": 3, "minutes": 1.0}, "--steps and --minutes are both budgets; give one"),
+        ({"pieces": "many"}, "--pieces many: is neither auto nor a number up to 1,000,000"),
+        (
+            {"pieces": "9" * 5000},
+            f"--pieces {'9' * 5000}: is neither auto nor a number up to 1,000,000",
+        ),
+        *(
+            (
+                {"mask_rate": rate},
+                f"--mask-rate {rate}: give a share from 0.001 to below 1, or FIRST:LAST",
+            )
+            for rate in ("0.3:1.5", "0.15:", "1e-12", "nan")
+        ),
+        (
+            {"checkpoint_every": "10s"},
+            "--checkpoint-every 10s: give steps, such as 500, or minutes, such as 10m",
+        ),
+        ({"batch": 10, "micro_batch": 4}, "--batch 10 does not divide by --micro-batch 4"),
+        (
+            {"mask_share": 0.8, "random_share": 0.3},
+            "--mask-share 0.8 and --random-share 0.3 make more than 1",
+        ),
+        ({"global_every": 2}, "--global-every goes with --attention-span; without it all are"),
+    ],
+)
+def test_impossible_options_are_refused(options, message):
+    with pytest.raises(SettingError) as caught:
+        small_config(**options)
+
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"positions": "foo"}, "positions 'foo' is none of learned, sinusoidal, rotary, none"),
+        ({"norm": "x"}, "norm 'x' is none of pre, post"),
+        ({"n_pieces": -5}, "n_pieces -5 is no whole number above 0"),
+        ({"n_pieces": "5"}, "n_pieces '5' is no whole number above 0"),
+        ({"attention_span": -1}, "attention_span -1 is no whole number above 0"),
+        ({"attention_span": 3, "global_every": 0}, "global_every 0 is no whole number above 0"),
+        ({"layers": 3, "mixers": ["attention"] * 2}, "3 layers have 2 mixers"),
+        ({"dropout": 1.0}, "dropout 1.0 is no share below 1"),
+    ],
+)  # fmt: skip
+def test_a_file_that_describes_no_encoder_is_refused(change, message):
+    described = small_config().to_json()
+    EncoderConfig.from_json(described)
+    with pytest.raises(SettingError) as caught:
+        EncoderConfig.from_json({**described, "mixers": [], **change})
+    assert str(caught.value) == message
+
+
+def test_a_mixer_that_this_version_does_not_have_is_refused():
+    config = EncoderConfig.from_json({**small_config(layers=1).to_json(), "mixers": ["conv"]})
+    with pytest.raises(SettingError) as caught:
+        MaskedLanguageModel(config)
+    assert str(caught.value) == "no mixer is called 'conv'; there are attention"

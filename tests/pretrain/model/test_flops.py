@@ -1,0 +1,43 @@
+"""The arithmetic of a row, against a count of what torch multiplies."""
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from pretrain.config import EncoderConfig
+from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.model.flops import row_flops
+from tests.pretrain.training.test_evaluation import batch_of
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"feed_forward": "relu", "norm": "post", "positions": "learned"},
+        {"attention_score": "dot"},
+    ],
+)
+def test_the_count_is_that_of_the_products_that_are_computed(layers, options):
+    config = EncoderConfig(
+        n_pieces=50, layers=layers, heads=2, dim=16, feed_forward_dim=24, max_length=32, **options
+    )
+    model = MaskedLanguageModel(config)
+    batch = batch_of([[5, 6, 7]] * 4, [[1, 1, 1]] * 4, n_slots=32)
+    plain = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
+    with plain, FlopCounterMode(display=False) as counter:
+        model.loss(batch)[0].backward()
+    # the gradient of what went into the first products is wanted, too: embeddings are weights
+    assert counter.get_total_flops() == pytest.approx(4 * row_flops(model, 3), rel=1e-9)
+
+
+def test_truncated_attention_counts_the_keys_of_its_blocks():
+    shape = {"n_pieces": 50, "layers": 1, "heads": 2, "dim": 16, "feed_forward_dim": 24}
+    far = MaskedLanguageModel(EncoderConfig(max_length=64, **shape))
+    near = [
+        MaskedLanguageModel(EncoderConfig(max_length=64, attention_span=span, **shape))
+        for span in (4, 20)
+    ]
+    fewer = [row_flops(far, 3) - row_flops(model, 3) for model in near]
+    assert fewer == [6 * 2 * 16 * 3 * (64 - keys) for keys in (16 + 2 * 4, 20 + 2 * 20)]

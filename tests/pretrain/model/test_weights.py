@@ -1,0 +1,195 @@
+"""The weights of a run: written once, read back, and refused in one line when they do not fit."""
+
+import errno
+import json
+import os
+import resource
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from corpora.artifacts.artifact import MAKER
+from corpora.common.errors import ArtifactError
+from corpora.tokenizer.pieces import Pieces
+from pretrain.inference.mlm_encoder import open_run
+from pretrain.model.weights import (
+    TOKENIZER,
+    WEIGHTS,
+    encoder_config,
+    load_model,
+    read_model,
+    save_model,
+)
+from tests.pretrain.drawn_run import seal
+from tests.pretrain.small_run import small_encoder, small_pieces, small_run
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A finished run."""
+    return small_run(tmp_path)
+
+
+@pytest.mark.parametrize("shape", [{}, {"norm": "post", "positions": "sinusoidal"}])
+def test_a_model_comes_back_as_it_was(tmp_path, shape):
+    run = small_run(tmp_path, **shape)
+    expected = small_encoder(**shape).model.state_dict()
+    model = load_model(run)
+    assert not model.training
+    found = model.state_dict()
+    assert found.keys() == expected.keys()
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
+
+
+def test_the_table_of_pieces_is_stored_once(tmp_path):
+    encoder = small_encoder()
+    save_model(encoder.model, tmp_path / WEIGHTS)
+    sizes = [tuple(weight.shape) for weight in load_file(tmp_path / WEIGHTS).values()]
+    assert sizes.count((len(encoder.pieces), encoder.dim)) == 1
+
+
+def test_an_opened_run_gives_what_its_encoder_gave(run):
+    words = ["the", "carpenter", "saw"]
+    expected, found = small_encoder(), open_run(run, "cpu")
+    assert (found.encode([words], (1,))[0] == expected.encode([words], (1,))[0]).all()
+    assert found.name == str(run)
+
+
+def change_config(run, **changes):
+    """Edit the encoder in config.json."""
+    config = json.loads((run / "config.json").read_text())
+    config["encoder"].update(changes)
+    (run / "config.json").write_text(json.dumps(config))
+
+
+def refusal(run):
+    """What opening the run says."""
+    with pytest.raises(ArtifactError) as error:
+        open_run(run, "cpu")
+    return str(error.value).replace(str(run), "RUN")
+
+
+def test_weights_of_another_shape_are_refused(run):
+    change_config(run, feed_forward_dim=32)
+    assert refusal(run) == (
+        "RUN/model.safetensors: core.blocks.0.feed_forward.inner.weight is torch.float32 of shape "
+        "(48, 16), expected torch.float32 of (64, 16); make the run again"
+    )
+
+
+def test_weights_that_are_not_there_are_named(run):
+    change_config(run, layers=3, mixers=["attention"] * 3)
+    assert refusal(run) == (
+        "RUN/model.safetensors: lacks core.blocks.2.feed_forward.inner.weight, which config.json "
+        "tells otherwise; make the run again"
+    )
+
+
+def test_half_precision_is_refused_rather_than_taken_for_what_was_trained(run):
+    weights = load_file(run / WEIGHTS)
+    save_file({name: weight.half() for name, weight in weights.items()}, run / WEIGHTS)
+    seal(run)
+    assert "torch.float16 of shape" in refusal(run)
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
+@pytest.mark.parametrize("place", [0.02, 0.5, 0.99])
+def test_one_changed_bit_anywhere_is_refused(run, name, place):
+    changed = bytearray((run / name).read_bytes())
+    changed[int(place * len(changed))] ^= 1
+    (run / name).write_bytes(changed)
+    assert refusal(run) == (
+        f"RUN/{name}: the checksum differs, the file is damaged; make run again"
+    )
+
+
+def test_weights_cut_short_before_they_were_summed_are_told(run):
+    path = run / WEIGHTS
+    path.write_bytes(path.read_bytes()[:-10])
+    seal(run)
+    assert refusal(run).startswith("RUN/model.safetensors: is damaged (")
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
+def test_a_missing_file_is_told(run, name):
+    (run / name).unlink()
+    assert refusal(run) == f"RUN/{name}: the file is missing; make run again"
+
+
+def test_a_run_without_checksums_is_told(run):
+    (run / "checksums.json").unlink()
+    assert refusal(run) == "RUN/checksums.json: no such file; is RUN a finished artefact?"
+
+
+def test_weights_read_by_themselves_are_told_when_they_are_missing(run):
+    with pytest.raises(ArtifactError) as error:
+        read_model(run.parent / WEIGHTS, encoder_config(run))
+    assert str(error.value) == (
+        f"{run.parent / WEIGHTS}: no such file; is {run.parent} a finished run?"
+    )
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o007, 0o660)])
+def test_who_may_read_the_weights_is_for_the_umask_to_say(tmp_path, mask, mode):
+    before = os.umask(mask)
+    try:
+        save_model(small_encoder().model, tmp_path / WEIGHTS)
+    finally:
+        os.umask(before)
+    assert (tmp_path / WEIGHTS).stat().st_mode & 0o777 == mode
+
+
+def test_a_disk_that_takes_no_more_is_an_error_of_the_system(tmp_path):
+    model = small_encoder().model
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        with pytest.raises(OSError) as error:  # noqa: PT011 - its number is looked at
+            save_model(model, tmp_path / WEIGHTS)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert error.value.errno == errno.EFBIG
+
+
+def test_pieces_of_another_run_are_refused(run):
+    small_pieces(size=70).save(run / TOKENIZER)
+    seal(run)
+    assert len(Pieces.open(run / TOKENIZER)) == 70
+    assert refusal(run) == (
+        "RUN/tokenizer.json: has 70 pieces and the model 80; make the run again"
+    )
+
+
+def test_an_unfinished_run_is_refused(run):
+    (run / MAKER).write_text("{}")
+    assert refusal(run) == "RUN: is unfinished; run the command that was making it again"
+
+
+def test_an_unfinished_run_is_refused_by_the_name_it_will_have(run):
+    run.rename(f"{run}.partial")
+    assert refusal(run) == "RUN: is unfinished; run the command that was making it again"
+
+
+def test_what_is_no_directory_is_refused(run):
+    assert refusal(run.parent / "none") == "RUN: no such run"
+    assert refusal(run / "config.json") == "RUN: is a file; give the directory of a run"
+
+
+def test_a_pooled_run_names_the_one_that_has_its_encoder(run):
+    (run / "config.json").write_text(
+        '{"method": "pool", "encoder_run": {"path": "/runs/mlm", "fingerprint": "0"}}'
+    )
+    assert refusal(run) == "RUN: has no encoder; give /runs/mlm"
+
+
+def test_a_run_without_an_encoder_is_refused(run):
+    (run / "config.json").write_text('{"method": "svd"}')
+    assert refusal(run) == "RUN: has no encoder; give a run of firth train-mlm"
+
+
+def test_an_encoder_of_another_version_is_refused(run):
+    change_config(run, colour="blue")
+    told = refusal(run)
+    assert told.startswith("RUN/config.json: does not describe an encoder (")
+    assert told.endswith("'colour'); make the run again")

@@ -1,0 +1,114 @@
+"""The machine: what is refused, what is measured."""
+
+import time
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from corpora.common.errors import SettingError
+from pretrain import device as machine
+from pretrain.device import (
+    Stopwatch,
+    choose_device,
+    compiler_refusal,
+    enough_memory,
+    matmul_peak,
+    peak_memory,
+    thread_count,
+)
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def no_gpu(monkeypatch):
+    """A machine without one."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+
+@pytest.fixture
+def two_gpus(monkeypatch):
+    """A machine that says it has two."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+
+
+def test_without_a_gpu_auto_is_the_cpu_and_cuda_is_refused(no_gpu):
+    assert choose_device("auto") == choose_device("cpu") == CPU
+    with pytest.raises(SettingError) as refused:
+        choose_device("cuda")
+    assert str(refused.value) == (
+        f"--device cuda: torch {torch.__version__} sees no CUDA device; pass --device cpu"
+    )
+
+
+def test_each_process_of_a_machine_takes_its_own_gpu(two_gpus):
+    assert choose_device("auto", 1) == choose_device("cuda", 1) == torch.device("cuda", 1)
+    assert choose_device("cpu", 1) == CPU
+    with pytest.raises(SettingError) as refused:
+        choose_device("cuda", 2)
+    assert str(refused.value) == (
+        "--device cuda: 2 devices are too few for process 3 of this machine; start fewer"
+    )
+
+
+@pytest.mark.parametrize(("asked", "processes", "threads"), [(3, 2, 3), (None, 1, 6), (None, 4, 1)])
+def test_processes_share_the_cores(monkeypatch, asked, processes, threads):
+    monkeypatch.setattr(machine, "available_threads", lambda: 6)
+    assert thread_count(asked, processes) == threads
+
+
+def test_without_a_compiler_there_is_a_reason(monkeypatch):
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setattr(machine.shutil, "which", lambda name: None)
+    assert compiler_refusal(CPU) == "there is no C++ compiler (g++ or clang++)"
+    monkeypatch.setattr(machine.shutil, "which", lambda name: f"/usr/bin/{name}")
+    assert compiler_refusal(CPU) is None
+
+
+def test_the_peak_is_a_speed_of_products(monkeypatch):
+    monkeypatch.setattr(machine, "_PEAK_SIZE", {"cpu": 128})
+    seconds = iter([9.0, 0.0, 0.5, 0.0, 0.25, 0.0, 0.5, 0.0, 0.5, 0.0, 0.5])
+    monkeypatch.setattr(machine, "time", SimpleNamespace(perf_counter=lambda: next(seconds)))
+    assert matmul_peak(CPU, torch.float32) == 2 * 128**3 / 0.25
+
+
+def test_memory_is_counted_in_bytes():
+    before = peak_memory(CPU)
+    block = torch.ones(1 << 28, dtype=torch.uint8)
+    assert peak_memory(CPU) > block.nbytes
+    assert peak_memory(CPU) >= before
+
+
+def test_a_stopwatch_sums_up_what_lies_between_start_and_stop():
+    watch = Stopwatch(CPU)
+    for _ in range(2):
+        watch.start()
+        time.sleep(0.02)
+        watch.stop()
+    time.sleep(0.05)
+    assert 0.04 <= watch.read() < 0.09
+    assert watch.read() == 0.0
+
+
+@pytest.mark.parametrize(
+    ("error", "whose"),
+    [
+        (MemoryError(), "machine"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried ..."), "machine"),
+        (torch.OutOfMemoryError("CUDA out of memory"), "GPU"),
+    ],
+)
+def test_memory_that_does_not_suffice_is_told_in_one_line(error, whose):
+    with pytest.raises(SettingError) as refused, enough_memory():
+        raise error
+    assert str(refused.value) == (
+        f"the memory of this {whose} does not suffice; pass a smaller --batch, --micro-batch, "
+        "--sequence-length or --dim"
+    )
+
+
+def test_other_errors_are_not_taken_for_want_of_memory():
+    with pytest.raises(RuntimeError, match="shapes"), enough_memory():
+        raise RuntimeError("shapes do not fit")

@@ -1,0 +1,173 @@
+"""Several processes that train as one: shares, sums, and how they end together."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file
+
+from corpora.artifacts.metrics import read_metrics
+from corpora.common.errors import SettingError
+from pretrain.config import MlmConfig
+from pretrain.train import train_mlm
+from pretrain.training.distributed import World, joined
+from tests.pretrain.small_training import SMALL, as_words, corpus_of
+
+PATIENCE = 120
+
+
+def torchrun(root, *words, n=2):
+    """A command line of several processes of one thread each."""
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    return [*launcher, f"--nproc-per-node={n}", str(root / "cli.py"), *map(str, words)]
+
+
+def start(command):
+    """Start it with a session of its own, so that signals reach all its processes."""
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+
+
+def finish(process):
+    """Its status and what it said; no process of it is left."""
+    try:
+        out, err = process.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
+    return process.returncode, out, err
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Chains of words, a tenth held out."""
+    return corpus_of(tmp_path_factory.mktemp("corpus"))
+
+
+# ---- one process
+
+
+def test_a_single_process_is_its_own_world(monkeypatch):
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    with joined("cpu") as world:
+        assert world == World(0, 1, 0)
+        assert world.is_first
+        assert world.tell(0.25) == 0.25
+        assert world.share(7) == (0, 7)
+        tensor = torch.ones(3)
+        world.sum([tensor])
+        assert tensor.tolist() == [1, 1, 1]
+        assert world.first(lambda: "done", lambda: "never") == "done"
+
+
+def test_shares_cover_the_batch_once():
+    shares = [World(rank, 4).share(12) for rank in range(4)]
+    assert shares == [(0, 3), (3, 6), (6, 9), (9, 12)]
+    with pytest.raises(SettingError) as refused:
+        World(0, 4).share(6)
+    assert str(refused.value) == "--batch 6 does not divide by 4 processes; take a multiple"
+
+
+# ---- two processes
+
+LEAVES = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+import torch
+from pretrain.training.distributed import joined
+with joined("cpu") as world:
+    weights = torch.ones(3, requires_grad=True)
+    weights.sum().backward()
+    torch.optim.AdamW([weights], fused=True).step()  # torch imports much of itself here
+    world.sum([weights.grad])
+threads = [open(f"/proc/self/task/{each}/comm").read() for each in os.listdir("/proc/self/task")]
+sys.exit(any("gloo" in name for name in threads))
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads have no files here")
+def test_no_thread_of_the_group_outlives_it(root, tmp_path):
+    # one that did would abort the process now and then, when Python ends
+    (tmp_path / "leaves.py").write_text(LEAVES)
+    command = torchrun(root, root)
+    command[command.index(str(root / "cli.py"))] = str(tmp_path / "leaves.py")
+    status, _, told = finish(start(command))
+    assert status == 0, told
+
+
+def test_two_processes_train_as_one(root, corpus, tmp_path):
+    options = {**SMALL, "micro_batch": 2, "steps": 30, "evaluate_every": "10"}
+    one = train_mlm(corpus, MlmConfig(**options), tmp_path / "one")
+    status, said, told = finish(
+        start(
+            torchrun(root, "train-mlm", corpus.path, "--out", tmp_path / "two", *as_words(options))
+        )
+    )
+    assert status == 0, told
+    two = tmp_path / "two"
+    assert said.startswith(f"{two}: 40 words, 16 dimensions, held-out loss ")
+    assert said.count("held-out loss") == 1  # the first process alone speaks
+
+    for name, weight in load_file(one / "model.safetensors").items():
+        np.testing.assert_allclose(load_file(two / "model.safetensors")[name], weight, atol=1e-4)
+    lines = [read_metrics(run / "metrics.jsonl") for run in (one, two)]
+    assert [line["step"] for line in lines[0]] == [line["step"] for line in lines[1]]
+    for name in ("loss", "held_out_loss"):
+        first, second = ([line[name] for line in found if name in line] for found in lines)
+        assert len(first) >= 3
+        np.testing.assert_allclose(second, first, atol=1e-4)
+    assert json.loads((two / "config.json").read_text())["decided"]["processes"] == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"pieces": "9000"}, "Error: --pieces 9000: the words of this corpus give at most "),
+        ({"batch": 7}, "Error: --batch 7 does not divide by 2 processes; take a multiple"),
+    ],
+)
+def test_what_is_refused_ends_all_processes(root, corpus, tmp_path, change, message):
+    options = as_words({**SMALL, **change})
+    begun = time.monotonic()
+    status, _, told = finish(
+        start(torchrun(root, "train-mlm", corpus.path, "--out", tmp_path / "run", *options))
+    )
+    assert status == 1
+    assert message in told
+    assert told.count(message) == 1  # the first process alone speaks
+    assert f'File "{root / "cli.py"}"' not in told, "a traceback of ours"
+    assert time.monotonic() - begun < PATIENCE / 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_ends_all_and_the_same_command_goes_on(root, corpus, tmp_path):
+    options = {**SMALL, "steps": 100, "checkpoint_every": "5"}
+    command = torchrun(
+        root, "train-mlm", corpus.path, "--out", tmp_path / "run", *as_words(options)
+    )
+    process = start(command)
+    checkpoints = tmp_path / "run.partial" / "checkpoints"
+    deadline = time.monotonic() + PATIENCE
+    while not list(checkpoints.glob("step-*")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    status, _, told = finish(process)
+    assert status != 0
+    assert "interrupted; the same command goes on from here" in told
+    assert not (tmp_path / "run").exists(), "the interrupt came too late: the test shows nothing"
+
+    status, _, told = finish(start(command))
+    assert status == 0, told
+    one = train_mlm(corpus, MlmConfig(**options), tmp_path / "one")
+    last = [read_metrics(run / "metrics.jsonl")[-1] for run in (tmp_path / "run", one)]
+    assert last[0]["step"] == last[1]["step"] == 100
+    assert last[0]["held_out_loss"] == pytest.approx(last[1]["held_out_loss"], abs=0.02)

@@ -1,0 +1,90 @@
+"""AdamW: against its formula, which weights decay, and its state laid end to end."""
+
+import numpy as np
+import pytest
+import torch
+
+from pretrain.config import EncoderConfig
+from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.training.optimizer import (
+    load_state,
+    make_optimizer,
+    n_weights,
+    split_weights,
+    state_arrays,
+)
+
+
+def small_model(seed=1, **options):
+    """An encoder of one block."""
+    shape = {"layers": 1, "heads": 2, "dim": 8, "feed_forward_dim": 12, "max_length": 16}
+    return MaskedLanguageModel(EncoderConfig(n_pieces=20, **shape, **options), seed=seed)
+
+
+def take_steps(model, optimizer, numbers, rate=0.01):
+    """Steps with gradients that depend on their number alone."""
+    for number in numbers:
+        generator = torch.Generator().manual_seed(number)
+        for weight in model.parameters():
+            weight.grad = torch.randn(weight.shape, generator=generator)
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        optimizer.step()
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_matrices_decay_and_norms_biases_and_embeddings_do_not(norm):
+    positions = {"pre": "rotary", "post": "learned"}[norm]
+    model = small_model(norm=norm, positions=positions)
+    names = {id(weight): name for name, weight in model.named_parameters()}
+    decaying, others = split_weights(model)
+    decaying, others = ({names[id(weight)] for weight in part} for part in (decaying, others))
+    assert {name for name in decaying if "norm" in name or "bias" in name} == set()
+    assert {name.split(".")[-2] for name in decaying} == {"qkv", "out", "inner", "head"}
+    assert "pieces.weight" in others
+    assert ("position_table.weight" in others) == (positions == "learned")
+    assert decaying | others == set(names.values())
+    assert not decaying & others
+
+
+def test_a_step_is_that_of_the_formula():
+    model = small_model()
+    weight = model.core.head.weight
+    begun, decay, rate = weight.detach().double().numpy().copy(), 0.1, 0.01
+    optimizer = make_optimizer(model, decay)
+    first, second = np.zeros_like(begun), np.zeros_like(begun)
+    for number in (1, 2, 3):
+        take_steps(model, optimizer, [number], rate)
+        g = weight.grad.double().numpy()
+        first, second = 0.9 * first + 0.1 * g, 0.98 * second + 0.02 * g * g
+        moved = first / (1 - 0.9**number) / (np.sqrt(second / (1 - 0.98**number)) + 1e-8)
+        begun = begun - rate * decay * begun - rate * moved
+    np.testing.assert_allclose(weight.detach().numpy(), begun, rtol=1e-5, atol=1e-6)
+
+
+def test_a_state_put_back_goes_on_to_the_same_bits():
+    whole = small_model()
+    optimizer = make_optimizer(whole, 0.01)
+    take_steps(whole, optimizer, range(3))
+    saved = {name: array.copy() for name, array in state_arrays(whole, optimizer).items()}
+    take_steps(whole, optimizer, range(3, 7))
+
+    again = small_model(seed=9)
+    resumed = make_optimizer(again, 0.01)
+    load_state(again, resumed, saved, 3)
+    take_steps(again, resumed, range(3, 7))
+
+    for name, array in state_arrays(whole, optimizer).items():
+        np.testing.assert_array_equal(state_arrays(again, resumed)[name], array)
+
+
+def test_the_state_holds_every_weight_once_and_no_moments_before_the_first_step():
+    model = small_model()
+    arrays = state_arrays(model, make_optimizer(model, 0.01))
+    assert {name: array.shape for name, array in arrays.items()} == {
+        name: (n_weights(model),) for name in ("weights", "exp_avg", "exp_avg_sq")
+    }
+    assert not arrays["exp_avg"].any()
+    assert not arrays["exp_avg_sq"].any()
+    # worked by hand: pieces and output bias, qkv and out, two maps of the gated part, head, norms
+    assert n_weights(model) == 20 * 8 + 20 + 8 * 24 + 64 + 8 * 24 + 12 * 8 + 64 + 8 * 4

@@ -1,0 +1,75 @@
+"""Budgets in steps, epochs, tokens or minutes; the learning rate over them."""
+
+import itertools
+import math
+
+import pytest
+
+from pretrain.config import MlmConfig
+from pretrain.training.schedule import Budget, make_budget, rate_factor
+
+
+@pytest.mark.parametrize(
+    ("options", "steps"),
+    [
+        ({"steps": 7}, 7),
+        ({"epochs": 1.0}, 13),  # 100 rows are 12.5 steps of 8
+        ({"epochs": 0.5}, 7),
+        ({"epochs": 0.001}, 1),
+        ({"tokens": 1024}, 8),  # a step has 8 x 16 slots
+        ({"tokens": 1025}, 9),
+        ({}, 125),  # ten epochs
+    ],
+)
+def test_budgets_become_steps_that_suffice(options, steps):
+    config = MlmConfig(sequence_length=16, **options).settled()
+    assert make_budget(config, n_rows=100, batch_rows=8) == Budget(steps=steps)
+
+
+def test_minutes_stay_time():
+    assert make_budget(MlmConfig(minutes=1.5).settled(), 100, 8) == Budget(seconds=90.0)
+
+
+def test_progress_ends_at_the_last_step_or_second():
+    assert Budget(steps=4).progress(3, 1e9) == 0.75
+    assert Budget(steps=4).progress(4, 0.0) == 1.0
+    assert Budget(seconds=10.0).progress(999, 5.0) == 0.5
+
+
+def test_the_middles_of_steps_lie_evenly_within_the_budget():
+    assert [Budget(steps=4).middle(step, 0.0) for step in range(4)] == [
+        0.125, 0.375, 0.625, 0.875,
+    ]  # fmt: skip
+    # 2 seconds a step so far: the next one's middle is a second ahead
+    assert Budget(seconds=10.0).middle(3, 6.0) == 0.7
+    assert Budget(seconds=10.0).middle(0, 0.0) == 0.0
+    assert Budget(seconds=10.0).middle(1, 9.9) == 1.0
+
+
+@pytest.mark.parametrize("schedule", ["linear", "cosine", "wsd"])
+def test_the_rate_rises_evenly_then_falls_to_nothing(schedule):
+    values = [rate_factor(schedule, 0.2, n / 1000) for n in range(1001)]
+    assert values[100] == 0.5
+    assert values[200] == 1.0
+    assert abs(values[1000]) < 1e-12
+    assert all(b > a for a, b in itertools.pairwise(values[:201]))
+    assert all(b <= a + 1e-12 for a, b in itertools.pairwise(values[200:]))
+    assert all(0 <= value <= 1 for value in values)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "at", "factor"),
+    [
+        ("linear", 0.6, 0.5),
+        ("cosine", 0.6, 0.5),
+        ("cosine", 0.4, (1 + math.cos(math.pi / 4)) / 2),
+        ("wsd", 0.8, 1.0),  # four fifths of what follows the warm-up end at 0.84
+        ("wsd", 0.92, 0.5),
+    ],
+)
+def test_rates_worked_by_hand(schedule, at, factor):
+    assert rate_factor(schedule, 0.2, at) == pytest.approx(factor, abs=1e-12)
+
+
+def test_without_a_warm_up_the_first_rate_is_the_highest():
+    assert rate_factor("linear", 0.0, 0.0) == 1.0

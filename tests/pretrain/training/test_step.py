@@ -1,0 +1,165 @@
+"""A step: gradients summed over micro-batches are those of the batch; dropout repeats."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from corpora.common.errors import FirthError
+from pretrain.config import EncoderConfig
+from pretrain.data.batches import Batch
+from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.training.distributed import World
+from pretrain.training.optimizer import make_optimizer
+from pretrain.training.step import How, Stepper, dropout_seed
+
+B, T, C, V = 12, 16, 4, 30
+
+
+def random_batch(seed=5):
+    """Rows of one or two segments, of which some have more pieces to predict than others."""
+    rng = np.random.default_rng(seed)
+    ids = rng.integers(5, V, (B, T))
+    segments = np.where(np.arange(T) < rng.integers(3, T + 1, (B, 1)), 0, 1)
+    positions = np.where(segments, np.arange(T) - (segments == 0).sum(1, keepdims=True), range(T))
+    weights = np.arange(C) < rng.integers(0, C + 1, (B, 1))
+    chosen = np.where(weights, np.sort(rng.permuted(np.tile(range(T), (B, 1)), axis=1)[:, :C]), 0)
+    arrays = (ids, segments, positions, chosen, rng.integers(5, V, (B, C)))
+    return Batch(*map(torch.tensor, arrays), torch.tensor(weights, dtype=torch.float32))
+
+
+def stepper(micro_batch=B, *, world=None, dropout=0.0, clip=1.0, seed=1, compiled=False):
+    """A new model and what takes steps with it."""
+    config = EncoderConfig(
+        n_pieces=V, layers=2, heads=2, dim=8, feed_forward_dim=16, max_length=T, dropout=dropout
+    )
+    model = MaskedLanguageModel(config, seed=seed)
+    how = How(torch.float32, compiled, False, micro_batch)
+    optimizer = make_optimizer(model, 0.01)
+    return model, Stepper(
+        model, optimizer, how, clip=clip, seed=3, world=world or World(), most_segments=3
+    )
+
+
+def gradients(micro_batch, batch):
+    """All gradients of a batch in one array, and the sums."""
+    model, takes = stepper(micro_batch)
+    sums = takes.gradients(0, batch)
+    return torch.cat([w.grad.reshape(-1) for w in model.parameters()]), sums
+
+
+@pytest.mark.parametrize("micro_batch", [1, 2, 3, 6])
+def test_gradients_of_micro_batches_sum_to_those_of_the_batch(micro_batch):
+    batch = random_batch()
+    assert batch.weights.sum(1).unique().numel() > 2  # micro-batches weigh differently
+    whole, whole_sums = gradients(B, batch)
+    parts, part_sums = gradients(micro_batch, batch)
+    assert (whole - parts).abs().max() < 1e-6
+    assert whole.abs().max() > 0.01
+    torch.testing.assert_close(whole_sums, part_sums, rtol=1e-6, atol=1e-5)
+
+
+def test_a_process_never_takes_rows_of_another(monkeypatch):
+    monkeypatch.setattr(World, "sum", lambda self, tensors: None)
+    batch = random_batch()
+    sums = torch.zeros(2)
+    for rank in range(3):
+        _, takes = stepper(8, world=World(rank, 3))  # of 4 rows each
+        sums += takes.gradients(0, batch)[:2]
+    torch.testing.assert_close(sums, gradients(B, batch)[1][:2], rtol=1e-6, atol=1e-5)
+
+
+@pytest.mark.parametrize("micro_batch", [1, 4])
+def test_so_do_the_weights_after_steps(micro_batch):
+    models = []
+    for size in (B, micro_batch):
+        # a longer step than the gradients' own: Adam makes much of the sign of next to nothing
+        model, takes = stepper(size)
+        for number in range(3):
+            takes.step(number, random_batch(number), 1e-3)
+        models.append(torch.cat([w.detach().reshape(-1) for w in model.parameters()]))
+    assert (models[0] - models[1]).abs().max() < 1e-6
+
+
+def test_what_a_step_tells_is_what_the_model_says_of_the_whole_batch():
+    batch = random_batch()
+    model, takes = stepper(4)
+    with torch.no_grad():
+        loss, right = model.loss(batch)
+    told = takes.step(0, batch, 1e-3)
+    assert told[0] == pytest.approx(float(loss), rel=1e-6)
+    assert told[1] == float(right)
+    assert told[2] == float(batch.weights.sum())
+
+
+def test_a_gradient_that_is_too_long_is_shortened_and_its_length_told():
+    batch = random_batch()
+    model, takes = stepper(clip=1e-3)
+    takes.gradients(0, batch)
+    norm = torch.cat([w.grad.reshape(-1) for w in model.parameters()]).norm()
+    model.zero_grad()
+
+    moved = []
+    takes._optimizer.step = lambda: moved.append(
+        torch.cat([w.grad.reshape(-1) for w in model.parameters()]).norm()
+    )
+    told = takes.step(0, batch, 1e-3)
+
+    assert told[3] == pytest.approx(float(norm), rel=1e-5)
+    assert float(moved[0]) == pytest.approx(1e-3, rel=1e-3)
+
+
+def test_a_batch_with_nothing_to_predict_moves_nothing_but_by_decay():
+    batch = random_batch()
+    batch = dataclasses.replace(batch, weights=torch.zeros_like(batch.weights))
+    model, takes = stepper()
+    before = model.core.bias.detach().clone()
+    told = takes.step(0, batch, 1e-3)
+    assert told.tolist() == [0.0, 0.0, 0.0, 0.0]
+    assert torch.equal(model.core.bias, before)
+
+
+def test_dropout_is_drawn_by_the_number_of_the_step_alone():
+    batch = random_batch()
+    model, takes = stepper(dropout=0.3)
+
+    def told(number):
+        sums = takes.gradients(number, batch)
+        model.zero_grad()
+        return sums[0].item()
+
+    first, second = told(0), told(1)
+    torch.rand(5)  # what others draw changes nothing
+    assert (told(0), told(1)) == (first, second)
+    assert first != second
+
+
+def test_processes_and_steps_drop_differently():
+    seeds = {dropout_seed(s, n, r) for s in range(3) for n in range(50) for r in range(4)}
+    assert len(seeds) == 600
+    assert all(0 <= seed < 2**63 for seed in seeds)
+
+
+def test_warming_up_moves_nothing():
+    model, takes = stepper()
+    before = [weight.detach().clone() for weight in model.parameters()]
+    takes.warm_up(random_batch())
+    assert all(map(torch.equal, before, model.parameters()))
+    assert all(weight.grad is None for weight in model.parameters())
+
+
+def test_what_cannot_be_compiled_is_one_line(monkeypatch):
+    def broken(function, **_):
+        def fails(*_):
+            raise RuntimeError("no such header\nand much more")
+
+        return fails
+
+    monkeypatch.setattr(torch, "compile", broken)
+    _, takes = stepper(compiled=True)
+    with pytest.raises(FirthError) as refused:
+        takes.warm_up(random_batch())
+    assert str(refused.value) == (
+        "torch.compile failed: RuntimeError: no such header; pass --compile off"
+    )

@@ -1,0 +1,392 @@
+"""--seeds: several runs of one training at once, each as it would have been made alone."""
+
+import dataclasses
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cli
+from corpora.artifacts.artifact import making, verify, write_json
+from corpora.artifacts.seeds import Runs, read_training
+from corpora.store.corpus import Corpus
+from embed.svd.train import SvdConfig
+from embed.word2vec.start import open_text, settled_epochs
+from embed.word2vec.train import SkipGramConfig, train_skipgram
+from tests.pretrain.small_training import SMALL, as_words, corpus_of
+
+STATIC = ("--dim", "8", "--min-count", "1", "--threads", "1")
+OPTIONS = {
+    "train-svd": STATIC,
+    "train-skipgram": (*STATIC, "--epochs", "2"),
+    "train-cbow": (*STATIC, "--epochs", "2"),
+    "train-mlm": tuple(as_words(SMALL)),
+}
+PATIENCE = 120
+
+
+def invoke(*arguments):
+    """Run one command."""
+    return CliRunner().invoke(cli.main, list(map(str, arguments)))
+
+
+def train(command, corpus, out, *more):
+    """Run a training that must succeed; the lines of its standard output."""
+    result = invoke(command, corpus, "--out", out, *OPTIONS[command], *more)
+    assert result.exit_code == 0, result.output
+    return result.stdout.splitlines()
+
+
+def refusal(*arguments):
+    """The one line of a command that must fail."""
+    result = invoke(*arguments)
+    assert (result.exit_code, result.stdout) == (1, "")
+    [line] = result.stderr.splitlines()
+    return line.removeprefix("Error: ")
+
+
+def vectors(run):
+    """The bytes that a training is for."""
+    return (run / "vectors.npy").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Chains of words, a tenth held out."""
+    return corpus_of(tmp_path_factory.mktemp("corpus")).path
+
+
+@pytest.fixture(scope="module")
+def pair(corpus, tmp_path_factory):
+    """Runs of skip-gram with seeds 1 and 2, to be copied and spoiled."""
+    folder = tmp_path_factory.mktemp("pair")
+    train("train-skipgram", corpus, folder / "run", "--seeds", 2)
+    return folder
+
+
+@pytest.fixture
+def copied(pair, tmp_path):
+    """The same in a folder of the test's own: what ``--out`` is."""
+    shutil.copytree(pair, tmp_path / "copied")
+    return tmp_path / "copied" / "run"
+
+
+# ---- what is made and told
+
+
+@pytest.mark.parametrize("command", OPTIONS)
+def test_every_run_is_what_the_command_makes_with_its_seed_alone(corpus, tmp_path, command):
+    lines = train(command, corpus, tmp_path / "run", "--seeds", 2, "--seed", 3)
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run-seed3", "run-seed4"]
+    told = [line for line in lines if not line.startswith("this only checks the plumbing")]
+    n_words, dim = np.load(tmp_path / "run-seed3" / "vectors.npy").shape
+    for seed, line in zip((3, 4), told, strict=False):
+        assert line.startswith(f"{tmp_path}/run-seed{seed}: {n_words} words, {dim} dimensions")
+    assert told[2:] == [f"compare them: firth compare {tmp_path}/run-seed3 {tmp_path}/run-seed4"]
+
+    train(command, corpus, tmp_path / "alone", "--seed", 4)
+    assert vectors(tmp_path / "alone") == vectors(tmp_path / "run-seed4")
+    if command != "train-svd":  # of a few words it is exact, wherever it starts
+        assert vectors(tmp_path / "alone") != vectors(tmp_path / "run-seed3")
+    verify(tmp_path / "run-seed4")
+    assert read_training(tmp_path / "run-seed4") == read_training(tmp_path / "alone")
+
+
+def test_one_seed_is_named_too(corpus, tmp_path):
+    train("train-svd", corpus, tmp_path / "run", "--seeds", 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["run-seed1"]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="a shell must read the hint")
+@pytest.mark.parametrize("n_seeds", [1, 3, 4, 12])
+@pytest.mark.parametrize("out", ["it's a run", "-x", "caf\udce9 -seed", "out/svd"])
+def test_the_hint_names_these_runs_and_no_others_whatever_their_name(out, n_seeds):
+    runs = Runs(command="train-svd", config=SvdConfig(seed=9), out=Path(out), seeds=n_seeds,
+                force=False)  # fmt: skip
+    words = os.fsencode(runs.hint().removeprefix("compare them: firth compare "))
+    shown = subprocess.run(
+        ["bash", "-c", b"printf '%s\\n' " + words], capture_output=True, check=True
+    )
+    typed = [Path(os.fsdecode(line)) for line in shown.stdout.splitlines()]
+    assert typed == list(runs.configs())
+    assert not words.startswith(b"-")
+
+
+@pytest.mark.parametrize("out", [".", "..", "runs/..", "/"])
+def test_runs_need_a_name_to_be_told_apart_by(corpus, tmp_path, monkeypatch, out):
+    monkeypatch.chdir(tmp_path)
+    assert refusal("train-svd", corpus, "--out", out, "--seeds", 2, "--seed", 5) == (
+        f"--out {out}: has no name to add -seed5 to; name the runs"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_raw_source_is_opened_once_for_all(tmp_path, monkeypatch):
+    import corpora.build.open_or_build as opening
+
+    opened = []
+    plain = opening.open_or_build
+    monkeypatch.setattr(
+        opening, "open_or_build", lambda source: opened.append(source) or plain(source)
+    )
+    (tmp_path / "text.txt").write_text("the sea and the sun and the sand and the wind\n" * 20)
+    train("train-svd", tmp_path / "text.txt", tmp_path / "run", "--seeds", 3, "--dim", 2)
+    assert opened == [str(tmp_path / "text.txt")]
+
+
+# ---- again
+
+
+def test_finished_runs_of_the_same_training_are_kept(corpus, copied):
+    before = (copied.parent / "run-seed1" / "vectors.npy").stat().st_mtime_ns
+    lines = train("train-skipgram", corpus, copied, "--seeds", 3)
+    assert lines[:2] == [
+        f"{copied}-seed{n}: kept, made before by the same training" for n in (1, 2)
+    ]
+    assert lines[2].startswith(f"{copied}-seed3: 40 words")
+    assert (copied.parent / "run-seed1" / "vectors.npy").stat().st_mtime_ns == before
+
+
+def test_threads_make_no_other_training(corpus, copied):
+    lines = train("train-skipgram", corpus, copied, "--seeds", 2, "--threads", 2)
+    assert [line.endswith("kept, made before by the same training") for line in lines[:2]] == [
+        True, True,
+    ]  # fmt: skip
+
+
+def test_force_makes_all_again(corpus, copied):
+    for seed in (1, 2):
+        (copied.parent / f"run-seed{seed}" / "stray").touch()
+    train("train-skipgram", corpus, copied, "--seeds", 2, "--force")
+    assert [(copied.parent / f"run-seed{seed}" / "stray").exists() for seed in (1, 2)] == [
+        False, False,
+    ]  # fmt: skip
+
+
+def test_an_interrupted_series_goes_on_to_the_same_bytes(corpus, pair, tmp_path, monkeypatch):
+    import embed.word2vec.training as training
+
+    plain = training.save_checkpoint
+
+    def save_and_stop(directory, *rest, **more):
+        plain(directory, *rest, **more)
+        if "run-seed2" in str(directory):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, "_CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(training, "save_checkpoint", save_and_stop)
+    arguments = ["train-skipgram", corpus, "--out", tmp_path / "run", *OPTIONS["train-skipgram"]]
+    stopped = invoke(*arguments, "--seeds", 2)
+    assert stopped.exit_code == 1
+    assert "interrupted; the same command goes on from here" in stopped.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"run-seed1", "run-seed2.partial"}
+    monkeypatch.undo()
+
+    resumed = []
+    load = training.load_checkpoint
+    monkeypatch.setattr(
+        training, "load_checkpoint", lambda folder: resumed.append(load(folder)) or resumed[-1]
+    )
+    lines = train("train-skipgram", corpus, tmp_path / "run", "--seeds", 2)
+    assert lines[0] == f"{tmp_path}/run-seed1: kept, made before by the same training"
+    assert resumed[0] is not None
+    for seed in (1, 2):
+        assert vectors(tmp_path / f"run-seed{seed}") == vectors(pair / f"run-seed{seed}")
+
+
+# ---- refusals, all of them before anything is trained
+
+
+def test_a_run_of_other_options_is_refused_before_anything_is_trained(corpus, copied):
+    shutil.rmtree(copied.parent / "run-seed1")
+    options = [*OPTIONS["train-skipgram"], "--window", 3, "--dim", 6]
+    assert refusal("train-skipgram", corpus, "--out", copied, *options, "--seeds", 2) == (
+        f"{copied}-seed2: was trained with another dim, window; give the same to keep it, choose "
+        "another --out or pass --force"
+    )
+    assert [path.name for path in copied.parent.iterdir()] == ["run-seed2"]
+
+
+def test_a_run_on_another_text_is_refused(copied, tmp_path):
+    other = corpus_of(tmp_path, ["a b c d", "b c d a"] * 20, name="other").path
+    assert refusal(
+        "train-skipgram", other, "--out", copied, *OPTIONS["train-skipgram"], "--seeds", 2
+    ).startswith(f"{copied}-seed1: was trained with another corpus; give the same to keep it")
+
+
+def test_a_run_that_was_renamed_is_refused(corpus, copied):
+    shutil.rmtree(copied.parent / "run-seed1")
+    (copied.parent / "run-seed2").rename(copied.parent / "run-seed1")
+    assert refusal(
+        "train-skipgram", corpus, "--out", copied, *OPTIONS["train-skipgram"], "--seeds", 2
+    ).startswith(f"{copied}-seed1: was trained with another seed;")
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_what_is_no_run_of_this_command_is_refused(corpus, tmp_path, force):
+    (tmp_path / "run-seed2").mkdir()
+    (tmp_path / "run-seed2" / "letter.txt").touch()
+    remedy = (
+        "is no corpus or run, so --force does not replace it"
+        if force
+        else "exists already; choose another --out or pass --force"
+    )
+    out = tmp_path / "run"
+    said = refusal("train-cbow", corpus, "--out", out, *OPTIONS["train-cbow"], "--seeds", 2, *force)
+    assert said == f"{out}-seed2: {remedy}"
+    assert [path.name for path in tmp_path.iterdir()] == ["run-seed2"]
+
+
+def test_a_run_of_another_command_is_refused(corpus, copied):
+    assert refusal(
+        "train-cbow", corpus, "--out", copied, *OPTIONS["train-cbow"], "--seeds", 2
+    ) == f"{copied}-seed1: exists already; choose another --out or pass --force"  # fmt: skip
+
+
+def test_a_damaged_run_is_not_kept(corpus, copied):
+    path = copied.parent / "run-seed2" / "vectors.npy"
+    path.write_bytes(path.read_bytes()[:-4])
+    options = OPTIONS["train-skipgram"]
+    assert refusal("train-skipgram", corpus, "--out", copied, *options, "--seeds", 3) == (
+        f"{path}: the checksum differs, the file is damaged; make run-seed2 again"
+    )
+
+
+@pytest.mark.parametrize("epochs", [5, 20])
+def test_open_epochs_are_those_that_this_text_gets(corpus, tmp_path, epochs):
+    options = (*STATIC, "--seeds", "1")
+    invoke("train-skipgram", corpus, "--out", tmp_path / "run", *options, "--epochs", epochs)
+    again = invoke("train-skipgram", corpus, "--out", tmp_path / "run", *options)
+    assert again.exit_code == (0 if epochs == 20 else 1)
+    assert ("kept" if epochs == 20 else "was trained with another epochs;") in again.output
+
+
+def test_epochs_are_settled_as_a_training_settles_them(corpus, tmp_path):
+    config = SkipGramConfig(dim=4, min_count=1, threads=1)
+    opened = Corpus.open(corpus)
+    run = train_skipgram(opened, config, tmp_path / "run")
+    taken = json.loads((run / "config.json").read_text())["epochs"]
+    assert settled_epochs(config, open_text(opened, config, None).n_tokens) == taken == 20
+    assert [settled_epochs(config, n) for n in (3_999_999, 4_000_000)] == [20, 5]
+    assert settled_epochs(dataclasses.replace(config, epochs=7), 10) == 7
+
+
+def left_unfinished(out, **options):
+    """Leave a training of skip-gram on its way, with a checkpoint; what identifies it."""
+    config = SkipGramConfig(dim=8, min_count=1, epochs=2, threads=1, **options)
+    maker = {"command": "train-skipgram", **dataclasses.asdict(config)}
+    with pytest.raises(KeyboardInterrupt), making(out, maker, resume="checkpoints") as partial:
+        (partial / "checkpoints").mkdir()
+        (partial / "checkpoints" / "work").touch()
+        raise KeyboardInterrupt
+    return partial
+
+
+def test_what_another_training_left_unfinished_is_refused_before_anything(corpus, tmp_path):
+    partial = left_unfinished(tmp_path / "run-seed2", seed=2, window=9)
+    options = [*OPTIONS["train-skipgram"], "--seeds", 3]
+    assert refusal("train-skipgram", corpus, "--out", tmp_path / "run", *options) == (
+        f"{partial}: was left unfinished with another corpus, window; give the same to go on, "
+        "choose another --out or pass --force"
+    )
+    assert refusal("train-cbow", corpus, "--out", tmp_path / "run", *options) == (
+        f"{partial}: was left unfinished by 'train-skipgram'; run that again, choose another "
+        "--out or pass --force"
+    )
+    assert (partial / "checkpoints" / "work").is_file()
+    assert [path.name for path in tmp_path.iterdir()] == ["run-seed2.partial"]
+
+
+def test_a_run_that_another_process_makes_is_refused_before_anything(corpus, tmp_path):
+    partial = left_unfinished(tmp_path / "run-seed2")
+    options = [*OPTIONS["train-skipgram"], "--seeds", 2]
+    with open(partial / ".lock") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for force in ([], ["--force"]):
+            said = refusal("train-skipgram", corpus, "--out", tmp_path / "run", *options, *force)
+            assert said == (
+                f"{partial}: another process is making it; wait for it or choose another --out"
+            )
+    assert [path.name for path in tmp_path.iterdir()] == ["run-seed2.partial"]
+
+
+def test_a_raw_source_is_not_built_for_a_run_that_cannot_be_made(copied, tmp_path, fresh_cache):
+    (tmp_path / "text.txt").write_text("the sea and the sun\n" * 20)
+    arguments = ["train-skipgram", tmp_path / "text.txt", "--out", copied, *STATIC, "--seeds", 2]
+    assert "was trained with another window" in refusal(*arguments, "--window", 3)
+    assert not fresh_cache.exists()
+
+
+def test_seeds_beyond_the_range_and_no_seeds_at_all_are_refused(corpus, tmp_path):
+    options = ["--out", tmp_path / "run", *OPTIONS["train-mlm"]]
+    assert refusal("train-mlm", corpus, *options, "--seed", 2**31 - 1, "--seeds", 2) == (
+        "--seed must be at most 2147483647, got 2147483648"
+    )
+    none = invoke("train-mlm", corpus, *options, "--seeds", 0)
+    assert (none.exit_code, "0 is not in the range 1<=x<=1000" in none.stderr) == (2, True)
+    many = invoke("train-mlm", corpus, *options, "--seeds", 1001)
+    assert (many.exit_code, "1001 is not in the range 1<=x<=1000" in many.stderr) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- masked language models
+
+
+def test_a_batch_that_was_chosen_for_another_device_is_another_training(corpus, tmp_path):
+    options = as_words({name: value for name, value in SMALL.items() if name != "batch"})
+    arguments = ["train-mlm", corpus, "--out", tmp_path / "run", *options, "--seeds", 1]
+    assert invoke(*arguments).exit_code == 0
+    again = invoke(*arguments)
+    assert again.stdout.startswith(f"{tmp_path}/run-seed1: kept")
+    config = json.loads((tmp_path / "run-seed1" / "config.json").read_text())
+    write_json(
+        tmp_path / "run-seed1" / "config.json",
+        config | {"decided": {**config["decided"], "batch": 1024}},
+    )
+    assert refusal(*arguments).startswith(f"{tmp_path}/run-seed1: was trained with another batch;")
+
+
+def test_a_plan_of_several_runs_tells_their_time_together(corpus):
+    options = [*OPTIONS["train-mlm"], "--dry-run", "--json"]
+    shown = invoke("train-mlm", corpus, *options, "--seeds", 3)
+    planned = json.loads(shown.stdout)
+    assert planned["runs"] == 3
+    assert planned["total_seconds"] == pytest.approx(3 * planned["seconds"], abs=0.11)
+    alone = json.loads(invoke("train-mlm", corpus, *options).stdout)
+    assert planned.keys() - alone.keys() == {"runs", "total_seconds"}
+
+
+def test_processes_that_train_as_one_make_all_runs_and_keep_those_that_stand(
+    root, corpus, tmp_path
+):
+    train("train-mlm", corpus, tmp_path / "run", "--seeds", 1)
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    words = ["train-mlm", corpus, "--out", tmp_path / "run", *OPTIONS["train-mlm"], "--seeds", 2]
+    done = subprocess.run(
+        [*launcher, str(root / "cli.py"), *map(str, words)], capture_output=True, text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"}, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = [line.partition(":")[0] for line in done.stdout.splitlines() if "-seed" in line]
+    assert told == [f"{tmp_path}/run-seed1", f"{tmp_path}/run-seed2", "compare them"]
+    assert done.stdout.startswith(f"{tmp_path}/run-seed1: kept")
+    assert vectors(tmp_path / "run-seed1") != vectors(tmp_path / "run-seed2")
+
+
+def test_other_vectors_in_the_place_of_those_to_start_from_are_another_training(corpus, tmp_path):
+    first = tmp_path / "first"
+    train("train-skipgram", corpus, first)
+    arguments = ["train-skipgram", corpus, "--out", tmp_path / "run", *OPTIONS["train-skipgram"]]
+    arguments += ["--init", first, "--seeds", 1]
+    assert invoke(*arguments).exit_code == 0
+    assert "kept" in invoke(*arguments).stdout
+    train("train-skipgram", corpus, first, "--force", "--seed", 5)
+    assert refusal(*arguments).startswith(f"{tmp_path}/run-seed1: was trained with another init;")
