@@ -1,6 +1,8 @@
 """What all tests share: real data where it lies beside the repository, caches kept apart."""
 
+import enum
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -49,3 +51,30 @@ def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "fresh-cache"
     monkeypatch.setenv("FIRTH_CACHE", str(folder))
     return folder
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name plain data by its content; refuse what pytest names by place or by raw bytes."""
+    # xdist compares the ids of its workers, so an id must be the same in every process.
+    if isinstance(val, str | int | float | complex | None | enum.Enum | re.Pattern):
+        return None
+    if isinstance(val, dict | list | tuple):
+        text = _plain(val)
+        if text is not None:
+            return text if 0 < len(text) <= 60 else None
+    elif getattr(val, "__name__", "<lambda>") != "<lambda>":
+        return None
+    raise pytest.UsageError(f"parameter {argname} = {val!r:.60} has no id; pass ids= or param(id=)")
+
+
+def _plain(value: object) -> str | None:
+    """Numbers and texts in containers as a short text; None if something else is among them."""
+    if isinstance(value, dict):
+        parts = [_plain(list(pair)) for pair in value.items()]
+        return None if None in parts else ",".join(part.replace(",", "=", 1) for part in parts)
+    if isinstance(value, list | tuple):
+        parts = [_plain(part) for part in value]
+        return None if None in parts else ",".join(parts)
+    if isinstance(value, str | int | float | None):
+        return str(value)
+    return None

@@ -107,7 +107,9 @@ def test_bent_sources_are_read_or_refused(warm, place, name, packed):
 
 
 @pytest.mark.parametrize("header", ["9999999999 300", "3 99999999999999", "999999999999999999 1"])
-@pytest.mark.parametrize("rest", [b"word 1 2 3\n", b"word \x00\x00\x80\x3f"])
+@pytest.mark.parametrize(
+    "rest", [b"word 1 2 3\n", b"word \x00\x00\x80\x3f"], ids=["text", "binary"]
+)
 def test_a_header_that_promises_too_much_takes_no_memory(warm, place, header, rest):
     (place / "huge").write_bytes(header.encode() + b"\n" + rest)
     ended = warm.run(["neighbors", place / "huge", "word"], place, Harm(memory=1 << 28))
@@ -129,6 +131,9 @@ def test_a_bomb_of_vectors_takes_no_memory(warm, place):
     [
         b"sources = [", b"sources = 5", b"[train-svd]\ndim = 'wide'\nsources = []", b"\xff\xfe\x00",
         b"x = 9" + b"9" * 5000, b"a." * 5000 + b"b = 1", b"s = " + b"[" * 5000, b"",
+    ],
+    ids=[
+        "cut", "no list", "wrong types", "no UTF-8", "long number", "deep key", "deep list", "empty",
     ],
 )  # fmt: skip
 def test_a_bent_study_is_refused_in_one_line(warm, place, content):

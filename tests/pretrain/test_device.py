@@ -99,6 +99,7 @@ def test_a_stopwatch_sums_up_what_lies_between_start_and_stop():
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried ..."), "machine"),
         (torch.OutOfMemoryError("CUDA out of memory"), "GPU"),
     ],
+    ids=["python", "torch on the CPU", "torch on a GPU"],
 )
 def test_memory_that_does_not_suffice_is_told_in_one_line(error, whose):
     with pytest.raises(SettingError) as refused, enough_memory():

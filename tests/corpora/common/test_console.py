@@ -193,7 +193,7 @@ def test_notes_go_to_standard_error(capsys):
     ("path", "text"),
     [
         ("out/svd-seed1", "out/svd-seed1"),
-        (Path("-x"), "./-x"),
+        pytest.param(Path("-x"), "./-x", id="path"),
         ("-a b", "'./-a b'"),
         ("~", "'~'"),
         ("it's", "'it'\"'\"'s'"),

@@ -96,6 +96,7 @@ def brew(**options):
         (["--iced"], BrewConfig(hot=False)),
         (["--hot", "--iced"], BrewConfig(hot=False)),
     ],
+    ids=["defaults", "values", "flag and list", "hot", "iced", "the last counts"],
 )
 def test_the_command_line_gives_the_config(words, config):
     assert CliRunner().invoke(brew, words).stdout == f"{config}\n"

@@ -259,7 +259,9 @@ def test_a_server_that_falls_silent_is_told(publisher: Publisher, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "content", [b"<html>no archive</html>", zipped(BODY, name="../words"), zipped(BODY)[:-99]]
+    "content",
+    [b"<html>no archive</html>", zipped(BODY, name="../words"), zipped(BODY)[:-99]],
+    ids=["page", "other file", "cut"],
 )
 def test_what_is_no_archive_of_that_file_is_refused(
     publisher: Publisher, tmp_path: Path, content: bytes

@@ -135,6 +135,7 @@ def test_a_byte_that_is_not_utf8_is_told_with_file_and_line(write, read_all):
         ("海内存知己".encode("gb18030"), "its --encoding, such as gb18030 or koi8-r"),
         ("größer, grö".encode()[:-1], "--errors replace"),
     ],
+    ids=["latin-1", "windows-1252", "gb18030", "cut"],
 )
 def test_what_to_pass_follows_from_the_bytes(content, remedy, write, read_all):
     write("text.txt", content)
@@ -143,7 +144,7 @@ def test_what_to_pass_follows_from_the_bytes(content, remedy, write, read_all):
     assert str(caught.value).endswith(f" is not UTF-8; pass {remedy}")
 
 
-@pytest.mark.parametrize("line_end", [b"\r\n", b"\r"])
+@pytest.mark.parametrize("line_end", [b"\r\n", b"\r"], ids=["CRLF", "CR"])
 def test_lines_are_counted_whatever_ends_them(line_end, write, read_all):
     write("news.txt", line_end.join([b"plain", b"", b"caf\xe9"]))
     with pytest.raises(SourceError, match=r"^news.txt:3: byte 0xE9"):
@@ -227,7 +228,11 @@ BINARY = {
 }
 
 
-@pytest.mark.parametrize("content", BINARY)
+@pytest.mark.parametrize(
+    "content",
+    BINARY,
+    ids=["pdf", "zip", "zeros", "pickle", "gzip twice", "tar", "html"],
+)
 def test_what_is_not_text_is_refused_by_name(content, write, read_all):
     write("folder/b.txt", "text\n")
     write("folder/sub/x.dat", content)

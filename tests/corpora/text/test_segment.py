@@ -87,6 +87,7 @@ def test_scripts_keep_their_marks(text, words):
         (TextSettings(segmenter="whitespace"), ["café-20", "mp"]),
         (TextSettings(segmenter="characters"), list("café-20mp")),
     ],
+    ids=["keep_case", "strip_accents", "fold_digits", "whitespace", "characters"],
 )
 def test_each_setting_does_what_it_says(settings, words):
     assert settings.words("Café-20 MP") == words

@@ -447,7 +447,12 @@ def damage(change):
         damage(lambda model: model["merges"].append(["a", "##🙂"])),
         damage(lambda model: model["merges"].append("a b c")),
     ],
-)
+    ids=[
+        "list", "empty object", "model is a number", "no vocabulary", "vocabulary is a list",
+        "other type", "id is a text", "id beyond the others", "other prefix", "dropout",
+        "merge of unknown pieces", "merge of three",
+    ],
+)  # fmt: skip
 def test_a_damaged_file_is_refused(spoil, tmp_path):
     path = tmp_path / "tokenizer.json"
     learn({"abc": 1}, 9, "bpe").save(path)

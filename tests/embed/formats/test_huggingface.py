@@ -186,7 +186,7 @@ def test_a_tokenizer_that_truncates_and_pads_does_neither_here(tmp_path):
     assert list(vectors.vocabulary) == ["the", "king", "tiger", "queen", ",", "t"]
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64], ids=str)
 def test_weights_of_any_width_become_float32(folder, dtype):
     expected = load_vectors(folder).matrix
     save_file({NAME: torch.from_numpy(TABLE).to(dtype)}, folder / "model.safetensors")

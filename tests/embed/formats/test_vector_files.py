@@ -267,7 +267,17 @@ MALFORMED = [
 ]
 
 
-@pytest.mark.parametrize(("content", "message"), MALFORMED)
+@pytest.mark.parametrize(
+    ("content", "message"),
+    MALFORMED,
+    ids=[
+        "empty", "blank", "prose", "one word", "no words", "no dimensions", "short line",
+        "long line", "blank line", "letter", "number and letter", "nan", "infinity", "too large",
+        "fewer words", "more words", "great header", "numbers alone", "great binary header",
+        "cut binary", "long binary", "binary nan", "endless word", "numpy", "cut fasttext",
+        "bzip2", "cut gzip",
+    ],
+)  # fmt: skip
 def test_a_malformed_file_is_refused_in_one_line(tmp_path, content, message):
     path = tmp_path / "v"
     path.write_bytes(content)
@@ -327,6 +337,7 @@ def test_an_export_for_gensim_is_read_back_without_its_pickle(tmp_path, vectors)
         ),
         ("kv.vocabulary.tsv", b"", "is empty or no file"),
     ],
+    ids=["no array", "one word", "no words"],
 )
 def test_a_damaged_export_for_gensim_is_refused(tmp_path, vectors, name, content, why):
     write_vectors(vectors, tmp_path / "kv", "gensim")

@@ -141,7 +141,7 @@ def test_a_mark_of_byte_order_is_passed_over(tmp_path):
     assert read_study(tmp_path / "study.toml") == Study(("a",))
 
 
-@pytest.mark.parametrize("content", [b"sources = [", b"\xff\xfe"])
+@pytest.mark.parametrize("content", [b"sources = [", b"\xff\xfe"], ids=["cut", "no UTF-8"])
 def test_what_is_no_toml_is_refused(tmp_path, content):
     path = tmp_path / "study.toml"
     path.write_bytes(content)

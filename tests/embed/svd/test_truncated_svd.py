@@ -267,7 +267,7 @@ def test_torch_does_the_same_operations():
         np.testing.assert_allclose(fetched, wanted, rtol=1e-4, atol=1e-3)
 
 
-@pytest.mark.parametrize("values", [100 * 0.9 ** np.arange(60), np.array([4.0, 1.0])])
+@pytest.mark.parametrize("values", [100 * 0.9 ** np.arange(60), np.array([4.0, 1.0])], ids=len)
 def test_the_method_runs_on_torch_as_on_numpy(values):
     matrix = as_float32_csr(planted(800, 600, values))
 

@@ -228,6 +228,7 @@ def test_ngrams_and_words_must_be_of_one_width():
             "buckets.npy: holds int64 of shape (2, 2), expected an int64 array",
         ),
     ],
+    ids=["no inputs", "no buckets", "inputs of float64", "buckets of two dimensions"],
 )
 def test_damage_of_the_ngrams_is_named(with_subwords, name, content, message):
     (with_subwords / name).unlink()

@@ -84,6 +84,7 @@ def test_words_in_memory_are_given_as_bytes_too():
         (b"", "{path}: is empty or no file; make the run again"),
         (b"a\t1\nb\t", "{path}: the last line is cut off; make the run again"),
     ],
+    ids=["none", "empty", "cut"],
 )
 def test_a_damaged_vocabulary_is_refused(tmp_path, content, message):
     path = tmp_path / "vocabulary.tsv"

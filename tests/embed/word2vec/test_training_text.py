@@ -207,6 +207,7 @@ def test_a_run_is_grown_as_it_was_saved(tmp_path):
             ),
         ),
     ],
+    ids=["unnamed", "unknown", "same", "other"],
 )
 def test_other_text_settings_are_told_and_not_refused(tmp_path, capsys, settings, told):
     corpus = build(tmp_path, LINES)

@@ -95,7 +95,9 @@ def test_padding_is_only_where_no_segment_fits():
     assert not ((ids == PAD)[:, 0]).any()
 
 
-@pytest.mark.parametrize(("n_pieces", "dtype"), [(65_536, torch.int16), (65_537, torch.int32)])
+@pytest.mark.parametrize(
+    ("n_pieces", "dtype"), [(65_536, torch.int16), (65_537, torch.int32)], ids=str
+)
 def test_every_piece_of_a_large_vocabulary_is_read_back(n_pieces, dtype):
     ideographs = [chr(0x20000 + i) for i in range(n_pieces - FIRST_PIECE)]
     pieces = Pieces("wordpiece", [*SPECIAL, *ideographs])

@@ -85,6 +85,7 @@ def test_what_the_options_settle_is_not_measured():
         (250, None, False),  # too short to try
         (1000, RuntimeError("no such\nheader"), False),
     ],
+    ids=["saves", "costs more", "hardly saves", "slower", "short", "fails"],
 )
 def test_auto_compiles_where_that_saves_more_than_it_takes(
     monkeypatch, capsys, steps, compiled, expected
@@ -157,6 +158,7 @@ def test_trials_take_steps_on_throw_away_models(monkeypatch):
         ({"micro_batch": 5}, World(size=2), 40),
         ({"batch": 40, "micro_batch": 5}, World(size=4), 40),
     ],
+    ids=["default", "batch", "3 processes", "micro-batch", "batch and micro-batch"],
 )
 def test_the_rows_of_a_step_can_be_shared(options, world, rows):
     assert batch_rows(MlmConfig(**options), CPU, world) == rows

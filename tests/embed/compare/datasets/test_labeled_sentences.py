@@ -41,7 +41,13 @@ def write(path, content):
         '# said\n{"label": 1, "text": "a good film"}\n{"label": 0, "text": "so, \\"bad\\""}\n',
         gzip.compress(b'1 a good film\n0 so, "bad"\n'),
     ],
-)
+    ids=[
+        "spaces", "byte order mark", "tabs", "label behind", "head", "head of three", "csv",
+        "csv of quoted lines", "json lines", "json lines of other names", "head in capitals",
+        "carriage returns", "csv with carriage returns", "comments", "comment above csv",
+        "comment above tabs", "comment above json lines", "gzip",
+    ],
+)  # fmt: skip
 def test_every_form_gives_the_same_sentences(tmp_path, content):
     # two sentences of two labels: which of two columns is the label, the first decides
     found = read_sentences(write(tmp_path / "set", content))
@@ -133,6 +139,11 @@ def test_kinds_of_questions_count_without_what_is_finer(tmp_path):
         (b"1 good\r0 caf\xe9\r", ":2: byte 0xE9 is not UTF-8; convert the evaluation set to UTF-8"),
         ('label,text\n1,"good\n', ":2: is no CSV (unexpected end of data); correct it"),
         (b"1 good\n0 caf\xe9\n", ":2: byte 0xE9 is not UTF-8; convert the evaluation set to UTF-8"),
+    ],
+    ids=[
+        "empty", "head alone", "no text", "no label", "no tab", "third column", "no label column",
+        "two text columns", "json without text", "json too deep", "half a character",
+        "half a label", "latin-1 with carriage returns", "cut csv", "latin-1",
     ],
 )  # fmt: skip
 def test_what_is_malformed_is_told_in_one_line(tmp_path, content, message):

@@ -149,10 +149,11 @@ def test_parts_must_be_of_one_set(tmp_path):
     ("tags", "expected"),
     [
         ("B-X I-X O B-X", {(0, 2, "X"), (3, 4, "X")}),
-        ("I-X I-X B-X I-Y", {(0, 2, "X"), (2, 3, "X"), (3, 4, "Y")}),  # IOB1
-        ("S-X B-Y E-Y I-Y", {(0, 1, "X"), (1, 3, "Y"), (3, 4, "Y")}),  # IOBES
-        ("O B-X | I-X O", {(1, 2, "X"), (2, 3, "X")}),  # a sentence ends between
+        ("I-X I-X B-X I-Y", {(0, 2, "X"), (2, 3, "X"), (3, 4, "Y")}),
+        ("S-X B-Y E-Y I-Y", {(0, 1, "X"), (1, 3, "Y"), (3, 4, "Y")}),
+        ("O B-X | I-X O", {(1, 2, "X"), (2, 3, "X")}),
     ],
+    ids=["IOB2", "IOB1", "IOBES", "sentence ends between"],
 )
 def test_spans_of_every_form_of_labels(tags, expected):
     first, _, second = (part.split() for part in tags.partition("|"))

@@ -72,7 +72,9 @@ ALL_EMPTY = Bags(np.zeros(0, np.int64), np.zeros(4, np.int64))
 
 @FORMS
 @SCALES
-@pytest.mark.parametrize("bags", [BAGS, LAST_EMPTY, ALL_EMPTY])
+@pytest.mark.parametrize(
+    "bags", [BAGS, LAST_EMPTY, ALL_EMPTY], ids=["some", "last empty", "all empty"]
+)
 def test_weights_and_logits_are_those_of_the_definition(form, scale, bags):
     network = AttentionNetwork(form(TABLE), 2, scale, seed=1)
     weights, logits = naive(*set_weights(network), scale, bags)

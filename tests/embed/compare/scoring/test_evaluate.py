@@ -382,7 +382,9 @@ def test_what_was_kept_counts_only_for_the_same_run_set_and_items(config, fresh_
     assert with_half == document(fewer, one)
 
 
-@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 no archive", None])
+@pytest.mark.parametrize(
+    "damage", [b"", b"PK\x03\x04 no archive", None], ids=["empty", "no archive", "gone"]
+)
 def test_a_damaged_entry_is_measured_anew(config, fresh_cache, damage):
     one = CompareConfig(similarity=config.similarity, replicates=200)
     names = {"mine": "0123"}

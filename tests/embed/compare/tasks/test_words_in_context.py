@@ -427,6 +427,7 @@ def test_static_vectors_cannot_see_the_context():
         (COSIMLEX, [], ["no pair is known"] * 3),
         (SCWS, [2], ["only one pair is known"] * 2),
     ],
+    ids=["no labels", "equal labels", "no pairs", "one pair"],
 )
 def test_a_metric_that_is_undefined_says_why(task, kept, reasons):
     items = np.isin(np.arange(task.n_items), kept)
