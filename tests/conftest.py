@@ -55,12 +55,14 @@ def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Name plain data by its content; refuse what pytest names by place or by raw bytes."""
-    # xdist compares the ids of its workers, so an id must be the same in every process.
+    # xdist compares the ids of its workers, so an id must be the same in every process; and ASCII,
+    # as pytest makes them of texts, since a terminal may show no more.
     if isinstance(val, str | int | float | complex | None | enum.Enum | re.Pattern):
         return None
     if isinstance(val, dict | list | tuple):
         text = _plain(val)
         if text is not None:
+            text = text.encode("unicode_escape").decode("ascii")
             return text if 0 < len(text) <= 60 else None
     elif getattr(val, "__name__", "<lambda>") != "<lambda>":
         return None
