@@ -1,12 +1,15 @@
 """What all tests share: real data where it lies beside the repository, caches kept apart."""
 
 import enum
+import math
 import os
 import re
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from corpora.common import console
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -43,6 +46,13 @@ def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _own_cache(shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or writes the person's own cache."""
     monkeypatch.setenv("FIRTH_CACHE", str(shared_cache))
+
+
+@pytest.fixture(autouse=True)
+def _no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a command prints depends on no speed: on a slow machine it would tell how far it is."""
+    monkeypatch.setattr(console, "_QUIET_SECONDS", math.inf)
+    monkeypatch.setattr(console, "_SILENT_SECONDS", 1e6)
 
 
 @pytest.fixture

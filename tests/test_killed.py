@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 
 from corpora.artifacts.artifact import verify
-
-# Shares of an uninterrupted run's time at which the process is killed.
-MOMENTS = (0.15, 0.4, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98)
+from tests.waiting import processes_in_group, wait_for
 
 
 def firth(root: Path, *words: object) -> list[str]:
@@ -22,17 +20,17 @@ def firth(root: Path, *words: object) -> list[str]:
 
 
 def kill_everywhere(command: list[str], out: Path) -> int:
-    """Run a command to its end for the time it takes, then kill it again and again."""
-    started = time.monotonic()
+    """Run a command to its end, then kill it again as soon as each of its files is begun."""
     subprocess.run(command, check=True, capture_output=True)
-    whole = time.monotonic() - started
+    files = sorted(path.relative_to(out) for path in out.rglob("*") if path.is_file())
+    partial = out.with_name(f"{out.name}.partial")
     n_unfinished = 0
-    for moment in MOMENTS:
+    for name in (Path(), *files):
         shutil.rmtree(out)
         with subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         ) as process:
-            time.sleep(moment * whole)
+            wait_for(lambda name=name: (partial / name).exists() or out.exists(), process)
             os.killpg(process.pid, signal.SIGKILL)
         if out.exists():
             verify(out)
@@ -66,15 +64,19 @@ def test_a_killed_build_leaves_a_whole_corpus_or_none(root, text, tmp_path):
     assert n_unfinished > 0, "no kill came in time: the test shows nothing"
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="processes have no files here")
 def test_an_interrupt_is_one_word_though_processes_are_at_work(root, tmp_path):
     row = "\t".join(["1", "word", *"_" * 8]) + "\n\n"
     (tmp_path / "a.conllu").write_text(row * 1_500_000)
     command = firth(root, "build-corpus", tmp_path / "a.conllu", "--out", tmp_path / "corpus")
+    command += ["--threads", "2"]
     n_interrupted = 0
-    for seconds in (0.8, 1.2, 1.6, 2.2):
+    for seconds in (0.0, 0.4, 0.8, 1.4):  # at work; it need not have come to a certain point
         with subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
         ) as process:
+            # itself, a worker, and the process that Python starts with the first worker
+            wait_for(lambda of=process: processes_in_group(of.pid) > 2 or of.poll() is not None)
             time.sleep(seconds)
             os.killpg(process.pid, signal.SIGINT)  # as the keyboard does: to the workers, too
             _, told = process.communicate()

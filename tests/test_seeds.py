@@ -21,6 +21,7 @@ from embed.svd.train import SvdConfig
 from embed.word2vec.start import open_text, settled_epochs
 from embed.word2vec.train import SkipGramConfig, train_skipgram
 from tests.pretrain.small_training import SMALL, as_words, corpus_of
+from tests.waiting import PATIENCE
 
 STATIC = ("--dim", "8", "--min-count", "1", "--threads", "1")
 OPTIONS = {
@@ -29,7 +30,6 @@ OPTIONS = {
     "train-cbow": (*STATIC, "--epochs", "2"),
     "train-mlm": tuple(as_words(SMALL)),
 }
-PATIENCE = 120
 
 
 def invoke(*arguments):

@@ -37,7 +37,7 @@ def no_progress(done: float, total: float | None = None, detail: str = "") -> No
 
 
 @contextlib.contextmanager
-def progress(label: str, unit: str) -> Iterator[Progress]:
+def progress(label: str, unit: str, *, silent_seconds: float | None = None) -> Iterator[Progress]:
     """Show progress on standard error: a live bar on a terminal, plain lines elsewhere.
 
     Nothing is shown for work that ends within two seconds. The rate counts from the
@@ -49,6 +49,8 @@ def progress(label: str, unit: str) -> Iterator[Progress]:
         What is being done, such as ``counting``.
     unit : str
         What is counted, such as ``tokens``.
+    silent_seconds : float, optional
+        After so long without a call, a line says what is waited for; 3 by default.
 
     Yields
     ------
@@ -73,7 +75,8 @@ def progress(label: str, unit: str) -> Iterator[Progress]:
         line = write(label, unit, done, total, _rate(first, (now, done), started), detail)
         _tell(f"\r\x1b[2K{line}" if live else f"{line}\n")
 
-    waiting = threading.Timer(_SILENT_SECONDS, _tell_waiting, (label, live, lambda: first))
+    patience = _SILENT_SECONDS if silent_seconds is None else silent_seconds
+    waiting = threading.Timer(patience, _tell_waiting, (label, live, lambda: first))
     waiting.daemon = True
     waiting.start()
     try:

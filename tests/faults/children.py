@@ -20,8 +20,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 400  # seconds on a busy machine
-WORK = 60  # seconds of a processor; what is run here takes a few at most
+PATIENCE = 3600  # seconds
+WORK = 1200  # seconds of a processor; what is run here takes a few at most
 HANGS = -1000
 _CALL = "--call"
 _ROOT = Path(__file__).resolve().parents[2]

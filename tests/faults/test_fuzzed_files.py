@@ -133,7 +133,8 @@ def test_a_bomb_of_vectors_takes_no_memory(warm, place):
         b"x = 9" + b"9" * 5000, b"a." * 5000 + b"b = 1", b"s = " + b"[" * 5000, b"",
     ],
     ids=[
-        "cut", "no list", "wrong types", "no UTF-8", "long number", "deep key", "deep list", "empty",
+        "cut", "no list", "wrong types", "no UTF-8", "long number", "deep key", "deep list",
+        "empty",
     ],
 )  # fmt: skip
 def test_a_bent_study_is_refused_in_one_line(warm, place, content):

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import signal
 from types import SimpleNamespace
 
@@ -18,6 +19,7 @@ from embed.vectors.word_vectors import WordVectors
 from pretrain import train
 from pretrain.config import MlmConfig
 from pretrain.train import train_mlm
+from pretrain.training import log
 from pretrain.training import loop as training
 from pretrain.training import step as stepping
 from pretrain.training.distributed import World
@@ -42,9 +44,11 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(corpus, tmp_path_factory):
-    """A run, evaluated every five steps."""
+    """A run, evaluated every five steps; lines are written before each score alone."""
     out = tmp_path_factory.mktemp("run") / "run"
-    return train_mlm(corpus, small(evaluate_every="5"), out)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(log, "LINE_SECONDS", math.inf)
+        return train_mlm(corpus, small(evaluate_every="5"), out)
 
 
 def same_weights(run, other):
@@ -106,7 +110,7 @@ def test_held_out_text_is_scored_first_last_and_in_between(run):
 
 def test_lines_tell_of_loss_speed_and_memory(run):
     lines = [line for line in read_metrics(run / "metrics.jsonl") if "loss" in line]
-    assert [line["step"] for line in lines] == [5, 10, 12]  # before each score; no line took 2 s
+    assert [line["step"] for line in lines] == [5, 10, 12]  # before each score
     last = lines[-1]
     assert last["tokens"] == 12 * 8 * 16
     assert 0 < last["loss"] < np.log(60) + 1
@@ -114,8 +118,8 @@ def test_lines_tell_of_loss_speed_and_memory(run):
     assert last["mask_rate"] == 0.15
     assert last["tokens_per_second"] > 0
     assert 0 <= last["padding"] < 0.1
-    assert 0 < last["mfu"] < 1
-    assert 0 < last["data_wait"] < 1
+    assert 0 <= last["mfu"] < 1  # in four digits: 0.0 where the machine is busy
+    assert 0 <= last["data_wait"] < 1
     assert last["memory"] > 1e7
     assert last["eta_seconds"] == 0
     assert last["epoch"] > lines[0]["epoch"] > 0

@@ -18,6 +18,7 @@ import pytest
 from corpora.artifacts import artifact as artifacts
 from corpora.artifacts.artifact import CHECKSUMS, fingerprint, making, verify
 from corpora.common.errors import ArtifactError
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[3]
 MAKER = {"command": "make-tea", "cups": 2}
@@ -202,7 +203,7 @@ def hold(out, inside, done):
     """In another process: make an artefact and wait in the middle."""
     with making(out, MAKER):
         inside.set()
-        done.wait(60)
+        done.wait(PATIENCE)
 
 
 def test_what_another_process_is_making_is_refused_even_when_forced(tmp_path):
@@ -211,7 +212,7 @@ def test_what_another_process_is_making_is_refused_even_when_forced(tmp_path):
     process = context.Process(target=hold, args=(tmp_path / "out", inside, done))
     process.start()
     try:
-        assert inside.wait(60)
+        assert inside.wait(PATIENCE)
         for force in (False, True):
             with pytest.raises(ArtifactError) as caught:
                 make(tmp_path / "out", force=force)
@@ -221,7 +222,7 @@ def test_what_another_process_is_making_is_refused_even_when_forced(tmp_path):
             )
     finally:
         done.set()
-        process.join(60)
+        process.join(PATIENCE)
     verify(tmp_path / "out")
 
 

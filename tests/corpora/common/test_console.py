@@ -10,6 +10,12 @@ from pathlib import Path
 import pytest
 
 from corpora.common import console
+from tests.waiting import wait_for
+
+
+@pytest.fixture(autouse=True)
+def _no_progress():
+    """Progress is shown here, in the place of the fixture of all tests."""
 
 
 @pytest.mark.parametrize(
@@ -85,13 +91,12 @@ def test_the_rate_counts_from_the_first_unit(clock, capsys):
     assert "  10/s  ETA 1:29" in capsys.readouterr().err.splitlines()[1]
 
 
-def test_a_long_silence_is_explained(capsys, monkeypatch):
-    monkeypatch.setattr(console, "_SILENT_SECONDS", 0.01)
-    with console.progress("reading", "bytes"):
-        console.time.sleep(0.3)
-    assert capsys.readouterr().err == (
-        "reading    ... (a first run compiles its kernels, some seconds)\n"
-    )
+def test_a_long_silence_is_explained(monkeypatch):
+    told = io.StringIO()
+    monkeypatch.setattr(console.sys, "stderr", told)
+    with console.progress("reading", "bytes", silent_seconds=0.01):
+        wait_for(lambda: told.getvalue().endswith("\n"))
+    assert told.getvalue() == "reading    ... (a first run compiles its kernels, some seconds)\n"
 
 
 class Terminal(io.StringIO):

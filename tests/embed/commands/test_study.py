@@ -10,15 +10,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from click.testing import CliRunner
 
 from cli import main
 from embed.study.settings import read_study
+from tests.waiting import PATIENCE, wait_for
 
-PATIENCE = 240
 TRAIN = "threads = 1\nmin-count = 1\n"
 
 
@@ -126,6 +125,12 @@ def test_a_method_that_fails_leaves_the_others(root, folder):
     )
 
 
+def is_training(out):
+    """Whether the skip-gram of a study has learnt an epoch."""
+    metrics = out / "skipgram.partial/metrics.jsonl"
+    return metrics.exists() and "epoch_loss" in metrics.read_text()
+
+
 def test_an_interrupt_ends_the_step_and_the_same_command_goes_on(root, folder):
     path = folder / settings(folder, "long.toml", methods='["skipgram"]')
     path.write_text(path.read_text().replace("epochs = 2", "epochs = 2000"))
@@ -134,8 +139,7 @@ def test_an_interrupt_ends_the_step_and_the_same_command_goes_on(root, folder):
         [*command, "--out", "long"], cwd=folder, stderr=subprocess.PIPE, text=True,
         stdout=subprocess.DEVNULL,
     ) as process:  # fmt: skip
-        wait_for(lambda: (folder / "long/skipgram.partial/maker.json").exists())
-        time.sleep(1)
+        wait_for(lambda: is_training(folder / "long"), process)
         process.send_signal(signal.SIGINT)
         error = process.communicate(timeout=PATIENCE)[1]
 
@@ -149,7 +153,9 @@ def test_an_interrupt_ends_the_step_and_the_same_command_goes_on(root, folder):
 
 
 @pytest.mark.parametrize(
-    "step", ["killed/corpus.partial", "killed/study.toml", "killed/comparison"]
+    "step",
+    ["killed/corpus*", "killed/study.toml", "killed/comparison"],
+    ids=["corpus", "settings", "comparison"],
 )
 def test_a_killed_study_goes_on(root, folder, step):
     """The parent alone is killed; what it had begun lives on for a while."""
@@ -159,7 +165,7 @@ def test_a_killed_study_goes_on(root, folder, step):
     with subprocess.Popen(
         command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
-        wait_for(lambda: (folder / step).exists())
+        wait_for(lambda: any(folder.glob(step)), process)
         assert process.poll() is None
         process.kill()
 
@@ -168,7 +174,6 @@ def test_a_killed_study_goes_on(root, folder, step):
 
     done = again()
     while "another study is at work here, or a step that outlived it" in done.stderr:
-        time.sleep(0.2)
         done = again()
     assert done.returncode == 0, done.stderr
 
@@ -181,8 +186,7 @@ def test_a_terminals_interrupt_reaches_the_step_once(root, folder):
     if not pid:
         os.chdir(folder)
         os.execv(sys.executable, [*command, "--out", "terminal"])
-    wait_for(lambda: (folder / "terminal/skipgram.partial/maker.json").exists())
-    time.sleep(1)
+    wait_for(lambda: is_training(folder / "terminal"))
     os.write(terminal, b"\x03")
     shown = b""
     with contextlib.suppress(OSError):  # the terminal's end
@@ -222,14 +226,6 @@ def test_what_cannot_be_done_is_refused_before_anything_is_made(
     assert done.stderr.startswith(f"Error: {message.format(folder=folder)}"), done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not (folder / "x").exists()
-
-
-def wait_for(condition):
-    """Wait until something is so."""
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 @pytest.mark.parametrize(

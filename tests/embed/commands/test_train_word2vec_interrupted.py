@@ -4,12 +4,12 @@ import json
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 
 from corpora.artifacts.artifact import verify
+from tests.waiting import wait_for
 
 TABLES = ("vectors.npy", "contexts.npy", "vocabulary.tsv")
 LONG = (
@@ -23,7 +23,6 @@ OFTEN = (
     "import cli, embed.word2vec.training as training; training._CHECKPOINT_SECONDS = 0.0; "
     "cli.main(prog_name='firth')"
 )
-PATIENCE = 300  # seconds; a first run compiles the kernels
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +76,7 @@ def stop_when(there, number, command, **more):
     with subprocess.Popen(
         list(map(str, command)), stderr=subprocess.PIPE, text=True, **more
     ) as process:
-        deadline = time.monotonic() + PATIENCE
-        while not there() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.005)
+        wait_for(lambda: there() or process.poll() is not None)
         process.send_signal(number)
         _, told = process.communicate()
     return process.returncode, told

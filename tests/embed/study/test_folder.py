@@ -173,12 +173,11 @@ def test_two_studies_are_never_at_work_in_one_folder(tmp_path):
         with pytest.raises(ArtifactError, match=told), Folder.open(tmp_path / "s"):
             pass
         sleeper = subprocess.Popen(
-            [sys.executable, "-c", "import time; time.sleep(600)"], pass_fds=(folder.lock,)
+            [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, pass_fds=(folder.lock,)
         )
     with pytest.raises(ArtifactError, match=told), Folder.open(tmp_path / "s"):
         pass
-    sleeper.kill()
-    sleeper.wait()
+    sleeper.communicate(b"\n")
     with Folder.open(tmp_path / "s"):
         pass
 

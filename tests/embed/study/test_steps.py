@@ -5,20 +5,26 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from embed.study import steps
 from embed.study.steps import Step, ended, run
+from tests.waiting import PATIENCE, wait_for
 
-PATIENCE = 60
-# Runs a stub in the place of firth, which writes a file for every signal that it gets.
+# Runs a stub in the place of firth, which writes down the signals that it gets; and writes a file
+# when signals are watched.
 PARENT = """
-import sys
+import signal, sys
 from embed.study import steps
 steps.firth = lambda *words: [sys.executable, "-c", open(words[0]).read(), *words]
+block = signal.pthread_sigmask
+def block_and_tell(how, signals):
+    before = block(how, signals)
+    open("watched", "w").close()
+    return before
+signal.pthread_sigmask = block_and_tell
 try:
     print("status", steps.run([sys.argv[1]]))
 except KeyboardInterrupt:
@@ -48,22 +54,14 @@ def parent(tmp_path):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(Path(steps.__file__).parents[2])},
     )  # fmt: skip
-    wait_for(lambda: (tmp_path / "ready").exists())
+    wait_for(lambda: all((tmp_path / name).exists() for name in ("ready", "watched")), process)
     yield process
     process.kill()
     process.communicate()
 
 
-def wait_for(condition):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_to_us_alone_is_passed_on_and_waited_with(parent, tmp_path, number):
-    time.sleep(0.2)  # until signals are watched
     parent.send_signal(number)
     out, error = parent.communicate(timeout=PATIENCE)
 

@@ -524,7 +524,7 @@ def test_an_interrupt_after_the_last_epoch_adds_no_other(tmp_path, monkeypatch):
 
 
 KILLER = """
-import os, random, signal, sys, time
+import os, random, signal, sys
 from pathlib import Path
 sys.path.insert(0, {root!r})
 from embed import word2vec_crew, word2vec_pieces, word2vec_training
@@ -534,29 +534,36 @@ word2vec_crew._FAST_PIECES, word2vec_crew._ROUND_WORDS = 4, 20
 word2vec_crew._MOST_OFTEN = 1e9
 word2vec_training._CHECKPOINT_SECONDS = 0
 folder, mode = Path({folder!r}), MODES[{mode!r}]
-whole = []
-def train(name, **options):
+changes, last = 0, None  # of files below the folder; and at which of them we die
+def count(event, arguments):
+    global changes
+    writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & 3
+    if writes or event in ("os.rename", "os.remove", "os.mkdir", "os.rmdir"):
+        if str(arguments[0]).startswith({folder!r}):
+            changes += 1
+            if changes == last:
+                os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(count)
+def train(name, moment=None):
+    global last
     child = os.fork()
     if child:
-        return child
+        return os.waitpid(child, 0)[1]
+    last = moment
     training = Training(folder / name, **mode).run()
+    (folder / (name + ".changes")).write_text(str(changes))
     (folder / (name + ".tables")).write_bytes(b"".join(training.bytes))
     os._exit(0)
-for name in ("whole", "again"):  # the first may have had to load more
-    began = time.monotonic()
-    assert os.waitpid(train(name), 0)[1] == 0
-took = time.monotonic() - began
-random.seed(5)
+assert train("whole") == 0
+most = int((folder / "whole.changes").read_text()) // 3
+draw = random.Random(5)
 kills = 0
 for _ in range(6):
-    child = train("killed")
-    time.sleep(random.uniform(0.05, 0.7) * took)
-    os.kill(child, signal.SIGKILL)
-    kills += os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    kills += os.WIFSIGNALED(train("killed", draw.randint(1, most)))
     if (folder / "killed.tables").exists():
         break
 else:
-    assert os.waitpid(train("killed"), 0)[1] == 0
+    assert train("killed") == 0
 same = (folder / "whole.tables").read_bytes() == (folder / "killed.tables").read_bytes()
 print(kills, same)
 """

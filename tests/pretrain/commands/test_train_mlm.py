@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 import torch
@@ -22,8 +21,8 @@ from pretrain.device import compiler_refusal
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.training.optimizer import n_weights
 from tests.pretrain.small_training import SMALL, as_words, corpus_of
+from tests.waiting import wait_for
 
-PATIENCE = 120
 STABLE = [
     "--preset", "--steps", "--epochs", "--tokens", "--minutes", "--checkpoint-every", "--device",
     "--seed", "--batch", "--sequence-length", "--learning-rate", "--mask-rate", "--pieces",
@@ -162,7 +161,7 @@ def test_what_the_plan_measures_is_of_one_piece(corpus):
     plan = planned(corpus, steps=10_000)
     assert plan["seconds"] == pytest.approx(plan["tokens"] / plan["tokens_per_second"], rel=0.01)
     assert plan["memory"] > 1e7
-    assert 0 < plan["mfu"] < 1
+    assert 0 <= plan["mfu"] < 1
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d", plan["end"])
 
 
@@ -244,9 +243,7 @@ def run_to_the_end(command):
 def kill_when(there, command):
     """Start a command, and kill it when something is there, unless it has ended before."""
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
-        deadline = time.monotonic() + PATIENCE
-        while not there() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.002)
+        wait_for(lambda: there() or process.poll() is not None)
         process.kill()
         process.communicate()
     return process.returncode
@@ -273,10 +270,8 @@ def killed_and_finished(root, corpus, tmp_path, options, moments):
     for last in moments:
 
         def there(last=last):
-            steps = [path.name for path in (partial / "checkpoints").glob("step-*")]
-            return any(
-                name == f"step-{number}" for name in steps for number in range(last, last + 9)
-            )
+            numbers = [path.name[5:] for path in (partial / "checkpoints").glob("step-*")]
+            return any(number.isdigit() and int(number) >= last for number in numbers)
 
         n_killed += kill_when(there, line) == -signal.SIGKILL
     assert n_killed == len(moments), "no kill came in time: the test shows nothing"

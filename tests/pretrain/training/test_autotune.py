@@ -20,6 +20,7 @@ from pretrain.training.autotune import (
 )
 from pretrain.training.distributed import World
 from pretrain.training.schedule import Budget
+from tests.waiting import PATIENCE
 
 CPU = torch.device("cpu")
 
@@ -145,8 +146,8 @@ def test_trials_take_steps_on_throw_away_models(monkeypatch):
     config = config.settled()
     some = Trials(config.encoder(n_pieces=30), config, SomeBatches(), 3, CPU, 4)
     step, first = some.seconds(decided(dataclasses.replace(some)).how)
-    assert 0 < step < 60
-    assert 0 < first < 60
+    assert 0 < step < PATIENCE
+    assert 0 < first < PATIENCE
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 
 from embed.compare.report.html.page import make_page
 from tests.embed.compare.report.report_pages import all_parts, result, small_document
+from tests.waiting import PATIENCE
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(
@@ -105,7 +106,7 @@ def opened(tmp_path_factory):
             "--virtual-time-budget=5000", "--window-size=1400,1000", "--dump-dom",
             (folder / "harness.html").as_uri(),
         ],
-        capture_output=True, text=True, check=True, timeout=120,
+        capture_output=True, text=True, check=True, timeout=PATIENCE,
     )  # fmt: skip
     [written] = re.findall(r'<pre id="found">(.*?)</pre>', done.stdout, re.DOTALL)
     return json.loads(html.unescape(written)), done.stderr
