@@ -25,7 +25,7 @@ from corpora.text.sentences.character_kernels import (
     next_flags,
     skip_spaces,
 )
-from corpora.text.sentences.split import (
+from corpora.text.sentences.rules import (
     BEFORE_NUMBER,
     BEFORE_ORDINAL,
     CLOSE,

@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-from corpora.text.sentences.split import (
+from corpora.text.sentences.rules import (
     CLOSE,
     COMMA,
     DIGIT,
@@ -98,7 +98,7 @@ def class_of(classes, code):
     Returns
     -------
     int
-        One of the classes of `corpora.text.sentences.split`.
+        One of the classes of `corpora.text.sentences.rules`.
     """
     if code < N_CLASSED:
         return np.int64(classes[code])

@@ -11,7 +11,7 @@ from corpora.text.sentences.character_kernels import (
     is_quiet,
     skip_spaces,
 )
-from corpora.text.sentences.split import (
+from corpora.text.sentences.rules import (
     CLOSE,
     COMMA,
     ELLIPSIS,

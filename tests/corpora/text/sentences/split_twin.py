@@ -1,9 +1,9 @@
-"""The rules of `corpora.text.sentences.split` over str instead of bytes, slow on purpose."""
+"""The rules of `corpora.text.sentences.rules` over str instead of bytes, slow on purpose."""
 
 import re
 import unicodedata
 
-from corpora.text.sentences import split as rules
+from corpora.text.sentences import rules
 
 FLAGS = rules.word_flags()
 TERMINATORS = {c: kind for kind, characters in rules.TERMINATORS.items() for c in characters}
