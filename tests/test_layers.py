@@ -60,7 +60,7 @@ VIOLATIONS: set[tuple[str, str]] = {
     ("embed.query.word_map", "embed.compare.datasets.fields"),
     ("embed.vectors.word_vectors", "embed.formats.vector_files"),
 }
-CYCLES = 6
+CYCLES = 4
 
 
 @dataclass(frozen=True)

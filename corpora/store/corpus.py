@@ -16,7 +16,7 @@ from corpora.store.manifest import MANIFEST as MANIFEST
 from corpora.store.manifest import read_manifest
 from corpora.store.sampling import nested_sample
 from corpora.store.shards import Shard
-from corpora.store.view import Boundary, Documents, choose_words, select_documents
+from corpora.store.view import Boundary, Documents, StoredText, choose_words
 from corpora.store.view import View as View  # what view() returns, for annotations
 from corpora.store.vocabulary import PRUNED, Vocabulary
 from corpora.text.segment import TextSettings, unspaced_advice
@@ -150,6 +150,11 @@ class Corpus:
         """The shards in the order of the text."""
         return [Shard(self.path / "shards" / s["name"]) for s in self.manifest["shards"]]
 
+    @cached_property
+    def stored(self) -> StoredText:
+        """Types, shards and the documents of a sample, as views take them."""
+        return StoredText(self.vocabulary, self.shards, self.sampled)
+
     def advice(self) -> list[str]:
         """Say what a person should know of how the corpus came out.
 
@@ -219,12 +224,12 @@ class Corpus:
         """
         shards = range(len(self.shards))
         lengths = [np.diff(shard.documents) for shard in self.shards]
-        eligible = np.concatenate([select_documents(self, n, "train") for n in shards])
+        eligible = np.concatenate([self.stored.selected(n, "train") for n in shards])
         n_tokens = np.concatenate(lengths)
         taken = nested_sample(n_tokens, eligible, tokens, seed)
         if n_tokens[taken].sum() == n_tokens[eligible].sum():
             return self
-        held_out = np.concatenate([select_documents(self, n, "held-out") for n in shards])
+        held_out = np.concatenate([self.stored.selected(n, "held-out") for n in shards])
         n_documents = int(taken.sum())
         about = {
             "fingerprint": f"{self.fingerprint}:{n_documents}-documents-of-seed-{seed}",
@@ -278,15 +283,15 @@ class Corpus:
             Nothing is left.
         """
         types, lacking, counts = choose_words(
-            self, min_count=min_count, max_vocabulary=max_vocabulary, punctuation=punctuation,
-            documents=documents, keep=keep,
+            self.stored, min_count=min_count, max_vocabulary=max_vocabulary,
+            punctuation=punctuation, documents=documents, keep=keep,
         )  # fmt: skip
         if not len(types):
             raise SettingError(
                 f"{self.path}: no word occurs {min_count} times or more in its "
                 f"{documents} documents; pass a smaller --min-count"
             )
-        return View(self, types, lacking, counts, boundary=boundary, documents=documents)
+        return View(self.stored, types, lacking, counts, boundary=boundary, documents=documents)
 
 
 def is_corpus(path: Path) -> bool:

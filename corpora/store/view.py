@@ -1,16 +1,15 @@
 """Views of a corpus: the words and documents that a method trains on, as rows and counts."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
+from corpora.store.shards import Shard
 from corpora.store.view_kernels import count_rows, select_rows
 from corpora.store.vocabulary import PRUNED, Vocabulary
-
-if TYPE_CHECKING:
-    from corpora.store.corpus import Corpus
 
 Boundary = Literal["sentence", "paragraph", "document"]
 Documents = Literal["train", "held-out", "all"]
@@ -18,13 +17,74 @@ _DROPPED = -1
 _TYPES_AT_ONCE = 1 << 16
 
 
+@dataclass(frozen=True, eq=False)
+class StoredText:
+    """What views are made of: the types of a corpus, its shards, the documents of a sample.
+
+    Attributes
+    ----------
+    vocabulary : Vocabulary
+        Every type.
+    shards : sequence of Shard
+        In the order of the text.
+    sampled : sequence of bool (n_documents,) or None
+        Of a sample, shard by shard, its training documents; None where all are.
+    """
+
+    vocabulary: Vocabulary
+    shards: Sequence[Shard]
+    sampled: Sequence[np.ndarray] | None
+
+    def selected(self, number: int, documents: Documents) -> np.ndarray:
+        """Tell which documents of a shard are selected.
+
+        Parameters
+        ----------
+        number : int
+            Of the shard, from 0.
+        documents : {"train", "held-out", "all"}
+            Which documents; those for training may be a sample.
+
+        Returns
+        -------
+        bool (n_documents,)
+            Of all documents of the shard.
+        """
+        held_out = np.asarray(self.shards[number].held_out)
+        if documents == "held-out":
+            return held_out
+        train = ~held_out if self.sampled is None else self.sampled[number]
+        return train if documents == "train" else train | held_out
+
+    def count_types(self, documents: Documents) -> np.ndarray:
+        """Count the tokens of each type in some documents.
+
+        Parameters
+        ----------
+        documents : {"train", "held-out", "all"}
+            All of them are read, but for ``all`` of what is not a sample: the vocabulary has
+            these counts.
+
+        Returns
+        -------
+        int64 (n_types,)
+            Tokens.
+        """
+        if documents == "all" and self.sampled is None:
+            return np.array(self.vocabulary.counts)
+        counts = np.zeros(len(self.vocabulary), dtype=np.int64)
+        for number, shard in enumerate(self.shards):
+            count_rows(shard.ids, shard.documents, self.selected(number, documents), counts)
+        return counts
+
+
 class View:
     """Words and documents of a corpus; :meth:`Corpus.view` makes one, methods others of it.
 
     Parameters
     ----------
-    corpus : Corpus
-        Stays open.
+    stored : StoredText
+        Of the corpus, which stays open.
     types : int64 (V,)
         The type of each row's word; ``-1 - n`` for ``lacking[n]``.
     lacking : list of str
@@ -47,7 +107,7 @@ class View:
 
     def __init__(
         self,
-        corpus: "Corpus",
+        stored: StoredText,
         types: np.ndarray,
         lacking: list[str],
         counts: np.ndarray,
@@ -55,7 +115,7 @@ class View:
         boundary: Boundary,
         documents: Documents,
     ) -> None:
-        self.corpus = corpus
+        self.stored = stored
         self.boundary = boundary
         self.documents = documents
         self.counts = counts
@@ -63,13 +123,13 @@ class View:
         self._types = types
         self._lacking = lacking
         known = np.flatnonzero(types >= 0)
-        self._rows = np.full(len(corpus.vocabulary), _DROPPED, dtype=np.int32)
+        self._rows = np.full(len(stored.vocabulary), _DROPPED, dtype=np.int32)
         self._rows[types[known]] = known
 
     @cached_property
     def words(self) -> list[str]:
         """The word of each row."""
-        found = self.corpus.vocabulary.words(0, int(self._types.max(initial=-1)) + 1)
+        found = self.stored.vocabulary.words(0, int(self._types.max(initial=-1)) + 1)
         types = self._types.tolist()
         return [found[type_id] if type_id >= 0 else self._lacking[~type_id] for type_id in types]
 
@@ -83,9 +143,9 @@ class View:
         offsets : int64 (m + 1,)
             Where the sentences, paragraphs or documents start; none is empty.
         """
-        for number, shard in enumerate(self.corpus.shards):
+        for number, shard in enumerate(self.stored.shards):
             bounds = shard.array(self.boundary + "s")
-            selected = select_documents(self.corpus, number, self.documents)
+            selected = self.stored.selected(number, self.documents)
             rows = np.empty(len(shard.ids), dtype=np.int32)
             offsets = np.empty(len(bounds), dtype=np.int64)
             n_rows, n_parts = select_rows(
@@ -106,7 +166,7 @@ class View:
         View
             With counts of its own, which may be 0.
         """
-        counts = _counts_of(self._types, count_types(self.corpus, documents))
+        counts = _counts_of(self._types, self.stored.count_types(documents))
         return self._like(self._types, counts, documents)
 
     def ordered(self, order: np.ndarray) -> "View":
@@ -127,12 +187,12 @@ class View:
     def _like(self, types: np.ndarray, counts: np.ndarray, documents: Documents) -> "View":
         """A view that differs in these."""
         return View(
-            self.corpus, types, self._lacking, counts, boundary=self.boundary, documents=documents
+            self.stored, types, self._lacking, counts, boundary=self.boundary, documents=documents
         )
 
 
 def choose_words(
-    corpus: "Corpus",
+    stored: StoredText,
     *,
     min_count: int,
     max_vocabulary: int | None,
@@ -144,7 +204,7 @@ def choose_words(
 
     Parameters
     ----------
-    corpus : Corpus
+    stored : StoredText
         Has the words.
     min_count, max_vocabulary, punctuation, documents, keep
         As :meth:`Corpus.view` takes them.
@@ -158,8 +218,8 @@ def choose_words(
     counts : int64 (V,)
         Tokens in the selected documents.
     """
-    vocabulary = corpus.vocabulary
-    counts = count_types(corpus, documents)
+    vocabulary = stored.vocabulary
+    counts = stored.count_types(documents)
     kept, lacking = _find_types(vocabulary, keep)
     joins = counts >= max(min_count, 1)
     if punctuation == "drop":
@@ -171,55 +231,6 @@ def choose_words(
     types = np.concatenate([kept, _by_count(np.flatnonzero(joins), counts)[:room]])
     types = np.concatenate([_by_count(types, counts), ~np.arange(len(lacking))])
     return types, lacking, _counts_of(types, counts)
-
-
-def count_types(corpus: "Corpus", documents: Documents) -> np.ndarray:
-    """Count the tokens of each type in some documents.
-
-    Parameters
-    ----------
-    corpus : Corpus
-        All selected documents are read, but for ``all`` of a corpus that is no sample,
-        whose counts it has.
-    documents : {"train", "held-out", "all"}
-        Which documents.
-
-    Returns
-    -------
-    int64 (n_types,)
-        Tokens.
-    """
-    if documents == "all" and corpus.sampled is None:
-        return np.array(corpus.vocabulary.counts)
-    counts = np.zeros(len(corpus.vocabulary), dtype=np.int64)
-    for number, shard in enumerate(corpus.shards):
-        selected = select_documents(corpus, number, documents)
-        count_rows(shard.ids, shard.documents, selected, counts)
-    return counts
-
-
-def select_documents(corpus: "Corpus", number: int, documents: Documents) -> np.ndarray:
-    """Tell which documents of a shard are selected.
-
-    Parameters
-    ----------
-    corpus : Corpus
-        Perhaps a sample, whose training documents are fewer.
-    number : int
-        Of the shard, from 0.
-    documents : {"train", "held-out", "all"}
-        Which documents.
-
-    Returns
-    -------
-    bool (n_documents,)
-        Of all documents of the shard.
-    """
-    held_out = np.asarray(corpus.shards[number].held_out)
-    if documents == "held-out":
-        return held_out
-    train = ~held_out if corpus.sampled is None else corpus.sampled[number]
-    return train if documents == "train" else train | held_out
 
 
 def _find_types(vocabulary: Vocabulary, words: Sequence[str]) -> tuple[np.ndarray, list[str]]:

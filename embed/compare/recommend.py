@@ -114,9 +114,7 @@ def features_of(corpus: "Corpus") -> Features:
     Features
         Of these.
     """
-    from corpora.store.view import count_types
-
-    frequent = count_types(corpus, "train") >= _MIN_COUNT
+    frequent = corpus.stored.count_types("train") >= _MIN_COUNT
     words = int((frequent & ~corpus.vocabulary.punctuation).sum())
     return Features(corpus.training_tokens, words, is_unspaced(corpus))
 

@@ -151,9 +151,7 @@ def to_document(
 
 def _n_types(corpus: "Corpus") -> int:
     """Distinct words and marks of the training documents."""
-    from corpora.store.view import count_types
-
-    return int((count_types(corpus, "train") > 0).sum())
+    return int((corpus.stored.count_types("train") > 0).sum())
 
 
 def _by_panel(scores: Sequence["Score"], rows: Sequence[str]) -> Iterator["Score"]:
