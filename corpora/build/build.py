@@ -23,8 +23,10 @@ from corpora.build.encode_kernels import count_documents, renumber
 from corpora.build.held_out import HeldOut, held_out_sizes
 from corpora.build.processes import worker_processes
 from corpora.build.request import Request
+from corpora.build.shard_writer import SHARD_TOKENS, ShardWriter
 from corpora.build.table_pool import TablePool
 from corpora.build.type_table import TypeTable
+from corpora.build.vocabulary_writer import TypeRuns, write_readable
 from corpora.common.console import Progress, no_progress
 from corpora.common.errors import SourceError
 from corpora.common.memory import parse_memory
@@ -32,8 +34,7 @@ from corpora.reading.readers import Digests, read
 from corpora.reading.sources import SourceFile, source_files
 from corpora.reading.text_blocks import BLOCK_BYTES, RawBlock, TextBlock
 from corpora.store.corpus import FORMAT, MANIFEST, Corpus
-from corpora.store.shards import SHARD_TOKENS, Shard, ShardWriter
-from corpora.store.vocabulary import TypeRuns, write_readable
+from corpora.store.shards import Shard
 from corpora.text.segment import TextSettings
 
 SCRATCH = "scratch"

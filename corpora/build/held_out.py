@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from corpora.artifacts.arrays import write_array
-from corpora.store.shards import Shard, ShardWriter
+from corpora.build.shard_writer import ShardWriter
+from corpora.store.shards import Shard
 
 ENOUGH_DOCUMENTS = 10  # with so many, one at least is held out
 

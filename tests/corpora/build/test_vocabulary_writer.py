@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from corpora.artifacts.arrays import write_array
 from corpora.build.type_table import TypeTable
-from corpora.store.vocabulary import PRUNED, TypeRuns, Vocabulary, write_readable
+from corpora.build.vocabulary_writer import TypeRuns, write_readable
+from corpora.store.vocabulary import PRUNED, Vocabulary
 from corpora.store.vocabulary_kernels import sort_types
 from corpora.text.characters import character_table
 

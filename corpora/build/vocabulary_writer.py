@@ -1,0 +1,183 @@
+"""Writing the vocabulary: sorted runs of types while a corpus is built, merged at its end."""
+
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+
+from corpora.artifacts.arrays import ArrayWriter, array_path, open_array, write_array
+from corpora.build.type_table import TypeTable
+from corpora.store.vocabulary import Vocabulary
+from corpora.store.vocabulary_kernels import gather_types, merge_runs, sort_types, write_table
+
+_ROWS_AT_ONCE = 1 << 16
+
+
+class TypeRuns:
+    """Sorted runs of types on disk, as the workers' tables fill up; merged at the end.
+
+    Parameters
+    ----------
+    directory : Path
+        Scratch space, for as long as the build lasts.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._lock = threading.Lock()
+        self._text = ArrayWriter(array_path(directory, "runs.text"), np.uint8)
+        self._offsets = ArrayWriter(array_path(directory, "runs.offsets"), np.int64)
+        self._offsets.append(np.zeros(1, dtype=np.int64))
+        self._counts = ArrayWriter(array_path(directory, "runs.counts"), np.int64)
+        self._starts = [0]
+        self._orders: list[np.ndarray] = []
+
+    def add(self, table: TypeTable) -> int:
+        """Write a table's types as one sorted run; the table is not needed any more.
+
+        Parameters
+        ----------
+        table : TypeTable
+            The types of one worker.
+
+        Returns
+        -------
+        int
+            The run's number.
+        """
+        order = np.empty(len(table), dtype=np.int64)
+        sort_types(table.text, table.offsets, order)
+        text = np.empty(len(table.text), dtype=np.uint8)
+        offsets = np.empty(len(table) + 1, dtype=np.int64)
+        gather_types(table.text, table.offsets, order, text, offsets)
+        counts = table.counts()[order]
+        with self._lock:
+            self._offsets.append(offsets[1:] + self._text.length)
+            self._text.append(text)
+            self._counts.append(counts)
+            self._starts.append(self._starts[-1] + len(order))
+            self._orders.append(order)
+            return len(self._orders) - 1
+
+    def merge(self, directory: Path, max_types: int | None) -> list[np.ndarray]:
+        """Write the arrays of the vocabulary, but for the document counts.
+
+        Parameters
+        ----------
+        directory : Path
+            Where the vocabulary will stand.
+        max_types : int, optional
+            Keep the most frequent types; all others become one entry, PRUNED, the last.
+
+        Returns
+        -------
+        list of int32 (n_types_of_run,)
+            Per run: the id of each of its types, in the order of the table.
+        """
+        text, offsets, counts = self._close()
+        merged_text = self._scratch("merged.text", np.uint8, len(text))
+        merged_offsets = self._scratch("merged.offsets", np.int64, len(offsets))
+        merged_counts = self._scratch("merged.counts", np.int64, len(counts))
+        ranks = self._scratch("merged.ranks", np.int32, len(counts))
+        starts = np.array(self._starts, dtype=np.int64)
+        n_types = merge_runs(
+            text, offsets, starts, counts, merged_text, merged_offsets, merged_counts, ranks
+        )
+        id_of_rank = _write_types(
+            directory,
+            merged_text,
+            merged_offsets[: n_types + 1],
+            merged_counts[:n_types],
+            max_types,
+        )
+        return [
+            _in_table_order(order, id_of_rank[ranks[first:stop]])
+            for order, first, stop in zip(
+                self._orders, self._starts, self._starts[1:], strict=False
+            )
+        ]
+
+    def discard(self) -> None:
+        """Let go of the files of a build that failed."""
+        for writer in (self._text, self._offsets, self._counts):
+            writer.discard()
+
+    def _close(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Finish the files and open them for reading."""
+        for writer in (self._text, self._offsets, self._counts):
+            writer.close()
+        text, offsets, counts = (
+            open_array(self._directory, name)
+            for name in ("runs.text", "runs.offsets", "runs.counts")
+        )
+        return text, offsets, counts
+
+    def _scratch(self, name: str, dtype: type, length: int) -> np.ndarray:
+        """Make an array on disk, so that the system may page it out."""
+        path = array_path(self._directory, name)
+        array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(length,))
+        with open(path, "r+b") as file:
+            # a hole that a full disk cannot fill would end the process by SIGBUS
+            os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
+        return array
+
+
+def write_readable(directory: Path, path: Path) -> None:
+    """Write the vocabulary as ``word TAB count TAB documents`` lines, in the order of ids.
+
+    Parameters
+    ----------
+    directory : Path
+        A finished vocabulary.
+    path : Path
+        The file to write; tabs, line ends and backslashes in words are escaped.
+    """
+    vocabulary = Vocabulary(directory)
+    with open(path, "wb") as file:
+        for first in range(0, len(vocabulary), _ROWS_AT_ONCE):
+            stop = min(first + _ROWS_AT_ONCE, len(vocabulary))
+            n_bytes = int(vocabulary.offsets[stop] - vocabulary.offsets[first])
+            out = np.empty(2 * n_bytes + 42 * (stop - first), dtype=np.uint8)
+            used = write_table(
+                vocabulary.text, vocabulary.offsets, vocabulary.counts,
+                vocabulary.document_counts, first, stop, out,
+            )  # fmt: skip
+            file.write(out[:used].data)
+
+
+def _in_table_order(order: np.ndarray, sorted_ids: np.ndarray) -> np.ndarray:
+    """Undo a run's sorting."""
+    ids = np.empty(len(order), dtype=np.int32)
+    ids[order] = sorted_ids
+    return ids
+
+
+def _write_types(
+    directory: Path,
+    text: np.ndarray,
+    offsets: np.ndarray,
+    counts: np.ndarray,
+    max_types: int | None,
+) -> np.ndarray:
+    """Number sorted types by count and write them; return each sorted type's id."""
+    by_count = np.argsort(-counts, kind="stable")  # stable: ties stay in code point order
+    n_kept = len(counts) if max_types is None else min(max_types, len(counts))
+    pruned = n_kept < len(counts)
+    kept = by_count[:n_kept]
+    id_of_rank = np.full(len(counts), n_kept, dtype=np.int32)
+    id_of_rank[kept] = np.arange(n_kept, dtype=np.int32)
+    kept_text = np.empty(len(text), dtype=np.uint8)
+    kept_offsets = np.empty(n_kept + 1, dtype=np.int64)
+    gather_types(text, offsets, kept, kept_text, kept_offsets)
+    kept_counts = counts[kept]
+    by_text = id_of_rank[np.sort(kept)]
+    if pruned:
+        kept_offsets = np.append(kept_offsets, kept_offsets[-1])
+        kept_counts = np.append(kept_counts, counts[by_count[n_kept:]].sum())
+        by_text = np.concatenate([np.array([n_kept], dtype=np.int32), by_text])
+    write_array(directory, "words.text", kept_text[: kept_offsets[-1]])
+    write_array(directory, "words.offsets", kept_offsets)
+    write_array(directory, "counts", kept_counts)
+    write_array(directory, "by_text", by_text)
+    return id_of_rank
