@@ -25,9 +25,10 @@ from corpora.artifacts.checkpoint import clear_checkpoints
 from corpora.artifacts.provenance import now, provenance
 from corpora.common.console import Progress, no_progress, note, progress
 from corpora.tokenizer.pieces import Pieces
+from corpora.tokenizer.tokenizer_json import open_pieces, save_pieces
 from embed.contextual.pooling import PoolConfig, pool_words
 from pretrain.config import MlmConfig
-from pretrain.data.text import Text, learn, open_text, refuse_few_words
+from pretrain.data.text import Text, learn, open_text
 from pretrain.device import choose_device, device_name, enough_memory
 from pretrain.inference.mlm_encoder import MlmEncoder
 from pretrain.model.encoder import MaskedLanguageModel
@@ -94,11 +95,13 @@ def train_mlm(corpus: "Corpus", config: MlmConfig, out: str | Path, *, force: bo
             pieces = _pieces(out, maker, text, config)
             partial = stack.enter_context(making(out, maker, force=force, resume=CHECKPOINTS))
             if not (partial / TOKENIZER).is_file():
-                write_whole(partial / TOKENIZER, lambda path: pieces.save(path, corpus.text))
+                write_whole(
+                    partial / TOKENIZER, lambda path: save_pieces(pieces, path, corpus.text)
+                )
             return partial, text
 
         def join() -> tuple[Path, Text]:
-            return places(out)[1], open_text(corpus, config.boundary)
+            return places(out)[1], open_text(corpus, config)
 
         def end() -> None:
             _describe(partial, corpus, config, device)
@@ -129,8 +132,7 @@ def _checked_text(corpus: "Corpus", config: MlmConfig, device: torch.device, wor
     """The text, if the options fit it and the machine; refused before any work."""
     refuse_settings(config, device)
     batch_rows(config, device, world)
-    refuse_few_words(corpus, config)
-    return open_text(corpus, config.boundary)
+    return open_text(corpus, config)
 
 
 def _pieces(out: Path, maker: dict[str, Any], text: Text, config: MlmConfig) -> Pieces:
@@ -139,7 +141,7 @@ def _pieces(out: Path, maker: dict[str, Any], text: Text, config: MlmConfig) -> 
     begun = partial / MAKER
     there = begun.is_file() and (partial / TOKENIZER).is_file()
     if there and read_json(begun) == json.loads(json.dumps(maker)):
-        return Pieces.open(partial / TOKENIZER)
+        return open_pieces(partial / TOKENIZER)
     return learn(text, config)
 
 
@@ -148,7 +150,7 @@ def _train(
 ) -> None:
     """Train, and write the weights."""
     (partial / CHECKPOINTS).mkdir(exist_ok=True)
-    pieces = Pieces.open(partial / TOKENIZER)
+    pieces = open_pieces(partial / TOKENIZER)
     course = prepare(text, pieces, config, partial, device, world)
     model = MaskedLanguageModel(config.encoder(n_pieces=len(pieces)), seed=config.seed).to(device)
     try:
@@ -168,7 +170,7 @@ def _describe(partial: Path, corpus: "Corpus", config: MlmConfig, device: torch.
     decided = read_decisions(partial / DECIDED)
     assert decided is not None
     torch.set_num_threads(decided.threads)
-    pieces = Pieces.open(partial / TOKENIZER)
+    pieces = open_pieces(partial / TOKENIZER)
     encoder = config.encoder(n_pieces=len(pieces))
     description = {
         "format": FORMAT,

@@ -58,7 +58,7 @@ VIOLATIONS: set[tuple[str, str]] = {
     ("embed.query.word_map", "embed.compare.datasets.fields"),
     ("embed.vectors.word_vectors", "embed.formats.vector_files"),
 }
-CYCLES = 4
+CYCLES = 2
 
 
 @dataclass(frozen=True)

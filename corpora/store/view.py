@@ -1,7 +1,7 @@
 """Views of a corpus: the words and documents that a method trains on, as rows and counts."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -34,6 +34,7 @@ class StoredText:
     vocabulary: Vocabulary
     shards: Sequence[Shard]
     sampled: Sequence[np.ndarray] | None
+    _counted: dict[Documents, np.ndarray] = field(default_factory=dict, init=False, repr=False)
 
     def selected(self, number: int, documents: Documents) -> np.ndarray:
         """Tell which documents of a shard are selected.
@@ -57,25 +58,27 @@ class StoredText:
         return train if documents == "train" else train | held_out
 
     def count_types(self, documents: Documents) -> np.ndarray:
-        """Count the tokens of each type in some documents.
+        """Count the tokens of each type in some documents; they are read once, however often asked.
 
         Parameters
         ----------
         documents : {"train", "held-out", "all"}
-            All of them are read, but for ``all`` of what is not a sample: the vocabulary has
-            these counts.
+            Which documents; ``all`` of what is not a sample is counted in the vocabulary.
 
         Returns
         -------
         int64 (n_types,)
-            Tokens.
+            Tokens; read-only.
         """
         if documents == "all" and self.sampled is None:
-            return np.array(self.vocabulary.counts)
-        counts = np.zeros(len(self.vocabulary), dtype=np.int64)
-        for number, shard in enumerate(self.shards):
-            count_rows(shard.ids, shard.documents, self.selected(number, documents), counts)
-        return counts
+            return self.vocabulary.counts
+        if documents not in self._counted:
+            counts = np.zeros(len(self.vocabulary), dtype=np.int64)
+            for number, shard in enumerate(self.shards):
+                count_rows(shard.ids, shard.documents, self.selected(number, documents), counts)
+            counts.flags.writeable = False
+            self._counted[documents] = counts
+        return self._counted[documents]
 
 
 class View:

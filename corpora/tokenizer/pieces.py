@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from corpora.common.errors import SettingError
-from corpora.text.segment import TextSettings
 from corpora.tokenizer.merge_kernels import OUTSIDE, learn_merges
 
 Kind = Literal["wordpiece", "bpe"]
@@ -79,49 +77,6 @@ class Pieces:
             return np.zeros(0, dtype=np.int32), offsets
         np.cumsum(np.concatenate([lengths for _, lengths in parts]), out=offsets[1:])
         return np.concatenate([ids for ids, _ in parts]), offsets
-
-    def save(self, path: Path, text: TextSettings | None = None) -> None:
-        """Write the library's own JSON, ``tokenizer.json``.
-
-        Where the library can segment as the corpus does, the file gives the ids of raw text
-        too, [CLS] before and [SEP] after it: those of ``text.words`` and :meth:`split`. Only
-        the special pieces' names, where they stand in the raw text, are the pieces themselves.
-
-        Parameters
-        ----------
-        path : Path
-            The file to write.
-        text : TextSettings, optional
-            Of the corpus. Without them, or where
-            :func:`corpora.tokenizer.tokenizer_json.stock_refusal`
-            has a reason, the file holds the pieces alone.
-        """
-        from corpora.tokenizer.tokenizer_json import write_pieces
-
-        write_pieces(self, path, text)
-
-    @classmethod
-    def open(cls, path: Path) -> Self:
-        """Read what :meth:`save` wrote.
-
-        Parameters
-        ----------
-        path : Path
-            A ``tokenizer.json``.
-
-        Returns
-        -------
-        Pieces
-            Equal to those that were saved.
-
-        Raises
-        ------
-        ArtifactError
-            The file is missing, damaged, or has other special pieces.
-        """
-        from corpora.tokenizer.tokenizer_json import read_pieces
-
-        return cls(*read_pieces(path))
 
     @cached_property
     def model(self) -> Any:

@@ -49,17 +49,22 @@ def stock_refusal(text: TextSettings) -> str | None:
     return None
 
 
-def write_pieces(pieces: Pieces, path: Path, text: TextSettings | None) -> None:
-    """Write ``tokenizer.json``; see :meth:`corpora.tokenizer.pieces.Pieces.save`.
+def save_pieces(pieces: Pieces, path: Path, text: TextSettings | None = None) -> None:
+    """Write the library's own JSON, ``tokenizer.json``.
+
+    Where the library can segment as the corpus does, the file gives the ids of raw text
+    too, [CLS] before and [SEP] after it: those of ``text.words`` and ``pieces.split``. Only
+    the special pieces' names, where they stand in the raw text, are the pieces themselves.
 
     Parameters
     ----------
     pieces : Pieces
         What the file will hold.
     path : Path
-        The file.
+        The file to write.
     text : TextSettings, optional
-        How raw text is segmented.
+        Of the corpus. Without them, or where :func:`stock_refusal` has a reason, the file
+        holds the pieces alone.
     """
     from tokenizers import AddedToken, Tokenizer, decoders, processors
 
@@ -78,8 +83,8 @@ def write_pieces(pieces: Pieces, path: Path, text: TextSettings | None) -> None:
     path.write_text(tokenizer.to_str(pretty=True) + "\n", encoding="utf-8")
 
 
-def read_pieces(path: Path) -> tuple[Kind, list[str], list[tuple[str, str]]]:
-    """Read ``tokenizer.json``, refusing what :func:`write_pieces` would not write.
+def open_pieces(path: Path) -> Pieces:
+    """Read ``tokenizer.json``, refusing what :func:`save_pieces` would not write.
 
     Parameters
     ----------
@@ -88,8 +93,8 @@ def read_pieces(path: Path) -> tuple[Kind, list[str], list[tuple[str, str]]]:
 
     Returns
     -------
-    kind, names, merges
-        What ``Pieces`` takes.
+    Pieces
+        Equal to those that were saved.
 
     Raises
     ------
@@ -116,7 +121,7 @@ def read_pieces(path: Path) -> tuple[Kind, list[str], list[tuple[str, str]]]:
             f"{path}: its first pieces are {' '.join(names[:FIRST_PIECE])}, not "
             f"{' '.join(SPECIAL)}; give a file that this program wrote"
         )
-    return kind, names, merges
+    return Pieces(kind, names, merges)
 
 
 def _kind(model: dict[str, Any]) -> Kind:

@@ -116,7 +116,8 @@ def _make(
     from corpora.build.open_or_build import open_or_build
     from corpora.common.errors import FirthError
     from corpora.store.sampling import default_sizes, parse_sizes
-    from embed.compare.curves.learning_curve import take_samples, to_document
+    from embed.compare.curves.document import to_document
+    from embed.compare.curves.learning_curve import take_samples
     from embed.compare.curves.runs import lay_out, record_runs, refuse_others, train_points
     from embed.compare.scoring.open_runs import compare_opened, open_runs
 

@@ -30,15 +30,15 @@ class Text:
     held_out: "View"
 
 
-def open_text(corpus: "Corpus", boundary: str) -> Text:
+def open_text(corpus: "Corpus", config: MlmConfig) -> Text:
     """View a corpus as masked-LM pretraining does.
 
     Parameters
     ----------
     corpus : Corpus
         Stays open.
-    boundary : {"sentence", "paragraph", "document"}
-        What no attention crosses.
+    config : MlmConfig
+        Its ``boundary``; its ``min_count`` and ``max_vocabulary`` must leave words to pool.
 
     Returns
     -------
@@ -48,8 +48,12 @@ def open_text(corpus: "Corpus", boundary: str) -> Text:
     Raises
     ------
     SettingError
-        Nothing is held out.
+        Nothing is held out, or no word is frequent enough to get a vector.
     """
+    # refused here, since pooling would find it out only after the training
+    corpus.view(
+        min_count=config.min_count, max_vocabulary=config.max_vocabulary, punctuation="drop"
+    )
     if not corpus.manifest["held_out_tokens"]:
         raise SettingError(
             f"{corpus.path}: has no held-out text to judge the training by; build it with "
@@ -58,30 +62,10 @@ def open_text(corpus: "Corpus", boundary: str) -> Text:
     every = corpus.view(
         min_count=1,
         punctuation="keep",
-        boundary=cast("Boundary", boundary),
+        boundary=cast("Boundary", config.boundary),
         documents="all",
     )
     return Text(every.select("train"), every.select("held-out"))
-
-
-def refuse_few_words(corpus: "Corpus", config: MlmConfig) -> None:
-    """Refuse a corpus of whose words none could be pooled: that would be found out too late.
-
-    Parameters
-    ----------
-    corpus : Corpus
-        To be trained on.
-    config : MlmConfig
-        Its ``min_count`` and ``max_vocabulary``.
-
-    Raises
-    ------
-    SettingError
-        No word is frequent enough.
-    """
-    corpus.view(
-        min_count=config.min_count, max_vocabulary=config.max_vocabulary, punctuation="drop"
-    )
 
 
 def learn(text: Text, config: MlmConfig) -> Pieces:

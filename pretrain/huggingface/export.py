@@ -13,8 +13,8 @@ from corpora.artifacts.artifact import MAKER, read_json, write_json
 from corpora.artifacts.checkpoint import load_checkpoint
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.text.segment import TextSettings
-from corpora.tokenizer.pieces import CLS, MASK, PAD, SEP, SPECIAL, UNK, Pieces
-from corpora.tokenizer.tokenizer_json import stock_refusal
+from corpora.tokenizer.pieces import CLS, MASK, PAD, SEP, SPECIAL, UNK
+from corpora.tokenizer.tokenizer_json import open_pieces, stock_refusal
 from pretrain.config import EncoderConfig, MlmConfig
 from pretrain.huggingface.layouts import layout_refusal, stock_form
 from pretrain.model.encoder import MaskedLanguageModel
@@ -100,7 +100,7 @@ def _unfinished_shape(run: Path) -> EncoderConfig:
         raise ArtifactError(f"{run}: has no encoder; give a run of firth train-mlm")
     names = {field.name for field in dataclasses.fields(MlmConfig)}
     config = MlmConfig(**{name: value for name, value in maker.items() if name in names})
-    return config.encoder(n_pieces=len(Pieces.open(run / TOKENIZER)))
+    return config.encoder(n_pieces=len(open_pieces(run / TOKENIZER)))
 
 
 def _last_checkpoint(run: Path, shape: EncoderConfig) -> MaskedLanguageModel:

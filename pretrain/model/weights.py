@@ -12,6 +12,7 @@ from torch import Tensor
 from corpora.artifacts.artifact import verify
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.tokenizer.pieces import Pieces
+from corpora.tokenizer.tokenizer_json import open_pieces
 from embed.vectors.run_files import refuse_no_run, run_options
 from pretrain.config import EncoderConfig
 from pretrain.model.encoder import MaskedLanguageModel
@@ -97,7 +98,7 @@ def load_pieces(run: Path, config: EncoderConfig) -> Pieces:
     ArtifactError
         The file is missing, damaged, or has another number of them.
     """
-    pieces = Pieces.open(run / TOKENIZER)
+    pieces = open_pieces(run / TOKENIZER)
     if len(pieces) != config.n_pieces:
         raise ArtifactError(
             f"{run / TOKENIZER}: has {len(pieces)} pieces and the model {config.n_pieces}; "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from pretrain.config import MlmConfig
-from pretrain.data.text import learn, open_text, refuse_few_words
+from pretrain.data.text import learn, open_text
 from pretrain.device import (
     choose_device,
     enough_memory,
@@ -54,8 +54,7 @@ def plan(corpus: "Corpus", config: MlmConfig) -> dict[str, Any]:
     device = choose_device(config.device)
     refuse_settings(config, device)
     batch = batch_rows(config, device, world)
-    refuse_few_words(corpus, config)
-    text = open_text(corpus, config.boundary)
+    text = open_text(corpus, config)
     threads = thread_count(config.threads, world.size)
     torch.set_num_threads(threads)
     material = gather(text, learn(text, config), config, batch, device)

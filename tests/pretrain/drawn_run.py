@@ -9,6 +9,7 @@ import torch
 from corpora.artifacts.artifact import CHECKSUMS, checksums, write_json
 from corpora.text.segment import TextSettings
 from corpora.tokenizer.pieces import Pieces, learn_pieces
+from corpora.tokenizer.tokenizer_json import save_pieces
 from pretrain.config import EncoderConfig
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.weights import TOKENIZER, WEIGHTS, save_model
@@ -44,7 +45,7 @@ def drawn_run(
     pieces = drawn_pieces(text, kind)
     model = drawn_model(len(pieces), **shape)
     run.mkdir()
-    pieces.save(run / TOKENIZER, text)
+    save_pieces(pieces, run / TOKENIZER, text)
     save_model(model, run / WEIGHTS)
     config = {"method": "mlm", "encoder": model.config.to_json(), "text": text.to_json()}
     write_json(run / "config.json", config)

@@ -11,6 +11,7 @@ from corpora.build.open_or_build import open_or_build
 from corpora.store.corpus import Corpus
 from corpora.text.segment import TextSettings
 from corpora.tokenizer.pieces import FIRST_PIECE, Pieces, learn_pieces
+from corpora.tokenizer.tokenizer_json import save_pieces
 from embed.contextual.pooling import PoolConfig, pool_words
 from pretrain.config import EncoderConfig
 from pretrain.inference.mlm_encoder import MlmEncoder
@@ -61,7 +62,7 @@ def write_run(out: Path, encoder: MlmEncoder, corpus: Corpus, **pooling) -> Path
     with making(out, {"command": "train-mlm"}) as partial:
         pooled.save(partial)
         save_model(encoder.model, partial / WEIGHTS)
-        encoder.pieces.save(partial / TOKENIZER, corpus.text)
+        save_pieces(encoder.pieces, partial / TOKENIZER, corpus.text)
         config = {
             "format": 1,
             "method": "mlm",

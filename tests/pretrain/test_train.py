@@ -14,7 +14,7 @@ from corpora.artifacts.artifact import verify
 from corpora.artifacts.checkpoint import load_checkpoint, save_checkpoint
 from corpora.artifacts.metrics import read_metrics
 from corpora.common.errors import ArtifactError, FirthError, SettingError
-from corpora.tokenizer.pieces import Pieces
+from corpora.tokenizer.tokenizer_json import open_pieces
 from embed.vectors.word_vectors import WordVectors
 from pretrain import train
 from pretrain.config import MlmConfig
@@ -79,7 +79,7 @@ def test_every_option_and_all_that_was_settled_stands_in_the_config(corpus, run)
     assert (stored["format"], stored["method"]) == (1, "mlm")
     assert stored["steps"] == 12
     assert stored["positions"] == "rotary"
-    assert stored["encoder"]["n_pieces"] == 60 == len(Pieces.open(run / "tokenizer.json"))
+    assert stored["encoder"]["n_pieces"] == 60 == len(open_pieces(run / "tokenizer.json"))
     assert stored["decided"]["batch"] == 8
     assert stored["decided"]["dtype"] == "float32"
     assert stored["pooling"]["layers"] == [0, 1]

@@ -35,7 +35,7 @@ def draw_curve(document: Mapping[str, Any], path: Path, *, force: bool = False) 
     Parameters
     ----------
     document : mapping
-        Of :func:`~embed.compare.curves.learning_curve.to_document`.
+        Of :func:`~embed.compare.curves.document.to_document`.
     path : Path
         A file ending in ``.png`` or ``.svg``; whole or not at all.
     force : bool

@@ -45,7 +45,7 @@ def panels_of(document: Mapping[str, Any]) -> list[Panel]:
     Parameters
     ----------
     document : mapping
-        Of :func:`~embed.compare.curves.learning_curve.to_document`.
+        Of :func:`~embed.compare.curves.document.to_document`.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def print_curve(document: Mapping[str, Any]) -> None:
     Parameters
     ----------
     document : mapping
-        Of :func:`~embed.compare.curves.learning_curve.to_document`.
+        Of :func:`~embed.compare.curves.document.to_document`.
     """
     panels = panels_of(document)
     for shared, own in zip(panels[::2], panels[1::2], strict=True):

@@ -388,15 +388,15 @@ def test_dying_beside_any_step_of_publishing_leaves_whole_or_none(tmp_path, step
     code = f"""
 import os, sys
 from pathlib import Path
-from corpora import artifacts
+from corpora.artifacts import artifact
 
-real = artifacts.{step}
+real = artifact.{step}
 def die(*args):
     if not {before}:
         real(*args)
     os.kill(os.getpid(), 9)
-artifacts.{step} = die
-with artifacts.making(Path(sys.argv[1]), {MAKER!r}) as partial:
+artifact.{step} = die
+with artifact.making(Path(sys.argv[1]), {MAKER!r}) as partial:
     (partial / "a.txt").write_text("tea")
 """
     out = tmp_path / "out"

@@ -29,7 +29,7 @@ from corpora.tokenizer.pieces import (
     chosen_size,
     learn_pieces,
 )
-from corpora.tokenizer.tokenizer_json import stock_refusal
+from corpora.tokenizer.tokenizer_json import open_pieces, save_pieces, stock_refusal
 
 # Few letters, so that pairs tie and repeat; marks, Han and what lies beyond 16 bits.
 LETTERS = "ab#中é\u0301🙂"
@@ -279,7 +279,7 @@ def test_words_that_look_like_special_pieces_or_continuations_are_unknown(kind):
 
 def test_long_words_are_divided_and_endless_ones_unknown(tmp_path):
     pieces = learn({"aab": 1, "b": 1}, FIRST_PIECE + 4 + 1)
-    pieces.save(tmp_path / "tokenizer.json", TextSettings())
+    save_pieces(pieces, tmp_path / "tokenizer.json", TextSettings())
     stock = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     for length in (MAX_CHARACTERS, MAX_CHARACTERS + 1):
         ids = lists(pieces, ["a" * length])[0]
@@ -363,7 +363,7 @@ def test_the_file_gives_our_ids_of_raw_text(kind, text, tmp_path):
     draw = random.Random(3)
     raw += ["".join(draw.choices(MIXED + "#  \t\u0301Ωж", k=40)) for _ in range(200)]
     for pieces in (learn_some(counts, 0, kind), learn_some(counts, 60, kind, 0.8)):
-        pieces.save(tmp_path / "tokenizer.json", text)
+        save_pieces(pieces, tmp_path / "tokenizer.json", text)
         stock = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
         for line in raw:
             ours = pieces.split(text.words(line))[0].tolist()
@@ -386,13 +386,13 @@ def saved(tmp_path_factory):
         out[text] = []
         for kind in KINDS:
             pieces = learn_some(Counter(text.words(MIXED)), 40, kind)
-            pieces.save(path, text)
+            save_pieces(pieces, path, text)
             out[text].append((pieces, Tokenizer.from_file(str(path))))
     return out
 
 
 def test_special_pieces_in_raw_text_are_themselves_in_the_file(mixed, tmp_path):
-    learn(mixed, 180).save(tmp_path / "tokenizer.json", TextSettings())
+    save_pieces(learn(mixed, 180), tmp_path / "tokenizer.json", TextSettings())
     stock = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     assert [stock.token_to_id(name) for name in SPECIAL] == [0, 1, 2, 3, 4]
     assert 4 in stock.encode("the [MASK].").ids
@@ -404,10 +404,10 @@ def test_special_pieces_in_raw_text_are_themselves_in_the_file(mixed, tmp_path):
 @pytest.mark.parametrize("text", [None, TextSettings(), TextSettings(segmenter="jieba")], ids=str)
 def test_pieces_come_back_from_their_file(kind, text, mixed, tmp_path):
     pieces = learn(mixed, 180, kind)
-    pieces.save(tmp_path / "tokenizer.json", text)
-    again = Pieces.open(tmp_path / "tokenizer.json")
+    save_pieces(pieces, tmp_path / "tokenizer.json", text)
+    again = open_pieces(tmp_path / "tokenizer.json")
     assert (again.kind, again.names, again.merges) == (kind, pieces.names, pieces.merges)
-    again.save(tmp_path / "again.json", text)
+    save_pieces(again, tmp_path / "again.json", text)
     content = (tmp_path / "tokenizer.json").read_bytes()
     assert (tmp_path / "again.json").read_bytes() == content
 
@@ -455,10 +455,10 @@ def damage(change):
 )  # fmt: skip
 def test_a_damaged_file_is_refused(spoil, tmp_path):
     path = tmp_path / "tokenizer.json"
-    learn({"abc": 1}, 9, "bpe").save(path)
+    save_pieces(learn({"abc": 1}, 9, "bpe"), path)
     spoil(path)
     with pytest.raises(ArtifactError) as refusal:
-        Pieces.open(path)
+        open_pieces(path)
     message = f"{path}: is damaged or not written by this program; make {tmp_path} again"
     assert str(refusal.value) == message
 
@@ -466,20 +466,20 @@ def test_a_damaged_file_is_refused(spoil, tmp_path):
 def test_a_file_cut_short_or_missing_is_refused(tmp_path):
     path = tmp_path / "tokenizer.json"
     with pytest.raises(ArtifactError, match="no such file"):
-        Pieces.open(path)
-    learn({"abc": 1}, 9).save(path)
+        open_pieces(path)
+    save_pieces(learn({"abc": 1}, 9), path)
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(ArtifactError, match="cannot be read as JSON") as refusal:
-        Pieces.open(path)
+        open_pieces(path)
     assert "\n" not in str(refusal.value)
 
 
 def test_a_file_with_other_special_pieces_is_refused(tmp_path):
     path = tmp_path / "tokenizer.json"
     pieces = learn({"abc": 1}, 9)
-    Pieces("wordpiece", ["[UNK]", "[PAD]", *pieces.names[2:]]).save(path)
+    save_pieces(Pieces("wordpiece", ["[UNK]", "[PAD]", *pieces.names[2:]]), path)
     with pytest.raises(ArtifactError) as refusal:
-        Pieces.open(path)
+        open_pieces(path)
     assert str(refusal.value) == (
         f"{path}: its first pieces are [UNK] [PAD] [CLS] [SEP] [MASK], not "
         "[PAD] [UNK] [CLS] [SEP] [MASK]; give a file that this program wrote"

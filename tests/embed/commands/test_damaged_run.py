@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 import cli
 from corpora.text.segment import TextSettings
+from corpora.tokenizer.tokenizer_json import save_pieces
 from pretrain.model.weights import TOKENIZER, WEIGHTS
 from tests.pretrain.drawn_run import seal
 from tests.pretrain.small_run import small_pieces, small_run
@@ -76,7 +77,7 @@ def test_damaged_pieces_are_refused(name, run, tmp_path):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_pieces_of_another_run_are_refused(name, run, tmp_path):
-    small_pieces(size=70).save(run / TOKENIZER, TextSettings())
+    save_pieces(small_pieces(size=70), run / TOKENIZER, TextSettings())
     seal(run)
     assert refusal(name, run, tmp_path) == (
         f"Error: {run / TOKENIZER}: has 70 pieces and the model 80; make the run again\n"

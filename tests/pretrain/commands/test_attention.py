@@ -14,7 +14,8 @@ from click.testing import CliRunner
 
 import cli
 from corpora.common.errors import ArtifactError
-from corpora.tokenizer.pieces import CLS, SEP, Pieces
+from corpora.tokenizer.pieces import CLS, SEP
+from corpora.tokenizer.tokenizer_json import open_pieces
 from pretrain.inference.attention_picture import draw_attention
 from pretrain.inference.attention_weights import SentenceAttention
 from pretrain.model.weights import load_model
@@ -45,7 +46,7 @@ def test_json_holds_the_encoders_weights_by_layer_and_head(run):
     result = attention(run, SENTENCE, "--json")
     assert (result.exit_code, result.stderr) == (0, "")
     answer = json.loads(result.stdout)
-    pieces = Pieces.open(run / "tokenizer.json")
+    pieces = open_pieces(run / "tokenizer.json")
     words = ["the", "naïve", "cat", "ate", "$", "5", "cats", "東", "京"]
     ids = [CLS, *pieces.split(words)[0].tolist(), SEP]
     assert answer["text"] == SENTENCE

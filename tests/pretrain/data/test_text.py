@@ -1,5 +1,7 @@
 """The text of a corpus as pretraining sees it: every word, all documents, few enough pieces."""
 
+import dataclasses
+
 import pytest
 import torch
 
@@ -10,6 +12,7 @@ from pretrain.data.packing import PackedRows
 from pretrain.data.text import learn, most_segments, open_text, pack
 from tests.pretrain.small_training import SMALL, corpus_of
 
+CONFIG = MlmConfig(**{**SMALL, "pieces": "auto"})
 LINES = [*(f"w{n % 7} w{n % 5} , w{n % 3} ." for n in range(60)), "once"]
 
 
@@ -20,7 +23,7 @@ def corpus(tmp_path_factory):
 
 
 def test_words_of_all_documents_and_marks_are_there(corpus):
-    text = open_text(corpus, "document")
+    text = open_text(corpus, CONFIG)
     assert set(text.train.words) == {*(f"w{n}" for n in range(7)), ",", ".", "once"}
     assert text.train.words == text.held_out.words
     manifest = corpus.manifest
@@ -30,27 +33,26 @@ def test_words_of_all_documents_and_marks_are_there(corpus):
 
 
 def test_a_boundary_is_what_segments_are(corpus):
-    config = MlmConfig(**{**SMALL, "pieces": "auto", "sequence_length": 64})
     n_units = {}
     for boundary in ("sentence", "document"):
-        text = open_text(corpus, boundary)
+        config = dataclasses.replace(CONFIG, boundary=boundary, sequence_length=64)
+        text = open_text(corpus, config)
         train, _ = pack(text, learn(text, config), config, torch.device("cpu"))
         n_units[boundary] = sum(int((block == CLS).sum()) for block in train.blocks())
     assert n_units["sentence"] >= n_units["document"] >= len(LINES) * 0.7
 
 
 def test_auto_takes_as_many_pieces_as_a_small_text_gives(corpus):
-    text = open_text(corpus, "document")
-    pieces = learn(text, MlmConfig(**{**SMALL, "pieces": "auto"}))
+    text = open_text(corpus, CONFIG)
+    pieces = learn(text, CONFIG)
     with pytest.raises(SettingError, match=f"give at most {len(pieces)} pieces"):
         learn(text, MlmConfig(**{**SMALL, "pieces": str(len(pieces) + 1)}))
     assert learn(text, MlmConfig(**{**SMALL, "pieces": str(len(pieces))})).names == pieces.names
 
 
 def test_pieces_are_learnt_of_training_documents_alone(corpus):
-    text = open_text(corpus, "document")
-    config = MlmConfig(**{**SMALL, "pieces": "auto"})
-    names = set("".join(learn(text, config).names[FIRST_PIECE:]).replace("#", ""))
+    text = open_text(corpus, CONFIG)
+    names = set("".join(learn(text, CONFIG).names[FIRST_PIECE:]).replace("#", ""))
     unseen = [w for w, n in zip(text.train.words, text.train.counts, strict=True) if n == 0]
     seen = set("".join(w for w in text.train.words if w not in unseen))
     assert names <= seen

@@ -11,8 +11,8 @@ from corpora.artifacts.artifact import read_json, write_json
 from corpora.artifacts.checkpoint import save_checkpoint
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.text.segment import TextSettings
-from corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, PAD, SEP, UNK, Pieces
-from corpora.tokenizer.tokenizer_json import stock_refusal
+from corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, PAD, SEP, UNK
+from corpora.tokenizer.tokenizer_json import open_pieces, save_pieces, stock_refusal
 from embed.registry.model_formats import MODEL_FORMATS
 from pretrain.config import PRESETS, EncoderConfig, MlmConfig
 from pretrain.huggingface.export import write_huggingface
@@ -118,7 +118,7 @@ def test_the_stock_tokenizer_gives_the_same_ids_of_raw_text(kind, settings, tmp_
     text = TextSettings(**settings)
     run = drawn_run(tmp_path / "run", text=text, kind=kind)
     write_huggingface(run, tmp_path / "out")
-    pieces = Pieces.open(run / "tokenizer.json")
+    pieces = open_pieces(run / "tokenizer.json")
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
 
@@ -137,7 +137,7 @@ def test_the_stock_tokenizer_gives_the_same_ids_of_raw_text(kind, settings, tmp_
 def test_fill_mask_of_raw_text_answers_as_the_run_does(tmp_path):
     run = drawn_run(tmp_path / "run")
     write_huggingface(run, tmp_path / "out")
-    model, pieces = load_model(run), Pieces.open(run / "tokenizer.json")
+    model, pieces = load_model(run), open_pieces(run / "tokenizer.json")
     before, after = (pieces.split(words)[0].tolist() for words in (["the", "cat"], ["on"]))
     ids = torch.tensor([[CLS, *before, MASK, *after, SEP]])
     place = ids[0].tolist().index(MASK)
@@ -212,7 +212,7 @@ def test_what_no_stock_model_has_is_refused_with_the_reason(shape, reason, tmp_p
 def test_a_corpus_that_jieba_divided_is_refused_with_the_reason(tmp_path):
     run = drawn_run(tmp_path / "run")
     jieba = TextSettings(segmenter="jieba")
-    Pieces.open(run / "tokenizer.json").save(run / "tokenizer.json", jieba)
+    save_pieces(open_pieces(run / "tokenizer.json"), run / "tokenizer.json", jieba)
     with pytest.raises(SettingError) as caught:
         write_huggingface(run, tmp_path / "out")
     assert str(caught.value) == f"{run}: has no huggingface form: {stock_refusal(jieba)}"
@@ -232,7 +232,8 @@ def test_a_tokenizer_that_tells_no_division_is_refused_with_the_reason(tmp_path)
 
 def test_pieces_of_another_run_are_not_exported(tmp_path):
     run = drawn_run(tmp_path / "run")
-    drawn_pieces(TextSettings(segmenter="characters")).save(run / "tokenizer.json", TextSettings())
+    pieces = drawn_pieces(TextSettings(segmenter="characters"))
+    save_pieces(pieces, run / "tokenizer.json", TextSettings())
     seal(run)
     with pytest.raises(ArtifactError) as caught:
         write_huggingface(run, tmp_path / "out")
@@ -248,7 +249,7 @@ def unfinished(tmp_path):
     run = tmp_path / "run.partial"
     run.mkdir()
     text = TextSettings()
-    drawn_pieces(text).save(run / "tokenizer.json", text)
+    save_pieces(drawn_pieces(text), run / "tokenizer.json", text)
     config = MlmConfig(layers=2, heads=2, dim=16, sequence_length=24, steps=9)
     maker = {"command": "train-mlm", "corpus": "abc", **dataclasses.asdict(config)}
     del maker["threads"]  # as the trainer leaves out what may change

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 
 from corpora.artifacts.artifact import MAKER
 from corpora.common.errors import ArtifactError
-from corpora.tokenizer.pieces import Pieces
+from corpora.tokenizer.tokenizer_json import open_pieces, save_pieces
 from pretrain.inference.mlm_encoder import open_run
 from pretrain.model.weights import (
     TOKENIZER,
@@ -153,9 +153,9 @@ def test_a_disk_that_takes_no_more_is_an_error_of_the_system(tmp_path):
 
 
 def test_pieces_of_another_run_are_refused(run):
-    small_pieces(size=70).save(run / TOKENIZER)
+    save_pieces(small_pieces(size=70), run / TOKENIZER)
     seal(run)
-    assert len(Pieces.open(run / TOKENIZER)) == 70
+    assert len(open_pieces(run / TOKENIZER)) == 70
     assert refusal(run) == (
         "RUN/tokenizer.json: has 70 pieces and the model 80; make the run again"
     )

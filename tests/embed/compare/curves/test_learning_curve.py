@@ -17,7 +17,8 @@ from corpora.common.errors import ArtifactError, SettingError
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.corpus import Corpus
 from embed.compare.config import CompareConfig
-from embed.compare.curves.learning_curve import take_samples, to_document
+from embed.compare.curves.document import to_document
+from embed.compare.curves.learning_curve import take_samples
 from embed.compare.curves.picture import draw_curve
 from embed.compare.curves.runs import Recipe, lay_out, record_runs, refuse_others, train_points
 from embed.compare.curves.table import panels_of, print_curve

@@ -1,0 +1,93 @@
+"""The JSON of a learning curve, from a comparison of all its runs on the same items."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from embed.compare.curves.runs import Point
+
+if TYPE_CHECKING:
+    from corpora.store.corpus import Corpus
+    from embed.compare.scoring.results import Comparison, Score
+
+
+def to_document(
+    corpus: "Corpus",
+    points: Sequence["Point"],
+    comparison: "Comparison",
+    unknown: str,
+    failures: Sequence[str],
+) -> dict[str, Any]:
+    """Turn a comparison of all runs into the JSON of a learning curve.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The whole.
+    points : sequence of Point
+        The runs that were compared.
+    comparison : Comparison
+        Of them, by their paths; those that differ in the seed only as groups.
+    unknown : str
+        What became of items with unknown words.
+    failures : sequence of str
+        Why runs could not be trained, a line each.
+
+    Returns
+    -------
+    dict
+        ``corpus``, ``fingerprint``, ``methods``, ``sizes`` (tokens). ``results``: ``method``,
+        ``tokens``, ``documents`` and ``types`` of the sample (null for baselines), ``run``,
+        ``task``, ``dataset``, ``metric``, ``score``, ``low``, ``high`` (null where undefined),
+        ``items_used``, ``items_total``, ``shared_items``, ``unknown``; ``seeds`` and
+        ``deviation`` where there are several. ``failures``, where there are such.
+    """
+    by_run = {str(point.run): point for point in points}
+    # of seeds, the first stands for all
+    places = {row: by_run.get(comparison.groups.get(row, (row,))[0]) for row in comparison.rows}
+    results = [
+        _result(score, places[score.run], unknown, score.run in comparison.groups)
+        for score in _by_panel(comparison.scores, list(places))
+    ]
+    failed = [*failures, *comparison.failures]
+    return {
+        "corpus": str(corpus.path),
+        "fingerprint": corpus.fingerprint,
+        "methods": list(dict.fromkeys(point.method for point in points)),
+        "sizes": sorted({point.sampled.corpus.training_tokens for point in points}),
+        "results": results,
+        **({"failures": failed} if failed else {}),
+    }
+
+
+def _by_panel(scores: Sequence["Score"], rows: Sequence[str]) -> Iterator["Score"]:
+    """Scores of these rows, set by set, metric by metric, on shared items first."""
+    rank = {row: number for number, row in enumerate(rows)}
+    panels: dict[tuple[int, str], list[Score]] = {}
+    for score in scores:
+        if score.run in rank:
+            panels.setdefault((score.place, score.measured.metric), []).append(score)
+    for panel in panels.values():
+        yield from sorted(panel, key=lambda score: (not score.shared, rank[score.run]))
+
+
+def _result(score: "Score", point: "Point | None", unknown: str, grouped: bool) -> dict[str, Any]:
+    """One entry of the JSON; baselines have no point."""
+    measured, corpus = score.measured, point.sampled.corpus if point else None
+    return {
+        "method": point.method if point else score.run,
+        "tokens": corpus.training_tokens if corpus else None,
+        "documents": corpus.training_documents if corpus else None,
+        "types": point.sampled.types if point else None,
+        "run": score.run,
+        "task": measured.task,
+        "dataset": measured.dataset,
+        "metric": measured.metric,
+        "score": score.score,
+        "low": score.low,
+        "high": score.high,
+        "items_used": len(measured.items),
+        "items_total": measured.items_total,
+        "shared_items": score.shared,
+        "unknown": unknown,
+        **({"seeds": score.n_seeds, "deviation": score.deviation} if grouped else {}),
+    }
