@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from corpora.common.lazy import offer
+from corpora.threads import sleep_while_waiting
 
 if TYPE_CHECKING:
     from corpora.build.make import make_corpus as make_corpus
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from corpora.store.corpus import Corpus as Corpus
     from corpora.store.statistics import describe as describe
     from corpora.text.segment import TextSettings as TextSettings
+
+sleep_while_waiting()  # here, for all else is imported after this package
 
 HOMES = {
     "corpora.reading.text_blocks": ("ReadOptions",),

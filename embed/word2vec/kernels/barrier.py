@@ -9,7 +9,14 @@ from numba.extending import intrinsic
 
 _LONG = ir.IntType(64)
 _INT = ir.IntType(32)
-_SPINS = 2000  # looks before a thread lets others have its core
+
+# A waiting thread first looks again and again, then lets others have its core between looks, and
+# then sleeps between them. Together the looks before the first sleep take about as long as a sleep
+# does: rounds on a quiet machine seldom come so far, and a thread whose partner lost its core to
+# another program leaves its own to whoever has work.
+_LOOKS = 2000  # some microseconds
+_YIELDS = 40
+_MICROSECONDS = 50  # of a sleep; Linux makes it about 100
 
 
 @intrinsic
@@ -47,6 +54,19 @@ def _let_others_run(_context: Any) -> Any:
     return types.void(), generate
 
 
+@intrinsic
+def _sleep(_context: Any, microseconds: Any) -> Any:
+    """usleep() of POSIX."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(_INT, [_INT])
+        function = cgutils.get_or_insert_function(builder.module, kind, "usleep")
+        builder.call(function, [builder.trunc(arguments[0], _INT)])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
 @njit(cache=True, nogil=True)
 def wait_for_all(counter: Any, expected: Any) -> None:
     """Count this thread, and wait until ``expected`` arrivals have been counted.
@@ -59,8 +79,11 @@ def wait_for_all(counter: Any, expected: Any) -> None:
         Threads times the number of this barrier, from 1.
     """
     _arrive(counter)
-    spins = 0
+    looks = 0
     while _arrived(counter) < expected:
-        spins += 1
-        if spins % _SPINS == 0:
-            _let_others_run()
+        looks += 1
+        if looks % _LOOKS == 0:
+            if looks <= _YIELDS * _LOOKS:
+                _let_others_run()
+            else:
+                _sleep(_MICROSECONDS)

@@ -1,5 +1,7 @@
 """Rounds: drawing and learning put together, composed words, and the deterministic mode."""
 
+import threading
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -367,7 +369,7 @@ def test_rows_of_shards_that_have_nothing_to_learn_are_left_alone():
     assert np.isnan(tables[1][behind:-1, :20]).all()
 
 
-@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("threads", [1, 2, 5, 16])  # the last, more than most machines' cores
 def test_nobody_passes_a_barrier_before_all_have_come(threads):
     counter, turns = np.zeros(1, dtype=np.int64), 50
     seen = np.zeros((threads, turns), dtype=np.int64)
@@ -381,3 +383,21 @@ def test_nobody_passes_a_barrier_before_all_have_come(threads):
         list(pool.map(work, range(threads)))
     assert counter[0] == threads * turns
     assert (seen >= threads * np.arange(1, turns + 1)).all()
+
+
+def test_a_thread_that_waits_long_sleeps():
+    # one that looks all the time would take as much processor time as it waits, here a second
+    counter, taken = np.zeros(1, dtype=np.int64), []
+
+    def work():
+        begun = time.thread_time()
+        wait_for_all(counter, 2)
+        taken.append(time.thread_time() - begun)
+
+    wait_for_all(np.zeros(1, dtype=np.int64), 1)  # compiled
+    thread = threading.Thread(target=work)
+    thread.start()
+    time.sleep(1)
+    wait_for_all(counter, 2)
+    thread.join()
+    assert taken[0] < 0.5

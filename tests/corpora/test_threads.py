@@ -1,0 +1,45 @@
+"""How OpenMP's threads wait is settled before torch is loaded, and the user has the last word."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SETTINGS = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
+TOLD = f"import os; print(*(os.environ.get(name, '-') for name in {SETTINGS!r}))"
+# `firth train-mlm` imports torch before it looks for the corpus, which is not there
+TRAIN = "from cli import main; main(['train-mlm', 'no-such-corpus', '--out', 'no-such-run'])"
+
+
+def run(code, **settings):
+    """A new interpreter, with only these of the settings in its environment."""
+    kept = {name: value for name, value in os.environ.items() if name not in SETTINGS}
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env={**kept, **settings}, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "package", ["cli", "corpora", "embed", "pretrain", "embed.svd.truncated_svd"]
+)
+def test_any_import_of_ours_settles_it_and_does_not_load_torch(package):
+    done = run(f"import sys, {package}; assert 'torch' not in sys.modules; {TOLD}")
+    assert done.stdout.split() == ["passive", "-"], done.stderr
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_users_own_setting_stands(name):
+    done = run(f"import corpora; {TOLD}", **{name: "7"})
+    assert done.stdout.split() == ["7" if each == name else "-" for each in SETTINGS]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="torch brings GNU's OpenMP on Linux")
+@pytest.mark.parametrize(("settings", "spins"), [({}, 0), ({"GOMP_SPINCOUNT": "70"}, 70)])
+@pytest.mark.parametrize("code", ["import pretrain.device", TRAIN], ids=["library", "train-mlm"])
+def test_openmp_has_taken_it_when_torch_runs(code, settings, spins):
+    done = run(code, OMP_DISPLAY_ENV="verbose", **settings)
+    assert f"GOMP_SPINCOUNT = '{spins}'" in done.stderr
