@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from corpora.common.lazy import offer
-from corpora.threads import sleep_while_waiting
+from corpora.threads import sleep_in_long_waits
 
 if TYPE_CHECKING:
     from corpora.build.make import make_corpus as make_corpus
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from corpora.store.statistics import describe as describe
     from corpora.text.segment import TextSettings as TextSettings
 
-sleep_while_waiting()  # here, for all else is imported after this package
+sleep_in_long_waits()  # here, for all else is imported after this package
 
 HOMES = {
     "corpora.reading.text_blocks": ("ReadOptions",),
