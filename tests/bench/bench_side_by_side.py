@@ -28,7 +28,7 @@ SKIPGRAM = "train-skipgram --deterministic"
 SVD = "train-svd"
 SPINNING = "train-mlm, OpenMP spinning"
 OPTIONS = {
-    MLM: ["--preset", "mini", "--steps", "30", "--batch", "16", "--pieces", "2000",
+    MLM: ["--preset", "mini", "--steps", "20", "--batch", "16", "--pieces", "2000",
           "--compile", "off", "--dtype", "float32", "--max-vocabulary", "500"],
     SKIPGRAM: ["--epochs", "20"],
     SVD: [],
