@@ -25,8 +25,12 @@ from embed.svd.sparse_products import Operations
 # A direction this much smaller than the largest one of its block is scaled up in two goes:
 # the Gram matrix, of products in float32, does not resolve it in one.
 _RESOLVED = 1e-3
-# Rounding leaves float32's epsilon of the old basis in what is new; scaled up this much it is
-# still small, scaled up more it is taken out again.
+# A projection counts as the last only if what it leaves is longer than this share of the block
+# before it, and what it takes away is shorter than this share of what it leaves. Let the basis Q
+# have Q^T Q = I + E. Of a block B the projection takes Q C, C = Q^T B, and leaves, scaled by its
+# smallest singular value s, Q^T (B - Q C) / s = -E C / s + rounding of u |B| / s: by the first
+# condition the rounding stays below some 20 u, by the second E does not grow from block to block.
+# Where a block is all rounding, as behind a matrix of small rank, C is longer than what is left.
 _CLEAN = 0.05
 _ROUNDS = 6
 _CONVERGED = 1e-5  # relative change of every value that is kept, between two checks
@@ -170,8 +174,7 @@ class _Basis:
         clean = False
         norm = _largest_norm(self._operations.cross(block, block))
         for _ in range(_ROUNDS):
-            if not clean:
-                self._project(block)
+            taken = 0.0 if clean else self._project(block)
             squares, U = np.linalg.eigh(self._operations.cross(block, block))
             if squares[-1] <= 0:
                 return block, R, np.ones(WIDTH, dtype=bool)
@@ -180,15 +183,18 @@ class _Basis:
             R = scales[:, None] * U.T @ R
             if clean and squares[0] > 0.5:
                 break
-            clean = scales[0] > _CLEAN * norm
+            clean = scales[0] > _CLEAN * norm and taken <= _CLEAN * scales[0]
             norm = 1.0  # from now on
         return block, R, squares < 0.25
 
-    def _project(self, block: Any) -> None:
-        """Take away what the basis holds."""
-        if self.used:
-            held = self.columns[:, : self.used]
-            self._operations.subtract(block, held, self._operations.cross(held, block))
+    def _project(self, block: Any) -> float:
+        """Take away what the basis holds; give its Frobenius norm."""
+        if not self.used:
+            return 0.0
+        held = self.columns[:, : self.used]
+        coefficients = self._operations.cross(held, block)
+        self._operations.subtract(block, held, coefficients)
+        return float(np.linalg.norm(coefficients))
 
     def _fill(self, Q: Any, lost: np.ndarray) -> None:
         """Put random directions, coupled to nothing, where a block has fewer than it should.
