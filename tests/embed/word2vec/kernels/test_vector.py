@@ -1,5 +1,10 @@
 """Vector instructions, each against the same thing in plain NumPy."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numba import njit
@@ -7,6 +12,7 @@ from numba import njit
 from embed.word2vec.kernels import vector as kernels
 from embed.word2vec.kernels.vector_ir import BLOCK, LANES, SLOT
 
+ROOT = Path(__file__).resolve().parents[4]
 WIDTHS = [16, 32, 112, 304]
 N_ROWS = 9
 
@@ -273,3 +279,33 @@ def test_to_prefetch_a_row_changes_nothing():
     before = table.copy()
     prefetch_row(table.ravel(), 8 * 112, 112)
     assert (table == before).all()
+
+
+# Run in a process of its own: numba chooses the processor when it is imported.
+ON_ANOTHER_PROCESSOR = """
+import sys
+import pytest
+from numba.core.config import CPU_NAME
+from embed import svd_kernels
+
+here = "tests/embed/word2vec/kernels/test_vector.py"
+status = pytest.main(["-p", "no:xdist", "-p", "no:cacheprovider", here,
+    "tests/embed/svd/test_truncated_svd.py::test_the_kernel_multiplies_rows_as_the_definition_does",
+    "--deselect", here + "::test_all_this_holds_on_a_processor_without_wide_vectors"])
+assert status == 0, status
+assert CPU_NAME == "generic"
+kernels = [svd_kernels.multiply_rows, sys.modules["tests.embed.word2vec.kernels.test_vector"].score_pair]
+for kernel in kernels:
+    (assembly,) = kernel.inspect_asm().values()
+    assert len(assembly) > 1000
+    assert "ymm" not in assembly and "zmm" not in assembly
+"""
+
+
+def test_all_this_holds_on_a_processor_without_wide_vectors(tmp_path):
+    # "generic" is the least of an architecture, which every other one has: on x86-64 vectors of
+    # four floats, and a product and a sum are two instructions. What comes from numba's cache
+    # cannot be inspected, so the cache is empty.
+    generic = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+    about = {**os.environ, **generic, "NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", ON_ANOTHER_PROCESSOR], cwd=ROOT, env=about, check=True)
