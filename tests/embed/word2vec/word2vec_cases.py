@@ -1,5 +1,7 @@
 """Text, tables and plans that the tests of word2vec share."""
 
+from collections import Counter
+
 import numpy as np
 
 from embed.word2vec.kernels.rounds import CBOW_MEAN, CBOW_SUM, SKIPGRAM, Plan
@@ -10,6 +12,10 @@ from tests.embed.word2vec import naive_word2vec as naive
 
 METHODS = {"skipgram": SKIPGRAM, "mean": CBOW_MEAN, "sum": CBOW_SUM}
 LENGTHS = (1, 30, 2, 1, 90, 57, 7)
+U = 2.0**-24  # unit roundoff of float32
+# The kernels give the chance of a label to 5e-7 of itself (test_vector_kernels.py), and a label
+# costs log 2 on average where vectors are short.
+LOSS_SHARE = 1e-6
 
 
 def zipf_units(seed, lengths=LENGTHS, n_words=40):
@@ -108,6 +114,22 @@ def doubles(tables, dim, n_outputs=None):
     """The same numbers as the twin takes them, float64 without the filling and spare rows."""
     inputs, outputs = (table[:-1, :dim].astype(np.float64) for table in tables)
     return [inputs, outputs[:n_outputs]]
+
+
+def rounding(expected, windows):
+    """How far tables in float32 may be from the expected ones after learning from windows.
+
+    An update rounds an entry by u of it, up or down, and the entry's step by a few u more: after
+    n updates of a row some sqrt(n) u of its largest entry, eight times that for the "few" and for
+    the tail of the walk.
+    """
+    updates = Counter()
+    for window in windows:
+        targets = (window.centre, *window.negatives)
+        updates.update({("output", row): len(window.contexts) for row in targets})
+        updates.update(("input", row) for row in window.contexts for _ in targets)
+    largest = max(np.abs(table).max() for table in expected)
+    return 8 * U * largest * np.sqrt(max(updates.values(), default=0))
 
 
 def assert_tables_near(tables, expected, dim, atol):
