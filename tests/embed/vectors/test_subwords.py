@@ -106,7 +106,9 @@ def test_composed_rows_are_means(threads, monkeypatch):
 
     for w in range(5):
         rows = np.vstack([words[w][None], grams[places[starts[w] : starts[w + 1]]]])
-        np.testing.assert_allclose(found[w], rows.mean(axis=0), rtol=1e-6)
+        # up to three sums and a quotient, each rounded: of the rows' size, not of the mean's
+        atol = 5 * 2.0**-24 * np.abs(rows).max()
+        np.testing.assert_allclose(found[w], rows.mean(axis=0), rtol=0, atol=atol)
 
 
 def test_places_outside_the_table_are_a_bug():
