@@ -296,7 +296,7 @@ ON_ANOTHER_PROCESSOR = """
 import sys
 import pytest
 from numba.core.config import CPU_NAME
-from embed import svd_kernels
+from embed.svd import product_kernels
 
 here = "tests/embed/word2vec/kernels/test_vector.py"
 status = pytest.main(["-p", "no:xdist", "-p", "no:cacheprovider", here,
@@ -304,7 +304,8 @@ status = pytest.main(["-p", "no:xdist", "-p", "no:cacheprovider", here,
     "--deselect", here + "::test_all_this_holds_on_a_processor_without_wide_vectors"])
 assert status == 0, status
 assert CPU_NAME == "generic"
-kernels = [svd_kernels.multiply_rows, sys.modules["tests.embed.word2vec.kernels.test_vector"].score_pair]
+tested = sys.modules["tests.embed.word2vec.kernels.test_vector"]
+kernels = [product_kernels.multiply_rows, tested.score_pair]
 for kernel in kernels:
     (assembly,) = kernel.inspect_asm().values()
     assert len(assembly) > 1000
