@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from embed.contextual.in_context import nearest_in_context as nearest_in_context
     from embed.contextual.pooled_run import pool_run as pool_run
     from embed.contextual.pooling import PoolConfig as PoolConfig
+    from embed.formats.vector_files import load_vectors as load_vectors
     from embed.formats.vector_files import write_vectors as write_vectors
     from embed.query.map_picture import draw_map as draw_map
     from embed.query.neighbors import analogy as analogy
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from embed.svd.train import train_svd as train_svd
     from embed.vectors.context_vectors import with_contexts as with_contexts
     from embed.vectors.word_vectors import WordVectors as WordVectors
-    from embed.vectors.word_vectors import load_vectors as load_vectors
     from embed.word2vec.train import CbowConfig as CbowConfig
     from embed.word2vec.train import SkipGramConfig as SkipGramConfig
     from embed.word2vec.train import train_cbow as train_cbow
@@ -36,7 +36,7 @@ HOMES = {
     "embed.compare.config": ("CompareConfig",),
     "embed.vectors.context_vectors": ("with_contexts",),
     "embed.contextual.encoders": ("open_encoder",),
-    "embed.formats.vector_files": ("write_vectors",),
+    "embed.formats.vector_files": ("load_vectors", "write_vectors"),
     "embed.contextual.in_context": ("nearest_in_context",),
     "embed.query.map_picture": ("draw_map",),
     "embed.query.neighbors": ("analogy", "nearest", "similarity"),
@@ -45,7 +45,7 @@ HOMES = {
     "embed.study.settings": ("Study", "read_study"),
     "embed.study.study": ("make_study",),
     "embed.svd.train": ("SvdConfig", "train_svd"),
-    "embed.vectors.word_vectors": ("WordVectors", "load_vectors"),
+    "embed.vectors.word_vectors": ("WordVectors",),
     "embed.word2vec.train": ("CbowConfig", "SkipGramConfig", "train_cbow", "train_skipgram"),
     "embed.query.word_map": ("map_words",),
 }

@@ -56,9 +56,8 @@ VIOLATIONS: set[tuple[str, str]] = {
     ("embed.compare.probes.attention_pooling", "embed.compare.tasks.sentences.inputs"),
     ("embed.query.word_map", "embed.compare.datasets.categories"),
     ("embed.query.word_map", "embed.compare.datasets.fields"),
-    ("embed.vectors.word_vectors", "embed.formats.vector_files"),
 }
-CYCLES = 2
+CYCLES = 1
 
 
 @dataclass(frozen=True)

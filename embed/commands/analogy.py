@@ -42,10 +42,10 @@ def command(
         firth analogy out/svd france paris japan --method 3cosmul -k 3
     """
     from corpora.common.console import padded, print_json
+    from embed.formats.vector_files import load_vectors
     from embed.query.neighbors import Neighbor, analogy
     from embed.query.prompt import answer_each, find_words
     from embed.vectors.context_vectors import with_contexts
-    from embed.vectors.word_vectors import load_vectors
 
     if len(words) not in (0, 3):
         raise click.UsageError(f"expected three words, got {len(words)}")

@@ -50,10 +50,10 @@ def command(
     from corpora.artifacts.atomic import refuse_standing
     from corpora.artifacts.figures import picture_kind
     from corpora.common.console import note, print_json
+    from embed.formats.vector_files import load_vectors
     from embed.query.map_picture import draw_map
     from embed.query.prompt import find_words
     from embed.query.word_map import map_words, read_map_words
-    from embed.vectors.word_vectors import load_vectors
 
     if bool(words) == (file is not None):
         raise click.UsageError("give either WORDs or --words FILE")

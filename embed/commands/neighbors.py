@@ -50,9 +50,9 @@ def command(
         firth neighbors out/svd --json < words.txt
         firth neighbors out/mlm --context "I [saw] a man with a [saw]"
     """
+    from embed.formats.vector_files import load_vectors
     from embed.query.prompt import at_terminal, find_words, prompt, read_queries
     from embed.vectors.context_vectors import with_contexts
-    from embed.vectors.word_vectors import load_vectors
 
     if layers is not None and not contexts:
         raise click.UsageError("--layers goes with --context")

@@ -27,10 +27,10 @@ def command(
         firth similarity out/svd --json < pairs.txt
     """
     from corpora.common.console import padded, print_json
+    from embed.formats.vector_files import load_vectors
     from embed.query.neighbors import similarity
     from embed.query.prompt import answer_each, find_words
     from embed.vectors.context_vectors import with_contexts
-    from embed.vectors.word_vectors import load_vectors
 
     if len(words) not in (0, 2):
         raise click.UsageError(f"expected two words, got {len(words)}")

@@ -5,10 +5,10 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from corpora.artifacts.artifact import CHECKSUMS, verify
 from corpora.artifacts.atomic import replacing
 from corpora.common.console import typed
 from corpora.common.errors import ArtifactError, SettingError
-from corpora.store.corpus import is_corpus
 from embed.formats.fasttext import MAGIC, read_fasttext
 from embed.formats.gensim_save import is_pickle, read_gensim, write_gensim
 from embed.formats.huggingface import is_huggingface, read_huggingface
@@ -22,7 +22,7 @@ from embed.formats.projector import (
 from embed.formats.reading import opened
 from embed.formats.text import is_number, read_text, write_text
 from embed.formats.word2vec_binary import read_binary, write_binary
-from embed.vectors.word_vectors import WordVectors
+from embed.vectors.word_vectors import MATRIX, SPARSE_MATRIX, WordVectors
 
 FORMATS = ("word2vec-text", "word2vec-binary", "glove", "gensim", "projector")
 _PEEK = 1 << 20
@@ -43,33 +43,43 @@ _OTHERS = (
 )
 
 
-def read_vectors(path: Path) -> WordVectors:
-    """Read a vectors file in any known format.
+def load_vectors(run: str | Path, *, verified: bool = False) -> WordVectors:
+    """Open whatever holds word vectors.
 
     Parameters
     ----------
-    path : Path
-        word2vec text or binary, GloVe, fastText ``.vec``, each gzipped or not;
-        fastText's ``.bin``; an embedding-projector pair, given as its folder or vectors file; a
-        Hugging Face folder, of which the input embeddings are read; or what we exported for
-        gensim (of a pickle, only what stands beside it).
+    run : str or Path
+        A run directory; or a vectors file in word2vec text or binary, GloVe, fastText ``.vec``,
+        each gzipped or not; fastText's ``.bin``; an embedding-projector pair (its folder or its
+        vectors file); a Hugging Face folder, of which the input embeddings are read; or what
+        we exported for gensim (of a pickle, only what stands beside it). Told apart by content.
+    verified : bool
+        Hold a run that has checksums against them, which reads all of it: for
+        commands that read all of it anyway.
 
     Returns
     -------
     WordVectors
-        In memory, but for the n-grams of a ``.bin``; without text settings, though a Hugging Face
-        folder cuts text as its tokenizer does.
+        A run is memory-mapped, a file is read, but for the n-grams of a ``.bin``. Files have no
+        text settings, though a Hugging Face folder cuts text as its tokenizer does.
 
     Raises
     ------
     ArtifactError
-        It is missing, in no known format, or malformed (file and line).
+        It is missing, damaged, in no known format, or malformed (file and line).
     """
+    path = Path(run)
+    if verified and (path / CHECKSUMS).is_file():
+        verify(path)
+    if (path / MATRIX).is_file() or (path / SPARSE_MATRIX).is_file():
+        return WordVectors.open(path)
     if path.is_dir():
         if (path / VECTORS).is_file():
             return read_projector(path / VECTORS)
         if is_huggingface(path):
             return read_huggingface(path)
+        from corpora.store.corpus import is_corpus  # here: it imports numba
+
         if is_corpus(path):
             raise ArtifactError(
                 f"{path}: is a corpus, no run; train one: firth train-svd {typed(path)} --out RUN"

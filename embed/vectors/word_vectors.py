@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from corpora.artifacts.arrays import save_array
-from corpora.artifacts.artifact import CHECKSUMS, MAKER, verify
+from corpora.artifacts.artifact import MAKER
 from corpora.common.errors import ArtifactError, SettingError
 from embed.vectors.run_files import open_array, run_options
 from embed.vectors.subwords import SubwordTable, parse_subwords
@@ -243,40 +243,6 @@ class WordVectors:
         """The word as written, or lower-cased where only that has a vector."""
         lower = word.lower()
         return lower if self.row(word) is None and self.row(lower) is not None else word
-
-
-def load_vectors(run: str | Path, *, verified: bool = False) -> WordVectors:
-    """Open whatever holds word vectors.
-
-    Parameters
-    ----------
-    run : str or Path
-        A run directory; or a vectors file in word2vec text or binary, GloVe,
-        fastText ``.vec`` or gensim's own format, gzipped or not; fastText's ``.bin``; an
-        embedding-projector pair (its folder or its vectors file); or a Hugging Face folder,
-        of which the input embeddings are taken. Told apart by content.
-    verified : bool
-        Hold a run that has checksums against them, which reads all of it: for
-        commands that read all of it anyway.
-
-    Returns
-    -------
-    WordVectors
-        A run is memory-mapped, a file is read.
-
-    Raises
-    ------
-    ArtifactError
-        It is missing, damaged, in no known format, or malformed (file and line).
-    """
-    path = Path(run)
-    if verified and (path / CHECKSUMS).is_file():
-        verify(path)
-    if (path / MATRIX).is_file() or (path / SPARSE_MATRIX).is_file():
-        return WordVectors.open(path)
-    from embed.formats.vector_files import read_vectors
-
-    return read_vectors(path)
 
 
 def _open_subwords(run: Path, options: dict[str, Any], n_words: int) -> SubwordTable | None:

@@ -268,7 +268,7 @@ def open_init(config: Word2VecConfig) -> "WordVectors | None":
     SettingError
         They do not fit the options.
     """
-    from embed.vectors.word_vectors import load_vectors
+    from embed.formats.vector_files import load_vectors
     from embed.word2vec.initial import refuse_other_kind
     from embed.word2vec.training_text import refuse_unusable
 

@@ -15,7 +15,8 @@ from embed.compare.config import CompareConfig
 from embed.compare.datasets.questions import read_questions
 from embed.compare.datasets.word_pairs import default_sets
 from embed.compare.tasks.analogy.analogies import AnalogyTask
-from embed.vectors.word_vectors import WordVectors, load_vectors
+from embed.formats.vector_files import load_vectors
+from embed.vectors.word_vectors import WordVectors
 
 
 def planted(path: Path, n_words: int, dim: int) -> WordVectors:

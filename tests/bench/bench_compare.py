@@ -26,8 +26,8 @@ from embed.compare.config import CompareConfig
 from embed.compare.scoring.comparison import read_tasks
 from embed.compare.statistics.bootstrap import draw_counts, resample
 from embed.compare.task import Task
+from embed.formats.vector_files import load_vectors
 from embed.protocols import StaticVectors
-from embed.vectors.word_vectors import load_vectors
 
 SIMILARITY = ("ws353", "ws353-sim", "ws353-rel", "simlex999", "mturk287", "rg65")
 ANALOGIES = ("questions-words", "msr")

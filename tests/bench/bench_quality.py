@@ -23,8 +23,8 @@ from corpora.text.segment import TextSettings
 from embed.compare.config import CompareConfig
 from embed.compare.scoring.comparison import read_tasks
 from embed.compare.task import Task
+from embed.formats.vector_files import load_vectors
 from embed.svd.train import SvdConfig, train_svd
-from embed.vectors.word_vectors import load_vectors
 
 ENGLISH = ("similarity/ws353.tsv", "similarity/simlex999.tsv", "similarity/mturk287.tsv")
 ENGLISH_ANALOGIES = ("analogy/questions-words.txt", "analogy/msr.txt")

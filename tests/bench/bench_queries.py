@@ -14,9 +14,9 @@ from pathlib import Path
 import harness
 import numpy as np
 
-from embed.formats.vector_files import write_vectors
+from embed.formats.vector_files import load_vectors, write_vectors
 from embed.query.neighbors import nearest
-from embed.vectors.word_vectors import WordVectors, load_vectors
+from embed.vectors.word_vectors import WordVectors
 from embed.vectors.wordlist import write_words
 
 PLAIN = "import sys, numpy; print(numpy.load(sys.argv[1], mmap_mode='r').sum())"

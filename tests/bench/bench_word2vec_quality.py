@@ -27,7 +27,7 @@ from corpora.store.corpus import Corpus, is_corpus
 from embed.compare.config import CompareConfig
 from embed.compare.scoring.comparison import read_tasks
 from embed.compare.task import Task
-from embed.vectors.word_vectors import load_vectors
+from embed.formats.vector_files import load_vectors
 from embed.word2vec.train import CbowConfig, SkipGramConfig, train_cbow, train_skipgram
 
 SIMILARITY = ("ws353", "simlex999", "mturk287")

@@ -14,8 +14,8 @@ import numpy as np
 
 from embed.compare.config import CompareConfig
 from embed.compare.scoring.comparison import read_tasks
+from embed.formats.vector_files import load_vectors
 from embed.protocols import SentenceScorer
-from embed.vectors.word_vectors import load_vectors
 
 _TIE = 1e-6  # nats: less is rounding
 

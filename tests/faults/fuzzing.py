@@ -35,7 +35,7 @@ _ARCHIVE = _archive()
 
 
 def _open_vectors(path: Path) -> object:
-    from embed.vectors.word_vectors import load_vectors
+    from embed.formats.vector_files import load_vectors
 
     return load_vectors(path)
 
@@ -43,8 +43,8 @@ def _open_vectors(path: Path) -> object:
 def _open_run(path: Path) -> object:
     import numpy as np
 
+    from embed.formats.vector_files import load_vectors
     from embed.vectors.context_vectors import open_contexts
-    from embed.vectors.word_vectors import load_vectors
 
     vectors = load_vectors(path)
     open_contexts(vectors)

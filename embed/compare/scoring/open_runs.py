@@ -18,10 +18,11 @@ from embed.compare.scoring.seed_groups import seed_groups
 from embed.compare.task import Task
 from embed.contextual.encoders import POOLED, encoder_run, open_encoder
 from embed.formats.huggingface import is_huggingface, model_checksums, model_type
+from embed.formats.vector_files import load_vectors
 from embed.protocols import StaticVectors
 from embed.vectors.context_vectors import open_contexts, with_contexts
 from embed.vectors.run_files import run_options
-from embed.vectors.word_vectors import WordVectors, load_vectors
+from embed.vectors.word_vectors import WordVectors
 
 _SUMMED = " w+c"  # ends the names of runs whose context vectors were added
 

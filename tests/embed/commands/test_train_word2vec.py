@@ -15,8 +15,8 @@ from corpora.artifacts.artifact import verify
 from corpora.common.options import take
 from embed.commands.train_cbow import command as cbow_command
 from embed.commands.train_skipgram import command as skipgram_command
+from embed.formats.vector_files import load_vectors
 from embed.vectors.context_vectors import open_contexts
-from embed.vectors.word_vectors import load_vectors
 from embed.word2vec.train import CbowConfig, SkipGramConfig
 
 COMMANDS = ["train-skipgram", "train-cbow"]

@@ -10,7 +10,7 @@ import pytest
 
 from corpora.common.errors import ArtifactError, FirthError
 from embed.formats import fasttext as formats_fasttext
-from embed.vectors.word_vectors import load_vectors
+from embed.formats.vector_files import load_vectors
 from tests.embed.fasttext_model import composed, fasttext_bytes, some_inputs
 
 # a model that fastText 0.9.3 trained on a few lines, with the vectors that it gave

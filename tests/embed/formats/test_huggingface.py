@@ -17,8 +17,8 @@ from corpora.common.errors import ArtifactError
 from corpora.tokenizer.external import StockPieces
 from embed.formats import huggingface as formats_huggingface
 from embed.formats.huggingface import is_huggingface, model_checksums, model_type
+from embed.formats.vector_files import load_vectors
 from embed.protocols import StaticVectors
-from embed.vectors.word_vectors import load_vectors
 from tests.embed.huggingface_folder import (
     WORDPIECES,
     byte_level,

@@ -14,9 +14,9 @@ from hypothesis.extra.numpy import arrays
 from corpora.common.errors import ArtifactError, SettingError
 from embed.formats import text as formats_text
 from embed.formats import word2vec_binary as formats_binary
-from embed.formats.vector_files import FORMATS, read_vectors, write_vectors
+from embed.formats.vector_files import FORMATS, load_vectors, write_vectors
 from embed.vectors.onehot import one_hot
-from embed.vectors.word_vectors import WordVectors, load_vectors
+from embed.vectors.word_vectors import WordVectors
 
 word = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(
     lambda text: text.split() == [text]
@@ -356,12 +356,12 @@ def test_malformed_projector_pairs_are_refused(tmp_path):
     ]:
         words.write_bytes(content)
         with pytest.raises(ArtifactError) as refusal:
-            read_vectors(tmp_path)
+            load_vectors(tmp_path)
         assert str(refusal.value) == message
     words.write_bytes(b"a\nb\n")
     (tmp_path / "vectors.tsv").write_text("1\t2\n3\n")
     with pytest.raises(ArtifactError) as refusal:
-        read_vectors(tmp_path)
+        load_vectors(tmp_path)
     assert str(refusal.value) == f"{tmp_path / 'vectors.tsv'}:2: has 1 columns, expected 2"
 
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from corpora.common.errors import ArtifactError, SettingError
+from embed.formats.vector_files import load_vectors
 from embed.vectors.context_vectors import open_contexts, run_directory, with_contexts
 from embed.vectors.onehot import one_hot
-from embed.vectors.word_vectors import WordVectors, load_vectors
+from embed.vectors.word_vectors import WordVectors
 
 
 @pytest.fixture

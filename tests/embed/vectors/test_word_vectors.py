@@ -9,10 +9,11 @@ import scipy.sparse
 from corpora.artifacts.artifact import checksums, write_json
 from corpora.common.errors import ArtifactError
 from corpora.text.segment import TextSettings
+from embed.formats.vector_files import load_vectors
 from embed.protocols import StaticVectors
 from embed.vectors.onehot import one_hot
 from embed.vectors.subwords import SubwordTable, ngram_buckets
-from embed.vectors.word_vectors import WordVectors, load_vectors
+from embed.vectors.word_vectors import WordVectors
 from tests.embed.fasttext_model import write_run
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from corpora.common.errors import ArtifactError, SettingError
+from embed.formats.vector_files import load_vectors
 from embed.vectors.subwords import SubwordTable, composed_rows, ngram_buckets, word_buckets
-from embed.vectors.word_vectors import WordVectors, load_vectors
+from embed.vectors.word_vectors import WordVectors
 from embed.word2vec.initial import Ngrams, initial_inputs, initial_tables, refuse_other_kind
 from embed.word2vec.training_text import TrainingText
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from embed.formats.vector_files import load_vectors
 from embed.vectors.subwords import END_OF_SENTENCE, ngram_buckets
-from embed.vectors.word_vectors import load_vectors
 from embed.word2vec.initial import Ngrams, initial_inputs, initial_tables
 from embed.word2vec.tables import LANES, compose_words, make_tables
 from embed.word2vec.training_text import TrainingText

@@ -13,8 +13,8 @@ from corpora.common.errors import ArtifactError, FirthError, SettingError
 from corpora.datasets.synthetic import PlantedConfig, write_planted
 from corpora.datasets.synthetic_world import world
 from corpora.reading.text_blocks import ReadOptions
+from embed.formats.vector_files import load_vectors
 from embed.vectors.subwords import ngram_buckets
-from embed.vectors.word_vectors import load_vectors
 from embed.word2vec import course as word2vec_pieces
 from embed.word2vec import training as word2vec_training
 from embed.word2vec import workers as word2vec_crew

@@ -14,8 +14,9 @@ from corpora.build.request import BuildOptions, make_request
 from corpora.common.errors import SettingError
 from corpora.reading.text_blocks import ReadOptions
 from corpora.text.segment import TextSettings
+from embed.formats.vector_files import load_vectors
 from embed.vectors.onehot import one_hot
-from embed.vectors.word_vectors import WordVectors, load_vectors
+from embed.vectors.word_vectors import WordVectors
 from embed.word2vec.training_text import open_training_text
 
 LINES = [

@@ -14,7 +14,7 @@ import cli
 from corpora.artifacts.artifact import verify
 from corpora.artifacts.metrics import read_metrics
 from corpora.common.options import take
-from embed.vectors.word_vectors import load_vectors
+from embed.formats.vector_files import load_vectors
 from pretrain.commands.train_mlm import command as mlm_command
 from pretrain.config import MlmConfig
 from pretrain.device import compiler_refusal
