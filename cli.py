@@ -2,8 +2,8 @@
 
 import difflib
 import errno
-import importlib
 import io
+import pkgutil
 import sys
 from typing import Any
 
@@ -71,7 +71,7 @@ class FirthGroup(click.Group):
         """Import the one command that was asked for."""
         if name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(COMMANDS[name]).command
+        command: click.Command = pkgutil.resolve_name(f"{COMMANDS[name]}:command")
         return command
 
     def resolve_command(

@@ -5,7 +5,7 @@ commands do without, so a package's ``__init__.py`` imports it only when the att
 up (PEP 562). The same names stand there once more for type checkers, which never run anything.
 """
 
-import importlib
+import pkgutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -35,7 +35,7 @@ def offer(
     def get(name: str) -> Any:
         if name not in home:  # a submodule, perhaps, which Python looks for next
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(home[name]), name)
+        value = pkgutil.resolve_name(f"{home[name]}:{name}")
         setattr(sys.modules[package], name, value)
         return value
 

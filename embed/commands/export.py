@@ -38,7 +38,7 @@ def command(run: Path, out: Path, format: str, add_contexts: bool, force: bool) 
     from corpora.common.console import note
     from corpora.common.errors import SettingError
     from embed.formats.vector_files import load_vectors, write_vectors
-    from embed.registry.model_formats import write_model
+    from embed.registry import write_model
     from embed.vectors.context_vectors import with_contexts
 
     if format in _MODEL_FORMATS:

@@ -94,7 +94,7 @@ def _recipes(config: CurveConfig) -> "dict[str, Recipe]":
 def _recipe(name: str) -> "Recipe":
     """How one method is trained, with its defaults."""
     from embed.compare.curves.runs import Recipe
-    from embed.registry.methods import find_method
+    from embed.registry import find_method
 
     method = find_method(name)
     return Recipe(

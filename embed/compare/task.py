@@ -1,6 +1,6 @@
 """TASKS: what vectors can be scored on, and what a score carries with it."""
 
-import importlib
+import pkgutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -181,8 +181,7 @@ def read_task(name: str, path: Path, config: CompareConfig) -> Task:
     SourceError
         The set is missing or malformed.
     """
-    module, owner = TASKS[name].split(":")
-    kind: type[Task] = getattr(importlib.import_module(module), owner)
+    kind: type[Task] = pkgutil.resolve_name(TASKS[name])
     return kind.read(path, config)
 
 

@@ -1,9 +1,6 @@
-"""ENCODERS: which runs give words a vector in their context, as import paths in text.
+"""The encoder of a run: found, opened and named by its content."""
 
-Text, since this package must not import what trains them.
-"""
-
-import importlib
+import pkgutil
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +13,9 @@ from embed.formats.huggingface import (
     require_files,
 )
 from embed.protocols import ContextualEncoder
+from embed.registry import ENCODERS
 from embed.vectors.run_files import refuse_no_run, run_options
 
-# The "method" of a run, or what a Hugging Face folder has instead, to a function
-# (run, device) -> ContextualEncoder.
-ENCODERS = {
-    "mlm": "pretrain.inference.mlm_encoder:open_run",
-    HUGGINGFACE: "pretrain.huggingface.encoder:open_folder",
-}
 POOLED = "pool"  # the "method" of a run whose "encoder_run" has the encoder
 ENCODER = "encoder_run"
 
@@ -52,8 +44,7 @@ def open_encoder(run: str | Path, device: str = "auto") -> ContextualEncoder:
         There is no such device, or the package that the encoder needs is not installed.
     """
     run = encoder_run(Path(run))
-    module, _, name = ENCODERS[_method(run)].partition(":")
-    encoder: ContextualEncoder = getattr(importlib.import_module(module), name)(run, device)
+    encoder: ContextualEncoder = pkgutil.resolve_name(ENCODERS[_method(run)])(run, device)
     return encoder
 
 
@@ -68,7 +59,7 @@ def encoder_run(run: Path) -> Path:
     Returns
     -------
     Path
-        Its method is a key of :data:`ENCODERS`.
+        Its method is a key of :data:`embed.registry.ENCODERS`.
 
     Raises
     ------

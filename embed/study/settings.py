@@ -1,7 +1,7 @@
 """What a study is to do: read from a settings file (TOML), checked, and written as one."""
 
 import dataclasses
-import importlib
+import pkgutil
 import re
 import tomllib
 import typing
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from corpora.common.errors import FirthError, SettingError
 from corpora.common.options import take
 from corpora.text.segment import HALF_CHARACTER
-from embed.registry.methods import METHODS, find_method
+from embed.registry import METHODS, find_method
 
 ConfigT = TypeVar("ConfigT")
 
@@ -329,5 +329,4 @@ def _fields(command: str) -> dict[str, "dataclasses.Field[Any]"]:
 
 def _classes(command: str) -> Sequence[type]:
     """Whose fields a command's options are."""
-    paths = (path.partition(":") for path in _CONFIGS[command])
-    return [getattr(importlib.import_module(module), name) for module, _, name in paths]
+    return [pkgutil.resolve_name(path) for path in _CONFIGS[command]]

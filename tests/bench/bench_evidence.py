@@ -28,7 +28,7 @@ from embed.compare.report.table import to_json
 from embed.compare.scoring.comparison import compare, read_tasks
 from embed.compare.scoring.open_runs import describe_run
 from embed.formats.vector_files import load_vectors
-from embed.registry.methods import find_method
+from embed.registry import find_method
 
 CANDIDATES: dict[str, tuple[str, dict[str, Any]]] = {
     "svd-100": ("svd", {"dim": 100}),

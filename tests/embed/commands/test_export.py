@@ -7,7 +7,7 @@ from click.testing import CliRunner
 import cli
 from embed.commands import export
 from embed.formats.vector_files import FORMATS, load_vectors
-from embed.registry.model_formats import MODEL_FORMATS
+from embed.registry import MODEL_FORMATS
 from embed.vectors.word_vectors import WordVectors
 
 

@@ -18,7 +18,7 @@ from embed.compare.recommend import (
     is_unspaced,
     read_evidence,
 )
-from embed.registry.methods import METHODS
+from embed.registry import METHODS
 
 
 def sample(tokens, words=1_000, unspaced=False, **scores):

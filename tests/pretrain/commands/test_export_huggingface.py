@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import cli
-from embed.registry.model_formats import MODEL_FORMATS
+from embed.registry import MODEL_FORMATS
 from tests.pretrain.drawn_run import drawn_run
 
 

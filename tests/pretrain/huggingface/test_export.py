@@ -5,6 +5,7 @@ import json
 
 import pytest
 import torch
+from embed.registry.model_formats import MODEL_FORMATS
 from safetensors import safe_open
 
 from corpora.artifacts.artifact import read_json, write_json
@@ -13,7 +14,7 @@ from corpora.common.errors import ArtifactError, SettingError
 from corpora.text.segment import TextSettings
 from corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, PAD, SEP, UNK
 from corpora.tokenizer.tokenizer_json import open_pieces, save_pieces, stock_refusal
-from embed.registry.model_formats import MODEL_FORMATS
+from embed.registry import MODEL_FORMATS
 from pretrain.config import PRESETS, EncoderConfig, MlmConfig
 from pretrain.huggingface.export import write_huggingface
 from pretrain.huggingface.layouts import layout_refusal, stock_form

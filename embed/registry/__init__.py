@@ -1,1 +1,0 @@
-"""What can be trained and exported, by name, as import paths in text."""
