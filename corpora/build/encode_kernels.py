@@ -3,6 +3,7 @@
 import numba
 import numpy as np
 
+from corpora.common.hashing_kernels import mix
 from corpora.text.segment_kernels import FNV_OFFSET, FNV_PRIME
 
 
@@ -27,9 +28,7 @@ def hash_documents(text, documents, n_bytes, key, keys):
         value = FNV_OFFSET ^ key
         for i in range(documents[d], min(documents[d + 1], documents[d] + n_bytes)):
             value = (value ^ np.uint64(text[i])) * FNV_PRIME
-        value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        keys[d] = value ^ (value >> np.uint64(31))
+        keys[d] = mix(value)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -5,11 +5,8 @@ import re
 import numpy as np
 
 from corpora.common.errors import SettingError
+from corpora.common.hashing import STRIDE, mix
 
-# splitmix64: Steele, Lea and Flood 2014, "Fast Splittable Pseudorandom Number Generators"
-# (OOPSLA), section 4.
-_STRIDE = np.uint64(0x9E3779B97F4A7C15)
-_STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))
 # 18 digits hold every corpus; Python refuses to read numbers of thousands.
 _SIZE = re.compile(r"(\d{1,18})(?:\.(\d{1,18}))?\s*([kmgb]?)", re.ASCII)
 _SHOWN = 40  # characters of what is no size
@@ -162,11 +159,5 @@ def default_sizes(tokens: int) -> list[int]:
 def _keys(seed: int, n_documents: int) -> np.ndarray:
     """Where each document stands in the order of a seed, uint64 (n_documents,)."""
     numbers = np.arange(1, n_documents + 1, dtype=np.uint64)
-    return _mixed(_mixed(np.array([seed], dtype=np.uint64)) + numbers * _STRIDE)
-
-
-def _mixed(values: np.ndarray) -> np.ndarray:
-    """The output function of splitmix64, a permutation of the 64-bit numbers."""
-    for shift, factor in _STEPS:
-        values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
-    return values
+    keys: np.ndarray = mix(mix(np.array([seed], dtype=np.uint64)) + numbers * STRIDE)
+    return keys

@@ -3,9 +3,9 @@
 import numba
 import numpy as np
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2 = np.uint64(0x94D049BB133111EB)
+from corpora.common.hashing import STRIDE
+from corpora.common.hashing_kernels import mix
+
 LEVEL_BITS = 6
 _HASH_BITS = np.uint64(64 - LEVEL_BITS)
 
@@ -25,18 +25,15 @@ def sentence_keys(words, offsets, levels, seed, first, keys):
     seed, first : uint64
         Of the hash; the number of the first sentence in the corpus.
     keys : uint64 (n,)
-        Output: the lowest level of a sentence's words above 58 bits of splitmix64
-        (Steele, Lea and Flood 2014); the highest key where it has none.
+        Output: the lowest level of a sentence's words above 58 bits of splitmix64; the highest
+        key where it has none.
     """
     for s in range(keys.shape[0]):
         level = np.uint64((1 << LEVEL_BITS) - 1)
         for i in range(offsets[s], offsets[s + 1]):
             if words[i] >= 0:
                 level = min(level, np.uint64(levels[words[i]]))
-        bits = (seed << np.uint64(32)) + (first + np.uint64(s) + np.uint64(1)) * _GOLDEN
-        bits = (bits ^ (bits >> np.uint64(30))) * _MIX_1
-        bits = (bits ^ (bits >> np.uint64(27))) * _MIX_2
-        bits ^= bits >> np.uint64(31)
+        bits = mix((seed << np.uint64(32)) + (first + np.uint64(s) + np.uint64(1)) * STRIDE)
         keys[s] = (level << _HASH_BITS) | (bits >> np.uint64(LEVEL_BITS))
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from corpora.common.hashing import STRIDE, mix
 from embed.vectors.word_vectors import WordVectors
 
 _BLOCK_FLOATS = 1 << 20
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def one_hot(
@@ -90,16 +90,9 @@ def random_vectors(
 def _normal(keys: np.ndarray, dim: int) -> np.ndarray:
     """Normal deviates (n, D) by Box & Muller from one stream of uniform ones per key."""
     half = (dim + 1) // 2
-    counters = np.arange(2 * half, dtype=np.uint64) * _GOLDEN
+    counters = np.arange(2 * half, dtype=np.uint64) * STRIDE
     # 53 random bits, moved by half a step off zero: the logarithm stays finite
-    uniform = ((_mix(keys[:, None] + counters) >> np.uint64(11)) + 0.5) * 2.0**-53
+    uniform = ((mix(keys[:, None] + counters) >> np.uint64(11)) + 0.5) * 2.0**-53
     radius = np.sqrt(-2.0 * np.log(uniform[:, :half]))
     angle = 2.0 * np.pi * uniform[:, half:]
     return np.concatenate((radius * np.cos(angle), radius * np.sin(angle)), axis=1)[:, :dim]
-
-
-def _mix(state: np.ndarray) -> np.ndarray:
-    """The output function of SplitMix64 (Steele, Lea & Flood 2014)."""
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return state ^ (state >> np.uint64(31))

@@ -11,11 +11,8 @@ from math import prod
 
 import torch
 
-# splitmix64: Steele, Lea and Flood 2014, "Fast Splittable Pseudorandom Number Generators"
-# (OOPSLA), section 4; the stride is 2^64 over the golden ratio, the factors are Stafford's.
-_STRIDE = 0x9E3779B97F4A7C15
-_FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-_SHIFTS = (30, 27, 31)
+from corpora.common.hashing import FACTORS, SHIFTS, STRIDE
+
 _FLOAT_BITS = 24  # of a float32's significand: every such share of 1 is exact
 
 
@@ -49,13 +46,14 @@ def keyed_bits(
         All 2^64 values are equally likely.
     """
     n = prod(shape)
-    key = _signed(_key(seed, step, purpose) + (first + 1) * _STRIDE)
+    stride = int(STRIDE)
+    key = _signed(_key(seed, step, purpose) + (first + 1) * stride)
     # products and sums of int64 wrap around, as the hash wants
-    bits = torch.arange(n, device=device).mul_(_signed(_STRIDE)).add_(key)
-    for shift, factor in zip(_SHIFTS, (*_FACTORS, None), strict=True):
-        bits ^= _shifted(bits, shift)
-        if factor is not None:
-            bits *= _signed(factor)
+    bits = torch.arange(n, device=device).mul_(_signed(stride)).add_(key)
+    for shift, factor in zip(SHIFTS[:2], FACTORS, strict=True):
+        bits ^= _shifted(bits, int(shift))
+        bits *= _signed(int(factor))
+    bits ^= _shifted(bits, int(SHIFTS[2]))
     return bits.view(*shape)
 
 

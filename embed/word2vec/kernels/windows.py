@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from corpora.common.hashing import STRIDE
+from corpora.common.hashing_kernels import mix
 from embed.word2vec.kernels.vector import (
     add_to_rows,
     prefetch_row,
@@ -22,11 +24,8 @@ from embed.word2vec.kernels.vector import (
 )
 from embed.word2vec.kernels.vector_ir import BLOCK, LANES, SLOT
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2 = np.uint64(0x94D049BB133111EB)
 _LOW = np.uint64(0xFFFFFFFF)
-_27, _30, _31, _32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+_32 = np.uint64(32)
 
 _AHEAD = 2  # windows between prefetch and use
 _FACTORS = 16  # between looks at the chances: none is below e^-30, so no product vanishes
@@ -58,7 +57,7 @@ class Places(NamedTuple):
 
 @njit(cache=True, nogil=True, inline="always")
 def next_random(state: Any) -> Any:
-    """Draw 64 random bits by splitmix64 (Steele, Lea and Flood 2014).
+    """Draw 64 random bits by splitmix64.
 
     Parameters
     ----------
@@ -69,11 +68,8 @@ def next_random(state: Any) -> Any:
     -------
     uint64
     """
-    state[0] += _GOLDEN
-    z = state[0]
-    z = (z ^ (z >> _30)) * _MIX_1
-    z = (z ^ (z >> _27)) * _MIX_2
-    return z ^ (z >> _31)
+    state[0] += STRIDE
+    return mix(state[0])
 
 
 @njit(cache=True, nogil=True)
