@@ -96,10 +96,37 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     OSError
         The disk refuses.
     """
-    new = path.with_name(f"{path.name}.new")
+    _write(path, path.with_name(f"{path.name}.new"), write, sync=True)
+
+
+def write_cached(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file of the cache, as :func:`write_whole`: perhaps while other processes do.
+
+    It can be made again, and is not brought to the disk.
+
+    Parameters
+    ----------
+    path : Path
+        Where it shall stand; its folder is created.
+    write : callable
+        Writes it to the path that it is given, in the same folder.
+
+    Raises
+    ------
+    OSError
+        The disk refuses.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    own = path.with_name(f"{path.name}.{os.urandom(4).hex()}.new")
+    _write(path, own, write, sync=False)
+
+
+def _write(path: Path, new: Path, write: Callable[[Path], object], *, sync: bool) -> None:
+    """Write a file beside its place, and rename it."""
     try:
         write(new)
-        sync_path(new)
+        if sync:
+            sync_path(new)
         new.replace(path)
     except BaseException as error:
         with contextlib.suppress(OSError):

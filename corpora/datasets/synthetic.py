@@ -9,13 +9,12 @@ the seed and its number alone, so text can be made in any order and of any lengt
 import csv
 import dataclasses
 import functools
-import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
+from corpora.artifacts.atomic import write_cached
 from corpora.common.console import Progress, no_progress
 from corpora.common.options import check, setting
 from corpora.datasets.synthetic_world import N_DOMAINS, PARTS_OF_SPEECH, TEMPLATES, World, world
@@ -90,19 +89,16 @@ def write_planted(path: Path, config: PlantedConfig, progress: Progress = no_pro
     progress : Progress
         Told the words that are written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
+
+    def write(new: Path) -> None:
         done = 0
-        with os.fdopen(handle, "w", encoding="ascii", newline="\n", buffering=1 << 20) as file:
+        with open(new, "w", encoding="ascii", newline="\n", buffering=1 << 20) as file:
             for document in documents(config):
                 file.write(document + "\n")
                 done += document.count(" ") + document.count("\n")
                 progress(done, config.n_tokens)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+
+    write_cached(path, write)
 
 
 def write_gold(folder: Path) -> list[Path]:

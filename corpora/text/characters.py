@@ -5,9 +5,8 @@ character when accents are kept. So one look at each of the 1.1 million code
 points tells all that they do, and a kernel can do the same by table lookup.
 """
 
+import contextlib
 import functools
-import os
-import tempfile
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from corpora.artifacts.atomic import write_cached
 from corpora.common.cache import cache_directory
 
 N_CODE_POINTS = 0x110000
@@ -157,19 +157,15 @@ def _library_characters() -> dict[str, np.ndarray]:
             return dict(saved)
     except (OSError, ValueError, KeyError):
         library = _ask_library()
-        _save(path, library)
+        with contextlib.suppress(OSError):  # it only saves time
+            write_cached(path, lambda new: _save(new, library))
         return library
 
 
 def _save(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    """Write the cache if that can be done; it only saves time."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".npz", delete=False) as file:
-            np.savez(file, allow_pickle=False, **arrays)
-        os.replace(file.name, path)
-    except OSError:
-        return
+    """Write arrays; numpy would add an ending to the name of a path."""
+    with open(path, "wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
 
 
 def _ask_library() -> dict[str, np.ndarray]:
