@@ -6,7 +6,6 @@ import importlib.metadata
 import io
 import json
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from corpora.artifacts.atomic import write_cached
 from corpora.common.cache import cache_directory
 from embed.compare.statistics.effect_size import EffectSize
 from embed.compare.statistics.estimators import Contingency, Correlation, Means
@@ -23,11 +23,14 @@ from embed.compare.task import Measured, Task
 from embed.protocols import StaticVectors
 
 FOLDER = "scores"  # in the cache
+# Raise it with every change of what a set measures of the same vectors and items: of a task, of
+# what it asks (inputs, probes, queries, poolings, encoders), of what is kept here of its answer.
+MEASUREMENTS = 1
 _KINDS: tuple[Any, ...] = (Means, Correlation, Contingency, EffectSize, Ratios, RocArea)
 _SAMPLES = {kind.__name__: kind for kind in _KINDS}
-_MOST = 256_000_000  # bytes kept, of what was used last
-_LIBRARIES = ("numpy", "scipy", "scikit-learn", "tokenizers", "jieba", "torch", "transformers")
-_ROOMS = ("corpora", "embed", "pretrain")  # the last scores sentences
+_PACKAGES = (
+    "firth", "numpy", "scipy", "scikit-learn", "tokenizers", "jieba", "torch", "transformers",
+)  # fmt: skip
 _DIGEST = 32  # bytes of SHA-256 before what they are of
 
 
@@ -61,7 +64,7 @@ class Measurer:
 
     What is kept are the items' own values: intervals and tests, which depend on other runs and
     options, are made of them anew. A file is named by a hash of all that its content depends on:
-    vectors, set, settings, items, and the program with the libraries that it measures by.
+    vectors, set, settings, items, :data:`MEASUREMENTS` and the versions of packages.
 
     Parameters
     ----------
@@ -69,11 +72,15 @@ class Measurer:
         The set.
     contents : mapping of str to str
         Of :func:`name_contents`; other vectors are measured every time.
+    version : int
+        Only what was measured under the same number is found again.
     """
 
-    def __init__(self, task: Task, contents: Mapping[str, str]) -> None:
+    def __init__(
+        self, task: Task, contents: Mapping[str, str], version: int = MEASUREMENTS
+    ) -> None:
         self._task, self._contents = task, contents
-        self._about = _hash(_program(), repr(task)) if contents else ""
+        self._about = _hash(f"{version}", *_versions(), repr(task)) if contents else ""
 
     def measure(
         self, name: str, vectors: StaticVectors, items: np.ndarray, unknown: str
@@ -112,27 +119,31 @@ class Measurer:
         return kept
 
 
-def forget_oldest() -> None:
-    """Remove what was used longest ago, where much is kept."""
+def forget_oldest(most: int = 256_000_000) -> None:
+    """Remove what was used longest ago, where much is kept.
+
+    Parameters
+    ----------
+    most : int
+        Bytes that stay.
+    """
     with contextlib.suppress(OSError):
         files = [(file.stat(), file) for file in (cache_directory() / FOLDER).iterdir()]
         size = 0
         for about, file in sorted(files, key=lambda each: -each[0].st_mtime):
             size += about.st_size
-            if size > _MOST:
+            if size > most:
                 file.unlink()
 
 
 @cache
-def _program() -> str:
-    """Name the code that measures, and the libraries that it calls."""
+def _versions() -> tuple[str, ...]:
+    """Name the packages that measure."""
     versions = []
-    for name in _LIBRARIES:
+    for name in _PACKAGES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             versions.append(f"{name} {importlib.metadata.version(name)}")
-    ours = Path(__file__).parents[3]
-    sources = sorted(file for room in _ROOMS for file in (ours / room).rglob("*.py"))
-    return _hash(*versions, *(source.read_text(encoding="utf-8") for source in sources))
+    return tuple(versions)
 
 
 def _hash(*parts: str) -> str:
@@ -146,16 +157,9 @@ def _hash(*parts: str) -> str:
 def _write(path: Path, measured: Sequence[Measured]) -> None:
     """Keep it if that can be done; it only saves time."""
     packed = _packed(measured)
+    content = hashlib.sha256(packed).digest() + packed
     with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".new", delete=False) as file:
-            try:
-                file.write(hashlib.sha256(packed).digest() + packed)
-                file.close()
-                os.replace(file.name, path)
-            except BaseException:
-                os.unlink(file.name)
-                raise
+        write_cached(path, lambda new: new.write_bytes(content))
 
 
 def _read(path: Path) -> list[Measured] | None:

@@ -12,7 +12,7 @@ import pytest
 from corpora.common.errors import ArtifactError, SourceError
 from embed.compare.config import CompareConfig
 from embed.compare.report.table import print_report, to_json
-from embed.compare.scoring.cache import FOLDER, forget_oldest
+from embed.compare.scoring.cache import FOLDER, Measurer, forget_oldest
 from embed.compare.scoring.comparison import compare, read_tasks, readable_tasks
 from embed.compare.tasks.similarity import SimilarityTask
 from embed.vectors.word_vectors import WordVectors
@@ -382,6 +382,15 @@ def test_what_was_kept_counts_only_for_the_same_run_set_and_items(config, fresh_
     assert with_half == document(fewer, one)
 
 
+def test_what_another_version_measured_is_measured_anew(config, fresh_cache):
+    [task, *_], vectors = read_tasks(config), noisy(1)
+    items = task.known(vectors)
+    for version in (1, 1, 2):
+        Measurer(task, {"mine": "0123"}, version).measure("mine", vectors, items, "skip")
+
+    assert len(list((fresh_cache / FOLDER).iterdir())) == 2
+
+
 @pytest.mark.parametrize(
     "damage", [b"", b"PK\x03\x04 no archive", None], ids=["empty", "no archive", "gone"]
 )
@@ -406,9 +415,7 @@ def test_a_cache_that_cannot_be_written_is_done_without(config, tmp_path, monkey
     assert kept == document({"mine": noisy(1)}, one)
 
 
-def test_what_was_used_longest_ago_is_forgotten_where_much_is_kept(
-    config, fresh_cache, monkeypatch
-):
+def test_what_was_used_longest_ago_is_forgotten_where_much_is_kept(config, fresh_cache):
     one = CompareConfig(similarity=config.similarity, replicates=200)
     kept = {}
     for number in range(4):
@@ -423,9 +430,8 @@ def test_what_was_used_longest_ago_is_forgotten_where_much_is_kept(
         number: sum(f.stat().st_size for (n, _), f in kept.items() if n == number)
         for number in range(4)
     }
-    monkeypatch.setattr("embed.compare.scoring.cache._MOST", size[0] + size[3] + size[2] // 2)
 
-    forget_oldest()
+    forget_oldest(size[0] + size[3] + size[2] // 2)
 
     left = {number for (number, _), file in kept.items() if file.exists()}
     assert left == {0, 2, 3} or left == {0, 3}
