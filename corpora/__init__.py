@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from corpora.common.lazy import offer
-from corpora.threads import sleep_in_long_waits
+from corpora.common.openmp import sleep_in_long_waits
 
 if TYPE_CHECKING:
     from corpora.build.make import make_corpus as make_corpus

@@ -5,7 +5,6 @@ import json
 
 import pytest
 import torch
-from embed.registry.model_formats import MODEL_FORMATS
 from safetensors import safe_open
 
 from corpora.artifacts.artifact import read_json, write_json
