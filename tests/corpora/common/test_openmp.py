@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SETTINGS = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
 TOLD = f"import os; print(*(os.environ.get(name, '-') for name in {SETTINGS!r}))"
 # `firth train-mlm` imports torch before it looks for the corpus, which is not there
