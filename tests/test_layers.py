@@ -300,8 +300,13 @@ def test_import_paths_in_text_lead_somewhere():
 
 def test_numba_is_imported_by_kernels_only():
     found = [str(i) for i in ALL if i.module.split(".")[0] in ("numba", "llvmlite")]
-    kernels = re.compile(r"(_kernels|/kernels/\w+)\.py:")
+    kernels = re.compile(r"(_kernels|/kernels/\w+|^corpora/common/jit)\.py:")
     assert [line for line in found if not kernels.search(line)] == []
+
+
+def test_kernels_are_compiled_by_the_one_decorator_whose_cache_knows_all_their_files():
+    numba_itself = [i for i in ALL if i.module in ("numba", "numba.jit", "numba.njit")]
+    assert {i.file for i in numba_itself} == {"corpora/common/jit.py"}
 
 
 @pytest.mark.parametrize(

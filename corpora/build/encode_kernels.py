@@ -1,13 +1,13 @@
 """Passes over encoded tokens while a corpus is built."""
 
-import numba
 import numpy as np
 
 from corpora.common.hashing_kernels import mix
+from corpora.common.jit import compiled
 from corpora.text.segment_kernels import FNV_OFFSET, FNV_PRIME
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def hash_documents(text, documents, n_bytes, key, keys):
     """Hash the first bytes of each document (FNV-1a, mixed as in splitmix64).
 
@@ -31,7 +31,7 @@ def hash_documents(text, documents, n_bytes, key, keys):
         keys[d] = mix(value)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def renumber(token_ids, new_ids):
     """Replace every id in place.
 
@@ -46,7 +46,7 @@ def renumber(token_ids, new_ids):
         token_ids[i] = new_ids[token_ids[i]]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def count_documents(token_ids, documents, last_seen, document_counts):
     """Count for each type the documents that hold it.
 

@@ -1,7 +1,6 @@
 """SplitMix64 for kernels: the same function, compiled for one number."""
 
-import numba
-
 from corpora.common import hashing
+from corpora.common.jit import compiled
 
-mix = numba.njit(cache=True, nogil=True, inline="always")(hashing.mix)
+mix = compiled(hashing.mix, inline="always")

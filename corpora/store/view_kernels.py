@@ -1,12 +1,12 @@
 """Selecting tokens of a shard for a view."""
 
-import numba
 import numpy as np
 
+from corpora.common.jit import compiled
 from corpora.text.segment_kernels import FNV_OFFSET, FNV_PRIME
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def count_rows(token_ids, documents, selected, counts):
     """Count the tokens of each type in the selected documents.
 
@@ -27,7 +27,7 @@ def count_rows(token_ids, documents, selected, counts):
                 counts[token_ids[i]] += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def select_rows(token_ids, bounds, documents, selected, row_of_type, rows, offsets):
     """Write the rows of the kept tokens in the selected documents.
 
@@ -70,7 +70,7 @@ def select_rows(token_ids, bounds, documents, selected, row_of_type, rows, offse
     return n_rows, n_parts
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def count_new_types(token_ids, first_token, seen, marks, curve):
     """Count the distinct types before each of some token positions.
 
@@ -96,7 +96,7 @@ def count_new_types(token_ids, first_token, seen, marks, curve):
             curve[m] += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def hash_parts(token_ids, offsets, hashes):
     """Hash the token sequence of each paragraph (FNV-1a over ids, mixed).
 

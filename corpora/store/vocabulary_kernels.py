@@ -1,10 +1,11 @@
 """Types as bytes: sorting them by code point, merging sorted runs, writing them out."""
 
-import numba
 import numpy as np
 
+from corpora.common.jit import compiled
 
-@numba.njit(cache=True, nogil=True)
+
+@compiled
 def _prefix(text, start, stop):
     """The first 8 bytes as a big-endian number, zeros after the end."""
     value = np.uint64(0)
@@ -15,7 +16,7 @@ def _prefix(text, start, stop):
     return value
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _less(text_a, start_a, stop_a, text_b, start_b, stop_b):
     """Whether string a sorts before string b by bytes (which is by code point)."""
     for i in range(min(stop_a - start_a, stop_b - start_b)):
@@ -24,7 +25,7 @@ def _less(text_a, start_a, stop_a, text_b, start_b, stop_b):
     return stop_a - start_a < stop_b - start_b
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def sort_types(text, offsets, order):
     """Write the ids of types in code point order, by a merge sort.
 
@@ -74,7 +75,7 @@ def sort_types(text, offsets, order):
         order[:] = other
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def gather_types(text, offsets, order, out_text, out_offsets):
     """Copy strings in a given order.
 
@@ -100,7 +101,7 @@ def gather_types(text, offsets, order, out_text, out_offsets):
         out_offsets[k + 1] = end
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def merge_runs(text, offsets, run_starts, counts, out_text, out_offsets, out_counts, out_ranks):
     """Merge runs of sorted types into one sorted list without repetitions, adding counts.
 
@@ -167,7 +168,7 @@ def merge_runs(text, offsets, run_starts, counts, out_text, out_offsets, out_cou
     return n_merged
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _equal(text, offsets, a, b):
     """Whether two strings are the same."""
     if offsets[a + 1] - offsets[a] != offsets[b + 1] - offsets[b]:
@@ -178,7 +179,7 @@ def _equal(text, offsets, a, b):
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _sift(heap, size, root, text, offsets, heads, prefixes):
     """Let the run at ``root`` sink until no run below it has a smaller head."""
     while 2 * root + 1 < size:
@@ -191,7 +192,7 @@ def _sift(heap, size, root, text, offsets, heads, prefixes):
         root = child
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _run_less(heap, i, j, text, offsets, heads, prefixes):
     """Whether the head of the run at heap place i sorts before that at place j."""
     a, b = heap[i], heap[j]
@@ -201,7 +202,7 @@ def _run_less(heap, i, j, text, offsets, heads, prefixes):
     return _less(text, offsets[s], offsets[s + 1], text, offsets[t], offsets[t + 1])
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def all_within(text, offsets, allowed, out):
     """Tell which strings consist of allowed characters alone (an empty one does not).
 
@@ -236,7 +237,7 @@ def all_within(text, offsets, allowed, out):
                 break
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def write_table(text, offsets, counts, document_counts, first, stop, out):
     """Write lines ``word TAB count TAB documents``, escaping what would break a line.
 

@@ -1,8 +1,8 @@
 """Text to token ids in one pass over the bytes, with a type table that grows outside."""
 
-import numba
 import numpy as np
 
+from corpora.common.jit import compiled
 from corpora.text.characters import (
     ALONE,
     CLASS_MASK,
@@ -28,7 +28,7 @@ POSITION, SENTENCE, N_TOKENS, N_TYPES, N_BYTES, N_DROPPED, N_CHARACTERS, N_UNSPA
 STATE_LENGTH = 8
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def segment(
     text, sentences, entries, expansions, slots, starts, arena, state, token_ids, token_offsets
 ):
@@ -161,7 +161,7 @@ def segment(
     state[N_UNSPACED] += unspaced
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _read_character(text, position):
     """Decode one character beyond ASCII; return its code point and bytes."""
     lead = np.int32(text[position])
@@ -175,7 +175,7 @@ def _read_character(text, position):
     return np.int32((lead & 0x07) << 18 | second << 12 | third << 6 | fourth), 4
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _write_expansion(arena, tail, expansions, row):
     """Write a replacement of several characters; return its bytes."""
     n_written = np.int64(expansions[row, 0])
@@ -184,7 +184,7 @@ def _write_expansion(arena, tail, expansions, row):
     return n_written
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _write_character(arena, tail, code):
     """Write one character beyond ASCII as UTF-8; return its bytes."""
     if code < 0x800:
@@ -203,7 +203,7 @@ def _write_character(arena, tail, code):
     return 4
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _same_bytes(arena, starts, type_id, end, length):
     """Whether the type's bytes are those being read at the end of the arena."""
     start = starts[np.int64(type_id)]
@@ -215,7 +215,7 @@ def _same_bytes(arena, starts, type_id, end, length):
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def reinsert(old_slots, slots):
     """Move every entry of a full slot table into a larger, empty one.
 
@@ -236,7 +236,7 @@ def reinsert(old_slots, slots):
             slots[slot, 1] = old_slots[old, 1]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def slot_counts(slots, counts):
     """Read the counts of a slot table in the order of ids.
 

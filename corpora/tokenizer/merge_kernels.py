@@ -5,8 +5,9 @@ its two symbols is made. From then on they only vanish. So each pair has one lis
 written once, and its count only falls: an outdated entry of the queue is never too low.
 """
 
-import numba
 import numpy as np
+
+from corpora.common.jit import compiled
 
 OUTSIDE = -1  # in ``symbols``: before the first word and after each
 _GONE = -2  # in ``symbols``: where the right part of a merged symbol began
@@ -16,7 +17,7 @@ _LEFT, _RIGHT, _COUNT, _QUEUED, _FIRST, _STOP = range(6)
 _N_COLUMNS = 6
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _slot(table, pairs, left, right):
     """Where the hash table holds a pair, or would hold it."""
     mask = table.shape[0] - 1
@@ -31,7 +32,7 @@ def _slot(table, pairs, left, right):
     return slot
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _grow(table, pairs, n_pairs):
     """Double the table of pairs and hash it anew."""
     larger = np.empty((2 * pairs.shape[0], _N_COLUMNS), dtype=np.int64)
@@ -42,7 +43,7 @@ def _grow(table, pairs, n_pairs):
     return table, larger
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _comes_first(pairs, a, b):
     """Whether pair a is merged before pair b: by count, ties by the older symbols."""
     if pairs[a, _QUEUED] != pairs[b, _QUEUED]:
@@ -52,7 +53,7 @@ def _comes_first(pairs, a, b):
     return pairs[a, _RIGHT] < pairs[b, _RIGHT]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _push(queue, pairs, pair):
     """Add a pair to the heap; ``queue[0]`` is its size, ``queue[1]`` the first pair."""
     pairs[pair, _QUEUED] = pairs[pair, _COUNT]
@@ -64,7 +65,7 @@ def _push(queue, pairs, pair):
     queue[place] = pair
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _sink(queue, pairs, pair):
     """Put a pair in the first place of the heap and let it sink to its own."""
     size = queue[0]
@@ -80,7 +81,7 @@ def _sink(queue, pairs, pair):
     queue[place] = pair
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _pop(queue, pairs):
     """Take the pair that is merged next; -1 when none occurs any more."""
     while queue[0] > 0:
@@ -98,7 +99,7 @@ def _pop(queue, pairs):
     return -1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _merge(symbols, lengths, pair, new, table, pairs, places, word_of, counts, merged):
     """Write ``new`` for each occurrence of a pair and take its old neighbors from the counts."""
     left, right = pairs[pair, _LEFT], pairs[pair, _RIGHT]
@@ -122,7 +123,7 @@ def _merge(symbols, lengths, pair, new, table, pairs, places, word_of, counts, m
     return n_merged
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _count_pair(table, pairs, n_pairs, left, right, count):
     """Count one occurrence; return the pair and how many pairs there are now."""
     slot = _slot(table, pairs, left, right)
@@ -138,7 +139,7 @@ def _count_pair(table, pairs, n_pairs, left, right, count):
     return pair, n_pairs
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _file(pairs, first_pair, n_pairs, entries, entry_places, n_entries, places, n_places):
     """Lay the places of new pairs end to end, those of each pair ascending."""
     for pair in range(first_pair, n_pairs):
@@ -152,7 +153,7 @@ def _file(pairs, first_pair, n_pairs, entries, entry_places, n_entries, places, 
     return n_places
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _count_all(table, pairs, symbols, word_of, counts, entries, entry_places):
     """Count the pairs of the words as they are at the start."""
     n_pairs = 0
@@ -170,7 +171,7 @@ def _count_all(table, pairs, symbols, word_of, counts, entries, entry_places):
     return table, pairs, n_pairs, n_entries
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _count_around(
     table, pairs, n_pairs, new, merged, symbols, lengths, word_of, counts, entries, entry_places
 ):
@@ -191,7 +192,7 @@ def _count_around(
     return n_pairs, n_entries
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _with_room(queue, n):
     """The heap in an array that holds n pairs."""
     if queue.shape[0] > n:
@@ -201,7 +202,7 @@ def _with_room(queue, n):
     return larger
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def learn_merges(symbols, word_of, counts, n_symbols, merges):
     """Merge the most frequent pair of neighboring symbols until ``merges`` is full.
 

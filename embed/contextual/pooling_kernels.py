@@ -1,16 +1,16 @@
 """Choosing the sentences that bring every word its contexts, and summing states by word."""
 
-import numba
 import numpy as np
 
 from corpora.common.hashing import STRIDE
 from corpora.common.hashing_kernels import mix
+from corpora.common.jit import compiled
 
 LEVEL_BITS = 6
 _HASH_BITS = np.uint64(64 - LEVEL_BITS)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def sentence_keys(words, offsets, levels, seed, first, keys):
     """Give each sentence its place in the order of choosing: by its rarest word, then by chance.
 
@@ -37,7 +37,7 @@ def sentence_keys(words, offsets, levels, seed, first, keys):
         keys[s] = (level << _HASH_BITS) | (bits >> np.uint64(LEVEL_BITS))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def keep_lowest(words, offsets, keys, starts, filled, lowest):
     """Keep for each word the lowest keys of its occurrences, in a heap whose top is the highest.
 
@@ -65,7 +65,7 @@ def keep_lowest(words, offsets, keys, starts, filled, lowest):
                 _sink(heap, keys[s])
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _rise(heap, place, key):
     """Put a key at the end and bring it up to its place."""
     while place > 0 and heap[(place - 1) // 2] < key:
@@ -74,7 +74,7 @@ def _rise(heap, place, key):
     heap[place] = key
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _sink(heap, key):
     """Put a key in the place of the highest and bring it down to its own."""
     place, child = 0, 1
@@ -88,7 +88,7 @@ def _sink(heap, key):
     heap[place] = key
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def mark_chosen(words, offsets, keys, highest, chosen):
     """Mark the sentences in which some word still lacks contexts when their turn comes.
 
@@ -109,7 +109,7 @@ def mark_chosen(words, offsets, keys, highest, chosen):
                 break
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def add_states(words, states, sums, counts):
     """Add each token's state to the sum of its word.
 

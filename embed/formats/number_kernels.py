@@ -1,7 +1,8 @@
 """Numbers out of text, as fast as it can be read."""
 
 import numpy as np
-from numba import njit
+
+from corpora.common.jit import compiled
 
 # Clinger 1990, section 1: below 2**53 and up to these powers one operation rounds rightly
 _POWERS = 10.0 ** np.arange(23)
@@ -11,7 +12,7 @@ _LARGEST_EXPONENT = 100_000
 _MALFORMED = 100 * _LARGEST_EXPONENT
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def parse_rows(buffer, spans, numbers, hard):
     """Parse lines of a word and D numbers between spaces or tabs.
 
@@ -69,7 +70,7 @@ def parse_rows(buffer, spans, numbers, hard):
     return numbers.shape[0], n_hard
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def parse_number(buffer, position):
     """Parse one decimal number; (its end, whether the value is exact, the value).
 
@@ -124,7 +125,7 @@ def parse_number(buffer, position):
     return position, True, -value if negative else value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def parse_exponent(buffer, position):
     """Parse what stands behind the ``e``; (its end, its value).
 
@@ -155,7 +156,7 @@ def parse_exponent(buffer, position):
     return position, -power if negative else power
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def skip_spaces(buffer, position):
     """Pass over spaces, tabs and carriage returns, but no line end.
 
@@ -176,7 +177,7 @@ def skip_spaces(buffer, position):
     return position
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def is_gap(byte):
     """Tell whether a byte separates columns or lines.
 
@@ -193,7 +194,7 @@ def is_gap(byte):
     return byte == 32 or byte == 10 or byte == 9 or byte == 13
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def is_digit(byte):
     """Tell whether a byte is an ASCII digit.
 

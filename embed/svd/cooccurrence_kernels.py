@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from corpora.common.jit import compiled
 
 _ONE = np.uint64(1)
 _WORD = np.uint64(6)  # a word of the bitmap holds 2**6 columns
@@ -46,7 +48,7 @@ def _prefetch(_context: Any, array: Any, index: Any) -> Any:
     return types.void(array, index), generate
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def lay_out(rows: Any, offsets: Any, separator: Any, text: Any) -> Any:
     """Write the units of a shard with a separator after each; units of one word are left out.
 
@@ -78,7 +80,7 @@ def lay_out(rows: Any, offsets: Any, separator: Any, text: Any) -> Any:
     return at
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def histogram(text: Any, start: Any, stop: Any, counts: Any) -> None:
     """Count every type of ``text[start:stop]``.
 
@@ -95,7 +97,7 @@ def histogram(text: Any, start: Any, stop: Any, counts: Any) -> None:
         counts[np.uint64(text[i])] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scatter(text: Any, start: Any, stop: Any, free: Any, positions: Any) -> None:
     """Write the positions of ``text[start:stop]`` grouped by type, ascending in each.
 
@@ -116,7 +118,7 @@ def scatter(text: Any, start: Any, stop: Any, free: Any, positions: Any) -> None
         free[word] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_rows(
     text: Any,
     positions: Any,
@@ -191,7 +193,7 @@ def count_rows(
     return end
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_rows(
     block_columns: Any,
     block_counts: Any,
@@ -238,7 +240,7 @@ def add_rows(
     return end
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _write_row(
     sums: Any, bitmap: Any, touched: Any, seen: Any, columns: Any, counts: Any, end: Any
 ) -> Any:

@@ -4,10 +4,11 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from corpora.common.jit import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def margins(
     starts: Any,
     columns: Any,
@@ -43,7 +44,7 @@ def margins(
     # a column's own factor is the same in every row: the caller multiplies it once
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def positive_log(
     starts: Any,
     columns: Any,
@@ -92,7 +93,7 @@ def positive_log(
     return end
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scaled(
     starts: Any,
     columns: Any,

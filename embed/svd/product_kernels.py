@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from corpora.common.jit import compiled
 
 # Columns of a block: two vectors of AVX-512, four of AVX2. Wider blocks would save little per
 # column and, at the same size of the basis, capture less.
@@ -103,7 +105,7 @@ def _prefetch(builder: Any, place: Any) -> None:
         builder.call(function, [line, number(0), number(3), number(1)])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def multiply_rows(
     starts: Any, columns: Any, values: Any, block: Any, first: Any, last: Any, product: Any
 ) -> None:

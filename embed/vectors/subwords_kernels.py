@@ -1,13 +1,13 @@
 """Inner loops over the character n-grams of many words."""
 
-from numba import njit
+from corpora.common.jit import compiled
 
 _FIRST_HASH = 2166136261
 _PRIME = 16777619
 _MASK = 0xFFFFFFFF
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_ngrams(buffer, starts, ends, shortest, longest, counts):
     """Count the n-grams of each word.
 
@@ -40,7 +40,7 @@ def count_ngrams(buffer, starts, ends, shortest, longest, counts):
         counts[w] = n
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def hash_ngrams(buffer, starts, ends, shortest, longest, n_buckets, offsets, buckets):
     """Write the bucket of each n-gram of each word: 32-bit FNV-1a, modulo ``n_buckets``.
 
@@ -79,14 +79,14 @@ def hash_ngrams(buffer, starts, ends, shortest, longest, n_buckets, offsets, buc
                     at += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fnv_step(hashed, byte):
     """One byte of FNV-1a, extended as a signed one: fastText's hash of what is not ASCII."""
     signed = byte | 0xFFFFFF00 if byte >= 128 else byte
     return ((hashed ^ signed) * _PRIME) & _MASK
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def mean_rows(words, grams, starts, places, sums, out):
     """Write the mean of each word's own row and the rows of its n-grams.
 

@@ -1,9 +1,9 @@
 """Laying units of text end to end in rows of equal length."""
 
-import numba
+from corpora.common.jit import compiled
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def pack_units(
     word_rows, offsets, piece_ids, piece_offsets, specials, sequence_length, slots, n_filled
 ):

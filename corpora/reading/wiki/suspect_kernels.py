@@ -1,7 +1,8 @@
 """One pass over wiki text that finds the few lines in which markup may be left."""
 
 import numpy as np
-from numba import njit
+
+from corpora.common.jit import compiled
 
 TAG = 1  # <br>, </div>
 ENTITY = 2  # &nbsp;
@@ -15,7 +16,7 @@ SPECIAL = np.zeros(256, np.uint8)
 SPECIAL[np.frombuffer(b"<&[]{}|!=#()_':", np.uint8)] = 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def flag_lines(text, start, special, starts, ends, kinds):
     """Write bounds and kinds of the lines in which markup may be left.
 
@@ -70,7 +71,7 @@ def flag_lines(text, start, special, starts, ends, kinds):
     return found, n
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _judge(text, i):
     """What kind of markup the special byte at ``i`` may be; 0 for none."""
     byte = text[i]
@@ -87,19 +88,19 @@ def _judge(text, i):
     return _judge_cell(text, i, byte)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _at(text, i):
     """The byte at ``i``; a line end outside of the text."""
     return text[i] if 0 <= i < text.size else np.uint8(10)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _is_letter(byte):
     """ASCII letters."""
     return 97 <= byte | 32 <= 122
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _begins_line(text, i):
     """Nothing but spaces before ``i`` in its line."""
     i -= 1
@@ -108,7 +109,7 @@ def _begins_line(text, i):
     return i < 0 or text[i] == 10
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _judge_gap(text, i, byte):
     """``(,`` ``( `` ``()`` ``;)`` `` )`` `` ]`` ``(]`` and ``]]``."""
     if byte == 40:
@@ -123,7 +124,7 @@ def _judge_gap(text, i, byte):
     return GAP if before == 32 or before == 40 or before == 44 or before == 59 else 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _judge_tag(text, i):
     """``<`` before a letter, ``/`` or ``!``; 255 for the marks of a document."""
     after = _at(text, i + 1)
@@ -136,7 +137,7 @@ def _judge_tag(text, i):
     return TAG if _is_letter(after) or after == 47 or after == 33 else 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _judge_entity(text, i):
     """``&`` and a name or a number and ``;``."""
     k = i + 1
@@ -151,7 +152,7 @@ def _judge_entity(text, i):
     return ENTITY if k > first and _at(text, k) == 59 else 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _judge_link(text, i, byte):
     """``[[`` ``[ [`` ``[http`` ``[//`` ``{{`` ``}}`` ``{|`` ``__X`` ``::::`` ``File:``."""
     after = _at(text, i + 1)
@@ -173,7 +174,7 @@ def _judge_link(text, i, byte):
     return LINK if after == byte else 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _judge_cell(text, i, byte):
     """``|`` or ``!`` first in a line, ``|}``, ``thumb|``, ``="``, ``#if:``."""
     after = _at(text, i + 1)

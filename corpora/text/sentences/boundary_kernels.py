@@ -1,12 +1,8 @@
-"""Sentence boundaries in UTF-8 bytes: look for terminators, examine context only there.
+"""Sentence boundaries in UTF-8 bytes: look for terminators, examine context only there."""
 
-Numba's cache watches the file of the outermost kernel only, which is this one: after a
-change of the constants in `sentences` or of the other kernels of sentences, touch it.
-"""
-
-import numba
 import numpy as np
 
+from corpora.common.jit import compiled
 from corpora.text.sentences.character_kernels import (
     APOSTROPHE,
     DOT,
@@ -63,7 +59,7 @@ ABBREVIATIONS = NEVER_ENDS | MAY_END | BEFORE_NUMBER | UNIT | ENDS
 BEGIN, LETTERS, DIGITS, DOTS, OTHERS, PAIRS, AFTER_DASH = range(7)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _read_token(text, start, at, classes, token):
     """Describe the token that ends here in ``token``; its begin is ``at`` when there is none."""
     token[:] = 0
@@ -93,7 +89,7 @@ def _read_token(text, start, at, classes, token):
     token[BEGIN] = at
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _count_character(token, code, kind, was_letter):
     """Add a character, read backward, to the description of its token."""
     if is_letter(kind):
@@ -111,7 +107,7 @@ def _count_character(token, code, kind, was_letter):
         token[OTHERS] += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _token_flags(text, at, start, classes, table, token):
     """Flags of the token, together with one before it where they are written apart (z. B.)."""
     begin = token[BEGIN]
@@ -131,7 +127,7 @@ def _token_flags(text, at, start, classes, table, token):
     return joined if joined else flags
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _spaces_before(text, at, start, classes):
     """Walk back over spaces."""
     while at > start:
@@ -142,7 +138,7 @@ def _spaces_before(text, at, start, classes):
     return at
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _begins_item(text, begin, start, classes, token):
     """Tell whether a short number or a letter counts an item: first thing, or after a colon."""
     if token[DOTS] > 0 or token[OTHERS] > 0 or token[LETTERS] + token[DIGITS] > 3:
@@ -161,14 +157,14 @@ def _begins_item(text, begin, start, classes, token):
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _after_number(text, begin, start, classes):
     """Tell whether the token before ends in a digit."""
     code, _ = code_before(text, _spaces_before(text, begin, start, classes), start)
     return class_of(classes, code) == DIGIT
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _is_ordinal(text, begin, start, stop, letter, kind, classes, table):
     """Tell whether a number of one or two digits counts what follows: 3. Oktober, 3. 10. 1990."""
     end = _spaces_before(text, begin, start, classes)
@@ -192,7 +188,7 @@ def _is_ordinal(text, begin, start, stop, letter, kind, classes, table):
     return flags_of(table, hash_bytes(text, word, end)) & BEFORE_ORDINAL != 0
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _is_initials(token):
     """Tell single letters, or letters with stops between: J, U.S, e.g."""
     return (
@@ -202,7 +198,7 @@ def _is_initials(token):
     )
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _stop_ends(text, start, at, stop, place, letter, kind, classes, table, token):
     """Tell whether a single full stop at ``at`` ends a sentence before what can begin one."""
     _read_token(text, start, at, classes, token)
@@ -226,7 +222,7 @@ def _stop_ends(text, start, at, stop, place, letter, kind, classes, table, token
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _goes_on(text, at, stop, particles):
     """Tell whether a particle follows that ties a quotation to its sentence."""
     for p in range(particles.shape[0]):
@@ -240,7 +236,7 @@ def _goes_on(text, at, stop, particles):
     return False
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _exclaims(text, start, at, classes, table):
     """Tell whether the word before an exclamation mark is a name that has one."""
     word = at
@@ -252,7 +248,7 @@ def _exclaims(text, start, at, classes, table):
     return flags_of(table, hash_bytes(text, word, at)) & EXCLAIMS != 0
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _boundary(text, start, at, end, stop, run, closers, classes, table, particles, token):
     """Where the next sentence begins after the run of terminators at..end, or -1."""
     place = skip_spaces(text, end, stop, classes)
@@ -290,7 +286,7 @@ def _boundary(text, start, at, end, stop, run, closers, classes, table, particle
     return place if ends else -1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _is_address(text, at, stop):
     """Tell http:// and https://."""
     if at + 8 > stop or text[at] != 0x68 or text[at + 1] != 0x74 or text[at + 2] != 0x74:
@@ -298,7 +294,7 @@ def _is_address(text, at, stop):
     return text[at + 3] == 0x70 and (text[at + 4] == 0x3A or text[at + 5] == 0x3A)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _has_inner_capital(text, letter, stop, classes):
     """Tell words such as iPhone."""
     _, length = code_at(text, letter, stop)
@@ -306,7 +302,7 @@ def _has_inner_capital(text, letter, stop, classes):
     return class_of(classes, second) == UPPER
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _small_begins(text, start, at, stop, run, bracket, classes, table, token):
     """Tell whether a sentence ends though a small letter follows.
 
@@ -332,7 +328,7 @@ def _small_begins(text, start, at, stop, run, bracket, classes, table, token):
     return token[LETTERS] > 3 and (bracket or vowel or last == 0x79 or token[LETTERS] > 7)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def find_sentences(text, paragraphs, leads, classes, table, particles, offsets):
     """Write the byte offset of each sentence.
 

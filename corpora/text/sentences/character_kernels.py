@@ -1,8 +1,8 @@
 """UTF-8 as sentence splitting reads it: characters, and words that the rules know."""
 
-import numba
 import numpy as np
 
+from corpora.common.jit import compiled
 from corpora.text.sentences.rules import (
     CLOSE,
     COMMA,
@@ -25,7 +25,7 @@ APOSTROPHE, STRAIGHT_QUOTE, RIGHT_QUOTE, HYPHEN, DOT = 0x27, 0x22, 0x2019, 0x2D,
 END_OF_TEXT = 0x110000  # in place of a code point
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def code_at(text, at, stop):
     """Code point and length in bytes of the character at a place; END_OF_TEXT past the end.
 
@@ -57,7 +57,7 @@ def code_at(text, at, stop):
     return code, length
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def code_before(text, at, start):
     """Code point and length in bytes of the character that ends at a place.
 
@@ -84,7 +84,7 @@ def code_before(text, at, start):
     return code, at - begin
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def class_of(classes, code):
     """Class of a code point; SPACE past the end, UNSPACED beyond the table.
 
@@ -105,7 +105,7 @@ def class_of(classes, code):
     return SPACE if code == END_OF_TEXT else UNSPACED
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def is_ascii_digit(byte):
     """Digits of ASCII.
 
@@ -122,7 +122,7 @@ def is_ascii_digit(byte):
     return byte >= 0x30 and byte <= 0x39
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def is_ascii_word(byte):
     """Letters and digits of ASCII.
 
@@ -140,7 +140,7 @@ def is_ascii_word(byte):
     return (small >= 0x61 and small <= 0x7A) or is_ascii_digit(byte)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def is_letter(kind):
     """Letters, of scripts with case or without.
 
@@ -157,7 +157,7 @@ def is_letter(kind):
     return kind >= UPPER and kind <= UNSPACED
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def is_quiet(kind):
     """Tell what may follow a terminator that stands alone: no letter, no digit.
 
@@ -174,7 +174,7 @@ def is_quiet(kind):
     return not (is_letter(kind) or kind == DIGIT)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def skip_spaces(text, at, stop, classes):
     """Skip to the next character that is no space.
 
@@ -202,7 +202,7 @@ def skip_spaces(text, at, stop, classes):
     return at
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def hash_bytes(text, begin, end):
     """FNV-1a of the bytes, spaces left out.
 
@@ -227,7 +227,7 @@ def hash_bytes(text, begin, end):
     return value
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def flags_of(table, value):
     """Look a hash up; 0 when it is unknown.
 
@@ -252,7 +252,7 @@ def flags_of(table, value):
     return 0
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def build_table(text, offsets, flags, table):
     """Fill an open-addressing table with the hashes and flags of words.
 
@@ -277,7 +277,7 @@ def build_table(text, offsets, flags, table):
         table[slot, 1] = flags[w]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def first_letter(text, at, stop, classes):
     """Find the letter or digit that follows; its place and class, or NONE when too far.
 
@@ -309,7 +309,7 @@ def first_letter(text, at, stop, classes):
     return at, NONE
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def has_letter(text, at, stop, classes):
     """Tell whether there is a letter or digit at all.
 
@@ -337,7 +337,7 @@ def has_letter(text, at, stop, classes):
     return False
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _end_of_word(text, at, stop, classes):
     """End of the letters (and marks) that begin here."""
     while at < stop:
@@ -349,7 +349,7 @@ def _end_of_word(text, at, stop, classes):
     return at
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def next_flags(text, at, stop, classes, table):
     """Flags of the word that follows; an initial (a letter and a stop) has none.
 

@@ -1,7 +1,6 @@
 """Where sentences may end: terminators in a row, and all that closes after them."""
 
-import numba
-
+from corpora.common.jit import compiled
 from corpora.text.sentences.character_kernels import (
     STRAIGHT_QUOTE,
     class_of,
@@ -25,7 +24,7 @@ from corpora.text.sentences.rules import (
 )
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _after_footnote(text, at, stop):
     """Skip a footnote mark such as [12]; stay when there is none."""
     if at >= stop or text[at] != 0x5B:
@@ -38,7 +37,7 @@ def _after_footnote(text, at, stop):
     return at
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _after_emoticon(text, at, stop, classes):
     """Skip an emoticon such as :-) and the like; stay when there is none."""
     if at + 1 >= stop or not (text[at] == 0x3A or text[at] == 0x3B or text[at] == 0x3D):
@@ -56,7 +55,7 @@ def _after_emoticon(text, at, stop, classes):
     return at
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _is_odd(text, start, at):
     """Tell whether a straight quotation mark is open here."""
     odd = False
@@ -65,7 +64,7 @@ def _is_odd(text, start, at):
     return odd
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _after_spaced(text, start, at, stop, classes):
     """Skip spaces and then what still belongs to the end before them; stay when nothing does."""
     place = skip_spaces(text, at, stop, classes)
@@ -87,13 +86,13 @@ def _after_spaced(text, start, at, stop, classes):
     return end if end > place else at
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _opens(code):
     """Quotation marks that open where scripts are written without spaces."""
     return code == 0x201C or code == 0x2018 or code == 0xAB or code == 0x2039
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def end_of_run(text, start, at, stop, classes):
     """Walk over terminators and all that closes; tell end, strongest kind, dots, and closers.
 

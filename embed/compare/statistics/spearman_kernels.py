@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from corpora.common.jit import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rank_correlations(
     rows: Any, x_order: Any, x_stops: Any, y_order: Any, y_stops: Any, scores: Any
 ) -> None:

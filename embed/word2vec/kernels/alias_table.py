@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from corpora.common.jit import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_columns(masses: Any, capacities: Any, limits: Any, others: Any) -> None:
     """Fill the columns: each with its own word, what room is left with one other.
 

@@ -3,9 +3,11 @@
 from typing import Any
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from corpora.common.jit import compiled
 
 _LONG = ir.IntType(64)
 _INT = ir.IntType(32)
@@ -67,7 +69,7 @@ def _sleep(_context: Any, microseconds: Any) -> Any:
     return types.void(types.int64), generate
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def wait_for_all(counter: Any, expected: Any) -> None:
     """Count this thread, and wait until ``expected`` arrivals have been counted.
 

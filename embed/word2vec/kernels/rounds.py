@@ -12,8 +12,8 @@ does (Bojanowski, Grave, Joulin and Mikolov 2017).
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from corpora.common.jit import compiled
 from embed.word2vec.kernels.barrier import wait_for_all
 from embed.word2vec.kernels.vector import add_to_rows, prefetch_row, sum_rows
 from embed.word2vec.kernels.windows import (
@@ -106,7 +106,7 @@ class Shards(NamedTuple):
     slots: Any
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def train_piece(
     tables: Any, text: Any, plan: Any, rates: Any, state: Any, copies: Any, loss: Any
 ) -> Any:
@@ -159,7 +159,7 @@ def train_piece(
     return pairs
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def train_shards(
     tables: Any, text: Any, plan: Any, rates: Any, states: Any, shards: Any, crew: Any,
     losses: Any, pairs: Any,
@@ -230,7 +230,7 @@ def train_shards(
         _free_shard(shards, s)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _subsample_shards(
     text: Any, plan: Any, states: Any, shards: Any, me: Any, threads: Any
 ) -> None:
@@ -246,7 +246,7 @@ def _subsample_shards(
         shards.n_kept[s, 1] = n_units
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _kept_of(text: Any, shards: Any, s: Any) -> Any:
     """The subsampled text of a shard."""
     first = shards.bounds[s]
@@ -255,7 +255,7 @@ def _kept_of(text: Any, shards: Any, s: Any) -> Any:
     return kept, shards.kept_offsets[first + s : first + s + shards.n_kept[s, 1] + 1]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _room(plan: Any, n: Any) -> Any:
     """Room for n windows, and a share for each of their targets."""
     contexts = np.empty((n, 2 * plan.window), dtype=np.int32)
@@ -264,7 +264,7 @@ def _room(plan: Any, n: Any) -> Any:
     return Windows(contexts, np.empty(n, dtype=np.int64), targets), shares
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _draw(
     plan: Any, kept: Any, offsets: Any, first: Any, last: Any, state: Any, windows: Any
 ) -> Any:
@@ -275,7 +275,7 @@ def _draw(
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _learn(
     plan: Any, inputs: Any, outputs: Any, width: Any, drawn: Any, places: Any, rate: Any,
     loss: Any,
@@ -288,7 +288,7 @@ def _learn(
     )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _number_inputs(drawn: Any, slots: Any, s: Any, words: Any) -> Any:
     """Put in the place of each context word the number of its copy; list the words."""
     n = 0
@@ -303,7 +303,7 @@ def _number_inputs(drawn: Any, slots: Any, s: Any, words: Any) -> Any:
     return n
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _number_outputs(
     drawn: Any, row: Any, slots: Any, s: Any, words: Any, uses: Any, places: Any
 ) -> Any:
@@ -334,14 +334,14 @@ def _number_outputs(
     return n
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _free(words: Any, n: Any, slots: Any, s: Any) -> None:
     """Free the slots of n words."""
     for k in range(n):
         slots[words[k], s] = 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _free_shard(shards: Any, s: Any) -> None:
     """Free the slots of a shard: no other thread looks at them any more."""
     for table in range(2):
@@ -349,13 +349,13 @@ def _free_shard(shards: Any, s: Any) -> None:
         shards.n_words[s, table] = 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _first_row(shards: Any, s: Any) -> Any:
     """Where the private outputs of a shard begin."""
     return shards.first_row + s * shards.words.shape[2]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _copy_inputs(tables: Any, words: Any, n: Any, rows: Any, before: Any) -> None:
     """Copy, or compose, inputs."""
     width, starts, parts = tables.width, tables.starts, tables.parts
@@ -375,7 +375,7 @@ def _copy_inputs(tables: Any, words: Any, n: Any, rows: Any, before: Any) -> Non
     before[: n * width] = rows[: n * width]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _offsets_of(tables: Any, word: Any, offsets: Any) -> Any:
     """Where the parts of a word begin; room is made if there is too little."""
     start, stop = tables.starts[word], tables.starts[word + 1]
@@ -387,7 +387,7 @@ def _offsets_of(tables: Any, word: Any, offsets: Any) -> Any:
     return offsets
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _copy_outputs(tables: Any, words: Any, n: Any, uses: Any, row: Any) -> None:
     """Copy the outputs that are used more than once."""
     width = tables.width
@@ -398,14 +398,14 @@ def _copy_outputs(tables: Any, words: Any, n: Any, uses: Any, row: Any) -> None:
                 tables.outputs[copy + d] = tables.outputs[start + d]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _subtract(rows: Any, before: Any, n: Any) -> None:
     """What the first n numbers gained."""
     for d in range(n):
         rows[d] -= before[d]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _subtract_outputs(tables: Any, words: Any, n: Any, uses: Any, row: Any) -> None:
     """What the copies of outputs gained; the others' rows hold that already."""
     width = tables.width
@@ -416,7 +416,7 @@ def _subtract_outputs(tables: Any, words: Any, n: Any, uses: Any, row: Any) -> N
                 tables.outputs[copy + d] -= tables.outputs[start + d]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_inputs(tables: Any, words: Any, n: Any, gains: Any, mine: Any) -> None:
     """Add what composed copies gained to each of their parts that is this thread's."""
     offset = np.empty(1, dtype=np.int64)
@@ -427,7 +427,7 @@ def _add_inputs(tables: Any, words: Any, n: Any, gains: Any, mine: Any) -> None:
                 add_to_rows(tables.inputs, offset, 1, tables.width, gains, k * tables.width)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_shared_inputs(tables: Any, shards: Any, s: Any) -> None:
     """Add all shards' gains, in order, to the inputs that this shard is the first to have."""
     width, slots = tables.width, shards.slots[0]
@@ -442,7 +442,7 @@ def _add_shared_inputs(tables: Any, shards: Any, s: Any) -> None:
                     add_to_rows(tables.inputs, offset, 1, width, shards.inputs[other], place)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_shared_outputs(tables: Any, shards: Any, s: Any) -> None:
     """Add all shards' gains, in order, to the outputs that this shard is the first to have."""
     width, outputs, slots = tables.width, tables.outputs, shards.slots[1]
@@ -459,7 +459,7 @@ def _add_shared_outputs(tables: Any, shards: Any, s: Any) -> None:
                     add_to_rows(outputs, offset, 1, width, outputs, row * width)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _is_first(slots: Any, word: Any, s: Any) -> Any:
     """Whether no shard before this one has the word."""
     first = True

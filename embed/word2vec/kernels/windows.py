@@ -8,10 +8,10 @@ that scores and gradients are small dense products. Tables are flat float32 arra
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from corpora.common.hashing import STRIDE
 from corpora.common.hashing_kernels import mix
+from corpora.common.jit import compiled
 from embed.word2vec.kernels.vector import (
     add_to_rows,
     prefetch_row,
@@ -55,7 +55,7 @@ class Places(NamedTuple):
     shares: Any
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def next_random(state: Any) -> Any:
     """Draw 64 random bits by splitmix64.
 
@@ -72,7 +72,7 @@ def next_random(state: Any) -> Any:
     return mix(state[0])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def subsample(
     rows: Any, offsets: Any, limits: Any, state: Any, kept: Any, kept_offsets: Any
 ) -> Any:
@@ -112,7 +112,7 @@ def subsample(
     return n, units
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def draw_windows(
     kept: Any,
     kept_offsets: Any,
@@ -187,7 +187,7 @@ def draw_windows(
     return Windows(contexts, sizes[: last - first], targets)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def learn_skipgram(
     inputs: Any, outputs: Any, width: Any, drawn: Any, places: Any, rate: Any, labels: Any,
     loss: Any,
@@ -254,7 +254,7 @@ def learn_skipgram(
     return pairs
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def learn_cbow(
     inputs: Any, outputs: Any, width: Any, drawn: Any, places: Any, rate: Any, labels: Any,
     loss: Any, mean: Any,
@@ -307,7 +307,7 @@ def learn_cbow(
     return windows
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _output_room(blocks: Any, null: Any) -> Any:
     """Offsets and shares of whole blocks; what no output fills up is the row of zeros."""
     return (
@@ -317,7 +317,7 @@ def _output_room(blocks: Any, null: Any) -> Any:
     )
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _place_outputs(
     width: Any, targets: Any, places: Any, w: Any, after: Any, into: Any, shares: Any
 ) -> None:
@@ -350,7 +350,7 @@ def pair_labels(negatives: int) -> np.ndarray:
     return labels.reshape(-1)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _fetch(outputs: Any, width: Any, drawn: Any, w: Any) -> None:
     """Ask for the outputs of a window to come; its inputs are those of its neighbors."""
     if w < len(drawn.sizes) and drawn.sizes[w]:
@@ -358,7 +358,7 @@ def _fetch(outputs: Any, width: Any, drawn: Any, w: Any) -> None:
             prefetch_row(outputs, np.int64(drawn.targets[w, m]) * width, width)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _settle(chances: Any, limit: Any, loss: Any) -> None:
     """Take products of probabilities to logarithms where they are below a limit."""
     smallest = chances[0]

@@ -1,0 +1,141 @@
+"""The cache of compiled kernels: entries are used as long as all their sources are the same."""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from corpora.common.jit import _read
+
+ROOT = Path(__file__).resolve().parents[3]
+KERNELS = sorted(
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for package in ("corpora", "embed", "pretrain")
+    for pattern in ("*_kernels.py", "kernels/[a-z]*.py")
+    for path in (ROOT / package).rglob(pattern)
+)
+SOURCES = {
+    "__init__.py": "",
+    "numbers.py": "STEP = 1\n",
+    "inner.py": """
+from corpora.common.jit import compiled
+from tiny.numbers import STEP
+
+@compiled
+def inner(x):
+    return x + STEP
+""",
+    "outer.py": """
+from corpora.common.jit import compiled
+from tiny.inner import inner
+
+@compiled(fastmath=True)
+def outer(x):
+    return inner(x) * 10
+""",
+}
+PROGRAM = """
+from tiny.outer import outer
+print(outer(1), sum(outer.stats.cache_hits.values()), sum(outer.stats.cache_misses.values()))
+"""
+
+
+class Package:
+    """A package of two kernels, one of which calls the other, with a cache of its own."""
+
+    def __init__(self, folder):
+        self.folder = folder / "tiny"
+        self.cache = folder / "cache"
+        self.folder.mkdir()
+        for name, source in SOURCES.items():
+            (self.folder / name).write_text(source)
+
+    def replace(self, name, old, new):
+        """Change a file without changing its size and time."""
+        file = self.folder / name
+        before = file.stat()
+        file.write_text(file.read_text().replace(old, new))
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert file.stat().st_size == before.st_size
+
+    def run(self):
+        """The outer kernel's result in a new process, and how often it was in the cache or not."""
+        environment = {
+            **os.environ,
+            "NUMBA_CACHE_DIR": str(self.cache),
+            "PYTHONPATH": f"{self.folder.parent}{os.pathsep}{ROOT}",
+            "PYTHONDONTWRITEBYTECODE": "1",  # Python itself overlooks such a change of a file
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return tuple(int(word) for word in done.stdout.split())
+
+
+@pytest.fixture
+def package(tmp_path):
+    return Package(tmp_path)
+
+
+def test_a_kernel_is_compiled_anew_only_when_a_file_it_depends_on_changed(package):
+    assert package.run() == (20, 0, 1)
+    package.replace("inner.py", "x + STEP", "x - STEP")
+    assert package.run() == (0, 0, 1)
+    package.replace("numbers.py", "1", "2")
+    assert package.run() == (-10, 0, 1)
+    assert package.run() == (-10, 1, 0)
+
+
+def test_what_another_process_wrote_from_other_sources_is_not_used(package, tmp_path):
+    package.run()
+    old = shutil.copytree(package.cache, tmp_path / "old")
+    package.replace("numbers.py", "1", "2")
+    assert package.run() == (30, 0, 1)
+    for file in old.rglob("*.nbc"):  # late: only the code, the index is by the other process
+        shutil.copy(file, package.cache / file.relative_to(old))
+    assert package.run() == (30, 0, 1)
+
+
+@pytest.mark.parametrize("module", KERNELS)
+def test_every_import_of_ours_is_found(module):
+    waiting, seen = [module], set()
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            found = _read(name)[1]
+            assert set(found) >= imported_by(name)
+            waiting += found
+
+
+def imported_by(module):
+    """The modules of ours that a file imports anywhere, but for functions and type checkers."""
+    tree = ast.parse(Path(find_spec(module).origin).read_text(encoding="utf-8"))
+    skipped = {id(inner) for node in ast.walk(tree) if is_late(node) for inner in ast.walk(node)}
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import) and id(node) not in skipped:
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and id(node) not in skipped:
+            assert not node.level, module
+            found.add(node.module)
+            if find_spec(node.module).submodule_search_locations is not None:
+                inner = {f"{node.module}.{alias.name}" for alias in node.names}
+                found |= {name for name in inner if find_spec(name) is not None}
+    return {name for name in found if name.partition(".")[0] in ("corpora", "embed", "pretrain")}
+
+
+def is_late(node):
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or (
+        isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    )
