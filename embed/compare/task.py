@@ -25,8 +25,6 @@ TASKS = {
     "association": "embed.compare.tasks.associations:AssociationTask",
 }
 
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Measured:
@@ -183,22 +181,3 @@ def read_task(name: str, path: Path, config: CompareConfig) -> Task:
     """
     kind: type[Task] = pkgutil.resolve_name(TASKS[name])
     return kind.read(path, config)
-
-
-def set_name(path: Path) -> str:
-    """Name a set after its file or folder.
-
-    Parameters
-    ----------
-    path : Path
-        Where the set lies.
-
-    Returns
-    -------
-    str
-        A file's name without its last ending, and without the one that says how it is
-        compressed; all of a folder's name, ``BATS_3.0``.
-    """
-    if path.is_dir():
-        return path.resolve().name
-    return Path(path.stem).stem if path.suffix in _COMPRESSED else path.stem

@@ -9,9 +9,8 @@ from pathlib import Path
 from corpora.common.errors import SourceError
 from corpora.text.segment import HALF_CHARACTER
 from embed.compare.datasets.fields import Line, quoted, read_bytes
-from embed.compare.datasets.parts import Parts, two_or_three
+from embed.compare.datasets.parts import Parts, set_name, two_or_three
 from embed.compare.datasets.sentence_records import labelled_records
-from embed.compare.task import set_name
 
 _EXPECTED = "expected lines of a label and a sentence, a table with a header, or JSON lines"
 _FINER = re.compile(r"([A-Z]+):\w+")  # TREC: a kind of question, and what kind of that

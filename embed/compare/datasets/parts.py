@@ -1,4 +1,4 @@
-"""Sets of several files: what is learnt from, what decides how, and what is asked."""
+"""Sets of several files: what is learnt from, what decides how, what is asked; names of sets."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +9,7 @@ from corpora.common.errors import SettingError
 Part = TypeVar("Part")
 
 TRAIN, DEV, TEST = range(3)
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 HELD_OUT = 10  # one sentence of TRAIN in so many stands for a development part, where none is given
 
 
@@ -77,3 +78,22 @@ def two_or_three(files: str) -> list[Path]:
             f"{files!r} names no two or three files; pass TRAIN,TEST or TRAIN,DEV,TEST"
         )
     return [Path(name) for name in names]
+
+
+def set_name(path: Path) -> str:
+    """Name a set after its file or folder.
+
+    Parameters
+    ----------
+    path : Path
+        Where the set lies.
+
+    Returns
+    -------
+    str
+        A file's name without its last ending, and without the one that says how it is
+        compressed; all of a folder's name, ``BATS_3.0``.
+    """
+    if path.is_dir():
+        return path.resolve().name
+    return Path(path.stem).stem if path.suffix in _COMPRESSED else path.stem

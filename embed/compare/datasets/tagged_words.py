@@ -9,8 +9,7 @@ import numpy as np
 
 from corpora.common.errors import SourceError
 from embed.compare.datasets.fields import decoded_lines, quoted
-from embed.compare.datasets.parts import Parts, two_or_three
-from embed.compare.task import set_name
+from embed.compare.datasets.parts import Parts, set_name, two_or_three
 
 _UD_COLUMNS = 10
 _FORM, _UPOS = 1, 3

@@ -10,9 +10,10 @@ import numpy as np
 
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.association_tests import LEAST, AssociationTest, read_associations
+from embed.compare.datasets.parts import set_name
 from embed.compare.inputs.lookup import FoundWords, find_words, finite_units, has_zero
 from embed.compare.statistics.effect_size import A, EffectSize, X, Y, permutation_p
-from embed.compare.task import Measured, set_name
+from embed.compare.task import Measured
 from embed.protocols import StaticVectors
 
 _SPREAD = 1e-12  # associations closer than this differ by rounding alone

@@ -10,9 +10,10 @@ import numpy as np
 
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.categories import CategoryWord, read_categories
+from embed.compare.datasets.parts import set_name
 from embed.compare.inputs.lookup import FoundWords, find_words, finite_units, has_zero
 from embed.compare.statistics.estimators import Contingency
-from embed.compare.task import Measured, set_name
+from embed.compare.task import Measured
 from embed.protocols import StaticVectors
 
 METRICS: tuple[Literal["purity", "nmi", "ari"], ...] = ("purity", "nmi", "ari")

@@ -10,10 +10,11 @@ import numpy as np
 
 from corpora.common.errors import ArtifactError
 from embed.compare.config import CompareConfig
+from embed.compare.datasets.parts import set_name
 from embed.compare.datasets.sentence_pairs import MinimalPair, read_minimal_pairs, sample_pairs
 from embed.compare.inputs.encoder_access import scorer_of
 from embed.compare.statistics.estimators import Means
-from embed.compare.task import Measured, set_name
+from embed.compare.task import Measured
 from embed.protocols import SentenceScorer, StaticVectors
 
 # In nats. In other company a sentence scores up to 2e-5 higher or lower, float32 being what it is,

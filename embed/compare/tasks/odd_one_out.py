@@ -10,9 +10,10 @@ import numpy as np
 
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.outlier_groups import Topic, read_topics
+from embed.compare.datasets.parts import set_name
 from embed.compare.inputs.lookup import FoundWords, find_words, finite_units, has_zero
 from embed.compare.statistics.estimators import Means
-from embed.compare.task import Measured, set_name
+from embed.compare.task import Measured
 from embed.protocols import StaticVectors
 
 _DIGITS = 12  # sums of the same cosines in another order tie, too

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from embed.compare.config import CompareConfig
+from embed.compare.datasets.parts import set_name
 from embed.compare.datasets.word_pairs import WordPair, read_pairs
 from embed.compare.inputs.lookup import FoundWords, find_words, finite_units, has_zero
 from embed.compare.statistics.estimators import Correlation
-from embed.compare.task import Measured, set_name
+from embed.compare.task import Measured
 from embed.protocols import StaticVectors
 
 METRICS = {"spearman": True, "pearson": False}  # whether of ranks

@@ -14,13 +14,14 @@ from corpora.common.errors import ArtifactError, SettingError, SourceError
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.context_pairs import ContextSet, Target, read_contexts
 from embed.compare.datasets.files_read import parts_of
+from embed.compare.datasets.parts import set_name
 from embed.compare.inputs.encoder_access import encoder_of
 from embed.compare.inputs.long_sentences import told_of_long
 from embed.compare.inputs.lookup import FoundWords, find_words, has_zero
 from embed.compare.statistics.estimators import Correlation, Means, Sample
 from embed.compare.statistics.roc import RocArea
 from embed.compare.statistics.thresholds import best_threshold, right_by_halves
-from embed.compare.task import Measured, set_name
+from embed.compare.task import Measured
 from embed.compare.tasks.similarity import METRICS, pair_cosines, why_undefined
 from embed.compare.tasks.target_states import contexts_read, target_states, target_words
 from embed.contextual.pooling import AUTO, parse_layers

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from embed.compare.config import CompareConfig
+from embed.compare.datasets.parts import set_name
 from embed.compare.datasets.questions import Question, holds_relations, read_questions
 from embed.compare.inputs.lookup import FoundWords, find_words, has_zero
-from embed.compare.task import Measured, Task, set_name
+from embed.compare.task import Measured, Task
 from embed.compare.tasks.analogy.accuracy import Answered, accuracies, nothing_asked, usable
 from embed.compare.tasks.analogy.bats import RelationTask
 from embed.compare.tasks.analogy.offsets import METRICS, answered_rightly

@@ -6,7 +6,6 @@ import scipy.sparse
 
 from corpora.common.errors import ArtifactError
 from embed.compare.inputs.lookup import find_words, has_zero
-from embed.compare.task import set_name
 from embed.vectors.word_vectors import WordVectors
 
 WORDS = ["new", "york", "new_jersey", "blank"]
@@ -82,11 +81,3 @@ def test_the_mean_of_vectors_that_are_not_finite_is_refused():
     assert str(error.value) == (
         "broken: the vector of 'b' holds NaN or infinity; make the run again"
     )
-
-
-def test_a_folder_keeps_the_whole_of_its_name(tmp_path):
-    (tmp_path / "BATS_3.0").mkdir()
-
-    assert set_name(tmp_path / "BATS_3.0") == "BATS_3.0"
-    assert set_name(tmp_path / "BATS_3.0" / "..") == tmp_path.name
-    assert set_name(tmp_path / "msr.txt") == "msr"
