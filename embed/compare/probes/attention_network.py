@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from embed.compare.tasks.sentences.inputs import Bags
+from embed.compare.probes.examples import Bags
 
 _AT_ONCE = 256  # sentences asked at a time
 _LEAST = 1e-12  # of a squared length, so that a zero vector has a gradient

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from embed.compare.probes.attention_network import AttentionNetwork
-from embed.compare.tasks.sentences.inputs import Bags
+from embed.compare.probes.examples import Bags
 
 RATES = (5e-4, 2e-3, 1e-2)
 MARGINS = ((30.0, 0.35), (10.0, 0.1))  # scale and margin: those of the paper, and milder ones

@@ -1,9 +1,8 @@
 """Learnt probes: how easily labels can be read off frozen vectors (Alain and Bengio 2016).
 
-What the linear probe (:mod:`embed.compare.probes.linear`) and the window probe
-(:mod:`embed.compare.probes.window`) share: what they learn from, what is learnt, and the scale of
-vectors. Both are learnt in one thread (:mod:`embed.compare.probes.one_thread`), so that they
-are the same bytes for the same vectors, labels and seed on one machine.
+What probes share: what they learn from, what is learnt, and the scale of vectors. All are learnt in
+one thread (:mod:`embed.compare.probes.one_thread`), so that they are the same bytes for the same
+vectors, labels and seed on one machine.
 """
 
 from collections.abc import Callable
@@ -33,6 +32,51 @@ class Examples:
 
     rows: np.ndarray
     labels: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """Sentences as rows of a table of vectors.
+
+    Attributes
+    ----------
+    rows : int64 (n_words,)
+        The row of each word, sentence after sentence.
+    offsets : int64 (n_sentences + 1,)
+        Sentence s is ``rows[offsets[s]:offsets[s + 1]]``; it may be empty.
+    """
+
+    rows: np.ndarray
+    offsets: np.ndarray
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Words of each sentence, int64 (n_sentences,)."""
+        return np.diff(self.offsets)
+
+    def take(self, sentences: np.ndarray) -> "Bags":
+        """Give some of the sentences.
+
+        Parameters
+        ----------
+        sentences : int64 (n,)
+            Their numbers.
+
+        Returns
+        -------
+        Bags
+            In that order.
+
+        Examples
+        --------
+        >>> bags = Bags(np.array([7, 8, 9]), np.array([0, 2, 2, 3]))
+        >>> bags.take(np.array([2, 0])).rows.tolist()
+        [9, 7, 8]
+        """
+        lengths = self.lengths[sentences]
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        inside = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+        return Bags(self.rows[np.repeat(self.offsets[sentences], lengths) + inside], offsets)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,53 +7,9 @@ from typing import Any
 import numpy as np
 
 from embed.compare.inputs.sentence_blocks import sentence_blocks
+from embed.compare.probes.examples import Bags
 from embed.compare.tasks.tagging.inputs import likely_parts, static_inputs
 from embed.protocols import ContextualEncoder, StaticVectors
-
-
-@dataclass(frozen=True, eq=False)
-class Bags:
-    """Sentences as rows of a table of vectors.
-
-    Attributes
-    ----------
-    rows : int64 (n_words,)
-        The row of each word, sentence after sentence.
-    offsets : int64 (n_sentences + 1,)
-        Sentence s is ``rows[offsets[s]:offsets[s + 1]]``; it may be empty.
-    """
-
-    rows: np.ndarray
-    offsets: np.ndarray
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Words of each sentence, int64 (n_sentences,)."""
-        return np.diff(self.offsets)
-
-    def take(self, sentences: np.ndarray) -> "Bags":
-        """Give some of the sentences.
-
-        Parameters
-        ----------
-        sentences : int64 (n,)
-            Their numbers.
-
-        Returns
-        -------
-        Bags
-            In that order.
-
-        Examples
-        --------
-        >>> bags = Bags(np.array([7, 8, 9]), np.array([0, 2, 2, 3]))
-        >>> bags.take(np.array([2, 0])).rows.tolist()
-        [9, 7, 8]
-        """
-        lengths = self.lengths[sentences]
-        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        inside = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
-        return Bags(self.rows[np.repeat(self.offsets[sentences], lengths) + inside], offsets)
 
 
 @dataclass(frozen=True, eq=False)
