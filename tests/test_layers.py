@@ -50,8 +50,6 @@ cli
 RANKS = {name: rank for rank, line in enumerate(LAYERS.splitlines()) for name in line.split()}
 OPENINGS = ("corpora", "embed", "embed.compare", "pretrain")  # offer what lies in all layers
 VIOLATIONS: set[tuple[str, str]] = {
-    ("embed.query.word_map", "embed.compare.datasets.categories"),
-    ("embed.query.word_map", "embed.compare.datasets.fields"),
 }
 CYCLES = 1
 

@@ -50,17 +50,18 @@ def command(
     from corpora.artifacts.atomic import refuse_standing
     from corpora.artifacts.figures import picture_kind
     from corpora.common.console import note, print_json
+    from embed.compare.datasets.categories import read_groups
     from embed.formats.vector_files import load_vectors
     from embed.query.map_picture import draw_map
     from embed.query.prompt import find_words
-    from embed.query.word_map import map_words, read_map_words
+    from embed.query.word_map import map_words
 
     if bool(words) == (file is not None):
         raise click.UsageError("give either WORDs or --words FILE")
     if plot is not None:  # before any work
         picture_kind(plot)
         refuse_standing(plot, force)
-    asked = [(word, None) for word in words] if file is None else read_map_words(file)
+    asked = [(word, None) for word in words] if file is None else read_groups(file)
     vectors = load_vectors(run)
     known = find_words(vectors, [word for word, _ in asked], skip_unknown=skip_unknown)
     chosen = [(w, group) for w, (_, group) in zip(known, asked, strict=True) if w is not None]

@@ -2,14 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from corpora.common.errors import SettingError, SourceError
-from embed.compare.datasets.categories import CategoryWord, categories_of
-from embed.compare.datasets.fields import DELIMITERS, Line, read_lines, split
+from corpora.common.errors import SettingError
 from embed.protocols import StaticVectors
 from embed.query.neighbors import unit_queries
 
@@ -125,45 +122,3 @@ def map_words(
         places=places,
         share=(float(first), float(second)),
     )
-
-
-def read_map_words(path: Path) -> list[tuple[str, str | None]]:
-    """Read words to be drawn, and their groups if the file has such.
-
-    Parameters
-    ----------
-    path : Path
-        UTF-8: a word a line; or, on most lines, a word, a tab, comma or semicolon, and its
-        group; or a set of categories as ``firth compare --categories`` reads it. May be a pipe.
-
-    Returns
-    -------
-    list of tuple of str and (str or None)
-        Words and groups in the order of the file.
-
-    Raises
-    ------
-    SourceError
-        There is no such file, it holds no word, or a line is of another form
-        than the others.
-    """
-    if not path.exists() or path.is_dir():  # else a file or a pipe
-        raise SourceError(f"{path}: no such file of words")
-    lines = read_lines(path)
-    if not lines:
-        raise SourceError(f"{path}: holds no word; expected a word a line, or word, tab, group")
-    if _have_groups(lines):
-        return [_grouped(word) for word in categories_of(path, lines, singles=True)]
-    return [(line.text, None) for line in lines]
-
-
-def _have_groups(lines: Sequence[Line]) -> bool:
-    """Whether most lines are divided; words may hold a space, and a few of them a comma."""
-    marks = [delimiter for delimiter in DELIMITERS if delimiter != " "]
-    divided = max(sum(len(split(line.text, mark)) > 1 for line in lines) for mark in marks)
-    return 2 * divided > len(lines)
-
-
-def _grouped(word: CategoryWord) -> tuple[str, str | None]:
-    """A word and its category as a pair."""
-    return word.word, word.category

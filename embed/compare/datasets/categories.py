@@ -110,6 +110,43 @@ def categories_of(
     return words
 
 
+def read_groups(path: Path) -> list[tuple[str, str | None]]:
+    """Read words to be drawn on a map, and their groups if the file has such.
+
+    Parameters
+    ----------
+    path : Path
+        UTF-8: a word a line; or, on most lines, a word, a tab, comma or semicolon, and its
+        group; or a set of categories as ``firth compare --categories`` reads it. May be a pipe.
+
+    Returns
+    -------
+    list of tuple of str and (str or None)
+        Words and groups in the order of the file.
+
+    Raises
+    ------
+    SourceError
+        There is no such file, it holds no word, or a line is of another form
+        than the others.
+    """
+    if not path.exists() or path.is_dir():  # else a file or a pipe
+        raise SourceError(f"{path}: no such file of words")
+    lines = read_lines(path)
+    if not lines:
+        raise SourceError(f"{path}: holds no word; expected a word a line, or word, tab, group")
+    if _have_groups(lines):
+        return [(word.word, word.category) for word in categories_of(path, lines, singles=True)]
+    return [(line.text, None) for line in lines]
+
+
+def _have_groups(lines: Sequence[Line]) -> bool:
+    """Whether most lines are divided; words may hold a space, and a few of them a comma."""
+    marks = [delimiter for delimiter in DELIMITERS if delimiter != " "]
+    divided = max(sum(len(split(line.text, mark)) > 1 for line in lines) for mark in marks)
+    return 2 * divided > len(lines)
+
+
 def _named_columns(header: Sequence[str], width: int) -> _Columns | None:
     """The columns as a header names them; None where the first line is no header."""
     names = [name.lower() for name in header]

@@ -1,14 +1,11 @@
-"""Maps of words: principal components against their definition, and files of words."""
-
-import os
-import threading
+"""Maps of words: principal components against their definition."""
 
 import numpy as np
 import pytest
 import scipy.sparse
 
-from corpora.common.errors import SettingError, SourceError, UnknownWordError
-from embed.query.word_map import map_words, read_map_words
+from corpora.common.errors import SettingError, UnknownWordError
+from embed.query.word_map import map_words
 from embed.vectors.word_vectors import WordVectors
 
 WORDS = [f"w{n}" for n in range(12)]
@@ -134,56 +131,3 @@ def test_a_vector_of_zeros_is_refused():
 def test_an_unknown_word_is_told_with_close_spellings(random_vectors):
     with pytest.raises(UnknownWordError, match=r"no vector for 'w1x'; did you mean 'w1'"):
         map_words(random_vectors, ["w1", "w2", "w1x"])
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            "\ufeffking\r\nnew york\r\n\r\n# no\r\n東京\r\n",
-            [("king", None), ("new york", None), ("東京", None)],
-        ),
-        (
-            "cat\tanimal\ndog\tanimal\nrun\tto move\n",
-            [("cat", "animal"), ("dog", "animal"), ("run", "to move")],
-        ),
-        (
-            ",category,word\n0,animal,cat\n1,animal,dog\n2,verb,run\n",
-            [("cat", "animal"), ("dog", "animal"), ("run", "verb")],
-        ),
-        ("king\tmale\nqueen\tfemale\n", [("king", "male"), ("queen", "female")]),
-        ("word;group\na b;x\nc;y\n", [("a b", "x"), ("c", "y")]),
-        ("king\nqueen, lady\nman\n", [("king", None), ("queen, lady", None), ("man", None)]),
-        ("king\n,\n", [("king", None), (",", None)]),
-    ],
-)
-def test_files_of_words_with_and_without_groups_are_read(tmp_path, text, expected):
-    path = tmp_path / "words.txt"
-    path.write_text(text, encoding="utf-8", newline="")
-    assert read_map_words(path) == expected
-
-
-def test_a_pipe_of_words_is_read(tmp_path):
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    text = "cat\tanimal\ndog\tanimal\nrun\tverb\n"
-    writer = threading.Thread(target=pipe.write_text, args=(text,))
-    writer.start()
-    assert read_map_words(pipe) == [("cat", "animal"), ("dog", "animal"), ("run", "verb")]
-    writer.join()
-
-
-def test_bad_files_of_words_are_told(tmp_path):
-    path = tmp_path / "words.txt"
-    with pytest.raises(SourceError) as refusal:
-        read_map_words(path)
-    assert str(refusal.value) == f"{path}: no such file of words"
-    path.write_text("\n# nothing\n")
-    with pytest.raises(SourceError) as refusal:
-        read_map_words(path)
-    assert (
-        str(refusal.value) == f"{path}: holds no word; expected a word a line, or word, tab, group"
-    )
-    path.write_text("cat\tanimal\ndog\nbee\tanimal\n")
-    with pytest.raises(SourceError, match=r"words.txt:2: 'dog' is not 2 fields with tabs between"):
-        read_map_words(path)

@@ -1,11 +1,14 @@
 """Category files: every form of the field is read, nothing is passed over."""
 
+import os
+import threading
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.common.errors import SourceError
-from embed.compare.datasets.categories import CategoryWord, read_categories
+from embed.compare.datasets.categories import CategoryWord, read_categories, read_groups
 
 WORDS = st.text(st.characters(categories=["L"]), min_size=1, max_size=8)
 
@@ -133,3 +136,56 @@ def test_a_set_of_one_word_whose_columns_are_named_is_read(tmp_path):
     path = tmp_path / "set.csv"
     path.write_text("word,category\napple,fruit\n")
     assert [(each.word, each.category) for each in read_categories(path)] == [("apple", "fruit")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "\ufeffking\r\nnew york\r\n\r\n# no\r\n東京\r\n",
+            [("king", None), ("new york", None), ("東京", None)],
+        ),
+        (
+            "cat\tanimal\ndog\tanimal\nrun\tto move\n",
+            [("cat", "animal"), ("dog", "animal"), ("run", "to move")],
+        ),
+        (
+            ",category,word\n0,animal,cat\n1,animal,dog\n2,verb,run\n",
+            [("cat", "animal"), ("dog", "animal"), ("run", "verb")],
+        ),
+        ("king\tmale\nqueen\tfemale\n", [("king", "male"), ("queen", "female")]),
+        ("word;group\na b;x\nc;y\n", [("a b", "x"), ("c", "y")]),
+        ("king\nqueen, lady\nman\n", [("king", None), ("queen, lady", None), ("man", None)]),
+        ("king\n,\n", [("king", None), (",", None)]),
+    ],
+)
+def test_files_of_words_with_and_without_groups_are_read(tmp_path, text, expected):
+    path = tmp_path / "words.txt"
+    path.write_text(text, encoding="utf-8", newline="")
+    assert read_groups(path) == expected
+
+
+def test_a_pipe_of_words_is_read(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    text = "cat\tanimal\ndog\tanimal\nrun\tverb\n"
+    writer = threading.Thread(target=pipe.write_text, args=(text,))
+    writer.start()
+    assert read_groups(pipe) == [("cat", "animal"), ("dog", "animal"), ("run", "verb")]
+    writer.join()
+
+
+def test_bad_files_of_words_are_told(tmp_path):
+    path = tmp_path / "words.txt"
+    with pytest.raises(SourceError) as refusal:
+        read_groups(path)
+    assert str(refusal.value) == f"{path}: no such file of words"
+    path.write_text("\n# nothing\n")
+    with pytest.raises(SourceError) as refusal:
+        read_groups(path)
+    assert (
+        str(refusal.value) == f"{path}: holds no word; expected a word a line, or word, tab, group"
+    )
+    path.write_text("cat\tanimal\ndog\nbee\tanimal\n")
+    with pytest.raises(SourceError, match=r"words.txt:2: 'dog' is not 2 fields with tabs between"):
+        read_groups(path)
