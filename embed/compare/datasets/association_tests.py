@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.common.errors import SourceError
-from embed.compare.datasets.fields import Line, quoted, read_bytes, read_lines, split
+from embed.compare.datasets.fields import Row, read_bytes, read_rows, split
 
 LEAST = 2  # words of a list: the mean of one word tells of that word alone
 # What a list is called, and which of X, Y, A, B it may be.
@@ -85,12 +85,8 @@ def read_associations(path: Path) -> list[AssociationTest]:
         The file is missing, is no text or holds no test; a line is of another form: the message
         quotes it; a test lacks a list, or has a word or a name twice.
     """
-    lines = read_lines(path)
-    if not lines:
-        raise SourceError(f"{path}: holds no association test; {_EXPECTED}")
-    if lines[0].text.startswith("{"):
-        return list(_of_json(path))
-    return list(_of_lines(path, lines))
+    rows = read_rows(path, nothing=f"no association test; {_EXPECTED}")
+    return list(_of_json(path) if rows[0].text.startswith("{") else _of_rows(path, rows))
 
 
 class _Test:
@@ -139,48 +135,44 @@ class _Test:
             )
 
 
-def _of_lines(path: Path, lines: Sequence[Line]) -> Iterator[AssociationTest]:
+def _of_rows(path: Path, rows: Sequence[Row]) -> Iterator[AssociationTest]:
     """The tests of a file of which each line is a list."""
-    names = [line for line in lines if line.text.startswith(":")]
-    _check_names(path, lines[0], names)
+    names = [row for row in rows if row.text.startswith(":")]
+    _check_names(rows[0], names)
     test = None if names else _Test(None, str(path))
-    for line in lines:
-        where = f"{path}:{line.number}"
-        if test is not None and not line.text.startswith(":"):
-            test.add(where, *_list_of(where, line))
+    for row in rows:
+        where = f"{path}:{row.number}"
+        if test is not None and not row.text.startswith(":"):
+            test.add(where, *_list_of(row))
             continue
         if test is not None:
             yield test.whole()
-        test = _Test(line.text[1:].strip(), where)
+        test = _Test(row.text[1:].strip(), where)
     if test is not None:
         yield test.whole()
 
 
-def _check_names(path: Path, first: Line, names: Sequence[Line]) -> None:
+def _check_names(first: Row, names: Sequence[Row]) -> None:
     """Where one test has a name all have one, and each its own."""
     if names and first is not names[0]:
-        raise SourceError(
-            f"{path}:{first.number}: {quoted(first.text)} stands above the first ': name'; name "
-            "every test"
-        )
+        raise first.wrong("stands above the first ': name'; name every test")
     seen = set()
-    for line in names:
-        name = line.text[1:].strip()
+    for row in names:
+        name = row.text[1:].strip()
         if not name or name in seen:
-            why = "a second test of this name" if name else "no name"
-            raise SourceError(f"{path}:{line.number}: {quoted(line.text)} is {why}; correct it")
+            raise row.wrong(f"is {'a second test of this' if name else 'no'} name; correct it")
         seen.add(name)
 
 
-def _list_of(where: str, line: Line) -> tuple[str, str, list[str]]:
+def _list_of(row: Row) -> tuple[str, str, list[str]]:
     """Role, name and words of a line, or an error that quotes it."""
     role, name, words = "", "", [""]
-    if "\t" in line.text:
-        role, name, *words = [*split(line.text, "\t"), ""]
-    elif match := _LIST.fullmatch(line.text):
+    if "\t" in row.text:
+        role, name, *words = [*split(row.text, "\t"), ""]
+    elif match := _LIST.fullmatch(row.text):
         role, name, words = match["role"], match["name"], match["words"].split(",")
     if role.lower() not in _ROLES:
-        raise SourceError(f"{where}: {quoted(line.text)} is no list; {_EXPECTED}")
+        raise row.wrong(f"is no list; {_EXPECTED}")
     return role.lower(), name, words
 
 

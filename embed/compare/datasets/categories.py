@@ -7,10 +7,11 @@ from pathlib import Path
 from corpora.common.errors import SourceError
 from embed.compare.datasets.fields import (
     DELIMITERS,
-    Line,
-    find_delimiter,
-    quoted,
-    read_lines,
+    Row,
+    cut_rows,
+    names_in_header,
+    only_column,
+    read_rows,
     split,
 )
 
@@ -64,48 +65,8 @@ def read_categories(path: Path) -> list[CategoryWord]:
         The file is missing, is no text, holds no word; a line is of another
         form: the message quotes it; or, without a header, there are as many categories as words.
     """
-    return categories_of(path, read_lines(path))
-
-
-def categories_of(
-    path: Path, lines: Sequence[Line], *, singles: bool = False
-) -> list[CategoryWord]:
-    """Take words and their categories from lines that were read.
-
-    Parameters
-    ----------
-    path : Path
-        Where they stand, for messages.
-    lines : sequence of Line
-        Of :func:`~embed.compare.datasets.fields.read_lines`.
-    singles : bool
-        Whether each word may have a category of its own. Sets to be scored have none of that
-        kind: there the columns are most likely reversed.
-
-    Returns
-    -------
-    list of CategoryWord
-        In the order of the lines.
-
-    Raises
-    ------
-    SourceError
-        As :func:`read_categories` does, but for what ``singles`` allows.
-    """
-    if not lines:
-        raise SourceError(f"{path}: holds no word; {_EXPECTED}")
-    delimiter = find_delimiter(lines, lambda fields: fields in (2, 3))
-    records = [split(line.text, delimiter) for line in lines]
-    named = _named_columns(records[0], len(records[-1]))
-    columns = named or _usual_columns(path, lines[0], records)
-    header = int(named is not None)
-    words = [
-        _category_word(path, line, fields, columns, delimiter)
-        for line, fields in zip(lines[header:], records[header:], strict=True)
-    ]
-    if not words:
-        raise SourceError(f"{path}: holds no word below its first line; {_EXPECTED}")
-    if named is None and not singles:
+    words, named = _categories(path, read_rows(path, nothing=f"no word; {_EXPECTED}"))
+    if not named:
         _refuse_singles(path, words)
     return words
 
@@ -117,7 +78,7 @@ def read_groups(path: Path) -> list[tuple[str, str | None]]:
     ----------
     path : Path
         UTF-8: a word a line; or, on most lines, a word, a tab, comma or semicolon, and its
-        group; or a set of categories as ``firth compare --categories`` reads it. May be a pipe.
+        group; or a set of categories as :func:`read_categories` takes it. May be a pipe.
 
     Returns
     -------
@@ -132,58 +93,55 @@ def read_groups(path: Path) -> list[tuple[str, str | None]]:
     """
     if not path.exists() or path.is_dir():  # else a file or a pipe
         raise SourceError(f"{path}: no such file of words")
-    lines = read_lines(path)
-    if not lines:
-        raise SourceError(f"{path}: holds no word; expected a word a line, or word, tab, group")
-    if _have_groups(lines):
-        return [(word.word, word.category) for word in categories_of(path, lines, singles=True)]
-    return [(line.text, None) for line in lines]
+    rows = read_rows(path, nothing="no word; expected a word a line, or word, tab, group")
+    if not _have_groups(rows):
+        return [(row.text, None) for row in rows]
+    return [(word.word, word.category) for word in _categories(path, rows)[0]]
 
 
-def _have_groups(lines: Sequence[Line]) -> bool:
+def _have_groups(rows: Sequence[Row]) -> bool:
     """Whether most lines are divided; words may hold a space, and a few of them a comma."""
     marks = [delimiter for delimiter in DELIMITERS if delimiter != " "]
-    divided = max(sum(len(split(line.text, mark)) > 1 for line in lines) for mark in marks)
-    return 2 * divided > len(lines)
+    divided = max(sum(len(split(row.text, mark)) > 1 for row in rows) for mark in marks)
+    return 2 * divided > len(rows)
 
 
-def _named_columns(header: Sequence[str], width: int) -> _Columns | None:
+def _categories(path: Path, rows: Sequence[Row]) -> tuple[list[CategoryWord], bool]:
+    """The words of lines that are not cut yet, and whether a header names the columns."""
+    rows = cut_rows(rows, lambda n_fields: n_fields in (2, 3))
+    named = _named_columns(rows)
+    columns = named or _usual_columns(rows)
+    words = [_category_word(row, columns) for row in rows[int(named is not None) :]]
+    if not words:
+        raise SourceError(f"{path}: holds no word below its first line; {_EXPECTED}")
+    return words, named is not None
+
+
+def _named_columns(rows: Sequence[Row]) -> _Columns | None:
     """The columns as a header names them; None where the first line is no header."""
-    names = [name.lower() for name in header]
-    if len(names) == width - 1:
-        names = ["", *names]  # a tab above the numbers was taken for white space
-    words = [place for place, name in enumerate(names) if name in _WORD_NAMES]
-    categories = [place for place, name in enumerate(names) if name in _CATEGORY_NAMES]
-    if len(words) != 1 or len(categories) != 1:
-        return None
-    return _Columns(words[0], categories[0], len(names))
+    names = names_in_header([row.fields for row in rows])
+    word, category = only_column(names, _WORD_NAMES), only_column(names, _CATEGORY_NAMES)
+    return None if word is None or category is None else _Columns(word, category, len(names))
 
 
-def _usual_columns(path: Path, first: Line, records: Sequence[Sequence[str]]) -> _Columns:
+def _usual_columns(rows: Sequence[Row]) -> _Columns:
     """The columns of a file without a header, by what most lines hold."""
-    three = [fields for fields in records if len(fields) == 3]
-    if 2 * len(three) <= len(records):
+    three = [row.fields for row in rows if len(row.fields) == 3]
+    if 2 * len(three) <= len(rows):
         return _Columns(word=0, category=1, width=2)
     if 2 * sum(fields[0].isdecimal() for fields in three) < len(three):
-        raise SourceError(
-            f"{path}:{first.number}: {quoted(first.text)} begins no list of words and "
-            f"categories; {_EXPECTED}"
-        )
+        raise rows[0].wrong(f"begins no list of words and categories; {_EXPECTED}")
     return _Columns(word=2, category=1, width=3)
 
 
-def _category_word(
-    path: Path, line: Line, fields: Sequence[str], columns: _Columns, delimiter: str
-) -> CategoryWord:
+def _category_word(row: Row, columns: _Columns) -> CategoryWord:
     """One line as a word and its category, or an error that quotes it."""
-    fits = len(fields) == columns.width
-    if not fits or not fields[columns.word] or not fields[columns.category]:
-        raise SourceError(
-            f"{path}:{line.number}: {quoted(line.text)} is not {columns.width} fields with "
-            f"{DELIMITERS[delimiter]} between, a word and its category among them; correct it, "
-            "or begin a comment with '#'"
+    fits = len(row.fields) == columns.width
+    if not fits or not row.fields[columns.word] or not row.fields[columns.category]:
+        raise row.malformed(
+            f"{columns.width} fields with {row.between} between, a word and its category among them"
         )
-    return CategoryWord(fields[columns.word], fields[columns.category])
+    return CategoryWord(row.fields[columns.word], row.fields[columns.category])
 
 
 def _refuse_singles(path: Path, words: Sequence[CategoryWord]) -> None:

@@ -1,16 +1,17 @@
 """Read words in context in the forms that the field uses, found by content: SCWS, WiC, CoSimLex."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from corpora.common.errors import SourceError
-from embed.compare.datasets.context_rows import Row, read_rows
-from embed.compare.datasets.fields import quoted
+from embed.compare.datasets.fields import Row, is_comment, quoted, read_rows
 from embed.compare.datasets.unlike_targets import tell_unlike
 
+_MARK = re.compile(r"<(/?)(?:b|strong)>")
 _BETWEEN_SPACES = re.compile(r"[^ \t]+")  # plain ones: "10\u00a0km" is one word
 _PLACES = re.compile(r"([0-9]+)-([0-9]+)")
 _JUDGEMENTS = (("sim1", "sim_context1"), ("sim2", "sim_context2"))  # as published, as at SemEval
@@ -107,12 +108,10 @@ def read_contexts(path: Path) -> ContextSet:
         The file, or the one with the labels, is missing, is no text or holds no item; or a line is
         of another form, or a target is not in its context: the message has its number.
     """
-    rows = read_rows(path)
-    if not rows:
-        raise SourceError(f"{path}: holds no word in context; expected {_FORMS}")
+    rows = _rows(path, f"no word in context; expected {_FORMS}")
     if "context1" in (name.lower() for name in rows[0].fields):
         return ContextSet("cosimlex", list(_cosimlex(*_judged(rows))))
-    if any(row.is_marked for row in rows):
+    if any(_MARK.search(row.text) for row in rows):
         return _compared("scws", rows, [_scws(row) for row in rows])
     if any(len(row.fields) > 2 and _PLACES.fullmatch(row.fields[2]) for row in rows):
         labels = _labels(path, len(rows))
@@ -150,12 +149,41 @@ def _gold_of_cosimlex(path: Path) -> list[Path]:
     return [path.with_name(name), path.parent.parent / "gold" / name]
 
 
+def _rows(path: Path, nothing: str | None = None) -> list[Row]:
+    """Lines cut at every tab. A line with a tab is no comment: so may words of a set begin."""
+    rows = read_rows(path, nothing=nothing, comment=lambda t: "\t" not in t and is_comment(t))
+    return [row._replace(fields=[each.strip() for each in row.text.split("\t")]) for row in rows]
+
+
+def _judgement(row: Row, field: str) -> float:
+    """A finite number."""
+    try:
+        value = float(field)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise row.error(f"{quoted(field)} is no judgement; write a number")
+    return value
+
+
+def _parts(row: Row, context: str, which: int) -> tuple[str, ...]:
+    """A context cut at its marks: parts 1, 3, 5, ... are what is marked, one at least."""
+    closing = [tag == "/" for tag in _MARK.findall(context)]
+    if not closing or closing != [False, True] * (len(closing) // 2):
+        what = "marks no word" if not closing else "does not close every mark that it opens"
+        raise row.error(f"context {which} {what}; write <b>word</b> where the target stands")
+    parts = tuple(_MARK.split(context)[::2])  # between them is what the group matched
+    if not all(part.strip() for part in parts[1::2]):
+        raise row.error(f"context {which} marks nothing; write <b>word</b> around the target")
+    return parts
+
+
 def _compared(
     form: Literal["scws", "wic"], rows: Sequence[Row], pairs: Sequence[PairInContext]
 ) -> ContextSet:
     """Pairs, a line each, and how far what stands in them looks like what is listed."""
     listed = (
-        (row.line.number, word, "".join(target.parts[mark] for mark in target.marks).strip())
+        (row.number, word, "".join(target.parts[mark] for mark in target.marks).strip())
         for row, pair in zip(rows, pairs, strict=True)
         for word, target in ((pair.a, pair.first), (pair.b, pair.second))
     )
@@ -167,13 +195,13 @@ def _scws(row: Row) -> PairInContext:
     if len(row.fields) < 8:
         raise row.wrong("is not id, word, pos, word, pos, context, context, mean between tabs")
     _, a, _, b, _, *contexts = row.fields[:7]
-    found = [row.parts(context, which) for which, context in enumerate(contexts, start=1)]
+    found = [_parts(row, context, which) for which, context in enumerate(contexts, start=1)]
     for which, parts in enumerate(found, start=1):
         if len(parts) != 3:
             n_marked = len(parts) // 2
             raise row.error(f"context {which} marks {n_marked} words; mark the target alone")
     first, second = (Target(parts, (1,)) for parts in found)
-    return PairInContext(a, b, first, second, row.number(row.fields[7]))
+    return PairInContext(a, b, first, second, _judgement(row, row.fields[7]))
 
 
 def _wic(row: Row, label: float) -> PairInContext:
@@ -181,7 +209,7 @@ def _wic(row: Row, label: float) -> PairInContext:
     places = _PLACES.fullmatch(row.fields[2]) if len(row.fields) == 5 else None
     if places is None:
         raise row.wrong("is not word, pos, i-j, sentence, sentence between tabs")
-    sentences = row.line.text.split("\t")[3:]  # fields have lost other spaces than plain ones
+    sentences = row.text.split("\t")[3:]  # fields have lost other spaces than plain ones
     first, second = (
         _at(row, int(place), sentence)
         for place, sentence in zip(places.groups(), sentences, strict=True)
@@ -205,13 +233,13 @@ def _labels(path: Path, n_items: int) -> list[float]:
     gold = _gold_of_wic(path)
     if not gold.is_file():
         raise SourceError(f"{path}: is a set of WiC, and its labels T and F are not in {gold}")
-    rows = read_rows(gold)
+    rows = _rows(gold)
     for row in rows:
-        if row.line.text not in _LABELS:
+        if row.text not in _LABELS:
             raise row.wrong("is neither T nor F")
     if len(rows) != n_items:
         raise SourceError(f"{gold}: has {len(rows)} labels for the {n_items} lines of {path}")
-    return [_LABELS[row.line.text] for row in rows]
+    return [_LABELS[row.text] for row in rows]
 
 
 def _judged(rows: Sequence[Row]) -> tuple[Row, list[str], Sequence[Row]]:
@@ -228,12 +256,12 @@ def _with_gold(
     rows: Sequence[Row], header: Sequence[str], gold: Path
 ) -> tuple[Row, list[str], Sequence[Row]]:
     """The same with what stands in the same lines of another file."""
-    judged = [row.fields for row in read_rows(gold)]
+    judged = [row.fields for row in _rows(gold)]
     if len(judged) != len(rows):
         raise SourceError(f"{gold}: has {len(judged)} lines for the {len(rows)} of {rows[0].path}")
     short = len(header)
     both = [
-        replace(row, fields=[*(list(row.fields) + [""] * short)[:short], *fields])
+        row._replace(fields=[*(list(row.fields) + [""] * short)[:short], *fields])
         for row, fields in zip(rows, judged, strict=True)
     ]
     return both[0], [*header, *(name.lower() for name in judged[0])], both[1:]
@@ -258,7 +286,7 @@ def _cosimlex(first: Row, header: Sequence[str], rows: Sequence[Row]) -> Iterato
         fields = dict(zip(header, row.fields, strict=False))
         for which, judgement in enumerate(judgements, start=1):
             a, b = _both(row, fields, which)
-            score = row.number(fields[judgement])
+            score = _judgement(row, fields[judgement])
             yield PairInContext(fields["word1"], fields["word2"], a, b, score)
 
 
@@ -268,7 +296,7 @@ def _both(row: Row, fields: Mapping[str, str], which: int) -> tuple[Target, Targ
     Where one of these is told by its form, the other mark is the other word's; else they are taken
     in the order of the text.
     """
-    parts = row.parts(fields[f"context{which}"], which)
+    parts = _parts(row, fields[f"context{which}"], which)
     marks = range(1, len(parts), 2)
     forms = [fields.get(f"{word}_context{which}") or fields[word] for word in ("word1", "word2")]
     a, b = (

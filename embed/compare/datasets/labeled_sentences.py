@@ -8,7 +8,7 @@ from pathlib import Path
 
 from corpora.common.errors import SourceError
 from corpora.text.segment import HALF_CHARACTER
-from embed.compare.datasets.fields import Line, quoted, read_bytes
+from embed.compare.datasets.fields import quoted
 from embed.compare.datasets.parts import Parts, set_name, two_or_three
 from embed.compare.datasets.sentence_records import labelled_records
 
@@ -147,42 +147,21 @@ def read_sentences(path: Path) -> LabelledSentences:
         The file is missing, cannot be read or holds no sentence, or one has no label, no text
         or half a character; the message quotes the line.
     """
-    content = _decoded(path)
-    lines = [Line(n, text) for n, text in enumerate(content.split("\n"), 1) if text.strip()]
-    if not lines:
-        raise SourceError(f"{path}: holds no sentence; {_EXPECTED}")
     texts, labels = [], []
-    for number, label, text in labelled_records(path, content, lines):
+    for row, label, text in labelled_records(path, f"no sentence; {_EXPECTED}"):
         label, text = label.strip(), " ".join(text.split())
         if not label or not text:
             missing = "text" if label else "label"
-            raise SourceError(
-                f"{path}:{number}: {quoted(label or text)} stands there without a {missing}; "
-                "give both, or leave the line out"
+            raise row.error(
+                f"{quoted(label or text)} stands there without a {missing}; give both, or leave "
+                "the line out"
             )
         for part in (label, text):
             if HALF_CHARACTER.search(part):
-                raise SourceError(
-                    f"{path}:{number}: {quoted(part)} holds half a character; correct it"
-                )
+                raise row.error(f"{quoted(part)} holds half a character; correct it")
         finer = _FINER.fullmatch(label)
         labels.append(finer[1] if finer else label)
         texts.append(text)
     if not texts:
         raise SourceError(f"{path}: holds no sentence below its first line; {_EXPECTED}")
     return LabelledSentences(tuple(texts), tuple(labels))
-
-
-def _decoded(path: Path) -> str:
-    """All of a file as text, line ends alike."""
-    content = read_bytes(path).replace(b"\r\n", b"\n")
-    if b"\n" not in content:
-        content = content.replace(b"\r", b"\n")
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        number = content.count(b"\n", 0, error.start) + 1
-        raise SourceError(
-            f"{path}:{number}: byte 0x{content[error.start]:02X} is not UTF-8; "
-            "convert the evaluation set to UTF-8"
-        ) from None

@@ -4,12 +4,14 @@ import ast
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from corpora.common.errors import SourceError
-from embed.compare.datasets.fields import Line, quoted, read_lines, text_files
+from embed.compare.datasets.fields import Row, names_in_header, only_column, read_rows, text_files
 
 _PLAIN = "expected words, a blank line and outliers, one a line"
+_LISTS = "number, category, ['outlier', ...], ['word', ...]"
 _GROUP_NAMES = ("words", "group", "cluster")
 _OUTLIER_NAMES = ("outliers", "outlier")
 
@@ -57,78 +59,64 @@ def read_topics(path: Path) -> list[Topic]:
         form: the message quotes it.
     """
     if path.is_dir():
-        return [_plain(file, read_lines(file, blank=True)) for file in text_files(path)]
-    lines = read_lines(path, blank=True)
-    filled = [line for line in lines if line.text]
-    if any(mark in line.text for line in filled for mark in ("['", '["')):
+        return [_plain(file, read_rows(file, blank=True)) for file in text_files(path)]
+    rows = read_rows(path, blank=True)
+    filled = [row for row in rows if row.text]
+    if any(mark in row.text for row in filled for mark in ("['", '["')):
         return _table(path, filled)
-    return [_plain(path, lines)]
+    return [_plain(path, rows)]
 
 
-def _plain(path: Path, lines: Sequence[Line]) -> Topic:
+def _plain(path: Path, rows: Sequence[Row]) -> Topic:
     """The only topic of a file."""
-    parts: list[list[Line]] = [[]]
-    for line in lines:
-        if line.text:
-            parts[-1].append(line)
-        elif parts[-1]:
-            parts.append([])
-    parts = [part for part in parts if part]
+    between_blanks = groupby(rows, key=lambda row: bool(row.text))
+    parts = [list(part) for filled, part in between_blanks if filled]
     if len(parts) < 2:
         raise SourceError(f"{path}: holds no outliers below a blank line; {_PLAIN}")
     if len(parts) > 2:
-        raise SourceError(
-            f"{path}:{parts[2][0].number}: {quoted(parts[2][0].text)} follows a second blank "
-            f"line; {_PLAIN}"
-        )
-    group, outliers = (tuple(line.text for line in part) for part in parts)
+        raise parts[2][0].wrong(f"follows a second blank line; {_PLAIN}")
+    group, outliers = (tuple(row.text for row in part) for part in parts)
     return _topic(str(path), path.stem, group, outliers)
 
 
-def _table(path: Path, lines: Sequence[Line]) -> list[Topic]:
+def _table(path: Path, rows: Sequence[Row]) -> list[Topic]:
     """The topics of a file in which each is a line."""
-    delimiter = "\t" if any("\t" in line.text for line in lines) else ","
-    records = [_fields(path, line, delimiter) for line in lines]
-    names = [name.lower() for name in records[0]]
-    if len(names) == len(records[-1]) - 1:
-        names = ["", *names]  # a tab above the numbers was taken for white space
-    group = [place for place, name in enumerate(names) if name in _GROUP_NAMES]
-    outliers = [place for place, name in enumerate(names) if name in _OUTLIER_NAMES]
-    header = len(group) == 1 and len(outliers) == 1
-    places = (group[0], outliers[0]) if header else (3, 2)
-    category = names.index("category") if header and "category" in names else 1
-    rows = list(zip(lines, records, strict=True))[int(header) :]
-    if not rows:
+    delimiter = "\t" if any("\t" in row.text for row in rows) else ","
+    rows = [row._replace(fields=_fields(row, delimiter)) for row in rows]
+    names = names_in_header([row.fields for row in rows])
+    group, outliers = only_column(names, _GROUP_NAMES), only_column(names, _OUTLIER_NAMES)
+    if group is None or outliers is None:
+        return [_of_row(row, (3, 2), 1) for row in rows]
+    if not rows[1:]:
         raise SourceError(f"{path}: holds no topic below its header")
-    return [_row(path, line, fields, places, category) for line, fields in rows]
+    category = names.index("category") if "category" in names else 1
+    return [_of_row(row, (group, outliers), category) for row in rows[1:]]
 
 
-def _fields(path: Path, line: Line, delimiter: str) -> list[str]:
+def _fields(row: Row, delimiter: str) -> list[str]:
     """The fields of a line; lists stand in quotation marks or between tabs."""
     try:
-        return [field.strip() for field in next(csv.reader([line.text], delimiter=delimiter))]
+        return [field.strip() for field in next(csv.reader([row.text], delimiter=delimiter))]
     except csv.Error:
-        raise _malformed(path, line) from None
+        raise row.malformed(_LISTS) from None
 
 
-def _row(
-    path: Path, line: Line, fields: Sequence[str], places: tuple[int, int], category: int
-) -> Topic:
+def _of_row(row: Row, places: tuple[int, int], category: int) -> Topic:
     """One line as a topic, or an error that quotes it."""
-    if len(fields) <= max(*places, category):
-        raise _malformed(path, line)
-    group, outliers = (_words(path, line, fields[place]) for place in places)
-    return _topic(f"{path}:{line.number}", fields[category], group, outliers)
+    if len(row.fields) <= max(*places, category):
+        raise row.malformed(_LISTS)
+    group, outliers = (_words(row, row.fields[place]) for place in places)
+    return _topic(f"{row.path}:{row.number}", row.fields[category], group, outliers)
 
 
-def _words(path: Path, line: Line, field: str) -> tuple[str, ...]:
+def _words(row: Row, field: str) -> tuple[str, ...]:
     """A list of words as Python writes it; never evaluated."""
     try:
         words = ast.literal_eval(field)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        raise _malformed(path, line) from None
+        raise row.malformed(_LISTS) from None
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise _malformed(path, line)
+        raise row.malformed(_LISTS)
     return tuple(word.strip() for word in words if word.strip())
 
 
@@ -143,11 +131,3 @@ def _topic(place: str, name: str, group: Sequence[str], outliers: Sequence[str])
     if twice is not None:
         raise SourceError(f"{place}: {twice!r} is in the group and an outlier; take one away")
     return Topic(name, tuple(group), tuple(outliers))
-
-
-def _malformed(path: Path, line: Line) -> SourceError:
-    """What is wrong with a line of a table."""
-    return SourceError(
-        f"{path}:{line.number}: {quoted(line.text)} is not number, category, ['outlier', ...], "
-        "['word', ...]; correct it, or begin a comment with '#'"
-    )

@@ -1,19 +1,9 @@
 """Read analogies: questions of four words, or lines of a word and its answers (BATS)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpora.common.errors import SourceError
-from embed.compare.datasets.fields import (
-    DELIMITERS,
-    Line,
-    find_delimiter,
-    quoted,
-    read_lines,
-    split,
-    text_files,
-)
+from embed.compare.datasets.fields import Row, cut_rows, read_rows, text_files
 
 _ENOUGH = 100  # lines that tell the form
 
@@ -75,8 +65,8 @@ def holds_relations(path: Path) -> bool:
     """
     if path.is_dir():
         return True
-    body = _body(read_lines(path))[:_ENOUGH]
-    return _most_fitting(body, 2) > _most_fitting(body, 4)
+    rows = read_rows(path, sections=True)[:_ENOUGH]
+    return _most_fitting(rows, 2) > _most_fitting(rows, 4)
 
 
 def read_questions(path: Path) -> list[Question]:
@@ -100,18 +90,9 @@ def read_questions(path: Path) -> list[Question]:
         lines is neither a question nor a comment; the message quotes line and
         number.
     """
-    lines = read_lines(path)
-    body = _body(lines)
-    if not body:
-        raise SourceError(f"{path}: holds no analogy question; expected lines of four words")
-    delimiter = find_delimiter(body, lambda fields: fields == 4)
-    questions, section = [], ""
-    for line in lines:
-        if line.text.startswith(":"):
-            section = line.text[1:].strip()
-        else:
-            questions.append(_question(path, line, delimiter, section))
-    return questions
+    nothing = "no analogy question; expected lines of four words"
+    rows = read_rows(path, lambda n_fields: n_fields == 4, nothing=nothing, sections=True)
+    return [_question(row) for row in rows]
 
 
 def read_relations(path: Path) -> list[Relation]:
@@ -143,53 +124,34 @@ def read_relations(path: Path) -> list[Relation]:
 
 def _file_of_relations(path: Path) -> list[Relation]:
     """The lines of one file."""
-    lines = read_lines(path)
-    body = _body(lines)
-    if not body:
-        raise SourceError(f"{path}: holds no analogy; expected lines of word TAB answer/answer")
-    delimiter = find_delimiter(body, lambda fields: fields == 2)
-    relations, section = [], path.stem
-    for line in lines:
-        if line.text.startswith(":"):
-            section = line.text[1:].strip()
-        else:
-            relations.append(_relation(path, line, delimiter, section))
-    return relations
+    nothing = "no analogy; expected lines of word TAB answer/answer"
+    rows = read_rows(path, lambda n_fields: n_fields == 2, nothing=nothing, sections=True)
+    return [_relation(row) for row in rows]
 
 
-def _body(lines: Sequence[Line]) -> list[Line]:
-    """The lines that are no headings."""
-    return [line for line in lines if not line.text.startswith(":")]
-
-
-def _most_fitting(lines: Sequence[Line], n_fields: int) -> int:
+def _most_fitting(rows: list[Row], n_fields: int) -> int:
     """How many lines have so many fields by the best delimiter."""
-    delimiter = find_delimiter(lines, lambda fields: fields == n_fields)
-    return sum(len(split(line.text, delimiter)) == n_fields for line in lines)
+    cut = cut_rows(rows, lambda n: n == n_fields)
+    return sum(len(row.fields) == n_fields for row in cut)
 
 
-def _question(path: Path, line: Line, delimiter: str, section: str) -> Question:
+def _question(row: Row) -> Question:
     """One line as a question, or an error that quotes it."""
-    fields = split(line.text, delimiter)
-    if len(fields) != 4 or not all(fields):
-        raise SourceError(
-            f"{path}:{line.number}: {quoted(line.text)} is not four words with "
-            f"{DELIMITERS[delimiter]} between; correct it, or begin a section with ':' "
-            "and a comment with '#'"
+    if len(row.fields) != 4 or not all(row.fields):
+        raise row.wrong(
+            f"is not four words with {row.between} between; correct it, or begin a section with "
+            "':' and a comment with '#'"
         )
-    a, b, c, d = fields
-    return Question((a, b, c, d), section)
+    a, b, c, d = row.fields
+    return Question((a, b, c, d), row.section or "")
 
 
-def _relation(path: Path, line: Line, delimiter: str, section: str) -> Relation:
+def _relation(row: Row) -> Relation:
     """One line as a word and its answers, or an error that quotes it."""
-    word, *rest = split(line.text, delimiter)
+    word, *rest = row.fields
     answers = dict.fromkeys(answer.strip() for answer in rest[0].split("/")) if rest else {}
     answers.pop("", None)
     if len(rest) != 1 or not word or not answers:
-        raise SourceError(
-            f"{path}:{line.number}: {quoted(line.text)} is not a word and its answers, "
-            f"answer/answer, with {DELIMITERS[delimiter]} between; correct it, or begin a "
-            "comment with '#'"
-        )
+        raise row.malformed(f"a word and its answers, answer/answer, with {row.between} between")
+    section = row.path.stem if row.section is None else row.section
     return Relation(word, tuple(answers), section)

@@ -1,14 +1,14 @@
 """Read pairs of sentences of which one is right, in the form of BLiMP; take some of each kind."""
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from corpora.common.errors import SourceError
-from embed.compare.datasets.fields import Line, quoted, read_lines
+from corpora.text.segment import HALF_CHARACTER
+from embed.compare.datasets.fields import Row, read_rows
 
 _FIELDS = ("sentence_good", "sentence_bad")
 PAIR_FILES = "*.jsonl*"  # of a folder; perhaps compressed
@@ -108,42 +108,27 @@ def _files(folder: Path) -> list[Path]:
 
 def _pairs(path: Path) -> list[MinimalPair]:
     """The pairs of one file."""
-    pairs = [_pair(path, line) for line in read_lines(path)]
-    if not pairs:
-        raise SourceError(f"{path}: holds no pair; expected a JSON object on each line")
-    return pairs
+    nothing = "no pair; expected a JSON object on each line"
+    return [_pair(row) for row in read_rows(path, nothing=nothing)]
 
 
-def _pair(path: Path, line: Line) -> MinimalPair:
+def _pair(row: Row) -> MinimalPair:
     """One line as a pair, or an error that quotes it."""
-    try:
-        record = json.loads(line.text)
-    except (ValueError, RecursionError):
-        record = None
-    if not isinstance(record, dict):
-        raise SourceError(
-            f"{path}:{line.number}: {quoted(line.text)} is not a JSON object with sentence_good, "
-            "sentence_bad and UID; correct it"
-        )
-    good, bad = (_text(path, line, record, field) for field in _FIELDS)
-    paradigm = record.get("UID", path.name.split(".")[0])
+    record = row.record()
+    if record is None:
+        raise row.wrong("is not a JSON object with sentence_good, sentence_bad and UID; correct it")
+    good, bad = (_text(row, record, field) for field in _FIELDS)
+    paradigm = record.get("UID", row.path.name.split(".")[0])
     if not isinstance(paradigm, str) or not paradigm.strip():
-        raise SourceError(
-            f"{path}:{line.number}: the UID {paradigm!r} is no name of a paradigm; correct it"
-        )
+        raise row.error(f"the UID {paradigm!r} is no name of a paradigm; correct it")
     return MinimalPair(paradigm.strip(), good, bad)
 
 
-def _text(path: Path, line: Line, record: dict[str, object], field: str) -> str:
+def _text(row: Row, record: dict[str, object], field: str) -> str:
     """A sentence of a record."""
     text = record.get(field)
     if not isinstance(text, str) or not text.strip():
-        raise SourceError(
-            f"{path}:{line.number}: {quoted(line.text)} has no sentence as {field}; add it"
-        )
-    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise SourceError(
-            f"{path}:{line.number}: {field} holds half a surrogate pair, which is no character; "
-            "correct it"
-        )
+        raise row.wrong(f"has no sentence as {field}; add it")
+    if HALF_CHARACTER.search(text):
+        raise row.error(f"{field} holds half a surrogate pair, which is no character; correct it")
     return text.strip()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.common.errors import SourceError
-from embed.compare.datasets.fields import Line, quoted
+from embed.compare.datasets.fields import Row, read_lines
 
 _LABELS = ("label", "labels", "class", "category", "sentiment")
 _TEXTS = ("text", "sentence", "question", "review")
@@ -18,46 +18,46 @@ _NAME = re.compile(r"[\w.-]*")  # of a column; in a sentence between commas ther
 _ENOUGH = 1_000  # lines that tell the form
 
 
-def labelled_records(
-    path: Path, content: str, lines: Sequence[Line]
-) -> Iterator[tuple[int, str, str]]:
+def labelled_records(path: Path, nothing: str) -> Iterator[tuple[Row, str, str]]:
     """Find the form of a file, and read its records.
 
     Parameters
     ----------
     path : Path
-        To name in messages.
-    content : str
-        All of the file, with LF line ends.
-    lines : sequence of Line
-        Of these, all that are not blank; at least one.
+        UTF-8, with any line ends; perhaps compressed.
+    nothing : str
+        What a file without records does not hold, and what was expected.
 
     Returns
     -------
-    iterator of (int, str, str)
-        The number of the first line, the label and the text of each sentence, as they stand there.
+    iterator of (Row, str, str)
+        The first line, the label and the text of each sentence, as they stand there.
 
     Raises
     ------
     SourceError
-        A record is malformed, or a first line names no column of labels or several of texts.
+        The file cannot be read or holds nothing, a record is malformed, or a first line names no
+        column of labels or several of texts.
     """
-    lines = list(dropwhile(_is_comment, lines)) or lines
-    first = lines[0].text
+    every = read_lines(path)
+    filled = [row for row in every if row.text.strip()]
+    if not filled:
+        raise SourceError(f"{path}: holds {nothing}")
+    rows = list(dropwhile(_is_comment, filled)) or filled
+    first = rows[0].text
     if first.lstrip().startswith("{"):
-        return _json_lines(path, lines)
+        return _json_lines(rows)
     for delimiter in ("\t", ","):
         names = [name.strip().strip('"') for name in first.split(delimiter)]
         if any(_among(_TEXTS, names)) and len(names) > 1 and all(map(_NAME.fullmatch, names)):
-            return _named(path, _rows(path, content, lines, delimiter), names)
-    if "\t" in first:
-        return _two_columns(path, lines)
-    return _label_first(lines)
+            table = _cut(rows) if delimiter == "\t" else _csv(every[rows[0].number - 1 :])
+            return _named(path, table, names)
+    return _two_columns(rows) if "\t" in first else _label_first(rows)
 
 
-def _is_comment(line: Line) -> bool:
+def _is_comment(row: Row) -> bool:
     """Whether a line is neither a label nor a sentence; a column may begin as comments do."""
-    return line.text.startswith("# ") and "\t" not in line.text
+    return row.text.startswith("# ") and "\t" not in row.text
 
 
 def _among(known: Sequence[str], names: Iterable[str]) -> list[str]:
@@ -65,20 +65,17 @@ def _among(known: Sequence[str], names: Iterable[str]) -> list[str]:
     return [name for name in names if name.lower() in known]
 
 
-def _json_lines(path: Path, lines: Sequence[Line]) -> Iterator[tuple[int, str, str]]:
+def _json_lines(rows: Sequence[Row]) -> Iterator[tuple[Row, str, str]]:
     """Objects with a label and a text."""
-    for line in lines:
-        try:
-            record = json.loads(line.text)
-        except (ValueError, RecursionError):  # no JSON, or nested beyond any record
-            record = None
-        found = _label_and_text(record) if isinstance(record, dict) else None
+    for row in rows:
+        record = row.record()
+        found = None if record is None else _label_and_text(record)
         if found is None:
-            raise SourceError(
-                f"{path}:{line.number}: {quoted(line.text)} is no object with one of "
-                f"{', '.join(_LABELS)} and one of {', '.join(_TEXTS)}; correct it"
+            raise row.wrong(
+                f"is no object with one of {', '.join(_LABELS)} and one of {', '.join(_TEXTS)}; "
+                "correct it"
             )
-        yield line.number, *found
+        yield row, *found
 
 
 def _label_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
@@ -91,38 +88,34 @@ def _label_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
     return (json.dumps(labels[0]), texts[0]) if isinstance(labels[0], int) else None
 
 
-def _rows(
-    path: Path, content: str, lines: Sequence[Line], delimiter: str
-) -> Iterator[tuple[int, list[str]]]:
-    """Number of the first line, and cells, of each row; between tabs quotation marks are text."""
-    if delimiter == "\t":
-        yield from ((line.number, line.text.split("\t")) for line in lines)
-        return
-    above = lines[0].number - 1  # comments and empty lines
-    file = io.StringIO(content.split("\n", above)[above], newline="")
+def _cut(rows: Sequence[Row]) -> list[Row]:
+    """Rows with what stands between their tabs, where quotation marks are text."""
+    return [row._replace(fields=row.text.split("\t")) for row in rows]
+
+
+def _csv(rows: Sequence[Row]) -> Iterator[Row]:
+    """Records of perhaps several lines, each as its first line."""
+    file = io.StringIO("\n".join(row.text for row in rows), newline="")
     reader = csv.reader(file, skipinitialspace=True, strict=True)
-    number = above + 1
+    first = rows[0]
     try:
-        for row in reader:
-            if row:
-                yield number, row
-            number = above + reader.line_num + 1
+        for cells in reader:
+            if cells:
+                yield first._replace(fields=cells)
+            first = rows[min(reader.line_num, len(rows) - 1)]
     except csv.Error as error:
-        raise SourceError(f"{path}:{number}: is no CSV ({error}); correct it") from None
+        raise first.error(f"is no CSV ({error}); correct it") from None
 
 
-def _named(
-    path: Path, rows: Iterator[tuple[int, list[str]]], names: Sequence[str]
-) -> Iterator[tuple[int, str, str]]:
+def _named(path: Path, rows: Iterable[Row], names: Sequence[str]) -> Iterator[tuple[Row, str, str]]:
     """Rows below a header."""
     label, text = (_column(path, names, known) for known in (_LABELS, _TEXTS))
-    for number, cells in islice(rows, 1, None):
-        if len(cells) != len(names):
-            raise SourceError(
-                f"{path}:{number}: {quoted(' '.join(cells))} has {len(cells)} columns where the "
-                f"first line names {len(names)}; correct it"
+    for row in islice(rows, 1, None):
+        if len(row.fields) != len(names):
+            raise row._replace(text=" ".join(row.fields)).wrong(
+                f"has {len(row.fields)} columns where the first line names {len(names)}; correct it"
             )
-        yield number, cells[label], cells[text]
+        yield row, row.fields[label], row.fields[text]
 
 
 def _column(path: Path, names: Sequence[str], known: Sequence[str]) -> int:
@@ -136,23 +129,23 @@ def _column(path: Path, names: Sequence[str], known: Sequence[str]) -> int:
     return names.index(found[0])
 
 
-def _two_columns(path: Path, lines: Sequence[Line]) -> Iterator[tuple[int, str, str]]:
+def _two_columns(rows: Sequence[Row]) -> Iterator[tuple[Row, str, str]]:
     """Label and text between tabs, in either order."""
-    head = [line.text.split("\t") for line in lines[:_ENOUGH]]
-    distinct = [len({cells[place] for cells in head if len(cells) == 2}) for place in (0, 1)]
+    rows = _cut(rows)
+    pairs = [row.fields for row in rows[:_ENOUGH] if len(row.fields) == 2]
+    distinct = [len({cells[place] for cells in pairs}) for place in (0, 1)]
     label = int(distinct[1] < distinct[0])
-    for line in lines:
-        cells = line.text.split("\t")
-        if len(cells) != 2:
-            raise SourceError(
-                f"{path}:{line.number}: {quoted(line.text)} has {len(cells)} columns, not a label "
-                "and a sentence with a tab between; correct it, or name the columns in a first line"
+    for row in rows:
+        if len(row.fields) != 2:
+            raise row.wrong(
+                f"has {len(row.fields)} columns, not a label and a sentence with a tab between; "
+                "correct it, or name the columns in a first line"
             )
-        yield line.number, cells[label], cells[1 - label]
+        yield row, row.fields[label], row.fields[1 - label]
 
 
-def _label_first(lines: Sequence[Line]) -> Iterator[tuple[int, str, str]]:
+def _label_first(rows: Sequence[Row]) -> Iterator[tuple[Row, str, str]]:
     """A label, white space, a sentence."""
-    for line in [line for line in lines if not _is_comment(line)] or lines:
-        label, _, text = line.text.strip().partition(" ")
-        yield line.number, label, text
+    for row in [row for row in rows if not _is_comment(row)] or rows:
+        label, _, text = row.text.strip().partition(" ")
+        yield row, label, text

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from corpora.common.errors import SourceError
-from embed.compare.datasets.fields import decoded_lines, quoted
+from embed.compare.datasets.fields import Row, quoted, read_lines
 from embed.compare.datasets.parts import Parts, set_name, two_or_three
 
 _UD_COLUMNS = 10
@@ -100,15 +100,16 @@ def read_tagged(path: Path) -> TaggedWords:
         The file is missing, cannot be read or holds no word, or a line has not as many columns
         as the first one, no number where CoNLL-U has one, or no label; the message quotes it.
     """
-    lines = list(_lines(path))
-    ud = _is_conllu(lines)
+    rows = read_lines(path)
     words, tags, offsets = [], [], [0]
-    for cells in _conllu(path, lines) if ud else _columns(path, lines):
+    for cells in _conllu(rows) if _is_conllu(rows) else _columns(rows):
         if cells is not None:
             words.append(cells[0])
             tags.append(cells[1])
         elif offsets[-1] < len(words):
             offsets.append(len(words))
+    if offsets[-1] < len(words):
+        offsets.append(len(words))
     if not words:
         raise SourceError(
             f"{path}: holds no word; give CoNLL-U, or columns of a word and its label"
@@ -121,55 +122,46 @@ def read_tagged(path: Path) -> TaggedWords:
     return TaggedWords(words, tags, np.array(offsets, np.int64))
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Number and text of each line, then an empty one."""
-    number = 0
-    for number, text in decoded_lines(path, "the file"):
-        yield number, text.strip("\r")
-    yield number + 1, ""
-
-
-def _is_conllu(lines: Sequence[tuple[int, str]]) -> bool:
+def _is_conllu(rows: Sequence[Row]) -> bool:
     """Whether the first line of a word is one of CoNLL-U."""
-    first = next((text for _, text in lines if text.strip() and not text.startswith("#")), "")
+    texts = (row.text for row in rows)
+    first = next((text for text in texts if text.strip() and not text.startswith("#")), "")
     cells = first.split("\t")
     return len(cells) == _UD_COLUMNS and _NUMBER.fullmatch(cells[0]) is not None
 
 
-def _conllu(path: Path, lines: Sequence[tuple[int, str]]) -> Iterator[tuple[str, str] | None]:
+def _conllu(rows: Sequence[Row]) -> Iterator[tuple[str, str] | None]:
     """Word and part of speech, and None between sentences."""
-    for number, text in lines:
-        if not text.strip():
+    for row in rows:
+        if not row.text.strip():
             yield None
-        elif not text.startswith("#"):
-            cells = text.split("\t")
+        elif not row.text.startswith("#"):
+            cells = row.text.split("\t")
             if len(cells) != _UD_COLUMNS:
-                raise _ragged(path, number, text, len(cells), _UD_COLUMNS)
+                raise _ragged(row, len(cells), _UD_COLUMNS)
             if _NUMBER.fullmatch(cells[0]) is None:
-                raise SourceError(
-                    f"{path}:{number}: {quoted(cells[0])} is no word number; correct it"
-                )
+                raise row.error(f"{quoted(cells[0])} is no word number; correct it")
             if cells[0].isdecimal():
-                yield _labelled(path, number, cells[_FORM], cells[_UPOS])
+                yield _labelled(row, cells[_FORM], cells[_UPOS])
 
 
-def _columns(path: Path, lines: Sequence[tuple[int, str]]) -> Iterator[tuple[str, str] | None]:
+def _columns(rows: Sequence[Row]) -> Iterator[tuple[str, str] | None]:
     """First and last column, and None between sentences."""
-    first = next((text for _, text in lines if text.strip() and not _is_other(text)), "")
+    first = next((row.text for row in rows if row.text.strip() and not _is_other(row.text)), "")
     delimiter = "\t" if "\t" in first else None
     expected = max(len(first.split(delimiter)), 2) if first else 0  # else all are comments
     begins = True
-    for number, text in lines:
-        cells = text.split(delimiter)
-        opens, begins = begins, not text.strip() or cells[0] == _DOCUMENT
+    for row in rows:
+        cells = row.text.split(delimiter)
+        opens, begins = begins, not row.text.strip() or cells[0] == _DOCUMENT
         if begins:
             yield None
-        elif opens and cells[0] == "#" and "=" in text:  # as many cells as words have, perhaps
+        elif opens and cells[0] == "#" and "=" in row.text:  # as many cells as words, perhaps
             begins = True
         elif len(cells) == expected:
-            yield _labelled(path, number, cells[0], cells[-1])
-        elif not text.startswith("#"):  # which, too, may be a word
-            raise _ragged(path, number, text, len(cells), expected)
+            yield _labelled(row, cells[0], cells[-1])
+        elif not row.text.startswith("#"):  # which, too, may be a word
+            raise _ragged(row, len(cells), expected)
 
 
 def _is_other(text: str) -> bool:
@@ -177,18 +169,13 @@ def _is_other(text: str) -> bool:
     return text.startswith(("#", _DOCUMENT))
 
 
-def _labelled(path: Path, number: int, word: str, tag: str) -> tuple[str, str]:
+def _labelled(row: Row, word: str, tag: str) -> tuple[str, str]:
     """A word and its label, which it must have."""
     if not word.strip() or tag.strip() in ("", "_"):
-        raise SourceError(
-            f"{path}:{number}: the word {word!r} has the label {tag!r}; label it, or leave it out"
-        )
+        raise row.error(f"the word {word!r} has the label {tag!r}; label it, or leave it out")
     return word.strip(), tag.strip()
 
 
-def _ragged(path: Path, number: int, text: str, found: int, expected: int) -> SourceError:
+def _ragged(row: Row, found: int, expected: int) -> SourceError:
     """What to say of a line with too few or too many columns."""
-    return SourceError(
-        f"{path}:{number}: {quoted(text)} has {found} columns where the file "
-        f"has {expected}; correct it"
-    )
+    return row.wrong(f"has {found} columns where the file has {expected}; correct it")

@@ -15,14 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from corpora.common.errors import SourceError
-from embed.compare.datasets.fields import (
-    DELIMITERS,
-    Line,
-    find_delimiter,
-    quoted,
-    read_lines,
-    split,
-)
+from embed.compare.datasets.fields import Row, quoted, read_rows
 
 DEFAULT_SETS = (
     ("similarity", "wordsim353.tsv"),
@@ -156,36 +149,28 @@ def read_pairs(path: Path) -> list[WordPair]:
         The file is missing, is no text, holds no pair, or one of its lines is
         neither a pair nor a comment; the message quotes line and number.
     """
-    lines = read_lines(path)
-    if not lines:
-        raise SourceError(f"{path}: holds no word pair; expected lines of word, word, score")
-    delimiter = find_delimiter(lines, lambda fields: fields >= 3)
-    records = [split(line.text, delimiter) for line in lines]
-    columns = _pair_columns(path, lines, records)
-    header = int(_names_the_score(records[0], columns))
-    return [
-        _pair(path, line, fields, columns, delimiter)
-        for line, fields in zip(lines[header:], records[header:], strict=True)
-    ]
+    nothing = "no word pair; expected lines of word, word, score"
+    rows = read_rows(path, lambda n_fields: n_fields >= 3, nothing=nothing)
+    columns = _pair_columns(rows)
+    header = int(_names_the_score(rows[0].fields, columns))
+    return [_pair(row, columns) for row in rows[header:]]
 
 
-def _pair_columns(
-    path: Path, lines: Sequence[Line], records: Sequence[Sequence[str]]
-) -> _PairColumns:
+def _pair_columns(rows: Sequence[Row]) -> _PairColumns:
     """Tell the columns of words from those of numbers by what most lines hold."""
+    first, records = rows[0], [row.fields for row in rows]
     width = Counter(len(fields) for fields in records).most_common(1)[0][0]
-    rows = [fields for fields in records if len(fields) == width]
-    numeric = [_mostly_numbers([row[column] for row in rows]) for column in range(width)]
+    usual = [fields for fields in records if len(fields) == width]
+    numeric = [_mostly_numbers([fields[column] for fields in usual]) for column in range(width)]
     words = [column for column in range(width) if not numeric[column]][:2]
     last = max(words, default=width)
     scores = [column for column in range(width) if numeric[column] and column > last]
     if len(words) < 2 or not scores:
-        raise SourceError(
-            f"{path}:{lines[0].number}: {quoted(lines[0].text)} begins no list of word, word, "
-            "score; a set of analogies is passed with --analogies"
+        raise first.wrong(
+            "begins no list of word, word, score; a set of analogies is passed with --analogies"
         )
-    first = records[0] if len(records[0]) == width else []
-    named = [column for column in scores if first and _SCORE_NAME.search(first[column])]
+    names = first.fields if len(first.fields) == width else []
+    named = [column for column in scores if names and _SCORE_NAME.search(names[column])]
     a, b = words
     return _PairColumns(a, b, (named or scores)[0], width)
 
@@ -200,22 +185,17 @@ def _names_the_score(fields: Sequence[str], columns: _PairColumns) -> bool:
     return len(fields) == columns.width and _SCORE_NAME.search(fields[columns.score]) is not None
 
 
-def _pair(
-    path: Path, line: Line, fields: Sequence[str], columns: _PairColumns, delimiter: str
-) -> WordPair:
+def _pair(row: Row, columns: _PairColumns) -> WordPair:
     """One line as a pair, or an error that quotes it."""
+    fields = row.fields
     # further columns are the publisher's own, and empty ones at the end may be missing
     fits = len(fields) > columns.score if columns.width > 3 else len(fields) == 3
     if not fits or not fields[columns.a] or not fields[columns.b]:
-        raise SourceError(
-            f"{path}:{line.number}: {quoted(line.text)} is not word, word, score with "
-            f"{DELIMITERS[delimiter]} between; correct it, or begin a comment with '#'"
-        )
+        raise row.malformed(f"word, word, score with {row.between} between")
     score = _score(fields[columns.score])
     if score is None:
-        raise SourceError(
-            f"{path}:{line.number}: {quoted(fields[columns.score])} is no score; "
-            "correct it, or begin a comment with '#'"
+        raise row.error(
+            f"{quoted(fields[columns.score])} is no score; correct it, or begin a comment with '#'"
         )
     return WordPair(fields[columns.a], fields[columns.b], score)
 

@@ -101,7 +101,7 @@ def test_what_holds_no_words_or_is_no_text_is_refused(tmp_path):
 
     for path, message in (
         (empty, f"{empty}: holds no word; give CoNLL-U, or columns of a word and its label"),
-        (bytes_, f"{bytes_}:2: byte 0xFF is not UTF-8; convert the file to UTF-8"),
+        (bytes_, f"{bytes_}:2: byte 0xFF is not UTF-8; convert the evaluation set to UTF-8"),
         (tmp_path / "gone", f"{tmp_path / 'gone'}: no such evaluation set"),
     ):
         with pytest.raises(SourceError) as error:
