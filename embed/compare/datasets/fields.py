@@ -221,7 +221,7 @@ def split(text: str, delimiter: str) -> list[str]:
         Without white space around them.
     """
     if delimiter == " ":
-        return text.split()
+        return text.split() or [text]  # a line of other white space than is stripped
     if delimiter == "\t":
         return [field.strip() for field in re.split(r"\t+", text)]  # tabs may align columns
     try:

@@ -166,6 +166,13 @@ def test_headings_in_one_file_of_relations_are_its_sections(tmp_path):
                 "correct it, or begin a comment with '#'"
             ),
         ),
+        (
+            "cat cats\n\u2028\n",
+            (
+                ":2: '\\u2028' is not a word and its answers, answer/answer, with spaces between; "
+                "correct it, or begin a comment with '#'"
+            ),
+        ),
     ],
 )
 def test_malformed_relations_are_refused_with_file_and_line(tmp_path, text, message):

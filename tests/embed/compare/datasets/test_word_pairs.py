@@ -140,6 +140,13 @@ def test_malformed_pairs_are_refused(tmp_path, text, message):
 READERS = [read_pairs, read_questions, read_relations, read_categories, read_topics]
 
 
+def test_carriage_returns_alone_end_lines(tmp_path):
+    path = write(tmp_path, "# c\ra\tb\t1\rc\td\tx\r")
+
+    with pytest.raises(SourceError, match=r"set.txt:3: 'x' is no score"):
+        read_pairs(path)
+
+
 @pytest.mark.parametrize("read", READERS)
 def test_files_that_are_no_sets_are_refused(tmp_path, read):
     latin = tmp_path / "latin.txt"
