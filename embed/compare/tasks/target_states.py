@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from embed.compare.datasets.context_pairs import Target
-from embed.compare.inputs.sentence_blocks import sentence_blocks
+from embed.contextual.batches import WORDS_AT_ONCE, encode_in_blocks
 from embed.contextual.in_context import Cutter, cut_parts
 from embed.protocols import ContextualEncoder
 
@@ -31,11 +31,14 @@ def target_words(cutter: Cutter, targets: Sequence[Target]) -> list[list[str]]:
 
 
 def target_states(
-    encoder: ContextualEncoder, targets: Sequence[Target], layers: Sequence[int]
+    encoder: ContextualEncoder,
+    targets: Sequence[Target],
+    layers: Sequence[int],
+    at_once: int = WORDS_AT_ONCE,
 ) -> np.ndarray:
     """Encode words where they stand.
 
-    Memory: the states of some 30,000 words, or of the longest context, and of the targets.
+    Memory: the states of ``at_once`` words, or of the longest context, and of the targets.
 
     Parameters
     ----------
@@ -45,6 +48,8 @@ def target_states(
         Where words stand, at least one.
     layers : sequence of int
         Which layers to average.
+    at_once : int
+        Words encoded together, about.
 
     Returns
     -------
@@ -58,9 +63,8 @@ def target_states(
         owners.setdefault(sentence, []).append(target)
     states: dict[int, np.ndarray] = {}
     sentences = list(owners)
-    for first, last in sentence_blocks(np.cumsum([0, *map(len, sentences)])):
-        block = sentences[first:last]
-        for sentence, of_words in zip(block, encoder.encode(block, layers), strict=True):
+    for first, block in encode_in_blocks(encoder, sentences, layers, at_once):
+        for sentence, of_words in zip(sentences[first:], block, strict=False):
             for target in owners[sentence]:
                 states[target] = of_words[found[target][1]].sum(axis=0)
     return np.array([states[target] for target in range(len(targets))], dtype=np.float32)

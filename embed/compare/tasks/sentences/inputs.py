@@ -1,14 +1,14 @@
 """What pooling sees of each sentence: the vectors of its words, or their states."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from embed.compare.inputs.sentence_blocks import sentence_blocks
 from embed.compare.probes.examples import Bags
 from embed.compare.tasks.tagging.inputs import likely_parts, static_inputs
+from embed.contextual.batches import encode_in_blocks
 from embed.protocols import ContextualEncoder, StaticVectors
 
 
@@ -137,7 +137,7 @@ def state_sentences(
     """
     offsets = _offsets(sentences)
     table: np.ndarray | None = None
-    for start, states in _encoded(encoder, sentences, layer):
+    for start, states in encode_in_blocks(encoder, sentences, [layer]):
         part = np.concatenate(states)
         if table is None:
             table = np.empty((offsets[-1], part.shape[1]), np.float32)
@@ -169,7 +169,7 @@ def state_means(
     return np.array(
         [
             of_words.sum(axis=0) / max(len(of_words), 1)
-            for _, states in _encoded(encoder, sentences, layer)
+            for _, states in encode_in_blocks(encoder, sentences, [layer])
             for of_words in states
         ],
         dtype=np.float32,
@@ -196,14 +196,6 @@ def mean_pooled(inputs: SentenceInputs) -> Any:
     shares = np.repeat(1 / np.maximum(bags.lengths, 1), bags.lengths).astype(np.float32)
     shape = len(bags.lengths), inputs.table.shape[0]
     return scipy.sparse.csr_matrix((shares, bags.rows, bags.offsets), shape=shape) @ inputs.table
-
-
-def _encoded(
-    encoder: ContextualEncoder, sentences: Sequence[Sequence[str]], layer: int
-) -> Iterator[tuple[int, list[np.ndarray]]]:
-    """Whole sentences of some words in all: the number of the first, and their states."""
-    for first, last in sentence_blocks(_offsets(sentences)):
-        yield first, encoder.encode(sentences[first:last], [layer])
 
 
 def _offsets(sentences: Sequence[Sequence[str]]) -> np.ndarray:

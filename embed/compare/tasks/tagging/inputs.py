@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from embed.compare.inputs.lookup import FoundWords, find_words, finite_units
-from embed.compare.inputs.sentence_blocks import sentence_blocks
+from embed.contextual.batches import WORDS_AT_ONCE, encode_in_blocks
 from embed.protocols import ContextualEncoder, StaticVectors
 
 N_MARKS = 2  # numbers behind each vector
@@ -120,11 +120,15 @@ def static_inputs(vectors: StaticVectors, words: Sequence[str]) -> Inputs:
 
 
 def state_inputs(
-    encoder: ContextualEncoder, words: Sequence[str], offsets: np.ndarray, layer: int
+    encoder: ContextualEncoder,
+    words: Sequence[str],
+    offsets: np.ndarray,
+    layer: int,
+    at_once: int = WORDS_AT_ONCE,
 ) -> Inputs:
     """Encode words in their sentences.
 
-    Memory: the table, and the states of some 30,000 words.
+    Memory: the table, and the states of ``at_once`` words.
 
     Parameters
     ----------
@@ -136,6 +140,8 @@ def state_inputs(
         Where sentences begin and end.
     layer : int
         Whose states.
+    at_once : int
+        Words encoded together, about.
 
     Returns
     -------
@@ -145,14 +151,14 @@ def state_inputs(
     parts = _cut(encoder, words)
     lengths = np.array([len(each) for each in parts], dtype=np.int64)
     table: np.ndarray | None = None
-    for first, last in sentence_blocks(offsets):
-        some = offsets[first : last + 1]
-        states = np.concatenate(encoder.encode(sentences_of(parts, some), [layer]))
+    sentences = sentences_of(parts, offsets)
+    for first, block in encode_in_blocks(encoder, sentences, [layer], at_once, offsets):
+        states = np.concatenate(block)
         if table is None:
             table = np.zeros((len(words) + 1, states.shape[1] + N_MARKS), np.float32)
-        own = slice(some[0], some[-1])
-        owners = np.repeat(np.arange(some[-1] - some[0]), lengths[own])
-        shape = int(some[-1] - some[0]), len(states)
+        own = slice(int(offsets[first]), int(offsets[first + len(block)]))
+        owners = np.repeat(np.arange(own.stop - own.start), lengths[own])
+        shape = own.stop - own.start, len(states)
         table[own, :-N_MARKS] = _means(owners, np.arange(len(states)), shape) @ states
     assert table is not None
     table[:, -N_MARKS:] = _marks(words, lengths, lengths)

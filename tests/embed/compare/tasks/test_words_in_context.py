@@ -195,8 +195,7 @@ def test_the_layers_of_the_static_vectors_are_taken_where_they_are_told():
     assert pooled_layers(vectors, Echo()) == (0, 1)
 
 
-def test_many_long_contexts_are_encoded_in_blocks_of_whole_sentences(monkeypatch):
-    monkeypatch.setattr("embed.compare.inputs.sentence_blocks._WORDS_AT_ONCE", 5)
+def test_many_long_contexts_are_encoded_in_blocks_of_whole_sentences():
     blocks = []
 
     class Counting(Echo):
@@ -207,7 +206,7 @@ def test_many_long_contexts_are_encoded_in_blocks_of_whole_sentences(monkeypatch
     texts = ["*a*", "b *c*", "d *e* f g h i j", "*k* l", "m *n* o", "*p* q r s t"]
     targets = [target(text) for text in texts]
 
-    found = target_states(Counting(), targets, (0,))
+    found = target_states(Counting(), targets, (0,), at_once=5)
 
     assert [length for block in blocks for length in block] == [1, 2, 7, 2, 3, 5]
     assert len(blocks) > 2

@@ -11,7 +11,6 @@ from corpora.common.errors import ArtifactError
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.parts import DEV, TEST, TRAIN
 from embed.compare.datasets.tagged_words import read_parts
-from embed.compare.inputs import sentence_blocks as blocks
 from embed.compare.inputs.baselines import make_baselines
 from embed.compare.inputs.encoder_access import WithEncoder
 from embed.compare.probes import window as window_probe
@@ -283,19 +282,20 @@ def test_states_of_a_cut_word_are_the_mean_of_its_parts():
     assert found.zero.tolist() == [False, True, False]
 
 
-def test_blocks_of_sentences_change_no_state(monkeypatch):
+def test_blocks_of_sentences_change_no_state():
     words = ["the", "saw", "\x00", "they-saw", "saw", "the", "saw"]
     offsets = np.array([0, 2, 3, 5, 7])
     whole = state_inputs(Positions(), words, offsets, 1)
-    monkeypatch.setattr(blocks, "_WORDS_AT_ONCE", 2)
+    together = []
 
-    found = state_inputs(Positions(), words, offsets, 1)
+    class Noting(Positions):
+        def encode(self, sentences, layers):
+            together.append(len(sentences))
+            return super().encode(sentences, layers)
 
-    assert [offsets[a : b + 1].tolist() for a, b in blocks.sentence_blocks(offsets)] == [
-        [0, 2],
-        [2, 3, 5],
-        [5, 7],
-    ]
+    found = state_inputs(Noting(), words, offsets, 1, at_once=2)
+
+    assert together == [1, 2, 1]
     assert found.table.tolist() == whole.table.tolist()
     assert np.abs(whole.table[:, :4]).max() > 0
 
