@@ -41,8 +41,9 @@ demo: $(READY)
 
 # ---- tests
 
-# Two processes; a file stays with one of them, so that a kernel is compiled once. Each
-# process keeps its linear algebra to one thread, or they would fight for the cores.
+# Two processes; a file stays with one of them, so that its fixtures are made once, and both seldom
+# compile the same kernel. Each process keeps its linear algebra to one thread, or they would
+# fight for the cores.
 test: lint
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
