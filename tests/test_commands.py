@@ -200,7 +200,7 @@ def test_the_help_of_a_command_loads_nothing_slow():
     code = f"""
 import sys, click
 from cli import main
-slow = {{"torch", "gensim", "sklearn", "transformers", "pyarrow", "tokenizers"}}
+slow = {{"torch", "gensim", "sklearn", "transformers", "pyarrow", "tokenizers", "jinja2"}}
 for name in {NAMES!r}:
     command = main.get_command(click.Context(main), name)
     command.get_help(click.Context(command, info_name=name))

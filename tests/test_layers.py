@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -302,7 +303,7 @@ def test_kernels_are_compiled_by_the_one_decorator_whose_cache_knows_all_their_f
 
 
 @pytest.mark.parametrize(
-    "slow", ["torch", "gensim", "sklearn", "tokenizers", "rich", "pyarrow", "matplotlib"]
+    "slow", ["torch", "gensim", "sklearn", "tokenizers", "rich", "pyarrow", "matplotlib", "jinja2"]
 )
 def test_what_is_slow_to_import_is_imported_where_it_is_used(slow):
     assert offenders("corpora/", (slow,), only_early=True) == []
@@ -323,6 +324,26 @@ def test_package_files_import_at_once_only_what_makes_the_rest_wait():
 def test_every_folder_is_a_package_so_that_it_is_installed():
     folders = sorted({path.parent for path in FILES} - {ROOT})
     assert [str(folder) for folder in folders if not (folder / "__init__.py").is_file()] == []
+
+
+def test_every_other_file_of_a_package_is_installed_too():
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+        "setuptools"
+    ]
+    installed = {
+        path
+        for package, patterns in config["package-data"].items()
+        for pattern in patterns
+        for path in ROOT.joinpath(*package.split(".")).glob(pattern)
+    }
+    there = {
+        path
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*")
+        if path.is_file() and path.suffix != ".py" and path.parent.name != "__pycache__"
+    }
+    assert there - installed == set()
+    assert len(there) > 10  # templates, data sets
 
 
 def loaded_by(code: str) -> list[str]:

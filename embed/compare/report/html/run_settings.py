@@ -1,4 +1,4 @@
-"""Settings and provenance of every run in a report, what differs marked."""
+"""Settings and provenance of every run on the page."""
 
 import json
 import shlex
@@ -6,37 +6,39 @@ from collections.abc import Mapping
 from typing import Any
 
 from embed.compare.report.contents import RunFacts
-from embed.compare.report.html.escape import Html, join, name, table, tag
-from embed.compare.report.html.intervals import Look
-
-_NOTHING = "–"
-_NO_OPTIONS = ("format",)
 
 
-def show_settings(facts: Mapping[str, RunFacts], looks: Mapping[str, Look]) -> Html:
-    """Show the options of every run and how it was made.
+def settings_view(facts: Mapping[str, RunFacts]) -> list[dict[str, Any]]:
+    """Lay out the options of every run and how it was made.
 
     Parameters
     ----------
     facts : mapping of str to RunFacts
         By run.
-    looks : mapping of str to Look
-        By run.
 
     Returns
     -------
-    Html
-        Two tables, a column a run; options that runs have and set otherwise are marked.
+    list of dict
+        Two tables, a column a run; of each row its name, its values and whether they differ.
     """
-    options = {run: flattened(each.config) for run, each in facts.items()}
-    made = {run: flattened(each.provenance) for run, each in facts.items()}
-    return join(
-        [
-            _table("Settings (config.json)", options, looks),
-            _table("Provenance (provenance.json)", made, looks),
-        ],
-        "\n",
-    )
+    return [
+        _table("Settings (config.json)", {run: each.config for run, each in facts.items()}),
+        _table("Provenance (provenance.json)", {run: f.provenance for run, f in facts.items()}),
+    ]
+
+
+def _table(caption: str, values: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """A row a name, a column a run."""
+    columns = [flattened(of_run) for of_run in values.values()]
+    rows = [
+        (
+            key,
+            [column.get(key) for column in columns],
+            len({column[key] for column in columns if key in column}) > 1,
+        )
+        for key in dict.fromkeys(key for column in columns for key in column)
+    ]
+    return {"caption": caption, "runs": list(values), "rows": rows}
 
 
 def flattened(values: Mapping[str, Any], within: str = "") -> dict[str, str]:
@@ -45,7 +47,7 @@ def flattened(values: Mapping[str, Any], within: str = "") -> dict[str, str]:
     Parameters
     ----------
     values : mapping
-        Of a configuration.
+        Of a configuration; its ``format`` is no option.
     within : str
         What the names begin with.
 
@@ -64,9 +66,7 @@ def flattened(values: Mapping[str, Any], within: str = "") -> dict[str, str]:
     for key, value in values.items():
         if isinstance(value, Mapping):
             flat |= flattened(value, f"{within}{key}.")
-        elif not within and key in _NO_OPTIONS:
-            continue
-        else:
+        elif within or key != "format":
             flat[f"{within}{key}"] = _written(key, value)
     return flat
 
@@ -78,29 +78,3 @@ def _written(key: str, value: Any) -> str:
     if key == "command" and isinstance(value, list) and all(isinstance(v, str) for v in value):
         return shlex.join(value)
     return json.dumps(value, ensure_ascii=False)
-
-
-def _table(
-    caption: str, values: Mapping[str, Mapping[str, str]], looks: Mapping[str, Look]
-) -> Html:
-    """A row a name, a column a run."""
-    names = list(dict.fromkeys(key for of_run in values.values() for key in of_run))
-    rows = []
-    for key in names:
-        differs = len({of_run[key] for of_run in values.values() if key in of_run}) > 1
-        rows.append(
-            tag(
-                "tr",
-                tag("th", key, tag("span", "differs", class_="mark") if differs else None,
-                    scope="row"),
-                *(tag("td", _shown(of_run.get(key))) for of_run in values.values()),
-                class_="differs" if differs else None,
-            )
-        )  # fmt: skip
-    heads = ("Name", *(looks[run].show() for run in values))
-    return table(caption, heads, rows, class_="settings")
-
-
-def _shown(value: str | None) -> Html | str:
-    """A value, or that there is none."""
-    return _NOTHING if value is None else name(value)

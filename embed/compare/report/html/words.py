@@ -1,56 +1,54 @@
-"""The words of a report: maps side by side, neighbors side by side."""
+"""The words of the page: maps side by side, neighbors side by side, words in context."""
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 
-from embed.compare.report.html.escape import Html, decimal, fold, join, name, table, tag
-from embed.compare.report.html.intervals import Look, color_of, key
+from embed.compare.report.html.scale import colors_of
+from embed.contextual.in_context import BRACKETED, ContextAnswer
 from embed.query.label_places import place_labels
 from embed.query.neighbors import Neighbor
 from embed.query.word_map import WordMap
 
-_WIDE, _HIGH = 400.0, 340.0  # of a map, in units of its drawing
+_WIDE, _HIGH = 400, 340  # of a map, in units of its drawing
 _MARGINS = np.array([46.0, 20.0])  # so that names fit
 _LETTER, _WIDE_LETTER, _LINE = 6.4, 12.0, 13.0  # about what text takes
 _FIRST_WIDE = "\u1100"  # scripts from here on have mostly wide letters
 _LONGEST = 18  # letters of a word on a map
 _GAP = 7.0
 
+Neighbors = Mapping[str, Mapping[str, Sequence[Neighbor]]]  # by word, then by run
 
-def show_maps(maps: Mapping[str, WordMap | str], looks: Mapping[str, Look]) -> Html:
-    """Draw the same words as every run has them, side by side.
+
+def map_view(maps: Mapping[str, WordMap | str]) -> dict[str, Any]:
+    """Lay out the same words as every run has them, side by side.
 
     Parameters
     ----------
     maps : mapping of str to (WordMap or str)
         By run, or why there is none.
-    looks : mapping of str to Look
-        By run.
 
     Returns
     -------
-    Html
+    dict
         The first map as it is, the others turned and mirrored to be like it: see :func:`turned`.
     """
     drawn = [found for found in maps.values() if isinstance(found, WordMap)]
-    figures = [
-        tag("p", looks[run].show(), found)
-        if isinstance(found, str)
-        else _figure(turned(found, drawn[0]), looks[run])
-        for run, found in maps.items()
-    ]
-    groups = dict.fromkeys(group for found in drawn for group in found.groups if group is not None)
-    legend = [
-        tag("li", key(color_of(number)), name(group)) for number, group in enumerate(groups)
-    ]  # fmt: skip
-    return join(
-        [
-            tag("ul", *legend, class_="legend") if legend else None,
-            tag("div", *figures, class_="figures"),
-        ]
-    )
+    groups = (group for found in drawn for group in found.groups)
+    colors = colors_of(group for group in groups if group is not None)
+    return {
+        "wide": _WIDE,
+        "high": _HIGH,
+        "legend": colors,
+        "maps": {
+            run: found if isinstance(found, str) else _map(turned(found, drawn[0]), colors)
+            for run, found in maps.items()
+        },
+    }
 
 
 def turned(found: WordMap, like: WordMap) -> WordMap:
@@ -78,129 +76,121 @@ def turned(found: WordMap, like: WordMap) -> WordMap:
     return replace(found, places=found.places @ (left @ right))
 
 
-def show_neighbors(
-    neighbors: Mapping[str, Mapping[str, Sequence[Neighbor]]], looks: Mapping[str, Look]
-) -> Html:
-    """Show the nearest words of some words in every run, side by side.
+def neighbor_view(neighbors: Neighbors) -> list[dict[str, Any]]:
+    """Lay out the nearest words of some words in every run, side by side.
 
     Parameters
     ----------
     neighbors : mapping of str to mapping of str to sequence of Neighbor
         By word, then by run.
-    looks : mapping of str to Look
-        By run.
 
     Returns
     -------
-    Html
-        A part that opens for each word; what several runs name is marked.
+    list of dict
+        For each word its rows, and what several runs name.
     """
-    parts = (
-        tag(
-            "div",
-            fold(name(word), _neighbor_table(word, of_runs, looks), opened=index == 0),
-            class_="word",
-            data_word=word,
-        )
-        for index, (word, of_runs) in enumerate(neighbors.items())
-    )
-    return tag("div", join(parts, "\n"), class_="words")
+    return [
+        {
+            "word": word,
+            "runs": list(of_runs),
+            "ranks": list(zip_longest(*of_runs.values())),
+            "common": _common(of_runs.values()),
+        }
+        for word, of_runs in neighbors.items()
+    ]
 
 
-def rank_rows(
-    columns: Sequence[Sequence[Neighbor]], common: Set[str] = frozenset()
-) -> Iterator[Html]:
-    """Make the rows of a table of neighbors.
+def context_view(
+    contexts: Mapping[str, Sequence[ContextAnswer | str] | str], neighbors: Neighbors
+) -> dict[str, Any]:
+    """Lay out what is nearest to words in their sentences, and beside it in any sentence.
 
     Parameters
     ----------
-    columns : sequence of sequence of Neighbor
-        Best first.
-    common : set of str
-        Words to be marked.
+    contexts : mapping of str to (sequence of (ContextAnswer or str) or str)
+        By run with an encoder; lines tell why there is none, or none of a sentence.
+    neighbors : mapping of str to mapping of str to sequence of Neighbor
+        By word, then by run: nearest to the one vector that it has there.
 
-    Yields
-    ------
-    Html
-        A row a rank, as many as the longest column has.
+    Returns
+    -------
+    dict
+        The lines, and for each word its columns: its places in sentences, then the runs.
     """
-    for rank in range(max(map(len, columns), default=0)):
-        yield tag(
-            "tr",
-            tag("th", rank + 1, scope="row", class_="number"),
-            *(_neighbor(found[rank : rank + 1], common) for found in columns),
-        )
-
-
-def _figure(found: WordMap, look: Look) -> Html:
-    """A map with its caption."""
-    points = _on_paper(found.places)
-    sizes = np.array([[_width(_short(word)), _LINE] for word in found.words])
-    middles, far = place_labels(points, sizes, (_WIDE, _HIGH), _GAP)
-    groups = dict.fromkeys(group for group in found.groups if group is not None)
-    numbers = {group: number for number, group in enumerate(groups)}
-    marks = [
-        _mark(word, numbers.get(group or "", 0), point, middle, line=bool(line))
-        for word, group, point, middle, line in zip(
-            found.words, found.groups, points, middles, far, strict=True
-        )
+    every = [
+        (run, each)
+        for run, found in contexts.items()
+        for each in ([found] if isinstance(found, str) else found)
     ]
-    share = decimal(100 * sum(found.share), 1)
-    picture = tag(
-        "svg", *marks, class_="map", viewBox=f"0 0 {_WIDE:.0f} {_HIGH:.0f}", role="img",
-        aria_label=f"Map of {len(found.words)} words in {look.name}; "
-        "what is near to what, the neighbors below tell in words",
-    )  # fmt: skip
-    caption = tag("figcaption", look.show(), f"{share} % of the variance")
-    return tag("figure", caption, picture)
+    columns: dict[str, list[dict[str, Any]]] = {}
+    n_before: Counter[tuple[str, str]] = Counter()
+    for run, answer in every:
+        if isinstance(answer, str):
+            continue
+        # every second part is the group of the regular expression: what was in brackets
+        place = {
+            "run": run,
+            "sentence": BRACKETED.split(answer.context),
+            "marked": 2 * n_before[run, answer.context] + 1,
+            "near": answer.neighbors,
+        }
+        n_before[run, answer.context] += 1
+        columns.setdefault(answer.word, []).append(place)
+    for word, places in columns.items():
+        for run, near in neighbors.get(word, {}).items():
+            places.append({"run": run, "sentence": None, "near": near})
+    return {
+        "lines": [(run, each) for run, each in every if isinstance(each, str)],
+        "words": [
+            {
+                "word": word,
+                "columns": places,
+                "ranks": list(zip_longest(*(c["near"] for c in places))),
+            }
+            for word, places in columns.items()
+        ],
+    }
+
+
+def _common(columns: Iterable[Sequence[Neighbor]]) -> set[str]:
+    """Words that several columns have."""
+    times = Counter(near.word for found in columns for near in found)
+    return {word for word, number in times.items() if number > 1}
+
+
+def _map(found: WordMap, colors: Mapping[str, str]) -> dict[str, Any]:
+    """Where the points and the names of a map stand."""
+    points = _on_paper(found.places)
+    shown = [w if len(w) <= _LONGEST else f"{w[: _LONGEST - 1]}…" for w in found.words]
+    sizes = np.array([[_width(word), _LINE] for word in shown])
+    middles, far = place_labels(points, sizes, (_WIDE, _HIGH), _GAP)
+    (x, y), (label_x, label_y) = points.T, middles.T
+    columns = {
+        "word": found.words,
+        "shown": shown,
+        "color": [colors.get(group or "", "c0") for group in found.groups],
+        "far": far,
+        "x": x.round(1),
+        "y": y.round(1),
+        "label_x": label_x.round(1),
+        "label_y": label_y.round(1),
+    }
+    words = [
+        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+    ]
+    return {"percent": 100 * sum(found.share), "words": words}
 
 
 def _on_paper(places: np.ndarray) -> np.ndarray:
     """Coordinates in the drawing: one scale for both axes, y downwards."""
-    room = np.array([_WIDE, _HIGH]) - 2 * _MARGINS
+    size = np.array([_WIDE, _HIGH])
     middle = (places.max(axis=0) + places.min(axis=0)) / 2
     extent = np.maximum(np.ptp(places, axis=0), 1e-9)
-    scale = float((room / extent).min())
-    paper: np.ndarray = (places - middle) * scale * [1, -1] + np.array([_WIDE, _HIGH]) / 2
+    scale = float(((size - 2 * _MARGINS) / extent).min())
+    paper: np.ndarray = (places - middle) * scale * [1, -1] + size / 2
     return paper
-
-
-def _mark(word: str, number: int, point: np.ndarray, middle: np.ndarray, *, line: bool) -> Html:
-    """A word's point and name, and the line between them where they are far apart."""
-    (x, y), (text_x, text_y) = point, middle
-    shown = tag("text", _short(word), x=f"{text_x:.1f}", y=f"{text_y + 4:.1f}", direction="auto")
-    lead = tag("path", d=f"M{x:.1f} {y:.1f}L{text_x:.1f} {text_y:.1f}", class_="rail")
-    dot = tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=3, class_="dot")
-    inside = (lead if line else None, dot, shown)
-    return tag("g", *inside, class_=color_of(number), data_word=word)
-
-
-def _short(word: str) -> str:
-    """A word as it stands on a map."""
-    return word if len(word) <= _LONGEST else f"{word[: _LONGEST - 1]}…"
 
 
 def _width(word: str) -> float:
     """About what a word takes."""
     return sum(_WIDE_LETTER if letter >= _FIRST_WIDE else _LETTER for letter in word)
-
-
-def _neighbor_table(
-    word: str, of_runs: Mapping[str, Sequence[Neighbor]], looks: Mapping[str, Look]
-) -> Html:
-    """A column a run, a row a rank."""
-    times = [near.word for found in of_runs.values() for near in found]
-    common = {each for each in times if times.count(each) > 1}
-    rows = rank_rows(list(of_runs.values()), common)
-    caption = tag("span", "Nearest to ", name(word), ", by cosine")
-    heads = ("Rank", *(looks[run].show() for run in of_runs))
-    return table(caption, heads, rows)
-
-
-def _neighbor(found: Sequence[Neighbor], common: Set[str]) -> Html:
-    """A neighbor and its cosine; nothing where the vocabulary has ended."""
-    if not found:
-        return tag("td")
-    [(word, score)] = found
-    shown = tag("b" if word in common else "span", name(word), class_="near", data_word=word)
-    return tag("td", shown, tag("small", f" {decimal(score, 2)}"))
