@@ -76,7 +76,7 @@ def make_page(document: Mapping[str, Any], parts: ReportParts) -> str:
     given = [row for row in rows_of(document) if row not in (ONE_HOT, RANDOM)]
     looks = _looks(document, given)
     style, script = (
-        files(__package__).joinpath(name).read_text(encoding="utf-8")
+        _clean(files(__package__).joinpath(name).read_text(encoding="utf-8"))
         for name in ("page.css", "page.js")
     )
     page = _environment().get_template("page.html").render(
@@ -90,7 +90,7 @@ def make_page(document: Mapping[str, Any], parts: ReportParts) -> str:
             f"script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
         ),
     )  # fmt: skip
-    return "\n".join(map(drawable, page.split("\n")))
+    return _clean(page)
 
 
 @cache
@@ -130,6 +130,12 @@ def _looks(document: Mapping[str, Any], given: list[str]) -> dict[str, dict[str,
     for run in document["runs"]:
         colors |= dict.fromkeys(run.get("seeds", ()), colors.get(run["run"], "none"))
     return {run: {"name": names[run], "color": colors.get(run, "none")} for run in runs}
+
+
+def _clean(page: str) -> str:
+    """A page without indentation, empty lines and what cannot be drawn."""
+    lines = (drawable(line).strip() for line in page.split("\n"))
+    return "\n".join(line for line in lines if line) + "\n"
 
 
 def _hash(text: str) -> str:
