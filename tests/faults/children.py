@@ -31,7 +31,7 @@ _CHANGES = {
 }  # fmt: skip
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 _NEEDED = (
-    "torch", "torch._dynamo", "torch.optim", "gensim.models", "matplotlib.figure",
+    "torch", "torch._dynamo", "torch.optim", "gensim.models", "jinja2", "matplotlib.figure",
     "matplotlib.backends.backend_svg", "matplotlib.font_manager", "scipy.sparse.linalg",
     "scipy.stats", "tokenizers", "corpora.build.build", "corpora.build.encode",
     "corpora.tokenizer.pieces", "embed.formats.vector_files", "embed.svd.truncated_svd",
