@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import torch
 
+from corpora.common.device import choose_device as cuda_or_cpu
 from corpora.common.errors import SettingError
-from corpora.common.memory import available_threads
 
 _PEAK_TRIES = 5
 _PEAK_SIZE = {"cpu": 1024, "cuda": 8192}  # of square matrices: large enough for full speed
@@ -38,36 +38,14 @@ def choose_device(asked: str, local_rank: int = 0) -> torch.device:
     SettingError
         CUDA was asked for and there is none, or there are more processes than GPUs.
     """
-    if asked == "cpu" or (asked == "auto" and not torch.cuda.is_available()):
+    if cuda_or_cpu(asked) == "cpu":
         return torch.device("cpu")
-    if not torch.cuda.is_available():
-        raise SettingError(
-            f"--device cuda: torch {torch.__version__} sees no CUDA device; pass --device cpu"
-        )
     if local_rank >= torch.cuda.device_count():
         raise SettingError(
             f"--device cuda: {torch.cuda.device_count()} devices are too few for process "
             f"{local_rank + 1} of this machine; start fewer"
         )
     return torch.device("cuda", local_rank)
-
-
-def thread_count(asked: int | None, processes: int) -> int:
-    """Settle the CPU threads of this process.
-
-    Parameters
-    ----------
-    asked : int or None
-        As asked for; None shares the cores among the processes.
-    processes : int
-        That train together.
-
-    Returns
-    -------
-    int
-        At least 1.
-    """
-    return asked or max(1, available_threads() // processes)
 
 
 def compiler_refusal(device: torch.device) -> str | None:

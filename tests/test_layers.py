@@ -238,7 +238,7 @@ def offenders(folder: str, forbidden: tuple[str, ...], *, only_early: bool = Fal
 @pytest.mark.parametrize(
     ("folder", "forbidden"),
     [
-        ("corpora/", ("embed", "pretrain", "cli", "torch", "transformers")),
+        ("corpora/", ("embed", "pretrain", "cli", "transformers")),
         ("embed/", ("pretrain", "cli", "transformers")),
     ],
     ids=["corpora", "embed"],
@@ -289,6 +289,11 @@ def test_import_paths_in_text_lead_somewhere():
                 broken.append(f"{file}: {path}")
     assert broken == []
     assert len(found) > 40  # commands, methods, encoders, tasks: the pattern still finds them
+
+
+def test_of_corpora_only_the_choice_of_a_device_asks_torch():
+    found = offenders("corpora/", ("torch",))
+    assert [line for line in found if not line.startswith("corpora/common/device.py:")] == []
 
 
 def test_numba_is_imported_by_kernels_only():

@@ -16,20 +16,22 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def thread_count(threads: int | None) -> int:
+def thread_count(threads: int | None, processes: int = 1) -> int:
     """Settle the number of threads.
 
     Parameters
     ----------
     threads : int or None
         As asked for; None means one for each core this process may use.
+    processes : int
+        That share the cores.
 
     Returns
     -------
     int
         At least 1, and no more than any machine gains from: each thread costs memory.
     """
-    return min(threads or available_threads(), _MOST_THREADS)
+    return min(threads or max(1, available_threads() // processes), _MOST_THREADS)
 
 
 def in_order(

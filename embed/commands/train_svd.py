@@ -31,8 +31,8 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
         firth neighbors out/svd king
     """
     from corpora.build.open_or_build import open_or_build
+    from corpora.common.device import choose_device
     from corpora.common.options import take
-    from embed.svd.sparse_products import choose_device
     from embed.svd.train import train_svd
 
     config = take(SvdConfig, options)

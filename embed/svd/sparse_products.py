@@ -5,7 +5,6 @@ arrays (one row per row or column of the matrix) live with the operations;
 small ones (a row and a column per basis vector) are NumPy float64 on the host.
 """
 
-import ctypes
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
@@ -14,11 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from corpora.common.errors import SettingError
 from corpora.common.threads import even_ranges, thread_count
 from embed.svd.product_kernels import WIDTH, multiply_rows
-
-DEVICES = ("auto", "cpu", "cuda")
 
 # Rows of one dense product. Fixed, because partial sums are added up per panel: the
 # machine's number of threads may not decide where a sum is cut.
@@ -223,52 +219,6 @@ class CpuOperations(Operations):
         """Call a function that lets go of the GIL with each item, in threads."""
         for _ in self._pool.map(function, items):
             pass
-
-
-def choose_device(asked: str) -> str:
-    """Settle the device.
-
-    Parameters
-    ----------
-    asked : str
-        ``auto`` takes a CUDA device where torch sees one, else the CPU.
-
-    Returns
-    -------
-    str
-        ``cpu`` or ``cuda``.
-
-    Raises
-    ------
-    SettingError
-        CUDA was asked for and there is none, or there is no such choice.
-    """
-    if asked not in DEVICES:
-        raise SettingError(f"device must be one of {', '.join(DEVICES)}, got {asked!r}")
-    if asked == "cpu":
-        return asked
-    if asked == "auto" and not _has_cuda_driver():
-        return "cpu"
-    import torch
-
-    if torch.cuda.is_available():
-        return "cuda"
-    if asked == "cuda":
-        raise SettingError(
-            f"device: cuda: torch {torch.__version__} sees no CUDA device; pass --device cpu"
-        )
-    return "cpu"
-
-
-def _has_cuda_driver() -> bool:
-    """Look for the driver's library, which takes a thousandth of the time of importing torch."""
-    for name in ("libcuda.so.1", "nvcuda.dll"):
-        try:
-            ctypes.CDLL(name)
-        except OSError:
-            continue
-        return True
-    return False
 
 
 class _Rows:

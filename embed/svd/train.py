@@ -136,7 +136,7 @@ def train_svd(corpus: "Corpus", config: SvdConfig, out: str | Path, *, force: bo
     FirthError
         No two words stand near each other.
     """
-    from embed.svd.sparse_products import choose_device
+    from corpora.common.device import choose_device
 
     out, started = Path(out), now()
     options = dataclasses.asdict(config)

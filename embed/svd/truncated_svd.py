@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from corpora.common.console import Progress, no_progress
+from corpora.common.device import choose_device
 from corpora.common.errors import SettingError
 from corpora.common.threads import thread_count
 from embed.svd.krylov import bidiagonalize
 from embed.svd.sparse_products import CpuOperations, Operations, as_float32_csr
-from embed.svd.sparse_products import choose_device as _choose_device
 from embed.svd.sparse_torch import TorchOperations
 
 # The basis holds this many columns per singular value, and no fewer than this many beyond
@@ -108,7 +108,7 @@ def truncated_svd(
     from threadpoolctl import threadpool_limits
 
     _check(matrix, rank, seed, threads)
-    device = _choose_device(device)
+    device = choose_device(device)
     rows = as_float32_csr(matrix)
     rows, unit, total = _normalized(rows)
     with threadpool_limits(1, user_api="blas"):

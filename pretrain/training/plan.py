@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from corpora.common.threads import thread_count
 from pretrain.config import MlmConfig
 from pretrain.data.text import learn, open_text
 from pretrain.device import (
@@ -13,7 +14,6 @@ from pretrain.device import (
     enough_memory,
     forget_peak_memory,
     peak_memory,
-    thread_count,
 )
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.training.autotune import Trials, batch_rows, decide, refuse_settings

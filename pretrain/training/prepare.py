@@ -8,13 +8,14 @@ import torch
 
 from corpora.common.console import note
 from corpora.common.errors import SettingError
+from corpora.common.threads import thread_count
 from corpora.tokenizer.pieces import Pieces
 from pretrain.config import EncoderConfig, MlmConfig, parse_rates
 from pretrain.data.batches import HELD_OUT_RATE, Batch, Batches, fixed_batches
 from pretrain.data.masking import Masking, capacity
 from pretrain.data.packing import PackedRows, piece_counts
 from pretrain.data.text import Text, most_segments, pack
-from pretrain.device import forget_peak_memory, matmul_peak, thread_count
+from pretrain.device import forget_peak_memory, matmul_peak
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.flops import row_flops
 from pretrain.training.autotune import (

@@ -14,7 +14,6 @@ from pretrain.device import (
     enough_memory,
     matmul_peak,
     peak_memory,
-    thread_count,
 )
 
 CPU = torch.device("cpu")
@@ -50,12 +49,6 @@ def test_each_process_of_a_machine_takes_its_own_gpu(two_gpus):
     assert str(refused.value) == (
         "--device cuda: 2 devices are too few for process 3 of this machine; start fewer"
     )
-
-
-@pytest.mark.parametrize(("asked", "processes", "threads"), [(3, 2, 3), (None, 1, 6), (None, 4, 1)])
-def test_processes_share_the_cores(monkeypatch, asked, processes, threads):
-    monkeypatch.setattr(machine, "available_threads", lambda: 6)
-    assert thread_count(asked, processes) == threads
 
 
 def test_without_a_compiler_there_is_a_reason(monkeypatch):

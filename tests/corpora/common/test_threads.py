@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.common import threads
 from corpora.common.threads import even_ranges, in_order, thread_count
 
 
@@ -28,6 +29,12 @@ def test_an_error_of_a_thread_reaches_the_caller():
 def test_threads_default_to_the_cores():
     assert thread_count(3) == 3
     assert thread_count(None) >= 1
+
+
+@pytest.mark.parametrize(("asked", "processes", "count"), [(3, 2, 3), (None, 1, 6), (None, 4, 1)])
+def test_processes_share_the_cores(monkeypatch, asked, processes, count):
+    monkeypatch.setattr(threads, "available_threads", lambda: 6)
+    assert thread_count(asked, processes) == count
 
 
 def test_there_are_never_more_threads_than_memory_for_them():

@@ -14,7 +14,6 @@ from embed.svd.product_kernels import WIDTH, multiply_rows
 from embed.svd.sparse_products import (
     CpuOperations,
     as_float32_csr,
-    choose_device,
 )
 from embed.svd.sparse_torch import TorchOperations
 from embed.svd.truncated_svd import truncated_svd
@@ -317,14 +316,6 @@ def test_bases_stay_orthonormal_behind_the_rank_of_the_matrix(by_torch, values):
     assert off_orthonormal(found.right) < ROUNDING
 
 
-def test_auto_takes_the_cpu_where_there_is_no_cuda(monkeypatch):
-    torch = pytest.importorskip("torch")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-
-    assert choose_device("auto") == "cpu"
-    assert choose_device("cpu") == "cpu"
-
-
 def test_progress_is_told_every_step():
     told = []
 
@@ -388,7 +379,7 @@ def test_cuda_is_refused_where_there_is_none(monkeypatch):
         truncated_svd(sparse(4, 5, 0.5), 2, device="cuda")
 
     assert str(refusal.value) == (
-        f"device: cuda: torch {torch.__version__} sees no CUDA device; pass --device cpu"
+        f"--device cuda: torch {torch.__version__} sees no CUDA device; pass --device cpu"
     )
 
 
