@@ -3,7 +3,8 @@
 Whole processes of ``firth``, each with a thread for every core. Where waiting threads leave their
 cores to others, two trainings take twice the time of one; where they spin, many times that. The
 last contest has OpenMP wait as it does by default. What other programs took of the cores meanwhile
-is told with each figure: it should be next to nothing.
+is told with each figure: it should be next to nothing. Where it is not, processor seconds still
+tell of spinning.
 """
 
 import argparse
@@ -52,46 +53,47 @@ def main() -> None:
             for who in harness.turns(list(runs), arguments.repeats):
                 runs[who].append(train(pair if who == "both" else [who], corpus, Path(folder)))
             found[" + ".join(pair)] = summary(pair, runs)
-    rows = list(table(found))
-    print_table(["", "one alone, s", "two at once, s", "times", "other programs"], rows)
-    if arguments.json:
-        value = {"benchmark": "side by side", "results": found, **harness.machine()}
-        arguments.json.write_text(json.dumps(value, indent=1) + "\n")
+            if arguments.json:
+                value = {"benchmark": "side by side", "results": found, **harness.machine()}
+                arguments.json.write_text(json.dumps(value, indent=1) + "\n")
+    columns = ["", "one alone, s", "two at once, s", "times", "processor s", "times", "others"]
+    print_table(columns, list(table(found)))
 
 
 def train(names: Any, corpus: Path, folder: Path) -> dict[str, float]:
-    """Start these trainings at once; seconds until all have ended, and what others took."""
+    """Start these trainings at once; seconds until all have ended, theirs and what others took."""
     commands = [
         _firth(*_command(name), str(corpus), "--out", str(folder / f"run{i}"), "--force", name=name)
         for i, name in enumerate(names)
     ]
-    before = _cpu_seconds()
+    others, ours = _cpu_seconds()
     begun = time.perf_counter()
     with ThreadPoolExecutor(len(commands)) as pool:
         list(pool.map(harness.run_process, commands))
     seconds = time.perf_counter() - begun
-    others = (_cpu_seconds() - before) / (seconds * (os.cpu_count() or 1))
-    return {"seconds": seconds, "others": max(0.0, others)}
+    all_others, all_ours = _cpu_seconds()
+    share = (all_others - others) / (seconds * (os.cpu_count() or 1))
+    return {"seconds": seconds, "processor": all_ours - ours, "others": max(0.0, share)}
 
 
 def summary(pair: tuple[str, str], runs: dict[str, list[dict[str, float]]]) -> dict[str, Any]:
     """Medians, and two at once over the mean of the two alone: 2 where nothing is lost."""
-    median = {who: statistics.median(run["seconds"] for run in some) for who, some in runs.items()}
-    alone = statistics.mean(median[name] for name in pair)
-    return {
-        "alone_seconds": alone,
-        "both_seconds": median["both"],
-        "times": median["both"] / alone,
-        "runs": runs,
-    }
+    found: dict[str, Any] = {}
+    for kind in ("seconds", "processor"):
+        median = {who: statistics.median(run[kind] for run in some) for who, some in runs.items()}
+        alone = statistics.mean(median[name] for name in pair)
+        found[kind] = {"alone": alone, "both": median["both"], "times": median["both"] / alone}
+    return {**found, "runs": runs}
 
 
 def table(found: dict[str, Any]) -> Iterator[list[str]]:
     """A line for each pair."""
     for name, one in found.items():
+        wall, own = one["seconds"], one["processor"]
         others = [run["others"] for some in one["runs"].values() for run in some]
-        yield [name, f"{one['alone_seconds']:.1f}", f"{one['both_seconds']:.1f}",
-               f"{one['times']:.2f}", f"{min(others):.0%}-{max(others):.0%}"]  # fmt: skip
+        yield [name, f"{wall['alone']:.1f}", f"{wall['both']:.1f}", f"{wall['times']:.2f}",
+               f"{own['alone']:.1f}", f"{own['times']:.2f}",
+               f"{min(others):.0%}-{max(others):.0%}"]  # fmt: skip
 
 
 def _command(name: str) -> list[str]:
@@ -107,16 +109,17 @@ def _firth(*words: str, name: str = "") -> list[str]:
     return ["env", *told, sys.executable, "cli.py", *words]
 
 
-def _cpu_seconds() -> float:
-    """Processor seconds that all programs but this one and its children took; Linux, else 0."""
+def _cpu_seconds() -> tuple[float, float]:
+    """Processor seconds so far: of all other programs (Linux, else 0), of ours and our children."""
+    both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    ours = sum(one.ru_utime + one.ru_stime for one in both)
     try:
         fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
     except OSError:
-        return 0.0
+        return 0.0, ours
     user, nice, system, _, _, irq, softirq, steal = map(int, fields[:8])
     every = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
-    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return every - sum(one.ru_utime + one.ru_stime for one in used)
+    return every - ours, ours
 
 
 def _own_options(parser: argparse.ArgumentParser) -> None:
