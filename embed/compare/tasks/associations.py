@@ -1,8 +1,7 @@
 """Association bias: are the words of one list nearer to some attributes than those of another?"""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +10,17 @@ import numpy as np
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.association_tests import LEAST, AssociationTest, read_associations
 from embed.compare.datasets.parts import set_name
-from embed.compare.inputs.lookup import FoundWords, find_words, finite_units, has_zero
+from embed.compare.inputs.lookup import finite_units
 from embed.compare.statistics.effect_size import A, EffectSize, X, Y, permutation_p
 from embed.compare.task import Measured
+from embed.compare.tasks.word_task import Asked, WordTask
 from embed.protocols import StaticVectors
 
 _SPREAD = 1e-12  # associations closer than this differ by rounding alone
 
 
 @dataclass(frozen=True)
-class AssociationTask:
+class AssociationTask(WordTask):
     """Word embedding association tests, each scored by its effect size.
 
     Caliskan, Bryson and Narayanan 2017, "Semantics derived automatically from language corpora
@@ -29,108 +29,34 @@ class AssociationTask:
 
     Attributes
     ----------
-    dataset : str
-        Name of the set.
     tests : sequence of AssociationTest
         The set; a single test is the whole set, of several each is a section.
     seed : int
         Of the divisions that are drawn for a p, together with the names of set and test.
     """
 
-    dataset: str
     tests: Sequence[AssociationTest]
     seed: int
+    task = "association"
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "AssociationTask":
-        """Read a set of association tests.
-
-        Parameters
-        ----------
-        path : Path
-            The file; see :func:`~embed.compare.datasets.association_tests.read_associations`.
-        config : CompareConfig
-            Of its options the seed matters here.
-
-        Returns
-        -------
-        AssociationTask
-            Ready to score.
-        """
+        """Read a set of association tests."""
         return cls(set_name(path), read_associations(path), config.seed)
 
-    @property
-    def n_items(self) -> int:
-        """How many words there are in all lists of all tests."""
-        return len(self._words)
-
-    def texts(self) -> Iterable[str]:
-        """List the words of all lists as the file writes them."""
-        return self._words
-
-    def items(self) -> Iterable[Sequence[str]]:
-        """List the words, each by itself.
-
-        Returns
-        -------
-        iterable of sequence of str
-            As the file writes them.
-        """
-        return [(word,) for word in self._words]
-
-    def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
-        """Tell the words that have a vector, or something in its place.
-
-        Parameters
-        ----------
-        vectors : StaticVectors
-            What to look in.
-        unknown : str
-            What becomes of unknown words: one of UNKNOWN.
-
-        Returns
-        -------
-        bool (n_items,)
-            True for each such word.
-        """
-        return self._find(vectors, unknown).places(self._words) >= 0
+    def items(self) -> Sequence[Sequence[str]]:
+        """List the words of all lists, test by test, each by itself."""
+        return [(word,) for test in self.tests for each in test.lists for word in each.words]
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measured]:
-        """Measure the effect size of each test.
+        """Measure the ``effect_size`` of each test, with ``p`` and ``coverage``.
 
-        Parameters
-        ----------
-        vectors : StaticVectors
-            Dense or sparse.
-        items : bool (n_items,)
-            The words to take, all of them known.
-        unknown : str
-            What becomes of unknown words: one of UNKNOWN.
-
-        Returns
-        -------
-        list of Measured
-            Metric ``effect_size``, a test at a time, with ``p`` and ``coverage``; undefined
-            where a list has fewer than two words left.
-
-        Raises
-        ------
-        ArtifactError
-            A vector holds NaN or infinity.
+        It is undefined where a list has fewer than two words left.
         """
-        found = self._find(vectors, unknown)
-        places = found.places(self._words)
-        return [
-            self._measured(vectors, found, places, test, first, items)
-            for test, first in self._numbered()
-        ]
-
-    @cached_property
-    def _words(self) -> list[str]:
-        """The words of all lists, test by test."""
-        return [word for test in self.tests for each in test.lists for word in each.words]
+        asked = self._ask(vectors, items, unknown)
+        return [self._of_test(vectors, asked, test, first) for test, first in self._numbered()]
 
     def _numbered(self) -> Iterator[tuple[AssociationTest, int]]:
         """Each test with the number of its first item."""
@@ -139,39 +65,25 @@ class AssociationTask:
             yield test, first
             first += sum(len(each.words) for each in test.lists)
 
-    def _find(self, vectors: StaticVectors, unknown: str) -> FoundWords:
-        """The words of the set as the vectors know them."""
-        return find_words(vectors, self._words, unknown)
-
-    def _measured(
-        self,
-        vectors: StaticVectors,
-        found: FoundWords,
-        places: np.ndarray,
-        test: AssociationTest,
-        first: int,
-        items: np.ndarray,
+    def _of_test(
+        self, vectors: StaticVectors, asked: Asked, test: AssociationTest, first: int
     ) -> Measured:
         """The effect size of one test."""
         sizes = [len(each.words) for each in test.lists]
         lists = np.repeat(np.arange(len(sizes), dtype=np.int8), sizes)
-        chosen = np.flatnonzero(items[first : first + len(lists)])
-        asked = places[first + chosen]
-        sample = _effect_size(vectors, asked, lists[chosen], found.composed)
-        used = np.bincount(lists[chosen], minlength=len(sizes)).tolist()
+        inside = (asked.items >= first) & (asked.items < first + len(lists))
+        own, chosen = asked.take(inside), lists[asked.items[inside] - first]
+        sample = _effect_size(vectors, own.places[:, 0], chosen, own.composed)
+        used = np.bincount(chosen, minlength=len(sizes)).tolist()
         reason = _too_few(test, used) or _all_alike(sample)
-        return Measured(
-            task="association",
-            dataset=self.dataset,
-            metric="effect_size",
+        return self._measured(
+            own,
+            "effect_size",
+            sample,
+            reason,
             section=None if len(self.tests) == 1 else test.name,
-            items=first + chosen,
             items_total=len(lists),
             first=first,
-            sample=sample if reason is None else None,
-            reason=reason,
-            items_composed=int(found.has_composed(asked[:, None]).sum()),
-            items_zero=int(has_zero(vectors, asked[:, None]).sum()),
             ranked=False,
             p=self._p(sample, test) if reason is None else None,
             coverage={

@@ -1,6 +1,6 @@
 """Categorisation: do clusters of the vectors agree with the categories of people?"""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -11,9 +11,10 @@ import numpy as np
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.categories import CategoryWord, read_categories
 from embed.compare.datasets.parts import set_name
-from embed.compare.inputs.lookup import FoundWords, find_words, finite_units, has_zero
+from embed.compare.inputs.lookup import finite_units
 from embed.compare.statistics.estimators import Contingency
 from embed.compare.task import Measured
+from embed.compare.tasks.word_task import WordTask
 from embed.protocols import StaticVectors
 
 METRICS: tuple[Literal["purity", "nmi", "ari"], ...] = ("purity", "nmi", "ari")
@@ -23,7 +24,7 @@ _ONE_AT_A_TIME = Lock()
 
 
 @dataclass(frozen=True)
-class CategorisationTask:
+class CategorisationTask(WordTask):
     """Words of known categories, scored by how well k-means finds these.
 
     An item is a word; it can be asked when it has a vector. As many clusters
@@ -33,118 +34,38 @@ class CategorisationTask:
 
     Attributes
     ----------
-    dataset : str
-        Name of the set.
     words : sequence of CategoryWord
         The set.
     """
 
-    dataset: str
     words: Sequence[CategoryWord]
+    task = "categorisation"
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "CategorisationTask":
-        """Read a set of words and categories.
-
-        Parameters
-        ----------
-        path : Path
-            The file; see :func:`~embed.compare.datasets.categories.read_categories`.
-        config : CompareConfig
-            None of its options matters here.
-
-        Returns
-        -------
-        CategorisationTask
-            Ready to score.
-        """
+        """Read a set of words and categories."""
         return cls(set_name(path), read_categories(path))
 
-    @property
-    def n_items(self) -> int:
-        """How many words there are."""
-        return len(self.words)
-
-    def texts(self) -> Iterable[str]:
-        """List the words as the file writes them."""
-        return [word.word for word in self.words]
-
-    def items(self) -> Iterable[Sequence[str]]:
-        """List the words of each item, which is one.
-
-        Returns
-        -------
-        iterable of sequence of str
-            As the file writes them.
-        """
+    def items(self) -> Sequence[Sequence[str]]:
+        """List the words, each by itself."""
         return [(word.word,) for word in self.words]
-
-    def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
-        """Tell the words that have a vector, or something in its place.
-
-        Parameters
-        ----------
-        vectors : StaticVectors
-            What to look in.
-        unknown : str
-            What becomes of unknown words: one of UNKNOWN.
-
-        Returns
-        -------
-        bool (n_items,)
-            True for each such word.
-        """
-        return self._places(find_words(vectors, self.texts(), unknown)) >= 0
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measured]:
-        """Cluster words and hold the clusters against the categories.
-
-        Parameters
-        ----------
-        vectors : StaticVectors
-            Dense or sparse.
-        items : bool (n_items,)
-            The words to take, all of them known.
-        unknown : str
-            What becomes of unknown words: one of UNKNOWN.
-
-        Returns
-        -------
-        list of Measured
-            Metrics ``purity``, ``nmi`` and ``ari``.
-
-        Raises
-        ------
-        ArtifactError
-            A vector holds NaN or infinity.
-        """
-        found, asked = find_words(vectors, self.texts(), unknown), np.flatnonzero(items)
-        places = self._places(found)[asked][:, None]
-        categories = np.array([self.words[item].category for item in asked.tolist()])
+        """Cluster words and hold the clusters against the categories: METRICS."""
+        asked = self._ask(vectors, items, unknown)
+        categories = np.array([self.words[item].category for item in asked.items.tolist()])
         names, classes = np.unique(categories, return_inverse=True)
-        units = finite_units(vectors, places[:, 0], found.composed)
-        reason = _why_undefined(len(asked), len(names))
-        clusters = clusters_of(units, len(names)) if reason is None else None
+        units = finite_units(vectors, asked.places[:, 0], asked.composed)
+        reason = _why_undefined(len(asked.items), len(names))
+        if reason is not None:
+            return [self._measured(asked, metric, None, reason) for metric in METRICS]
+        clusters = clusters_of(units, len(names))
         return [
-            Measured(
-                task="categorisation",
-                dataset=self.dataset,
-                metric=metric,
-                items=asked,
-                items_total=self.n_items,
-                sample=None if clusters is None else Contingency(classes, clusters, metric),
-                reason=reason,
-                items_composed=int(found.has_composed(places).sum()),
-                items_zero=int(has_zero(vectors, places).sum()),
-            )
+            self._measured(asked, metric, Contingency(classes, clusters, metric), None)
             for metric in METRICS
         ]
-
-    def _places(self, found: FoundWords) -> np.ndarray:
-        """Where each word stands, int64 (n_items,)."""
-        return found.places(self.texts())
 
 
 def clusters_of(units: Any, n_clusters: int) -> np.ndarray:

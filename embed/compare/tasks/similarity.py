@@ -1,6 +1,6 @@
 """Similarity: do the cosines of word pairs rank as people rank the pairs?"""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,16 +10,17 @@ import numpy as np
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.parts import set_name
 from embed.compare.datasets.word_pairs import WordPair, read_pairs
-from embed.compare.inputs.lookup import FoundWords, find_words, finite_units, has_zero
+from embed.compare.inputs.lookup import finite_units
 from embed.compare.statistics.estimators import Correlation
 from embed.compare.task import Measured
+from embed.compare.tasks.word_task import WordTask
 from embed.protocols import StaticVectors
 
 METRICS = {"spearman": True, "pearson": False}  # whether of ranks
 
 
 @dataclass(frozen=True)
-class SimilarityTask:
+class SimilarityTask(WordTask):
     """A set of word pairs, scored by Spearman's and by Pearson's correlation.
 
     An item is a pair; it can be asked when both words have a vector. Spearman
@@ -28,121 +29,34 @@ class SimilarityTask:
 
     Attributes
     ----------
-    dataset : str
-        Name of the set.
     pairs : sequence of WordPair
         The set.
     """
 
-    dataset: str
     pairs: Sequence[WordPair]
+    task = "similarity"
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "SimilarityTask":
-        """Read a set of pairs.
-
-        Parameters
-        ----------
-        path : Path
-            The file; see :func:`~embed.compare.datasets.word_pairs.read_pairs`.
-        config : CompareConfig
-            None of its options matters here.
-
-        Returns
-        -------
-        SimilarityTask
-            Ready to score.
-        """
+        """Read a set of pairs."""
         return cls(set_name(path), read_pairs(path))
 
-    @property
-    def n_items(self) -> int:
-        """How many pairs there are."""
-        return len(self.pairs)
-
-    def texts(self) -> Iterable[str]:
-        """List the words of all pairs as the file writes them."""
-        return [text for pair in self.pairs for text in (pair.a, pair.b)]
-
-    def items(self) -> Iterable[Sequence[str]]:
-        """List the words of each pair.
-
-        Returns
-        -------
-        iterable of sequence of str
-            As the file writes them.
-        """
+    def items(self) -> Sequence[Sequence[str]]:
+        """List the words of each pair."""
         return [(pair.a, pair.b) for pair in self.pairs]
-
-    def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
-        """Tell the pairs of which both words have a vector, or something in its place.
-
-        Parameters
-        ----------
-        vectors : StaticVectors
-            What to look in.
-        unknown : str
-            What becomes of unknown words: one of UNKNOWN.
-
-        Returns
-        -------
-        bool (n_items,)
-            True for each such pair.
-        """
-        return np.all(self._places(self._find(vectors, unknown)) >= 0, axis=1)
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measured]:
-        """Correlate cosines with judgements.
-
-        Parameters
-        ----------
-        vectors : StaticVectors
-            Dense or sparse.
-        items : bool (n_items,)
-            The pairs to take, all of them known.
-        unknown : str
-            What becomes of unknown words: one of UNKNOWN.
-
-        Returns
-        -------
-        list of Measured
-            Metrics ``spearman`` and ``pearson``.
-
-        Raises
-        ------
-        ArtifactError
-            A vector holds NaN or infinity.
-        """
-        found = self._find(vectors, unknown)
-        asked = np.flatnonzero(items)
-        places = self._places(found)[asked]
-        judged = np.array([self.pairs[item].score for item in asked.tolist()])
-        cosines = pair_cosines(vectors, places, found.composed)
+        """Correlate cosines with judgements: ``spearman`` and ``pearson``."""
+        asked = self._ask(vectors, items, unknown)
+        judged = np.array([self.pairs[item].score for item in asked.items.tolist()])
+        cosines = pair_cosines(vectors, asked.places.reshape(-1, 2), asked.composed)
         reason = why_undefined(judged, cosines)
         return [
-            Measured(
-                task="similarity",
-                dataset=self.dataset,
-                metric=metric,
-                items=asked,
-                items_total=len(self.pairs),
-                sample=Correlation(judged, cosines, ranked=ranked) if reason is None else None,
-                reason=reason,
-                items_composed=int(found.has_composed(places).sum()),
-                items_zero=int(has_zero(vectors, places).sum()),
-            )
+            self._measured(asked, metric, Correlation(judged, cosines, ranked=ranked), reason)
             for metric, ranked in METRICS.items()
         ]
-
-    def _find(self, vectors: StaticVectors, unknown: str) -> FoundWords:
-        """The words of the set as the vectors know them."""
-        return find_words(vectors, self.texts(), unknown)
-
-    def _places(self, found: FoundWords) -> np.ndarray:
-        """Where the two words of each pair stand, int64 (P, 2)."""
-        return found.places(self.texts()).reshape(-1, 2)
 
 
 def pair_cosines(vectors: StaticVectors, pairs: np.ndarray, composed: Any = None) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Words in context: is what words are like where they stand as like as people find them there?"""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,13 +17,13 @@ from embed.compare.datasets.files_read import parts_of
 from embed.compare.datasets.parts import set_name
 from embed.compare.inputs.encoder_access import encoder_of
 from embed.compare.inputs.long_sentences import told_of_long
-from embed.compare.inputs.lookup import FoundWords, find_words, has_zero
 from embed.compare.statistics.estimators import Correlation, Means, Sample
 from embed.compare.statistics.roc import RocArea
 from embed.compare.statistics.thresholds import best_threshold, right_by_halves
 from embed.compare.task import Measured
 from embed.compare.tasks.similarity import METRICS, pair_cosines, why_undefined
 from embed.compare.tasks.target_states import contexts_read, target_states, target_words
+from embed.compare.tasks.word_task import Asked, WordTask
 from embed.contextual.pooling import AUTO, parse_layers
 from embed.protocols import ContextualEncoder, StaticVectors
 from embed.query.search import unit_length
@@ -44,7 +44,7 @@ _STATIC = "scored by its static vectors, whatever the context"
 
 
 @dataclass(frozen=True)
-class ContextsTask:
+class ContextsTask(WordTask):
     """Pairs of words, each where it stands, scored by the cosines of what they are there.
 
     Of a run with an encoder a word is the state of its occurrence, of others its only vector,
@@ -54,8 +54,6 @@ class ContextsTask:
 
     Attributes
     ----------
-    dataset : str
-        Name of the set.
     contexts : ContextSet
         The set.
     dev : ContextsTask or None
@@ -64,10 +62,10 @@ class ContextsTask:
         Of the halves that choose it for each other where there is no such part.
     """
 
-    dataset: str
     contexts: ContextSet
     dev: "ContextsTask | None" = None
     seed: int = 1
+    task = "contexts"
     # An encoder reads all contexts once, also where it is asked about some items and then all.
     _kept: WeakKeyDictionary[StaticVectors, np.ndarray] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
@@ -78,27 +76,9 @@ class ContextsTask:
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "ContextsTask":
-        """Read a set of words in context.
+        """Read a set of words in context, of WiC perhaps ``DEV,TEST``.
 
-        Parameters
-        ----------
-        path : Path
-            The file, of WiC perhaps ``DEV,TEST``; see
-            :func:`~embed.compare.datasets.context_pairs.read_contexts`.
-        config : CompareConfig
-            Its ``seed`` matters here.
-
-        Returns
-        -------
-        ContextsTask
-            Ready to score. Targets that do not look like the listed words are told.
-
-        Raises
-        ------
-        SettingError
-            There are more than two files.
-        SourceError
-            A file is missing or malformed, or a development part is of a form that needs none.
+        Targets that do not look like the listed words are told.
         """
         files = parts_of("contexts", path)
         if len(files) > 2:
@@ -115,44 +95,19 @@ class ContextsTask:
                 note(f"{part.dataset}: {part.contexts.unlike}")
         return replace(test, dev=dev[0]) if dev else test
 
-    @property
-    def n_items(self) -> int:
-        """How many pairs there are, of CoSimLex twice as many as lines."""
-        return len(self.contexts.pairs)
-
-    def texts(self) -> Iterable[str]:
-        """List the words of all pairs as the file lists them, not as they stand in context."""
-        return [text for words in self.items() for text in words]
-
-    def items(self) -> Iterable[Sequence[str]]:
-        """List the words of each pair.
-
-        Returns
-        -------
-        iterable of sequence of str
-            As the file lists them.
-        """
+    def items(self) -> Sequence[Sequence[str]]:
+        """List the words of each pair as the file lists them, not as they stand in context."""
         return [(pair.a, pair.b) for pair in self.contexts.pairs]
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
-        """Tell the pairs of which both words have a vector, or something in its place.
+        """Tell the pairs of which both words are known; of CoSimLex for both contexts or neither.
 
-        Parameters
-        ----------
-        vectors : StaticVectors
-            What to look in. To an encoder a word is known where it differs from all others.
-        unknown : str
-            What becomes of unknown words: one of UNKNOWN. An encoder has states of all words, so
-            that it asks either for the known ones or for all.
-
-        Returns
-        -------
-        bool (n_items,)
-            True for each such pair; of CoSimLex for both contexts or for neither.
+        An encoder knows a word that it tells from all others. Since it has states of all words, it
+        asks either for the known ones or for all.
         """
         encoder = encoder_of(vectors)
         if encoder is None:
-            return np.all(self._places(self._find(vectors, unknown)) >= 0, axis=1)
+            return super().known(vectors, unknown)
         if unknown != "skip":
             return np.ones(self.n_items, dtype=bool)
         together = 4 if self.contexts.form == "cosimlex" else 2  # targets of one line
@@ -164,57 +119,34 @@ class ContextsTask:
     ) -> list[Measured]:
         """Compare cosines with judgements.
 
-        Parameters
-        ----------
-        vectors : StaticVectors
-            With or without an encoder.
-        items : bool (n_items,)
-            The pairs to take, all of them known.
-        unknown : str
-            What becomes of unknown words without an encoder: one of UNKNOWN.
-
-        Returns
-        -------
-        list of Measured
-            SCWS: metrics ``spearman`` and ``pearson``. CoSimLex: ``change``, the uncentered
-            correlation of how judgements and cosines change with the context, then the same two.
-            WiC: ``auc``, how well cosines tell one meaning from two, and ``accuracy`` by a
-            threshold that is never chosen on the pairs it is used on.
-
-        Raises
-        ------
-        ArtifactError
-            A vector or state holds NaN or infinity.
+        SCWS: ``spearman`` and ``pearson``. CoSimLex: ``change``, the uncentered correlation of how
+        judgements and cosines change with the context, then the same two. WiC: ``auc``, how well
+        cosines tell one meaning from two, and ``accuracy`` by a threshold that is never chosen on
+        the pairs it is used on.
         """
-        asked = np.flatnonzero(items)
         encoder = encoder_of(vectors)
-        n_composed = n_zero = 0
         if encoder is None:
-            found = self._find(vectors, unknown)
-            places = self._places(found)[asked]
-            cosines = np.round(pair_cosines(vectors, places, found.composed), _DIGITS)
-            n_composed = int(found.has_composed(places).sum())
-            n_zero = int(has_zero(vectors, places).sum())
+            asked = self._ask(vectors, items, unknown)
+            places = asked.places.reshape(-1, 2)
+            cosines = np.round(pair_cosines(vectors, places, asked.composed), _DIGITS)
             told: list[str | None] = [_STATIC]
-            metrics = self._metrics(asked, cosines, static=True)
+            metrics = self._metrics(asked.items, cosines, static=True)
         else:
-            cosines = self._in_context(vectors, encoder)[asked]
+            asked = Asked.by_encoder(items)
+            cosines = self._in_context(vectors, encoder)[asked.items]
             told = [self._long(vectors, encoder), self.contexts.unlike]
-            metrics = self._metrics(asked, cosines, self._threshold(vectors, encoder, unknown))
+            threshold = self._threshold(vectors, encoder, unknown)
+            metrics = self._metrics(asked.items, cosines, threshold)
+        # both contexts of a pair are drawn together
+        units = asked.items[:, None] // 2 if self.contexts.form == "cosimlex" else None
         return [
-            Measured(
-                task="contexts",
-                dataset=self.dataset,
-                metric=metric.name,
-                items=asked,
-                items_total=self.n_items,
-                sample=metric.sample,
-                reason=metric.reason,
+            self._measured(
+                asked,
+                metric.name,
+                metric.sample,
+                metric.reason,
                 remark="; ".join(filter(None, [*told, metric.remark])) or None,
-                items_composed=n_composed,
-                items_zero=n_zero,
-                # both contexts of a pair are drawn together
-                units=asked[:, None] // 2 if self.contexts.form == "cosimlex" else None,
+                units=units,
             )
             for metric in metrics
         ]
@@ -228,14 +160,6 @@ class ContextsTask:
     def _targets(self) -> list[Target]:
         """Where the two words of each pair stand."""
         return [place for pair in self.contexts.pairs for place in (pair.first, pair.second)]
-
-    def _find(self, vectors: StaticVectors, unknown: str) -> FoundWords:
-        """The listed words as the vectors know them."""
-        return find_words(vectors, self.texts(), unknown)
-
-    def _places(self, found: FoundWords) -> np.ndarray:
-        """Where the two words of each pair stand in the vocabulary, int64 (n_items, 2)."""
-        return found.places(self.texts()).reshape(-1, 2)
 
     def _known_targets(self, encoder: ContextualEncoder) -> np.ndarray:
         """Which targets are words that the encoder knows, bool (2 n_items,)."""

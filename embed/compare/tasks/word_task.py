@@ -1,0 +1,204 @@
+"""What tasks share that look words up: which items can be asked, and how many are composed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from embed.compare.config import CompareConfig
+from embed.compare.inputs.lookup import FoundWords, find_words, has_zero
+from embed.compare.statistics.estimators import Sample
+from embed.compare.task import Measured
+from embed.protocols import StaticVectors
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Items of a set as some vectors know them.
+
+    Attributes
+    ----------
+    items : int64 (n,)
+        Which, ascending.
+    places : int64 (n, k)
+        Rows of the words of each, as :class:`~embed.compare.inputs.lookup.FoundWords` has them; -1
+        behind the last word of an item that has fewer than others.
+    composed : float32 (m, D) or scipy.sparse CSR (m, D)
+        Vectors of words without a row.
+    has_composed, has_zero : bool (n,)
+        Which items have a word whose vector is composed, or zero.
+    """
+
+    items: np.ndarray
+    places: np.ndarray
+    composed: Any
+    has_composed: np.ndarray
+    has_zero: np.ndarray
+
+    @classmethod
+    def by_encoder(cls, items: np.ndarray) -> "Asked":
+        """Take items whose words are not looked up.
+
+        Parameters
+        ----------
+        items : bool (n_items,)
+            Those that are asked.
+
+        Returns
+        -------
+        Asked
+            Without places, none of them composed or zero.
+        """
+        asked = np.flatnonzero(items)
+        nothing = np.zeros(len(asked), dtype=bool)
+        return cls(asked, np.zeros((len(asked), 0), np.int64), None, nothing, nothing)
+
+    def take(self, chosen: np.ndarray) -> "Asked":
+        """Give some of the items.
+
+        Parameters
+        ----------
+        chosen : bool (n,)
+            Which.
+
+        Returns
+        -------
+        Asked
+            Of these alone.
+        """
+        return Asked(
+            self.items[chosen],
+            self.places[chosen],
+            self.composed,
+            self.has_composed[chosen],
+            self.has_zero[chosen],
+        )
+
+
+@dataclass(frozen=True)
+class WordTask:
+    """A set of which each item is some words, and can be asked when all of them have a vector.
+
+    Attributes
+    ----------
+    dataset : str
+        Name of the set.
+    task : str
+        A key of TASKS.
+    phrases : bool
+        Whether a word may be a phrase, which is known by the mean of its words.
+    """
+
+    dataset: str
+    task: ClassVar[str]
+    phrases: ClassVar[bool] = False
+
+    @classmethod
+    def read(cls, path: Path, config: CompareConfig) -> Self:
+        """Read a set.
+
+        Parameters
+        ----------
+        path : Path
+            A file, several or a folder, as the reader of the set takes it.
+        config : CompareConfig
+            Whose options matter that are fields of the task.
+
+        Returns
+        -------
+        WordTask
+            Ready to score.
+        """
+        raise NotImplementedError
+
+    @property
+    def n_items(self) -> int:
+        """How many items there are."""
+        return len(self.items())
+
+    def items(self) -> Sequence[Sequence[str]]:
+        """List the words of each item as the file writes them."""
+        raise NotImplementedError
+
+    def texts(self) -> Sequence[str]:
+        """List the words of all items as the file writes them."""
+        return [text for words in self.items() for text in words]
+
+    def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
+        """Tell the items of which all words have a vector, or something in its place.
+
+        Parameters
+        ----------
+        vectors : StaticVectors
+            What to look in.
+        unknown : str
+            What becomes of unknown words: one of UNKNOWN.
+
+        Returns
+        -------
+        bool (n_items,)
+            True for each such item.
+        """
+        rows = self._find(vectors, unknown).rows
+        known = [all(rows[word] >= 0 for word in words) for words in self.items()]
+        return np.array(known, dtype=bool)
+
+    def measure(
+        self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
+    ) -> list[Measured]:
+        """Measure every metric on some items.
+
+        Parameters
+        ----------
+        vectors : StaticVectors
+            Dense or sparse.
+        items : bool (n_items,)
+            The items to take, all of them known.
+        unknown : str
+            What becomes of unknown words: one of UNKNOWN.
+
+        Returns
+        -------
+        list of Measured
+            A metric after the other.
+
+        Raises
+        ------
+        ArtifactError
+            A vector holds NaN or infinity.
+        """
+        raise NotImplementedError
+
+    def _find(self, vectors: StaticVectors, unknown: str) -> FoundWords:
+        """The words of the set as the vectors know them."""
+        words = (text for words in self.items() for text in words)  # texts() may be more
+        return find_words(vectors, words, unknown, phrases=self.phrases)
+
+    def _ask(self, vectors: StaticVectors, items: np.ndarray, unknown: str) -> Asked:
+        """Look up the words of some items."""
+        found, words, asked = self._find(vectors, unknown), self.items(), np.flatnonzero(items)
+        rows = [found.places(words[item]) for item in asked.tolist()]
+        places = np.full((len(rows), max(map(len, rows), default=1)), -1)
+        for place, row in zip(places, rows, strict=True):
+            place[: len(row)] = row
+        composed, zero = found.has_composed(places), has_zero(vectors, places)
+        return Asked(asked, places, found.composed, composed, zero)
+
+    def _measured(
+        self, asked: Asked, metric: str, sample: Sample | None, reason: str | None, **about: Any
+    ) -> Measured:
+        """One metric on the items asked; where it is undefined for a reason, without the sample."""
+        about = {"items_total": self.n_items} | about
+        return Measured(
+            task=self.task,
+            dataset=self.dataset,
+            metric=metric,
+            items=asked.items,
+            sample=sample if reason is None else None,
+            reason=reason,
+            items_composed=int(asked.has_composed.sum()),
+            items_zero=int(asked.has_zero.sum()),
+            **about,
+        )
