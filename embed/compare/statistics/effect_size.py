@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embed.compare.statistics.estimators import Counts, in_blocks
+from embed.compare.statistics.estimators import Counts, Sample, in_blocks
 
 X, Y, A, B = range(4)  # targets, attributes
 _EXACT = 20_000  # partitions that are all counted; more are drawn
@@ -17,7 +17,7 @@ _ROUNDING = 1e-12  # what adding cosines in another order may change
 
 
 @dataclass(frozen=True, eq=False)
-class EffectSize:
+class EffectSize(Sample):
     """The difference of two lists of target words in their association with attributes.
 
     Caliskan, Bryson and Narayanan 2017, "Semantics derived automatically from language corpora
@@ -54,36 +54,16 @@ class EffectSize:
         return len(self.lists)
 
     def evaluate(self, counts: Counts) -> np.ndarray:
-        """Compute the effect size.
+        """Compute the effect size; NaN where a list is empty or all targets are associated alike.
 
-        Parameters
-        ----------
-        counts : int (B, n_items)
-            As :meth:`Sample.evaluate` takes them.
-
-        Returns
-        -------
-        float64 (B,)
-            One a replicate; NaN where a list is empty, where all targets are associated alike,
-            and everywhere where a list has fewer than two items.
+        NaN in every replicate where a list has fewer than two items.
         """
         if np.bincount(self.lists, minlength=4).min() < 2:
             return np.full(len(counts), np.nan)
         return in_blocks(counts, self._of_blocks)
 
     def take(self, chosen: np.ndarray) -> "EffectSize":
-        """Give some of the items, as :meth:`Sample.take` does.
-
-        Parameters
-        ----------
-        chosen : bool (n_items,)
-            At least one.
-
-        Returns
-        -------
-        EffectSize
-            Of these alone.
-        """
+        """Give some of the items."""
         targets = self.lists < A
         cosines = self.cosines[chosen[targets]][:, chosen[~targets]]
         return EffectSize(cosines, self.lists[chosen])

@@ -68,7 +68,7 @@ class Sample(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Means:
+class Means(Sample):
     """The mean of a value per item: accuracy, where a right answer is 1 and a wrong one 0.
 
     Attributes
@@ -90,39 +90,17 @@ class Means:
         return len(self.values)
 
     def evaluate(self, counts: Counts) -> np.ndarray:
-        """Average the values, weighted.
-
-        Parameters
-        ----------
-        counts : int (B, n_items)
-            As :meth:`Sample.evaluate` takes them.
-
-        Returns
-        -------
-        float64 (B,)
-            One score a replicate.
-        """
+        """Average the values, weighted."""
         values = self.values.astype(np.float64)
         return in_blocks(counts, lambda rows: (rows @ values) / rows.sum(axis=1))
 
     def take(self, chosen: np.ndarray) -> "Means":
-        """Give some of the items, as :meth:`Sample.take` does.
-
-        Parameters
-        ----------
-        chosen : bool (n_items,)
-            At least one.
-
-        Returns
-        -------
-        Means
-            Of these alone.
-        """
+        """Give some of the items."""
         return Means(self.values[chosen])
 
 
 @dataclass(frozen=True, eq=False)
-class Correlation:
+class Correlation(Sample):
     """The correlation of two series: Pearson's, or Spearman's of ranks.
 
     Spearman 1904, "The proof and measurement of association between two things": Pearson's
@@ -153,33 +131,11 @@ class Correlation:
         return len(self.x)
 
     def evaluate(self, counts: Counts) -> np.ndarray:
-        """Correlate; NaN where either series is constant.
-
-        Parameters
-        ----------
-        counts : int (B, n_items)
-            As :meth:`Sample.evaluate` takes them.
-
-        Returns
-        -------
-        float64 (B,)
-            One score a replicate.
-        """
+        """Correlate; NaN where either series is constant."""
         return in_blocks(counts, self._of_ranks if self.ranked else self._of_values)
 
     def take(self, chosen: np.ndarray) -> "Correlation":
-        """Give some of the items, as :meth:`Sample.take` does.
-
-        Parameters
-        ----------
-        chosen : bool (n_items,)
-            At least one.
-
-        Returns
-        -------
-        Correlation
-            Of these alone.
-        """
+        """Give some of the items."""
         return Correlation(self.x[chosen], self.y[chosen], self.ranked)
 
     @cached_property
@@ -215,7 +171,7 @@ class Correlation:
 
 
 @dataclass(frozen=True, eq=False)
-class Contingency:
+class Contingency(Sample):
     """How well clusters agree with classes.
 
     With n items, of which a table counts how many of each class lie in each cluster:
@@ -256,18 +212,7 @@ class Contingency:
         return len(self.classes)
 
     def evaluate(self, counts: Counts) -> np.ndarray:
-        """Compare clusters with classes.
-
-        Parameters
-        ----------
-        counts : int (B, n_items)
-            As :meth:`Sample.evaluate` takes them.
-
-        Returns
-        -------
-        float64 (B,)
-            One score a replicate.
-        """
+        """Compare clusters with classes."""
         measures = {"purity": _purity, "nmi": _mutual_information, "ari": _adjusted_rand}
         measure, (cells, by_class, by_cluster) = measures[self.measure], self._table
 
@@ -277,18 +222,7 @@ class Contingency:
         return in_blocks(counts, score)
 
     def take(self, chosen: np.ndarray) -> "Contingency":
-        """Give some of the items, as :meth:`Sample.take` does.
-
-        Parameters
-        ----------
-        chosen : bool (n_items,)
-            At least one.
-
-        Returns
-        -------
-        Contingency
-            Of these alone, in the clusters that all of them were in.
-        """
+        """Give some of the items, in the clusters that all of them were in."""
         return Contingency(self.classes[chosen], self.clusters[chosen], self.measure)
 
     @cached_property
@@ -301,7 +235,7 @@ class Contingency:
 
 
 @dataclass(frozen=True, eq=False)
-class Averaged:
+class Averaged(Sample):
     """The mean score of several samples of the same items: of runs that differ in the seed.
 
     Attributes
@@ -318,33 +252,11 @@ class Averaged:
         return self.samples[0].n_items
 
     def evaluate(self, counts: Counts) -> np.ndarray:
-        """Average the scores of all samples.
-
-        Parameters
-        ----------
-        counts : int (B, n_items)
-            As :meth:`Sample.evaluate` takes them.
-
-        Returns
-        -------
-        float64 (B,)
-            NaN where any of them is undefined.
-        """
+        """Average the scores of all samples."""
         return np.mean([sample.evaluate(counts) for sample in self.samples], axis=0)
 
     def take(self, chosen: np.ndarray) -> "Averaged":
-        """Give some of the items, as :meth:`Sample.take` does.
-
-        Parameters
-        ----------
-        chosen : bool (n_items,)
-            At least one.
-
-        Returns
-        -------
-        Averaged
-            Of these alone.
-        """
+        """Give some of the items."""
         return Averaged(tuple(sample.take(chosen) for sample in self.samples))
 
 

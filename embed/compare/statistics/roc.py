@@ -5,11 +5,11 @@ from functools import cached_property
 
 import numpy as np
 
-from embed.compare.statistics.estimators import Counts, in_blocks
+from embed.compare.statistics.estimators import Counts, Sample, in_blocks
 
 
 @dataclass(frozen=True, eq=False)
-class RocArea:
+class RocArea(Sample):
     """How well values tell two classes apart, whatever threshold one might choose.
 
     The chance that the value of an item of the one class, drawn at random, is above that of an item
@@ -40,33 +40,11 @@ class RocArea:
         return len(self.values)
 
     def evaluate(self, counts: Counts) -> np.ndarray:
-        """Compare every two items of different classes; NaN where there is one class.
-
-        Parameters
-        ----------
-        counts : int (B, n_items)
-            As :meth:`~embed.compare.statistics.estimators.Sample.evaluate` takes them.
-
-        Returns
-        -------
-        float64 (B,)
-            One score a replicate, 0.5 by chance.
-        """
+        """Compare every two items of different classes; NaN where there is one class."""
         return in_blocks(counts, self._of)
 
     def take(self, chosen: np.ndarray) -> "RocArea":
-        """Give some of the items, as :meth:`~embed.compare.statistics.estimators.Sample.take` does.
-
-        Parameters
-        ----------
-        chosen : bool (n_items,)
-            At least one.
-
-        Returns
-        -------
-        RocArea
-            Of these alone.
-        """
+        """Give some of the items."""
         return RocArea(self.positive[chosen], self.values[chosen])
 
     @cached_property

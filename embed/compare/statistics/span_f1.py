@@ -7,13 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from embed.compare.statistics.estimators import Counts, in_blocks
+from embed.compare.statistics.estimators import Counts, Sample, in_blocks
 
 _CHUNK = re.compile(r"O|[BIES]-.+")
 
 
 @dataclass(frozen=True, eq=False)
-class Ratios:
+class Ratios(Sample):
     """A sum over a sum: F1, of whose numerator and denominator each item has a part.
 
     Attributes
@@ -36,18 +36,7 @@ class Ratios:
         return len(self.numerators)
 
     def evaluate(self, counts: Counts) -> np.ndarray:
-        """Divide the weighted sums.
-
-        Parameters
-        ----------
-        counts : int (B, n_items)
-            As :meth:`Sample.evaluate` takes them.
-
-        Returns
-        -------
-        float64 (B,)
-            NaN where the denominator is zero.
-        """
+        """Divide the weighted sums; NaN where the denominator is zero."""
         both = np.column_stack([self.numerators, self.denominators]).astype(np.float64)
 
         def divided(rows: np.ndarray) -> np.ndarray:
@@ -57,18 +46,7 @@ class Ratios:
         return in_blocks(counts, divided)
 
     def take(self, chosen: np.ndarray) -> "Ratios":
-        """Give some of the items, as :meth:`Sample.take` does.
-
-        Parameters
-        ----------
-        chosen : bool (n_items,)
-            At least one.
-
-        Returns
-        -------
-        Ratios
-            Of these alone.
-        """
+        """Give some of the items."""
         return Ratios(self.numerators[chosen], self.denominators[chosen])
 
 
