@@ -4,7 +4,7 @@ import contextlib
 import itertools
 import tokenize
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from corpora.common.errors import ArtifactError
 
 _SUFFIX = ".npy"
 # What NumPy raises on files that hold no array: their heads are parsed as Python's literals are.
-UNREADABLE = (
+_UNREADABLE = (
     ValueError, TypeError, OverflowError, EOFError, OSError, tokenize.TokenError,
     zipfile.BadZipFile,
 )  # fmt: skip
@@ -108,31 +108,6 @@ def write_array(directory: Path, name: str, values: np.ndarray) -> None:
     save_array(array_path(directory, name), values)
 
 
-def save_array(path: Path, values: np.ndarray) -> None:
-    """Write the file that :func:`numpy.save` writes, and notice when the disk is full.
-
-    NumPy writes arrays through C, and passes over what closing the file says: the last
-    kilobytes of an array can be missing without an error.
-
-    Parameters
-    ----------
-    path : Path
-        The file to make.
-    values : ndarray
-        Not of objects; columns that stand in order are written as rows.
-
-    Raises
-    ------
-    OSError
-        The disk refuses.
-    """
-    values = np.asarray(values, order="C")
-    with open(path, "wb") as file:
-        about = np.lib.format.header_data_from_array_1_0(values)
-        np.lib.format.write_array_header_1_0(file, about)
-        file.write(values.reshape(-1).view(np.uint8).data)
-
-
 def open_array(directory: Path, name: str, *, writable: bool = False) -> np.ndarray:
     """Open a named array without reading it.
 
@@ -155,16 +130,108 @@ def open_array(directory: Path, name: str, *, writable: bool = False) -> np.ndar
     ArtifactError
         The file is missing or is no array.
     """
-    path = array_path(directory, name)
+    again = "build the corpus again"
+    missing = f"the file is missing; {again}"
+    return map_array(array_path(directory, name), again, missing, writable=writable)
+
+
+def save_array(path: Path, values: np.ndarray) -> None:
+    """Write the ``.npy`` that :func:`numpy.save` writes, from where the array lies.
+
+    NumPy copies views, and passes over what closing the file says: on a full disk the last
+    kilobytes of an array can be missing without an error.
+
+    Parameters
+    ----------
+    path : Path
+        The file to make.
+    values : ndarray
+        Not of objects; a view of some columns is written by blocks of rows.
+
+    Raises
+    ------
+    OSError
+        The disk refuses.
+    """
+    save_blocks(path, values.dtype, values.shape, row_blocks(values))
+
+
+def save_blocks(
+    path: Path, dtype: Any, shape: tuple[int, ...], blocks: Iterable[np.ndarray]
+) -> None:
+    """Write one ``.npy`` block by block.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    dtype, shape : numpy dtype, tuple of int
+        Of the whole.
+    blocks : iterable of array
+        Its rows, some at a time.
+    """
+    assert not np.dtype(dtype).hasobject, path.name
+    descr = np.lib.format.dtype_to_descr(np.dtype(dtype))
+    head = {"descr": descr, "fortran_order": False, "shape": shape}
+    with open(path, "wb") as file:
+        np.lib.format.write_array_header_1_0(file, head)
+        for block in blocks:
+            file.write(np.ascontiguousarray(block).reshape(-1).view(np.uint8).data)
+
+
+def row_blocks(array: np.ndarray, block_bytes: int = 1 << 22) -> Iterator[np.ndarray]:
+    """Cut an array into blocks of rows: what is not contiguous is copied before it is written.
+
+    Parameters
+    ----------
+    array : array (n, ...)
+        Perhaps a view.
+    block_bytes : int
+        How large a block may be; it has one row at least.
+
+    Yields
+    ------
+    array
+        The next rows.
+    """
+    n_rows = max(1, block_bytes * len(array) // max(1, array.nbytes))
+    for first in range(0, len(array), n_rows):
+        yield array[first : first + n_rows]
+
+
+def map_array(path: Path, again: str, missing: str, *, writable: bool = False) -> np.ndarray:
+    """Open a ``.npy`` without reading it.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    again : str
+        What to do where it is damaged, for the message.
+    missing : str
+        What to say where it is not there.
+    writable : bool
+        Let changes reach the file.
+
+    Returns
+    -------
+    ndarray
+        Memory-mapped.
+
+    Raises
+    ------
+    ArtifactError
+        The file is missing or is no array.
+    """
     try:
         array = np.load(path, mmap_mode="r+" if writable else "r", allow_pickle=False)
     except FileNotFoundError:
-        raise ArtifactError(f"{path}: the file is missing; build the corpus again") from None
-    except UNREADABLE as error:
-        raise ArtifactError(f"{path}: is damaged ({error}); build the corpus again") from None
+        raise ArtifactError(f"{path}: {missing}") from None
+    except _UNREADABLE as error:
+        raise ArtifactError(f"{path}: is damaged ({error}); {again}") from None
     if not isinstance(array, np.ndarray):  # NumPy tells an archive by its first bytes
         array.close()
-        raise ArtifactError(f"{path}: is a zip archive, no array; build the corpus again")
+        raise ArtifactError(f"{path}: is a zip archive, no array; {again}")
     return array
 
 

@@ -9,12 +9,13 @@ killed, or finds the disk full, leaves one that is whole.
 import contextlib
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from corpora.artifacts.arrays import map_array, save_array
 from corpora.artifacts.artifact import (
     CHECKSUMS,
     checksums,
@@ -29,7 +30,6 @@ from corpora.common.errors import ArtifactError
 STATE = "state.json"
 _STEP = re.compile(r"step-(\d+)")
 _PARTIAL = ".partial"
-_BLOCK_BYTES = 1 << 22  # of rows that are not contiguous, copied before they are written
 
 
 def save_checkpoint(
@@ -66,7 +66,7 @@ def save_checkpoint(
     try:
         partial.mkdir()
         for name, array in arrays.items():
-            write_array(partial / f"{name}.npy", array)
+            save_array(partial / f"{name}.npy", array)
         write_json(partial / STATE, {"format": 1, "arrays": list(arrays), "state": dict(state)})
         write_json(partial / CHECKSUMS, checksums(partial))
         for path in [*partial.iterdir(), partial]:
@@ -127,13 +127,7 @@ def _read(step: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     listed = {path.name for path in paths.values()} | {STATE}
     if missing := sorted(listed - read_json(step / CHECKSUMS).keys()):
         raise ArtifactError(f"{step / missing[0]}: has no checksum")
-    return {name: _mapped(path) for name, path in paths.items()}, head["state"]
-
-
-def _mapped(path: Path) -> np.ndarray:
-    """An array of a checkpoint."""
-    array: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
-    return array
+    return {name: map_array(path, "", "") for name, path in paths.items()}, head["state"]
 
 
 def _steps(directory: Path) -> list[Path]:
@@ -159,50 +153,3 @@ def _remove_partials(directory: Path) -> None:
 def _remove(step: Path) -> None:
     """Remove a checkpoint; its name goes first, so that one that has the name is whole."""
     shutil.rmtree(step.rename(step.with_name(step.name + _PARTIAL)))
-
-
-def write_array(path: Path, array: np.ndarray) -> None:
-    """Write one ``.npy`` from where the array lies.
-
-    numpy's own save() copies views, and hides why a disk refused.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    array : array (n, ...)
-        Perhaps a view of some columns; written by blocks of rows.
-    """
-    write_blocks(path, array.dtype, array.shape, _blocks(array))
-
-
-def write_blocks(
-    path: Path, dtype: Any, shape: tuple[int, ...], blocks: Iterable[np.ndarray]
-) -> None:
-    """Write one ``.npy`` block by block.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    dtype, shape : numpy dtype, tuple of int
-        Of the whole.
-    blocks : iterable of array
-        Its rows, some at a time.
-    """
-    assert not np.dtype(dtype).hasobject, path.name
-    descr = np.lib.format.dtype_to_descr(np.dtype(dtype))
-    head = {"descr": descr, "fortran_order": False, "shape": shape}
-    with open(path, "wb") as file:
-        np.lib.format.write_array_header_1_0(file, head)
-        for block in blocks:
-            file.write(np.ascontiguousarray(block).reshape(-1).view(np.uint8).data)
-
-
-def _blocks(array: np.ndarray) -> Iterator[np.ndarray]:
-    """An array, some rows at a time: what is not contiguous is copied before it is written."""
-    if array.size == 0:
-        return
-    n_rows = max(1, _BLOCK_BYTES // (array.nbytes // len(array)))
-    for first in range(0, len(array), n_rows):
-        yield array[first : first + n_rows]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.arrays import UNREADABLE, save_array
+from corpora.artifacts.arrays import map_array, save_array
 from corpora.artifacts.atomic import replacing
 from corpora.common.errors import ArtifactError
 from embed.formats.writing import dense_block, refuse_unholdable
@@ -59,7 +59,7 @@ def read_gensim(path: Path) -> WordVectors:
             f"KeyedVectors.load('{path.name}').save_word2vec_format('{path.stem}.txt')\""
         )
     vocabulary = StoredVocabulary(words)
-    values = _open_matrix(matrix)
+    values = map_array(matrix, "export it again", "no such file")
     if values.ndim != 2 or len(values) != len(vocabulary):
         raise ArtifactError(
             f"{path}: {words.name} has {len(vocabulary)} words and {matrix.name} the shape "
@@ -117,15 +117,3 @@ def write_gensim(vectors: WordVectors, out: Path, force: bool) -> None:
 def _beside(path: Path) -> tuple[Path, Path]:
     """Our word list and gensim's matrix, of a pickle."""
     return path.with_name(f"{path.name}.vocabulary.tsv"), path.with_name(f"{path.name}.vectors.npy")
-
-
-def _open_matrix(path: Path) -> np.ndarray:
-    """The matrix, memory-mapped."""
-    try:
-        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
-    except UNREADABLE as error:
-        raise ArtifactError(f"{path}: is damaged ({error}); export it again") from None
-    if not isinstance(matrix, np.ndarray):  # NumPy tells an archive by its first bytes
-        matrix.close()
-        raise ArtifactError(f"{path}: is a zip archive, no matrix; export it again")
-    return matrix

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import UNREADABLE
+from corpora.artifacts.arrays import map_array
 from corpora.artifacts.artifact import MAKER, places, read_json
 from corpora.common.errors import ArtifactError
 
@@ -83,15 +83,8 @@ def open_array(path: Path, dtype: type[np.generic], dimensions: int) -> np.ndarr
     ArtifactError
         It is missing, damaged, or of another type or shape.
     """
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError:
-        raise ArtifactError(f"{path}: no such file; is {path.parent} a finished run?") from None
-    except UNREADABLE as error:
-        raise ArtifactError(f"{path}: is damaged ({error}); make the run again") from None
-    if not isinstance(array, np.ndarray):  # NumPy tells an archive by its first bytes
-        array.close()
-        raise ArtifactError(f"{path}: is a zip archive, no array; make the run again")
+    missing = f"no such file; is {path.parent} a finished run?"
+    array = map_array(path, "make the run again", missing)
     if array.ndim != dimensions or array.dtype != dtype:
         name = np.dtype(dtype).name
         kind = (

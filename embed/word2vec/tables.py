@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.checkpoint import write_array, write_blocks
+from corpora.artifacts.arrays import save_array, save_blocks
 from embed.vectors.context_vectors import CONTEXTS
 from embed.vectors.subwords import word_buckets
 from embed.vectors.word_vectors import BUCKETS, INPUTS, MATRIX, WordVectors
@@ -102,15 +102,15 @@ class Tables:
         """
         write_words(directory / VOCABULARY, words, counts)
         arrays = self.arrays()
-        write_array(directory / CONTEXTS, arrays["outputs"])
+        save_array(directory / CONTEXTS, arrays["outputs"])
         if self.buckets is None:
-            write_array(directory / MATRIX, arrays["inputs"])
+            save_array(directory / MATRIX, arrays["inputs"])
             return
-        write_array(directory / INPUTS, arrays["inputs"])
-        write_array(directory / BUCKETS, self.buckets)
+        save_array(directory / INPUTS, arrays["inputs"])
+        save_array(directory / BUCKETS, self.buckets)
         firsts = range(0, self.n_words, _COMPOSED)
         composed = (self.vectors(n, min(n + _COMPOSED, self.n_words)) for n in firsts)
-        write_blocks(directory / MATRIX, np.float32, (self.n_words, self.dim), composed)
+        save_blocks(directory / MATRIX, np.float32, (self.n_words, self.dim), composed)
 
 
 def make_tables(

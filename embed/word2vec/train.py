@@ -318,7 +318,7 @@ def _run(
 
 def _run_gensim(text: "TrainingText", config: Word2VecConfig, method: str, directory: Path) -> None:
     """Train with gensim, and write its tables."""
-    from corpora.artifacts.checkpoint import write_array
+    from corpora.artifacts.arrays import save_array
     from embed.vectors.context_vectors import CONTEXTS
     from embed.vectors.word_vectors import WordVectors
     from embed.word2vec.gensim_engine import train_gensim
@@ -334,7 +334,7 @@ def _run_gensim(text: "TrainingText", config: Word2VecConfig, method: str, direc
         )
     WordVectors(text.words, vectors, counts=text.counts).save(directory)
     if contexts is not None:
-        write_array(directory / CONTEXTS, contexts)
+        save_array(directory / CONTEXTS, contexts)
 
 
 def _ngrams(config: Word2VecConfig) -> "Ngrams | None":

@@ -146,13 +146,6 @@ def test_the_state_keeps_numbers_of_64_bits_and_fractions(tmp_path):
     assert load_checkpoint(tmp_path) == ({}, state)
 
 
-def test_blocks_of_rows_cover_the_array(tmp_path, monkeypatch):
-    for block_bytes in (1, 40, 95, 4000, 10**6):
-        monkeypatch.setattr(checkpoint, "_BLOCK_BYTES", block_bytes)
-        save_checkpoint(tmp_path, tables(), {"version": 1.0})
-        assert_loads(tmp_path, 1.0)
-
-
 def test_no_array_is_copied(tmp_path):
     table = np.zeros((400_000, 16), np.float32)
     save_checkpoint(tmp_path, {"warm": table[:5]}, {})
@@ -207,7 +200,7 @@ def refused(monkeypatch, moment, code, work):
     with monkeypatch.context() as patch:
         for name in ("fsync", "mkdir", "rename", "open"):
             patch.setattr(os, name, failing(getattr(os, name)))
-        for name in ("_blocks", "write_json"):
+        for name in ("save_array", "write_json"):
             patch.setattr(checkpoint, name, failing(getattr(checkpoint, name)))
         try:
             work()
@@ -252,8 +245,8 @@ def test_a_file_cut_short_by_a_full_disk_tells_so(tmp_path, monkeypatch):
         def __fspath__(self):
             return "/dev/full"
 
-    write = checkpoint.write_array
-    monkeypatch.setattr(checkpoint, "write_array", lambda path, array: write(Full(path), array))
+    write = checkpoint.save_array
+    monkeypatch.setattr(checkpoint, "save_array", lambda path, array: write(Full(path), array))
     with pytest.raises(OSError, match="No space left") as refused:
         save_checkpoint(tmp_path, tables(2.0), {"version": 2.0})
     assert refused.value.errno == errno.ENOSPC

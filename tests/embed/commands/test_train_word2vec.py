@@ -390,7 +390,7 @@ def test_a_full_disk_is_one_line_and_the_same_command_goes_on(
     command = ("train-skipgram", corpus, "--out", tmp_path / "run", *SMALL)
     with monkeypatch.context() as patch:
         patch.setattr("embed.word2vec.training._CHECKPOINT_SECONDS", seconds)
-        patch.setattr(f"{module}.write_array", full)
+        patch.setattr(f"{module}.save_array", full)
         result = invoke(*command)
     assert result.exit_code == 1
     assert result.stderr == (

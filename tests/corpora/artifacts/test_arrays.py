@@ -1,0 +1,35 @@
+"""Files of arrays: written as NumPy writes them, without copies."""
+
+import io
+
+import numpy as np
+import pytest
+
+from corpora.artifacts.arrays import row_blocks, save_array
+
+ARRAYS = {
+    "matrix": np.arange(12, dtype=np.uint64).reshape(3, 4),
+    "columns": np.arange(60.0).reshape(6, 10)[:, 2:5],
+    "no rows": np.empty((0, 5), np.float32),
+    "no columns": np.empty((5, 0), np.int8),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_a_file_is_the_one_that_numpy_writes(tmp_path, name):
+    expected = io.BytesIO()
+    np.save(expected, ARRAYS[name])
+
+    save_array(tmp_path / "a.npy", ARRAYS[name])
+
+    assert (tmp_path / "a.npy").read_bytes() == expected.getvalue()
+
+
+@pytest.mark.parametrize("block_bytes", [1, 40, 95, 4000])
+def test_blocks_of_rows_cover_the_array(block_bytes):
+    array = np.arange(30 * 7).reshape(30, 7)[:, :5]
+
+    blocks = list(row_blocks(array, block_bytes))
+
+    assert np.array_equal(np.vstack(blocks), array)
+    assert all(len(block) == 1 or block.nbytes <= block_bytes for block in blocks)
