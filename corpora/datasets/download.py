@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from corpora.artifacts.atomic import write_whole
 from corpora.common.console import Progress, note, progress
 from corpora.common.errors import SourceError
 
@@ -38,15 +39,14 @@ class Download:
         The file in it, and the name it gets.
     max_bytes : int
         No more than this is unpacked.
-    md5 : str or None
-        The publisher's checksum of the unpacked file, where there is one. Without it, the
-        checksum of the first download is recorded, told, and held against later ones.
+    md5 : str
+        The publisher's checksum of the unpacked file.
     """
 
     url: str
     member: str
     max_bytes: int
-    md5: str | None = None
+    md5: str
 
 
 def fetch(wanted: Download, folder: Path, *, timeout: float = _TIMEOUT) -> Path:
@@ -77,13 +77,13 @@ def fetch(wanted: Download, folder: Path, *, timeout: float = _TIMEOUT) -> Path:
     target = folder / wanted.member
     folder.mkdir(parents=True, exist_ok=True)
     with _alone(folder / f"{wanted.member}.lock", wanted.url):
-        if not target.exists():
-            archive = folder / f"{wanted.member}.zip"
-            if not archive.exists():
-                _retrieve(wanted.url, archive, target, timeout)
-            _unpack(wanted, archive, target)
-        else:
+        if target.exists():
             _check_kept(wanted, target)
+            return target
+        archive = folder / f"{wanted.member}.zip"
+        if not archive.exists():
+            _retrieve(wanted.url, archive, target, timeout)
+        _unpack(wanted, archive, target)
     return target
 
 
@@ -194,31 +194,27 @@ def _read_validator(part: Path, url: str) -> str | None:
 
 
 def _unpack(wanted: Download, archive: Path, target: Path) -> None:
-    """Unpack the one file, check it, rename it into place, record its checksum."""
-    part = target.with_name(target.name + ".part")
+    """Unpack the one file, checked, into place; the archive goes, sound or not."""
     try:
         with zipfile.ZipFile(archive) as zipped, zipped.open(wanted.member) as source:
-            digests = _copy(source, part, wanted)
-        _check(wanted, digests, target)
+            write_whole(target, lambda new: _copy(source, new, wanted))
     except (zipfile.BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError) as error:
-        _discard(part, archive)
+        archive.unlink()
         raise SourceError(
             f"{wanted.url}: is no zip archive with a sound file {wanted.member!r} "
             f"({error}); nothing was taken"
         ) from None
     except SourceError:
-        _discard(part, archive)
+        archive.unlink()
         raise
-    _record(wanted, target, digests)
-    os.replace(part, target)
     archive.unlink()
 
 
-def _copy(source: IO[bytes], part: Path, wanted: Download) -> dict[str, str]:
-    """Write a stream to a file, no more than is expected; its checksums."""
-    digests = {"md5": hashlib.md5(usedforsecurity=False), "sha256": hashlib.sha256()}
+def _copy(source: IO[bytes], new: Path, wanted: Download) -> None:
+    """Write a stream to a file; refuse more than is expected, or something else."""
+    digest = hashlib.md5(usedforsecurity=False)
     size = 0
-    with open(part, "wb") as file:
+    with open(new, "wb") as file:
         while chunk := source.read(_CHUNK):
             size += len(chunk)
             if size > wanted.max_bytes:
@@ -226,85 +222,24 @@ def _copy(source: IO[bytes], part: Path, wanted: Download) -> dict[str, str]:
                     f"{wanted.url}: {wanted.member} is larger than {wanted.max_bytes} bytes; "
                     "nothing was taken"
                 )
-            for digest in digests.values():
-                digest.update(chunk)
+            digest.update(chunk)
             file.write(chunk)
-        file.flush()
-        os.fsync(file.fileno())
-    return {name: digest.hexdigest() for name, digest in digests.items()}
-
-
-def _check(wanted: Download, digests: dict[str, str], target: Path) -> None:
-    """Hold a new file against the publisher's checksum, or that of the first download."""
-    recorded = _recorded(target)
-    if wanted.md5 and digests["md5"] != wanted.md5:
+    if digest.hexdigest() != wanted.md5:
         raise SourceError(
-            f"{wanted.url}: the MD5 of {wanted.member} is {digests['md5']}, its publisher states "
-            f"{wanted.md5}; nothing was taken, try again"
-        )
-    if not wanted.md5 and recorded and digests["sha256"] != recorded:
-        raise SourceError(
-            f"{wanted.url}: the SHA-256 of {wanted.member} is {digests['sha256']}, at the first "
-            f"download it was {recorded}; nothing was taken; delete {_record_path(target)} to "
-            "accept the new one"
-        )
-    if not wanted.md5 and not recorded:
-        note(
-            f"{wanted.url}: its publisher states no checksum; recorded SHA-256 "
-            f"{digests['sha256']}, which later downloads must have"
+            f"{wanted.url}: the MD5 of {wanted.member} is {digest.hexdigest()}, its publisher "
+            f"states {wanted.md5}; nothing was taken, try again"
         )
 
 
 def _check_kept(wanted: Download, target: Path) -> None:
-    """Hold a file of the cache against its record, or the publisher's checksum."""
-    digests = _digests(target)
-    recorded = _recorded(target)
-    if recorded is None:
-        if wanted.md5 and digests["md5"] != wanted.md5:
-            raise SourceError(
-                f"{target}: its MD5 is {digests['md5']}, the publisher of {wanted.url} states "
-                f"{wanted.md5}; delete it to fetch it"
-            )
-        _record(wanted, target, digests)
-    elif digests["sha256"] != recorded:
+    """Hold a file of the cache against the publisher's checksum."""
+    with open(target, "rb") as file:
+        found = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+    if found != wanted.md5:
         raise SourceError(
-            f"{target}: the checksum differs from the one recorded at download, the file is "
-            "damaged; delete it to fetch it again"
+            f"{target}: its MD5 is {found}, the publisher of {wanted.url} states "
+            f"{wanted.md5}; delete it to fetch it"
         )
-
-
-def _digests(path: Path) -> dict[str, str]:
-    """MD5 and SHA-256 of a file."""
-    with open(path, "rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        file.seek(0)
-        md5 = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
-    return {"md5": md5, "sha256": sha256}
-
-
-def _record_path(target: Path) -> Path:
-    """Where the checksum of a download stands."""
-    return target.with_name(target.name + ".checksum.json")
-
-
-def _record(wanted: Download, target: Path, digests: dict[str, str]) -> None:
-    """Keep the checksums beside the file."""
-    text = json.dumps({"url": wanted.url, **digests}, indent=1)
-    _record_path(target).write_text(text + "\n")
-
-
-def _recorded(target: Path) -> str | None:
-    """The SHA-256 of an earlier download."""
-    try:
-        return json.loads(_record_path(target).read_text())["sha256"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _discard(*paths: Path) -> None:
-    """Remove what cannot be used."""
-    for path in paths:
-        path.unlink(missing_ok=True)
 
 
 def _size(path: Path) -> int:

@@ -91,8 +91,8 @@ def publisher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Publisher]:
     thread.join()
 
 
-def wanted(publisher: Publisher, md5: str | None = MD5, max_bytes: int = len(BODY)) -> Download:
-    return Download(url=publisher.url, member="words", max_bytes=max_bytes, md5=md5)
+def wanted(publisher: Publisher, max_bytes: int = len(BODY)) -> Download:
+    return Download(url=publisher.url, member="words", max_bytes=max_bytes, md5=MD5)
 
 
 def names(folder: Path) -> list[str]:
@@ -113,7 +113,7 @@ def test_a_file_is_fetched_once(publisher: Publisher, tmp_path: Path) -> None:
     assert path == again == tmp_path / "cache" / "words"
     assert path.read_bytes() == BODY
     assert len(publisher.requests) == 1
-    assert names(tmp_path / "cache") == ["words", "words.checksum.json", "words.lock"]
+    assert names(tmp_path / "cache") == ["words", "words.lock"]
 
 
 def test_a_broken_download_goes_on_where_it_was(publisher: Publisher, tmp_path: Path) -> None:
@@ -183,36 +183,6 @@ def test_another_checksum_than_the_publishers_is_refused(
     assert names(tmp_path) == ["words.lock"]
 
 
-def test_without_a_published_checksum_the_first_is_recorded_and_told(
-    publisher: Publisher, tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    path = fetch(wanted(publisher, md5=None), tmp_path)
-    first = hashlib.sha256(BODY).hexdigest()
-    assert capsys.readouterr().err == (
-        f"{publisher.url}: its publisher states no checksum; recorded SHA-256 {first}, "
-        "which later downloads must have\n"
-    )
-    path.unlink()
-    publisher.content = zipped(b"other")
-
-    assert refusal(publisher, tmp_path, md5=None) == (
-        f"{publisher.url}: the SHA-256 of words is {hashlib.sha256(b'other').hexdigest()}, at the "
-        f"first download it was {first}; nothing was taken; delete "
-        f"{tmp_path / 'words.checksum.json'} to accept the new one"
-    )
-    assert not path.exists()
-
-
-def test_a_damaged_file_of_the_cache_is_refused(publisher: Publisher, tmp_path: Path) -> None:
-    path = fetch(wanted(publisher), tmp_path)
-    path.write_bytes(BODY[:-1] + b"?")
-
-    assert refusal(publisher, tmp_path) == (
-        f"{path}: the checksum differs from the one recorded at download, the file is damaged; "
-        "delete it to fetch it again"
-    )
-
-
 def test_a_file_that_was_put_there_is_checked(publisher: Publisher, tmp_path: Path) -> None:
     (tmp_path / "words").write_bytes(BODY)
     assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
@@ -240,7 +210,7 @@ def test_no_network_is_told_in_one_line(publisher: Publisher, tmp_path: Path) ->
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/words.zip"
-    nowhere = Download(url=url, member="words", max_bytes=1)
+    nowhere = Download(url=url, member="words", max_bytes=1, md5=MD5)
 
     with pytest.raises(SourceError) as refused:
         fetch(nowhere, tmp_path)
@@ -254,7 +224,7 @@ def test_a_server_that_falls_silent_is_told(publisher: Publisher, tmp_path: Path
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/words.zip"
         with pytest.raises(SourceError) as refused:
-            fetch(Download(url=url, member="words", max_bytes=1), tmp_path, timeout=0.05)
+            fetch(Download(url=url, member="words", max_bytes=1, md5=MD5), tmp_path, timeout=0.05)
     assert str(refused.value).startswith(f"{url}: cannot be reached (timed out); ")
 
 
