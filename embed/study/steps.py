@@ -97,27 +97,45 @@ def run(arguments: Sequence[str], held: int | None = None) -> int:
         We were interrupted; the command has ended.
     """
     print(f"$ firth {' '.join(map(_shown, arguments))}", flush=True)
-    process = subprocess.Popen(
-        firth(*arguments), stdin=subprocess.DEVNULL, pass_fds=() if held is None else (held,)
-    )
-    if threading.current_thread() is not threading.main_thread():
-        return process.wait()  # no signal comes to other threads
-    watched = {each for each in _ENDING if signal.getsignal(each) is not signal.SIG_IGN}
-    came = False
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {*watched, signal.SIGCHLD})
+    held_open = () if held is None else (held,)
+    if threading.current_thread() is not threading.main_thread():  # where no signal arrives
+        return _start(arguments, held_open).wait()
+    came: list[int] = []
+    handlers = {each: signal.getsignal(each) for each in _ENDING}
+    watched = [each for each, handler in handlers.items() if handler is not signal.SIG_IGN]
     try:
+        for each in watched:  # before it starts; while it starts no signal may be blocked for it
+            signal.signal(each, lambda number, _: came.append(number))
+        process = _start(arguments, held_open)
+        _wait(process, {*watched, signal.SIGCHLD}, came)
+    finally:
+        for each in watched:
+            signal.signal(each, handlers[each])
+    if came:
+        raise KeyboardInterrupt
+    return int(process.returncode)
+
+
+def _start(arguments: Sequence[str], held_open: Sequence[int]) -> "subprocess.Popen[bytes]":
+    """Start a command that reads nothing from the terminal."""
+    return subprocess.Popen(firth(*arguments), stdin=subprocess.DEVNULL, pass_fds=held_open)
+
+
+def _wait(process: "subprocess.Popen[bytes]", waited: set[signal.Signals], came: list[int]) -> None:
+    """Wait until a process has ended; pass on, and note in ``came``, the signals to us alone."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
+    try:
+        for number in came:  # while it started: perhaps too early for it
+            process.send_signal(number)
         while process.poll() is None:
-            told = signal.sigtimedwait({*watched, signal.SIGCHLD}, _LOOK_SECONDS)
+            told = signal.sigtimedwait(waited, _LOOK_SECONDS)
             if told is None or told.si_signo == signal.SIGCHLD:
                 continue
-            came = True
+            came.append(told.si_signo)
             if told.si_code == _FROM_A_PROCESS:
                 process.send_signal(told.si_signo)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    if came:
-        raise KeyboardInterrupt
-    return process.returncode
 
 
 def ended(status: int) -> str:

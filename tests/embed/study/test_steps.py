@@ -16,7 +16,7 @@ from tests.waiting import PATIENCE, wait_for
 # Runs a stub in the place of firth, which writes down the signals that it gets; and writes a file
 # when signals are watched.
 PARENT = """
-import signal, sys
+import os, signal, subprocess, sys, time
 from embed.study import steps
 steps.firth = lambda *words: [sys.executable, "-c", open(words[0]).read(), *words]
 block = signal.pthread_sigmask
@@ -25,6 +25,14 @@ def block_and_tell(how, signals):
     open("watched", "w").close()
     return before
 signal.pthread_sigmask = block_and_tell
+class Slow(subprocess.Popen):
+    def __init__(self, *words, **options):
+        super().__init__(*words, **options)
+        while not os.path.exists("ready"):
+            time.sleep(0.01)
+        os.kill(os.getpid(), int(sys.argv[2]))
+if sys.argv[2:]:
+    subprocess.Popen = Slow
 try:
     print("status", steps.run([sys.argv[1]]))
 except KeyboardInterrupt:
@@ -45,15 +53,20 @@ open("came", "w").write(" ".join(map(str, map(int, came))))
 """
 
 
-@pytest.fixture
-def parent(tmp_path):
-    """A process that runs a step, begun; in a session of its own."""
+def begin(tmp_path, *words):
+    """A process that runs a step, in a session of its own."""
     (tmp_path / "child.py").write_text(CHILD)
-    process = subprocess.Popen(
-        [sys.executable, "-c", PARENT, "child.py"], cwd=tmp_path, text=True, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    return subprocess.Popen(
+        [sys.executable, "-c", PARENT, "child.py", *words], cwd=tmp_path, text=True,
+        start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(Path(steps.__file__).parents[2])},
     )  # fmt: skip
+
+
+@pytest.fixture
+def parent(tmp_path):
+    """A process that runs a step, begun."""
+    process = begin(tmp_path)
     wait_for(lambda: all((tmp_path / name).exists() for name in ("ready", "watched")), process)
     yield process
     process.kill()
@@ -64,6 +77,15 @@ def parent(tmp_path):
 def test_a_signal_to_us_alone_is_passed_on_and_waited_with(parent, tmp_path, number):
     parent.send_signal(number)
     out, error = parent.communicate(timeout=PATIENCE)
+
+    assert (tmp_path / "came").read_text() == str(int(number))
+    assert out.endswith("interrupted\n"), error
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_comes_while_a_step_starts_is_passed_on(tmp_path, number):
+    with begin(tmp_path, str(int(number))) as process:
+        out, error = process.communicate(timeout=PATIENCE)
 
     assert (tmp_path / "came").read_text() == str(int(number))
     assert out.endswith("interrupted\n"), error
