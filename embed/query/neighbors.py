@@ -108,6 +108,12 @@ def analogy(
 ) -> list[Neighbor]:
     """Answer "a is to b as c is to which word?".
 
+    Levy & Goldberg 2014 ("Linguistic Regularities in Sparse and Explicit Word
+    Representations"): 3CosAdd (their eq. 3) takes the word nearest to
+    b - a + c, all of unit length; the score given is the cosine with that sum.
+    3CosMul (eq. 4) takes the largest cos(d, b) cos(d, c) / (cos(d, a) + 0.001)
+    with cosines shifted to (x + 1) / 2.
+
     Parameters
     ----------
     vectors : StaticVectors
@@ -117,7 +123,7 @@ def analogy(
     k : int
         Answers, at least 1.
     method : {"3cosadd", "3cosmul"}
-        See :func:`analogies`.
+        How to score.
 
     Returns
     -------
@@ -128,48 +134,19 @@ def analogy(
     ------
     UnknownWordError
         A word has no vector; close spellings are offered.
-    """
-    units, rows = unit_queries(vectors, [a, b, c])
-    without = [[row for row in rows if row is not None]]
-    parts = (units[:1], units[1:2], units[2:])
-    [(answers, scores)] = _answered(vectors.matrix, parts, without, k, method)
-    return _named(vectors, answers, scores)
-
-
-def analogies(
-    matrix: Any, questions: Sequence[Sequence[int]], k: int = 1, method: str = "3cosadd"
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Answer many analogy questions in a few passes over the matrix.
-
-    Levy & Goldberg 2014 ("Linguistic Regularities in Sparse and Explicit Word
-    Representations"): 3CosAdd (their eq. 3) takes the word nearest to
-    b - a + c, all of unit length; the score given is the cosine with that sum.
-    3CosMul (eq. 4) takes the largest cos(d, b) cos(d, c) / (cos(d, a) + 0.001)
-    with cosines shifted to (x + 1) / 2.
-
-    Parameters
-    ----------
-    matrix : float32 (V, D) or scipy.sparse CSR (V, D)
-        The vectors.
-    questions : sequence of (int, int, int)
-        Rows a, b, c of each question.
-    k : int
-        Answers per question, at least 1.
-    method : {"3cosadd", "3cosmul"}
-        How to score.
-
-    Returns
-    -------
-    list of (int64 (k,), float64 (k,))
-        Rows and scores per question; a, b and c excluded.
-
-    Raises
-    ------
     SettingError
         The method is unknown or k is below 1.
     """
-    parts = [unit_rows(matrix, rows) for rows in np.asarray(questions, np.int64).reshape(-1, 3).T]
-    return _answered(matrix, parts, questions, k, method)
+    if method not in METHODS:
+        raise SettingError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    units, rows = unit_queries(vectors, [a, b, c])
+    without = [[row for row in rows if row is not None]]
+    if method == "3cosadd":
+        target = unit_length(units[1:2] - units[:1] + units[2:])
+        [found] = top_rows(vectors.matrix, target, k, exclude=without)
+    else:
+        [found] = top_rows(vectors.matrix, units, k, exclude=without, combine=_multiplied)
+    return _named(vectors, *found)
 
 
 def unit_queries(vectors: StaticVectors, words: Sequence[str]) -> tuple[Any, list[int | None]]:
@@ -237,33 +214,11 @@ def vector_of(vectors: StaticVectors, word: str) -> np.ndarray:
     raise UnknownWordError(f"{name}: no vector for {word!r}; {offer} (--skip-unknown goes on)")
 
 
-def _answered(
-    matrix: Any, parts: Sequence[Any], without: Sequence[Sequence[int]], k: int, method: str
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Answers to questions whose words a, b, c are given as three blocks of unit vectors."""
-    if method not in METHODS:
-        raise SettingError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    a, b, c = parts
-    if method == "3cosadd":
-        return top_rows(matrix, unit_length(b - a + c), k, exclude=without)
-    return top_rows(matrix, _interleaved(a, b, c), k, exclude=without, combine=_multiplied)
-
-
 def _multiplied(cosines: np.ndarray) -> np.ndarray:
     """3CosMul of cosines whose rows are a, b, c, a, b, c, ..."""
     shifted = (cosines + 1.0) / 2.0
     scores: np.ndarray = shifted[1::3] * shifted[2::3] / (shifted[0::3] + _EPSILON)
     return scores
-
-
-def _interleaved(a: Any, b: Any, c: Any) -> Any:
-    """Rows a0, b0, c0, a1, b1, c1, ..."""
-    order = np.arange(3 * a.shape[0]).reshape(3, -1).T.ravel()
-    if isinstance(a, np.ndarray):
-        return np.concatenate((a, b, c))[order]
-    import scipy.sparse
-
-    return scipy.sparse.csr_matrix(scipy.sparse.vstack((a, b, c)))[order]
 
 
 def _named(vectors: StaticVectors, rows: np.ndarray, scores: np.ndarray) -> list[Neighbor]:

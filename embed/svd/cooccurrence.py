@@ -50,21 +50,6 @@ class Cooccurrences:
     unit: int
     on_disk: bool = False
 
-    def to_scipy(self) -> Any:
-        """Wrap the arrays, without copying where scipy permits.
-
-        Returns
-        -------
-        scipy.sparse.csr_array (V, V)
-            The integer counts.
-        """
-        from scipy import sparse
-
-        n_words = len(self.starts) - 1
-        return sparse.csr_array(
-            (self.counts, self.columns, self.starts), shape=(n_words, n_words), copy=False
-        )
-
 
 def count_cooccurrences(
     view: CountableView,

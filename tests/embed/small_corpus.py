@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse
 
 from corpora.common.errors import SettingError
 from corpora.text.segment import TextSettings
@@ -56,3 +57,10 @@ def counted(units):
     """Words by count, ties by code point."""
     counts = Counter(word for unit in units for word in unit)
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def dense(counts):
+    """Co-occurrence counts as a matrix."""
+    n_words = len(counts.starts) - 1
+    parts = (counts.counts, counts.columns, counts.starts)
+    return scipy.sparse.csr_array(parts, shape=(n_words, n_words)).toarray()

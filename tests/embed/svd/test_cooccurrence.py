@@ -12,7 +12,7 @@ from corpora.common.errors import SettingError
 from embed.svd.cooccurrence import CONTEXTS, count_cooccurrences
 from embed.svd.inverted import segments
 from embed.svd.window_weights import WEIGHTINGS, window_weights
-from tests.embed.small_corpus import SmallView
+from tests.embed.small_corpus import SmallView, dense
 
 FRACTIONS = {
     "dynamic": lambda window, distance: Fraction(window - distance + 1, window),
@@ -75,9 +75,7 @@ def test_symmetric_counts_are_left_plus_right_and_right_is_left_transposed(
 ):
     view = SmallView(units)
     both, left, right = (
-        count_cooccurrences(view, window=window, weighting=weighting, context=context)
-        .to_scipy()
-        .toarray()
+        dense(count_cooccurrences(view, window=window, weighting=weighting, context=context))
         for context in CONTEXTS
     )
     assert (both == left + right).all()
@@ -110,7 +108,7 @@ def test_counts_worked_by_hand(weighting, aa, ab):
 
 def test_windows_never_cross_a_boundary():
     view = SmallView([["a", "b"], ["c"], [], ["d", "e"]])
-    counts = count_cooccurrences(view, window=5).to_scipy()
+    counts = dense(count_cooccurrences(view, window=5))
     assert sorted(zip(*(axis.tolist() for axis in counts.nonzero()), strict=True)) == [
         (0, 1), (1, 0), (3, 4), (4, 3),
     ]  # fmt: skip
