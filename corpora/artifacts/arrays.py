@@ -6,7 +6,7 @@ import tokenize
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -68,10 +68,7 @@ class ArrayWriter:
 
     def _write_header(self) -> None:
         """Write the header; numpy pads it so that any length takes the same space."""
-        np.lib.format.write_array_header_1_0(
-            self._file,
-            {"descr": self.dtype.str, "fortran_order": False, "shape": (self.length,)},
-        )
+        _write_head(self._file, self.dtype, (self.length,))
 
 
 def array_path(directory: Path, name: str) -> Path:
@@ -171,12 +168,17 @@ def save_blocks(
         Its rows, some at a time.
     """
     assert not np.dtype(dtype).hasobject, path.name
-    descr = np.lib.format.dtype_to_descr(np.dtype(dtype))
-    head = {"descr": descr, "fortran_order": False, "shape": shape}
     with open(path, "wb") as file:
-        np.lib.format.write_array_header_1_0(file, head)
+        _write_head(file, np.dtype(dtype), shape)
         for block in blocks:
             file.write(np.ascontiguousarray(block).reshape(-1).view(np.uint8).data)
+
+
+def _write_head(file: BinaryIO, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    """Write what stands before the values in a ``.npy``."""
+    descr = np.lib.format.dtype_to_descr(dtype)
+    head = {"descr": descr, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, head)
 
 
 def row_blocks(array: np.ndarray, block_bytes: int = 1 << 22) -> Iterator[np.ndarray]:

@@ -81,9 +81,9 @@ def making(
             with _disk_errors(out):
                 yield partial
                 write_json(partial / CHECKSUMS, checksums(partial))
-                _sync(partial)
+                sync_tree(partial)
                 (partial / MAKER).unlink()  # so late that a full disk leaves it to resume from
-                _sync_entry(partial)
+                sync_path(partial)
                 _publish(partial, out, aside)
         except BaseException:
             if not resume and partial.exists():
@@ -282,6 +282,18 @@ def sync_path(path: Path) -> None:
         os.close(descriptor)
 
 
+def sync_tree(path: Path) -> None:
+    """Bring a file, or a directory and all that is in it, to the disk.
+
+    Parameters
+    ----------
+    path : Path
+        Of either.
+    """
+    for each in [*path.rglob("*"), path]:
+        sync_path(each)
+
+
 def _refuse_others(directory: Path, *marks: str) -> None:
     """A directory of the name that we need, but without our marks, is somebody else's."""
     try:
@@ -381,12 +393,6 @@ def _remove(directory: Path, mark: str) -> None:
     shutil.rmtree(directory, ignore_errors=True)
 
 
-def _sync(directory: Path) -> None:
-    """Bring every file and folder below a directory to the disk."""
-    for path in [*directory.rglob("*"), directory]:
-        sync_path(path)
-
-
 def _publish(partial: Path, out: Path, aside: Path) -> None:
     """Rename into place; what is replaced steps aside first and is removed last."""
     if out.exists():
@@ -397,7 +403,7 @@ def _publish(partial: Path, out: Path, aside: Path) -> None:
         if aside.exists() and not out.exists():
             aside.rename(out)
         raise
-    _sync_entry(out.parent)
+    sync_path(out.parent)
     if aside.exists():
         _remove(aside, CHECKSUMS)
 
@@ -409,11 +415,6 @@ def _put_back(out: Path, aside: Path) -> None:
         _remove(aside, CHECKSUMS)
     elif aside.exists():
         aside.rename(out)
-
-
-def _sync_entry(directory: Path) -> None:
-    """Bring a directory's own entries to the disk."""
-    sync_path(directory)
 
 
 @contextlib.contextmanager

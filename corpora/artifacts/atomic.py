@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from corpora.artifacts.artifact import sync_path
+from corpora.artifacts.artifact import sync_path, sync_tree
 from corpora.common.errors import ArtifactError
 
 
@@ -45,7 +45,7 @@ def replacing(out: Path, force: bool, may_replace: Sequence[str] = ()) -> Iterat
         with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
             partial = Path(folder) / out.name
             yield partial
-            _sync(partial)
+            sync_tree(partial)
             if out.is_dir():
                 shutil.rmtree(out)
             os.replace(partial, out)
@@ -134,9 +134,3 @@ def _write(path: Path, new: Path, write: Callable[[Path], object], *, sync: bool
         if isinstance(error, OSError) and error.errno is not None and error.filename is None:
             error.filename = str(path)  # a full disk does not say what it refused
         raise
-
-
-def _sync(path: Path) -> None:
-    """Bring a file, or the files of a folder, to the disk."""
-    for each in [*path.iterdir(), path] if path.is_dir() else [path]:
-        sync_path(each)

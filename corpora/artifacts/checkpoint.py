@@ -21,6 +21,7 @@ from corpora.artifacts.artifact import (
     checksums,
     read_json,
     sync_path,
+    sync_tree,
     verify,
     write_json,
 )
@@ -69,8 +70,7 @@ def save_checkpoint(
             save_array(partial / f"{name}.npy", array)
         write_json(partial / STATE, {"format": 1, "arrays": list(arrays), "state": dict(state)})
         write_json(partial / CHECKSUMS, checksums(partial))
-        for path in [*partial.iterdir(), partial]:
-            sync_path(path)
+        sync_tree(partial)
         partial.rename(step)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)

@@ -426,7 +426,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, vectors, monkeypat
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("corpora.artifacts.atomic._sync", full)
+    monkeypatch.setattr("corpora.artifacts.atomic.sync_tree", full)
     with pytest.raises(ArtifactError) as refusal:
         write_vectors(vectors, tmp_path / "out", name)
     assert str(refusal.value) == (f"{tmp_path / 'out'}: cannot be written: No space left on device")

@@ -157,7 +157,7 @@ def test_a_picture_that_fails_leaves_the_old_one_and_nothing_beside(tmp_path, mo
 
     out = tmp_path / "cat.svg"
     out.write_text("mine")
-    monkeypatch.setattr("corpora.artifacts.atomic._sync", full)
+    monkeypatch.setattr("corpora.artifacts.atomic.sync_tree", full)
     weights = np.ones((1, 1, 1, 1), np.float32)
     with pytest.raises(ArtifactError) as refusal:
         draw_attention(SentenceAttention("x", ("a",), (0,), (0,), weights), out, force=True)
