@@ -379,7 +379,7 @@ def test_sigkill_leaves_a_whole_artefact_or_none_and_the_next_maker_cleans_up(tm
     verify(out)
 
 
-STEPS = ["checksums", "_sync", "_publish", "_sync_entry"]
+STEPS = ["checksums", "sync_tree", "_publish", "sync_path"]
 
 
 @pytest.mark.parametrize("step", STEPS)
