@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from embed.svd.train import train_svd as train_svd
     from embed.vectors.context_vectors import with_contexts as with_contexts
     from embed.vectors.word_vectors import WordVectors as WordVectors
-    from embed.word2vec.train import CbowConfig as CbowConfig
-    from embed.word2vec.train import SkipGramConfig as SkipGramConfig
+    from embed.word2vec.config import CbowConfig as CbowConfig
+    from embed.word2vec.config import SkipGramConfig as SkipGramConfig
     from embed.word2vec.train import train_cbow as train_cbow
     from embed.word2vec.train import train_skipgram as train_skipgram
 
@@ -46,7 +46,8 @@ HOMES = {
     "embed.study.study": ("make_study",),
     "embed.svd.train": ("SvdConfig", "train_svd"),
     "embed.vectors.word_vectors": ("WordVectors",),
-    "embed.word2vec.train": ("CbowConfig", "SkipGramConfig", "train_cbow", "train_skipgram"),
+    "embed.word2vec.config": ("CbowConfig", "SkipGramConfig"),
+    "embed.word2vec.train": ("train_cbow", "train_skipgram"),
     "embed.query.word_map": ("map_words",),
 }
 __all__ = [name for names in HOMES.values() for name in names]

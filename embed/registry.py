@@ -40,9 +40,9 @@ class Method:
 METHODS = {
     "svd": Method("embed.svd.train:SvdConfig", "embed.svd.train:train_svd"),
     "skipgram": Method(
-        "embed.word2vec.train:SkipGramConfig", "embed.word2vec.train:train_skipgram"
+        "embed.word2vec.config:SkipGramConfig", "embed.word2vec.train:train_skipgram"
     ),
-    "cbow": Method("embed.word2vec.train:CbowConfig", "embed.word2vec.train:train_cbow"),
+    "cbow": Method("embed.word2vec.config:CbowConfig", "embed.word2vec.train:train_cbow"),
     "mlm": Method("pretrain.config:MlmConfig", "pretrain.train:train_mlm"),
 }
 

@@ -18,8 +18,9 @@ from corpora.artifacts.artifact import making, verify, write_json
 from corpora.artifacts.seeds import Runs, read_training
 from corpora.store.corpus import Corpus
 from embed.svd.train import SvdConfig
-from embed.word2vec.start import open_text, settled_epochs
-from embed.word2vec.train import SkipGramConfig, train_skipgram
+from embed.word2vec.config import SkipGramConfig, Tuning
+from embed.word2vec.train import train_skipgram
+from embed.word2vec.trainer import build_trainer, settled_epochs
 from tests.pretrain.small_training import SMALL, as_words, corpus_of
 from tests.waiting import PATIENCE
 
@@ -181,7 +182,8 @@ def test_an_interrupted_series_goes_on_to_the_same_bytes(corpus, pair, tmp_path,
         if "run-seed2" in str(directory):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(training, "_CHECKPOINT_SECONDS", 0.0)
+    often = Tuning(checkpoint_seconds=0.0)
+    monkeypatch.setattr(build_trainer, "__defaults__", (often,))
     monkeypatch.setattr(training, "save_checkpoint", save_and_stop)
     arguments = ["train-skipgram", corpus, "--out", tmp_path / "run", *OPTIONS["train-skipgram"]]
     stopped = invoke(*arguments, "--seeds", 2)
@@ -274,7 +276,7 @@ def test_epochs_are_settled_as_a_training_settles_them(corpus, tmp_path):
     opened = Corpus.open(corpus)
     run = train_skipgram(opened, config, tmp_path / "run")
     taken = json.loads((run / "config.json").read_text())["epochs"]
-    assert settled_epochs(config, open_text(opened, config, None).n_tokens) == taken == 20
+    assert build_trainer(opened, config).epochs == taken == 20
     assert [settled_epochs(config, n) for n in (3_999_999, 4_000_000)] == [20, 5]
     assert settled_epochs(dataclasses.replace(config, epochs=7), 10) == 7
 

@@ -5,9 +5,8 @@ from typing import Any
 
 import click
 
-from corpora.artifacts.seeds import Runs
 from embed.commands.word2vec import train, training_options
-from embed.word2vec.train import CbowConfig
+from embed.word2vec.config import CbowConfig
 
 
 @click.command("train-cbow")
@@ -25,15 +24,5 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
         firth neighbors out/cbow king
     """
     from corpora.common.options import take
-    from embed.word2vec.train import train_cbow
-    from embed.word2vec.training import CHECKPOINTS
 
-    runs = Runs(
-        command="train-cbow",
-        config=take(CbowConfig, options),
-        out=out,
-        seeds=seeds,
-        force=force,
-        resume=CHECKPOINTS,
-    )
-    train(runs, train_cbow, corpus)
+    train(take(CbowConfig, options), corpus, out, seeds=seeds, force=force)

@@ -5,9 +5,8 @@ from typing import Any
 
 import click
 
-from corpora.artifacts.seeds import Runs
 from embed.commands.word2vec import train, training_options
-from embed.word2vec.train import SkipGramConfig
+from embed.word2vec.config import SkipGramConfig
 
 
 @click.command("train-skipgram")
@@ -26,15 +25,5 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
         firth train-skipgram out/wiki --out out/subwords --subwords 3-6
     """
     from corpora.common.options import take
-    from embed.word2vec.train import train_skipgram
-    from embed.word2vec.training import CHECKPOINTS
 
-    runs = Runs(
-        command="train-skipgram",
-        config=take(SkipGramConfig, options),
-        out=out,
-        seeds=seeds,
-        force=force,
-        resume=CHECKPOINTS,
-    )
-    train(runs, train_skipgram, corpus)
+    train(take(SkipGramConfig, options), corpus, out, seeds=seeds, force=force)

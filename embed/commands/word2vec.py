@@ -3,15 +3,13 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from corpora.artifacts.seeds import Runs, seeds_option
 from corpora.common.options import click_options
-
-if TYPE_CHECKING:
-    from corpora.store.corpus import Corpus
+from embed.word2vec.config import Word2VecConfig
 
 
 def training_options(config_class: type) -> Callable[[Any], Any]:
@@ -44,17 +42,23 @@ def training_options(config_class: type) -> Callable[[Any], Any]:
     return decorate
 
 
-def train(runs: Runs[Any], train_function: Callable[..., Path], corpus: str) -> None:
+def train(
+    config: Word2VecConfig, corpus: str, out: Path, *, seeds: int | None, force: bool
+) -> None:
     """Refuse what cannot be trained, open or build the corpus, train, and tell what was made.
 
     Parameters
     ----------
-    runs : Runs of SkipGramConfig or CbowConfig
-        What to make.
-    train_function : callable
-        ``(corpus, config, out, *, force) -> Path``.
+    config : SkipGramConfig or CbowConfig
+        Every option.
     corpus : str
         As the person gave it.
+    out : Path
+        As the person gave it.
+    seeds : int or None
+        How many runs.
+    force : bool
+        Replace runs that stand there.
 
     Raises
     ------
@@ -63,35 +67,27 @@ def train(runs: Runs[Any], train_function: Callable[..., Path], corpus: str) -> 
     """
     from corpora.build.open_or_build import open_or_build
     from corpora.store.corpus import is_corpus
-    from embed.word2vec.train import open_init
+    from embed.word2vec.initial import open_init
+    from embed.word2vec.train import make_run
+    from embed.word2vec.trainer import build_trainer
+    from embed.word2vec.training import CHECKPOINTS
 
+    command = f"train-{config.method}"
+    runs = Runs(
+        command=command, config=config, out=out, seeds=seeds, force=force, resume=CHECKPOINTS
+    )
     runs.finished()
     if not is_corpus(Path(corpus)):  # building it may take long; else training refuses at once
-        open_init(runs.config)
-    opened = open_or_build(corpus)
-    finished = runs.finished(opened.fingerprint, _chosen(runs, opened))
-    for run, config in runs.configs().items():
+        open_init(config)
+    trainer = build_trainer(open_or_build(corpus), config)
+    finished = runs.finished(trainer.corpus.fingerprint, trainer.chosen())
+    for run, one in runs.configs().items():
         if run in finished:
             click.echo(runs.told_kept(run))
         else:
-            click.echo(summary(train_function(opened, config, run, force=runs.force)))
-    if runs.seeds is not None:
+            click.echo(summary(make_run(trainer.with_seed(one.seed), run, force=force)))
+    if seeds is not None:
         click.echo(runs.hint())
-
-
-def _chosen(runs: Runs[Any], corpus: "Corpus") -> dict[str, Any]:
-    """By name, what several trainings make of options; none of it matters to one."""
-    from embed.word2vec.start import init_fingerprint, open_text, settled_epochs
-    from embed.word2vec.train import open_init
-
-    if runs.seeds is None:
-        return {}
-    init = open_init(runs.config)
-    n_tokens = open_text(corpus, runs.config, init).n_tokens
-    return {
-        "epochs": settled_epochs(runs.config, n_tokens),
-        "init": None if init is None else init_fingerprint(init),
-    }
 
 
 def summary(run: Path) -> str:

@@ -1,70 +1,109 @@
 """Where the training of predictive vectors starts: small chance values, or earlier vectors."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+import hashlib
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from corpora.common.errors import ArtifactError, SettingError
+from embed.formats.vector_files import load_vectors
 from embed.vectors.context_vectors import open_contexts, run_directory
 from embed.vectors.subwords import SubwordTable, word_buckets
 from embed.vectors.word_vectors import INPUTS, WordVectors
 from embed.vectors.wordlist import index_words
-from embed.word2vec.training_text import TrainingText
+from embed.word2vec.config import Word2VecConfig
 
 _BLOCK = 1 << 14
 _NGRAMS_BLOCK = 1 << 10
 
 
-class Ngrams(NamedTuple):
-    """What makes one table of character n-grams fit another.
+def open_init(config: Word2VecConfig) -> WordVectors | None:
+    """Open the vectors to start from.
 
-    Attributes
+    Parameters
     ----------
-    shortest, longest : int
-        Length of n-grams in characters.
-    n_buckets : int
-        Size of the hash table.
+    config : SkipGramConfig or CbowConfig
+        Every option.
+
+    Returns
+    -------
+    WordVectors or None
+        None if training starts from chance.
+
+    Raises
+    ------
+    ArtifactError
+        They are missing or damaged.
+    SettingError
+        They do not fit the options.
     """
+    if config.init is None:
+        return None
+    init = load_vectors(config.init)
+    refuse_unfit(init, config)
+    return init
 
-    shortest: int
-    longest: int
-    n_buckets: int
 
+def refuse_unfit(init: WordVectors, config: Word2VecConfig) -> None:
+    """Refuse vectors that this training cannot start from.
 
-def refuse_other_kind(init: WordVectors, dim: int, ngrams: Ngrams | None = None) -> None:
-    """Refuse vectors that a training cannot start from.
+    Vectors with n-grams may start from vectors without, which become the words' own
+    rows; the reverse would lose the n-grams.
 
     Parameters
     ----------
     init : WordVectors
         What to start from.
-    dim : int
-        D of the vectors to be trained.
-    ngrams : Ngrams, optional
-        Their character n-grams. Vectors with n-grams may start from vectors
-        without, which become the words' own rows; the reverse would lose the n-grams.
+    config : SkipGramConfig or CbowConfig
+        Every option.
 
     Raises
     ------
     SettingError
-        Dimensions or n-grams differ.
+        They are sparse, or their dimensions, words or n-grams do not fit.
     """
-    if init.matrix.shape[1] != dim:
+    if not isinstance(init.matrix, np.ndarray):
+        raise SettingError(f"--init {init.name}: its vectors are sparse; pass a run of dense ones")
+    n_words, dim = init.matrix.shape
+    if config.max_vocabulary is not None and config.max_vocabulary < n_words:
         raise SettingError(
-            f"--dim {dim} differs from the {init.matrix.shape[1]} dimensions of {init.name}; pass "
-            f"--dim {init.matrix.shape[1]}"
+            f"--max-vocabulary {config.max_vocabulary} is smaller than the vocabulary of "
+            f"{init.name} ({n_words} words), which stays whole; pass --max-vocabulary {n_words} "
+            "or more"
+        )
+    if dim != config.dim:
+        raise SettingError(
+            f"--dim {config.dim} differs from the {dim} dimensions of {init.name}; pass --dim {dim}"
         )
     table = init.subwords
-    if table is not None and (table.shortest, table.longest, table.n_buckets) != ngrams:
+    if table is not None and (table.shortest, table.longest, table.n_buckets) != config.ngrams:
         raise SettingError(
             f"--init {init.name}: was trained with --subwords {table.shortest}-{table.longest} "
             f"--buckets {table.n_buckets}; pass the same"
         )
 
 
+def init_fingerprint(init: WordVectors) -> str:
+    """Name the vectors to start from, so that only the same training goes on.
+
+    Parameters
+    ----------
+    init : WordVectors
+        Dense vectors.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits, of the words and a thousand or more of the rows.
+    """
+    digest = hashlib.sha256(repr(init.matrix.shape).encode())
+    digest.update(init.matrix[:: max(1, len(init.matrix) // 1000)].tobytes())
+    digest.update("\n".join(init.vocabulary).encode(errors="backslashreplace"))
+    return digest.hexdigest()[:16]
+
+
 def initial_tables(
-    text: TrainingText, dim: int, seed: int, init: WordVectors | None
+    words: Sequence[str], dim: int, seed: int, init: WordVectors | None, buckets: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Make the two tables that word2vec trains.
 
@@ -73,88 +112,37 @@ def initial_tables(
 
     Parameters
     ----------
-    text : TrainingText
-        Its words are the rows.
+    words : sequence of str
+        The V words of the rows.
     dim : int
         D.
     seed : int
         At least 0.
     init : WordVectors, optional
-        Whose words keep their vectors, and their context vectors where it has some.
-
-    Returns
-    -------
-    vectors : float32 (V, D)
-        New words uniform in [-1 / D, 1 / D), as in gensim; a function of
-        ``seed``, V and D alone.
-    contexts : float32 (V, D)
-        Zero for new words.
-
-    Raises
-    ------
-    SettingError
-        ``init`` has other dimensions, or n-grams.
-    ArtifactError
-        ``init`` holds NaN or infinity, or is damaged.
-    """
-    vectors = _uniform((len(text.words), dim), 1 / dim, seed)
-    contexts = np.zeros(vectors.shape, np.float32)  # zeros_like() would touch all of it
-    if init is not None:
-        refuse_other_kind(init, dim)
-        rows, places = _shared(text, init)
-        _copy(init, init.matrix, rows, places, vectors)
-        _copy_contexts(init, rows, places, contexts)
-    return vectors, contexts
-
-
-def initial_inputs(
-    text: TrainingText,
-    dim: int,
-    seed: int,
-    init: WordVectors | None,
-    ngrams: Ngrams,
-    buckets: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Make the two tables that are trained with character n-grams.
-
-    Parameters
-    ----------
-    text : TrainingText
-        Its words are the first rows.
-    dim : int
-        D.
-    seed : int
-        At least 0.
-    init : WordVectors, optional
-        Whose words keep their own rows, and whose n-grams theirs; without n-grams,
-        its vectors become the words' own rows.
-    ngrams : Ngrams
-        What the n-grams are.
+        Whose words keep their own rows and context vectors, and whose n-grams their rows;
+        :func:`refuse_unfit` lets it pass.
     buckets : int64 (B,)
-        Those with a row behind the words', ascending.
+        The buckets of n-grams with a row behind the words', ascending; none without subwords.
 
     Returns
     -------
     inputs : float32 (V + B, D)
-        What is new is uniform in [-1 / D, 1 / D), as in fastText; a function of
+        What is new is uniform in [-1 / D, 1 / D), as in gensim and fastText; a function of
         ``seed``, V + B and D alone.
     contexts : float32 (V, D)
         Zero for new words.
 
     Raises
     ------
-    SettingError
-        ``init`` has other dimensions, or other n-grams.
     ArtifactError
         ``init`` holds NaN or infinity, or is damaged.
     """
-    n_words = len(text.words)
+    n_words = len(words)
     inputs = _uniform((n_words + len(buckets), dim), 1 / dim, seed)
-    contexts = np.zeros((n_words, dim), np.float32)
+    contexts = np.zeros((n_words, dim), np.float32)  # takes no memory before it is written
     if init is not None:
-        refuse_other_kind(init, dim, ngrams)
-        rows, places = _shared(text, init)
-        _copy_own(init, text, rows, places, inputs)
+        rows, places = _shared(words, init)
+        _copy_own(init, words, rows, places, inputs)
         _copy_contexts(init, rows, places, contexts)
         if init.subwords is not None:
             _copy_ngrams(init, init.subwords, buckets, inputs[n_words:])
@@ -171,10 +159,10 @@ def _uniform(shape: tuple[int, int], bound: float, seed: int) -> np.ndarray:
     return table
 
 
-def _shared(text: TrainingText, init: WordVectors) -> tuple[np.ndarray, np.ndarray]:
+def _shared(words: Sequence[str], init: WordVectors) -> tuple[np.ndarray, np.ndarray]:
     """Rows of the words that both have: in the text, in the vectors."""
     index = index_words(init.vocabulary)
-    places = np.array([index.get(word, -1) for word in text.words], dtype=np.int64)
+    places = np.array([index.get(word, -1) for word in words], dtype=np.int64)
     rows = np.flatnonzero(places >= 0)
     return rows, places[rows]
 
@@ -188,7 +176,7 @@ def _copy(
 
 
 def _copy_own(
-    init: WordVectors, text: TrainingText, rows: np.ndarray, places: np.ndarray, out: np.ndarray
+    init: WordVectors, words: Sequence[str], rows: np.ndarray, places: np.ndarray, out: np.ndarray
 ) -> None:
     """Copy the words' own rows, which are not their vectors where those are of n-grams too."""
     run = run_directory(init)
@@ -198,8 +186,8 @@ def _copy_own(
         _copy(init, np.load(run / INPUTS, mmap_mode="r", allow_pickle=False), rows, places, out)
     else:
         for start, stop in _blocks(len(rows), _NGRAMS_BLOCK):
-            words = [text.words[row] for row in rows[start:stop].tolist()]
-            own = _own_rows(init.matrix[places[start:stop]], words, init.subwords)
+            some = [words[row] for row in rows[start:stop].tolist()]
+            own = _own_rows(init.matrix[places[start:stop]], some, init.subwords)
             _put(init, own, rows[start:stop], out)
 
 

@@ -11,9 +11,9 @@ from embed.vectors.context_vectors import CONTEXTS
 from embed.vectors.subwords import word_buckets
 from embed.vectors.word_vectors import BUCKETS, INPUTS, MATRIX, WordVectors
 from embed.vectors.wordlist import VOCABULARY, write_words
-from embed.word2vec.initial import Ngrams, initial_inputs, initial_tables
+from embed.word2vec.config import Ngrams
+from embed.word2vec.initial import initial_tables
 from embed.word2vec.kernels.vector_ir import LANES
-from embed.word2vec.training_text import TrainingText
 
 _BLOCK = 1 << 14
 _COMPOSED = 1 << 9  # words composed at a time: each gathers some dozens of rows
@@ -114,7 +114,7 @@ class Tables:
 
 
 def make_tables(
-    text: TrainingText,
+    words: Sequence[str],
     dim: int,
     seed: int,
     init: WordVectors | None,
@@ -125,8 +125,8 @@ def make_tables(
 
     Parameters
     ----------
-    text : TrainingText
-        Its words are the rows.
+    words : sequence of str
+        The words of the rows.
     dim : int
         D.
     seed : int
@@ -142,15 +142,15 @@ def make_tables(
     -------
     Tables
     """
-    starts, parts, buckets = np.zeros(1, np.int64), np.empty(0, np.int32), None
-    if ngrams is None:
-        inputs, outputs = initial_tables(text, dim, seed, init)
-    else:
-        starts, parts, buckets = compose_words(text.words, ngrams)
-        inputs, outputs = initial_inputs(text, dim, seed, init, ngrams, buckets)
+    starts, parts = np.zeros(1, np.int64), np.empty(0, np.int32)
+    buckets = np.empty(0, np.int64)
+    if ngrams is not None:
+        starts, parts, buckets = compose_words(words, ngrams)
+    inputs, outputs = initial_tables(words, dim, seed, init, buckets)
     filled = _filled(inputs)
     del inputs  # before the other table takes memory
-    return Tables(filled, _filled(outputs, spare), len(text.words), dim, starts, parts, buckets)
+    has = None if ngrams is None else buckets
+    return Tables(filled, _filled(outputs, spare), len(words), dim, starts, parts, has)
 
 
 def compose_words(

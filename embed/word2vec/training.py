@@ -1,4 +1,4 @@
-"""The course of a training: rate, loss, progress, checkpoints, and when to give up."""
+"""The training loop: rate, loss, progress, checkpoints, and when to give up."""
 
 import math
 import time
@@ -13,38 +13,16 @@ from corpora.artifacts.metrics import METRICS, Metrics
 from corpora.common.console import Progress, note
 from corpora.common.errors import FirthError
 from corpora.common.interrupts import held_back_interrupts
-from embed.word2vec.course import Group, cut_pieces, groups, learning_rate
-from embed.word2vec.tables import Tables
+from embed.word2vec.config import Tuning
+from embed.word2vec.trainer import Trainer
 from embed.word2vec.training_text import TrainingText
-from embed.word2vec.workers import Crew, Tally
+from embed.word2vec.work_order import Batch, batches, cut_chunks, learning_rate
+from embed.word2vec.workers import Tally, Workers
 
 CHECKPOINTS = "checkpoints"
-_METRICS_SECONDS = 2.0
-_CHECKPOINT_SECONDS = 60.0
-_HELD_OUT_TOKENS = 200_000
 # A pair whose scores are all 0 loses log 2 for each output. No training that goes well is worse.
 _DIVERGED = 4 * math.log(2)
 _JUDGED_PAIRS = 1000  # of fewer, chance may be to blame
-
-
-@dataclass(frozen=True)
-class Course:
-    """How long to train and how fast.
-
-    Parameters
-    ----------
-    epochs : int
-        Times through the text.
-    learning_rate, final_rate : float
-        At the start; the floor.
-    negatives : int
-        Negatives of a pair.
-    """
-
-    epochs: int
-    learning_rate: float
-    final_rate: float
-    negatives: int
 
 
 @dataclass(frozen=True)
@@ -53,7 +31,7 @@ class Position:
 
     Parameters
     ----------
-    epoch, piece : int
+    epoch, chunk : int
         What comes next, from 0.
     tokens : int
         Behind us in all epochs.
@@ -62,15 +40,13 @@ class Position:
     """
 
     epoch: int = 0
-    piece: int = 0
+    chunk: int = 0
     tokens: int = 0
     loss: float = 0.0
     pairs: int = 0
 
 
-def run_training(
-    tables: Tables, text: TrainingText, crew: Crew, course: Course, directory: Path, tell: Progress
-) -> None:
+def run_training(trainer: Trainer, directory: Path, tell: Progress) -> None:
     """Train, or go on training, to the end.
 
     Every minute a checkpoint is written to ``directory``, and when the person
@@ -82,14 +58,8 @@ def run_training(
 
     Parameters
     ----------
-    tables : Tables
-        Moved in place; overwritten by those of a checkpoint, if there is one.
-    text : TrainingText
-        What is trained on.
-    crew : Crew
-        Who trains.
-    course : Course
-        How long and how fast.
+    trainer : Trainer
+        Its tables are moved in place; overwritten by those of a checkpoint, if there is one.
     directory : Path
         The unfinished run.
     tell : Progress
@@ -103,48 +73,50 @@ def run_training(
         The loss is no number, or grows beyond reason: the message tells where, and
         which rate to try.
     """
-    training = _Training(tables, text, crew, course, directory, tell)
-    try:
-        training.run()
-    except KeyboardInterrupt:
-        training.save()
-        raise
+    with trainer.workers() as workers:
+        training = _Training(trainer, workers, directory, tell)
+        try:
+            training.run()
+        except KeyboardInterrupt:
+            training.save()
+            raise
 
 
 class _Training:
     """One training on its way."""
 
-    def __init__(
-        self, tables: Tables, text: TrainingText, crew: Crew, course: Course, directory: Path,
-        tell: Progress,
-    ) -> None:  # fmt: skip
-        self._tables = tables
-        self._text = text
-        self._crew = crew
-        self._course = course
+    def __init__(self, trainer: Trainer, workers: Workers, directory: Path, tell: Progress) -> None:
+        self._trainer = trainer
+        self._config = trainer.config
+        self._tables = trainer.tables
+        self._workers = workers
         self._directory = directory
         self._tell = tell
-        self._total = text.n_tokens * course.epochs
+        self._total = trainer.text.n_tokens * trainer.epochs
         self._position = self._load()
-        self._told = _Told(directory / METRICS, self._position, self._total)
-        self._held_out = _held_out_group(text)
+        self._told = _Told(
+            directory / METRICS, self._position, self._total, trainer.tuning.metrics_seconds
+        )
+        self._held_out = held_out_batch(trainer.text, trainer.tuning)
         self._saved = time.monotonic()
 
     def run(self) -> None:
         """Train from the position on."""
-        start = (self._position.epoch, self._position.piece)
-        for group in groups(self._text, self._course.epochs, self._crew.group_size, start):
-            if group.epoch > self._position.epoch:
+        start = (self._position.epoch, self._position.chunk)
+        trainer, tuning = self._trainer, self._trainer.tuning
+        size = self._workers.batch_size
+        for batch in batches(trainer.text, trainer.epochs, size, start, tuning.chunk_tokens):
+            if batch.epoch > self._position.epoch:
                 self._end_epoch()
             with held_back_interrupts():
-                self._train(group)
-            if time.monotonic() - self._saved > _CHECKPOINT_SECONDS:
+                self._train(batch)
+            if time.monotonic() - self._saved > tuning.checkpoint_seconds:
                 self.save()
-        if self._position.epoch < self._course.epochs:
+        if self._position.epoch < self._trainer.epochs:
             self._end_epoch()
         if not all(np.isfinite(table).all() for table in self._tables.blocks()):
             self._refuse_divergence(
-                Tally(math.nan, 1), self._course.epochs - 1, self._rate(self._total)
+                Tally(math.nan, 1), self._trainer.epochs - 1, self._rate(self._total)
             )
 
     def save(self) -> None:
@@ -153,36 +125,36 @@ class _Training:
         save_checkpoint(folder, self._tables.arrays(), asdict(self._position))
         self._saved = time.monotonic()
 
-    def _train(self, group: Group) -> None:
-        """One group, and what there is to tell of it."""
-        marks = [group.tokens_before(p) for p in range(len(group) + 1)]
+    def _train(self, batch: Batch) -> None:
+        """One batch, and what there is to tell of it."""
+        marks = [batch.tokens_before(p) for p in range(len(batch) + 1)]
         rates = [self._rate(done) for done in marks]
         begun = time.perf_counter()
-        tally = self._crew.train(group, rates)
+        tally = self._workers.train(batch, rates)
         seconds = time.perf_counter() - begun
         at = self._position
         self._position = Position(
-            epoch=group.epoch,
-            piece=group.number + len(group),
+            epoch=batch.epoch,
+            chunk=batch.number + len(batch),
             tokens=marks[-1],
             loss=at.loss + tally.loss,
             pairs=at.pairs + tally.pairs,
         )
-        self._refuse_divergence(tally, group.epoch, rates[0])
-        self._told.add(group.epoch, marks[-1], tally, rates[-1], seconds)
+        self._refuse_divergence(tally, batch.epoch, rates[0])
+        self._told.add(batch.epoch, marks[-1], tally, rates[-1], seconds)
         self._tell(marks[-1], self._total, self._told.detail)
 
     def _rate(self, done: int) -> float:
         """The learning rate when so many tokens are behind us."""
-        course = self._course
-        return learning_rate(course.learning_rate, course.final_rate, done, self._total)
+        config = self._config
+        return learning_rate(config.learning_rate, config.final_rate, done, self._total)
 
     def _end_epoch(self) -> None:
         """Measure the held-out loss; go on to the next epoch."""
         at = self._position
-        held_out = self._crew.loss_of(self._held_out) if self._held_out else Tally(0.0, 0)
+        held_out = self._workers.loss_of(self._held_out) if self._held_out else Tally(0.0, 0)
         self._refuse_divergence(held_out, at.epoch, self._rate(at.tokens))
-        if at.pairs and at.loss / at.pairs > math.log(2) * (1 + self._course.negatives):
+        if at.pairs and at.loss / at.pairs > math.log(2) * (1 + self._config.negatives):
             note(
                 f"epoch {at.epoch + 1}: the loss, {at.loss / at.pairs:.3g}, is worse than that of "
                 "knowing nothing; a smaller --learning-rate may help"
@@ -192,7 +164,7 @@ class _Training:
 
     def _refuse_divergence(self, tally: Tally, epoch: int, rate: float) -> None:
         """Stop where the loss shows that the vectors have become useless."""
-        worst = _DIVERGED * (1 + self._course.negatives)
+        worst = _DIVERGED * (1 + self._config.negatives)
         too_bad = tally.pairs >= _JUDGED_PAIRS and tally.mean > worst
         if math.isfinite(tally.loss) and not too_bad:
             return
@@ -200,7 +172,7 @@ class _Training:
         raise FirthError(
             f"training diverged in epoch {epoch + 1}, after {self._position.tokens:,} tokens: the "
             f"loss is {tally.mean:.3g} at a rate of {rate:.3g}; pass --learning-rate "
-            f"{self._course.learning_rate / 4:.2g} or less"
+            f"{self._config.learning_rate / 4:.2g} or less"
         )
 
     def _load(self) -> Position:
@@ -209,6 +181,8 @@ class _Training:
         if found is None:
             return Position()
         arrays, state = found
+        if "piece" in state:  # what older checkpoints call a chunk
+            state["chunk"] = state.pop("piece")
         for name, table in self._tables.arrays().items():
             table[:] = arrays[name]
         return Position(**state)
@@ -217,10 +191,10 @@ class _Training:
 class _Told:
     """What ``metrics.jsonl`` and the person are told while training goes on."""
 
-    def __init__(self, path: Path, at: Position, total: int) -> None:
+    def __init__(self, path: Path, at: Position, total: int, seconds: float) -> None:
         self._tokens, self._total = at.tokens, total
         self._since, self._since_tokens, self._seconds = Tally(0.0, 0), 0, 0.0
-        self._written = time.monotonic()
+        self._written, self._every = time.monotonic(), seconds
         self.detail = ""
         self._metrics = Metrics(
             path,
@@ -230,13 +204,13 @@ class _Told:
         )
 
     def add(self, epoch: int, tokens: int, tally: Tally, rate: float, seconds: float) -> None:
-        """Take in what a group gave; write a line every few seconds."""
+        """Take in what a batch gave; write a line every few seconds."""
         self._since += tally
         self._since_tokens += tokens - self._tokens
         self._seconds += seconds
         self._tokens = tokens
         self.detail = f"loss {self._since.mean:.4f}  rate {rate:.4f}"
-        if time.monotonic() - self._written < _METRICS_SECONDS:
+        if time.monotonic() - self._written < self._every:
             return
         speed = self._since_tokens / self._seconds
         self._write(
@@ -266,10 +240,24 @@ class _Told:
         self._written = time.monotonic()
 
 
-def _held_out_group(text: TrainingText) -> Group | None:
-    """The first of the held-out text, as one group; the same whatever is done with the rest."""
+def held_out_batch(text: TrainingText, tuning: Tuning) -> Batch | None:
+    """Take the first of the held-out text; the same whatever is done with the rest.
+
+    Parameters
+    ----------
+    text : TrainingText
+        Of which documents may be held out.
+    tuning : Tuning
+        How much is taken.
+
+    Returns
+    -------
+    Batch or None
+        None where nothing is held out.
+    """
     for rows, offsets in text.held_out_shards():
-        last = int(np.searchsorted(offsets, _HELD_OUT_TOKENS, side="right")) - 1
+        last = int(np.searchsorted(offsets, tuning.held_out_tokens, side="right")) - 1
         offsets = offsets[: max(last, 1) + 1]
-        return Group(0, 0, rows[: offsets[-1]], offsets, cut_pieces(offsets), 0)
+        chunks = cut_chunks(offsets, tuning.chunk_tokens)
+        return Batch(0, 0, rows[: offsets[-1]], offsets, chunks, 0)
     return None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from corpora.common.console import note
 from corpora.common.errors import SettingError
 from embed.vectors.word_vectors import WordVectors
 from embed.vectors.wordlist import index_words
+from embed.word2vec.config import Word2VecConfig
 
 if TYPE_CHECKING:  # numba comes with it
     from corpora.store.corpus import Corpus, View
@@ -65,15 +66,7 @@ class TrainingText:
                 yield rows, offsets
 
 
-def open_training_text(
-    corpus: "Corpus",
-    *,
-    min_count: int,
-    max_vocabulary: int | None,
-    punctuation: Literal["keep", "drop"],
-    boundary: Literal["sentence", "paragraph", "document"],
-    init: WordVectors | None,
-) -> TrainingText:
+def open_text(corpus: "Corpus", config: Word2VecConfig, init: WordVectors | None) -> TrainingText:
     """Choose the words to train, and open the text.
 
     Without ``init`` they are the corpus' own. With it the vocabulary is grown:
@@ -86,14 +79,8 @@ def open_training_text(
     ----------
     corpus : Corpus
         Its training documents are read.
-    min_count : int
-        Words with fewer tokens do not join.
-    max_vocabulary : int, optional
-        No word joins beyond this many in all.
-    punctuation : {"keep", "drop"}
-        Whether punctuation marks may join.
-    boundary : {"sentence", "paragraph", "document"}
-        What no window crosses.
+    config : SkipGramConfig or CbowConfig
+        Which words join, and what no window crosses.
     init : WordVectors, optional
         Dense vectors to start from, with or without counts.
 
@@ -105,30 +92,23 @@ def open_training_text(
     Raises
     ------
     SettingError
-        There is nothing to train, ``init`` is sparse, or it has more words than
-        ``max_vocabulary``.
+        There is nothing to train.
     """
-    if init is None:
-        view = corpus.view(
-            min_count=min_count,
-            max_vocabulary=max_vocabulary,
-            punctuation=punctuation,
-            boundary=boundary,
-        )
-        return TrainingText(view, view.words, view.counts)
-    refuse_unusable(init, max_vocabulary)
-    _tell_other_text(init, corpus)
+    if init is not None:
+        _tell_other_text(init, corpus)
     view = corpus.view(
-        min_count=min_count,
-        max_vocabulary=max_vocabulary,
-        punctuation=punctuation,
-        boundary=boundary,
-        keep=init.vocabulary,
+        min_count=config.min_count,
+        max_vocabulary=config.max_vocabulary,
+        punctuation=config.punctuation,  # type: ignore[arg-type]
+        boundary=config.boundary,  # type: ignore[arg-type]
+        keep=() if init is None else init.vocabulary,
     )
+    if init is None:
+        return TrainingText(view, view.words, view.counts)
     if not view.n_tokens:
         raise SettingError(
-            f"{corpus.path}: has no word of {init.name}, and none occurs {min_count} times or "
-            "more; pass a smaller --min-count"
+            f"{corpus.path}: has no word of {init.name}, and none occurs {config.min_count} times "
+            "or more; pass a smaller --min-count"
         )
     return _grown(view, init)
 
@@ -148,31 +128,6 @@ def _grown(view: "View", init: WordVectors) -> TrainingText:
     order = order[np.argsort(-counts[order], kind="stable")]
     words = [view.words[row] for row in order.tolist()]
     return TrainingText(view.ordered(order), words, counts[order])
-
-
-def refuse_unusable(init: WordVectors, max_vocabulary: int | None) -> None:
-    """Refuse vectors that no training can start from.
-
-    Parameters
-    ----------
-    init : WordVectors
-        Vectors to start from.
-    max_vocabulary : int, optional
-        Most words of the training.
-
-    Raises
-    ------
-    SettingError
-        They are sparse, or have more words.
-    """
-    if not isinstance(init.matrix, np.ndarray):
-        raise SettingError(f"--init {init.name}: its vectors are sparse; pass a run of dense ones")
-    n_words = len(init.vocabulary)
-    if max_vocabulary is not None and max_vocabulary < n_words:
-        raise SettingError(
-            f"--max-vocabulary {max_vocabulary} is smaller than the vocabulary of {init.name} "
-            f"({n_words} words), which stays whole; pass --max-vocabulary {n_words} or more"
-        )
 
 
 def _tell_other_text(init: WordVectors, corpus: "Corpus") -> None:

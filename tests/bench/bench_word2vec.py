@@ -49,10 +49,10 @@ CASES = (
 FIRTH = """
 import json, sys
 from corpora.store.corpus import Corpus
-from embed import word2vec
+import embed
 method, corpus, out, options = sys.argv[1], sys.argv[2], sys.argv[3], json.loads(sys.argv[4])
-config = {"skipgram": word2vec.SkipGramConfig, "cbow": word2vec.CbowConfig}[method]
-train = {"skipgram": word2vec.train_skipgram, "cbow": word2vec.train_cbow}[method]
+config = {"skipgram": embed.SkipGramConfig, "cbow": embed.CbowConfig}[method]
+train = {"skipgram": embed.train_skipgram, "cbow": embed.train_cbow}[method]
 train(Corpus.open(corpus), config(**options), out, force=True)
 """
 GENSIM = """

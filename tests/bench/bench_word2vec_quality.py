@@ -28,7 +28,8 @@ from embed.compare.config import CompareConfig
 from embed.compare.scoring.comparison import read_tasks
 from embed.compare.task import Task
 from embed.formats.vector_files import load_vectors
-from embed.word2vec.train import CbowConfig, SkipGramConfig, train_cbow, train_skipgram
+from embed.word2vec.config import CbowConfig, SkipGramConfig
+from embed.word2vec.train import train_cbow, train_skipgram
 
 SIMILARITY = ("ws353", "simlex999", "mturk287")
 ANALOGIES = ("questions-words",)

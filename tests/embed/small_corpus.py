@@ -45,7 +45,7 @@ class SmallCorpus:
         self.text = TextSettings()
         self.units = [line.split() for line in text.splitlines()]
 
-    def view(self, *, min_count, max_vocabulary, punctuation, boundary):
+    def view(self, *, min_count, max_vocabulary, punctuation, boundary, keep=()):
         """The frequent words; the other choices change nothing here."""
         words = [word for word, count in counted(self.units) if count >= min_count]
         if not words:

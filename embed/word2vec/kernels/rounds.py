@@ -1,4 +1,4 @@
-"""Rounds of training: some windows are drawn and learnt from, until a piece of text is done.
+"""Rounds of training: some windows are drawn and learnt from, until a chunk of text is done.
 
 In the fast mode threads move shared tables without locks (Recht, Re, Wright and Niu 2011,
 "Hogwild!"). In the deterministic mode a round gives each shard of the text private copies of the
@@ -49,7 +49,7 @@ class Tables(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A piece of text: rows of words, int32, and where its units begin, int64, in some array."""
+    """A chunk of text: rows of words, int32, and where its units begin, int64, in some array."""
 
     rows: Any
     offsets: Any
@@ -107,21 +107,21 @@ class Shards(NamedTuple):
 
 
 @compiled
-def train_piece(
+def train_chunk(
     tables: Any, text: Any, plan: Any, rates: Any, state: Any, copies: Any, loss: Any
 ) -> Any:
-    """Train on one piece of text, the fast way.
+    """Train on one chunk of text, the fast way.
 
     Parameters
     ----------
     tables : Tables
         Moved, while other threads move them, too.
     text : Text
-        The piece.
+        The chunk.
     plan : Plan
         The options.
     rates : tuple of (float, float)
-        Learning rate at the start and the end of the piece.
+        Learning rate at the start and the end of the chunk.
     state : uint64 (1,)
         Of the random numbers.
     copies : Copies
@@ -161,7 +161,7 @@ def train_piece(
 
 @compiled
 def train_shards(
-    tables: Any, text: Any, plan: Any, rates: Any, states: Any, shards: Any, crew: Any,
+    tables: Any, text: Any, plan: Any, rates: Any, states: Any, shards: Any, worker: Any,
     losses: Any, pairs: Any,
 ) -> None:  # fmt: skip
     """Train on some shards of text, round after round, as one of several threads.
@@ -171,18 +171,18 @@ def train_shards(
     Parameters
     ----------
     tables, text, plan, rates
-        As :func:`train_piece` takes them; the text is that of all shards.
+        As :func:`train_chunk` takes them; the text is that of all shards.
     states : uint64 (S, 1)
         Of the random numbers of each shard.
     shards : Shards
         Shared by the threads.
-    crew : tuple of (int, int, int64 (1,), int)
+    worker : tuple of (int, int, int64 (1,), int)
         This thread's number, how many there are, arrivals at the barrier so far (shared, 0),
         words of a round.
     losses, pairs : float64 (S, 1), int64 (S,)
         Gain what each shard loses and counts.
     """
-    me, threads, arrivals, round_words = crew
+    me, threads, arrivals, round_words = worker
     width, n_shards = tables.width, len(shards.bounds) - 1
     _subsample_shards(text, plan, states, shards, me, threads)
     barriers = 1

@@ -17,7 +17,8 @@ from corpora.store.corpus import Corpus
 from corpora.store.sampling import default_sizes, nested_sample, parse_sizes, size_name
 from embed.svd.train import SvdConfig, train_svd
 from embed.vectors.word_vectors import WordVectors
-from embed.word2vec.train import SkipGramConfig, train_skipgram
+from embed.word2vec.config import SkipGramConfig
+from embed.word2vec.train import train_skipgram
 
 RANDOM = np.random.default_rng(5)
 # documents of 1 to 60 tokens; the number of each stands in it

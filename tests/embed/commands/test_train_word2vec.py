@@ -17,7 +17,8 @@ from embed.commands.train_cbow import command as cbow_command
 from embed.commands.train_skipgram import command as skipgram_command
 from embed.formats.vector_files import load_vectors
 from embed.vectors.context_vectors import open_contexts
-from embed.word2vec.train import CbowConfig, SkipGramConfig
+from embed.word2vec.config import CbowConfig, SkipGramConfig, Tuning
+from embed.word2vec.trainer import build_trainer
 
 COMMANDS = ["train-skipgram", "train-cbow"]
 OPTIONS = [
@@ -389,7 +390,8 @@ def test_a_full_disk_is_one_line_and_the_same_command_goes_on(
 ):
     command = ("train-skipgram", corpus, "--out", tmp_path / "run", *SMALL)
     with monkeypatch.context() as patch:
-        patch.setattr("embed.word2vec.training._CHECKPOINT_SECONDS", seconds)
+        tuning = Tuning(checkpoint_seconds=seconds)
+        patch.setattr(build_trainer, "__defaults__", (tuning,))
         patch.setattr(f"{module}.save_array", full)
         result = invoke(*command)
     assert result.exit_code == 1

@@ -18,11 +18,14 @@ LONG = (
 )  # fmt: skip
 ONE_THREAD = ("--threads", "1")
 DETERMINISTIC = ("--deterministic", "--threads", "2")
-# the command line, but a checkpoint after every group of pieces
-OFTEN = (
-    "import cli, embed.word2vec.training as training; training._CHECKPOINT_SECONDS = 0.0; "
-    "cli.main(prog_name='firth')"
-)
+# the command line, but a checkpoint after every batch of chunks
+OFTEN = """
+import cli
+from embed.word2vec.config import Tuning
+from embed.word2vec.trainer import build_trainer
+build_trainer.__defaults__ = (Tuning(checkpoint_seconds=0.0),)
+cli.main(prog_name='firth')
+"""
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +195,7 @@ def test_an_interrupted_training_by_gensim_begins_again(root, corpus, whole, tmp
     options = (*ONE_THREAD, "--engine", "gensim", "--epochs", "5")
     out, partial = tmp_path / "run", tmp_path / "run.partial"
     line = firth(root, "train-skipgram", corpus, out, options)
-    status, told = stop_when((partial / "gensim.txt").exists, signal.SIGINT, line)
+    status, told = stop_when(partial.exists, signal.SIGINT, line)
     if not out.exists():
         assert status == 1
         # rarely the interrupt comes while LLVM clears up, and Python says that it passed it over

@@ -7,19 +7,18 @@ import pytest
 
 from corpora.common.errors import ArtifactError, SettingError
 from embed.formats.vector_files import load_vectors
+from embed.vectors.onehot import one_hot
 from embed.vectors.subwords import SubwordTable, composed_rows, ngram_buckets, word_buckets
 from embed.vectors.word_vectors import WordVectors
-from embed.word2vec.initial import Ngrams, initial_inputs, initial_tables, refuse_other_kind
-from embed.word2vec.training_text import TrainingText
+from embed.word2vec.config import Ngrams, SkipGramConfig
+from embed.word2vec.initial import initial_tables, refuse_unfit
 
 OLD = ["the", "of", "king", "zug"]
 NEW = ["of", "und", "the", "zug", "ab", "king"]
 NGRAMS = Ngrams(3, 4, 50)
 
 
-def text_of(words):
-    """A text of these words; nothing else of it is asked."""
-    return TrainingText(None, words, np.ones(len(words), np.int64))
+NONE = np.empty(0, np.int64)
 
 
 def normal(*shape):
@@ -56,7 +55,7 @@ def old_ngrams(tmp_path):
 
 
 def test_words_start_within_one_dimension_of_zero_and_contexts_at_it():
-    vectors, contexts = initial_tables(text_of([f"w{n}" for n in range(2000)]), 20, 1, None)
+    vectors, contexts = initial_tables([f"w{n}" for n in range(2000)], 20, 1, None, NONE)
     assert vectors.dtype == contexts.dtype == np.float32
     assert vectors.shape == contexts.shape == (2000, 20)
     assert not contexts.any()
@@ -68,14 +67,14 @@ def test_words_start_within_one_dimension_of_zero_and_contexts_at_it():
 
 
 def test_a_seed_gives_the_same_start_again_and_another_seed_another():
-    one, again, other = (initial_tables(text_of(NEW), 8, seed, None)[0] for seed in (1, 1, 2))
+    one, again, other = (initial_tables(NEW, 8, seed, None, NONE)[0] for seed in (1, 1, 2))
     assert np.array_equal(one, again)
     assert not (one == other).any()
 
 
 def test_known_words_keep_both_vectors_and_new_ones_start_as_ever(old):
-    vectors, contexts = initial_tables(text_of(NEW), 6, 3, old)
-    fresh, _ = initial_tables(text_of(NEW), 6, 3, None)
+    vectors, contexts = initial_tables(NEW, 6, 3, old, NONE)
+    fresh, _ = initial_tables(NEW, 6, 3, None, NONE)
     for row, word in enumerate(NEW):
         if word in OLD:
             assert np.array_equal(vectors[row], old.matrix[OLD.index(word)])
@@ -86,21 +85,9 @@ def test_known_words_keep_both_vectors_and_new_ones_start_as_ever(old):
 
 
 def test_vectors_without_contexts_leave_these_at_zero():
-    vectors, contexts = initial_tables(text_of(NEW), 6, 3, WordVectors(OLD, normal(4, 6)))
+    vectors, contexts = initial_tables(NEW, 6, 3, WordVectors(OLD, normal(4, 6)), NONE)
     assert np.array_equal(vectors[2], normal(4, 6)[0])
     assert not contexts.any()
-
-
-def test_other_dimensions_are_refused(old):
-    for make in (
-        lambda: initial_tables(text_of(NEW), 7, 1, old),
-        lambda: initial_inputs(text_of(NEW), 7, 1, old, NGRAMS, buckets_of(NEW)),
-    ):
-        with pytest.raises(SettingError) as refusal:
-            make()
-        assert str(refusal.value) == (
-            f"--dim 7 differs from the 6 dimensions of {old.name}; pass --dim 6"
-        )
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -108,13 +95,13 @@ def test_vectors_that_are_no_numbers_are_no_start(value):
     matrix = normal(4, 6)
     matrix[2, 5] = value
     with pytest.raises(ArtifactError) as refusal:
-        initial_tables(text_of(NEW), 6, 1, WordVectors(OLD, matrix, name="old"))
+        initial_tables(NEW, 6, 1, WordVectors(OLD, matrix, name="old"), NONE)
     assert str(refusal.value) == "old: holds NaN or infinity, from which no training can start"
 
 
 def test_own_rows_and_ngrams_start_within_one_dimension_of_zero():
     buckets = buckets_of(NEW)
-    inputs, contexts = initial_inputs(text_of(NEW), 40, 1, None, NGRAMS, buckets)
+    inputs, contexts = initial_tables(NEW, 40, 1, None, buckets)
     assert inputs.shape == (len(NEW) + len(buckets), 40)
     assert contexts.shape == (len(NEW), 40)
     assert not contexts.any()
@@ -123,8 +110,8 @@ def test_own_rows_and_ngrams_start_within_one_dimension_of_zero():
 
 def test_ngrams_go_on_by_their_bucket_and_words_by_their_own_row(old_ngrams, tmp_path):
     buckets = buckets_of(NEW)
-    inputs, contexts = initial_inputs(text_of(NEW), 6, 3, old_ngrams, NGRAMS, buckets)
-    fresh, _ = initial_inputs(text_of(NEW), 6, 3, None, NGRAMS, buckets)
+    inputs, contexts = initial_tables(NEW, 6, 3, old_ngrams, buckets)
+    fresh, _ = initial_tables(NEW, 6, 3, None, buckets)
     before, places = np.load(tmp_path / "inputs.npy"), np.load(tmp_path / "buckets.npy").tolist()
     for row, word in enumerate(NEW):
         known = word in OLD
@@ -144,27 +131,56 @@ def test_own_rows_are_worked_out_where_a_file_holds_none():
     starts, places = word_buckets(words, *NGRAMS)
     table = SubwordTable(grams, None, n_buckets=50, shortest=3, longest=4)
     model = WordVectors(words, composed_rows(own, grams, starts, places), subwords=table)
-    text = text_of([*NEW, "</s>"])
+    text = [*NEW, "</s>"]
     buckets = buckets_of(NEW)
 
-    inputs, _ = initial_inputs(text, 6, 3, model, NGRAMS, buckets)
+    inputs, _ = initial_tables(text, 6, 3, model, buckets)
 
     assert np.allclose(inputs[[2, 0, 5, 3, 6]], own, atol=1e-5)
-    assert np.array_equal(inputs[len(text.words) :], grams[buckets])
+    assert np.array_equal(inputs[len(text) :], grams[buckets])
 
 
 def test_vectors_without_ngrams_become_own_rows(old):
-    inputs, contexts = initial_inputs(text_of(NEW), 6, 3, old, NGRAMS, buckets_of(NEW))
+    inputs, contexts = initial_tables(NEW, 6, 3, old, buckets_of(NEW))
     assert np.array_equal(inputs[[2, 0, 5, 3]], old.matrix)
     assert np.array_equal(contexts[[2, 0, 5, 3]], normal(4, 6) + 1)
 
 
-@pytest.mark.parametrize("ngrams", [None, Ngrams(3, 5, 50), Ngrams(2, 4, 50), Ngrams(3, 4, 51)])
-def test_other_ngrams_are_refused(old_ngrams, ngrams):
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dim": 7}, "--dim 7 differs from the 6 dimensions of {name}; pass --dim 6"),
+        (
+            {"max_vocabulary": 3},
+            (
+                "--max-vocabulary 3 is smaller than the vocabulary of {name} (4 words), which "
+                "stays whole; pass --max-vocabulary 4 or more"
+            ),
+        ),
+        *(
+            (ngrams, "--init {name}: was trained with --subwords 3-4 --buckets 50; pass the same")
+            for ngrams in (
+                {},
+                {"subwords": "3-5", "buckets": 50},
+                {"subwords": "2-4", "buckets": 50},
+                {"subwords": "3-4", "buckets": 51},
+            )
+        ),
+    ],
+)
+def test_vectors_that_do_not_fit_are_refused(old_ngrams, options, message):
+    config = SkipGramConfig(**{"dim": 6, **options})
     with pytest.raises(SettingError) as refusal:
-        refuse_other_kind(old_ngrams, 6, ngrams)
-    assert str(refusal.value) == (
-        f"--init {old_ngrams.name}: was trained with --subwords 3-4 --buckets 50; pass the same"
-    )
-    with pytest.raises(SettingError, match="pass the same"):
-        initial_tables(text_of(NEW), 6, 1, old_ngrams)
+        refuse_unfit(old_ngrams, config)
+    assert str(refusal.value) == message.format(name=old_ngrams.name)
+
+
+def test_sparse_vectors_are_refused():
+    with pytest.raises(SettingError, match=r"^--init .*: its vectors are sparse; pass a run of"):
+        refuse_unfit(one_hot(["the", "cat"]), SkipGramConfig())
+
+
+def test_what_fits_is_not_refused(old, old_ngrams):
+    refuse_unfit(old, SkipGramConfig(dim=6, max_vocabulary=4))
+    refuse_unfit(old, SkipGramConfig(dim=6, subwords="3-5"))
+    refuse_unfit(old_ngrams, SkipGramConfig(dim=6, subwords="3-4", buckets=50))

@@ -5,18 +5,13 @@ import pytest
 
 from embed.formats.vector_files import load_vectors
 from embed.vectors.subwords import END_OF_SENTENCE, ngram_buckets
-from embed.word2vec.initial import Ngrams, initial_inputs, initial_tables
+from embed.word2vec.config import Ngrams
+from embed.word2vec.initial import initial_tables
 from embed.word2vec.tables import LANES, compose_words, make_tables
-from embed.word2vec.training_text import TrainingText
 
 WORDS = ["the", "king", "a", "kings", END_OF_SENTENCE, "naïve", "図書館"]
 COUNTS = np.array([90, 20, 20, 7, 3, 2, 1])
 NGRAMS = Ngrams(3, 4, 60)
-
-
-def text_of(words):
-    """A text of these words; nothing else of it is asked."""
-    return TrainingText(None, words, COUNTS[: len(words)])
 
 
 def moved(tables, seed=3):
@@ -31,12 +26,10 @@ def moved(tables, seed=3):
 @pytest.mark.parametrize("ngrams", [None, NGRAMS])
 @pytest.mark.parametrize("spare", [0, 23])
 def test_tables_are_the_first_vectors_in_aligned_rows_with_zeros_around(dim, ngrams, spare):
-    tables = make_tables(text_of(WORDS), dim, 5, None, ngrams, spare)
-    if ngrams is None:
-        inputs, outputs = initial_tables(text_of(WORDS), dim, 5, None)
-        assert tables.buckets is None
-    else:
-        inputs, outputs = initial_inputs(text_of(WORDS), dim, 5, None, ngrams, tables.buckets)
+    tables = make_tables(WORDS, dim, 5, None, ngrams, spare)
+    assert (tables.buckets is None) == (ngrams is None)
+    buckets = np.empty(0, np.int64) if ngrams is None else tables.buckets
+    inputs, outputs = initial_tables(WORDS, dim, 5, None, buckets)
     assert inputs.any()
     for table, expected, more in ((tables.inputs, inputs, 0), (tables.outputs, outputs, spare)):
         assert table.dtype == np.float32
@@ -51,7 +44,7 @@ def test_tables_are_the_first_vectors_in_aligned_rows_with_zeros_around(dim, ngr
 
 @pytest.mark.parametrize("spare", [0, 23])
 def test_arrays_are_views_of_what_training_moves(spare):
-    tables = make_tables(text_of(WORDS), 5, 1, None, NGRAMS, spare)
+    tables = make_tables(WORDS, 5, 1, None, NGRAMS, spare)
     arrays = tables.arrays()
     assert list(arrays) == ["inputs", "outputs"]
     arrays["inputs"][3, 4] = 9
@@ -79,12 +72,12 @@ def test_the_parts_of_a_word_are_its_own_row_and_its_ngrams(ngrams):
 
 
 def test_vectors_without_ngrams_are_the_rows():
-    tables = moved(make_tables(text_of(WORDS), 5, 1, None, None))
+    tables = moved(make_tables(WORDS, 5, 1, None, None))
     assert np.array_equal(tables.vectors(2, 5), tables.inputs[2:5, :5])
 
 
 def test_vectors_with_ngrams_are_means_of_their_parts():
-    tables = moved(make_tables(text_of(WORDS), 5, 1, None, NGRAMS))
+    tables = moved(make_tables(WORDS, 5, 1, None, NGRAMS))
     for first, last in ((0, len(WORDS)), (2, 5), (4, 5)):
         expected = [
             tables.inputs[tables.parts[tables.starts[w] : tables.starts[w + 1]], :5].mean(axis=0)
@@ -96,7 +89,7 @@ def test_vectors_with_ngrams_are_means_of_their_parts():
 
 @pytest.mark.parametrize("spare", [0, 23])
 def test_saved_tables_are_a_run_whose_vectors_load(spare, tmp_path):
-    tables = moved(make_tables(text_of(WORDS), 5, 1, None, None, spare))
+    tables = moved(make_tables(WORDS, 5, 1, None, None, spare))
     tables.outputs[len(WORDS) : -1] = 7  # rows that were worked with
     tables.save(tmp_path, WORDS, COUNTS)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
@@ -114,7 +107,7 @@ def test_saved_tables_with_ngrams_hold_composed_vectors_and_their_rows(
     block, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("embed.word2vec.tables._BLOCK", block)
-    tables = moved(make_tables(text_of(WORDS), 5, 1, None, NGRAMS, 23))
+    tables = moved(make_tables(WORDS, 5, 1, None, NGRAMS, 23))
     tables.outputs[len(WORDS) : -1] = 7
     tables.save(tmp_path, WORDS, COUNTS)
     assert np.array_equal(np.load(tmp_path / "inputs.npy"), tables.inputs[:-1, :5])

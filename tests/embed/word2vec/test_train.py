@@ -1,5 +1,6 @@
 """Runs of skip-gram and CBOW: what they hold, what they learn, what is refused."""
 
+import dataclasses
 import errno
 import json
 
@@ -9,18 +10,17 @@ import pytest
 from corpora.artifacts.artifact import verify
 from corpora.build.build import build_corpus
 from corpora.build.request import BuildOptions, make_request
-from corpora.common.errors import ArtifactError, FirthError, SettingError
+from corpora.common.errors import ArtifactError, FirthError
 from corpora.datasets.synthetic import PlantedConfig, write_planted
 from corpora.datasets.synthetic_world import world
 from corpora.reading.text_blocks import ReadOptions
 from embed.formats.vector_files import load_vectors
 from embed.vectors.subwords import ngram_buckets
-from embed.word2vec import course as word2vec_pieces
-from embed.word2vec import training as word2vec_training
-from embed.word2vec import workers as word2vec_crew
+from embed.word2vec.config import CbowConfig, SkipGramConfig, Tuning
 from embed.word2vec.tables import Tables
-from embed.word2vec.train import CbowConfig, SkipGramConfig, train_cbow, train_skipgram
-from embed.word2vec.workers import Crew
+from embed.word2vec.train import make_run, train_cbow, train_skipgram
+from embed.word2vec.trainer import build_trainer
+from embed.word2vec.workers import Workers
 
 METHODS = {"skipgram": (train_skipgram, SkipGramConfig), "cbow": (train_cbow, CbowConfig)}
 SMALL = {"dim": 8, "epochs": 1, "min_count": 1, "threads": 1, "subsample": 0.0}
@@ -67,10 +67,13 @@ def planted(tmp_path_factory):
     return build_corpus(request, folder / "corpus")
 
 
-def train(corpus, out, method="skipgram", *, force=False, **options):
+def train(corpus, out, method="skipgram", *, force=False, tuning=None, **options):
     """Train; the run's directory."""
     function, kind = METHODS[method]
-    return function(corpus, kind(**{**SMALL, **options}), out, force=force)
+    config = kind(**{**SMALL, **options})
+    if tuning is None:
+        return function(corpus, config, out, force=force)
+    return make_run(build_trainer(corpus, config, tuning), out, force=force)
 
 
 def tables_of(run):
@@ -142,14 +145,14 @@ def test_a_run_with_subwords_also_holds_rows_of_words_and_buckets(corpus, tmp_pa
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("subwords", [None, "3-5"])
 def test_the_deterministic_mode_gives_the_same_files_at_any_number_of_threads(
-    method, subwords, corpus, tmp_path, monkeypatch
+    method, subwords, corpus, tmp_path
 ):
-    monkeypatch.setattr(word2vec_pieces, "PIECE_TOKENS", 60)
     one, *others = (
         tables_of(
             train(
                 corpus, tmp_path / str(threads), method,
                 threads=threads, subwords=subwords, deterministic=True,
+                tuning=Tuning(chunk_tokens=60),
             )
         )
         for threads in (1, 2, 3)
@@ -251,53 +254,6 @@ def test_subwords_go_on_from_subwords_and_from_words(corpus, tmp_path):
 # What is refused, before any work.
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"dim": 0}, "SkipGramConfig.dim must be at least 1, got 0"),
-        ({"window": 0}, "SkipGramConfig.window must be at least 1, got 0"),
-        ({"window": 1001}, "SkipGramConfig.window must be at most 1000, got 1001"),
-        ({"negatives": 0}, "SkipGramConfig.negatives must be at least 1, got 0"),
-        ({"subsample": -1.0}, "SkipGramConfig.subsample must be at least 0, got -1.0"),
-        ({"learning_rate": 0.0}, "SkipGramConfig.learning_rate must be above 0, got 0.0"),
-        (
-            {"learning_rate": float("inf")},
-            "SkipGramConfig.learning_rate must be a finite number, got inf",
-        ),
-        (
-            {"learning_rate": 0.01, "final_rate": 0.02},
-            "SkipGramConfig.final_rate must be at most the learning rate 0.01, got 0.02",
-        ),
-        ({"epochs": 0}, "SkipGramConfig.epochs must be at least 1, got 0"),
-        ({"threads": 0}, "SkipGramConfig.threads must be at least 1, got 0"),
-        ({"seed": -1}, "SkipGramConfig.seed must be at least 0, got -1"),
-        (
-            {"window_weighting": "linear"},
-            "SkipGramConfig.window_weighting must be one of dynamic, flat, got 'linear'",
-        ),
-        (
-            {"subwords": "6-3"},
-            (
-                "--subwords must be MIN-MAX with 1 <= MIN <= MAX <= 999, lengths of n-grams in "
-                "characters such as 3-6, got '6-3'"
-            ),
-        ),
-        ({"hierarchical_softmax": True}, "--hierarchical-softmax needs --engine gensim"),
-        (
-            {"engine": "gensim", "deterministic": True},
-            (
-                "--engine gensim does not go with --deterministic; leave it out or pass "
-                "--engine firth"
-            ),
-        ),
-    ],
-)  # fmt: skip
-def test_options_out_of_range_are_refused(options, message):
-    with pytest.raises(SettingError) as refusal:
-        SkipGramConfig(**options)
-    assert str(refusal.value) == message
-
-
 def refusal_of(corpus, out, **options):
     """The message; nothing is left behind."""
     with pytest.raises(FirthError) as refusal:
@@ -351,91 +307,85 @@ def test_a_run_that_stands_is_replaced_by_force_only(corpus, tmp_path):
 
 
 def interrupt_after(monkeypatch, n):
-    """Let the n-th group of the next training be interrupted."""
-    train_group = Crew.train
+    """Let the n-th batch of the next training be interrupted."""
+    train_batch = Workers.train
     left = iter(range(1, n))
 
-    def interrupted(crew, group, rates):
+    def interrupted(workers, batch, rates):
         if next(left, None) is None:
             raise KeyboardInterrupt
-        return train_group(crew, group, rates)
+        return train_batch(workers, batch, rates)
 
-    monkeypatch.setattr(Crew, "train", interrupted)
-
-
-@pytest.fixture
-def many_groups(monkeypatch):
-    """Pieces of some lines."""
-    monkeypatch.setattr(word2vec_pieces, "PIECE_TOKENS", 40)
-    monkeypatch.setattr(word2vec_crew, "_FAST_PIECES", 4)
+    monkeypatch.setattr(Workers, "train", interrupted)
 
 
-@pytest.mark.usefixtures("many_groups")
+MANY_BATCHES = Tuning(chunk_tokens=40, batch_chunks=4)
+
+
 @pytest.mark.parametrize("options", [{}, {"deterministic": True}, {"subwords": "2-4"}])
 def test_the_same_command_goes_on_after_an_interrupt(
     options, corpus, tmp_path, monkeypatch, capsys
 ):
-    whole = train(corpus, tmp_path / "whole", epochs=2, **options)
+    whole = train(corpus, tmp_path / "whole", epochs=2, tuning=MANY_BATCHES, **options)
     capsys.readouterr()
     with monkeypatch.context() as patch:
         interrupt_after(patch, 4)
         with pytest.raises(KeyboardInterrupt):
-            train(corpus, tmp_path / "cut", epochs=2, **options)
+            train(corpus, tmp_path / "cut", epochs=2, tuning=MANY_BATCHES, **options)
     assert "interrupted; the same command goes on from here\n" in capsys.readouterr().err
     assert (tmp_path / "cut.partial" / "checkpoints").is_dir()
-    groups = []
-    told = Crew.train
+    batches = []
+    told = Workers.train
     monkeypatch.setattr(
-        Crew,
+        Workers,
         "train",
-        lambda crew, group, rates: (groups.append(group), told(crew, group, rates))[1],
+        lambda workers, batch, rates: (batches.append(batch), told(workers, batch, rates))[1],
     )
 
-    cut = train(corpus, tmp_path / "cut", epochs=2, **options)
+    cut = train(corpus, tmp_path / "cut", epochs=2, tuning=MANY_BATCHES, **options)
 
-    assert groups[0].number > 0
+    assert batches[0].number > 0
     assert tables_of(cut) == tables_of(whole)
     assert names_in(cut) == names_in(whole)
     assert not (tmp_path / "cut.partial").exists()
 
 
-@pytest.mark.usefixtures("many_groups")
 @pytest.mark.parametrize("other", [{"seed": 2}, {"window": 2}, {"learning_rate": 0.03}])
 def test_other_options_start_anew_where_that_is_meant(other, corpus, tmp_path, monkeypatch):
-    fresh = train(corpus, tmp_path / "fresh", **other)
+    fresh = train(corpus, tmp_path / "fresh", tuning=MANY_BATCHES, **other)
     with monkeypatch.context() as patch:
         interrupt_after(patch, 3)
         with pytest.raises(KeyboardInterrupt):
-            train(corpus, tmp_path / "cut")
+            train(corpus, tmp_path / "cut", tuning=MANY_BATCHES)
     with pytest.raises(ArtifactError, match=f"left unfinished with another {next(iter(other))};"):
-        train(corpus, tmp_path / "cut", **other)
-    assert tables_of(train(corpus, tmp_path / "cut", force=True, **other)) == tables_of(fresh)
+        train(corpus, tmp_path / "cut", tuning=MANY_BATCHES, **other)
+    again = train(corpus, tmp_path / "cut", force=True, tuning=MANY_BATCHES, **other)
+    assert tables_of(again) == tables_of(fresh)
 
 
-@pytest.mark.usefixtures("many_groups")
 def test_a_disk_that_is_full_at_the_end_does_not_cost_the_training(corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr(word2vec_training, "_CHECKPOINT_SECONDS", -1)
-    trained, train_group = [], Crew.train
+    tuning = dataclasses.replace(MANY_BATCHES, checkpoint_seconds=-1)
+    trained, train_batch = [], Workers.train
 
-    def counted(crew, group, rates):
-        trained.append(group)
-        return train_group(crew, group, rates)
+    def counted(workers, batch, rates):
+        trained.append(batch)
+        return train_batch(workers, batch, rates)
 
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Crew, "train", counted)
-    whole = train(corpus, tmp_path / "whole")
-    n_groups = len(trained)
+    monkeypatch.setattr(Workers, "train", counted)
+    whole = train(corpus, tmp_path / "whole", tuning=tuning)
+    n_batches = len(trained)
     with monkeypatch.context() as patch:
         patch.setattr(Tables, "save", full)
-        assert refusal_of(corpus, tmp_path / "run").endswith(
+        assert refusal_of(corpus, tmp_path / "run", tuning=tuning).endswith(
             "run: the disk is full; free some space or choose another --out"
         )
     trained.clear()
 
-    assert tables_of(train(corpus, tmp_path / "run")) == tables_of(whole)
-    assert len(trained) < n_groups
+    assert tables_of(train(corpus, tmp_path / "run", tuning=tuning)) == tables_of(whole)
+    assert len(trained) < n_batches
     assert names_in(tmp_path / "run") == FILES
 
 
@@ -501,9 +451,8 @@ def test_gensim_trains_in_our_place(method, corpus, tmp_path):
     assert not (tree / "contexts.npy").exists()
 
 
-def test_metrics_are_kept_with_the_run(corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr(word2vec_training, "_METRICS_SECONDS", -1)
-    run = train(corpus, tmp_path / "run", epochs=3)
+def test_metrics_are_kept_with_the_run(corpus, tmp_path):
+    run = train(corpus, tmp_path / "run", epochs=3, tuning=Tuning(metrics_seconds=-1))
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert [line["epoch"] for line in lines if "epoch_loss" in line] == [1, 2, 3]
     assert [line["tokens"] for line in lines] == sorted(line["tokens"] for line in lines)

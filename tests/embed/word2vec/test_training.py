@@ -1,5 +1,6 @@
 """A whole training: against the slow twin, at any number of threads, interrupted anywhere."""
 
+import dataclasses
 import itertools
 import json
 import math
@@ -14,23 +15,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from corpora.artifacts.checkpoint import load_checkpoint, save_checkpoint
 from corpora.common.errors import FirthError
-from embed.word2vec import course as word2vec_pieces
-from embed.word2vec import training as word2vec_training
-from embed.word2vec import workers as word2vec_crew
-from embed.word2vec.course import groups, held_out_state, learning_rate, random_state
-from embed.word2vec.initial import Ngrams
-from embed.word2vec.kernel_settings import make_plan
+from embed.word2vec import training as training_loop
+from embed.word2vec.config import TUNING, CbowConfig, SkipGramConfig, Tuning
 from embed.word2vec.kernels.rounds import DRAWN
-from embed.word2vec.tables import make_tables
-from embed.word2vec.train import CbowConfig, SkipGramConfig
-from embed.word2vec.training import Course, run_training
-from embed.word2vec.training_text import TrainingText
-from embed.word2vec.workers import Crew, Tally, choose_rounds, spare_rows
+from embed.word2vec.trainer import build_trainer
+from embed.word2vec.training import CHECKPOINTS, held_out_batch, run_training
+from embed.word2vec.work_order import batches, held_out_state, learning_rate, random_state
+from embed.word2vec.workers import Tally, Workers
 from tests.embed.small_corpus import SmallView
 from tests.embed.word2vec.naive_word2vec import Stream, rounds, shards_round
 from tests.embed.word2vec.word2vec_cases import (
     LOSS_SHARE,
+    ViewedCorpus,
     doubles,
     rounding,
     twin_learner,
@@ -40,66 +38,46 @@ from tests.embed.word2vec.word2vec_cases import (
 
 ROOT = Path(__file__).resolve().parents[3]
 OPTIONS = {"dim": 12, "window": 3, "subsample": 0.05, "learning_rate": 0.02, "epochs": 2}
-MOST_OFTEN = word2vec_crew._MOST_OFTEN  # as it is outside the tests
 
 
 class Killed(BaseException):
     """An end that nobody prepares for, but that the test survives."""
 
 
-@pytest.fixture(autouse=True)
-def small_steps(monkeypatch):
-    """Pieces of some sentences, groups of some pieces, rounds of some windows."""
-    monkeypatch.setattr(word2vec_pieces, "PIECE_TOKENS", 60)
-    monkeypatch.setattr(word2vec_crew, "_FAST_PIECES", 4)
-    monkeypatch.setattr(word2vec_crew, "_ROUND_WORDS", 20)
-    monkeypatch.setattr(word2vec_crew, "_MOST_OFTEN", 1e9)  # all rounds as long as that
+# chunks of some sentences, batches of some chunks, rounds of some windows, all as long as that
+STEPS = Tuning(chunk_tokens=60, batch_chunks=4, round_words=20, most_often=1e9)
+OFTEN = dataclasses.replace(STEPS, metrics_seconds=-1, checkpoint_seconds=-1)
+METHODS = {"skipgram": SkipGramConfig, "cbow": CbowConfig}
+NGRAMS = {"subwords": "2-3", "buckets": 50}
 
 
-def text_of(n_units=150, *, held_out=0, seed=3):
+def corpus_of(n_units=150, *, held_out=0, seed=3):
     """Text of words unequally frequent, in three shards."""
     lengths = np.random.default_rng(seed).integers(1, 25, n_units + held_out)
     units = [[f"w{w}" for w in unit] for unit in zipf_units(seed, lengths)]
-    view = SmallView(units[:n_units], units_per_shard=n_units // 3 + 1, held_out=units[n_units:])
-    return TrainingText(view, view.words, view.counts)
+    return ViewedCorpus(
+        SmallView(units[:n_units], units_per_shard=n_units // 3 + 1, held_out=units[n_units:])
+    )
 
 
-TEXT = text_of()
+CORPUS = corpus_of()
+TEXT = build_trainer(CORPUS, SkipGramConfig(**OPTIONS)).text
 
 
 class Training:
-    """What it takes to train, and the end of it."""
+    """A trainer in a folder, and the end of its training."""
 
-    def __init__(self, directory, text=TEXT, *, method="skipgram", ngrams=None, **options):
+    def __init__(self, directory, corpus=CORPUS, *, tuning=STEPS, method="skipgram", **options):
         self.directory = directory
-        self.text = text
-        kind = SkipGramConfig if method == "skipgram" else CbowConfig
-        self.config = kind(**{**OPTIONS, "threads": 1, **options})
-        self.plan = make_plan(text.counts, self.config, method)
-        self.rounds = choose_rounds(text.counts, self.plan) if self.config.deterministic else None
-        self.tables = make_tables(
-            text, self.config.dim, self.config.seed, None, ngrams,
-            spare_rows(self.plan, self.rounds),
-        )  # fmt: skip
-        self.course = Course(
-            self.config.epochs, self.config.learning_rate, self.config.final_rate,
-            self.config.negatives,
-        )  # fmt: skip
-
-    def crew(self):
-        """Threads for it."""
-        return Crew(
-            self.tables, self.plan, self.config.threads, rounds=self.rounds, seed=self.config.seed
-        )
+        config = METHODS[method](**{**OPTIONS, "threads": 1, **options})
+        self.trainer = build_trainer(corpus, config, tuning)
+        self.config, self.plan, self.text = config, self.trainer.plan, self.trainer.text
+        self.tables = self.trainer.tables
 
     def run(self, tell=lambda *_: None):
         """Train; itself."""
         self.directory.mkdir(exist_ok=True)
-        crew = self.crew()
-        try:
-            run_training(self.tables, self.text, crew, self.course, self.directory, tell)
-        finally:
-            crew.close()
+        run_training(self.trainer, self.directory, tell)
         return self
 
     @property
@@ -121,22 +99,27 @@ class Training:
         return [line for line in self.lines if "epoch_loss" in line]
 
 
+def all_batches(text, epochs, size):
+    """The whole training in batches of so many chunks."""
+    return batches(text, epochs, size, (0, 0), STEPS.chunk_tokens)
+
+
 def twin_of_fast(training, tables):
     """Train as the fast mode is defined, one thread; losses and pairs of the epochs; windows."""
     config, plan, text = training.config, training.plan, training.text
     total = config.epochs * text.n_tokens
     tallies, windows = [Tally(0.0, 0)] * config.epochs, []
-    for group in groups(text, config.epochs, 1, (0, 0)):
+    for batch in all_batches(text, config.epochs, 1):
         first, last = (
-            learning_rate(config.learning_rate, config.final_rate, group.tokens_before(p), total)
+            learning_rate(config.learning_rate, config.final_rate, batch.tokens_before(p), total)
             for p in (0, 1)
         )
-        stream = Stream(random_state(config.seed, group.epoch, group.number)[0])
-        found = twin_windows(units_of(group, 0), plan, stream, empty=True)
+        stream = Stream(random_state(config.seed, batch.epoch, batch.number)[0])
+        found = twin_windows(units_of(batch, 0), plan, stream, empty=True)
         windows += found
         for number, chunk in enumerate(rounds(found, DRAWN)):
             rate = first + (last - first) * number * DRAWN / len(found)
-            tallies[group.epoch] += Tally(*twin_learner(plan, rate)(*tables, chunk))
+            tallies[batch.epoch] += Tally(*twin_learner(plan, rate)(*tables, chunk))
     return tallies, windows
 
 
@@ -146,21 +129,21 @@ def twin_of_deterministic(training, tables):
     total = config.epochs * text.n_tokens
     tallies, windows = [Tally(0.0, 0)] * config.epochs, []
     alone = [[w] for w in range(len(text.words))]
-    for group in groups(text, config.epochs, 8, (0, 0)):
+    for batch in all_batches(text, config.epochs, 8):
         first, last = (
-            learning_rate(config.learning_rate, config.final_rate, group.tokens_before(p), total)
-            for p in (0, len(group))
+            learning_rate(config.learning_rate, config.final_rate, batch.tokens_before(p), total)
+            for p in (0, len(batch))
         )
         turns = [
             rounds(
                 twin_windows(
-                    units_of(group, p), plan,
-                    Stream(random_state(config.seed, group.epoch, group.number + p)[0]),
+                    units_of(batch, p), plan,
+                    Stream(random_state(config.seed, batch.epoch, batch.number + p)[0]),
                     empty=True,
                 ),
                 20,
             )
-            for p in range(len(group))
+            for p in range(len(batch))
         ]  # fmt: skip
         n_turns = max(map(len, turns))
         for turn in range(n_turns):
@@ -168,13 +151,13 @@ def twin_of_deterministic(training, tables):
             windows += itertools.chain(*chunks)
             rate = first + (last - first) * turn / n_turns
             losses, pairs = shards_round(*tables, alone, chunks, twin_learner(plan, rate))
-            tallies[group.epoch] += Tally(losses.sum(), pairs.sum())
+            tallies[batch.epoch] += Tally(losses.sum(), pairs.sum())
     return tallies, windows
 
 
-def units_of(group, p):
-    """The units of a piece in lists."""
-    rows, offsets = group.piece(p)
+def units_of(batch, p):
+    """The units of a chunk in lists."""
+    rows, offsets = batch.chunk(p)
     return [part.tolist() for part in np.split(rows, offsets[1:-1] - offsets[0])]
 
 
@@ -209,11 +192,11 @@ def test_several_threads_lose_what_one_does(threads, tmp_path):
         assert line["epoch_loss"] == pytest.approx(other["epoch_loss"], rel=0.02)
 
 
-@pytest.mark.parametrize("ngrams", [None, Ngrams(2, 3, 50)])
+@pytest.mark.parametrize("ngrams", [{}, NGRAMS], ids=["words", "subwords"])
 @pytest.mark.parametrize("method", ["skipgram", "cbow"])
 def test_deterministic_bytes_do_not_depend_on_the_threads(method, ngrams, tmp_path):
     first, *others = (
-        Training(tmp_path / str(n), method=method, ngrams=ngrams, threads=t, deterministic=True)
+        Training(tmp_path / str(n), method=method, threads=t, deterministic=True, **ngrams)
         .run()
         for n, t in enumerate((1, 2, 3, 12))
     )  # fmt: skip
@@ -222,34 +205,31 @@ def test_deterministic_bytes_do_not_depend_on_the_threads(method, ngrams, tmp_pa
         assert other.epochs == first.epochs
 
 
-@pytest.mark.parametrize("ngrams", [None, Ngrams(2, 3, 50)])
+@pytest.mark.parametrize("ngrams", [{}, NGRAMS], ids=["words", "subwords"])
 def test_one_thread_gives_the_same_bytes_again_and_another_seed_others(ngrams, tmp_path):
     one, again, other = (
-        Training(tmp_path / str(n), ngrams=ngrams, seed=seed).run()
-        for n, seed in enumerate((1, 1, 2))
+        Training(tmp_path / str(n), seed=seed, **ngrams).run() for n, seed in enumerate((1, 1, 2))
     )
     assert again.bytes == one.bytes
     assert other.bytes != one.bytes
 
 
 def held_out_of(training):
-    """The tally of the held-out text by a crew of its own."""
-    crew = training.crew()
-    try:
-        return crew.loss_of(word2vec_training._held_out_group(training.text))
-    finally:
-        crew.close()
+    """The tally of the held-out text by threads of its own."""
+    with training.trainer.workers() as workers:
+        return workers.loss_of(held_out_batch(training.text, STEPS))
 
 
-@pytest.mark.parametrize("ngrams", [None, Ngrams(2, 3, 50)])
+@pytest.mark.parametrize("ngrams", [{}, NGRAMS], ids=["words", "subwords"])
 def test_held_out_loss_is_one_number_at_any_number_of_threads(ngrams, tmp_path):
-    text = text_of(held_out=40)
-    training = Training(tmp_path, text, ngrams=ngrams).run()
+    corpus = corpus_of(held_out=40)
+    training = Training(tmp_path, corpus, **ngrams).run()
     before = training.bytes
     found = []
     for options in ({}, {"threads": 2}, {"deterministic": True, "threads": 3}, {"seed": 9}):
-        again = Training(tmp_path, text, ngrams=ngrams, **options)
-        again.tables = training.tables
+        again = Training(tmp_path, corpus, **ngrams, **options)
+        for name, table in again.tables.arrays().items():
+            table[:] = training.tables.arrays()[name]
         found.append(held_out_of(again))
     assert found == found[:1] * 4
     assert found[0].pairs > 100
@@ -258,31 +238,30 @@ def test_held_out_loss_is_one_number_at_any_number_of_threads(ngrams, tmp_path):
     assert training.epochs[-1]["held_out_pairs"] == found[0].pairs
 
 
-def test_held_out_loss_is_that_of_the_twin_and_of_the_first_tokens(tmp_path, monkeypatch):
-    text = text_of(held_out=40)
+def test_held_out_loss_is_that_of_the_twin_and_of_the_first_tokens(tmp_path):
+    corpus = corpus_of(held_out=40)
     for most in (10**6, 300):
-        monkeypatch.setattr(word2vec_training, "_HELD_OUT_TOKENS", most)
-        training = Training(tmp_path, text).run()
-        group = word2vec_training._held_out_group(text)
+        tuning = dataclasses.replace(STEPS, held_out_tokens=most)
+        training = Training(tmp_path, corpus, tuning=tuning).run()
+        batch = held_out_batch(training.text, tuning)
         expected = Tally(0.0, 0)
         tables = doubles([training.tables.inputs, training.tables.outputs], 12)
-        for p in range(len(group)):
-            found = twin_windows(units_of(group, p), training.plan, Stream(held_out_state(p)[0]))
+        for p in range(len(batch)):
+            found = twin_windows(units_of(batch, p), training.plan, Stream(held_out_state(p)[0]))
             expected += Tally(*twin_learner(training.plan, 0.0)(*tables, found))
         assert training.epochs[-1]["held_out_pairs"] == expected.pairs
         assert training.epochs[-1]["held_out_loss"] == pytest.approx(expected.mean, rel=LOSS_SHARE)
-        assert group.n_tokens <= most
-    assert len(group) > 1
-    assert group.n_tokens > 300 - 25
+        assert batch.n_tokens <= most
+    assert len(batch) > 1
+    assert batch.n_tokens > 300 - 25
 
 
-def test_metrics_have_a_line_a_group_and_one_an_epoch(tmp_path, monkeypatch):
-    monkeypatch.setattr(word2vec_training, "_METRICS_SECONDS", 0)
-    training = Training(tmp_path, text_of(held_out=9))
+def test_metrics_have_a_line_a_group_and_one_an_epoch(tmp_path):
+    training = Training(tmp_path, corpus_of(held_out=9), tuning=OFTEN)
     told = []
     training.run(lambda done, total, detail: told.append((done, total, detail)))
 
-    marks = [g.before + g.n_tokens for g in groups(training.text, 2, 8, (0, 0))]
+    marks = [g.before + g.n_tokens for g in all_batches(training.text, 2, 8)]
     total = 2 * training.text.n_tokens
     steps = [line for line in training.lines if "loss" in line]
     assert len(marks) > 6
@@ -321,9 +300,9 @@ DIVERGED = re.compile(
 
 @pytest.mark.parametrize("method", ["skipgram", "cbow"])
 @pytest.mark.parametrize("deterministic", [False, True])
-def test_divergence_ends_the_training_in_one_line(method, deterministic, tmp_path, monkeypatch):
-    monkeypatch.setattr(word2vec_training, "_CHECKPOINT_SECONDS", -1)
-    training = Training(tmp_path, method=method, learning_rate=50, deterministic=deterministic)
+def test_divergence_ends_the_training_in_one_line(method, deterministic, tmp_path):
+    options = {"method": method, "learning_rate": 50, "deterministic": deterministic}
+    training = Training(tmp_path, tuning=OFTEN, **options)
     with pytest.raises(FirthError) as refusal:
         training.run()
     loss, advice = DIVERGED.fullmatch(str(refusal.value)).groups()
@@ -348,10 +327,8 @@ MODES = {
     "one thread": {},
     "deterministic": {"deterministic": True, "threads": 2},
     "cbow": {"method": "cbow"},
-    "subwords": {"ngrams": Ngrams(2, 3, 50)},
-    "deterministic subwords": {
-        "ngrams": Ngrams(2, 3, 50), "deterministic": True, "threads": 2,
-    },
+    "subwords": NGRAMS,
+    "deterministic subwords": {**NGRAMS, "deterministic": True, "threads": 2},
 }  # fmt: skip
 
 
@@ -362,7 +339,7 @@ def assert_same_end(training, whole):
 
 
 def raising(error, n):
-    """A progress that raises when it is told of the n-th group."""
+    """A progress that raises when it is told of the n-th batch."""
     told = iter(range(1, n))
 
     def tell(*_):
@@ -375,9 +352,9 @@ def raising(error, n):
 @pytest.mark.parametrize("mode", MODES)
 def test_interrupted_after_any_group_it_ends_in_the_same_bytes(mode, tmp_path):
     whole = Training(tmp_path / "whole", **MODES[mode]).run()
-    n_groups = len(list(groups(TEXT, 2, 8, (0, 0))))
-    assert n_groups > 7
-    for n in (1, 2, n_groups // 2, n_groups):
+    n_batches = len(list(all_batches(TEXT, 2, 8)))
+    assert n_batches > 7
+    for n in (1, 2, n_batches // 2, n_batches):
         with pytest.raises(KeyboardInterrupt):
             Training(tmp_path / str(n), **MODES[mode]).run(raising(KeyboardInterrupt, n))
         again = Training(tmp_path / str(n), **MODES[mode])
@@ -396,11 +373,11 @@ def test_interrupted_again_and_again_it_ends_in_the_same_bytes(mode, tmp_path):
 
 @pytest.mark.parametrize("n", [1, 3, 9])
 @pytest.mark.parametrize(("before", "now"), [(1, 2), (2, 1), (3, 12)])
-@pytest.mark.parametrize("ngrams", [None, Ngrams(2, 3, 50)])
+@pytest.mark.parametrize("ngrams", [{}, NGRAMS], ids=["words", "subwords"])
 def test_deterministic_training_goes_on_at_another_number_of_threads_to_the_same_bytes(
     n, before, now, ngrams, tmp_path
 ):
-    mode = {"deterministic": True, "ngrams": ngrams}
+    mode = {"deterministic": True, **ngrams}
     whole = Training(tmp_path / "whole", threads=2, **mode).run()
     with pytest.raises(KeyboardInterrupt):
         Training(tmp_path / "cut", threads=before, **mode).run(raising(KeyboardInterrupt, n))
@@ -408,8 +385,8 @@ def test_deterministic_training_goes_on_at_another_number_of_threads_to_the_same
 
 
 def marks_of(threads):
-    """Tokens behind each group of the fast mode."""
-    return [g.before + g.n_tokens for g in groups(TEXT, 2, 8 * threads, (0, 0))]
+    """Tokens behind each batch of the fast mode."""
+    return [g.before + g.n_tokens for g in all_batches(TEXT, 2, 8 * threads)]
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -417,7 +394,7 @@ def marks_of(threads):
 def test_fast_training_goes_on_at_another_number_of_threads_with_all_its_text(
     n, before, now, tmp_path
 ):
-    # windows and negatives are those of one thread all the way, though groups are larger
+    # windows and negatives are those of one thread all the way, though batches are larger
     whole = Training(tmp_path / "whole").run()
     with pytest.raises(KeyboardInterrupt):
         Training(tmp_path / "cut", threads=before).run(raising(KeyboardInterrupt, n))
@@ -434,21 +411,21 @@ def test_fast_training_goes_on_at_another_number_of_threads_with_all_its_text(
 @pytest.mark.parametrize("n", [1, 3, 11, 20, 29])
 def test_an_interrupt_in_the_middle_of_a_group_ends_in_the_same_bytes(n, tmp_path, monkeypatch):
     whole = Training(tmp_path / "whole").run()
-    train_piece = Crew._train_piece
-    pieces = iter(range(1, n))
+    train_chunk = Workers._train_chunk
+    chunks = iter(range(1, n))
 
     def interrupted(*about):
-        if next(pieces, None) is None:
+        if next(chunks, None) is None:
             os.kill(os.getpid(), signal.SIGINT)  # to the main thread, which waits for this one
-        return train_piece(*about)
+        return train_chunk(*about)
 
     told = []
     with monkeypatch.context() as patch:
-        patch.setattr(Crew, "_train_piece", interrupted)
+        patch.setattr(Workers, "_train_chunk", interrupted)
         with pytest.raises(KeyboardInterrupt):
             Training(tmp_path / "cut").run(lambda done, *_: told.append(done))
-    # the group is finished before anyone hears of it, and no other is begun
-    ends = np.cumsum([len(g) for g in groups(TEXT, 2, 8, (0, 0))])
+    # the batch is finished before anyone hears of it, and no other is begun
+    ends = np.cumsum([len(g) for g in all_batches(TEXT, 2, 8)])
     assert told == marks_of(1)[: 1 + int(np.searchsorted(ends, n))]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert_same_end(Training(tmp_path / "cut").run(), whole)
@@ -458,7 +435,7 @@ def test_a_person_who_interrupts_many_times_gets_one_interrupt_after_the_group(
     tmp_path, monkeypatch
 ):
     whole = Training(tmp_path / "whole", deterministic=True).run()
-    train_shards, calls = Crew._train_shards, []
+    train_shards, calls = Workers._train_shards, []
 
     def interrupted(*about):
         calls.append(about)
@@ -467,7 +444,7 @@ def test_a_person_who_interrupts_many_times_gets_one_interrupt_after_the_group(
         return train_shards(*about)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Crew, "_train_shards", interrupted)
+        patch.setattr(Workers, "_train_shards", interrupted)
         with pytest.raises(KeyboardInterrupt):
             Training(tmp_path / "cut", deterministic=True).run()
     assert len(calls) == 1
@@ -482,34 +459,47 @@ def test_training_outside_the_main_thread_leaves_signals_alone(tmp_path):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_killed_after_any_checkpoint_it_ends_in_the_same_bytes(mode, tmp_path, monkeypatch):
-    monkeypatch.setattr(word2vec_training, "_CHECKPOINT_SECONDS", -1)
-    monkeypatch.setattr(word2vec_training, "_METRICS_SECONDS", -1)
-    whole = Training(tmp_path / "whole", **MODES[mode]).run()
-    n_groups = len(list(groups(TEXT, 2, 8, (0, 0))))
-    for n in (1, 2, n_groups // 2, n_groups):
+def test_killed_after_any_checkpoint_it_ends_in_the_same_bytes(mode, tmp_path):
+    how = {"tuning": OFTEN, **MODES[mode]}
+    whole = Training(tmp_path / "whole", **how).run()
+    n_batches = len(list(all_batches(TEXT, 2, 8)))
+    for n in (1, 2, n_batches // 2, n_batches):
         with pytest.raises(Killed):
-            Training(tmp_path / str(n), **MODES[mode]).run(raising(Killed, n))
+            Training(tmp_path / str(n), **how).run(raising(Killed, n))
         assert (tmp_path / str(n) / "checkpoints").exists() == (n > 1)
-        again = Training(tmp_path / str(n), **MODES[mode]).run()
+        again = Training(tmp_path / str(n), **how).run()
         assert_same_end(again, whole)
         assert [line["tokens"] for line in again.lines] == [line["tokens"] for line in whole.lines]
 
 
-@pytest.mark.parametrize("n", [1, 2, 5])
-def test_metrics_beyond_the_checkpoint_are_dropped_and_others_kept(n, tmp_path, monkeypatch):
-    monkeypatch.setattr(word2vec_training, "_METRICS_SECONDS", -1)
+def test_a_checkpoint_that_counts_pieces_is_gone_on_with(tmp_path):
+    # that is what chunks were called
+    whole = Training(tmp_path / "whole").run()
     with pytest.raises(KeyboardInterrupt):
-        Training(tmp_path).run(raising(KeyboardInterrupt, n))
+        Training(tmp_path / "cut").run(raising(KeyboardInterrupt, 3))
+    arrays, state = load_checkpoint(tmp_path / "cut" / CHECKPOINTS)
+    state["piece"] = state.pop("chunk")
+    save_checkpoint(tmp_path / "cut" / CHECKPOINTS, arrays, state)
+    told = []
+    training = Training(tmp_path / "cut").run(lambda done, *_: told.append(done))
+    assert told == marks_of(1)[3:]
+    assert_same_end(training, whole)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_metrics_beyond_the_checkpoint_are_dropped_and_others_kept(n, tmp_path):
+    tuning = dataclasses.replace(STEPS, metrics_seconds=-1)
+    with pytest.raises(KeyboardInterrupt):
+        Training(tmp_path, tuning=tuning).run(raising(KeyboardInterrupt, n))
     with pytest.raises(Killed):  # goes on, but leaves no other checkpoint behind
-        Training(tmp_path).run(raising(Killed, 6))
-    left = Training(tmp_path).lines
+        Training(tmp_path, tuning=tuning).run(raising(Killed, 6))
+    left = Training(tmp_path, tuning=tuning).lines
     with open(tmp_path / "metrics.jsonl", "a", encoding="utf-8") as file:
         file.write('{"tokens": 12, "ep')  # cut short
-    marks = [g.before + g.n_tokens for g in groups(TEXT, 2, 8, (0, 0))]
+    marks = [g.before + g.n_tokens for g in all_batches(TEXT, 2, 8)]
     assert [line["tokens"] for line in left if "loss" in line] == marks[: n + 6]
 
-    again = Training(tmp_path).run()
+    again = Training(tmp_path, tuning=tuning).run()
 
     steps = [line for line in again.lines if "loss" in line]
     assert [line["tokens"] for line in steps] == marks
@@ -519,7 +509,7 @@ def test_metrics_beyond_the_checkpoint_are_dropped_and_others_kept(n, tmp_path, 
 
 def test_an_interrupt_after_the_last_epoch_adds_no_other(tmp_path, monkeypatch):
     whole = Training(tmp_path / "whole").run()
-    end_epoch = word2vec_training._Training._end_epoch
+    end_epoch = training_loop._Training._end_epoch
     left = iter(range(1))
 
     def interrupted(training):
@@ -528,7 +518,7 @@ def test_an_interrupt_after_the_last_epoch_adds_no_other(tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(word2vec_training._Training, "_end_epoch", interrupted)
+        patch.setattr(training_loop._Training, "_end_epoch", interrupted)
         with pytest.raises(KeyboardInterrupt):
             Training(tmp_path / "cut").run()
     assert_same_end(Training(tmp_path / "cut").run(), whole)
@@ -538,12 +528,9 @@ KILLER = """
 import os, random, signal, sys
 from pathlib import Path
 sys.path.insert(0, {root!r})
-from embed import word2vec_crew, word2vec_pieces, word2vec_training
-from tests.embed.word2vec.test_training import MODES, Training
-word2vec_pieces.PIECE_TOKENS = 60
-word2vec_crew._FAST_PIECES, word2vec_crew._ROUND_WORDS = 4, 20
-word2vec_crew._MOST_OFTEN = 1e9
-word2vec_training._CHECKPOINT_SECONDS = 0
+import dataclasses
+from tests.embed.word2vec.test_training import MODES, STEPS, Training
+often = dataclasses.replace(STEPS, checkpoint_seconds=0)
 folder, mode = Path({folder!r}), MODES[{mode!r}]
 changes, last = 0, None  # of files below the folder; and at which of them we die
 def count(event, arguments):
@@ -561,7 +548,7 @@ def train(name, moment=None):
     if child:
         return os.waitpid(child, 0)[1]
     last = moment
-    training = Training(folder / name, **mode).run()
+    training = Training(folder / name, tuning=often, **mode).run()
     (folder / (name + ".changes")).write_text(str(changes))
     (folder / (name + ".tables")).write_bytes(b"".join(training.bytes))
     os._exit(0)
@@ -593,13 +580,13 @@ def test_killed_at_any_moment_it_ends_in_the_same_bytes(mode, tmp_path):
 
 
 def test_a_divergence_during_an_interrupt_is_told_and_leaves_no_checkpoint(tmp_path, monkeypatch):
-    train_piece = Crew._train_piece
+    train_chunk = Workers._train_chunk
 
     def interrupted(*about):
         os.kill(os.getpid(), signal.SIGINT)
-        return train_piece(*about)
+        return train_chunk(*about)
 
-    monkeypatch.setattr(Crew, "_train_piece", interrupted)
+    monkeypatch.setattr(Workers, "_train_chunk", interrupted)
 
     with pytest.raises(FirthError, match="training diverged"):
         Training(tmp_path, learning_rate=5000).run()
@@ -610,21 +597,17 @@ def test_a_divergence_during_an_interrupt_is_told_and_leaves_no_checkpoint(tmp_p
 @pytest.mark.parametrize("n_words", [2, 27, 300, 30_000])
 @pytest.mark.parametrize("subsample", [0.0, 1e-4])
 def test_deterministic_learns_as_well_where_one_word_is_much_of_the_text(
-    n_words, subsample, tmp_path, monkeypatch
+    n_words, subsample, tmp_path
 ):
-    monkeypatch.setattr(word2vec_pieces, "PIECE_TOKENS", 20_000)
-    monkeypatch.setattr(word2vec_crew, "_ROUND_WORDS", 96)
-    monkeypatch.setattr(word2vec_crew, "_MOST_OFTEN", MOST_OFTEN)
     shares = 1 / np.arange(1, n_words + 1)
     tokens = np.random.default_rng(1).choice(n_words, 160_000, p=shares / shares.sum())
     units = [[f"w{word}" for word in unit] for unit in tokens.reshape(-1, 20).tolist()]
-    view = SmallView(units)
-    text = TrainingText(view, view.words, view.counts)
+    corpus = ViewedCorpus(SmallView(units))
     options = {"subsample": subsample, "window": 5, "learning_rate": 0.025, "epochs": 2}
     losses = []
     for name, deterministic in (("fast", False), ("deterministic", True)):
         folder = tmp_path / name
-        Training(folder, text, deterministic=deterministic, **options).run()
+        Training(folder, corpus, tuning=TUNING, deterministic=deterministic, **options).run()
         lines = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
         losses.append([line["epoch_loss"] for line in lines if "epoch_loss" in line][-1])
     assert losses[1] < 1.02 * losses[0]

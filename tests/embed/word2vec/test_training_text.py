@@ -15,9 +15,9 @@ from corpora.common.errors import SettingError
 from corpora.reading.text_blocks import ReadOptions
 from corpora.text.segment import TextSettings
 from embed.formats.vector_files import load_vectors
-from embed.vectors.onehot import one_hot
 from embed.vectors.word_vectors import WordVectors
-from embed.word2vec.training_text import open_training_text
+from embed.word2vec import training_text
+from embed.word2vec.config import SkipGramConfig
 
 LINES = [
     "the cat sat on the mat .",
@@ -60,7 +60,7 @@ def texts_of(words, shards):
 
 def open_text(corpus, init=None, **choices):
     """With some choices changed."""
-    return open_training_text(corpus, init=init, **{**CHOICES, **choices})
+    return training_text.open_text(corpus, SkipGramConfig(**{**CHOICES, **choices}), init)
 
 
 def test_without_vectors_to_start_from_the_text_is_the_view(tmp_path):
@@ -215,23 +215,6 @@ def test_other_text_settings_are_told_and_not_refused(tmp_path, capsys, settings
     text = open_text(corpus, vectors_of(["the", "The"], name="x", **settings))
     assert {"the", "The"} <= set(text.words)
     assert capsys.readouterr().err == told.format(corpus=corpus.path)
-
-
-def test_sparse_vectors_are_no_start(tmp_path):
-    with pytest.raises(SettingError) as refusal:
-        open_text(build(tmp_path, LINES), one_hot(["the", "cat"]))
-    assert str(refusal.value) == (
-        "--init one-hot: its vectors are sparse; pass a run of dense ones"
-    )
-
-
-def test_fewer_words_than_there_are_already_is_refused(tmp_path):
-    with pytest.raises(SettingError) as refusal:
-        open_text(build(tmp_path, LINES), vectors_of(["a", "b"], name="old"), max_vocabulary=1)
-    assert str(refusal.value) == (
-        "--max-vocabulary 1 is smaller than the vocabulary of old (2 words), which stays whole; "
-        "pass --max-vocabulary 2 or more"
-    )
 
 
 def test_a_text_without_any_of_the_words_is_refused(tmp_path):

@@ -1,21 +1,37 @@
 """Text, tables and plans that the tests of word2vec share."""
 
 from collections import Counter
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 
-from embed.word2vec.kernels.rounds import CBOW_MEAN, CBOW_SUM, SKIPGRAM, Plan
+from embed.word2vec.config import CbowConfig, SkipGramConfig
+from embed.word2vec.kernel_settings import make_plan
+from embed.word2vec.kernels.rounds import CBOW_MEAN, SKIPGRAM
 from embed.word2vec.kernels.vector_ir import BLOCK, LANES
-from embed.word2vec.kernels.windows import Places, Windows, pair_labels
-from embed.word2vec.noise import keep_limits, noise_table
+from embed.word2vec.kernels.windows import Places, Windows
 from tests.embed.word2vec import naive_word2vec as naive
 
-METHODS = {"skipgram": SKIPGRAM, "mean": CBOW_MEAN, "sum": CBOW_SUM}
+METHODS = {"skipgram": SkipGramConfig, "mean": CbowConfig, "sum": partial(CbowConfig, sum=True)}
 LENGTHS = (1, 30, 2, 1, 90, 57, 7)
 U = 2.0**-24  # unit roundoff of float32
 # The kernels give the chance of a label to 5e-7 of itself (test_vector_kernels.py), and a label
 # costs log 2 on average where vectors are short.
 LOSS_SHARE = 1e-6
+
+
+class ViewedCorpus:
+    """A corpus of one view, whatever words are asked for."""
+
+    path, fingerprint = Path("small"), "0123456789abcdef"
+
+    def __init__(self, view):
+        self._view = view
+
+    def view(self, **_):
+        """The view."""
+        return self._view
 
 
 def zipf_units(seed, lengths=LENGTHS, n_words=40):
@@ -36,19 +52,11 @@ def laid_out(units):
     return rows, np.cumsum([0] + [len(unit) for unit in units])
 
 
-def plan_of(counts, method="skipgram", *, window=5, dynamic=True, negatives=5, subsample=0.1):
+def plan_of(counts, method="skipgram", *, dynamic=True, **options):
     """How to draw windows and to learn from them."""
-    noise = noise_table(counts, 0.75)
-    return Plan(
-        method=METHODS[method],
-        window=window,
-        dynamic=dynamic,
-        negatives=negatives,
-        keep_limits=keep_limits(counts, subsample),
-        noise_limits=noise.limits,
-        noise_others=noise.others,
-        labels=pair_labels(negatives),
-    )
+    options = {"window": 5, "subsample": 0.1, **options}
+    options["window_weighting"] = "dynamic" if dynamic else "flat"
+    return make_plan(counts, METHODS[method](**options))
 
 
 def room_for(n, window, negatives):

@@ -10,7 +10,8 @@ from embed.compare.scoring.seed_groups import seed_groups
 from embed.contextual.pooled_run import pool_run
 from embed.contextual.pooling import PoolConfig
 from embed.svd.train import SvdConfig, train_svd
-from embed.word2vec.train import SkipGramConfig, train_skipgram
+from embed.word2vec.config import SkipGramConfig
+from embed.word2vec.train import train_skipgram
 from pretrain.config import MlmConfig
 from pretrain.train import train_mlm
 from tests.pretrain.small_training import SMALL, corpus_of

@@ -8,6 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from embed.word2vec.kernel_settings import (
+    Rounds,
+    room_for_inputs,
+    room_for_rounds,
+    spare_rows,
+)
 from embed.word2vec.kernels import rounds as kernels
 from embed.word2vec.kernels.barrier import wait_for_all
 from embed.word2vec.kernels.windows import (
@@ -67,29 +73,18 @@ def kernel_tables(tables, parts):
     return kernels.Tables(inputs, outputs, tables[0].shape[1], starts, flat)
 
 
-def copies_of(plan, width):
-    """Room for composed inputs."""
-    size = kernels.DRAWN + 2 * plan.window
-    return kernels.Copies(
-        np.zeros((N_WORDS, 1), dtype=np.int32),
-        np.empty(size, dtype=np.int32),
-        np.zeros((size + 1) * width, dtype=np.float32),
-        np.empty(size * width, dtype=np.float32),
-    )
-
-
-def train_piece(tables, parts, units, plan, state=17):
+def train_chunk(tables, parts, units, plan, state=17):
     """Train by the kernel; loss, pairs and the state left behind."""
     states, loss = np.array([state], dtype=np.uint64), np.zeros(1)
-    pairs = kernels.train_piece(
+    pairs = kernels.train_chunk(
         kernel_tables(tables, parts), kernels.Text(*laid_out(units)), plan, RATES, states,
-        copies_of(plan, tables[0].shape[1]), loss,
+        room_for_inputs(plan, N_WORDS, tables[0].shape[1]), loss,
     )  # fmt: skip
     return loss[0], pairs, int(states[0])
 
 
 def learn_from_all(tables, units, plan, state=17):
-    """Draw every window first, then learn DRAWN at a time; as :func:`train_piece` gives it."""
+    """Draw every window first, then learn DRAWN at a time; as :func:`train_chunk` gives it."""
     rows, offsets = laid_out(units)
     kept, kept_offsets = np.empty_like(rows), np.empty_like(offsets)
     states, loss, pairs = np.array([state], dtype=np.uint64), np.zeros(1), 0
@@ -113,19 +108,19 @@ def learn_from_all(tables, units, plan, state=17):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("lengths", [LENGTHS, (400,), (1, 1), (64,), (2,) * 70])
-def test_a_piece_is_drawn_and_learnt_to_the_bit(method, lengths):
+def test_a_chunk_is_drawn_and_learnt_to_the_bit(method, lengths):
     units = zipf_units(4, lengths)
     plan = plan_of(counts_of(units), method)
     one, other = (filled_tables(N_WORDS, N_WORDS, 20) for _ in range(2))
-    assert train_piece(one, ALONE, units, plan) == learn_from_all(other, units, plan)
+    assert train_chunk(one, ALONE, units, plan) == learn_from_all(other, units, plan)
     assert all(map(np.array_equal, one, other))
 
 
-def test_a_piece_of_which_nothing_is_kept_teaches_nothing():
+def test_a_chunk_of_which_nothing_is_kept_teaches_nothing():
     plan = plan_of(np.ones(N_WORDS, np.int64), subsample=0)
     plan = plan._replace(keep_limits=np.zeros(N_WORDS, np.uint64))
     tables = filled_tables(N_WORDS, N_WORDS, 20)
-    assert train_piece(tables, ALONE, [[1, 2, 3]], plan)[:2] == (0, 0)
+    assert train_chunk(tables, ALONE, [[1, 2, 3]], plan)[:2] == (0, 0)
     assert all(map(np.array_equal, tables, filled_tables(N_WORDS, N_WORDS, 20)))
 
 
@@ -144,7 +139,7 @@ def test_composed_inputs_are_means_of_their_parts_and_each_part_gains(method, wi
         result = composed_round(*expected, parts, chunk, twin_learner(plan, rate))
         wanted = np.add(wanted, result)
 
-    loss, pairs, _ = train_piece(tables, parts, units, plan)
+    loss, pairs, _ = train_chunk(tables, parts, units, plan)
 
     assert len(found) > 2 * kernels.DRAWN
     assert pairs == wanted[1]
@@ -159,8 +154,8 @@ def test_words_of_one_part_each_are_as_words_without_parts_but_for_rounding():
     units = zipf_units(4)
     plan = plan_of(counts_of(units))
     one, other = (filled_tables(N_WORDS, N_WORDS, 20) for _ in range(2))
-    train_piece(one, ALONE, units, plan)
-    train_piece(other, [*ALONE], units, plan)
+    train_chunk(one, ALONE, units, plan)
+    train_chunk(other, [*ALONE], units, plan)
     assert not np.array_equal(one[0], other[0])  # so that it was the other way that was taken
     for table, wanted in zip(one, other, strict=True):
         near = rounding([wanted], twin_windows(units, plan, 17))
@@ -183,15 +178,10 @@ def plan_for(units, method="skipgram", **options):
     return plan_of(counts_of(every, n_words), method, **options)
 
 
-def most_words(plan):
-    """How many inputs, or outputs, a shard can touch in a round."""
-    return ROUND_WORDS * (1 + plan.negatives) + 2 * plan.window
-
-
 def tables_for(plan, n_shards=8, *, n_buckets=N_BUCKETS):
     """Chance tables, and rows for the shards behind the outputs, which hold no numbers."""
-    n_words = len(plan.keep_limits)
-    return filled_tables(n_words + n_buckets, n_words, 20, spare=n_shards * most_words(plan))
+    n_words, spare = len(plan.keep_limits), spare_rows(plan, Rounds(n_shards, ROUND_WORDS))
+    return filled_tables(n_words + n_buckets, n_words, 20, spare=spare)
 
 
 def rows_of(tables, n_words=N_WORDS):
@@ -201,21 +191,14 @@ def rows_of(tables, n_words=N_WORDS):
 
 
 def shared_room(plan, units, n_shards, width):
-    """Room for the private rows of so many shards."""
-    n_inputs = ROUND_WORDS + 2 * plan.window
+    """Room for so many shards with this text."""
     rows, _ = laid_out([unit for shard in units for unit in shard])
     bounds = np.cumsum([0] + [len(shard) for shard in units])
-    return kernels.Shards(
+    rounds = Rounds(n_shards, ROUND_WORDS)
+    return room_for_rounds(plan, rounds, len(plan.keep_limits), width)._replace(
         bounds=bounds,
         kept=np.empty(len(rows), dtype=np.int32),
         kept_offsets=np.empty(bounds[-1] + n_shards, dtype=np.int64),
-        n_kept=np.zeros((n_shards, 2), dtype=np.int64),
-        words=np.empty((n_shards, 2, most_words(plan)), dtype=np.int32),
-        n_words=np.zeros((n_shards, 2), dtype=np.int64),
-        inputs=np.zeros((n_shards, (n_inputs + 1) * width), dtype=np.float32),
-        before=np.empty((n_shards, n_inputs * width), dtype=np.float32),
-        first_row=len(plan.keep_limits),
-        slots=np.zeros((2, len(plan.keep_limits), n_shards), dtype=np.uint16),
     )
 
 
@@ -367,7 +350,7 @@ def test_rows_of_shards_that_have_nothing_to_learn_are_left_alone():
     _, pairs, _ = train_shards(tables, ALONE, units, plan, 2)
     assert pairs[0] > 0
     assert pairs[1:].tolist() == [0, 0]
-    behind = N_WORDS + most_words(plan)
+    behind = N_WORDS + spare_rows(plan, Rounds(1, ROUND_WORDS))
     assert np.isnan(tables[1][behind:-1, :20]).all()
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chisquare
 
+from embed.word2vec.kernels.rounds import CBOW_MEAN, SKIPGRAM
 from embed.word2vec.kernels.windows import (
     Places,
     Windows,
@@ -60,10 +61,10 @@ def learn(tables, plan, windows, rate, places=None):
     inputs, outputs = (table.reshape(-1) for table in tables)
     places = places or in_place(windows)
     about = (tables[0].shape[1], windows, places, np.float32(rate), plan.labels, loss)
-    if plan.method == METHODS["skipgram"]:
+    if plan.method == SKIPGRAM:
         pairs = learn_skipgram(inputs, outputs, *about)
     else:
-        pairs = learn_cbow(inputs, outputs, *about, plan.method == METHODS["mean"])
+        pairs = learn_cbow(inputs, outputs, *about, plan.method == CBOW_MEAN)
     return loss[0], pairs
 
 

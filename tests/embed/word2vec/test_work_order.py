@@ -1,4 +1,4 @@
-"""Pieces and groups: every token once an epoch, no unit cut; rates and random numbers."""
+"""Chunks and batches: every token once an epoch, no unit cut; rates and random numbers."""
 
 import itertools
 
@@ -7,16 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from embed.word2vec import course as pieces
-from embed.word2vec.course import (
-    Group,
-    cut_pieces,
-    groups,
+from embed.word2vec.training_text import TrainingText
+from embed.word2vec.work_order import (
+    Batch,
+    batches,
+    cut_chunks,
     held_out_state,
     learning_rate,
     random_state,
 )
-from embed.word2vec.training_text import TrainingText
 from tests.embed.small_corpus import SmallView
 
 
@@ -38,11 +37,11 @@ def units_of(text):
     ]
 
 
-def units_in(group):
-    """The rows of every unit, piece by piece."""
+def units_in(batch):
+    """The rows of every unit, chunk by chunk."""
     found = []
-    for p in range(len(group)):
-        rows, offsets = group.piece(p)
+    for p in range(len(batch)):
+        rows, offsets = batch.chunk(p)
         inside = offsets - offsets[0]
         assert inside[-1] == len(rows)
         found += [rows[a:b].tolist() for a, b in itertools.pairwise(inside)]
@@ -53,11 +52,9 @@ def units_in(group):
     st.lists(st.integers(1, 30), max_size=40),
     st.integers(1, 50),
 )
-def test_pieces_are_whole_units_none_is_empty_and_none_needlessly_long(lengths, size):
+def test_chunks_are_whole_units_none_is_empty_and_none_needlessly_long(lengths, size):
     offsets = np.cumsum([0, *lengths])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pieces, "PIECE_TOKENS", size)
-        bounds = cut_pieces(offsets)
+    bounds = cut_chunks(offsets, size)
     if not lengths:
         assert bounds.tolist() == [0]
         return
@@ -70,72 +67,66 @@ def test_pieces_are_whole_units_none_is_empty_and_none_needlessly_long(lengths, 
             assert tokens > size - max(lengths[:last])
 
 
-def test_pieces_worked_by_hand(monkeypatch):
-    monkeypatch.setattr(pieces, "PIECE_TOKENS", 10)
+def test_chunks_worked_by_hand():
     # marks at 0, 10, 20, 30; units begin at 0, 4, 8, 12, 33
-    assert cut_pieces(np.array([0, 4, 8, 12, 33, 35])).tolist() == [0, 3, 4, 5]
+    assert cut_chunks(np.array([0, 4, 8, 12, 33, 35]), 10).tolist() == [0, 3, 4, 5]
 
 
 @pytest.mark.parametrize("size", [1, 3, 8, 1000])
-def test_every_token_is_in_one_piece_once_an_epoch_and_in_its_order(size, monkeypatch):
-    monkeypatch.setattr(pieces, "PIECE_TOKENS", 13)
+def test_every_token_is_in_one_chunk_once_an_epoch_and_in_its_order(size):
     text = text_of(100)
-    found = list(groups(text, 3, size, (0, 0)))
+    found = list(batches(text, 3, size, (0, 0), 13))
 
     for epoch in range(3):
-        of_epoch = [group for group in found if group.epoch == epoch]
-        assert [unit for group in of_epoch for unit in units_in(group)] == units_of(text)
-        numbers = [group.number + p for group in of_epoch for p in range(len(group))]
+        of_epoch = [batch for batch in found if batch.epoch == epoch]
+        assert [unit for batch in of_epoch for unit in units_in(batch)] == units_of(text)
+        numbers = [batch.number + p for batch in of_epoch for p in range(len(batch))]
         assert numbers == list(range(len(numbers)))
     assert max(map(len, found)) <= size
     assert len(found) > 3
 
 
-def test_groups_know_how_many_tokens_are_behind_them(monkeypatch):
-    monkeypatch.setattr(pieces, "PIECE_TOKENS", 13)
+def test_batches_know_how_many_tokens_are_behind_them():
     text = text_of(60)
     done = 0
-    for group in groups(text, 2, 4, (0, 0)):
-        assert group.tokens_before(0) == group.before == done
-        for p in range(len(group)):
-            assert group.tokens_before(p) == done
-            done += len(group.piece(p)[0])
-        assert group.tokens_before(len(group)) == done
-        assert group.n_tokens == done - group.before
+    for batch in batches(text, 2, 4, (0, 0), 13):
+        assert batch.tokens_before(0) == batch.before == done
+        for p in range(len(batch)):
+            assert batch.tokens_before(p) == done
+            done += len(batch.chunk(p)[0])
+        assert batch.tokens_before(len(batch)) == done
+        assert batch.n_tokens == done - batch.before
     assert done == 2 * text.n_tokens
 
 
-def named(group):
-    """What tells one group from another."""
-    return group.epoch, group.number, group.before, units_in(group)
+def named(batch):
+    """What tells one batch from another."""
+    return batch.epoch, batch.number, batch.before, units_in(batch)
 
 
-def test_groups_from_any_starting_point_are_the_rest(monkeypatch):
-    monkeypatch.setattr(pieces, "PIECE_TOKENS", 13)
+def test_batches_from_any_starting_point_are_the_rest():
     text = text_of(60)
-    whole = [named(group) for group in groups(text, 3, 4, (0, 0))]
+    whole = [named(batch) for batch in batches(text, 3, 4, (0, 0), 13)]
     for n, (epoch, number, _, _) in enumerate(whole):
-        assert [named(g) for g in groups(text, 3, 4, (epoch, number))] == whole[n:]
-    after = whole[-1][1] + len(list(groups(text, 1, 1, (0, 0))))
-    assert list(groups(text, 3, 4, (2, after))) == []
-    assert list(groups(text, 3, 4, (3, 0))) == []
+        assert [named(g) for g in batches(text, 3, 4, (epoch, number), 13)] == whole[n:]
+    after = whole[-1][1] + len(list(batches(text, 1, 1, (0, 0), 13)))
+    assert list(batches(text, 3, 4, (2, after), 13)) == []
+    assert list(batches(text, 3, 4, (3, 0), 13)) == []
 
 
 @pytest.mark.parametrize(("before", "now"), [(4, 8), (8, 4), (3, 100), (2, 7)])
-def test_no_token_is_lost_where_groups_have_another_size_than_before(before, now, monkeypatch):
+def test_no_token_is_lost_where_batches_have_another_size_than_before(before, now):
     # as when all cores are used, and an interrupted training goes on where there are more
-    monkeypatch.setattr(pieces, "PIECE_TOKENS", 13)
     text = text_of(60)
-    first = list(itertools.islice(groups(text, 2, before, (0, 0)), 3))
+    first = list(itertools.islice(batches(text, 2, before, (0, 0), 13), 3))
     end = first[-1].number + len(first[-1])
-    rest = list(groups(text, 2, now, (0, end)))
-    found = [unit for group in [*first, *rest] for unit in units_in(group)]
+    rest = list(batches(text, 2, now, (0, end), 13))
+    found = [unit for batch in [*first, *rest] for unit in units_in(batch)]
     assert found == 2 * units_of(text)
     assert rest[0].before == first[-1].before + first[-1].n_tokens
 
 
-def test_shards_without_text_are_passed_over(monkeypatch):
-    monkeypatch.setattr(pieces, "PIECE_TOKENS", 5)
+def test_shards_without_text_are_passed_over():
 
     class Gaps(SmallView):
         def shards(self):
@@ -145,14 +136,14 @@ def test_shards_without_text_are_passed_over(monkeypatch):
 
     view = Gaps([["a", "b"], ["c"]] * 5, units_per_shard=3)
     text = TrainingText(view, view.words, view.counts)
-    assert [unit for g in groups(text, 1, 2, (0, 0)) for unit in units_in(g)] == units_of(text)
+    assert [unit for g in batches(text, 1, 2, (0, 0), 5) for unit in units_in(g)] == units_of(text)
 
 
-def test_a_group_of_one_unit():
-    group = Group(0, 7, np.arange(5, dtype=np.int32), np.array([0, 5]), np.array([0, 1]), 100)
-    assert len(group) == 1
-    assert units_in(group) == [[0, 1, 2, 3, 4]]
-    assert (group.n_tokens, group.tokens_before(0), group.tokens_before(1)) == (5, 100, 105)
+def test_a_batch_of_one_unit():
+    batch = Batch(0, 7, np.arange(5, dtype=np.int32), np.array([0, 5]), np.array([0, 1]), 100)
+    assert len(batch) == 1
+    assert units_in(batch) == [[0, 1, 2, 3, 4]]
+    assert (batch.n_tokens, batch.tokens_before(0), batch.tokens_before(1)) == (5, 100, 105)
 
 
 def test_the_rate_falls_linearly_to_its_floor():
@@ -165,7 +156,7 @@ def test_the_rate_falls_linearly_to_its_floor():
     assert learning_rate(0.025, 0.025, 800, 1000) == 0.025
 
 
-def test_random_numbers_differ_by_seed_epoch_and_piece_and_from_those_of_held_out_text():
+def test_random_numbers_differ_by_seed_epoch_and_chunk_and_from_those_of_held_out_text():
     keys = list(itertools.product((0, 1, 2**40), (0, 1, 2), (0, 1, 2, 1000)))
     states = [random_state(*key) for key in keys] + [held_out_state(n) for n in range(30)]
     assert all(state.dtype == np.uint64 and state.shape == (1,) for state in states)

@@ -1,6 +1,6 @@
-"""The order of training: epochs, shards of the corpus, groups of pieces; and the rate at each.
+"""The order of training: epochs, shards of the corpus, batches of chunks; and the rate at each.
 
-A piece is some whole units of text. Its random numbers are keyed by the seed, the epoch and its
+A chunk is some whole units of text. Its random numbers are keyed by the seed, the epoch and its
 number, so that it does not matter who trains on it, or when training was interrupted.
 """
 
@@ -11,28 +11,27 @@ import numpy as np
 
 from embed.word2vec.training_text import TrainingText
 
-PIECE_TOKENS = 20_000
 _TRAINING, _HELD_OUT = 1, 2  # streams of random numbers
 
 
 @dataclass(frozen=True)
-class Group:
-    """Some pieces in a row, of one shard of the corpus and one epoch.
+class Batch:
+    """Some chunks in a row, of one shard of the corpus and one epoch.
 
     Parameters
     ----------
     epoch : int
         From 0.
     number : int
-        Of the first piece, in its epoch.
+        Of the first chunk, in its epoch.
     rows : int32 (n,)
         The shard's words.
     offsets : int64 (m + 1,)
         Where its units begin.
     bounds : int64 (P + 1,)
-        The units of piece p are ``bounds[p]`` to ``bounds[p + 1] - 1``.
+        The units of chunk p are ``bounds[p]`` to ``bounds[p + 1] - 1``.
     before : int
-        Tokens of all epochs before this group.
+        Tokens of all epochs before this batch.
     """
 
     epoch: int
@@ -43,16 +42,16 @@ class Group:
     before: int
 
     def __len__(self) -> int:
-        """Pieces."""
+        """Chunks."""
         return len(self.bounds) - 1
 
     @property
     def n_tokens(self) -> int:
-        """Tokens in all pieces."""
+        """Tokens in all chunks."""
         return int(self.offsets[self.bounds[-1]] - self.offsets[self.bounds[0]])
 
-    def piece(self, p: int) -> tuple[np.ndarray, np.ndarray]:
-        """Give the words of one piece and where its units begin.
+    def chunk(self, p: int) -> tuple[np.ndarray, np.ndarray]:
+        """Give the words of one chunk and where its units begin.
 
         Parameters
         ----------
@@ -62,13 +61,13 @@ class Group:
         Returns
         -------
         rows, offsets : int32 (n,), int64 (m + 1,)
-            The first offset is where the piece begins in the shard.
+            The first offset is where the chunk begins in the shard.
         """
         offsets = self.offsets[self.bounds[p] : self.bounds[p + 1] + 1]
         return self.rows[offsets[0] : offsets[-1]], offsets
 
     def tokens_before(self, p: int) -> int:
-        """Count the tokens of all epochs before a piece.
+        """Count the tokens of all epochs before a chunk.
 
         Parameters
         ----------
@@ -82,8 +81,10 @@ class Group:
         return self.before + int(self.offsets[self.bounds[p]] - self.offsets[self.bounds[0]])
 
 
-def groups(text: TrainingText, epochs: int, size: int, start: tuple[int, int]) -> Iterator[Group]:
-    """Go through the text as often as asked for, some pieces at a time.
+def batches(
+    text: TrainingText, epochs: int, size: int, start: tuple[int, int], chunk_tokens: int
+) -> Iterator[Batch]:
+    """Go through the text as often as asked for, some chunks at a time.
 
     Parameters
     ----------
@@ -92,33 +93,35 @@ def groups(text: TrainingText, epochs: int, size: int, start: tuple[int, int]) -
     epochs : int
         How often.
     size : int
-        Pieces of a group, at most.
+        Chunks of a batch, at most.
     start : tuple of (int, int)
-        Epoch and number of the piece to begin with, which begins a group.
+        Epoch and number of the chunk to begin with, which begins a batch.
+    chunk_tokens : int
+        Tokens of a chunk, about.
 
     Yields
     ------
-    Group
+    Batch
     """
     for epoch in range(start[0], epochs):
         number, before = 0, epoch * text.n_tokens
         for rows, offsets in text.shards():
-            offsets = cut_long_units(offsets)
-            bounds = cut_pieces(offsets)
-            n_pieces = len(bounds) - 1
-            skip = min(max(start[1] - number, 0), n_pieces) if epoch == start[0] else 0
-            for first in range(skip, n_pieces, size):
+            offsets = cut_long_units(offsets, chunk_tokens)
+            bounds = cut_chunks(offsets, chunk_tokens)
+            n_chunks = len(bounds) - 1
+            skip = min(max(start[1] - number, 0), n_chunks) if epoch == start[0] else 0
+            for first in range(skip, n_chunks, size):
                 passed = int(offsets[bounds[first]] - offsets[0])
-                yield Group(
+                yield Batch(
                     epoch, number + first, rows, offsets, bounds[first : first + size + 1],
                     before + passed,
                 )  # fmt: skip
-            number += n_pieces
+            number += n_chunks
             before += int(offsets[-1] - offsets[0])
 
 
-def cut_long_units(offsets: np.ndarray) -> np.ndarray:
-    """Cut units that are longer than a piece, which one thread would have to itself.
+def cut_long_units(offsets: np.ndarray, chunk_tokens: int) -> np.ndarray:
+    """Cut units that are longer than a chunk, which one thread would have to itself.
 
     Every word is trained on; windows near a cut, one in some thousands, end there.
 
@@ -126,36 +129,40 @@ def cut_long_units(offsets: np.ndarray) -> np.ndarray:
     ----------
     offsets : int64 (m + 1,)
         Where the units begin.
+    chunk_tokens : int
+        Tokens of a chunk, about.
 
     Returns
     -------
     int64 (m + n + 1,)
         With n cuts.
     """
-    long = np.flatnonzero(np.diff(offsets) > 2 * PIECE_TOKENS)
+    long = np.flatnonzero(np.diff(offsets) > 2 * chunk_tokens)
     cuts = [
-        np.arange(offsets[unit] + PIECE_TOKENS, offsets[unit + 1] - PIECE_TOKENS, PIECE_TOKENS)
+        np.arange(offsets[unit] + chunk_tokens, offsets[unit + 1] - chunk_tokens, chunk_tokens)
         for unit in long
     ]
     return np.unique(np.concatenate([offsets, *cuts]))
 
 
-def cut_pieces(offsets: np.ndarray) -> np.ndarray:
-    """Cut a shard into pieces of about the same number of tokens.
+def cut_chunks(offsets: np.ndarray, chunk_tokens: int) -> np.ndarray:
+    """Cut a shard into chunks of about the same number of tokens.
 
     Parameters
     ----------
     offsets : int64 (m + 1,)
         Where the units begin.
+    chunk_tokens : int
+        Tokens of a chunk, about.
 
     Returns
     -------
     int64 (P + 1,)
-        The unit that each piece begins with; none is empty.
+        The unit that each chunk begins with; none is empty.
     """
     if len(offsets) < 2:
         return np.zeros(1, dtype=np.int64)
-    marks = np.arange(0, int(offsets[-1]), PIECE_TOKENS)
+    marks = np.arange(0, int(offsets[-1]), chunk_tokens)
     firsts = np.searchsorted(offsets[:-1], marks)
     return np.unique(np.append(firsts[firsts < len(offsets) - 1], len(offsets) - 1))
 
@@ -181,12 +188,12 @@ def learning_rate(first: float, last: float, done: int, total: int) -> float:
 
 
 def random_state(seed: int, epoch: int, number: int) -> np.ndarray:
-    """Key the random numbers of one piece.
+    """Key the random numbers of one chunk.
 
     Parameters
     ----------
     seed, epoch, number : int
-        Of the training and the piece.
+        Of the training and the chunk.
 
     Returns
     -------
@@ -196,12 +203,12 @@ def random_state(seed: int, epoch: int, number: int) -> np.ndarray:
 
 
 def held_out_state(number: int) -> np.ndarray:
-    """Key the random numbers of one piece of the held-out text: the same in every training.
+    """Key the random numbers of one chunk of the held-out text: the same in every training.
 
     Parameters
     ----------
     number : int
-        Of the piece.
+        Of the chunk.
 
     Returns
     -------

@@ -1,0 +1,83 @@
+"""The options of skip-gram and CBOW: what is refused, and what they load."""
+
+import subprocess
+import sys
+
+import pytest
+
+from corpora.common.errors import SettingError
+from embed.word2vec.config import CbowConfig, Ngrams, SkipGramConfig
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dim": 0}, "SkipGramConfig.dim must be at least 1, got 0"),
+        ({"window": 0}, "SkipGramConfig.window must be at least 1, got 0"),
+        ({"window": 1001}, "SkipGramConfig.window must be at most 1000, got 1001"),
+        ({"negatives": 0}, "SkipGramConfig.negatives must be at least 1, got 0"),
+        ({"subsample": -1.0}, "SkipGramConfig.subsample must be at least 0, got -1.0"),
+        ({"learning_rate": 0.0}, "SkipGramConfig.learning_rate must be above 0, got 0.0"),
+        (
+            {"learning_rate": float("inf")},
+            "SkipGramConfig.learning_rate must be a finite number, got inf",
+        ),
+        (
+            {"learning_rate": 0.01, "final_rate": 0.02},
+            "SkipGramConfig.final_rate must be at most the learning rate 0.01, got 0.02",
+        ),
+        ({"epochs": 0}, "SkipGramConfig.epochs must be at least 1, got 0"),
+        ({"threads": 0}, "SkipGramConfig.threads must be at least 1, got 0"),
+        ({"seed": -1}, "SkipGramConfig.seed must be at least 0, got -1"),
+        (
+            {"window_weighting": "linear"},
+            "SkipGramConfig.window_weighting must be one of dynamic, flat, got 'linear'",
+        ),
+        (
+            {"subwords": "6-3"},
+            (
+                "--subwords must be MIN-MAX with 1 <= MIN <= MAX <= 999, lengths of n-grams in "
+                "characters such as 3-6, got '6-3'"
+            ),
+        ),
+        ({"hierarchical_softmax": True}, "--hierarchical-softmax needs --engine gensim"),
+        (
+            {"engine": "gensim", "deterministic": True},
+            (
+                "--engine gensim does not go with --deterministic; leave it out or pass "
+                "--engine firth"
+            ),
+        ),
+        (
+            {"engine": "gensim", "deterministic": True, "init": "run"},
+            (
+                "--engine gensim does not go with --init and --deterministic; leave them out or "
+                "pass --engine firth"
+            ),
+        ),
+        (
+            {"engine": "gensim", "seed": 2**32},
+            "--engine gensim takes seeds below 4294967296, got 4294967296; pass a smaller --seed",
+        ),
+    ],
+)  # fmt: skip
+def test_options_out_of_range_are_refused(options, message):
+    with pytest.raises(SettingError) as refusal:
+        SkipGramConfig(**options)
+    assert str(refusal.value) == message
+
+
+def test_gensim_takes_its_largest_seed():
+    pytest.importorskip("gensim")
+    assert SkipGramConfig(engine="gensim", seed=2**32 - 1).seed == 2**32 - 1
+
+
+def test_subwords_and_buckets_say_what_the_ngrams_are():
+    assert SkipGramConfig().ngrams is None
+    assert CbowConfig(subwords="3-6", buckets=50).ngrams == Ngrams(3, 6, 50)
+
+
+def test_the_options_load_neither_numpy_nor_numba(root):
+    code = "import sys, embed.word2vec.config; print({'numpy', 'numba'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=root, check=True)
+    assert done.stdout.strip() == b"set()"
