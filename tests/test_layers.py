@@ -194,17 +194,17 @@ def test_the_reader_of_imports_sees_late_relative_and_plain_ones():
 
 def test_upward_imports_and_cycles_are_found():
     edges = {
-        "corpora.text.segment": ["corpora.build.build"],
-        "corpora.build.build": ["corpora.text.segment", "corpora.build.encode"],
+        "corpora.text.segment": ["corpora.build.pipeline"],
+        "corpora.build.pipeline": ["corpora.text.segment", "corpora.build.encode"],
         "corpora.build.encode": [],
         "corpora.datasets.named": ["corpora.text.segment"],
     }
 
     assert upward(edges) == {
-        ("corpora.text.segment", "corpora.build.build"),
+        ("corpora.text.segment", "corpora.build.pipeline"),
         ("corpora.datasets.named", "corpora.text.segment"),
     }
-    assert cycles(edges) == [["corpora.build.build", "corpora.text.segment"]]
+    assert cycles(edges) == [["corpora.build.pipeline", "corpora.text.segment"]]
 
 
 def test_every_module_has_a_place_in_the_layers():

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from corpora.build.build import build_corpus
 from corpora.build.open_or_build import up_to_date
+from corpora.build.pipeline import build_corpus
 from corpora.build.request import BuildOptions, make_request
 from corpora.common.console import note, progress
 from corpora.reading.text_blocks import ReadOptions

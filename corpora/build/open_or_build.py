@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from corpora.artifacts.artifact import CHECKSUMS, checksum, fingerprint
-from corpora.build.build import build_corpus
+from corpora.build.pipeline import build_corpus
 from corpora.build.request import Request, make_request
 from corpora.common.cache import cache_directory
 from corpora.common.console import note, progress

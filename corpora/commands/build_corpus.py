@@ -32,8 +32,8 @@ def command(sources: tuple[str, ...], out: Path, force: bool, **options: Any) ->
         firth build-corpus news/*.txt.gz --documents line --out out/news
         firth build-corpus posts.jsonl --field body --keep date,author --out out/posts
     """
-    from corpora.build.build import build_corpus
     from corpora.build.open_or_build import up_to_date
+    from corpora.build.pipeline import build_corpus
     from corpora.common.console import note, progress
 
     request = make_request(

@@ -68,9 +68,9 @@ def train(
     from corpora.build.open_or_build import open_or_build
     from corpora.store.corpus import is_corpus
     from embed.word2vec.initial import open_init
+    from embed.word2vec.loop import CHECKPOINTS
     from embed.word2vec.train import make_run
     from embed.word2vec.trainer import build_trainer
-    from embed.word2vec.training import CHECKPOINTS
 
     command = f"train-{config.method}"
     runs = Runs(

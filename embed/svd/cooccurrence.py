@@ -14,7 +14,7 @@ import numpy as np
 
 from corpora.common.console import Progress, no_progress
 from corpora.common.threads import even_ranges, in_order, thread_count
-from embed.svd.inverted import CountableView, invert, segments
+from embed.svd.inverted_text import CountableView, invert, segments
 from embed.svd.row_writer import RowWriter
 from embed.svd.window_weights import count_type, window_weights
 

@@ -13,7 +13,7 @@ from embed.vectors.word_vectors import BUCKETS, INPUTS, MATRIX, WordVectors
 from embed.vectors.wordlist import VOCABULARY, write_words
 from embed.word2vec.config import Ngrams
 from embed.word2vec.initial import initial_tables
-from embed.word2vec.kernels.vector_ir import LANES
+from embed.word2vec.kernels.simd_ir import LANES
 
 _BLOCK = 1 << 14
 _COMPOSED = 1 << 9  # words composed at a time: each gathers some dozens of rows

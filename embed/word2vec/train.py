@@ -18,8 +18,8 @@ from embed.vectors.context_vectors import CONTEXTS
 from embed.vectors.word_vectors import MATRIX, WordVectors
 from embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
 from embed.word2vec.gensim_engine import train_gensim
+from embed.word2vec.loop import CHECKPOINTS, run_training
 from embed.word2vec.trainer import Trainer, build_trainer
-from embed.word2vec.training import CHECKPOINTS, run_training
 
 FORMAT = 1
 

@@ -9,8 +9,8 @@ import numpy as np
 from embed.word2vec.kernel_settings import Rounds, room_for_inputs, room_for_rounds
 from embed.word2vec.kernels import rounds as kernels
 from embed.word2vec.kernels.rounds import Plan
+from embed.word2vec.schedule import Batch, held_out_state, random_state
 from embed.word2vec.tables import Tables
-from embed.word2vec.work_order import Batch, held_out_state, random_state
 
 
 @dataclass(frozen=True)

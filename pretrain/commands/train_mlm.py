@@ -138,7 +138,7 @@ def _tell_plan(corpus: str, config: MlmConfig, seeds: int | None, as_json: bool)
     from corpora.build.open_or_build import open_or_build
     from corpora.common.console import print_json, print_table
     from pretrain.device import choose_device
-    from pretrain.training.plan import plan
+    from pretrain.training.dry_run import plan
 
     choose_device(config.device)  # before a raw source is built, which may take long
     planned = plan(open_or_build(corpus), config)

@@ -16,7 +16,7 @@ from typing import Any
 import harness
 
 from corpora.artifacts.artifact import write_json
-from corpora.build.build import build_corpus
+from corpora.build.pipeline import build_corpus
 from corpora.build.request import make_request
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.corpus import Corpus, is_corpus

@@ -164,7 +164,7 @@ def run_quality(arguments: argparse.Namespace, device: torch.device) -> Iterator
 
 def _prepare_quick(arguments: argparse.Namespace, folder: Path) -> None:
     """A corpus, sentence pairs and a similarity set of no meaning, to run all of it on."""
-    from corpora.build.build import build_corpus
+    from corpora.build.pipeline import build_corpus
     from corpora.build.request import BuildOptions, make_request
     from corpora.datasets.synthetic import PlantedConfig, write_gold, write_planted
     from corpora.reading.text_blocks import ReadOptions

@@ -16,7 +16,7 @@ from typing import Any
 
 import harness
 
-from corpora.build.build import build_corpus
+from corpora.build.pipeline import build_corpus
 from corpora.build.request import make_request
 from corpora.store.corpus import Corpus
 from corpora.text.segment import TextSettings

@@ -20,7 +20,7 @@ from typing import Any
 
 import harness
 
-from corpora.build.build import build_corpus
+from corpora.build.pipeline import build_corpus
 from corpora.build.request import make_request
 from corpora.common.errors import FirthError
 from corpora.store.corpus import Corpus, is_corpus

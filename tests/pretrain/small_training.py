@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from corpora.build.build import build_corpus
+from corpora.build.pipeline import build_corpus
 from corpora.build.request import BuildOptions, make_request
 from corpora.reading.text_blocks import ReadOptions
 

@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from corpora.reading.wiki.markup import tidy, unescape, unlink, untag, untemplate, untemplate_line
-from corpora.reading.wiki.suspect_kernels import (
+from corpora.reading.wiki.markup_kernels import (
     CELL,
     ENTITY,
     GAP,
@@ -96,7 +96,7 @@ def clean_line(line: str, kinds: int = 255) -> str:
     line : str
         A line without its end.
     kinds : int
-        What to look for, as the bits of :mod:`corpora.reading.wiki.suspect_kernels`.
+        What to look for, as the bits of :mod:`corpora.reading.wiki.markup_kernels`.
 
     Returns
     -------

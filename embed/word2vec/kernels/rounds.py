@@ -15,7 +15,7 @@ import numpy as np
 
 from corpora.common.jit import compiled
 from embed.word2vec.kernels.barrier import wait_for_all
-from embed.word2vec.kernels.vector import add_to_rows, prefetch_row, sum_rows
+from embed.word2vec.kernels.simd import add_to_rows, prefetch_row, sum_rows
 from embed.word2vec.kernels.windows import (
     Places,
     Windows,

@@ -12,7 +12,7 @@ import numpy as np
 from corpora.common.hashing import STRIDE
 from corpora.common.hashing_kernels import mix
 from corpora.common.jit import compiled
-from embed.word2vec.kernels.vector import (
+from embed.word2vec.kernels.simd import (
     add_to_rows,
     prefetch_row,
     score_one,
@@ -22,7 +22,7 @@ from embed.word2vec.kernels.vector import (
     step_one,
     sum_rows,
 )
-from embed.word2vec.kernels.vector_ir import BLOCK, LANES, SLOT
+from embed.word2vec.kernels.simd_ir import BLOCK, LANES, SLOT
 
 _LOW = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)

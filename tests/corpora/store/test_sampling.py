@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import corpora.build.build as build_module
-from corpora.build.build import build_corpus
+import corpora.build.pipeline as build_module
+from corpora.build.pipeline import build_corpus
 from corpora.build.request import BuildOptions, make_request
 from corpora.common.errors import SettingError
 from corpora.reading.text_blocks import ReadOptions

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from corpora.build.build import build_corpus
+from corpora.build.pipeline import build_corpus
 from corpora.build.request import BuildOptions, make_request
 from corpora.common.errors import SettingError
 from corpora.reading.text_blocks import ReadOptions

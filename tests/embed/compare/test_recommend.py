@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from corpora.build.build import build_corpus
+from corpora.build.pipeline import build_corpus
 from corpora.build.request import make_request
 from corpora.common.errors import FirthError
 from corpora.text.segment import TextSettings

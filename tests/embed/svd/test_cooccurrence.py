@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from corpora.common.errors import SettingError
 from embed.svd.cooccurrence import CONTEXTS, count_cooccurrences
-from embed.svd.inverted import segments
+from embed.svd.inverted_text import segments
 from embed.svd.window_weights import WEIGHTINGS, window_weights
 from tests.embed.small_corpus import SmallView, dense
 

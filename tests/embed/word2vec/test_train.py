@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from corpora.artifacts.artifact import verify
-from corpora.build.build import build_corpus
+from corpora.build.pipeline import build_corpus
 from corpora.build.request import BuildOptions, make_request
 from corpora.common.errors import ArtifactError, FirthError
 from corpora.datasets.synthetic import PlantedConfig, write_planted

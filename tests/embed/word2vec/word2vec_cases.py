@@ -9,7 +9,7 @@ import numpy as np
 from embed.word2vec.config import CbowConfig, SkipGramConfig
 from embed.word2vec.kernel_settings import make_plan
 from embed.word2vec.kernels.rounds import CBOW_MEAN, SKIPGRAM
-from embed.word2vec.kernels.vector_ir import BLOCK, LANES
+from embed.word2vec.kernels.simd_ir import BLOCK, LANES
 from embed.word2vec.kernels.windows import Places, Windows
 from tests.embed.word2vec import naive_word2vec as naive
 

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.reading.wiki import paragraphs as wiki
-from corpora.reading.wiki.paragraphs import clean_line, clean_lines, page_text
-from corpora.reading.wiki.suspect_kernels import (
+from corpora.reading.wiki.markup_kernels import (
     CELL,
     ENTITY,
     GAP,
@@ -24,6 +23,7 @@ from corpora.reading.wiki.suspect_kernels import (
     TAG,
     flag_lines,
 )
+from corpora.reading.wiki.paragraphs import clean_line, clean_lines, page_text
 
 # What flags a line, in the slow words of a regular expression.
 DEFINITIONS = {

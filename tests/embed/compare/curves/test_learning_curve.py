@@ -11,7 +11,7 @@ import pytest
 
 from corpora.artifacts.artifact import making, write_json
 from corpora.artifacts.seeds import read_training
-from corpora.build.build import build_corpus
+from corpora.build.pipeline import build_corpus
 from corpora.build.request import BuildOptions, make_request
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.reading.text_blocks import ReadOptions

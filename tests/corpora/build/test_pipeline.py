@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from corpora.artifacts.artifact import CHECKSUMS, read_json
-from corpora.build import build as build_module
-from corpora.build.build import build_corpus
+from corpora.build import pipeline as build_module
 from corpora.build.open_or_build import open_or_build, up_to_date
+from corpora.build.pipeline import build_corpus
 from corpora.build.request import BuildOptions, Request, make_request
 from corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
 from corpora.reading.text_blocks import ReadOptions

@@ -17,12 +17,12 @@ import pytest
 
 from corpora.artifacts.checkpoint import load_checkpoint, save_checkpoint
 from corpora.common.errors import FirthError
-from embed.word2vec import training as training_loop
+from embed.word2vec import loop as training_loop
 from embed.word2vec.config import TUNING, CbowConfig, SkipGramConfig, Tuning
 from embed.word2vec.kernels.rounds import DRAWN
+from embed.word2vec.loop import CHECKPOINTS, held_out_batch, run_training
+from embed.word2vec.schedule import batches, held_out_state, learning_rate, random_state
 from embed.word2vec.trainer import build_trainer
-from embed.word2vec.training import CHECKPOINTS, held_out_batch, run_training
-from embed.word2vec.work_order import batches, held_out_state, learning_rate, random_state
 from embed.word2vec.workers import Tally, Workers
 from tests.embed.small_corpus import SmallView
 from tests.embed.word2vec.naive_word2vec import Stream, rounds, shards_round
@@ -529,7 +529,7 @@ import os, random, signal, sys
 from pathlib import Path
 sys.path.insert(0, {root!r})
 import dataclasses
-from tests.embed.word2vec.test_training import MODES, STEPS, Training
+from tests.embed.word2vec.test_loop import MODES, STEPS, Training
 often = dataclasses.replace(STEPS, checkpoint_seconds=0)
 folder, mode = Path({folder!r}), MODES[{mode!r}]
 changes, last = 0, None  # of files below the folder; and at which of them we die

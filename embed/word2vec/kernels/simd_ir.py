@@ -1,4 +1,4 @@
-"""Vector instructions in LLVM's own language, the parts of :mod:`embed.word2vec.kernels.vector`."""
+"""Vector instructions in LLVM's own language, the parts of :mod:`embed.word2vec.kernels.simd`."""
 
 import contextlib
 import itertools

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from embed.word2vec.kernels import vector as kernels
-from embed.word2vec.kernels.vector_ir import BLOCK, LANES, SLOT
+from embed.word2vec.kernels import simd as kernels
+from embed.word2vec.kernels.simd_ir import BLOCK, LANES, SLOT
 
 ROOT = Path(__file__).resolve().parents[4]
 WIDTHS = [16, 32, 112, 304]
@@ -298,13 +298,13 @@ import pytest
 from numba.core.config import CPU_NAME
 from embed.svd import product_kernels
 
-here = "tests/embed/word2vec/kernels/test_vector.py"
+here = "tests/embed/word2vec/kernels/test_simd.py"
 status = pytest.main(["-p", "no:xdist", "-p", "no:cacheprovider", here,
     "tests/embed/svd/test_truncated_svd.py::test_the_kernel_multiplies_rows_as_the_definition_does",
     "--deselect", here + "::test_all_this_holds_on_a_processor_without_wide_vectors"])
 assert status == 0, status
 assert CPU_NAME == "generic"
-tested = sys.modules["tests.embed.word2vec.kernels.test_vector"]
+tested = sys.modules["tests.embed.word2vec.kernels.test_simd"]
 kernels = [product_kernels.multiply_rows, tested.score_pair]
 for kernel in kernels:
     (assembly,) = kernel.inspect_asm().values()

@@ -14,9 +14,9 @@ from corpora.common.console import Progress, note
 from corpora.common.errors import FirthError
 from corpora.common.interrupts import held_back_interrupts
 from embed.word2vec.config import Tuning
+from embed.word2vec.schedule import Batch, batches, cut_chunks, learning_rate
 from embed.word2vec.trainer import Trainer
 from embed.word2vec.training_text import TrainingText
-from embed.word2vec.work_order import Batch, batches, cut_chunks, learning_rate
 from embed.word2vec.workers import Tally, Workers
 
 CHECKPOINTS = "checkpoints"
