@@ -24,8 +24,8 @@ from corpora.artifacts.atomic import write_whole
 from corpora.artifacts.checkpoint import clear_checkpoints
 from corpora.artifacts.provenance import now, provenance
 from corpora.common.console import Progress, no_progress, note, progress
+from corpora.tokenizer.json_format import open_pieces, save_pieces
 from corpora.tokenizer.pieces import Pieces
-from corpora.tokenizer.tokenizer_json import open_pieces, save_pieces
 from embed.contextual.pooling import PoolConfig, pool_words
 from pretrain.config import MlmConfig
 from pretrain.data.text import Text, learn, open_text

@@ -350,6 +350,17 @@ def test_every_other_file_of_a_package_is_installed_too():
     assert len(there) > 10  # templates, data sets
 
 
+def test_no_file_repeats_the_name_of_its_folder():
+    """A prefix that several files share is a folder."""
+    modules = [path for path in FILES if path.parent != ROOT and path.name != "__init__.py"]
+    prefixes = {path: (path.parent.name, path.parent.name.removesuffix("s")) for path in modules}
+    assert [
+        str(path.relative_to(ROOT))
+        for path, names in prefixes.items()
+        if any(path.stem.startswith(f"{name}_") for name in names)
+    ] == []
+
+
 def loaded_by(code: str) -> list[str]:
     """Run code in a new interpreter; tell which slow or own modules it loaded."""
     watched = "numpy scipy torch gensim numba sklearn tokenizers rich embed corpora.commands"

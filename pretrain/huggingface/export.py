@@ -13,8 +13,8 @@ from corpora.artifacts.artifact import MAKER, read_json, write_json
 from corpora.artifacts.checkpoint import load_checkpoint
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.text.segment import TextSettings
+from corpora.tokenizer.json_format import open_pieces, stock_refusal
 from corpora.tokenizer.pieces import CLS, MASK, PAD, SEP, SPECIAL, UNK
-from corpora.tokenizer.tokenizer_json import open_pieces, stock_refusal
 from pretrain.config import EncoderConfig, MlmConfig
 from pretrain.huggingface.layouts import layout_refusal, stock_form
 from pretrain.model.encoder import MaskedLanguageModel

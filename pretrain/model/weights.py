@@ -11,8 +11,8 @@ from torch import Tensor
 
 from corpora.artifacts.artifact import verify
 from corpora.common.errors import ArtifactError, SettingError
+from corpora.tokenizer.json_format import open_pieces
 from corpora.tokenizer.pieces import Pieces
-from corpora.tokenizer.tokenizer_json import open_pieces
 from embed.vectors.run_files import refuse_no_run, run_options
 from pretrain.config import EncoderConfig
 from pretrain.model.encoder import MaskedLanguageModel

@@ -8,8 +8,8 @@ import torch
 
 from corpora.artifacts.artifact import CHECKSUMS, checksums, write_json
 from corpora.text.segment import TextSettings
+from corpora.tokenizer.json_format import save_pieces
 from corpora.tokenizer.pieces import Pieces, learn_pieces
-from corpora.tokenizer.tokenizer_json import save_pieces
 from pretrain.config import EncoderConfig
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.weights import TOKENIZER, WEIGHTS, save_model

@@ -10,8 +10,8 @@ from corpora.artifacts.provenance import now, provenance
 from corpora.build.open_or_build import open_or_build
 from corpora.store.corpus import Corpus
 from corpora.text.segment import TextSettings
+from corpora.tokenizer.json_format import save_pieces
 from corpora.tokenizer.pieces import FIRST_PIECE, Pieces, learn_pieces
-from corpora.tokenizer.tokenizer_json import save_pieces
 from embed.contextual.pooling import PoolConfig, pool_words
 from pretrain.config import EncoderConfig
 from pretrain.inference.mlm_encoder import MlmEncoder

@@ -14,7 +14,7 @@ from corpora.artifacts.artifact import verify
 from corpora.artifacts.checkpoint import load_checkpoint, save_checkpoint
 from corpora.artifacts.metrics import read_metrics
 from corpora.common.errors import ArtifactError, FirthError, SettingError
-from corpora.tokenizer.tokenizer_json import open_pieces
+from corpora.tokenizer.json_format import open_pieces
 from embed.vectors.word_vectors import WordVectors
 from pretrain import train
 from pretrain.config import MlmConfig

@@ -17,6 +17,7 @@ from tokenizers import Tokenizer
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.store.vocabulary import PRUNED
 from corpora.text.segment import TextSettings
+from corpora.tokenizer.json_format import open_pieces, save_pieces, stock_refusal
 from corpora.tokenizer.pieces import (
     CLS,
     FIRST_PIECE,
@@ -29,7 +30,6 @@ from corpora.tokenizer.pieces import (
     chosen_size,
     learn_pieces,
 )
-from corpora.tokenizer.tokenizer_json import open_pieces, save_pieces, stock_refusal
 
 # Few letters, so that pairs tie and repeat; marks, Han and what lies beyond 16 bits.
 LETTERS = "ab#中é\u0301🙂"

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 import cli
 from corpora.common.errors import ArtifactError
+from corpora.tokenizer.json_format import open_pieces
 from corpora.tokenizer.pieces import CLS, SEP
-from corpora.tokenizer.tokenizer_json import open_pieces
 from pretrain.inference.attention_picture import draw_attention
 from pretrain.inference.attention_weights import SentenceAttention
 from pretrain.model.weights import load_model

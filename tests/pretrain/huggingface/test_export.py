@@ -11,8 +11,8 @@ from corpora.artifacts.artifact import read_json, write_json
 from corpora.artifacts.checkpoint import save_checkpoint
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.text.segment import TextSettings
+from corpora.tokenizer.json_format import open_pieces, save_pieces, stock_refusal
 from corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, PAD, SEP, UNK
-from corpora.tokenizer.tokenizer_json import open_pieces, save_pieces, stock_refusal
 from embed.registry import MODEL_FORMATS
 from pretrain.config import PRESETS, EncoderConfig, MlmConfig
 from pretrain.huggingface.export import write_huggingface

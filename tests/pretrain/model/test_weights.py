@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 
 from corpora.artifacts.artifact import MAKER
 from corpora.common.errors import ArtifactError
-from corpora.tokenizer.tokenizer_json import open_pieces, save_pieces
+from corpora.tokenizer.json_format import open_pieces, save_pieces
 from pretrain.inference.mlm_encoder import open_run
 from pretrain.model.weights import (
     TOKENIZER,
