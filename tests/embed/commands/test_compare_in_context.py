@@ -26,49 +26,50 @@ def words(run):
     return list(WordVectors.open(run).vocabulary)
 
 
-@pytest.fixture
-def static(tmp_path, words):
+@pytest.fixture(scope="module")
+def static(tmp_path_factory, words):
     """A vectors file of the same words."""
     made = random_vectors(words, 5, 1).matrix
     lines = (
         f"{word} {' '.join(f'{x:.4f}' for x in row)}\n"
         for word, row in zip(words, made, strict=True)
     )
-    path = tmp_path / "static.txt"
+    path = tmp_path_factory.mktemp("static") / "static.txt"
     path.write_text("".join(lines), encoding="utf-8")
     return str(path)
 
 
-@pytest.fixture
-def sets(tmp_path, words):
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory, words):
     """A small set of each contextual kind."""
+    folder = tmp_path_factory.mktemp("sets")
     few = words[:8]
     contexts = [
         f"{n}\t{a}\tn\t{b}\tn\t{few[0]} <b> {a} </b> {few[1]}\t{few[2]} <b> {b} </b>\t{n * 3 % 7}"
         + "\t1" * 10
         for n, (a, b) in enumerate((a, b) for a in few[:4] for b in few[4:])
     ]
-    (tmp_path / "scws.txt").write_text("\n".join(contexts) + "\n")
+    (folder / "scws.txt").write_text("\n".join(contexts) + "\n")
     pairs = [
         {"sentence_good": f"{a} {b} {few[0]}", "sentence_bad": f"{b} {a} {few[0]}", "UID": uid}
         for uid in ("first", "second")
         for a, b in zip(few[:4], few[4:], strict=True)
     ]
-    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
-    rng = np.random.default_rng(1)
-    for part, n_sentences in (("train", 12), ("test", 6)):
+    (folder / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    # every word once, so that nothing learnt helps with the development part: the probes soon end
+    for part, chosen in (("train", words[:32]), ("test", words[:8])):
         sentences = (
             "".join(
-                f"{k}\t{word}\t_\t{'NOUN' if few.index(word) < 4 else 'VERB'}\t_\t_\t0\t_\t_\t_\n"
-                for k, word in enumerate(rng.choice(few, 5), 1)
+                f"{k}\t{word}\t_\t{('NOUN', 'VERB')[words.index(word) % 2]}\t_\t_\t0\t_\t_\t_\n"
+                for k, word in enumerate(chosen[first : first + 4], 1)
             )
-            for _ in range(n_sentences)
+            for first in range(0, len(chosen), 4)
         )
-        (tmp_path / f"{part}.conllu").write_text("\n".join(sentences) + "\n")
+        (folder / f"{part}.conllu").write_text("\n".join(sentences) + "\n")
     return [
-        f"--contexts={tmp_path / 'scws.txt'}",
-        f"--minimal-pairs={tmp_path / 'pairs.jsonl'}",
-        f"--tagging={tmp_path / 'train.conllu'},{tmp_path / 'test.conllu'}",
+        f"--contexts={folder / 'scws.txt'}",
+        f"--minimal-pairs={folder / 'pairs.jsonl'}",
+        f"--tagging={folder / 'train.conllu'},{folder / 'test.conllu'}",
     ]
 
 
