@@ -9,6 +9,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 SECONDS = 20  # of a processor for one command, of which each takes a fraction of one
+WHOLE = "whole"
 _DEEP = b"[" * 100_000
 
 
@@ -80,11 +81,11 @@ def ask(words: list[str]) -> tuple[int, str, str, str]:
 
 
 def answers(lines: list[list[str]], victim: str, place: str, names: list[str]) -> list:
-    """Put several commands to a file with each of its damages; each makes things in the place."""
+    """Put several commands to a file, whole and with its damages; each makes things in the place."""
     told = []
     file = Path(victim)
-    for name in names:
-        with damaged(file, damages_of(victim)[name]):
+    for name in (WHOLE, *names):
+        with damaged(file, damages_of(victim).get(name, lambda content: content)):
             for number, words in enumerate(lines):
                 told.append((name, number, *ask(words)))
                 _clear(Path(place))
