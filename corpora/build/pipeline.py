@@ -51,7 +51,13 @@ class _Encoded:
 
 
 def build_corpus(
-    request: Request, out: Path, *, force: bool = False, progress: Progress = no_progress
+    request: Request,
+    out: Path,
+    *,
+    force: bool = False,
+    progress: Progress = no_progress,
+    shard_tokens: int = SHARD_TOKENS,
+    block_bytes: int = BLOCK_BYTES,
 ) -> Corpus:
     """Encode sources into a corpus directory.
 
@@ -65,6 +71,10 @@ def build_corpus(
         Replace a corpus that stands at ``out``.
     progress : Progress
         Told the bytes of source that are behind us, and in all where known.
+    shard_tokens : int
+        A shard ends with the first document that brings it to this many tokens.
+    block_bytes : int
+        Text encoded at a time, about.
 
     Returns
     -------
@@ -81,7 +91,7 @@ def build_corpus(
     files = source_files(request.sources, apart_from=out)
     maker = {"command": "build-corpus", "settings": request.settings()}
     with making(out, maker, force=force) as directory:
-        manifest = _Builder(directory, request, files, progress).run()
+        manifest = _Builder(directory, request, files, progress, shard_tokens, block_bytes).run()
         write_json(directory / MANIFEST, manifest)
         about = provenance(started, threads=request.options.n_threads)
         write_json(directory / "provenance.json", about)
@@ -92,13 +102,21 @@ class _Builder:
     """One build, from sources to manifest."""
 
     def __init__(
-        self, directory: Path, request: Request, files: list[SourceFile], progress: Progress
+        self,
+        directory: Path,
+        request: Request,
+        files: list[SourceFile],
+        progress: Progress,
+        shard_tokens: int,
+        block_bytes: int,
     ) -> None:
         self.directory = directory
         self.request = request
         self.options = request.options
         self.text = request.text
         self.progress = progress
+        self.shard_tokens = shard_tokens
+        self.block_bytes = block_bytes
         self.files = files
         self.digests = Digests()
         sizes = [file.size for file in files if file.size is not None]
@@ -146,7 +164,7 @@ class _Builder:
         with ExitStack() as stack:
             processes = stack.enter_context(worker_processes(self.options.n_threads))
             for raw in read(
-                self.files, self.request.read, digests=self.digests, block_bytes=BLOCK_BYTES
+                self.files, self.request.read, digests=self.digests, block_bytes=self.block_bytes
             ):
                 prepared: Future[tuple[TextBlock, PreparedBlock]] | None = None
                 if raw.heavy or self.text.segmenter == "jieba":
@@ -178,7 +196,8 @@ class _Builder:
         """Append one block to the shard, beginning a new one between documents."""
         about = done.about
         self._check_given(about)
-        if not self.shards or (not about.continues and self.shards[-1].n_tokens >= SHARD_TOKENS):
+        full = self.shards and self.shards[-1].n_tokens >= self.shard_tokens
+        if not self.shards or (full and not about.continues):
             self._next_shard()
         self.held_out.note(done.block.keys, about.continues, self.shards)
         source = self.source_numbers.setdefault(about.source, len(self.source_numbers))

@@ -81,7 +81,7 @@ def ask(words: list[str]) -> tuple[int, str, str, str]:
 
 
 def answers(lines: list[list[str]], victim: str, place: str, names: list[str]) -> list:
-    """Put several commands to a file, whole and with its damages; each makes things in the place."""
+    """Ask several commands about a file, whole and damaged; each makes things in the place."""
     told = []
     file = Path(victim)
     for name in (WHOLE, *names):

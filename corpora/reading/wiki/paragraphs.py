@@ -16,8 +16,6 @@ from corpora.reading.wiki.markup_kernels import (
     flag_lines,
 )
 
-_LINES_AT_ONCE = 1 << 14
-
 # A line that is a row of a table, an argument of a template or a picture of a gallery.
 _DEBRIS = re.compile(
     r"\s*(?:"
@@ -46,7 +44,7 @@ _SPACE_BEFORE = re.compile(r" (?=[,.](?:\s|$))")
 _GAP_SIGNS = re.compile(r"\([\s),;\]]|[\s,;\]]\)|[\s,;(]\]")
 
 
-def clean_lines(text: bytes) -> tuple[bytes, int]:
+def clean_lines(text: bytes, lines_at_once: int = 1 << 14) -> tuple[bytes, int]:
     """Remove the markup that is left in text extracted from a wiki.
 
     A kernel looks at every byte and names the lines to look at again; the
@@ -58,6 +56,8 @@ def clean_lines(text: bytes) -> tuple[bytes, int]:
     ----------
     text : bytes
         UTF-8, one paragraph a line.
+    lines_at_once : int
+        How many lines the kernel names before they are cleaned.
 
     Returns
     -------
@@ -67,8 +67,8 @@ def clean_lines(text: bytes) -> tuple[bytes, int]:
         How many lines differ.
     """
     data = np.frombuffer(text, np.uint8)
-    starts, ends = np.empty((2, _LINES_AT_ONCE), np.int64)
-    kinds = np.empty(_LINES_AT_ONCE, np.uint8)
+    starts, ends = np.empty((2, lines_at_once), np.int64)
+    kinds = np.empty(lines_at_once, np.uint8)
     pieces: list[bytes] = []
     position = copied = changed = 0
     while position < len(text):

@@ -16,9 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from corpora.artifacts.artifact import CHECKSUMS, read_json
-from corpora.build import pipeline as build_module
 from corpora.build.open_or_build import open_or_build, up_to_date
-from corpora.build.pipeline import build_corpus
+from corpora.build.pipeline import TypeRuns, build_corpus
 from corpora.build.request import BuildOptions, Request, make_request
 from corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
 from corpora.reading.text_blocks import ReadOptions
@@ -40,11 +39,17 @@ DOCUMENTS = st.lists(
 )
 
 
-def build(tmp_path: Path, text: str = NEWS, name: str = "news", **options: object) -> Corpus:
+def build(
+    tmp_path: Path,
+    text: str = NEWS,
+    name: str = "news",
+    sizes: dict[str, int] | None = None,
+    **options: object,
+) -> Corpus:
     """A corpus of one text file; options go to whichever settings have them."""
     source = tmp_path / f"{name}.txt"
     source.write_text(text, encoding="utf-8", newline="")
-    return build_corpus(request(source, **options), tmp_path / name)
+    return build_corpus(request(source, **options), tmp_path / name, **(sizes or {}))
 
 
 def request(*sources: Path, **options: object) -> Request:
@@ -113,31 +118,29 @@ def test_store_holds_what_the_text_says(tmp_path_factory, documents, segmenter):
     corpus.verify()
 
 
-def test_threads_and_memory_do_not_change_a_byte(tmp_path, monkeypatch):
+def test_threads_and_memory_do_not_change_a_byte(tmp_path):
     rng = np.random.default_rng(3)
     words = [f"w{int(n)}" for n in rng.zipf(1.3, size=60_000) % 5000]
     text = "\n".join(" ".join(words[i : i + 12]) for i in range(0, len(words), 12))
-    monkeypatch.setattr(build_module, "SHARD_TOKENS", 10_000)
-    monkeypatch.setattr(build_module, "BLOCK_BYTES", 8_000)
-    one = build(tmp_path, text, "one", documents="line", threads=1)
-    two = build(tmp_path, text, "two", documents="line", threads=2)
-    small = build(tmp_path, text, "small", documents="line", threads=2, memory="1K")
+    sizes = {"shard_tokens": 10_000, "block_bytes": 8_000}
+    one = build(tmp_path, text, "one", sizes, documents="line", threads=1)
+    two = build(tmp_path, text, "two", sizes, documents="line", threads=2)
+    small = build(tmp_path, text, "small", sizes, documents="line", threads=2, memory="1K")
     assert len(one.shards) > 3
     assert arrays(one) == arrays(two) == arrays(small)
     assert one.fingerprint == two.fingerprint == small.fingerprint
 
 
-def test_packing_and_pipes_do_not_change_a_byte(tmp_path, monkeypatch):
-    monkeypatch.setattr(build_module, "SHARD_TOKENS", 1_000)
-    monkeypatch.setattr(build_module, "BLOCK_BYTES", 3_000)
+def test_packing_and_pipes_do_not_change_a_byte(tmp_path):
+    sizes = {"shard_tokens": 1_000, "block_bytes": 3_000}
     text = "\r\n".join(f"w{n % 700} x{n % 11} y{n % 400}." for n in range(9000))
-    plain = build(tmp_path, text, documents="line")
+    plain = build(tmp_path, text, sizes=sizes, documents="line")
     (tmp_path / "packed").write_bytes(lzma.compress(text.encode()))
-    packed = build_corpus(request(tmp_path / "packed", documents="line"), tmp_path / "two")
+    packed = build_corpus(request(tmp_path / "packed", documents="line"), tmp_path / "two", **sizes)
     os.mkfifo(tmp_path / "pipe")
     thread = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(text.encode(),))
     thread.start()
-    piped = build_corpus(request(tmp_path / "pipe", documents="line"), tmp_path / "three")
+    piped = build_corpus(request(tmp_path / "pipe", documents="line"), tmp_path / "three", **sizes)
     thread.join()
     assert len(plain.shards) > 3
     assert arrays(plain) == arrays(packed) == arrays(piped)
@@ -147,10 +150,9 @@ def test_a_disk_that_fills_while_types_are_spilled_ends_the_build(tmp_path, monk
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(build_module.TypeRuns, "add", full)
-    monkeypatch.setattr(build_module, "BLOCK_BYTES", 1_000)
+    monkeypatch.setattr(TypeRuns, "add", full)
     with pytest.raises(ArtifactError, match="the disk is full"):
-        build(tmp_path, NEWS * 500, threads=1, memory="1K")
+        build(tmp_path, NEWS * 500, sizes={"block_bytes": 1_000}, threads=1, memory="1K")
     assert [path.name for path in tmp_path.iterdir()] == ["news.txt"]
 
 

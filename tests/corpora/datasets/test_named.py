@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from corpora.common.errors import SourceError
-from corpora.datasets import named as samples
+from corpora.datasets import named
 from corpora.datasets.download import Download
 from corpora.datasets.named import SAMPLES, planted_gold, sample_source
 from corpora.datasets.synthetic import PlantedConfig, documents
@@ -106,7 +106,7 @@ def test_text8_is_held_against_its_publishers_checksum(
         asked.append((wanted, folder))
         return folder / wanted.member
 
-    monkeypatch.setattr(samples, "fetch", fetch)
+    monkeypatch.setattr(named, "fetch", fetch)
 
     assert sample_source("text8") == (
         [fresh_cache / "samples" / "text8"],

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import corpora.build.pipeline as build_module
 from corpora.build.pipeline import build_corpus
 from corpora.build.request import BuildOptions, make_request
 from corpora.common.errors import SettingError
@@ -29,7 +28,7 @@ LINES = [
 SIZES = (1, 100, 500, 2_000, 5_000)
 
 
-def make_corpus(folder, lines, **options) -> Corpus:
+def make_corpus(folder, lines, sizes=None, **options) -> Corpus:
     """One document a line."""
     folder.mkdir(exist_ok=True)
     (folder / "a.txt").write_text("\n".join(lines))
@@ -38,16 +37,14 @@ def make_corpus(folder, lines, **options) -> Corpus:
         read=ReadOptions(documents="line"),
         options=BuildOptions(threads=1, **options),
     )
-    return build_corpus(request, folder / "out")
+    return build_corpus(request, folder / "out", **(sizes or {}))
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory) -> Corpus:
     """Three hundred documents in several shards, some held out."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(build_module, "SHARD_TOKENS", 400)
-        patch.setattr(build_module, "BLOCK_BYTES", 1_000)
-        corpus = make_corpus(tmp_path_factory.mktemp("nested"), LINES, held_out=0.1)
+    sizes = {"shard_tokens": 400, "block_bytes": 1_000}
+    corpus = make_corpus(tmp_path_factory.mktemp("nested"), LINES, sizes, held_out=0.1)
     assert len(corpus.shards) > 10
     return corpus
 

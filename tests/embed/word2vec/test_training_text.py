@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corpora.build import pipeline as build_module
 from corpora.build.pipeline import build_corpus
 from corpora.build.request import BuildOptions, make_request
 from corpora.common.errors import SettingError
@@ -31,7 +30,7 @@ CHOICES = {"min_count": 2, "max_vocabulary": None, "punctuation": "drop", "bound
 WORDS = st.sampled_from(["a", "b", "c", "d", ".", "é", "z", "𝄞"])
 
 
-def build(folder, lines, *, held_out=0.0, name="news", **text):
+def build(folder, lines, *, held_out=0.0, name="news", sizes=None, **text):
     """A corpus whose documents are lines."""
     (folder / f"{name}.txt").write_text("\n".join(lines), encoding="utf-8")
     request = make_request(
@@ -40,7 +39,7 @@ def build(folder, lines, *, held_out=0.0, name="news", **text):
         text=TextSettings(**text),
         options=BuildOptions(held_out=held_out, threads=1),
     )
-    return build_corpus(request, folder / name)
+    return build_corpus(request, folder / name, **(sizes or {}))
 
 
 def vectors_of(words, counts=None, **about):
@@ -157,14 +156,13 @@ def test_a_grown_vocabulary_is_what_it_is_by_definition(
     ]
 
 
-def test_shards_of_a_grown_text_add_up_to_the_whole(tmp_path, monkeypatch):
+def test_shards_of_a_grown_text_add_up_to_the_whole(tmp_path):
     rng = np.random.default_rng(3)
     lines = [" ".join(f"w{n}" for n in rng.zipf(1.5, 9) % 50) for _ in range(300)]
     init = vectors_of(["w1", "lost", "w2", "."], [5, 4, 3, 2])
     one = open_text(build(tmp_path, lines, name="one"), init)
-    monkeypatch.setattr(build_module, "SHARD_TOKENS", 400)
-    monkeypatch.setattr(build_module, "BLOCK_BYTES", 500)
-    many = open_text(build(tmp_path, lines, name="many"), init)
+    sizes = {"shard_tokens": 400, "block_bytes": 500}
+    many = open_text(build(tmp_path, lines, name="many", sizes=sizes), init)
 
     shards = list(many.shards())
 

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.reading.wiki import paragraphs as wiki
 from corpora.reading.wiki.markup_kernels import (
     CELL,
     ENTITY,
@@ -212,10 +211,8 @@ def test_lines_never_appear_or_vanish(text: str) -> None:
     assert changed == sum(a != b for a, b in zip(after, before, strict=True))
 
 
-def test_more_lines_than_the_output_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wiki, "_LINES_AT_ONCE", 2)
-
-    assert clean_lines(b"a<br>\nplain\n" * 7) == (b"a\nplain\n" * 7, 7)
+def test_more_lines_than_the_output_holds() -> None:
+    assert clean_lines(b"a<br>\nplain\n" * 7, lines_at_once=2) == (b"a\nplain\n" * 7, 7)
 
 
 def test_bytes_that_are_no_utf8_pass_through() -> None:
