@@ -16,7 +16,6 @@ from corpora.common.options import check, setting
 from embed.contextual.pooling import AUTO, parse_layers
 from embed.protocols import ContextualEncoder
 
-_WORDS_AT_ONCE = 1 << 14
 _DIGITS = 6  # of a number in JSON
 STDIN = "-"
 SUFFIXES = (".npz", ".jsonl")
@@ -48,6 +47,7 @@ def encode_file(
     *,
     force: bool = False,
     show: Progress = no_progress,
+    words_at_once: int = 1 << 14,
 ) -> int:
     """Encode a text, each line by itself, and write the vectors; whole or not at all.
 
@@ -72,6 +72,8 @@ def encode_file(
         Replace a file that stands there.
     show : Progress
         Told the words so far.
+    words_at_once : int
+        Lines of about so many are encoded together.
 
     Returns
     -------
@@ -94,7 +96,7 @@ def encode_file(
         dim = encoder.encode([[]], layers)[0].shape[1]
         with writer(partial, config.per, dim) as writing:
             n_lines = n_words = 0
-            for lines in _batches(encoder, source):
+            for lines in _batches(encoder, source, words_at_once):
                 writing.add(lines, encoder.encode(lines, layers))
                 n_lines, n_words = n_lines + len(lines), n_words + sum(map(len, lines))
                 show(n_words)
@@ -193,14 +195,16 @@ def _mean(vectors: np.ndarray) -> np.ndarray:
     return mean
 
 
-def _batches(encoder: ContextualEncoder, source: Path) -> Iterator[list[list[str]]]:
+def _batches(
+    encoder: ContextualEncoder, source: Path, words_at_once: int
+) -> Iterator[list[list[str]]]:
     """The words of the lines, some lines at a time."""
     lines: list[list[str]] = []
     n_words = 0
     for line in _lines(source):
         lines.append(encoder.words(line))
         n_words += len(lines[-1]) + 1  # a line without words takes its place, too
-        if n_words >= _WORDS_AT_ONCE:
+        if n_words >= words_at_once:
             yield lines
             lines, n_words = [], 0
     if lines:

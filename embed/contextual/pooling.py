@@ -24,8 +24,6 @@ if TYPE_CHECKING:  # numba comes with it
     from corpora.store.corpus import Corpus, View
 
 AUTO = "auto"
-_TOKENS_AT_ONCE = 1 << 15
-_WORDS_AT_ONCE = 1 << 14
 _NONE = -1
 
 
@@ -95,6 +93,9 @@ def pool_words(
     corpus: "Corpus",
     config: PoolConfig,
     show: Progress = no_progress,
+    *,
+    tokens_at_once: int = 1 << 15,
+    words_at_once: int = 1 << 14,
 ) -> Pooled:
     """Make one vector per word of a corpus, the mean of its contextual states.
 
@@ -117,6 +118,9 @@ def pool_words(
         Every option.
     show : Progress
         Told the tokens encoded so far, and in all.
+    tokens_at_once, words_at_once : int
+        How much the encoder is given at a time: tokens of sentences, and words of which the
+        input embeddings are asked.
 
     Returns
     -------
@@ -140,10 +144,10 @@ def pool_words(
     words, counts = _known(encoder, view)
     about: dict[str, Any] = {"source": config.source, "unknown": len(view.words) - len(words)}
     if config.source == "input-embeddings":
-        matrix = _look_up(encoder, words, show)
+        matrix = _look_up(encoder, words, show, words_at_once)
     else:
         choice = _Choice.make(corpus, words, counts, config)
-        matrix = _mean_states(encoder, layers, choice, show)
+        matrix = _mean_states(encoder, layers, choice, show, tokens_at_once)
         about.update(layers=list(layers), contexts_per_word=config.contexts_per_word)
         about.update(sentences=choice.n_sentences, tokens=choice.n_tokens)
     return Pooled(WordVectors(words, matrix, counts=counts, text=corpus.text), about)
@@ -289,7 +293,11 @@ def _levels(counts: np.ndarray, contexts: int) -> np.ndarray:
 
 
 def _mean_states(
-    encoder: ContextualEncoder, layers: tuple[int, ...], choice: _Choice, show: Progress
+    encoder: ContextualEncoder,
+    layers: tuple[int, ...],
+    choice: _Choice,
+    show: Progress,
+    tokens_at_once: int,
 ) -> np.ndarray:
     """Mean of the states of each word, float32 (V, D)."""
     from embed.contextual.pooling_kernels import add_states
@@ -298,7 +306,7 @@ def _mean_states(
     counts = np.zeros(len(choice.levels), dtype=np.int64)
     sums = np.zeros((0, 0))
     for shard in choice.shards():
-        for rows, offsets, words in _blocks(*shard):
+        for rows, offsets, words in _blocks(*shard, tokens_at_once):
             tokens = [names[row] for row in rows.tolist()]
             bounds = offsets.tolist()
             sentences = [tokens[a:b] for a, b in pairwise(bounds)]
@@ -312,26 +320,28 @@ def _mean_states(
 
 
 def _blocks(
-    rows: np.ndarray, offsets: np.ndarray, words: np.ndarray
+    rows: np.ndarray, offsets: np.ndarray, words: np.ndarray, tokens_at_once: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Whole sentences of some tokens in all."""
     first = 0
     while first < len(offsets) - 1:
-        full = np.searchsorted(offsets, offsets[first] + _TOKENS_AT_ONCE, side="right") - 1
+        full = np.searchsorted(offsets, offsets[first] + tokens_at_once, side="right") - 1
         last = max(first + 1, int(full))
         start, stop = offsets[first], offsets[last]
         yield rows[start:stop], offsets[first : last + 1] - start, words[start:stop]
         first = last
 
 
-def _look_up(encoder: ContextualEncoder, words: list[str], show: Progress) -> np.ndarray:
+def _look_up(
+    encoder: ContextualEncoder, words: list[str], show: Progress, words_at_once: int
+) -> np.ndarray:
     """Input embeddings of each word, float32 (V, D)."""
     if not isinstance(encoder, InputEmbeddings):
         raise SettingError("--source input-embeddings: this encoder has none; take states")
     parts = []
-    for first in range(0, len(words), _WORDS_AT_ONCE):
-        parts.append(encoder.input_embeddings(words[first : first + _WORDS_AT_ONCE]))
-        show(min(first + _WORDS_AT_ONCE, len(words)), len(words))
+    for first in range(0, len(words), words_at_once):
+        parts.append(encoder.input_embeddings(words[first : first + words_at_once]))
+        show(min(first + words_at_once, len(words)), len(words))
     return np.concatenate(parts)
 
 

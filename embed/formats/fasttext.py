@@ -27,11 +27,10 @@ _MODELS = (1, 2, _SUPERVISED)  # CBOW, skip-gram
 _FLOAT_BYTES = 4
 _ENTRY_BYTES = 10  # of a dictionary's entry: a NUL, a count and a type, at least
 _LONGEST_WORD = 1 << 16
-_BLOCK = 1 << 16
 _UNPRUNED = -1
 
 
-def read_fasttext(path: Path) -> WordVectors:
+def read_fasttext(path: Path, *, block: int = 1 << 16) -> WordVectors:
     """Read a fastText model.
 
     Parameters
@@ -39,6 +38,8 @@ def read_fasttext(path: Path) -> WordVectors:
     path : Path
         A ``.bin`` that fastText wrote: skip-gram, CBOW, or a classifier, whose
         labels are left out. Neither gzipped nor quantised.
+    block : int
+        Words whose vectors are composed at a time.
 
     Returns
     -------
@@ -58,9 +59,10 @@ def read_fasttext(path: Path) -> WordVectors:
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             model = _Reader(path, content).model()
     matrix = np.empty((len(model.words), model.dim), np.float32)
-    for start in range(0, len(matrix), _BLOCK):
-        matrix[start : start + _BLOCK] = _composed(model, start)
-        _refuse_not_finite(model, matrix, start)
+    for start in range(0, len(matrix), block):
+        rows = slice(start, start + block)
+        matrix[rows] = _composed(model, rows)
+        _refuse_not_finite(model, matrix[rows], start)
     read = assemble(decode_words(model.words, path), matrix, path)
     same = len(read.vocabulary) == len(model.words)
     return WordVectors(
@@ -205,10 +207,10 @@ class _Reader:
         )
 
 
-def _composed(model: _Model, start: int) -> np.ndarray:
+def _composed(model: _Model, rows: slice) -> np.ndarray:
     """The vectors of a block of words."""
-    words = model.words[start : start + _BLOCK]
-    own = model.inputs[start : start + len(words)]
+    words = model.words[rows]
+    own = model.inputs[rows.start : rows.start + len(words)]
     if not model.n_buckets:
         return own
     return composed_rows(
@@ -232,9 +234,9 @@ def _table(model: _Model) -> SubwordTable | None:
     )
 
 
-def _refuse_not_finite(model: _Model, matrix: np.ndarray, start: int) -> None:
+def _refuse_not_finite(model: _Model, block: np.ndarray, start: int) -> None:
     """No vector of a block may hold NaN or infinity."""
-    finite = np.isfinite(matrix[start : start + _BLOCK]).all(axis=1)
+    finite = np.isfinite(block).all(axis=1)
     if not finite.all():
         row = start + int(np.flatnonzero(~finite)[0])
         raise ArtifactError(

@@ -18,17 +18,17 @@ from embed.formats.reading import Rows, Source, assemble, decode_words
 from embed.formats.writing import blocks, refuse_unholdable
 from embed.vectors.word_vectors import WordVectors
 
-_CHUNK = 1 << 22
 _LONGEST_LINE = 1 << 26
 _LONGEST_TOKEN = 4096
-_WORTH_A_KERNEL = 1 << 20
 _GAP = re.compile(rb"[ \t\r\n]")
 _NUMBER = re.compile(
     rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE
 )
 
 
-def read_text(source: Source, n_words: int | None, dim: int) -> WordVectors:
+def read_text(
+    source: Source, n_words: int | None, dim: int, *, chunk_bytes: int = 1 << 22
+) -> WordVectors:
     """Read lines of a word and its numbers.
 
     Parameters
@@ -39,6 +39,8 @@ def read_text(source: Source, n_words: int | None, dim: int) -> WordVectors:
         V as the header says it; None without a header.
     dim : int
         D.
+    chunk_bytes : int
+        Read at a time.
 
     Returns
     -------
@@ -62,7 +64,7 @@ def read_text(source: Source, n_words: int | None, dim: int) -> WordVectors:
     first_line = 1 if n_words is None else 2
     rows = Rows(dim, 1 if n_words is None else n_words)
     cells: list[bytes] = []
-    for chunk in whole_lines(source):
+    for chunk in whole_lines(source, chunk_bytes):
         words, numbers = parse_lines(chunk, dim, first_line + len(cells), path)
         cells += words
         rows.room(len(words))[:] = numbers
@@ -71,13 +73,15 @@ def read_text(source: Source, n_words: int | None, dim: int) -> WordVectors:
     return assemble(decode_words(cells, path), rows.matrix(), path)
 
 
-def whole_lines(source: Source) -> Iterator[bytes]:
+def whole_lines(source: Source, chunk_bytes: int = 1 << 22) -> Iterator[bytes]:
     """Cut a file into chunks of whole lines.
 
     Parameters
     ----------
     source : Source
         Read to its end.
+    chunk_bytes : int
+        Read at a time.
 
     Yields
     ------
@@ -91,7 +95,7 @@ def whole_lines(source: Source) -> Iterator[bytes]:
         A line has no end.
     """
     rest = b""
-    while chunk := source.read(_CHUNK):
+    while chunk := source.read(chunk_bytes):
         rest += chunk
         cut = rest.rfind(b"\n", 0, len(rest.rstrip(b" \t\r\n"))) + 1
         if cut:
@@ -136,7 +140,9 @@ def numbers_of_lines(chunk: bytes, dim: int, line: int, path: Path) -> np.ndarra
     return lines.floats(chunk, dim)
 
 
-def parse_lines(chunk: bytes, dim: int, line: int, path: Path) -> tuple[list[bytes], np.ndarray]:
+def parse_lines(
+    chunk: bytes, dim: int, line: int, path: Path, *, kernel_bytes: int = 1 << 20
+) -> tuple[list[bytes], np.ndarray]:
     """Parse whole lines of a word and its numbers, all at once.
 
     Parameters
@@ -149,6 +155,8 @@ def parse_lines(chunk: bytes, dim: int, line: int, path: Path) -> tuple[list[byt
         The number of the first line, for messages.
     path : Path
         The file, for messages.
+    kernel_bytes : int
+        Chunks from this size on are worth the time in which a kernel is compiled.
 
     Returns
     -------
@@ -162,7 +170,7 @@ def parse_lines(chunk: bytes, dim: int, line: int, path: Path) -> tuple[list[byt
     ArtifactError
         See :func:`read_text`.
     """
-    if len(chunk) >= _WORTH_A_KERNEL and (fast := _parse_plain(chunk, dim)):
+    if len(chunk) >= kernel_bytes and (fast := _parse_plain(chunk, dim)):
         return fast
     lines = _Lines(chunk, line, path)
     lines.check_columns(dim)

@@ -9,12 +9,13 @@ from embed.formats.reading import Rows, Source, assemble, decode_words
 from embed.formats.writing import blocks, refuse_unholdable
 from embed.vectors.word_vectors import WordVectors
 
-_CHUNK = 1 << 24
 _LONGEST_WORD = 1 << 16
 _FLOAT_BYTES = 4
 
 
-def read_binary(source: Source, n_words: int, dim: int) -> WordVectors:
+def read_binary(
+    source: Source, n_words: int, dim: int, *, chunk_bytes: int = 1 << 24
+) -> WordVectors:
     """Read a word2vec binary file behind its header line.
 
     Parameters
@@ -23,6 +24,8 @@ def read_binary(source: Source, n_words: int, dim: int) -> WordVectors:
         Standing behind the header.
     n_words, dim : int
         V and D as the header says them.
+    chunk_bytes : int
+        Read at a time.
 
     Returns
     -------
@@ -45,14 +48,14 @@ def read_binary(source: Source, n_words: int, dim: int) -> WordVectors:
     rows = Rows(dim, n_words)
     cells: list[bytes] = []
     rest = b""
-    while len(cells) < n_words and (chunk := source.read(_CHUNK)):
+    while len(cells) < n_words and (chunk := source.read(chunk_bytes)):
         rest = _take_records(rest + chunk, rows, cells, n_words - len(cells), path)
     if len(cells) < n_words:
         raise ArtifactError(
             f"{path}: is truncated: the header says {n_words} words, the file ends in word "
             f"{len(cells) + 1}"
         )
-    if (rest + source.read(_CHUNK)).strip():
+    if (rest + source.read(chunk_bytes)).strip():
         raise ArtifactError(f"{path}: goes on behind the {n_words} words that the header says")
     return assemble(decode_words(cells, path), rows.matrix(), path)
 

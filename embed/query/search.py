@@ -18,8 +18,6 @@ from threadpoolctl import threadpool_limits
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.common.threads import thread_count
 
-_BLOCK_FLOATS = 1 << 20  # a block and its products stay within a few MB
-_BATCH = 256
 _SPARE = 16  # rows kept beyond k, for float32 may order near-ties wrongly
 _DIGITS = 12  # parallel vectors of unlike length tie, too
 _TINY, _HUGE = 1e-30, 1e30  # squares outside lose digits in float32
@@ -62,6 +60,8 @@ def top_rows(
     *,
     exclude: Sequence[Sequence[int]] | None = None,
     combine: Combine | None = None,
+    block_floats: int = 1 << 20,
+    batch: int = 256,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Find the best rows of a matrix for each query, exactly.
 
@@ -81,6 +81,10 @@ def top_rows(
     combine : callable, optional
         Turns cosines (q, R) into scores (n, R) of n answers; without it each
         query is answered by its cosines.
+    block_floats : int
+        Numbers in a block of rows, and in its products: a few MB.
+    batch : int
+        Answers sought in one pass.
 
     Returns
     -------
@@ -100,13 +104,13 @@ def top_rows(
     if not queries.shape[0]:
         return []
     per_answer = queries.shape[0] // len(exclude) if combine and exclude is not None else 1
-    step = _BATCH * per_answer
+    step = batch * per_answer
     results: list[tuple[np.ndarray, np.ndarray]] = []
     for start in range(0, queries.shape[0], step):
         part = queries[start : start + step]
         n = part.shape[0] // per_answer
         without = exclude[len(results) : len(results) + n] if exclude is not None else [()] * n
-        results += _Pass(matrix, part, k, without, combine or _same).run()
+        results += _Pass(matrix, part, k, without, combine or _same, block_floats).run()
     return results
 
 
@@ -119,11 +123,14 @@ class _Pass:
     k: int
     exclude: Sequence[Sequence[int]]
     combine: Combine
+    block_floats: int
 
     def run(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Scan the matrix in a few threads, then score the survivors anew."""
         rows = self.matrix.shape[0]
-        step = _block_rows(self.matrix.shape[1], self.queries.shape[0], sparse=self._sparse)
+        # such that a block and its products stay small
+        widest = max(self.queries.shape[0], 1 if self._sparse else self.matrix.shape[1])
+        step = max(1, self.block_floats // widest)
         starts = range(0, rows, step)
         threads = max(1, min(thread_count(None), len(starts)))
         shares = [
@@ -167,11 +174,6 @@ class _Pass:
         scores = self.combine(np.clip(cosines, -1.0, 1.0))[0]
         order = np.lexsort((rows, -scores.round(_DIGITS)))[: self.k]
         return rows[order], scores[order]
-
-
-def _block_rows(dim: int, n_queries: int, *, sparse: bool) -> int:
-    """Rows per block, such that block and products stay small."""
-    return max(1, _BLOCK_FLOATS // max(n_queries, 1 if sparse else dim))
 
 
 def _cosines(block: Any, queries: Any, start: int) -> np.ndarray:

@@ -19,7 +19,6 @@ _SETTING = re.compile(r"([0-9]{1,3})-([0-9]{1,3})")
 _FIRST_HASH = 2166136261
 _PRIME = 16777619
 _MASK = 0xFFFFFFFF
-_BLOCK = 1 << 14
 
 
 def parse_subwords(text: str) -> tuple[int, int]:
@@ -161,6 +160,8 @@ def composed_rows(
     starts: np.ndarray,
     places: np.ndarray,
     threads: int | None = None,
+    *,
+    block: int = 1 << 14,
 ) -> np.ndarray:
     """Compose the vectors of words that have a row of their own.
 
@@ -176,6 +177,8 @@ def composed_rows(
         Rows of ``grams``.
     threads : int, optional
         One for each core by default; the result does not depend on it.
+    block : int
+        Words that a thread composes at a time.
 
     Returns
     -------
@@ -189,8 +192,8 @@ def composed_rows(
     # what a file maps may not be aligned, and numba takes arrays by their exact class
     words, grams = np.asarray(words), np.asarray(grams)
     out = np.empty((len(words), words.shape[1]), np.float32)
-    fill = partial(_compose_block, words, grams, starts, places, out)
-    for _ in in_order(fill, range(0, len(words), _BLOCK), thread_count(threads)):
+    fill = partial(_compose_block, words, grams, starts, places, out, block)
+    for _ in in_order(fill, range(0, len(words), block), thread_count(threads)):
         pass
     return out
 
@@ -303,11 +306,12 @@ def _compose_block(
     starts: np.ndarray,
     places: np.ndarray,
     out: np.ndarray,
+    size: int,
     first: int,
 ) -> None:
     """Compose the words of one block."""
     from embed.vectors.subwords_kernels import mean_rows
 
-    block = slice(first, first + _BLOCK)
+    block = slice(first, first + size)
     sums = np.empty(words.shape[1], np.float64)
-    mean_rows(words[block], grams, starts[first : first + _BLOCK + 1], places, sums, out[block])
+    mean_rows(words[block], grams, starts[first : first + size + 1], places, sums, out[block])

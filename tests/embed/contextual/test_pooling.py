@@ -7,7 +7,6 @@ import pytest
 
 from corpora.common.console import no_progress
 from corpora.common.errors import SettingError
-from embed.contextual import pooling
 from embed.contextual.pooling import PoolConfig, parse_layers, pool_words
 from embed.contextual.pooling_kernels import keep_lowest
 from embed.vectors.word_vectors import WordVectors
@@ -185,13 +184,11 @@ def test_sentences_without_a_pooled_word_are_never_encoded():
     assert encoder.encoded == ["a a"]
 
 
-def test_the_size_of_blocks_changes_nothing(monkeypatch):
+def test_the_size_of_blocks_changes_nothing():
     corpus, config = CorpusInShards(random_text()), PoolConfig(contexts_per_word=2, min_count=1)
     whole = pool_words(StandIn(), corpus, config)
-    monkeypatch.setattr(pooling, "_TOKENS_AT_ONCE", 3)  # shorter than most sentences
-    assert np.array_equal(
-        pool_words(StandIn(), corpus, config).vectors.matrix, whole.vectors.matrix
-    )
+    parts = pool_words(StandIn(), corpus, config, tokens_at_once=3)  # below most sentences
+    assert np.array_equal(parts.vectors.matrix, whole.vectors.matrix)
 
 
 def test_progress_ends_at_the_tokens_that_are_told():
@@ -216,11 +213,11 @@ def test_progress_ends_at_the_tokens_that_are_told():
     }
 
 
-def test_input_embeddings_are_looked_up_without_reading_text(monkeypatch):
-    monkeypatch.setattr(pooling, "_WORDS_AT_ONCE", 2)
+def test_input_embeddings_are_looked_up_without_reading_text():
     encoder = StandInWithTable()
     config = PoolConfig(source="input-embeddings", min_count=1)
-    pooled = pool_words(encoder, CorpusInShards("bb a\nbb ccc\nbb a"), config)
+    corpus = CorpusInShards("bb a\nbb ccc\nbb a")
+    pooled = pool_words(encoder, corpus, config, words_at_once=2)
     assert pooled.vectors.vocabulary == ["bb", "a", "ccc"]
     assert pooled.vectors.matrix.tolist() == [[98, 2], [97, 1], [99, 3]]
     assert encoder.encoded == []

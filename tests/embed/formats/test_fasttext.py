@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from corpora.common.errors import ArtifactError, FirthError
-from embed.formats import fasttext as formats_fasttext
+from embed.formats.fasttext import read_fasttext
 from embed.formats.vector_files import load_vectors
 from tests.embed.fasttext_model import composed, fasttext_bytes, some_inputs
 
@@ -63,14 +63,13 @@ def test_the_vectors_are_those_of_fasttext():
 
 @pytest.mark.parametrize("lengths", [(3, 6), (2, 4), (1, 3), (0, 2)])
 @pytest.mark.parametrize("block", [2, 1 << 16])
-def test_the_vectors_are_those_of_gensim(model, lengths, block, monkeypatch):
+def test_the_vectors_are_those_of_gensim(model, lengths, block):
     from gensim.models.fasttext import load_facebook_vectors
 
-    monkeypatch.setattr(formats_fasttext, "_BLOCK", block)
     path = model(shortest=lengths[0], longest=lengths[1])
     theirs = load_facebook_vectors(str(path))
 
-    ours = load_vectors(path)
+    ours = read_fasttext(path, block=block)
 
     assert list(ours.vocabulary) == WORDS == theirs.index_to_key
     assert ours.counts.tolist() == [7, 6, 5, 4, 3, 2, 1]

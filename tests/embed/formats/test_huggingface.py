@@ -15,7 +15,7 @@ from tokenizers import Tokenizer, models, processors
 import cli
 from corpora.common.errors import ArtifactError
 from corpora.tokenizer.external import StockPieces
-from embed.formats import huggingface as formats_huggingface
+from embed.formats import huggingface
 from embed.formats.huggingface import is_huggingface, model_checksums, model_type
 from embed.formats.vector_files import load_vectors
 from embed.protocols import StaticVectors
@@ -254,7 +254,7 @@ def test_without_a_vocab_size_a_table_may_have_more_rows_than_pieces(tmp_path):
 def test_tied_copies_are_compared_one_at_a_time(tmp_path, monkeypatch):
     names = ["shared.weight", *(f"{n}.embed_tokens.weight" for n in range(4))]
     folder = write_folder(tmp_path / "t5", wordpiece(), {name: TABLE.copy() for name in names})
-    read, most, tables = formats_huggingface._floats, [], []
+    read, most, tables = huggingface._floats, [], []
 
     def counted(path, name):
         table = read(path, name)
@@ -262,7 +262,7 @@ def test_tied_copies_are_compared_one_at_a_time(tmp_path, monkeypatch):
         most.append(sum(each() is not None for each in tables))
         return table
 
-    monkeypatch.setattr(formats_huggingface, "_floats", counted)
+    monkeypatch.setattr(huggingface, "_floats", counted)
     load_vectors(folder)
     assert most == [1, 2, 2, 2, 2]
 

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from embed.formats import text as formats_text
 from embed.formats.number_kernels import parse_rows
 from embed.formats.text import parse_lines
 
@@ -91,15 +90,12 @@ def test_the_fast_and_the_slow_path_agree(rows):
     rows.append(["1", "2.5"])
     chunk = "".join(f"w{n} {' '.join(row)}\n" for n, row in enumerate(rows)).encode()
     slow = parse_lines(chunk, 2, 1, "x")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(formats_text, "_WORTH_A_KERNEL", 0)
-        fast = parse_lines(chunk, 2, 1, "x")
+    fast = parse_lines(chunk, 2, 1, "x", kernel_bytes=0)
     assert fast[0] == slow[0]
     assert fast[1].tobytes() == slow[1].tobytes()
 
 
-def test_the_fast_path_leaves_odd_lines_to_the_slow_one(monkeypatch):
-    monkeypatch.setattr(formats_text, "_WORTH_A_KERNEL", 0)
-    words, numbers = parse_lines(b"a b 1 2\nc 1e-30 4\n", 2, 1, "x")
+def test_the_fast_path_leaves_odd_lines_to_the_slow_one():
+    words, numbers = parse_lines(b"a b 1 2\nc 1e-30 4\n", 2, 1, "x", kernel_bytes=0)
     assert words == [b"a b", b"c"]
     assert numbers.tolist() == np.array([[1, 2], [1e-30, 4]], np.float32).tolist()

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from corpora.common.errors import ArtifactError, SettingError
-from embed.formats import text as formats_text
-from embed.formats import word2vec_binary as formats_binary
+from embed.formats.reading import opened
+from embed.formats.text import read_text
 from embed.formats.vector_files import FORMATS, load_vectors, write_vectors
 from embed.vectors.onehot import one_hot
+from embed.formats.word2vec_binary import read_binary
 from embed.vectors.word_vectors import WordVectors
 
 word = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(
@@ -39,14 +40,22 @@ def same(read, written):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@given(vectors=some_vectors(), chunk=st.sampled_from([7, 64, 1 << 22]))
-def test_what_is_written_is_read_back(name, tmp_path_factory, vectors, chunk):
+@given(vectors=some_vectors())
+def test_what_is_written_is_read_back(name, tmp_path_factory, vectors):
     out = tmp_path_factory.mktemp("formats") / "out"
     write_vectors(vectors, out, name)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(formats_binary, "_CHUNK", chunk)
-        patch.setattr(formats_text, "_CHUNK", chunk)
-        assert same(load_vectors(out), vectors)
+    assert same(load_vectors(out), vectors)
+
+
+@pytest.mark.parametrize("name", ["word2vec-text", "word2vec-binary"])
+@given(vectors=some_vectors(), chunk=st.sampled_from([7, 64]))
+def test_files_are_read_in_chunks_of_any_size(name, tmp_path_factory, vectors, chunk):
+    out = tmp_path_factory.mktemp("formats") / "out"
+    write_vectors(vectors, out, name)
+    read = read_text if name == "word2vec-text" else read_binary
+    with opened(out) as source:
+        n_words, dim = map(int, source.file.readline().split())
+        assert same(read(source, n_words, dim, chunk_bytes=chunk), vectors)
 
 
 @pytest.mark.parametrize("name", ["word2vec-text", "word2vec-binary", "glove"])
@@ -286,11 +295,10 @@ def test_a_malformed_file_is_refused_in_one_line(tmp_path, content, message):
     assert str(refusal.value) == f"{path}{message}"
 
 
-def test_lines_are_numbered_across_chunks(tmp_path, monkeypatch):
-    monkeypatch.setattr(formats_text, "_CHUNK", 16)
+def test_lines_are_numbered_across_chunks(tmp_path):
     (tmp_path / "v").write_bytes(b"".join(b"w%d 1 2\n" % n for n in range(50)) + b"x 1\n")
-    with pytest.raises(ArtifactError) as refusal:
-        load_vectors(tmp_path / "v")
+    with opened(tmp_path / "v") as source, pytest.raises(ArtifactError) as refusal:
+        read_text(source, None, 2, chunk_bytes=16)
     assert str(refusal.value) == (
         f"{tmp_path / 'v'}:51: has 2 columns, expected a word and 2 numbers"
     )

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.common.errors import ArtifactError, SettingError, UnknownWordError
-from embed.query import search
 from embed.query.neighbors import Neighbor, analogy, nearest, similarity, vector_of
+from embed.query.search import top_rows, unit_rows
 from embed.vectors.onehot import one_hot
 from embed.vectors.word_vectors import WordVectors
 
@@ -39,14 +39,25 @@ def integers(rows, dim, seed=3):
     return matrix
 
 
+def in_blocks(vectors, words, k, **sizes):
+    """``nearest`` with blocks or batches of another size."""
+    rows = [vectors.row(word) for word in words]
+    units = unit_rows(vectors.matrix, rows)
+    found = top_rows(vectors.matrix, units, k, exclude=[[row] for row in rows], **sizes)
+    return [
+        [Neighbor(vectors.vocabulary[row], score) for row, score in zip(*each, strict=True)]
+        for each in found
+    ]
+
+
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
 @pytest.mark.parametrize("k", [1, 3, 50, 1000])
-def test_neighbors_match_the_definition(kind, k, monkeypatch):
-    monkeypatch.setattr(search, "_BLOCK_FLOATS", 64)  # many blocks, the last one short
+def test_neighbors_match_the_definition(kind, k):
     matrix = integers(101, 5)
     words = ["w0", "w7", "w33", "w100"]
     units = naive_units(matrix)
-    found = nearest(make(kind(matrix)), words, k)
+    found = in_blocks(make(kind(matrix)), words, k, block_floats=64)  # the last one is short
+    assert found == nearest(make(kind(matrix)), words, k)
     for word, neighbors in zip(words, found, strict=True):
         row = int(word[1:])
         cosines = units @ units[row]
@@ -66,27 +77,22 @@ def test_neighbors_match_the_definition(kind, k, monkeypatch):
 )
 def test_the_result_does_not_depend_on_blocks(rows, k, block, seed):
     vectors = make(np.random.default_rng(seed).standard_normal((rows, 4)).astype(np.float32))
-    whole = nearest(vectors, ["w0"], k)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "_BLOCK_FLOATS", block)
-        assert nearest(vectors, ["w0"], k) == whole
+    assert in_blocks(vectors, ["w0"], k, block_floats=block) == nearest(vectors, ["w0"], k)
 
 
-def test_a_batch_gives_what_each_word_gives_alone(monkeypatch):
+def test_a_batch_gives_what_each_word_gives_alone():
     vectors = make(np.random.default_rng(1).standard_normal((500, 20)).astype(np.float32))
     words = [f"w{n}" for n in range(0, 500, 7)]
     alone = [nearest(vectors, [word], 5)[0] for word in words]
     assert nearest(vectors, words, 5) == alone
-    monkeypatch.setattr(search, "_BATCH", 10)
-    assert nearest(vectors, words, 5) == alone
+    assert in_blocks(vectors, words, 5, batch=10) == alone
     assert nearest(vectors, [], 5) == []
 
 
-def test_equal_vectors_tie_and_ties_go_by_row(monkeypatch):
-    monkeypatch.setattr(search, "_BLOCK_FLOATS", 7 * 33)
+def test_equal_vectors_tie_and_ties_go_by_row():
     row = np.random.default_rng(2).standard_normal(33).astype(np.float32)
     vectors = make(np.tile(row, (200, 1)))
-    [neighbors] = nearest(vectors, ["w3"], 6)
+    [neighbors] = in_blocks(vectors, ["w3"], 6, block_floats=7 * 33)
     assert [n.word for n in neighbors] == ["w0", "w1", "w2", "w4", "w5", "w6"]
     assert len({n.score for n in neighbors}) == 1
     assert neighbors[0].score == pytest.approx(1.0)
@@ -127,9 +133,7 @@ def test_a_similarity_worked_by_hand():
 
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
 @pytest.mark.parametrize("method", ["3cosadd", "3cosmul"])
-def test_analogies_match_the_definition(kind, method, monkeypatch):
-    monkeypatch.setattr(search, "_BLOCK_FLOATS", 100)
-    monkeypatch.setattr(search, "_BATCH", 4)
+def test_analogies_match_the_definition(kind, method):
     rng = np.random.default_rng(8)
     matrix = rng.standard_normal((60, 6)).astype(np.float32)
     questions = rng.integers(0, 60, (9, 3))
@@ -149,6 +153,22 @@ def test_analogies_match_the_definition(kind, method, monkeypatch):
         assert scores == pytest.approx(expected[rows], abs=1e-12)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
+def test_combined_cosines_do_not_depend_on_blocks_and_batches(kind):
+    rng = np.random.default_rng(8)
+    matrix = kind(rng.standard_normal((60, 6)).astype(np.float32))
+    pairs = rng.integers(0, 60, (9, 2))
+
+    def found(**sizes):
+        units = unit_rows(matrix, pairs.ravel())
+        return top_rows(
+            matrix, units, 5, exclude=pairs.tolist(), combine=lambda c: c[::2] + c[1::2], **sizes
+        )
+
+    for (rows, scores), whole in zip(found(block_floats=100, batch=4), found(), strict=True):
+        assert (rows.tolist(), scores.tolist()) == (whole[0].tolist(), whole[1].tolist())
+
+
 def test_an_analogy_worked_by_hand():
     words = ["man", "king", "woman", "queen", "apple"]
     matrix = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1], [1, 0, 1]], np.float32)
@@ -166,12 +186,11 @@ def test_an_analogy_worked_by_hand():
     ]
 
 
-def test_a_nan_is_refused_and_not_answered(monkeypatch):
-    monkeypatch.setattr(search, "_BLOCK_FLOATS", 8)
+def test_a_nan_is_refused_and_not_answered():
     matrix = np.ones((9, 2), np.float32)
     matrix[6, 1] = np.nan
     with pytest.raises(ArtifactError) as refusal:
-        nearest(make(matrix), ["w0"])
+        in_blocks(make(matrix), ["w0"], 10, block_floats=8)
     assert str(refusal.value) == "vectors: row 6 holds NaN or infinity; make the run again"
 
 

@@ -96,13 +96,12 @@ def test_lengths_that_make_no_sense_are_refused(text):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_composed_rows_are_means(threads, monkeypatch):
-    monkeypatch.setattr("embed.vectors.subwords._BLOCK", 2)
+def test_composed_rows_are_means(threads):
     rng = np.random.default_rng(4)
     words, grams = (rng.standard_normal((n, 3)).astype(np.float32) for n in (5, 7))
     starts, places = np.array([0, 2, 2, 5, 6, 6]), np.array([0, 6, 3, 3, 1, 4])
 
-    found = composed_rows(words, grams, starts, places, threads)
+    found = composed_rows(words, grams, starts, places, threads, block=2)
 
     for w in range(5):
         rows = np.vstack([words[w][None], grams[places[starts[w] : starts[w + 1]]]])
