@@ -15,8 +15,8 @@ from corpora.common.errors import ArtifactError, SettingError
 from embed.formats.reading import opened
 from embed.formats.text import read_text
 from embed.formats.vector_files import FORMATS, load_vectors, write_vectors
-from embed.vectors.onehot import one_hot
 from embed.formats.word2vec_binary import read_binary
+from embed.vectors.onehot import one_hot
 from embed.vectors.word_vectors import WordVectors
 
 word = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(
