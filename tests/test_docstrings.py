@@ -3,11 +3,9 @@
 import ast
 import importlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted(
@@ -128,54 +126,68 @@ def module_name(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_module_says_what_it_is(path):
-    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+def wrong_places(places: Iterable[Place], rule: Callable[[Place], bool]) -> list[str]:
+    """The places at which a rule does not hold."""
+    return [f"{place} {name_of(place)}" for place in places if not rule(place)]
 
 
-@pytest.mark.parametrize("place", PLACES, ids=name_of)
-def test_everything_public_has_a_docstring_that_opens_with_a_sentence(place):
-    docstring = ast.get_docstring(place.node) or ""
-    first = docstring.split("\n\n")[0].replace("\n", " ").strip()
-    assert first.endswith((".", ":", "?")), f"{place}: {first!r}"
+def test_every_module_says_what_it_is():
+    silent = [
+        str(path.relative_to(ROOT))
+        for path in FILES
+        if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert silent == []
+
+
+def test_everything_public_has_a_docstring_that_opens_with_a_sentence():
+    def opens_with_a_sentence(place: Place) -> bool:
+        docstring = ast.get_docstring(place.node) or ""
+        first = docstring.split("\n\n")[0].replace("\n", " ").strip()
+        return first.endswith((".", ":", "?"))
+
+    assert wrong_places(PLACES, opens_with_a_sentence) == []
 
 
 FUNCTIONS = [place for place in PLACES if isinstance(place.node, Function)]
 CLASSES = [place for place in PLACES if isinstance(place.node, ast.ClassDef)]
 
 
-@pytest.mark.parametrize("place", FUNCTIONS, ids=name_of)
-def test_documented_parameters_are_the_parameters_taken(place):
-    if is_described_elsewhere(place):
-        return
-    parts = sections(ast.get_docstring(place.node) or "")
-    assert documented(parts.get("Parameters", "")) == taken(place.node), str(place)
+def test_documented_parameters_are_the_parameters_taken():
+    def are_those_taken(place: Place) -> bool:
+        if is_described_elsewhere(place):
+            return True
+        parts = sections(ast.get_docstring(place.node) or "")
+        return documented(parts.get("Parameters", "")) == taken(place.node)
+
+    assert wrong_places(FUNCTIONS, are_those_taken) == []
 
 
-@pytest.mark.parametrize("place", FUNCTIONS, ids=name_of)
-def test_what_is_returned_is_documented(place):
-    if is_described_elsewhere(place) or place.node.returns is None:
-        return
-    if place.owner and not taken(place.node):
-        return  # like a property, its one sentence says what it gives
-    parts = sections(ast.get_docstring(place.node) or "")
-    gives = ast.unparse(place.node.returns) not in ("None", "NoReturn", "Never")
-    assert gives == bool({"Returns", "Yields"} & parts.keys()), str(place)
+def test_what_is_returned_is_documented():
+    def is_documented(place: Place) -> bool:
+        if is_described_elsewhere(place) or place.node.returns is None:
+            return True
+        if place.owner and not taken(place.node):
+            return True  # like a property, its one sentence says what it gives
+        parts = sections(ast.get_docstring(place.node) or "")
+        gives = ast.unparse(place.node.returns) not in ("None", "NoReturn", "Never")
+        return gives == bool({"Returns", "Yields"} & parts.keys())
+
+    assert wrong_places(FUNCTIONS, is_documented) == []
 
 
-@pytest.mark.parametrize("place", CLASSES, ids=name_of)
-def test_classes_document_what_they_are_made_of(place):
-    parts = sections(ast.get_docstring(place.node) or "")
-    named = documented(parts.get("Parameters", "")) + documented(parts.get("Attributes", ""))
-    if "dataclass" in decorators(place.node):
-        described, others = fields_of(place.node)
-        assert [name for name in named if name not in described + others] == [], str(place)
-        assert [name for name in others if name not in named] == [], str(place)
-        return
-    for inner in place.node.body:
-        if isinstance(inner, Function) and inner.name == "__init__":
-            own = documented(parts.get("Parameters", ""))
-            assert own == taken(inner), str(place)
+def test_classes_document_what_they_are_made_of():
+    def document_their_parts(place: Place) -> bool:
+        parts = sections(ast.get_docstring(place.node) or "")
+        own = documented(parts.get("Parameters", ""))
+        if "dataclass" in decorators(place.node):
+            named = own + documented(parts.get("Attributes", ""))
+            described, others = fields_of(place.node)
+            return set(others) <= set(named) <= {*described, *others}
+        inits = [n for n in place.node.body if isinstance(n, Function) and n.name == "__init__"]
+        return all(own == taken(init) for init in inits)
+
+    assert wrong_places(CLASSES, document_their_parts) == []
 
 
 def fields_of(node: ast.ClassDef) -> tuple[list[str], list[str]]:
