@@ -61,6 +61,8 @@ def count_cooccurrences(
     memory: int | None = None,
     directory: Path | None = None,
     progress: Progress = no_progress,
+    piece: int = _PIECE,
+    most_blocks: int = _MOST_BLOCKS,
 ) -> Cooccurrences:
     """Count the contexts of every word; the same bytes at any ``threads`` and ``memory``.
 
@@ -86,6 +88,10 @@ def count_cooccurrences(
         Where disk files go; they have no name and vanish with the process.
     progress : Progress
         Told the tokens counted.
+    piece : int
+        Entries of one piece of work.
+    most_blocks : int
+        Counts of segments that are kept before they are added up.
 
     Returns
     -------
@@ -112,6 +118,7 @@ def count_cooccurrences(
         threads=thread_count(threads),
         memory=memory,
         directory=directory,
+        piece=piece,
     )
     told = _Told(progress, view.n_tokens)
     texts = segments(view, job.text_type, job.token_limit)
@@ -125,7 +132,7 @@ def count_cooccurrences(
         blocks = [_count_segment(text, job, told, 0).finish() for text in (first, second)]
         del first, second
         for text in texts:
-            if len(blocks) == _MOST_BLOCKS:
+            if len(blocks) == most_blocks:
                 blocks = [_add_blocks(blocks, job, 0).finish()]
             blocks.append(_count_segment(text, job, told, 0).finish())
         writer = _add_blocks(blocks, job, job.entry_limit)
@@ -144,6 +151,7 @@ class _Job:
     threads: int
     memory: int | None
     directory: Path | None
+    piece: int
 
     @property
     def text_type(self) -> Any:
@@ -217,7 +225,7 @@ def _count_segment(text: np.ndarray, job: _Job, told: _Told, limit: int) -> RowW
         return int(tokens[first:stop].sum()), columns[:end], counts[:end], lengths
 
     writer = RowWriter(job.weights.dtype, int(most.sum()), limit, job.directory)
-    for done, *rows in in_order(count, even_ranges(most + tokens, _PIECE), job.threads):
+    for done, *rows in in_order(count, even_ranges(most + tokens, job.piece), job.threads):
         writer.append(*rows)
         told.add(done)
     return writer
@@ -247,7 +255,7 @@ def _add_blocks(blocks: list[Any], job: _Job, limit: int) -> RowWriter:
 
     most = int(lengths_in.sum())
     writer = RowWriter(job.weights.dtype, most, limit, job.directory)
-    for rows in in_order(add, even_ranges(lengths_in + 1, _PIECE), job.threads):
+    for rows in in_order(add, even_ranges(lengths_in + 1, job.piece), job.threads):
         writer.append(*rows)
     return writer
 

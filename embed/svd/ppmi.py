@@ -15,7 +15,6 @@ from embed.svd.cooccurrence import Cooccurrences
 
 WEIGHTINGS = ("ppmi", "counts", "log-counts")
 
-_PIECE = 1 << 19  # entries of one piece of work; column sums are added up per piece
 _MOST_PIECES = 64  # each has a float64 sum per column
 
 
@@ -53,6 +52,7 @@ def weigh(
     context_smoothing: float = 1.0,
     shift: float = 1.0,
     threads: int | None = None,
+    piece: int = 1 << 19,
 ) -> Any:
     """Turn co-occurrence counts into the matrix that is to be factored.
 
@@ -79,6 +79,8 @@ def weigh(
         Number of negative samples that the shift stands for; 1 shifts nothing.
     threads : int, optional
         All cores by default.
+    piece : int
+        Entries of one piece of work, over which column sums are added up.
 
     Returns
     -------
@@ -90,17 +92,18 @@ def weigh(
     keep = np.ones(len(cooccurrences.starts) - 1) if keep is None else keep
     threads = thread_count(threads)
     if weighting == "ppmi":
-        by_row, by_context = _pmi_factors(cooccurrences, keep, context_smoothing, threads)
-        return _rewrite(cooccurrences, positive_log, (by_row / shift, by_context), threads)
+        by_row, by_context = _pmi_factors(cooccurrences, keep, context_smoothing, threads, piece)
+        factors = (by_row / shift, by_context)
+        return _rewrite(cooccurrences, positive_log, factors, threads, piece)
     arguments = (keep / cooccurrences.unit, keep, weighting == "log-counts")
-    return _rewrite(cooccurrences, scaled, arguments, threads)
+    return _rewrite(cooccurrences, scaled, arguments, threads, piece)
 
 
 def _pmi_factors(
-    cooccurrences: Cooccurrences, keep: np.ndarray, smoothing: float, threads: int
+    cooccurrences: Cooccurrences, keep: np.ndarray, smoothing: float, threads: int, piece: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """What a count is multiplied by to become exp(PMI): one factor by row, one by column."""
-    rows, contexts = _margins(cooccurrences, keep, threads)
+    rows, contexts = _margins(cooccurrences, keep, threads, piece)
     smoothed = contexts**smoothing
     with np.errstate(divide="ignore"):  # words without pairs have no entries either
         by_row = np.where(rows > 0, keep / rows, 0.0)
@@ -109,7 +112,7 @@ def _pmi_factors(
 
 
 def _margins(
-    cooccurrences: Cooccurrences, keep: np.ndarray, threads: int
+    cooccurrences: Cooccurrences, keep: np.ndarray, threads: int, piece: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sums of the rows and of the columns of the subsampled counts."""
     from embed.svd.ppmi_kernels import margins
@@ -117,13 +120,13 @@ def _margins(
     starts, columns, counts = _arrays(cooccurrences)
     rows = np.zeros(len(keep))
 
-    def sums(piece: tuple[int, int]) -> np.ndarray:
+    def sums(span: tuple[int, int]) -> np.ndarray:
         contexts = np.zeros(len(keep))
-        margins(starts, columns, counts, *piece, keep, rows, contexts)
+        margins(starts, columns, counts, *span, keep, rows, contexts)
         return contexts
 
     contexts = np.zeros(len(keep))
-    size = max(_PIECE, len(columns) / _MOST_PIECES)
+    size = max(piece, len(columns) / _MOST_PIECES)
     for part in in_order(sums, even_ranges(np.diff(starts), size), threads):
         contexts += part  # in the order of the pieces: the same sum at any thread count
     return rows, contexts * keep
@@ -134,6 +137,7 @@ def _rewrite(
     kernel: Callable[..., int],
     arguments: tuple[Any, ...],
     threads: int,
+    piece: int,
 ) -> Any:
     """Turn counts into float32 values in their own memory, then close the gaps."""
     from scipy import sparse
@@ -143,14 +147,14 @@ def _rewrite(
     scale = counts.dtype.itemsize // values.dtype.itemsize
     lengths = np.zeros(len(starts) - 1, np.int64)
 
-    def rewrite(piece: tuple[int, int]) -> tuple[int, int]:
-        first, stop = piece
+    def rewrite(span: tuple[int, int]) -> tuple[int, int]:
+        first, stop = span
         base = int(starts[first])
         room = values[base * scale : int(starts[stop]) * scale]
         return base, int(kernel(starts, columns, counts, first, stop, *arguments, room, lengths))
 
     end = 0
-    for base, left in in_order(rewrite, even_ranges(np.diff(starts) + 1, _PIECE), threads):
+    for base, left in in_order(rewrite, even_ranges(np.diff(starts) + 1, piece), threads):
         columns[end : end + left] = columns[base : base + left]
         values[end : end + left] = values[base * scale : base * scale + left]
         end += left

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from embed.compare.probes import attention_pooling
 from embed.vectors.word_vectors import WordVectors
 
 WORDS = ["the", "king", "queen", "man", "woman", "Paris", "naïve", "図書館"]
@@ -23,3 +24,11 @@ def run(vectors, tmp_path):
     folder.mkdir()
     vectors.save(folder)
     return folder
+
+
+@pytest.fixture
+def brief_attention(monkeypatch):
+    """Attention pooling that learns for a short time, which is enough for what is easy."""
+    monkeypatch.setattr(attention_pooling, "RATES", (1e-2,))
+    monkeypatch.setattr(attention_pooling, "MARGINS", ((10.0, 0.1),))
+    monkeypatch.setattr(attention_pooling, "_ROUNDS", 5)

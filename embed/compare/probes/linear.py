@@ -4,7 +4,7 @@ It has one optimum, which L-BFGS nears from zero, so that no seed and no learnin
 in it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,14 @@ LINEAR_DECAYS = (1e-3, 1e-4, 1e-5)  # of the mean loss, strong ones first
 _ITERATIONS = 90  # of each, from zero: else the choice of a decay would be one of how many
 
 
-def learn_linear(table: Any, train: Examples, dev: Examples, n_labels: int) -> Learnt:
+def learn_linear(
+    table: Any,
+    train: Examples,
+    dev: Examples,
+    n_labels: int,
+    *,
+    decays: Sequence[float] = LINEAR_DECAYS,
+) -> Learnt:
     """Learn a linear probe: softmax of a linear map of each word's vector.
 
     The mean negative log-likelihood plus half the decay times the squared weights (the bias
@@ -29,10 +36,12 @@ def learn_linear(table: Any, train: Examples, dev: Examples, n_labels: int) -> L
     table : float32 (R, D) or scipy.sparse CSR (R, D)
         Standardized.
     train, dev : Examples
-        Of one row each (w = 1). The decay is the one of LINEAR_DECAYS that is most accurate on
-        ``dev``, the strongest of equals.
+        Of one row each (w = 1). The decay is the one that is most accurate on ``dev``, the
+        first of equals.
     n_labels : int
         C.
+    decays : sequence of float
+        Those that are tried.
 
     Returns
     -------
@@ -48,7 +57,7 @@ def learn_linear(table: Any, train: Examples, dev: Examples, n_labels: int) -> L
     loss = _Loss(_product(table[rows]), counts.reshape(-1, n_labels), table.shape[1])
     best: Learnt | None = None
     zero = np.zeros((table.shape[1] + 1) * n_labels)
-    for decay in LINEAR_DECAYS:
+    for decay in decays:
         found = minimize(
             loss, zero, args=(decay,), jac=True, method="L-BFGS-B",
             options={"maxiter": _ITERATIONS, "ftol": 1e-6, "gtol": 1e-6},

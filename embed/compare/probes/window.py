@@ -51,7 +51,7 @@ def learn_window(table: Any, train: Examples, dev: Examples, n_labels: int, seed
     """
     best: Learnt | None = None
     for decay in WINDOW_DECAYS:
-        found = _trained(table, train, dev, n_labels, decay, seed)
+        found = _trained(table, train, dev, n_labels, decay, seed, _MOST_STEPS, _MOST_EPOCHS)
         if best is None or found.accuracy > best.accuracy:
             best = found
     assert best is not None
@@ -59,7 +59,14 @@ def learn_window(table: Any, train: Examples, dev: Examples, n_labels: int, seed
 
 
 def _trained(
-    table: Any, train: Examples, dev: Examples, n_labels: int, decay: float, seed: int
+    table: Any,
+    train: Examples,
+    dev: Examples,
+    n_labels: int,
+    decay: float,
+    seed: int,
+    most_steps: int,
+    most_epochs: int,
 ) -> Learnt:
     """A window probe with one decay, as it was when it was best."""
     import torch
@@ -73,7 +80,7 @@ def _trained(
     n_words = len(train.labels)
     batch = min(_BATCH, max(_LEAST_BATCH, n_words // _STEPS))
     patience = math.ceil(_STEPS * batch / n_words)
-    most = max(_MOST_EPOCHS, math.ceil(_MOST_STEPS * batch / n_words))
+    most = max(most_epochs, math.ceil(most_steps * batch / n_words))
     least, kept, best_epoch = math.inf, network, 0
     for epoch in range(1, most + 1):
         order = np.random.default_rng([seed, epoch]).permutation(n_words)

@@ -10,7 +10,7 @@ from embed.compare.datasets.word_pairs import default_sets, find_set
 from embed.compare.inputs.baselines import make_baselines
 from embed.compare.scoring.cache import Measurer, forget_oldest, name_contents
 from embed.compare.scoring.evaluate import Entrants, Judge
-from embed.compare.scoring.frequency_bands import frequency_bands
+from embed.compare.scoring.frequency_bands import EDGES, frequency_bands
 from embed.compare.scoring.results import Comparison, Pair, Score
 from embed.compare.task import Task, read_task
 from embed.protocols import StaticVectors
@@ -118,6 +118,8 @@ def compare(
     *,
     groups: Mapping[str, Sequence[str]] | None = None,
     fingerprints: Mapping[str, str] | None = None,
+    edges: Mapping[str, int] = EDGES,
+    threads: int | None = None,
 ) -> Comparison:
     """Score runs, then one-hot and random vectors, and test the differences of every two.
 
@@ -136,6 +138,10 @@ def compare(
     fingerprints : mapping of str to str, optional
         What names the content of each run; with it what was measured is kept, and what was
         kept is not measured again.
+    edges : mapping of str to int
+        Name of each band of frequencies to the rank at which it ends.
+    threads : int, optional
+        One for each core by default; the result does not depend on it.
 
     Returns
     -------
@@ -153,10 +159,10 @@ def compare(
     failures: list[str] = []
     n_entrants = len(entrants.vectors)
     for place, task in enumerate(tasks):
-        bands = frequency_bands(task, next(iter(runs.values()))) if config.bands else {}
+        bands = frequency_bands(task, next(iter(runs.values())), edges) if config.bands else {}
         judge = Judge(task, place, entrants, config, Measurer(task, contents), bands)
         failures += judge.look_up()
-        for done, failure in enumerate(judge.measure(), start=1):
+        for done, failure in enumerate(judge.measure(threads), start=1):
             failures += [] if failure is None else [failure]
             progress(place * n_entrants + done, len(tasks) * n_entrants)
         scores += judge.scores()

@@ -120,8 +120,13 @@ class Judge:
         if asked:
             self._shared = np.logical_and.reduce(asked)
 
-    def measure(self) -> Iterator[str | None]:
+    def measure(self, threads: int | None = None) -> Iterator[str | None]:
         """Score every run on the shared items, and on all of its own where these are more.
+
+        Parameters
+        ----------
+        threads : int, optional
+            One for each core by default.
 
         Yields
         ------
@@ -129,7 +134,7 @@ class Judge:
             After each run, why it could not be scored; None where it was.
         """
         names = list(self._known)
-        answers = in_order(self._answer, names, thread_count(None))
+        answers = in_order(self._answer, names, thread_count(threads))
         for name, found in zip(names, answers, strict=True):
             if isinstance(found, ArtifactError):  # of this run; the others have their scores
                 yield f"{self._task.dataset}: {found}"

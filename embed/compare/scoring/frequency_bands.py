@@ -11,7 +11,9 @@ from embed.protocols import StaticVectors
 EDGES = {"top 1,000": 1_000, "top 10,000": 10_000, "rarer": sys.maxsize}
 
 
-def frequency_bands(task: Task, vectors: StaticVectors) -> Mapping[str, np.ndarray]:
+def frequency_bands(
+    task: Task, vectors: StaticVectors, edges: Mapping[str, int] = EDGES
+) -> Mapping[str, np.ndarray]:
     """Divide a set by the rank of the rarest word of each item.
 
     Parameters
@@ -20,6 +22,8 @@ def frequency_bands(task: Task, vectors: StaticVectors) -> Mapping[str, np.ndarr
         The set.
     vectors : StaticVectors
         Whose ranks count, frequent words first.
+    edges : mapping of str to int
+        Name of each band to the rank at which it ends.
 
     Returns
     -------
@@ -32,7 +36,7 @@ def frequency_bands(task: Task, vectors: StaticVectors) -> Mapping[str, np.ndarr
     )
     bands: dict[str, np.ndarray] = {}
     start = 0
-    for name, stop in EDGES.items():
+    for name, stop in edges.items():
         bands[name] = (rarest >= start) & (rarest < stop)
         start = stop
     return bands

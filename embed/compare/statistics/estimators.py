@@ -14,7 +14,6 @@ import numpy as np
 
 from embed.compare.statistics.spearman_kernels import rank_correlations
 
-_BLOCK = 1 << 16  # counts held as float64 at a time: they stay in the second-level cache
 
 
 class Counts(Protocol):
@@ -295,7 +294,9 @@ class _Groups:
         return np.maximum.reduceat(columns[self.order], self.starts, axis=0)
 
 
-def in_blocks(counts: Counts, score: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+def in_blocks(
+    counts: Counts, score: Callable[[np.ndarray], np.ndarray], *, block: int = 1 << 16
+) -> np.ndarray:
     """Score replicates some at a time.
 
     Parameters
@@ -304,6 +305,8 @@ def in_blocks(counts: Counts, score: Callable[[np.ndarray], np.ndarray]) -> np.n
         As :meth:`Sample.evaluate` takes them.
     score : callable
         Takes counts of some replicates as float64, gives their scores; may divide by zero.
+    block : int
+        Counts held as float64 at a time: they stay in the second-level cache.
 
     Returns
     -------
@@ -311,7 +314,7 @@ def in_blocks(counts: Counts, score: Callable[[np.ndarray], np.ndarray]) -> np.n
         One score a replicate.
     """
     scores = np.empty(len(counts))
-    step = max(1, _BLOCK // counts.shape[1])
+    step = max(1, block // counts.shape[1])
     with np.errstate(divide="ignore", invalid="ignore"):
         for start in range(0, len(counts), step):
             part = slice(start, start + step)

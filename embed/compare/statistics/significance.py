@@ -10,7 +10,6 @@ from embed.compare.statistics.bootstrap import LEVEL, Resampled, percentiles
 from embed.compare.statistics.estimators import Means
 
 _FLIPS = 9_999
-_BLOCK = 1 << 19  # signs held at a time
 _ROUNDING = 1e-9  # of a sum, what adding in another order may change
 
 
@@ -92,7 +91,7 @@ def paired(a: Resampled, b: Resampled, units: np.ndarray | None = None) -> Diffe
     return Difference(difference, low, high, p)
 
 
-def sign_flip(differences: np.ndarray) -> float:
+def sign_flip(differences: np.ndarray, *, block: int = 1 << 19) -> float:
     """Test whether the mean of paired differences is zero.
 
     Fisher 1935, "The Design of Experiments", section 21: were two runs equally good, each
@@ -108,6 +107,8 @@ def sign_flip(differences: np.ndarray) -> float:
     ----------
     differences : float64 (n,)
         One run's value of each item less the other's.
+    block : int
+        Signs held at a time.
 
     Returns
     -------
@@ -130,7 +131,7 @@ def sign_flip(differences: np.ndarray) -> float:
         fewer = min(int((moved > 0).sum()), int((moved < 0).sum()))
         return min(1.0, 2 * float(bdtr(fewer, len(moved), 0.5)))
     least = abs(moved.sum()) - _ROUNDING * sizes.sum()
-    return (1 + _sums_beyond(sizes, least)) / (1 + _FLIPS)
+    return (1 + _sums_beyond(sizes, least, block)) / (1 + _FLIPS)
 
 
 def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -189,10 +190,10 @@ def _normal_p(difference: float, over_items: float, two: Sequence[Resampled]) ->
     return 2 * float(stdtr(freedom, -deviate))
 
 
-def _sums_beyond(sizes: np.ndarray, least: float) -> int:
+def _sums_beyond(sizes: np.ndarray, least: float, block: int) -> int:
     """How many of the drawn choices of signs give a sum at least so far from zero."""
     generator = np.random.default_rng(0)
-    step, beyond = max(1, _BLOCK // len(sizes)), 0
+    step, beyond = max(1, block // len(sizes)), 0
     for start in range(0, _FLIPS, step):
         shape = min(step, _FLIPS - start), len(sizes)
         bits = np.frombuffer(generator.bytes(-(-shape[0] * shape[1] // 8)), np.uint8)

@@ -8,11 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 import cli
-from embed.compare import attend as sentence_attention
 from embed.compare.inputs.encoder_access import WithEncoder
-from embed.compare.probes import attention_pooling
 from embed.compare.scoring.open_runs import open_runs
 
+pytestmark = pytest.mark.usefixtures("brief_attention")
 WORDS = ["good", "bad", *(f"fill{i}" for i in range(10))]
 
 
@@ -26,13 +25,6 @@ def run(tmp_path_factory):
     rows = (f"{w} {' '.join(map(str, v))}" for w, v in zip(WORDS, matrix.round(3), strict=True))
     path.write_text("\n".join([f"{len(WORDS)} 6", *rows]) + "\n")
     return path
-
-
-@pytest.fixture(autouse=True)
-def learnt_briefly(monkeypatch):
-    """What is learnt here is easy."""
-    monkeypatch.setattr(attention_pooling, "RATES", (1e-2,))
-    monkeypatch.setattr(attention_pooling, "_ROUNDS", 5)
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +147,7 @@ def encoder(monkeypatch):
         vectors = {name: WithEncoder(v, Windows) for name, v in found.vectors.items()}
         return replace(found, vectors=vectors)
 
-    monkeypatch.setattr(sentence_attention, "open_runs", opened)
+    monkeypatch.setattr("embed.compare.attend.open_runs", opened)
 
 
 def test_sentences_that_an_encoder_reads_in_windows_are_told(run, labelled, encoder):

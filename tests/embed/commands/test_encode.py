@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 import cli
-from embed.contextual import encoded_text
+from embed.contextual.encoded_text import EncodeConfig, encode_file
 from tests.pretrain.small_run import small_encoder, small_run
 
 LINES = ["The carpenter saw it.", "", "Saw a SAW"]
@@ -64,14 +64,14 @@ def test_a_line_is_the_mean_of_its_words_and_a_blank_one_zeros(run, file, tmp_pa
     np.testing.assert_allclose(last, states[2].mean(axis=0), atol=1e-5)
 
 
-@pytest.mark.parametrize("at_once", [1, 1 << 14])
-def test_objects_stand_line_by_line_in_a_jsonl(run, file, tmp_path, at_once, monkeypatch):
-    monkeypatch.setattr(encoded_text, "_WORDS_AT_ONCE", at_once)
+def test_objects_stand_line_by_line_in_a_jsonl(run, file, tmp_path):
     assert invoke(run, file, tmp_path / "out.jsonl").exit_code == 0
-    found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
-    assert [line["words"] for line in found] == WORDS
-    for line, states in zip(found, ENCODER.encode(WORDS, (1, 2)), strict=True):
-        np.testing.assert_allclose(np.reshape(line["vectors"], states.shape), states, atol=1e-5)
+    encode_file(ENCODER, file, tmp_path / "parts.jsonl", EncodeConfig(), words_at_once=1)
+    for name in ("out.jsonl", "parts.jsonl"):
+        found = [json.loads(line) for line in (tmp_path / name).read_text().splitlines()]
+        assert [line["words"] for line in found] == WORDS
+        for line, states in zip(found, ENCODER.encode(WORDS, (1, 2)), strict=True):
+            np.testing.assert_allclose(np.reshape(line["vectors"], states.shape), states, atol=1e-5)
 
 
 def test_standard_input_is_a_dash(run, tmp_path):

@@ -131,9 +131,9 @@ def long_counts(long_view):
 
 
 @pytest.mark.parametrize("threads", [2, 3, 8])
-def test_any_number_of_threads_gives_the_same_bytes(long_view, long_counts, threads, monkeypatch):
-    monkeypatch.setattr("embed.svd.cooccurrence._PIECE", 5000)
-    assert same_bytes(count_cooccurrences(long_view, window=5, threads=threads), long_counts)
+def test_any_number_of_threads_gives_the_same_bytes(long_view, long_counts, threads):
+    counts = count_cooccurrences(long_view, window=5, threads=threads, piece=5000)
+    assert same_bytes(counts, long_counts)
 
 
 @pytest.mark.parametrize("memory", [1, 30_000, 500_000, 1_500_000])
@@ -144,9 +144,9 @@ def test_a_tiny_memory_gives_the_same_bytes_from_disk(long_view, long_counts, me
     assert list(tmp_path.iterdir()) == []
 
 
-def test_many_segments_are_added_up_on_the_way(long_view, long_counts, tmp_path, monkeypatch):
-    monkeypatch.setattr("embed.svd.cooccurrence._MOST_BLOCKS", 3)
-    counts = count_cooccurrences(long_view, window=5, memory=1, directory=tmp_path)
+def test_many_segments_are_added_up_on_the_way(long_view, long_counts, tmp_path):
+    limits = {"memory": 1, "most_blocks": 3}
+    counts = count_cooccurrences(long_view, window=5, directory=tmp_path, **limits)
     assert counts.on_disk
     assert same_bytes(counts, long_counts)
 

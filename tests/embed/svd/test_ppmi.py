@@ -101,8 +101,7 @@ def test_words_without_pairs_have_empty_rows():
 
 @pytest.mark.parametrize("dtype", [np.uint32, np.int64])
 @pytest.mark.parametrize("weighting", ["ppmi", "log-counts"])
-def test_any_number_of_threads_gives_the_same_bytes(weighting, dtype, monkeypatch):
-    monkeypatch.setattr("embed.svd.ppmi._PIECE", 300)
+def test_any_number_of_threads_gives_the_same_bytes(weighting, dtype):
     rng = np.random.default_rng(3)
     counts = from_dense(rng.poisson(0.3, (150, 150)), unit=5, dtype=dtype)
 
@@ -111,9 +110,8 @@ def test_any_number_of_threads_gives_the_same_bytes(weighting, dtype, monkeypatc
             counts, columns=counts.columns.copy(), counts=counts.counts.copy()
         )
         keep = np.linspace(0.1, 1, 150)
-        matrix = weigh(
-            copy, weighting=weighting, keep=keep, context_smoothing=0.75, threads=threads
-        )
+        how = {"weighting": weighting, "keep": keep, "context_smoothing": 0.75}
+        matrix = weigh(copy, **how, threads=threads, piece=300)
         return [part.tobytes() for part in (matrix.data, matrix.indices, matrix.indptr)]
 
     assert weighed(1) == weighed(2) == weighed(7)

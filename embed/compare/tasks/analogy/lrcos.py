@@ -68,6 +68,7 @@ def answered_by_class(
     *,
     exclude: bool = True,
     composed: Any = None,
+    block: int = BLOCK,
 ) -> np.ndarray:
     """Tell which lines of relations LRCos answers rightly.
 
@@ -98,6 +99,8 @@ def answered_by_class(
         Whether a line's word is no candidate.
     composed : float32 (n, D) or scipy.sparse CSR (n, D), optional
         Vectors of words that have no row.
+    block : int
+        Candidates whose cosines with all examples are held at a time.
 
     Returns
     -------
@@ -112,11 +115,11 @@ def answered_by_class(
     classes = [_learn(part, units, np.searchsorted(rows, part.rows)) for part in parts]
     queries, places = single(units), np.searchsorted(rows, words)
     contest = Contest(answers, words[:, None] if exclude else words[:, None][:, :0])
-    for start in range(0, candidates, BLOCK):
-        block = np.arange(start, min(start + BLOCK, candidates))
-        cosines = products(queries, single(finite_units(vectors, block)))
+    for start in range(0, candidates, block):
+        some = np.arange(start, min(start + block, candidates))
+        cosines = products(queries, single(finite_units(vectors, some)))
         for learnt in classes:
-            spots = contest.locate(learnt.lines, start, len(block))
+            spots = contest.locate(learnt.lines, start, len(some))
             scores = _odds(learnt, cosines) * cosines[places[learnt.lines]]
             contest.enter(0, learnt.lines, scores, spots)
     return contest.won()[0]

@@ -16,7 +16,6 @@ from embed.protocols import StaticVectors
 
 METRICS = ("accuracy", "accuracy_3cosmul", "accuracy_pairdirection")  # the first is by 3CosAdd
 BLOCK = 4096  # candidates whose cosines with all question words are held at a time
-_CHUNK = 32  # questions scored at a time: their scores stay in the second-level cache
 _EPSILON = np.float32(0.001)  # Levy & Goldberg 2014, section 4
 _NEAREST = np.float32(1e-6)  # a squared distance that float32 cannot tell from none
 
@@ -29,6 +28,8 @@ def answered_rightly(
     *,
     exclude: bool = True,
     composed: Any = None,
+    block: int = BLOCK,
+    chunk: int = 32,
 ) -> np.ndarray:
     """Tell which analogy questions are answered rightly.
 
@@ -56,6 +57,10 @@ def answered_rightly(
         Whether a, b and c are no candidates.
     composed : float32 (n, D) or scipy.sparse CSR (n, D), optional
         Vectors of words that have no row.
+    block : int
+        Candidates whose cosines with all question words are held at a time.
+    chunk : int
+        Questions scored at a time: their scores stay in the second-level cache.
 
     Returns
     -------
@@ -72,16 +77,16 @@ def answered_rightly(
     a, b, c = places.T
     crossings = among[c, a] - among[c, b]
     order = np.lexsort((c, b, a))  # a pair a, b is read from the cache while it recurs
-    chunks = [order[start : start + _CHUNK] for start in range(0, len(order), _CHUNK)]
+    chunks = [order[start : start + chunk] for start in range(0, len(order), chunk)]
     candidates = min(restrict, len(vectors.vocabulary))
 
     with ThreadPoolExecutor(thread_count(None)) as pool:
-        for start in range(0, candidates, BLOCK):
-            rows = np.arange(start, min(start + BLOCK, candidates))
+        for start in range(0, candidates, block):
+            rows = np.arange(start, min(start + block, candidates))
             units = single(finite_units(vectors, rows))
             cosines = products(queries, units)
-            block = _Block(start, cosines, _nearness(cosines, queries, units))
-            deque(pool.map(partial(block.ask, contest, places, crossings), chunks), 0)
+            held = _Block(start, cosines, _nearness(cosines, queries, units))
+            deque(pool.map(partial(held.ask, contest, places, crossings), chunks), 0)
     return contest.won()
 
 

@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse
 import torch
 
-from embed.compare.probes import attention_pooling
 from embed.compare.probes.attention_network import AttentionNetwork
 from embed.compare.probes.attention_pooling import LabelledBags, learn_attention, margin_loss
 from embed.compare.probes.examples import Bags
@@ -148,10 +147,9 @@ def marked_sentences(n, seed):
     return table, LabelledBags(Bags(rows.ravel(), np.arange(n + 1) * 12), labels)
 
 
+@pytest.mark.usefixtures("brief_attention")
 @pytest.mark.parametrize("margin", [False, True])
-def test_the_word_that_tells_the_label_weighs_most_and_is_heeded(margin, monkeypatch):
-    monkeypatch.setattr(attention_pooling, "_ROUNDS", 6)
-    monkeypatch.setattr(attention_pooling, "RATES", (1e-2,))
+def test_the_word_that_tells_the_label_weighs_most_and_is_heeded(margin):
     table, every = marked_sentences(400, 2)
     train, dev, test = (
         LabelledBags(every.bags.take(places), every.labels[places])

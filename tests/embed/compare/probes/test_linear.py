@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from embed.compare.probes import linear as linear_probe
+from embed.compare.probes import linear
 from embed.compare.probes.examples import Examples, standardized
 from embed.compare.probes.linear import learn_linear
 from tests.embed.compare.probing import separable
@@ -14,7 +14,7 @@ def test_gradient_of_the_linear_loss_is_that_of_finite_differences():
     rng = np.random.default_rng(5)
     matrix = rng.normal(size=(7, 3)).astype(np.float32)
     counts = rng.integers(0, 4, size=(7, 2))
-    loss = linear_probe._Loss(linear_probe._product(matrix), counts, 3)
+    loss = linear._Loss(linear._product(matrix), counts, 3)
     at, step = rng.normal(size=8), 1e-2
 
     _, gradient = loss(at, 0.1)
@@ -38,7 +38,7 @@ def test_a_linear_probe_learns_what_is_separable(sparse):
 
     assert found.accuracy > 0.95
     assert found.accuracy == (found.answer(dev.rows) == dev.labels).mean()
-    assert found.decay in linear_probe.LINEAR_DECAYS
+    assert found.decay in linear.LINEAR_DECAYS
 
 
 def test_on_one_hot_vectors_it_answers_the_most_frequent_label_of_each_word():
@@ -76,10 +76,9 @@ def test_each_decay_is_learnt_from_zero_whatever_was_learnt_before_it(monkeypatc
     dev = Examples(held[1].rows + 400, held[1].labels)
 
     def weights(*decays):
-        monkeypatch.setattr(linear_probe, "LINEAR_DECAYS", decays)
         kept = []
-        monkeypatch.setattr(linear_probe, "_linear_answer", lambda t, w: kept.append(w) or _none)
-        learn_linear(both, examples, dev, 4)
+        monkeypatch.setattr(linear, "_linear_answer", lambda t, w: kept.append(w) or _none)
+        learn_linear(both, examples, dev, 4, decays=decays)
         return kept
 
     strong, weak = weights(1e-3, 1e-5)

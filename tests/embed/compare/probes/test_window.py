@@ -42,7 +42,7 @@ def test_probes_are_the_same_for_their_seed_and_others_for_another(sparse):
     table = scipy.sparse.csr_matrix(np.maximum(table, 0)) if sparse else table
     with ONE_THREAD:
         nets = [
-            window_probe._trained(table, examples, examples, 4, 0.01, seed) for seed in (1, 1, 2)
+            window_probe._trained(table, examples, examples, 4, 0.01, seed, 256, 8) for seed in (1, 1, 2)
         ]
         answers = [learn_linear(table, examples, examples, 4) for _ in range(2)]
 
@@ -105,11 +105,9 @@ def test_steps_without_gain_and_steps_in_all_are_as_many_as_promised(n_words, mo
         monkeypatch.setattr(
             window_probe._Network, "unlikely", lambda *_: judged.append(0) or unlikely(len(judged))
         )
-        window_probe._trained(table, train, train, 4, 0.01, seed=1)
+        window_probe._trained(table, train, train, 4, 0.01, 1, most_steps=256, most_epochs=1)
         return len(judged)
 
-    monkeypatch.setattr(window_probe, "_MOST_STEPS", 256)
-    monkeypatch.setattr(window_probe, "_MOST_EPOCHS", 1)
     without_gain, in_all = trained(lambda nth: 1.0) - 1, trained(lambda nth: 2 - nth / 100)
 
     for epochs, steps in ((without_gain, 128), (in_all, 256)):

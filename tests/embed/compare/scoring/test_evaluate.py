@@ -192,16 +192,14 @@ def test_seeds_that_know_other_items_have_no_mean_over_these(config):
             assert (each["score"], each["reason"]) == (None, "the seeds do not know the same items")
 
 
-def test_bands_without_a_score_have_a_reason_for_several_seeds_too(config, monkeypatch):
-    monkeypatch.setattr(
-        "embed.compare.scoring.frequency_bands.EDGES", {"two": 2, "rest": sys.maxsize}
-    )
+def test_bands_without_a_score_have_a_reason_for_several_seeds_too(config):
+    edges = {"two": 2, "rest": sys.maxsize}
     pairs = Path(config.similarity[0])
     write(pairs, [f"{WORDS[0]}\t{WORDS[1]}\t1", *pairs.read_text().splitlines()])
     one = CompareConfig(similarity=config.similarity, bands=True, replicates=200)
     runs = {"sg-seed1": noisy(1), "sg-seed2": noisy(2)}
 
-    found = document(runs, one, groups={"sg-seed*": ("sg-seed1", "sg-seed2")})
+    found = document(runs, one, groups={"sg-seed*": ("sg-seed1", "sg-seed2")}, edges=edges)
 
     json.dumps(found, allow_nan=False)
     undefined = [each for each in found["results"] if each.get("section") == "two"]
@@ -211,14 +209,14 @@ def test_bands_without_a_score_have_a_reason_for_several_seeds_too(config, monke
         assert each["reason"]
 
 
-def test_bands_of_relations_count_questions_and_lines_apart(tmp_path, monkeypatch):
-    monkeypatch.setattr("embed.compare.scoring.frequency_bands.EDGES", {"all": sys.maxsize})
+def test_bands_of_relations_count_questions_and_lines_apart(tmp_path):
     folder = tmp_path / "bats"
     folder.mkdir()
     write(folder / "one.txt", (f"{WORDS[n]}\t{WORDS[n + 20]}" for n in range(8)))
     relations = CompareConfig(analogies=(str(folder),), bands=True, replicates=200)
 
-    found = compare({"mine": noisy(1)}, read_tasks(relations), relations)
+    edges = {"all": sys.maxsize}
+    found = compare({"mine": noisy(1)}, read_tasks(relations), relations, edges=edges)
 
     totals = {(s.measured.metric, s.measured.section): s.measured.items_total for s in found.scores}
     for metric, total in (("accuracy", 8 * 7), ("accuracy_lrcos", 8)):
@@ -234,14 +232,13 @@ def test_the_items_of_a_topic_are_drawn_together(config):
     assert [each.units.tolist() for each in measured] == [[[n] for n in range(20)]] * 2
 
 
-def test_bands_divide_a_set_by_the_rarest_word_of_each_item(config, monkeypatch):
+def test_bands_divide_a_set_by_the_rarest_word_of_each_item(config):
     edges = {"frequent": 20, "middling": 40, "rare": sys.maxsize}
-    monkeypatch.setattr("embed.compare.scoring.frequency_bands.EDGES", edges)
     one = CompareConfig(similarity=config.similarity, bands=True, replicates=200)
     [task] = read_tasks(one)
     run = noisy(1)
 
-    found = compare({"mine": run}, [task], one)
+    found = compare({"mine": run}, [task], one, edges=edges)
 
     ranks = np.array([max(WORDS.index(p.a), WORDS.index(p.b)) for p in task.pairs])
     start = 0
@@ -272,15 +269,13 @@ def test_bands_divide_a_set_by_the_rarest_word_of_each_item(config, monkeypatch)
         start = stop
 
 
-def test_words_without_a_row_are_the_rarest(config, monkeypatch):
-    monkeypatch.setattr(
-        "embed.compare.scoring.frequency_bands.EDGES", {"known": 1_000, "unknown": sys.maxsize}
-    )
+def test_words_without_a_row_are_the_rarest(config):
+    edges = {"known": 1_000, "unknown": sys.maxsize}
     half = noisy(1, WORDS[:30])
     one = CompareConfig(similarity=config.similarity, bands=True, replicates=200)
     [task] = read_tasks(one)
 
-    found = compare({"half": half}, [task], one)
+    found = compare({"half": half}, [task], one, edges=edges)
 
     totals = {
         s.measured.section: (len(s.measured.items), s.measured.items_total) for s in found.scores
@@ -459,12 +454,9 @@ def test_what_was_kept_is_not_told_of_anything_else(config, fresh_cache, change)
 
 
 @pytest.mark.parametrize("threads", [1, 5])
-def test_threads_change_nothing(config, threads, monkeypatch):
+def test_threads_change_nothing(config, threads):
     runs = {"one": noisy(1), "two": noisy(2), "three": noisy(3, WORDS[:50])}
-    usual = document(runs, config)
-    monkeypatch.setattr("embed.compare.scoring.evaluate.thread_count", lambda _: threads)
-
-    assert document(runs, config) == usual
+    assert document(runs, config, threads=threads) == document(runs, config)
 
 
 def test_a_task_that_fails_for_every_run_has_no_scores(config):

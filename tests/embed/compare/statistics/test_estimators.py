@@ -9,8 +9,13 @@ import sklearn.metrics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from embed.compare.statistics import estimators as samples
-from embed.compare.statistics.estimators import Averaged, Contingency, Correlation, Means
+from embed.compare.statistics.estimators import (
+    Averaged,
+    Contingency,
+    Correlation,
+    Means,
+    in_blocks,
+)
 
 
 def draws(n_items, replicates=40, seed=2):
@@ -171,16 +176,30 @@ SAMPLES = {
 
 
 @pytest.mark.parametrize("sample", list(SAMPLES.values()), ids=list(SAMPLES))
-def test_neither_blocks_nor_the_type_of_counts_change_a_score(monkeypatch, sample):
+def test_neither_the_company_nor_the_type_of_counts_changes_a_score(sample):
     counts = draws(50)
     expected = sample.evaluate(counts)
     assert sample.n_items == 50
     assert expected.dtype == np.float64
     assert expected.shape == (41,)
 
-    for block, dtype in ((1, np.uint8), (170, np.int32), (10**9, np.float64)):
-        monkeypatch.setattr(samples, "_BLOCK", block)
-        np.testing.assert_allclose(sample.evaluate(counts.astype(dtype)), expected, atol=1e-14)
+    for step, dtype in ((1, np.uint8), (3, np.int32), (41, np.float64)):
+        parts = [counts[start : start + step].astype(dtype) for start in range(0, 41, step)]
+        found = np.concatenate([sample.evaluate(part) for part in parts])
+        np.testing.assert_allclose(found, expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("block", [1, 170, 10**9])
+def test_every_replicate_is_scored_once_whatever_the_block(block):
+    counts, seen = draws(50), []
+
+    def score(rows):
+        seen.append(len(rows))
+        return rows @ X
+
+    np.testing.assert_allclose(in_blocks(counts, score, block=block), counts @ X, atol=1e-13)
+    assert max(seen) == min(max(1, block // 50), 41)
+    assert sum(seen) == 41
 
 
 def test_a_draw_of_nothing_is_undefined():

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from embed.compare.statistics import significance as statistics
 from embed.compare.statistics.bootstrap import (
     Resampled,
     draw_counts,
@@ -237,15 +236,15 @@ def test_signs_of_right_and_wrong_answers_are_counted_exactly(ones):
     )
 
 
-def test_signs_of_graded_values_are_drawn(monkeypatch):
+def test_signs_of_graded_values_are_drawn():
     # 9,999 choices know a p below 0.2 with a deviation of 0.004
-    monkeypatch.setattr(statistics, "_BLOCK", 100)  # several blocks and a short last one
     differences = np.array([0.125, 0.5, -0.25, 0.375, 0.25, 0.0, 0.5, -0.125, 0.625, 0.375, -0.5])
 
-    found = sign_flip(differences)
+    found = sign_flip(differences, block=100)  # several blocks and a short last one
 
     assert found == pytest.approx(naive_sign_flip(differences), abs=0.02)
-    assert found == sign_flip(-differences) == sign_flip(differences[::-1] * 8)
+    assert found == sign_flip(-differences, block=100)
+    assert found == sign_flip(differences[::-1] * 8, block=100)
 
 
 def test_a_drawn_p_is_never_zero():

@@ -7,7 +7,6 @@ import scipy.sparse
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.questions import Question
 from embed.compare.datasets.word_pairs import default_sets
-from embed.compare.tasks.analogy import offsets
 from embed.compare.tasks.analogy.analogies import AnalogyTask
 from embed.compare.tasks.analogy.bats import RelationTask
 from embed.compare.tasks.analogy.offsets import METRICS, answered_rightly
@@ -47,9 +46,7 @@ def naive_answer(matrix, a, b, c, restrict, method, exclude=True):
 @pytest.mark.parametrize("restrict", [7, 40, 1000])
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("exclude", [False, True])
-def test_answers_match_the_definition(monkeypatch, restrict, sparse, exclude):
-    monkeypatch.setattr(offsets, "BLOCK", 16)  # several blocks and a short last one
-    monkeypatch.setattr(offsets, "_CHUNK", 5)
+def test_answers_match_the_definition(restrict, sparse, exclude):
     rng = np.random.default_rng(11)
     matrix = rng.normal(size=(60, 4)).astype(np.float32)
     n_rows = min(restrict, 60)
@@ -68,7 +65,8 @@ def test_answers_match_the_definition(monkeypatch, restrict, sparse, exclude):
         [f"w{row}" for row in range(60)], scipy.sparse.csr_matrix(matrix) if sparse else matrix
     )
 
-    right = answered_rightly(vectors, asked, answers, restrict, exclude=exclude)
+    sizes = {"block": 16, "chunk": 5}  # several blocks and a short last one
+    right = answered_rightly(vectors, asked, answers, restrict, exclude=exclude, **sizes)
 
     for method, found in zip(METRICS, right, strict=True):
         expected = [

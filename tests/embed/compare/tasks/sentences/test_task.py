@@ -13,7 +13,6 @@ from embed.compare.datasets.labeled_sentences import read_sentence_parts
 from embed.compare.datasets.parts import DEV, TEST, TRAIN
 from embed.compare.inputs.baselines import make_baselines
 from embed.compare.inputs.encoder_access import WithEncoder
-from embed.compare.probes import attention_pooling
 from embed.compare.scoring.comparison import compare, read_tasks
 from embed.compare.scoring.frequency_bands import frequency_bands
 from embed.compare.tasks.sentences.inputs import (
@@ -29,6 +28,7 @@ from embed.compare.tasks.sentences.task import SentencesTask
 from embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
 
+pytestmark = pytest.mark.usefixtures("brief_attention")
 GOOD, BAD = [f"good{i}" for i in range(8)], [f"bad{i}" for i in range(8)]
 FILL = [f"fill{i}" for i in range(20)]
 VOCABULARY = [*GOOD, *BAD, *FILL]
@@ -49,14 +49,6 @@ def sentence_lines(n, seed):
 def write(path, lines):
     path.write_text("".join(f"{line}\n" for line in lines))
     return path
-
-
-@pytest.fixture(autouse=True)
-def learnt_briefly(monkeypatch):
-    """What is learnt here is easy, and how long for is asked elsewhere."""
-    monkeypatch.setattr(attention_pooling, "RATES", (1e-2,))
-    monkeypatch.setattr(attention_pooling, "MARGINS", ((10.0, 0.1),))
-    monkeypatch.setattr(attention_pooling, "_ROUNDS", 5)
 
 
 @pytest.fixture
