@@ -15,7 +15,6 @@ import numpy as np
 from embed.compare.statistics.spearman_kernels import rank_correlations
 
 
-
 class Counts(Protocol):
     """How often each item counts in each replicate: an array (B, n_items), or what acts as one."""
 

@@ -42,7 +42,8 @@ def test_probes_are_the_same_for_their_seed_and_others_for_another(sparse):
     table = scipy.sparse.csr_matrix(np.maximum(table, 0)) if sparse else table
     with ONE_THREAD:
         nets = [
-            window_probe._trained(table, examples, examples, 4, 0.01, seed, 256, 8) for seed in (1, 1, 2)
+            window_probe._trained(table, examples, examples, 4, 0.01, seed, 256, 8)
+            for seed in (1, 1, 2)
         ]
         answers = [learn_linear(table, examples, examples, 4) for _ in range(2)]
 
