@@ -68,7 +68,7 @@ def compiler_refusal(device: torch.device) -> str | None:
     return None if found else "there is no C++ compiler (g++ or clang++)"
 
 
-def matmul_peak(device: torch.device, dtype: torch.dtype) -> float:
+def matmul_peak(device: torch.device, dtype: torch.dtype, size: int | None = None) -> float:
     """Measure how fast the device multiplies large matrices, the best of a few tries.
 
     Parameters
@@ -77,13 +77,15 @@ def matmul_peak(device: torch.device, dtype: torch.dtype) -> float:
         CPU, with as many threads as torch now has, or GPU.
     dtype : torch.dtype
         Of the factors.
+    size : int, optional
+        Their rows and columns; large enough for full speed by default.
 
     Returns
     -------
     float
         Floating-point operations per second.
     """
-    n = _PEAK_SIZE[device.type]
+    n = size or _PEAK_SIZE[device.type]
     # numbers all alike would draw less power, and GPUs would then be faster than with real ones
     factor = torch.randn(n, n, device=device).to(dtype)
     best = float("inf")

@@ -97,13 +97,15 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
             click.echo(runs.hint())
 
 
-def summary(run: Path) -> str:
+def summary(run: Path, *, enough_tokens: int = 50_000_000) -> str:
     """Say what a run holds, and how well it learnt.
 
     Parameters
     ----------
     run : Path
         A finished run.
+    enough_tokens : int
+        Slots trained on from which a training says something of the method.
 
     Returns
     -------
@@ -122,15 +124,12 @@ def summary(run: Path) -> str:
         f"held-out loss {last['held_out_loss']:.4f} (frequencies alone {last['unigram_loss']:.4f})"
         f", accuracy {last['held_out_accuracy']:.1%} ({last['unigram_accuracy']:.1%})"
     )
-    if last["tokens"] < _ENOUGH_TOKENS:
+    if last["tokens"] < enough_tokens:
         told += (
             f"\nthis only checks the plumbing: {human(last['tokens'])} tokens of training are too "
-            f"few to judge the method by; {human(_ENOUGH_TOKENS)} begin to tell"
+            f"few to judge the method by; {human(enough_tokens)} begin to tell"
         )
     return told
-
-
-_ENOUGH_TOKENS = 50_000_000  # slots trained on
 
 
 def _tell_plan(corpus: str, config: MlmConfig, seeds: int | None, as_json: bool) -> None:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from corpora.tokenizer.pieces import Pieces
 
 _LEAST_LENGTH = 8
-_AT_ONCE = 1 << 22  # slots that are widened to int64 at a time
 
 
 @dataclass(frozen=True)
@@ -41,6 +40,8 @@ class PackedRows:
         Slots that hold padding.
     device : torch.device
         Where :meth:`take` copies rows to.
+    at_once : int
+        Slots that :meth:`blocks` widens to int64 at a time.
     """
 
     ids: torch.Tensor
@@ -48,6 +49,7 @@ class PackedRows:
     n_pieces: int
     n_padding: int
     device: torch.device
+    at_once: int = 1 << 22
 
     @classmethod
     def pack(
@@ -143,7 +145,7 @@ class PackedRows:
         int64 (n, T)
             In corpus order.
         """
-        n = max(1, _AT_ONCE // self.sequence_length)
+        n = max(1, self.at_once // self.sequence_length)
         for first in range(0, self.n_rows, n):
             stop = min(first + n, self.n_rows)
             yield self.take(torch.arange(first, stop, device=self.ids.device))

@@ -228,7 +228,11 @@ class HuggingFaceMaskedLM(HuggingFaceEncoder):
         self._mask, self._load_head = mask, load_head
 
     def score(
-        self, sentences: Sequence[Sequence[str]], *, left_to_right_in_words: bool = True
+        self,
+        sentences: Sequence[Sequence[str]],
+        *,
+        left_to_right_in_words: bool = True,
+        slots: int | None = None,
     ) -> np.ndarray:
         """Score sentences by pseudo-log-likelihood, as our own encoders do.
 
@@ -242,6 +246,8 @@ class HuggingFaceMaskedLM(HuggingFaceEncoder):
             Words; long sentences are read in windows.
         left_to_right_in_words : bool
             Whether the pieces that follow in the same word are masked too.
+        slots : int, optional
+            Slots that are read at once; by default as many as suit the device.
 
         Returns
         -------
@@ -254,7 +260,7 @@ class HuggingFaceMaskedLM(HuggingFaceEncoder):
             The folder lacks weights of the head.
         """
         text = self._pieced(sentences)
-        windows, slots = text.windows(self.most_pieces), _SCORED_SLOTS[self._device.type]
+        windows, slots = text.windows(self.most_pieces), slots or _SCORED_SLOTS[self._device.type]
         scores = pseudo_log_likelihoods(
             self._predict, windows, text.words, slots, left_to_right_in_words
         )

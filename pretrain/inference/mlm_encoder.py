@@ -45,15 +45,24 @@ class MlmEncoder:
         How its corpus was cut into words.
     name : str
         What messages call it.
+    slots : int, optional
+        Slots that are read at once; by default as many as the device reads fastest.
     """
 
     def __init__(
-        self, model: MaskedLanguageModel, pieces: Pieces, text: TextSettings, *, name: str = "model"
+        self,
+        model: MaskedLanguageModel,
+        pieces: Pieces,
+        text: TextSettings,
+        *,
+        name: str = "model",
+        slots: int | None = None,
     ) -> None:
         self.model = model.eval()
         self.pieces = pieces
         self.text = text
         self.name = name
+        self.slots = slots
 
     @property
     def n_layers(self) -> int:
@@ -265,7 +274,7 @@ class MlmEncoder:
     @property
     def _slots(self) -> int:
         """Slots that are read at once."""
-        return _SLOTS[self._device.type]
+        return self.slots or _SLOTS[self._device.type]
 
     def _piece_states(self, windows: Windows, layers: Sequence[int]) -> np.ndarray:
         """The state of each piece, mean over layers, float32 (P, D)."""

@@ -59,10 +59,13 @@ class SelfAttention(nn.Module):
         Heads, score, biases.
     layer : int
         From 0; says how far it looks.
+    few_keys : int
+        Up to so many keys the formula is faster than the fused kernel, on a CPU.
     """
 
-    def __init__(self, config: EncoderConfig, layer: int) -> None:
+    def __init__(self, config: EncoderConfig, layer: int, *, few_keys: int = _FEW_KEYS) -> None:
         super().__init__()
+        self.few_keys = few_keys
         self.heads, self.head_dim = config.heads, config.head_dim
         self.score = config.attention_score
         self.span = config.span_of(layer)
@@ -185,7 +188,7 @@ class SelfAttention(nn.Module):
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor) -> Tensor:
         """softmax(scores) v under a mask; each query must see some key. (B, heads, n, head_dim)."""
-        few = k.device.type == "cpu" and k.shape[-2] <= _FEW_KEYS
+        few = k.device.type == "cpu" and k.shape[-2] <= self.few_keys
         if self.score == "additive" or (few and self.score == "scaled-dot"):
             return _softmax(self._scores(q, k), allowed).to(v.dtype) @ v
         return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, scale=self._scale)

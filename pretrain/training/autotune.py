@@ -28,7 +28,6 @@ DECIDED = "decided.json"
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 _BATCH = {"cpu": 32, "cuda": 1024}
 _LEAST_STEPS, _MOST_STEPS = 3, 20  # of a trial
-_TRIAL_SECONDS = 1.0
 _WORTH_COMPILING = 300.0  # seconds of training; below, no compiling pays
 _CLEARLY_FASTER = 0.95  # so much of the time: less may be chance
 
@@ -106,6 +105,8 @@ class Trials:
         Where.
     rows : int
         Rows of a step of one process.
+    least_seconds : float
+        Steps are timed until they have taken this long in all.
     """
 
     encoder: EncoderConfig
@@ -114,6 +115,7 @@ class Trials:
     most_segments: int
     device: torch.device
     rows: int
+    least_seconds: float = 1.0
 
     def seconds(self, how: How) -> tuple[float, float]:
         """Time steps, a new model each time.
@@ -145,7 +147,7 @@ class Trials:
         """Seconds of each step."""
         rate = max(parse_rates(self.config.mask_rate))
         found: list[float] = []
-        while len(found) <= _LEAST_STEPS or sum(found[1:]) < _TRIAL_SECONDS:
+        while len(found) <= _LEAST_STEPS or sum(found[1:]) < self.least_seconds:
             begun = time.perf_counter()
             batch = self.batches.batch(len(found), rate).rows(0, self.rows)
             stepper.step(len(found), batch, 0.0)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from corpora.common.errors import SettingError
-from pretrain import device as machine
+from pretrain import device
 from pretrain.device import (
     Stopwatch,
     choose_device,
@@ -53,17 +53,16 @@ def test_each_process_of_a_machine_takes_its_own_gpu(two_gpus):
 
 def test_without_a_compiler_there_is_a_reason(monkeypatch):
     monkeypatch.delenv("CXX", raising=False)
-    monkeypatch.setattr(machine.shutil, "which", lambda name: None)
+    monkeypatch.setattr(device.shutil, "which", lambda name: None)
     assert compiler_refusal(CPU) == "there is no C++ compiler (g++ or clang++)"
-    monkeypatch.setattr(machine.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(device.shutil, "which", lambda name: f"/usr/bin/{name}")
     assert compiler_refusal(CPU) is None
 
 
 def test_the_peak_is_a_speed_of_products(monkeypatch):
-    monkeypatch.setattr(machine, "_PEAK_SIZE", {"cpu": 128})
     seconds = iter([9.0, 0.0, 0.5, 0.0, 0.25, 0.0, 0.5, 0.0, 0.5, 0.0, 0.5])
-    monkeypatch.setattr(machine, "time", SimpleNamespace(perf_counter=lambda: next(seconds)))
-    assert matmul_peak(CPU, torch.float32) == 2 * 128**3 / 0.25
+    monkeypatch.setattr(device, "time", SimpleNamespace(perf_counter=lambda: next(seconds)))
+    assert matmul_peak(CPU, torch.float32, size=128) == 2 * 128**3 / 0.25
 
 
 def test_memory_is_counted_in_bytes():
@@ -75,7 +74,7 @@ def test_memory_is_counted_in_bytes():
 
 def test_a_stopwatch_sums_up_what_lies_between_start_and_stop(monkeypatch):
     seconds = iter([1.0, 1.25, 4.0, 4.5])
-    monkeypatch.setattr(machine, "time", SimpleNamespace(perf_counter=lambda: next(seconds)))
+    monkeypatch.setattr(device, "time", SimpleNamespace(perf_counter=lambda: next(seconds)))
     watch = Stopwatch(CPU)
     for _ in range(2):
         watch.start()

@@ -16,6 +16,7 @@ from corpora.artifacts.metrics import read_metrics
 from corpora.common.options import take
 from embed.formats.vector_files import load_vectors
 from pretrain.commands.train_mlm import command as mlm_command
+from pretrain.commands.train_mlm import summary
 from pretrain.config import MlmConfig
 from pretrain.device import compiler_refusal
 from pretrain.model.encoder import MaskedLanguageModel
@@ -70,11 +71,8 @@ def test_the_last_lines_tell_the_loss_beside_that_of_frequencies_and_what_the_ru
     )
 
 
-def test_a_long_training_is_not_called_a_check_of_the_plumbing(trained, monkeypatch):
-    from pretrain.commands import train_mlm as module
-
-    monkeypatch.setattr(module, "_ENOUGH_TOKENS", 12 * 8 * 16)
-    assert "plumbing" not in module.summary(trained[0])
+def test_a_long_training_is_not_called_a_check_of_the_plumbing(trained):
+    assert "plumbing" not in summary(trained[0], enough_tokens=12 * 8 * 16)
 
 
 def test_the_runs_vectors_answer_queries(trained):

@@ -8,9 +8,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-import pretrain.data.packing
 from corpora.common.errors import SettingError
 from corpora.tokenizer.pieces import CLS, FIRST_PIECE, PAD, SEP, SPECIAL, Pieces
+from pretrain.data import packing
 from pretrain.data.packing import PackedRows, lay_out, most_rows, piece_counts
 from tests.embed.small_corpus import SmallView
 from tests.pretrain.letters import LETTERS, all_ids, packed, random_units
@@ -120,11 +120,10 @@ def test_segments_and_positions_worked_by_hand():
     assert positions.tolist() == [[0, 1, 2, 3, 0, 1, 2, 0], [*range(8)]]
 
 
-def test_counts_are_those_of_the_text_without_special_pieces(monkeypatch):
-    monkeypatch.setattr(pretrain.data.packing, "_AT_ONCE", 100)  # several blocks
+def test_counts_are_those_of_the_text_without_special_pieces():
     units = random_units(3, 100)
 
-    rows = packed(units)
+    rows = dataclasses.replace(packed(units), at_once=100)  # several blocks
 
     counts = np.bincount(
         [piece for unit in units for piece in pieces_of(unit)], minlength=len(LETTERS)
@@ -134,12 +133,12 @@ def test_counts_are_those_of_the_text_without_special_pieces(monkeypatch):
     assert rows.n_pieces == counts.sum()
 
 
-def test_the_fingerprint_follows_the_content(monkeypatch):
+def test_the_fingerprint_follows_the_content():
     units = random_units(3, 30)
     rows = packed(units)
     fingerprint = rows.fingerprint()
 
-    monkeypatch.setattr(pretrain.data.packing, "_AT_ONCE", 100)
+    rows = dataclasses.replace(rows, at_once=100)
     widened = dataclasses.replace(rows, ids=rows.ids.to(torch.int32))
     changed = dataclasses.replace(rows, ids=rows.ids.flip(0))
     reshaped = dataclasses.replace(rows, ids=rows.ids.view(-1, 8))
@@ -170,6 +169,6 @@ def test_a_text_that_does_not_fit_the_device_stays_with_the_cpu(monkeypatch, cap
         raise torch.OutOfMemoryError
 
     monkeypatch.setattr(torch.Tensor, "to", full)
-    kept = pretrain.data.packing._placed(rows.ids, torch.device("cuda"))
+    kept = packing._placed(rows.ids, torch.device("cuda"))
     assert kept is rows.ids
     assert "its rows are sent batch by batch" in capsys.readouterr().err

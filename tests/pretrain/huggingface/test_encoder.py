@@ -67,14 +67,13 @@ def test_an_exported_run_gives_the_states_of_the_run_at_every_layer(name, tmp_pa
 
 @pytest.mark.parametrize("within", [True, False])
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_an_exported_run_scores_sentences_as_the_run_does(name, within, tmp_path, monkeypatch):
-    monkeypatch.setattr("pretrain.huggingface.encoder._SCORED_SLOTS", {"cpu": 60})
+def test_an_exported_run_scores_sentences_as_the_run_does(name, within, tmp_path):
     run = drawn_run(tmp_path / "run", **LAYOUTS[name])
     write_huggingface(run, tmp_path / "out")
     ours, stock = open_run(run, "cpu"), open_folder(tmp_path / "out", "cpu")
     assert isinstance(stock, SentenceScorer)
 
-    found = stock.score(SENTENCES, left_to_right_in_words=within)
+    found = stock.score(SENTENCES, left_to_right_in_words=within, slots=60)
 
     expected = ours.score(SENTENCES, left_to_right_in_words=within)
     np.testing.assert_allclose(found, expected, rtol=1e-5)

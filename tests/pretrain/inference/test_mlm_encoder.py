@@ -9,7 +9,6 @@ import torch
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, SEP, SPECIAL, UNK
 from embed.protocols import ContextualEncoder, InputEmbeddings, SentenceScorer
-from pretrain.inference import mlm_encoder as contextual
 from pretrain.inference.mlm_encoder import MlmEncoder
 from pretrain.inference.windows import PiecedText
 from tests.pretrain.small_run import TEXT, small_encoder
@@ -74,12 +73,12 @@ def test_a_word_is_the_mean_over_layers_and_over_its_pieces(shape, layers):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_company_changes_no_state(shape, monkeypatch):
+def test_company_changes_no_state(shape):
     encoder = small_encoder(**shape)
     sentences = [*SENTENCES, [], ["saw"], [], SENTENCES[0]]
     alone = [encoder.encode([words], (1, 2))[0] for words in sentences]
     for slots in (1, 40, 100_000):
-        monkeypatch.setattr(contextual, "_SLOTS", {"cpu": slots})
+        encoder.slots = slots
         together = encoder.encode(sentences, (1, 2))
         for words, one, other in zip(sentences, alone, together, strict=True):
             assert one.shape == other.shape == (len(words), encoder.dim)
@@ -170,10 +169,10 @@ def naive_score(words, encoder, *, left_to_right_in_words):
 
 @pytest.mark.parametrize("within", [False, True])
 @pytest.mark.parametrize("slots", [1, 64, 4096])
-def test_scores_are_those_of_a_loop_that_masks_one_piece_at_a_time(within, slots, monkeypatch):
-    monkeypatch.setattr(contextual, "_SLOTS", {"cpu": slots})
+def test_scores_are_those_of_a_loop_that_masks_one_piece_at_a_time(within, slots):
+    encoder = MlmEncoder(ENCODER.model, ENCODER.pieces, ENCODER.text, slots=slots)
     sentences = [["the", "carpenter", "saw", "it"], [], ["sawmill"], ["図書館", "saw", "."]]
-    found = ENCODER.score(sentences, left_to_right_in_words=within)
+    found = encoder.score(sentences, left_to_right_in_words=within)
     expected = [naive_score(s, ENCODER, left_to_right_in_words=within) for s in sentences]
     assert found.dtype == np.float64
     np.testing.assert_allclose(found, expected, rtol=1e-5)

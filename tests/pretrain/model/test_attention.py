@@ -24,10 +24,10 @@ def encoder_config(**changes):
     return EncoderConfig(**{**shape, "max_length": 64, "norm": "post", **changes})
 
 
-def attention_and_rows(config, *, length=23, rows=2, seed=3):
+def attention_and_rows(config, *, length=23, rows=2, seed=3, few_keys=256):
     """A layer with random weights, states, and two or three segments a row with padding."""
     generator = torch.Generator().manual_seed(seed)
-    layer = SelfAttention(config, 0)
+    layer = SelfAttention(config, 0, few_keys=few_keys)
     for weight in layer.parameters():
         torch.nn.init.normal_(weight, 0.0, 0.7, generator=generator)
     x = torch.randn(rows, length, config.dim, generator=generator)
@@ -110,11 +110,8 @@ def naive_attention(layer, x, may_look, *, rotary=False):
     return result
 
 
-@pytest.fixture(params=["formula", "fused"])
-def either_way(request, monkeypatch):
-    """The formula, where a CPU takes it for few keys, and the kernel, as for many."""
-    if request.param == "fused":
-        monkeypatch.setattr(attention, "_FEW_KEYS", 0)
+# the formula, which a CPU takes for few keys, and the kernel, which it takes for more
+EITHER_WAY = pytest.mark.parametrize("few_keys", [256, 0], ids=["formula", "fused"])
 
 
 def may_look_in(segments, span=None):
@@ -147,12 +144,12 @@ def test_attention_follows_the_formula(score, span, positions):
 
 
 @pytest.mark.parametrize("score", ["scaled-dot", "dot", "bilinear"])
-def test_the_fused_kernel_gives_what_the_formula_gives(score, monkeypatch):
+def test_the_fused_kernel_gives_what_the_formula_gives(score):
     config = encoder_config(attention_score=score, positions="none")
     layer, x, segments = attention_and_rows(config)
     by_formula = layer(x, look(config, segments, None))
 
-    monkeypatch.setattr(attention, "_FEW_KEYS", 0)
+    layer.few_keys = 0
     fused = layer(x, look(config, segments, None))
 
     assert_near(fused, by_formula)
@@ -161,10 +158,10 @@ def test_the_fused_kernel_gives_what_the_formula_gives(score, monkeypatch):
 @pytest.mark.parametrize(
     ("span", "length"), [(1, 19), (2, 64), (5, 27), (5, 52), (17, 52), (17, 64)]
 )
-@pytest.mark.usefixtures("either_way")
-def test_blocks_of_near_keys_equal_the_dense_mask(span, length):
+@EITHER_WAY
+def test_blocks_of_near_keys_equal_the_dense_mask(span, length, few_keys):
     config = encoder_config(attention_span=span, positions="none")
-    layer, x, segments = attention_and_rows(config, length=length)
+    layer, x, segments = attention_and_rows(config, length=length, few_keys=few_keys)
     x.requires_grad_()
     near = look(config, segments, None)
     assert near.allowed is None  # no T x T mask is made
@@ -180,10 +177,10 @@ def test_blocks_of_near_keys_equal_the_dense_mask(span, length):
 
 
 @pytest.mark.parametrize("span", [None, 2])
-@pytest.mark.usefixtures("either_way")
-def test_chosen_slots_get_what_all_slots_get(span):
+@EITHER_WAY
+def test_chosen_slots_get_what_all_slots_get(span, few_keys):
     config = encoder_config(attention_span=span, positions="rotary")
-    layer, x, segments = attention_and_rows(config)
+    layer, x, segments = attention_and_rows(config, few_keys=few_keys)
     sight = look(config, segments, rotary_of(config, segments))
     chosen = torch.tensor([[0, 7, 20], [3, 3, 22]])
 
@@ -194,10 +191,10 @@ def test_chosen_slots_get_what_all_slots_get(span):
 
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("span", [None, 2])
-@pytest.mark.usefixtures("either_way")
-def test_attention_goes_only_along_the_edges_of_a_graph(score, span):
+@EITHER_WAY
+def test_attention_goes_only_along_the_edges_of_a_graph(score, span, few_keys):
     config = encoder_config(attention_score=score, attention_span=span, positions="none")
-    layer, x, segments = attention_and_rows(config)
+    layer, x, segments = attention_and_rows(config, few_keys=few_keys)
     edges = torch.rand(1, 23, 23, generator=torch.Generator().manual_seed(5)) < 0.3
     edges[0, 4] = False  # a query with no edge at all
     x.requires_grad_()
@@ -217,10 +214,10 @@ def test_attention_goes_only_along_the_edges_of_a_graph(score, span):
     assert x.grad.isfinite().all()
 
 
-@pytest.mark.usefixtures("either_way")
-def test_chosen_slots_without_edges_get_nothing_either():
+@EITHER_WAY
+def test_chosen_slots_without_edges_get_nothing_either(few_keys):
     config = encoder_config(positions="none")
-    layer, x, segments = attention_and_rows(config)
+    layer, x, segments = attention_and_rows(config, few_keys=few_keys)
     edges = torch.ones(1, 23, 23, dtype=torch.bool)
     edges[0, 4] = False
     sight = look(config, segments, None, pattern=edges)

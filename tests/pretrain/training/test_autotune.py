@@ -8,7 +8,7 @@ import torch
 
 from corpora.common.errors import ArtifactError, SettingError
 from pretrain.config import MlmConfig
-from pretrain.training import autotune as decisions
+from pretrain.training import autotune
 from pretrain.training.autotune import (
     Decisions,
     Trials,
@@ -91,7 +91,7 @@ def test_what_the_options_settle_is_not_measured():
 def test_auto_compiles_where_that_saves_more_than_it_takes(
     monkeypatch, capsys, steps, compiled, expected
 ):
-    monkeypatch.setattr(decisions, "compiler_refusal", lambda device: None)
+    monkeypatch.setattr(autotune, "compiler_refusal", lambda device: None)
     given = trials({F32: (1.0, 1.0), ("float32", True): compiled}, dtype="float32")
     found = decided(given, steps)
     assert found.compile is expected
@@ -102,12 +102,12 @@ def test_auto_compiles_where_that_saves_more_than_it_takes(
 
 
 def test_auto_does_not_try_to_compile_without_a_compiler(monkeypatch):
-    monkeypatch.setattr(decisions, "compiler_refusal", lambda device: "none")
+    monkeypatch.setattr(autotune, "compiler_refusal", lambda device: "none")
     assert not decided(trials({F32: (1.0, 1.0)}, dtype="float32"), 10**6).compile
 
 
 def test_compiling_that_is_asked_for_without_a_compiler_is_refused(monkeypatch):
-    monkeypatch.setattr(decisions, "compiler_refusal", lambda device: "there is none")
+    monkeypatch.setattr(autotune, "compiler_refusal", lambda device: "there is none")
     with pytest.raises(SettingError) as refused:
         refuse_settings(MlmConfig(compile="on"), CPU)
     assert str(refused.value) == "--compile on: there is none; pass --compile off"
@@ -132,7 +132,7 @@ def test_a_micro_batch_too_large_for_the_memory_is_halved():
     )
 
 
-def test_trials_take_steps_on_throw_away_models(monkeypatch):
+def test_trials_take_steps_on_throw_away_models():
     from tests.pretrain.training.test_step import C, T, random_batch
 
     class SomeBatches:
@@ -141,10 +141,9 @@ def test_trials_take_steps_on_throw_away_models(monkeypatch):
         def batch(self, step, rate):
             return random_batch(step)
 
-    monkeypatch.setattr(decisions, "_TRIAL_SECONDS", 0.0)
     config = MlmConfig(sequence_length=T, layers=1, dim=8, heads=2, dtype="float32", compile="off")
     config = config.settled()
-    some = Trials(config.encoder(n_pieces=30), config, SomeBatches(), 3, CPU, 4)
+    some = Trials(config.encoder(n_pieces=30), config, SomeBatches(), 3, CPU, 4, 0.0)
     step, first = some.seconds(decided(dataclasses.replace(some)).how)
     assert 0 < step < PATIENCE
     assert 0 < first < PATIENCE
@@ -213,9 +212,9 @@ def test_a_way_that_fails_is_told_and_not_taken(capsys):
 
 @pytest.mark.parametrize(("rows", "tried"), [(65_535 // 3, True), (65_536 // 3 + 1, False)])
 def test_more_segments_than_a_kernel_takes_are_not_given_to_it(rows, tried, monkeypatch):
-    monkeypatch.setattr(decisions, "varlen_works", lambda device, head_dim: True)
+    monkeypatch.setattr(autotune, "varlen_works", lambda device, head_dim: True)
     given = dataclasses.replace(trials({}), rows=rows)
-    assert decisions._varlens(given, "bfloat16") == ([False, True] if tried else [False])
+    assert autotune._varlens(given, "bfloat16") == ([False, True] if tried else [False])
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"device": "cpu"}'])
