@@ -154,17 +154,17 @@ def test_a_run_with_options_that_are_open_by_default_is_never_taken_for_one_of_t
 
 
 def test_numbers_that_cannot_be_written_are_printed_nonetheless(material, made, monkeypatch):
-    import corpora.artifacts.artifact as artifacts
+    from corpora.artifacts import artifact
 
     out, done = made
-    plain = artifacts.write_json
+    plain = artifact.write_json
 
     def full(path, value):
         if path.name.startswith("curve.json"):
             raise OSError(28, "No space left on device", str(path))
         plain(path, value)
 
-    monkeypatch.setattr(artifacts, "write_json", full)
+    monkeypatch.setattr(artifact, "write_json", full)
     again = curve(material, out, "--methods", "svd,cbow", "--json")
     assert again.exit_code == 1
     assert again.stdout == done.stdout

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 import cli
 from corpora.text.segment import TextSettings
-from embed.query import prompt as queries
+from embed.query import prompt
 from embed.vectors.word_vectors import WordVectors
 
 WORDS = ["man", "king", "woman", "queen", "Paris"]
@@ -218,7 +218,7 @@ def test_a_run_that_is_not_there_is_refused():
 
 def test_a_terminal_is_prompted_and_mistakes_do_not_end_the_session(run, monkeypatch):
     lines = iter(["kign\n", "king man\n", "king man paris\n", ""])
-    monkeypatch.setattr(queries, "at_terminal", lambda: True)
+    monkeypatch.setattr(prompt, "at_terminal", lambda: True)
     monkeypatch.setattr("builtins.input", lambda question: next(lines).rstrip("\n"))
     result = invoke("similarity", run)
     assert result.exit_code == 0
@@ -245,14 +245,14 @@ def test_a_terminal_is_prompted_and_mistakes_do_not_end_the_session(run, monkeyp
 
 
 def test_words_with_spaces_can_be_asked_for_between_tabs():
-    assert queries.split_query("new york\tparis\n") == ["new york", "paris"]
-    assert queries.split_query(" king  queen \n") == ["king", "queen"]
-    assert queries.split_query("\n") == []
+    assert prompt.split_query("new york\tparis\n") == ["new york", "paris"]
+    assert prompt.split_query(" king  queen \n") == ["king", "queen"]
+    assert prompt.split_query("\n") == []
 
 
 def test_a_pipe_is_no_terminal(monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("x"))
-    assert not queries.at_terminal()
+    assert not prompt.at_terminal()
 
 
 def test_columns_stand_below_each_other_whatever_the_script(tmp_path):

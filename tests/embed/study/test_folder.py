@@ -8,7 +8,6 @@ import pytest
 
 from corpora.artifacts.artifact import making, places, write_json
 from corpora.common.errors import ArtifactError
-from embed.study import folder as module
 from embed.study.folder import Folder
 from embed.study.settings import Study, read_study
 from embed.study.steps import Step
@@ -34,7 +33,7 @@ def runs(monkeypatch):
             write_json(partial / "words.json", arguments)
         return 0
 
-    monkeypatch.setattr(module, "run", run)
+    monkeypatch.setattr("embed.study.folder.run", run)
     return done
 
 

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.common.errors import SourceError
-from embed.compare.datasets import word_pairs as datasets
 from embed.compare.datasets.categories import read_categories
 from embed.compare.datasets.outlier_groups import read_topics
 from embed.compare.datasets.questions import read_questions, read_relations
@@ -194,7 +193,7 @@ def test_the_default_sets_are_found_without_importing_gensim():
 
 
 def test_without_gensim_the_remedy_is_told(monkeypatch):
-    monkeypatch.setattr(datasets.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
     with pytest.raises(SourceError) as error:
         default_sets()

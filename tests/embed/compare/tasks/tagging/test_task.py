@@ -15,7 +15,6 @@ from embed.compare.inputs.baselines import make_baselines
 from embed.compare.inputs.encoder_access import WithEncoder
 from embed.compare.probes import window as window_probe
 from embed.compare.statistics.bootstrap import draw_counts, resample
-from embed.compare.tasks.tagging import task as tagging
 from embed.compare.tasks.tagging.inputs import state_inputs, static_inputs
 from embed.compare.tasks.tagging.items import TaggingSet
 from embed.compare.tasks.tagging.task import TaggingTask
@@ -318,7 +317,7 @@ def test_of_all_layers_but_the_best_no_table_is_kept(files, vectors, monkeypatch
         tables.append(weakref.ref(found.table))
         return found
 
-    monkeypatch.setattr(tagging, "state_inputs", watched)
+    monkeypatch.setattr("embed.compare.tasks.tagging.task.state_inputs", watched)
     ask(task, WithEncoder(vectors, Deeper))
 
     assert alive == [0, 1, 1, 1]
