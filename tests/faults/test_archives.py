@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from corpora.common.errors import SourceError
-from corpora.datasets import named as samples
+from corpora.datasets import named
 from corpora.datasets.download import Download, fetch
 from tests.faults.test_code_in_files import imports_in
 
@@ -64,7 +64,7 @@ def test_other_content_than_the_publishers_checksum_says_is_not_taken(monkeypatc
 
 
 def test_no_download_of_the_program_fills_a_disk():
-    offered = [value for value in vars(samples).values() if isinstance(value, Download)]
+    offered = [value for value in vars(named).values() if isinstance(value, Download)]
     assert offered
     assert [each.url for each in offered if not 0 < each.max_bytes <= 1 << 30] == []
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from corpora.artifacts import artifact as artifacts
+from corpora.artifacts import artifact
 from corpora.artifacts.artifact import CHECKSUMS, fingerprint, making, verify
 from corpora.common.errors import ArtifactError
 from tests.waiting import PATIENCE
@@ -52,7 +52,7 @@ def test_a_finished_artefact_holds_what_was_written_and_its_checksums(tmp_path):
     sums = json.loads((tmp_path / "deeper" / "out" / CHECKSUMS).read_text())
     assert list(sums) == ["a.txt", "deep/b.txt"]
     # printf tea | sha256sum
-    assert sums["a.txt"] == artifacts.hashlib.sha256(b"tea").hexdigest()
+    assert sums["a.txt"] == artifact.hashlib.sha256(b"tea").hexdigest()
     verify(tmp_path / "deeper" / "out")
 
 
@@ -134,7 +134,7 @@ def leave_unfinished(out, maker=MAKER):
     partial = out.with_name(out.name + ".partial")
     (partial / "deep").mkdir(parents=True)
     (partial / "deep" / "old.txt").write_text("old")
-    (partial / artifacts.MAKER).write_text(json.dumps(maker))
+    (partial / artifact.MAKER).write_text(json.dumps(maker))
 
 
 def test_what_a_killed_maker_left_is_cleared_by_the_same_command(tmp_path):
@@ -228,16 +228,16 @@ def test_what_another_process_is_making_is_refused_even_when_forced(tmp_path):
 
 @pytest.mark.parametrize("end", ["rename", "remove"])
 def test_a_lock_whose_directory_went_away_meanwhile_is_no_lock(tmp_path, monkeypatch, end):
-    real = artifacts.fcntl.flock
+    real = artifact.fcntl.flock
 
     def flock_late(lock, how):
         partial = tmp_path / "out.partial"
-        partial.rename(tmp_path / "elsewhere") if end == "rename" else artifacts.shutil.rmtree(
+        partial.rename(tmp_path / "elsewhere") if end == "rename" else artifact.shutil.rmtree(
             partial
         )
         real(lock, how)
 
-    monkeypatch.setattr(artifacts.fcntl, "flock", flock_late)
+    monkeypatch.setattr(artifact.fcntl, "flock", flock_late)
     with pytest.raises(ArtifactError, match="another process is making it"):
         make(tmp_path / "out")
 
@@ -267,7 +267,7 @@ def test_verify_refuses_what_has_no_checksums(tmp_path):
 def test_damaged_json_is_one_line_that_names_the_file(tmp_path):
     (tmp_path / "config.json").write_text('{"a": ')
     with pytest.raises(ArtifactError, match="cannot be read as JSON") as caught:
-        artifacts.read_json(tmp_path / "config.json")
+        artifact.read_json(tmp_path / "config.json")
     assert str(caught.value).startswith(f"{tmp_path}/config.json: ")
     assert "\n" not in str(caught.value)
 
@@ -275,15 +275,15 @@ def test_damaged_json_is_one_line_that_names_the_file(tmp_path):
 def test_json_of_a_hundred_thousand_brackets_is_one_line(tmp_path):
     (tmp_path / "x.json").write_text("[" * 100_000)
     with pytest.raises(ArtifactError) as caught:
-        artifacts.read_json(tmp_path / "x.json")
+        artifact.read_json(tmp_path / "x.json")
     assert str(caught.value).startswith(f"{tmp_path}/x.json: cannot be read as JSON: ")
 
 
 def test_json_round_trips_unescaped(tmp_path):
     value = {"wörter": ["が", "हिन्दी"], "n": 1, "x": None}
-    artifacts.write_json(tmp_path / "x.json", value)
+    artifact.write_json(tmp_path / "x.json", value)
     assert "が" in (tmp_path / "x.json").read_text(encoding="utf-8")
-    assert artifacts.read_json(tmp_path / "x.json") == value
+    assert artifact.read_json(tmp_path / "x.json") == value
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
@@ -313,7 +313,7 @@ def test_a_disk_that_fills_while_publishing_leaves_nothing(tmp_path, monkeypatch
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
     with pytest.raises(ArtifactError, match="the disk is full"), making(tmp_path / "out", MAKER):
-        monkeypatch.setattr(artifacts, "write_json", full)
+        monkeypatch.setattr(artifact, "write_json", full)
     assert names(tmp_path) == []
 
 
@@ -434,7 +434,7 @@ def test_a_file_in_our_way_is_not_touched(tmp_path):
 
 def test_a_maker_killed_while_it_wrote_its_name_is_cleared(tmp_path):
     leave_unfinished(tmp_path / "out")
-    (tmp_path / "out.partial" / artifacts.MAKER).write_text('{"comm')
+    (tmp_path / "out.partial" / artifact.MAKER).write_text('{"comm')
     make(tmp_path / "out")
     assert names(tmp_path / "out") == ["a.txt", CHECKSUMS, "deep", "deep/b.txt"]
 
@@ -454,8 +454,8 @@ def test_an_array_cut_short_by_a_full_disk_is_one_line(tmp_path):
 
 def test_json_holds_paths_that_are_not_utf8(tmp_path):
     name = os.fsdecode(b"b\xe9.txt")
-    artifacts.write_json(tmp_path / "x.json", [name])
-    assert artifacts.read_json(tmp_path / "x.json") == [name]
+    artifact.write_json(tmp_path / "x.json", [name])
+    assert artifact.read_json(tmp_path / "x.json") == [name]
     assert len(fingerprint([name])) == 16
 
 
@@ -472,7 +472,7 @@ def test_what_lacks_only_its_name_is_not_cleared(tmp_path, monkeypatch):
 
     out, kept = tmp_path / "out", {"resume": "checkpoints"}
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(artifacts, "_publish", killed)
+        patch.setattr(artifact, "_publish", killed)
         make(out, **kept)
     with pytest.raises(ArtifactError) as refused:
         make(out, "other tea", **kept)
