@@ -131,12 +131,12 @@ def test_runs_need_a_name_to_be_told_apart_by(corpus, tmp_path, monkeypatch, out
 
 
 def test_a_raw_source_is_opened_once_for_all(tmp_path, monkeypatch):
-    import corpora.build.open_or_build as opening
+    from corpora.build import open_or_build
 
     opened = []
-    plain = opening.open_or_build
+    plain = open_or_build.open_or_build
     monkeypatch.setattr(
-        opening, "open_or_build", lambda source: opened.append(source) or plain(source)
+        open_or_build, "open_or_build", lambda source: opened.append(source) or plain(source)
     )
     (tmp_path / "text.txt").write_text("the sea and the sun and the sand and the wind\n" * 20)
     train("train-svd", tmp_path / "text.txt", tmp_path / "run", "--seeds", 3, "--dim", 2)
@@ -173,7 +173,7 @@ def test_force_makes_all_again(corpus, copied):
 
 
 def test_an_interrupted_series_goes_on_to_the_same_bytes(corpus, pair, tmp_path, monkeypatch):
-    import embed.word2vec.loop as training
+    from embed.word2vec import training
 
     plain = training.save_checkpoint
 

@@ -19,8 +19,7 @@ from embed.vectors.word_vectors import WordVectors
 from pretrain import train
 from pretrain.config import MlmConfig
 from pretrain.train import train_mlm
-from pretrain.training import log
-from pretrain.training import loop as training
+from pretrain.training import log, loop
 from pretrain.training import step as stepping
 from pretrain.training.distributed import World
 from tests.pretrain.small_training import SMALL, corpus_of
@@ -151,14 +150,14 @@ def stop_at(monkeypatch):
     """Ends a training before a step, as a kill does, or as Ctrl-C."""
 
     def plant(step, how):
-        take = training._Training._do_step
+        take = loop._Training._do_step
 
         def stopping(self, progress):
             if self._step == step:
                 how()
             take(self, progress)
 
-        monkeypatch.setattr(training._Training, "_do_step", stopping)
+        monkeypatch.setattr(loop._Training, "_do_step", stopping)
         return monkeypatch
 
     return plant
@@ -198,13 +197,13 @@ def test_ctrl_c_waits_for_the_step_and_saves_it(corpus, run, tmp_path, stop_at, 
 
 def test_a_second_ctrl_c_does_not_cut_the_checkpoint_off(corpus, tmp_path, stop_at):
     planted = stop_at(7, lambda: signal.raise_signal(signal.SIGINT))
-    save = training.save_checkpoint
+    save = loop.save_checkpoint
 
     def impatient(*given, **named):
         signal.raise_signal(signal.SIGINT)
         save(*given, **named)
 
-    planted.setattr(training, "save_checkpoint", impatient)
+    planted.setattr(loop, "save_checkpoint", impatient)
     with pytest.raises(KeyboardInterrupt):
         train_mlm(corpus, small(), tmp_path / "run")
     assert load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["step"] == 8
@@ -213,14 +212,12 @@ def test_a_second_ctrl_c_does_not_cut_the_checkpoint_off(corpus, tmp_path, stop_
 def test_the_others_are_let_go_when_the_checkpoint_is_written(corpus, tmp_path, stop_at):
     planted = stop_at(7, lambda: signal.raise_signal(signal.SIGINT))
     order = []
-    save = training.save_checkpoint
-    planted.setattr(
-        training, "save_checkpoint", lambda *a, **k: (save(*a, **k), order.append("saved"))
-    )
+    save = loop.save_checkpoint
+    planted.setattr(loop, "save_checkpoint", lambda *a, **k: (save(*a, **k), order.append("saved")))
     planted.setattr(World, "tell", lambda self, value: (order.append(value), value)[1])
     with pytest.raises(KeyboardInterrupt):
         train_mlm(corpus, small(), tmp_path / "run")
-    assert order[order.index("saved") :][:2] == ["saved", training._STOP]
+    assert order[order.index("saved") :][:2] == ["saved", loop._STOP]
 
 
 def test_a_run_that_replaces_another_goes_on_too(corpus, tmp_path, stop_at):
@@ -231,9 +228,9 @@ def test_a_run_that_replaces_another_goes_on_too(corpus, tmp_path, stop_at):
         train_mlm(corpus, config, tmp_path / "run", force=True)
     planted.undo()
     begun = []
-    load = training.load_checkpoint
+    load = loop.load_checkpoint
     planted.setattr(
-        training, "load_checkpoint", lambda folder: (begun.append(load(folder)), begun[-1])[1]
+        loop, "load_checkpoint", lambda folder: (begun.append(load(folder)), begun[-1])[1]
     )
     train_mlm(corpus, config, tmp_path / "run", force=True)
     assert begun[0][1]["step"] == 6
@@ -280,12 +277,12 @@ def test_seconds_count_on_where_the_budget_is_time(corpus, tmp_path, stop_at):
     planted = stop_at(6, die)
     ticks = itertools.count()
     clock = SimpleNamespace(monotonic=lambda: next(ticks) / 32)  # passes whenever it is looked at
-    planted.setattr(training, "time", clock)
+    planted.setattr(loop, "time", clock)
     with pytest.raises(StoppedError):
         train_mlm(corpus, config, tmp_path / "run")
     before = load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["seconds"]
     planted.undo()
-    planted.setattr(training, "time", clock)
+    planted.setattr(loop, "time", clock)
     out = train_mlm(corpus, config, tmp_path / "run")
     seconds = [line["seconds"] for line in read_metrics(out / "metrics.jsonl")]
     assert 0 < before < 3.0

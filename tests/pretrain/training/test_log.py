@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from corpora.artifacts.metrics import read_metrics
-from pretrain.training import log as module
 from pretrain.training.evaluation import Score
 from pretrain.training.log import Log, Moment, Scale
 
@@ -19,7 +18,7 @@ class Clock:
 
     def __init__(self, monkeypatch):
         self.now = 100.0
-        monkeypatch.setattr(module, "time", self)
+        monkeypatch.setattr("pretrain.training.log.time", self)
 
     def perf_counter(self):
         return self.now
