@@ -13,7 +13,7 @@ READY := $(VENV)/.firth-installed
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench docs examples format clean
+.PHONY: help setup demo test pytest lint style types bench docs examples format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -44,12 +44,24 @@ demo: $(READY)
 # Two processes; a file stays with one of them, so that its fixtures are made once, and both seldom
 # compile the same kernel. Each process keeps its linear algebra to one thread, or they would
 # fight for the cores.
-test: lint
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+#
+# Files are taken in the order of the folders, so that the one that is last is none of the longest.
+# Types are checked meanwhile: alone they would leave a core idle. Bytecode is kept, whatever the
+# environment says, since the tests start many processes.
+test: style
+	@$(MAKE) --no-print-directory --jobs=2 types pytest
 
-lint: $(READY)
+pytest: $(READY)
+	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	    $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+lint: style types
+
+style: $(READY)
 	@$(BIN)/ruff format --check --quiet . || { echo "some files are not formatted: make format"; exit 1; }
 	$(BIN)/ruff check --quiet .
+
+types: $(READY)
 	$(BIN)/mypy
 
 format: $(READY)

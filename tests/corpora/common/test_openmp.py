@@ -39,10 +39,15 @@ def test_the_users_own_setting_stands(name):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="torch brings GNU's OpenMP on Linux")
 @pytest.mark.parametrize(
-    ("settings", "spins"),
-    [({}, 2000), ({"GOMP_SPINCOUNT": "70"}, 70), ({"OMP_WAIT_POLICY": "passive"}, 0)],
+    ("code", "settings", "spins"),
+    [
+        (TRAIN, {}, 2000),
+        ("import pretrain.device", {}, 2000),
+        ("import pretrain.device", {"GOMP_SPINCOUNT": "70"}, 70),
+        ("import pretrain.device", {"OMP_WAIT_POLICY": "passive"}, 0),
+    ],
+    ids=["train-mlm", "library", "spins", "passive"],
 )
-@pytest.mark.parametrize("code", ["import pretrain.device", TRAIN], ids=["library", "train-mlm"])
 def test_openmp_has_taken_it_when_torch_runs(code, settings, spins):
     done = run(code, OMP_DISPLAY_ENV="verbose", **settings)
     assert f"GOMP_SPINCOUNT = '{spins}'" in done.stderr
