@@ -213,16 +213,17 @@ def test_a_terminals_interrupt_reaches_the_step_once(root, folder):
     ],
 )
 def test_what_cannot_be_done_is_refused_before_anything_is_made(
-    root, folder, finished, arguments, message
+    folder, finished, monkeypatch, arguments, message
 ):
     (folder / "no-set.toml").write_text(
         'sources = ["text.txt"]\n[compare]\nsimilarity = ["nope.tsv"]'
     )
     (folder / "build.toml").write_text('sources = ["out/corpus"]\n[build-corpus]\nkeep-case = true')
 
-    done = study(root, folder, *arguments)
+    monkeypatch.chdir(folder)
+    done = CliRunner().invoke(main, ["study", *arguments])
 
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr.startswith(f"Error: {message.format(folder=folder)}"), done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not (folder / "x").exists()
