@@ -168,11 +168,16 @@ def die():
     raise StoppedError
 
 
-@pytest.mark.parametrize("dropout", [0.0, 0.1])
+@pytest.fixture(scope="module", params=[0.0, 0.1], ids="dropout {}".format)
+def whole(request, corpus, tmp_path_factory):
+    """Options, and the run of a training that nothing interrupts."""
+    config = small(checkpoint_every="3", evaluate_every="2", dropout=request.param, micro_batch=4)
+    return config, train_mlm(corpus, config, tmp_path_factory.mktemp("whole") / "whole")
+
+
 @pytest.mark.parametrize("step", [2, 3, 11])
-def test_a_training_that_died_goes_on_to_the_same_bits(corpus, tmp_path, stop_at, step, dropout):
-    config = small(checkpoint_every="3", evaluate_every="2", dropout=dropout, micro_batch=4)
-    whole = train_mlm(corpus, config, tmp_path / "whole")
+def test_a_training_that_died_goes_on_to_the_same_bits(corpus, tmp_path, stop_at, step, whole):
+    config, whole = whole
     planted = stop_at(step, die)
     with pytest.raises(StoppedError):
         train_mlm(corpus, config, tmp_path / "run")

@@ -232,10 +232,16 @@ def firth(root, *words):
     return [sys.executable, str(root / "cli.py"), *map(str, words)]
 
 
-def run_to_the_end(command):
-    """Run a command."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def in_a_process(root, *words):
+    """Run a command to its end in a process of its own."""
+    done = subprocess.run(firth(root, *words), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def in_this_process(root, *words):
+    """Run a command to its end here, which saves imports; torch's compiler would leave threads."""
+    done = invoke(*words)
+    assert done.exit_code == 0, done.output
 
 
 def kill_when(there, command):
@@ -259,11 +265,11 @@ def same_run(out, other):
     assert found[0] == found[1]
 
 
-def killed_and_finished(root, corpus, tmp_path, options, moments):
+def killed_and_finished(root, corpus, tmp_path, options, moments, run):
     """Kill a training at some of its checkpoints, finish it, and compare it with a whole one."""
     whole, out, partial = (tmp_path / name for name in ("whole", "run", "run.partial"))
-    run_to_the_end(firth(root, "train-mlm", corpus.path, "--out", whole, *as_words(options)))
-    line = firth(root, "train-mlm", corpus.path, "--out", out, *as_words(options))
+    run(root, "train-mlm", corpus.path, "--out", whole, *as_words(options))
+    line = ("train-mlm", corpus.path, "--out", out, *as_words(options))
     n_killed = 0
     for last in moments:
 
@@ -271,10 +277,10 @@ def killed_and_finished(root, corpus, tmp_path, options, moments):
             numbers = [path.name[5:] for path in (partial / "checkpoints").glob("step-*")]
             return any(number.isdigit() and int(number) >= last for number in numbers)
 
-        n_killed += kill_when(there, line) == -signal.SIGKILL
+        n_killed += kill_when(there, firth(root, *line)) == -signal.SIGKILL
     assert n_killed == len(moments), "no kill came in time: the test shows nothing"
     assert not out.exists()
-    run_to_the_end(line)
+    run(root, *line)
     verify(out)
     same_run(out, whole)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "whole"]
@@ -283,7 +289,7 @@ def killed_and_finished(root, corpus, tmp_path, options, moments):
 def test_a_killed_training_goes_on_to_the_same_bytes(root, corpus, tmp_path):
     options = {**SMALL, "steps": 150, "checkpoint_every": "7", "evaluate_every": "50",
                "dropout": 0.1, "dtype": "bfloat16", "keep_checkpoints": 2}  # fmt: skip
-    killed_and_finished(root, corpus, tmp_path, options, (2, 7))
+    killed_and_finished(root, corpus, tmp_path, options, (2, 7), in_this_process)
 
 
 def test_so_does_a_compiled_one(root, corpus, tmp_path, monkeypatch):
@@ -292,4 +298,4 @@ def test_so_does_a_compiled_one(root, corpus, tmp_path, monkeypatch):
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path.parent / "inductor"))
     options = {**SMALL, "steps": 150, "checkpoint_every": "7", "evaluate_every": "50",
                "compile": "on", "dropout": 0.1}  # fmt: skip
-    killed_and_finished(root, corpus, tmp_path, options, (2,))
+    killed_and_finished(root, corpus, tmp_path, options, (2,), in_a_process)
