@@ -47,7 +47,7 @@ def test_bent_vectors_are_read_or_refused(warm, place, exported, file):
 
 
 def test_a_bent_fasttext_model_is_read_or_refused(warm, place, root):
-    model = shutil.copy(root / "tests" / "embed" / "data" / "fasttext-small.bin", place)
+    model = shutil.copy(root / "tests" / "embed" / "formats" / "data" / "fasttext-small.bin", place)
     found = warm.call(COMPLAINTS, "vectors", model, model, 2, 2 * WAYS, place=place, harm=BOUNDED)
     assert found == []
 
