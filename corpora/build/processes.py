@@ -10,6 +10,8 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from corpora.common.interrupts import held_back_interrupts
+
 T = TypeVar("T")
 
 
@@ -49,7 +51,9 @@ class LazyProcesses:
                 initializer=_die_with_parent,
                 initargs=(os.getpid(),),
             )
-        with _interrupts_blocked():
+        # the mask is the worker's, and no other thread's here; our own handler waits, too, or a
+        # worker that is half started would tell of it
+        with held_back_interrupts(), _interrupts_blocked():
             return self._pool.submit(function, *arguments)
 
     def shutdown(self) -> None:
