@@ -31,7 +31,7 @@ class Place:
 
 
 def name_of(place: Place) -> str:
-    """``embed/svd/train.py:train_svd``, of a class ``embed/task.py:Task.measure``."""
+    """``embed/svd/train.py:train_svd``, of a class ``embed/compare/task.py:Task.measure``."""
     name = f"{place.owner}.{place.node.name}" if place.owner else place.node.name
     return f"{place.file.relative_to(ROOT)}:{name}"
 

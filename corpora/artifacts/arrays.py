@@ -129,7 +129,7 @@ def open_array(directory: Path, name: str, *, writable: bool = False) -> np.ndar
     """
     again = "build the corpus again"
     missing = f"the file is missing; {again}"
-    return map_array(array_path(directory, name), again, missing, writable=writable)
+    return map_array(array_path(directory, name), again=again, missing=missing, writable=writable)
 
 
 def save_array(path: Path, values: np.ndarray) -> None:
@@ -201,7 +201,7 @@ def row_blocks(array: np.ndarray, block_bytes: int = 1 << 22) -> Iterator[np.nda
         yield array[first : first + n_rows]
 
 
-def map_array(path: Path, again: str, missing: str, *, writable: bool = False) -> np.ndarray:
+def map_array(path: Path, *, again: str, missing: str, writable: bool = False) -> np.ndarray:
     """Open a ``.npy`` without reading it.
 
     Parameters

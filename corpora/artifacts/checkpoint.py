@@ -127,7 +127,10 @@ def _read(step: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     listed = {path.name for path in paths.values()} | {STATE}
     if missing := sorted(listed - read_json(step / CHECKSUMS).keys()):
         raise ArtifactError(f"{step / missing[0]}: has no checksum")
-    return {name: map_array(path, "", "") for name, path in paths.items()}, head["state"]
+    return {
+        name: map_array(path, again="train again", missing="no such file")
+        for name, path in paths.items()
+    }, head["state"]
 
 
 def _steps(directory: Path) -> list[Path]:

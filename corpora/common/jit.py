@@ -40,7 +40,8 @@ def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if function is None:
         return functools.partial(compiled, **options)
     kernel = njit(nogil=True, **options)(function)
-    if kernel is not function:  # it is, under NUMBA_DISABLE_JIT
+    # it is the function under NUMBA_DISABLE_JIT; what a script or a notebook has is not found
+    if kernel is not function and _is_found(function.__module__):
         kernel._cache = _KernelCache(function)
     return kernel
 
@@ -92,6 +93,14 @@ def _read(module: str) -> tuple[str, list[str]]:
                 inner = [f"{home}.{name}" for name in re.findall(r"\w+", names)]
                 imported += [name for name in inner if find_spec(name) is not None]
     return hashlib.sha256(source.encode()).hexdigest(), imported
+
+
+def _is_found(module: str) -> bool:
+    """Whether imports find a module by its name."""
+    try:
+        return find_spec(module) is not None
+    except ValueError:  # of __main__
+        return False
 
 
 def _spec(module: str) -> ModuleSpec:

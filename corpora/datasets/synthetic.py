@@ -1,6 +1,6 @@
 """A generated corpus of which everything is known: for tests, for teaching, for doubt.
 
-``planted_world`` says what the words are and what each goes with; here that
+``synthetic_world`` says what the words are and what each goes with; here that
 becomes text, and the evaluation sets that follow from it. Each paragraph is
 about one noun, each document mostly about one topic. A document depends on
 the seed and its number alone, so text can be made in any order and of any length.

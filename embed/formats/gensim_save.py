@@ -59,7 +59,7 @@ def read_gensim(path: Path) -> WordVectors:
             f"KeyedVectors.load('{path.name}').save_word2vec_format('{path.stem}.txt')\""
         )
     vocabulary = StoredVocabulary(words)
-    values = map_array(matrix, "export it again", "no such file")
+    values = map_array(matrix, again="export it again", missing="no such file")
     if values.ndim != 2 or len(values) != len(vocabulary):
         raise ArtifactError(
             f"{path}: {words.name} has {len(vocabulary)} words and {matrix.name} the shape "

@@ -110,7 +110,7 @@ def run(arguments: Sequence[str], held: int | None = None) -> int:
         _wait(process, {*watched, signal.SIGCHLD}, came)
     finally:
         for each in watched:
-            signal.signal(each, handlers[each])
+            signal.signal(each, handlers[each] or signal.SIG_DFL)
     if came:
         raise KeyboardInterrupt
     return int(process.returncode)

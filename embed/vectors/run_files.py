@@ -84,7 +84,7 @@ def open_array(path: Path, dtype: type[np.generic], dimensions: int) -> np.ndarr
         It is missing, damaged, or of another type or shape.
     """
     missing = f"no such file; is {path.parent} a finished run?"
-    array = map_array(path, "make the run again", missing)
+    array = map_array(path, again="make the run again", missing=missing)
     if array.ndim != dimensions or array.dtype != dtype:
         name = np.dtype(dtype).name
         kind = (

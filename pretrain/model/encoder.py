@@ -154,7 +154,7 @@ class Core(nn.Module):
         table : float32 (V, D)
             The embedding table.
         positions, segments, chosen, targets, weights
-            As :class:`Masked` has them.
+            As :class:`~pretrain.data.masking.Masked` has them.
         bounds : int32 (n + 1,), optional
             As :meth:`sight` takes it.
 

@@ -64,7 +64,7 @@ def paired(a: Resampled, b: Resampled, units: np.ndarray | None = None) -> Diffe
     Parameters
     ----------
     a, b : Resampled
-        Of :func:`resample` with the same counts, or of
+        Of :func:`~embed.compare.statistics.bootstrap.resample` with the same counts, or of
         :func:`~embed.compare.statistics.bootstrap.over_seeds`.
     units : int64 (n_items, k), optional
         What each item is made of, where items share units.
@@ -72,8 +72,9 @@ def paired(a: Resampled, b: Resampled, units: np.ndarray | None = None) -> Diffe
     Returns
     -------
     Difference
-        ``a`` less ``b``. Where the interval is undefined (see :func:`interval`) p is, too,
-        unless it comes from flipping signs, and where all replicates differ by the same.
+        ``a`` less ``b``. Where the interval is undefined (see
+        :func:`~embed.compare.statistics.bootstrap.interval`) p is, too, unless it
+        comes from flipping signs, and where all replicates differ by the same.
     """
     difference = a.score - b.score
     replicates = a.replicates - b.replicates

@@ -139,3 +139,16 @@ def is_late(node):
     return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or (
         isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
     )
+
+
+def test_a_kernel_of_a_script_is_compiled_and_not_cached(root, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from corpora.common.jit import compiled\n\n\n"
+        "@compiled\ndef double(x):\n    return 2 * x\n\n\nprint(double(21))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(root)},
+    )  # fmt: skip
+    assert done.stdout == "42\n", done.stderr
