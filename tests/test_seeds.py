@@ -173,7 +173,7 @@ def test_force_makes_all_again(corpus, copied):
 
 
 def test_an_interrupted_series_goes_on_to_the_same_bytes(corpus, pair, tmp_path, monkeypatch):
-    from embed.word2vec import training
+    from embed.word2vec import loop as training
 
     plain = training.save_checkpoint
 

@@ -1,4 +1,4 @@
-"""A small run that tests of queries and formats share."""
+"""Small vectors and a small run that many tests share."""
 
 import numpy as np
 import pytest
@@ -15,6 +15,14 @@ def vectors() -> WordVectors:
     matrix = np.random.default_rng(5).standard_normal((len(WORDS), 4)).astype(np.float32)
     counts = np.arange(len(WORDS), 0, -1) * 10
     return WordVectors(WORDS, matrix, counts=counts, name="small")
+
+
+@pytest.fixture
+def tiny() -> WordVectors:
+    """Five words in the plane: king - man + woman = queen."""
+    words = ["man", "woman", "king", "queen", "apple"]
+    matrix = np.array([[1, 0], [0, 1], [3, 1], [2, 2], [-1, -1]], dtype=np.float32)
+    return WordVectors(words, matrix)
 
 
 @pytest.fixture

@@ -36,11 +36,3 @@ def planted_vectors(questions: Path, pairs: Sequence[Path], dim: int = 30) -> Wo
 def planted() -> WordVectors:
     """Vectors of all words in the sets that gensim carries."""
     return planted_vectors(ANALOGIES, [SIMILARITY, SIMLEX])
-
-
-@pytest.fixture
-def tiny() -> WordVectors:
-    """Five words in the plane: king - man + woman = queen."""
-    words = ["man", "woman", "king", "queen", "apple"]
-    matrix = np.array([[1, 0], [0, 1], [3, 1], [2, 2], [-1, -1]], dtype=np.float32)
-    return WordVectors(words, matrix)
