@@ -28,7 +28,7 @@ def run(code, **settings):
 )
 def test_any_import_of_ours_settles_it_and_does_not_load_torch(package):
     done = run(f"import sys, {package}; assert 'torch' not in sys.modules; {TOLD}")
-    assert done.stdout.split() == ["-", "2000"], done.stderr
+    assert done.stdout.split() == ["-", "10000"], done.stderr
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -41,8 +41,8 @@ def test_the_users_own_setting_stands(name):
 @pytest.mark.parametrize(
     ("code", "settings", "spins"),
     [
-        (TRAIN, {}, 2000),
-        ("import pretrain.device", {}, 2000),
+        (TRAIN, {}, 10000),
+        ("import pretrain.device", {}, 10000),
         ("import pretrain.device", {"GOMP_SPINCOUNT": "70"}, 70),
         ("import pretrain.device", {"OMP_WAIT_POLICY": "passive"}, 0),
     ],
