@@ -125,7 +125,7 @@ def open_array(directory: Path, name: str, *, writable: bool = False) -> np.ndar
     Raises
     ------
     ArtifactError
-        The file is missing or is no array.
+        The file is missing or not an array.
     """
     again = "build the corpus again"
     missing = f"the file is missing; {again}"
@@ -223,7 +223,7 @@ def map_array(path: Path, *, again: str, missing: str, writable: bool = False) -
     Raises
     ------
     ArtifactError
-        The file is missing or is no array.
+        The file is missing or not an array.
     """
     try:
         array = np.load(path, mmap_mode="r+" if writable else "r", allow_pickle=False)

@@ -1,5 +1,6 @@
 """What tasks share that look words up: which items can be asked, and how many are composed."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,7 +79,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class WordTask:
+class WordTask(ABC):
     """A set of which each item is some words, and can be asked when all of them have a vector.
 
     Attributes
@@ -96,6 +97,7 @@ class WordTask:
     phrases: ClassVar[bool] = False
 
     @classmethod
+    @abstractmethod
     def read(cls, path: Path, config: CompareConfig) -> Self:
         """Read a set.
 
@@ -111,16 +113,15 @@ class WordTask:
         WordTask
             Ready to score.
         """
-        raise NotImplementedError
 
     @property
     def n_items(self) -> int:
         """How many items there are."""
         return len(self.items())
 
+    @abstractmethod
     def items(self) -> Sequence[Sequence[str]]:
         """List the words of each item as the file writes them."""
-        raise NotImplementedError
 
     def texts(self) -> Sequence[str]:
         """List the words of all items as the file writes them."""
@@ -145,6 +146,7 @@ class WordTask:
         known = [all(rows[word] >= 0 for word in words) for words in self.items()]
         return np.array(known, dtype=bool)
 
+    @abstractmethod
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measured]:
@@ -169,7 +171,6 @@ class WordTask:
         ArtifactError
             A vector holds NaN or infinity.
         """
-        raise NotImplementedError
 
     def _find(self, vectors: StaticVectors, unknown: str) -> FoundWords:
         """The words of the set as the vectors know them."""
