@@ -1,6 +1,7 @@
 """Docstrings that cannot go stale: the parameters documented are the parameters taken."""
 
 import ast
+import functools
 import importlib
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -47,7 +48,20 @@ def public_places(path: Path) -> Iterator[Place]:
                         yield Place(path, node.name, inner)
 
 
-PLACES = [place for path in FILES for place in public_places(path)]
+@functools.cache
+def all_places() -> list[Place]:
+    """What all modules make public."""
+    return [place for path in FILES for place in public_places(path)]
+
+
+def functions() -> list[Place]:
+    """The functions and methods among it."""
+    return [place for place in all_places() if isinstance(place.node, Function)]
+
+
+def classes() -> list[Place]:
+    """The classes among it."""
+    return [place for place in all_places() if isinstance(place.node, ast.ClassDef)]
 
 
 def sections(docstring: str) -> dict[str, str]:
@@ -103,6 +117,7 @@ def is_kernels(path: Path) -> bool:
     return path.stem.endswith("_kernels") or path.parent.name == "kernels"
 
 
+@functools.cache
 def names_outside_kernels() -> set[str]:
     """Every name that a file other than a kernels file speaks of."""
     names = set()
@@ -113,12 +128,9 @@ def names_outside_kernels() -> set[str]:
     return names
 
 
-OUTSIDE_KERNELS = names_outside_kernels()
-
-
 def is_inner_kernel(place: Place) -> bool:
     """Called by other kernels only: private in all but its name, and one line is enough."""
-    return is_kernels(place.file) and place.node.name not in OUTSIDE_KERNELS
+    return is_kernels(place.file) and place.node.name not in names_outside_kernels()
 
 
 def module_name(path: Path) -> str:
@@ -146,11 +158,7 @@ def test_everything_public_has_a_docstring_that_opens_with_a_sentence():
         first = docstring.split("\n\n")[0].replace("\n", " ").strip()
         return first.endswith((".", ":", "?"))
 
-    assert wrong_places(PLACES, opens_with_a_sentence) == []
-
-
-FUNCTIONS = [place for place in PLACES if isinstance(place.node, Function)]
-CLASSES = [place for place in PLACES if isinstance(place.node, ast.ClassDef)]
+    assert wrong_places(all_places(), opens_with_a_sentence) == []
 
 
 def test_documented_parameters_are_the_parameters_taken():
@@ -160,7 +168,7 @@ def test_documented_parameters_are_the_parameters_taken():
         parts = sections(ast.get_docstring(place.node) or "")
         return documented(parts.get("Parameters", "")) == taken(place.node)
 
-    assert wrong_places(FUNCTIONS, are_those_taken) == []
+    assert wrong_places(functions(), are_those_taken) == []
 
 
 def test_what_is_returned_is_documented():
@@ -173,7 +181,7 @@ def test_what_is_returned_is_documented():
         gives = ast.unparse(place.node.returns) not in ("None", "NoReturn", "Never")
         return gives == bool({"Returns", "Yields"} & parts.keys())
 
-    assert wrong_places(FUNCTIONS, is_documented) == []
+    assert wrong_places(functions(), is_documented) == []
 
 
 def test_classes_document_what_they_are_made_of():
@@ -187,7 +195,7 @@ def test_classes_document_what_they_are_made_of():
         inits = [n for n in place.node.body if isinstance(n, Function) and n.name == "__init__"]
         return all(own == taken(init) for init in inits)
 
-    assert wrong_places(CLASSES, document_their_parts) == []
+    assert wrong_places(classes(), document_their_parts) == []
 
 
 def fields_of(node: ast.ClassDef) -> tuple[list[str], list[str]]:

@@ -1,6 +1,7 @@
 """Which sub-package may import which, read off the source; and what `firth --help` may load."""
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -68,23 +69,23 @@ class Import:
 def imports_of(source: str, file: str) -> Iterator[Import]:
     """Every import of a file; ``from a import b`` counts as ``a.b``."""
     tree = ast.parse(source)
-    late = {
-        id(node)
-        for outer in ast.walk(tree)
-        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        or _is_type_checking(outer)
-        for node in ast.walk(outer)
-    }
-    for node in ast.walk(tree):
+    waiting: list[tuple[ast.AST, bool]] = [(tree, True)]
+    for node, early in waiting:  # grows meanwhile
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = _absolute(node, file)
             names = [f"{base}.{alias.name}" for alias in node.names]
         else:
-            continue
+            names = []
         for name in names:
-            yield Import(file, node.lineno, name, id(node) not in late)
+            yield Import(file, node.lineno, name, early)
+        late = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or _is_type_checking(node)
+        waiting += [
+            (inner, early and not late)
+            for inner in ast.iter_child_nodes(node)
+            if isinstance(inner, ast.stmt | ast.excepthandler | ast.match_case)
+        ]
 
 
 def _is_type_checking(node: ast.AST) -> bool:
@@ -98,11 +99,14 @@ def _absolute(node: ast.ImportFrom, file: str) -> str:
     return ".".join([*parents, *([node.module] if node.module else [])])
 
 
-ALL = [
-    found
-    for path in FILES
-    for found in imports_of(path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix())
-]
+@functools.cache
+def all_imports() -> list[Import]:
+    """Every import of the program."""
+    return [
+        found
+        for path in FILES
+        for found in imports_of(path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix())
+    ]
 
 
 def module_of(path: Path) -> str:
@@ -114,19 +118,17 @@ def module_of(path: Path) -> str:
 MODULES = {module_of(path) for path in FILES}
 
 
+@functools.cache
 def graph() -> dict[str, set[str]]:
     """Each module with the modules of ours that it imports, at any time."""
     found: dict[str, set[str]] = {module: set() for module in MODULES}
-    for each in ALL:
+    for each in all_imports():
         importer = module_of(ROOT / each.file)
         # `a.b.C` is the module a.b; `a.b` may be a module or a name that package a offers
         target = each.module if each.module in MODULES else each.module.rpartition(".")[0]
         if target in MODULES and target != importer:
             found[importer].add(target)
     return found
-
-
-GRAPH = graph()
 
 
 def layer_of(module: str) -> str | None:
@@ -216,18 +218,18 @@ def test_every_place_in_the_layers_is_a_module_or_a_folder_of_ours():
 
 
 def test_imports_point_upward_in_the_table_only():
-    assert upward(GRAPH) == set()
+    assert upward(graph()) == set()
 
 
 def test_no_module_imports_itself_by_way_of_others():
-    assert cycles({name: GRAPH[name] - set(OPENINGS) for name in GRAPH}) == []
+    assert cycles({name: targets - set(OPENINGS) for name, targets in graph().items()}) == []
 
 
 def offenders(folder: str, forbidden: tuple[str, ...], *, only_early: bool = False) -> list[str]:
     """Imports, in files below a folder, of modules or anything below them."""
     return [
         str(found)
-        for found in ALL
+        for found in all_imports()
         if found.file.startswith(folder)
         and any(f"{found.module}.".startswith(f"{name}.") for name in forbidden)
         and (found.at_module_level or not only_early)
@@ -296,13 +298,13 @@ def test_of_corpora_only_the_choice_of_a_device_asks_torch():
 
 
 def test_numba_is_imported_by_kernels_only():
-    found = [str(i) for i in ALL if i.module.split(".")[0] in ("numba", "llvmlite")]
+    found = [str(i) for i in all_imports() if i.module.split(".")[0] in ("numba", "llvmlite")]
     kernels = re.compile(r"(_kernels|/kernels/\w+|^corpora/common/jit)\.py:")
     assert [line for line in found if not kernels.search(line)] == []
 
 
 def test_kernels_are_compiled_by_the_one_decorator_whose_cache_knows_all_their_files():
-    numba_itself = [i for i in ALL if i.module in ("numba", "numba.jit", "numba.njit")]
+    numba_itself = [i for i in all_imports() if i.module in ("numba", "numba.jit", "numba.njit")]
     assert {i.file for i in numba_itself} == {"corpora/common/jit.py"}
 
 
@@ -316,7 +318,7 @@ def test_what_is_slow_to_import_is_imported_where_it_is_used(slow):
 
 
 def test_package_files_import_at_once_only_what_makes_the_rest_wait():
-    early = [i for i in ALL if i.file.endswith("__init__.py") and i.at_module_level]
+    early = [i for i in all_imports() if i.file.endswith("__init__.py") and i.at_module_level]
     allowed = (
         "typing.TYPE_CHECKING",
         "corpora.common.lazy.offer",

@@ -177,10 +177,15 @@ def _all_of(end: int) -> str:
 
 def _serve(connection: socket.socket) -> None:
     """Fork for every request, until nobody asks any more."""
+    from numba.core.registry import cpu_target
+
     import cli
 
     for module in (*cli.COMMANDS.values(), *_NEEDED):
         importlib.import_module(module)
+    # numba does this when the first kernel is loaded; it takes half a second
+    cpu_target.typing_context.refresh()
+    cpu_target.target_context.refresh()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         request, ends, _, _ = socket.recv_fds(connection, 1 << 20, 4)

@@ -74,7 +74,7 @@ def _trained(
     width = train.rows.shape[1]
     network = _Network(table, width, n_labels, seed)
     optimizer = torch.optim.AdamW(
-        network.parameters, lr=_LEARNING_RATE, weight_decay=decay, foreach=False
+        [network.weights], lr=_LEARNING_RATE, weight_decay=decay, foreach=False
     )
     labels = torch.from_numpy(train.labels)
     n_words = len(train.labels)
@@ -87,7 +87,7 @@ def _trained(
         for start in range(0, n_words, batch):
             some = order[start : start + batch]
             loss = torch.nn.functional.cross_entropy(network.logits(train.rows[some]), labels[some])
-            optimizer.zero_grad()
+            network.gradient.zero_()
             loss.backward()
             optimizer.step()
         unlikely = network.unlikely(dev)
@@ -110,15 +110,23 @@ class _Network:
         dim = table.shape[1]
         # He et al. 2015, with the squared length that standardized vectors have in the mean
         inputs = width * (dim if isinstance(table, np.ndarray) else 1)
-        self._layers = [
-            torch.randn((dim, _HIDDEN), generator=generator).mul_((2 / inputs) ** 0.5)
-            for _ in range(width)
-        ]
-        self._bias = torch.zeros(_HIDDEN)
-        self._out, self._out_bias = torch.zeros((_HIDDEN, n_labels)), torch.zeros(n_labels)
-        self.parameters = [*self._layers, self._bias, self._out, self._out_bias]
-        for parameter in self.parameters:
-            parameter.requires_grad_()
+        layers = torch.randn((width, dim, _HIDDEN), generator=generator).mul_((2 / inputs) ** 0.5)
+        rest = torch.zeros(_HIDDEN + _HIDDEN * n_labels + n_labels)
+        self._shapes = [(dim, _HIDDEN)] * width + [(_HIDDEN,), (_HIDDEN, n_labels), (n_labels,)]
+        self._take(torch.cat([layers.flatten(), rest]))
+
+    def _take(self, weights: Any) -> None:
+        """Make parts of one tensor the weights, so that the optimizer has one to step."""
+        self.weights, self.gradient = weights, weights.new_zeros(weights.shape)
+        self.weights.grad = self.gradient
+        sizes = [math.prod(shape) for shape in self._shapes]
+        parts = []
+        for shape, part, gradient in zip(
+            self._shapes, weights.split(sizes), self.gradient.split(sizes), strict=True
+        ):
+            parts.append(part.view(shape).detach().requires_grad_())
+            parts[-1].grad = gradient.view(shape)
+        *self._layers, self._bias, self._out, self._out_bias = parts
 
     def logits(self, rows: np.ndarray) -> Any:
         """The logit of each label, float32 (n, C)."""
@@ -154,8 +162,7 @@ class _Network:
     def copied(self) -> "_Network":
         """This network as it is now; the table is shared."""
         other = copy.copy(self)
-        other.parameters = [parameter.detach().clone() for parameter in self.parameters]
-        *other._layers, other._bias, other._out, other._out_bias = other.parameters
+        other._take(self.weights.clone())
         return other
 
     def _times(self, rows: np.ndarray, layer: Any) -> Any:
