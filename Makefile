@@ -48,7 +48,7 @@ demo: $(READY)
 # compile the same kernel. Each process keeps its linear algebra to one thread, or they would
 # fight for the cores.
 #
-# Files are taken in the order of the folders, so that the one that is last is none of the longest.
+# Files are taken in the order of tests/conftest.py.
 # Types are checked meanwhile: alone they would leave a core idle. Bytecode is kept, whatever the
 # environment says, since the tests start many processes.
 test: style

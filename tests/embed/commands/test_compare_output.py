@@ -121,7 +121,7 @@ def test_force_replaces_comparisons_alone(runs, pairs, tmp_path):
     replaced = ask(*runs, "--similarity", pairs, "--out", out, "--force")
     kept = ask(runs[0], "--similarity", pairs, "--out", other, "--force")
 
-    assert (refused.exit_code, replaced.exit_code, kept.exit_code) == (1, 0, 1)
+    assert (refused.exit_code, replaced.exit_code, kept.exit_code) == (1, 0, 1), replaced.stderr
     assert refused.stderr == (
         f"Error: {out}: exists already; choose another --out or pass --force\n"
     )
