@@ -15,18 +15,10 @@ from corpora.common.errors import SettingError
 
 @dataclass(frozen=True)
 class Method:
-    """A way to train vectors.
+    """A way to train vectors."""
 
-    Parameters
-    ----------
-    config : str
-        ``module:name`` of its config class, a frozen dataclass of settings.
-    train : str
-        ``module:name`` of its function ``(corpus, config, out, *, force=False) -> Path``.
-    """
-
-    config: str
-    train: str
+    config: str  # ``module:name`` of its config class, a frozen dataclass of settings
+    train: str  # ``module:name`` of its function ``(corpus, config, out, *, force=False) -> Path``
 
     def config_class(self) -> Any:
         """Import the config class."""
@@ -56,19 +48,12 @@ ENCODERS = {
 
 @dataclass(frozen=True)
 class ModelFormat:
-    """A way to write a model as a folder.
+    """A way to write a model as a folder."""
 
-    Parameters
-    ----------
-    write : str
-        ``module:name`` of its function ``(run, folder) -> str``, which makes the folder and
-        says in a few words what it wrote.
-    files : tuple of str
-        What the folder holds; no other folder is ever replaced.
-    """
-
+    # ``module:name`` of its function ``(run, folder) -> str``, which makes the folder and says in
+    # a few words what it wrote
     write: str
-    files: tuple[str, ...]
+    files: tuple[str, ...]  # what the folder holds; no other folder is ever replaced
 
 
 MODEL_FORMATS = {
@@ -86,54 +71,14 @@ MODEL_FORMATS = {
 
 
 def find_method(name: str) -> Method:
-    """Look a method up.
-
-    Parameters
-    ----------
-    name : str
-        A key of ``METHODS``.
-
-    Returns
-    -------
-    Method
-        Nothing of it is imported yet.
-
-    Raises
-    ------
-    SettingError
-        There is no such method.
-    """
+    """Look a method up."""
     if name not in METHODS:
         raise SettingError(f"method: {name}: is not known; take one of {', '.join(METHODS)}")
     return METHODS[name]
 
 
 def write_model(run: Path, out: Path, format: str, *, force: bool = False) -> str:
-    """Write the model of a run in another program's format; whole or not at all.
-
-    Parameters
-    ----------
-    run : Path
-        A run that has a model, not only vectors.
-    out : Path
-        A folder.
-    format : str
-        A key of :data:`MODEL_FORMATS`.
-    force : bool
-        Replace what an earlier export left at ``out``.
-
-    Returns
-    -------
-    str
-        What was written, in a few words.
-
-    Raises
-    ------
-    ArtifactError
-        ``out`` exists, or the run has no such model.
-    SettingError
-        The format has no place for something of the model.
-    """
+    """Write the model of a run in another program's format; whole or not at all."""
     form = MODEL_FORMATS[format]
     with replacing(out, force, form.files) as partial:
         written: str = pkgutil.resolve_name(form.write)(run, partial)

@@ -21,20 +21,13 @@ _GEGLU_MULTIPLE = 64  # widths that kernels like
 
 @dataclass(frozen=True)
 class Preset:
-    """Sizes that go by one name: those of Turc et al. 2019 (arXiv:1908.08962).
+    """Sizes that go by one name: those of Turc et al. 2019 (arXiv:1908.08962)."""
 
-    Parameters
-    ----------
-    layers, dim, heads : int
-        Of the encoder.
-    learning_rate : float
-        That of mini was measured (docs/methods/mlm.md); the others follow it by custom, lower for
-        more weights.
-    """
-
-    layers: int
-    dim: int
-    heads: int
+    layers: int  # of the encoder
+    dim: int  # of the encoder
+    heads: int  # of the encoder
+    # that of mini was measured (docs/methods/mlm.md); the others follow it by custom, lower for
+    # more weights
     learning_rate: float
 
 
@@ -49,39 +42,22 @@ PRESETS = {
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderConfig:
-    """The shape of an encoder, and all that its weights do not tell.
+    """The shape of an encoder, and all that its weights do not tell."""
 
-    Parameters
-    ----------
-    n_pieces : int
-        V, the special ones included.
-    layers, heads, dim, feed_forward_dim : int
-        Blocks; heads of each; D; width of the feed-forward part.
-    max_length : int
-        T, the longest segment.
-    attention_score, positions, norm, feed_forward : str
-        As the options of these names.
-    attention_span, global_every : int, optional
-        As the options of these names.
-    dropout : float
-        While training.
-    mixers : tuple of str
-        What mixes the positions in each block: keys of ``pretrain.model.layers.MIXERS``.
-    """
-
-    n_pieces: int
-    layers: int
-    heads: int
-    dim: int
-    feed_forward_dim: int
-    max_length: int
-    attention_score: str = "scaled-dot"
-    positions: str = "rotary"
-    norm: str = "pre"
-    feed_forward: str = "geglu"
-    attention_span: int | None = None
-    global_every: int | None = None
-    dropout: float = 0.0
+    n_pieces: int  # V, the special ones included
+    layers: int  # blocks; heads of each; D; width of the feed-forward part
+    heads: int  # blocks; heads of each; D; width of the feed-forward part
+    dim: int  # blocks; heads of each; D; width of the feed-forward part
+    feed_forward_dim: int  # blocks; heads of each; D; width of the feed-forward part
+    max_length: int  # T, the longest segment
+    attention_score: str = "scaled-dot"  # as the options of these names
+    positions: str = "rotary"  # as the options of these names
+    norm: str = "pre"  # as the options of these names
+    feed_forward: str = "geglu"  # as the options of these names
+    attention_span: int | None = None  # as the options of these names
+    global_every: int | None = None  # as the options of these names
+    dropout: float = 0.0  # while training
+    # what mixes the positions in each block: keys of ``pretrain.model.layers.MIXERS``
     mixers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -141,46 +117,18 @@ class EncoderConfig:
         return self.norm == "post"
 
     def span_of(self, layer: int) -> int | None:
-        """Tell how far a layer looks.
-
-        Parameters
-        ----------
-        layer : int
-            From 0.
-
-        Returns
-        -------
-        int or None
-            Neighbours each side; None for all.
-        """
+        """Tell how far a layer looks."""
         if self.global_every is not None and layer % self.global_every == 0:
             return None
         return self.attention_span
 
     def to_json(self) -> dict[str, Any]:
-        """Give the fields as JSON.
-
-        Returns
-        -------
-        dict
-            For ``config.json``.
-        """
+        """Give the fields as JSON."""
         return {**dataclasses.asdict(self), "mixers": list(self.mixers)}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "EncoderConfig":
-        """Build it again.
-
-        Parameters
-        ----------
-        value : dict
-            What :meth:`to_json` gave.
-
-        Returns
-        -------
-        EncoderConfig
-            Equal to the one before.
-        """
+        """Build it again."""
         return cls(**{**value, "mixers": tuple(value["mixers"])})
 
 
@@ -423,28 +371,7 @@ def _check_count(name: str, value: Any) -> None:
 
 
 def parse_rates(text: str) -> tuple[float, float]:
-    """Read a mask rate, or the first and last of a schedule.
-
-    Parameters
-    ----------
-    text : str
-        ``0.15`` or ``0.30:0.15``.
-
-    Returns
-    -------
-    tuple of float
-        First and last rate.
-
-    Raises
-    ------
-    SettingError
-        It is no rate between 0.001 and 1.
-
-    Examples
-    --------
-    >>> parse_rates("0.30:0.15"), parse_rates("0.2")
-    ((0.3, 0.15), (0.2, 0.2))
-    """
+    """Read a mask rate, or the first and last of a schedule."""
     first, colon, last = text.partition(":")
     try:
         rates = float(first), float(last if colon else first)
@@ -458,32 +385,7 @@ def parse_rates(text: str) -> tuple[float, float]:
 
 
 def parse_every(option: str, text: str) -> tuple[int | None, float | None]:
-    """Read an interval.
-
-    Parameters
-    ----------
-    option : str
-        Whose value it is, for the message.
-    text : str
-        ``500`` steps or ``10m``, minutes.
-
-    Returns
-    -------
-    steps : int or None
-        None if it is given in minutes.
-    seconds : float or None
-        None if it is given in steps.
-
-    Raises
-    ------
-    SettingError
-        It is neither, or not above 0.
-
-    Examples
-    --------
-    >>> parse_every("--checkpoint-every", "10"), parse_every("--checkpoint-every", "0.5m")
-    ((10, None), (None, 30.0))
-    """
+    """Read an interval."""
     try:
         if text.endswith("m"):
             seconds = float(text[:-1]) * 60

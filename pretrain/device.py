@@ -19,25 +19,7 @@ _PEAK_SIZE = {"cpu": 1024, "cuda": 8192}  # of square matrices: large enough for
 
 
 def choose_device(asked: str, local_rank: int = 0) -> torch.device:
-    """Settle the device.
-
-    Parameters
-    ----------
-    asked : str
-        ``auto`` takes a CUDA device where torch sees one, else the CPU.
-    local_rank : int
-        Number of this process on its machine: of its GPU.
-
-    Returns
-    -------
-    torch.device
-        A CPU, or a GPU by its number.
-
-    Raises
-    ------
-    SettingError
-        CUDA was asked for and there is none, or there are more processes than GPUs.
-    """
+    """Settle the device."""
     if cuda_or_cpu(asked) == "cpu":
         return torch.device("cpu")
     if local_rank >= torch.cuda.device_count():
@@ -49,18 +31,7 @@ def choose_device(asked: str, local_rank: int = 0) -> torch.device:
 
 
 def compiler_refusal(device: torch.device) -> str | None:
-    """Say why ``torch.compile`` cannot work here.
-
-    Parameters
-    ----------
-    device : torch.device
-        Where the training runs.
-
-    Returns
-    -------
-    str or None
-        The reason; None if nothing is in the way.
-    """
+    """Say why ``torch.compile`` cannot work here."""
     if device.type == "cuda":
         return None if importlib.util.find_spec("triton") else "triton is not installed"
     compilers = (os.environ.get("CXX"), "g++", "clang++")
@@ -69,22 +40,7 @@ def compiler_refusal(device: torch.device) -> str | None:
 
 
 def matmul_peak(device: torch.device, dtype: torch.dtype, size: int | None = None) -> float:
-    """Measure how fast the device multiplies large matrices, the best of a few tries.
-
-    Parameters
-    ----------
-    device : torch.device
-        CPU, with as many threads as torch now has, or GPU.
-    dtype : torch.dtype
-        Of the factors.
-    size : int, optional
-        Their rows and columns; large enough for full speed by default.
-
-    Returns
-    -------
-    float
-        Floating-point operations per second.
-    """
+    """Measure how fast the device multiplies large matrices, the best of a few tries."""
     n = size or _PEAK_SIZE[device.type]
     # numbers all alike would draw less power, and GPUs would then be faster than with real ones
     factor = torch.randn(n, n, device=device).to(dtype)
@@ -100,30 +56,13 @@ def matmul_peak(device: torch.device, dtype: torch.dtype, size: int | None = Non
 
 
 def synchronize(device: torch.device) -> None:
-    """Wait until the device has done what it was told.
-
-    Parameters
-    ----------
-    device : torch.device
-        A CPU is never behind.
-    """
+    """Wait until the device has done what it was told."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
 
 def peak_memory(device: torch.device) -> int:
-    """Tell the most memory that was used so far.
-
-    Parameters
-    ----------
-    device : torch.device
-        Of a GPU, what torch has allocated there; with a CPU, what this process has had resident.
-
-    Returns
-    -------
-    int
-        Bytes.
-    """
+    """Tell the most memory that was used so far."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
     unit = 1 if sys.platform == "darwin" else 1024  # macOS tells bytes, Linux KiB
@@ -131,43 +70,20 @@ def peak_memory(device: torch.device) -> int:
 
 
 def forget_peak_memory(device: torch.device) -> None:
-    """Let :func:`peak_memory` begin anew; a CPU's process remembers.
-
-    Parameters
-    ----------
-    device : torch.device
-        On a GPU, what was allocated before no longer counts.
-    """
+    """Let :func:`peak_memory` begin anew; a CPU's process remembers."""
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
 
 
 def device_name(device: torch.device) -> str:
-    """Name the device, for ``provenance.json``.
-
-    Parameters
-    ----------
-    device : torch.device
-        CPU or GPU.
-
-    Returns
-    -------
-    str
-        Such as ``NVIDIA H200``.
-    """
+    """Name the device, for ``provenance.json``."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"cpu {torch.backends.cpu.get_cpu_capability()}"
 
 
 class Stopwatch:
-    """Time spent between start and stop, on a GPU without waiting for it.
-
-    Parameters
-    ----------
-    device : torch.device
-        Whose time is measured.
-    """
+    """Time spent between start and stop, on a GPU without waiting for it."""
 
     def __init__(self, device: torch.device) -> None:
         self._on_gpu = device.type == "cuda"
@@ -203,18 +119,7 @@ def _event() -> torch.cuda.Event:
 
 @contextlib.contextmanager
 def enough_memory() -> Iterator[None]:
-    """Tell in one line where memory does not suffice; may decorate a function.
-
-    Yields
-    ------
-    None
-        To what may ask for too much.
-
-    Raises
-    ------
-    SettingError
-        Of the block's MemoryError, or of torch's equivalents.
-    """
+    """Tell in one line where memory does not suffice; may decorate a function."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:

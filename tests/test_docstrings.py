@@ -1,4 +1,4 @@
-"""Docstrings that cannot go stale: the parameters documented are the parameters taken."""
+"""Docstrings of two kinds: full reference for the public API, one sentence for everything else."""
 
 import ast
 import functools
@@ -55,13 +55,13 @@ def all_places() -> list[Place]:
 
 
 def functions() -> list[Place]:
-    """The functions and methods among it."""
-    return [place for place in all_places() if isinstance(place.node, Function)]
+    """The functions and methods of the public API."""
+    return [p for p in all_places() if isinstance(p.node, Function) and is_public_api(p)]
 
 
 def classes() -> list[Place]:
-    """The classes among it."""
-    return [place for place in all_places() if isinstance(place.node, ast.ClassDef)]
+    """The classes of the public API."""
+    return [p for p in all_places() if isinstance(p.node, ast.ClassDef) and is_public_api(p)]
 
 
 def sections(docstring: str) -> dict[str, str]:
@@ -96,14 +96,9 @@ def decorators(node: Function | ast.ClassDef) -> set[str]:
 
 
 def is_described_elsewhere(place: Place) -> bool:
-    """Commands have options, properties no parameters, overrides their base's words.
-
-    A method of a Protocol is a promise: one sentence says it, the implementation the rest.
-    """
-    if decorators(place.node) & {"command", "group", "property", "setter", "cached_property"}:
+    """Properties and protocol methods need one sentence, overrides repeat nothing."""
+    if decorators(place.node) & {"property", "setter", "cached_property"}:
         return True
-    if is_inner_kernel(place):
-        return not sections(ast.get_docstring(place.node) or "")
     if not place.owner:
         return False
     owner = getattr(importlib.import_module(module_name(place.file)), place.owner)
@@ -112,25 +107,27 @@ def is_described_elsewhere(place: Place) -> bool:
     return any(place.node.name in vars(base) for base in owner.__mro__[1:])
 
 
-def is_kernels(path: Path) -> bool:
-    """A file of compiled code, by its name or its folder."""
-    return path.stem.endswith("_kernels") or path.parent.name == "kernels"
-
-
 @functools.cache
-def names_outside_kernels() -> set[str]:
-    """Every name that a file other than a kernels file speaks of."""
-    names = set()
-    for path in FILES:
-        if not is_kernels(path):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                names |= {getattr(node, field, None) for field in ("id", "attr", "name")} - {None}
-    return names
+def offered() -> set[str]:
+    """What the three packages offer, and the protocols that others implement."""
+    names = {
+        f"{module}.{name}"
+        for package in ("corpora", "embed", "pretrain")
+        for module, offers in importlib.import_module(package).HOMES.items()
+        for name in offers
+    }
+    protocols = [ROOT / "embed/protocols.py", ROOT / "embed/compare/task.py"]
+    return names | {
+        f"{module_name(path)}.{node.name}"
+        for path in protocols
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef) and "Protocol" in map(ast.unparse, node.bases)
+    }
 
 
-def is_inner_kernel(place: Place) -> bool:
-    """Called by other kernels only: private in all but its name, and one line is enough."""
-    return is_kernels(place.file) and place.node.name not in names_outside_kernels()
+def is_public_api(place: Place) -> bool:
+    """Whether a user of the library can reach it from the packages, or must implement it."""
+    return f"{module_name(place.file)}.{place.owner or place.node.name}" in offered()
 
 
 def module_name(path: Path) -> str:
@@ -159,6 +156,16 @@ def test_everything_public_has_a_docstring_that_opens_with_a_sentence():
         return first.endswith((".", ":", "?"))
 
     assert wrong_places(all_places(), opens_with_a_sentence) == []
+
+
+def test_internals_have_no_reference_docstrings():
+    internal = [place for place in all_places() if not is_public_api(place)]
+    forms = {"Parameters", "Returns", "Yields", "Attributes"}
+
+    def has_no_form(place: Place) -> bool:
+        return not forms & sections(ast.get_docstring(place.node) or "").keys()
+
+    assert wrong_places(internal, has_no_form) == []
 
 
 def test_documented_parameters_are_the_parameters_taken():

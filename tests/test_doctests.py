@@ -18,7 +18,7 @@ WITH_EXAMPLES = {
 
 
 def test_there_are_examples():
-    assert len(WITH_EXAMPLES) > 10
+    assert WITH_EXAMPLES
 
 
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -21,20 +21,7 @@ _UNREADABLE = (
 
 
 class ArrayWriter:
-    """A one-dimensional ``.npy`` file that grows by appending.
-
-    Parameters
-    ----------
-    path : Path
-        The file to make; its folder is made too.
-    dtype : data type
-        Of every value.
-
-    Attributes
-    ----------
-    length : int
-        Values written so far.
-    """
+    """A one-dimensional ``.npy`` file that grows by appending."""
 
     def __init__(self, path: Path, dtype: Any) -> None:
         self.dtype = np.dtype(dtype)
@@ -44,13 +31,8 @@ class ArrayWriter:
         self._write_header()
 
     def append(self, values: np.ndarray) -> None:
-        """Add values at the end.
-
-        Parameters
-        ----------
-        values : ndarray (n,)
-            Converted to the file's dtype, which must hold them.
-        """
+        """Add values at the end."""
+        # values: ndarray (n,)
         values = np.ascontiguousarray(values, dtype=self.dtype)
         self._file.write(values.data)
         self.length += len(values)
@@ -72,61 +54,18 @@ class ArrayWriter:
 
 
 def array_path(directory: Path, name: str) -> Path:
-    """Name the file of a named array.
-
-    Parameters
-    ----------
-    directory : Path
-        The shard or folder that holds it.
-    name : str
-        Such as ``ids``.
-
-    Returns
-    -------
-    Path
-        ``directory/name.npy``.
-    """
+    """Name the file of a named array."""
     return directory / (name + _SUFFIX)
 
 
 def write_array(directory: Path, name: str, values: np.ndarray) -> None:
-    """Write a whole named array.
-
-    Parameters
-    ----------
-    directory : Path
-        The shard or folder that will hold it.
-    name : str
-        Such as ``held_out``.
-    values : ndarray
-        Its values.
-    """
+    """Write a whole named array."""
     directory.mkdir(parents=True, exist_ok=True)
     save_array(array_path(directory, name), values)
 
 
 def open_array(directory: Path, name: str, *, writable: bool = False) -> np.ndarray:
-    """Open a named array without reading it.
-
-    Parameters
-    ----------
-    directory : Path
-        The shard or folder that holds it.
-    name : str
-        Such as ``ids``.
-    writable : bool
-        Let changes reach the file.
-
-    Returns
-    -------
-    ndarray
-        Memory-mapped.
-
-    Raises
-    ------
-    ArtifactError
-        The file is missing or not an array.
-    """
+    """Open a named array without reading it."""
     again = "build the corpus again"
     missing = f"the file is missing; {again}"
     return map_array(array_path(directory, name), again=again, missing=missing, writable=writable)
@@ -137,18 +76,6 @@ def save_array(path: Path, values: np.ndarray) -> None:
 
     NumPy copies views, and passes over what closing the file says: on a full disk the last
     kilobytes of an array can be missing without an error.
-
-    Parameters
-    ----------
-    path : Path
-        The file to make.
-    values : ndarray
-        Not of objects; a view of some columns is written by blocks of rows.
-
-    Raises
-    ------
-    OSError
-        The disk refuses.
     """
     save_blocks(path, values.dtype, values.shape, row_blocks(values))
 
@@ -156,17 +83,7 @@ def save_array(path: Path, values: np.ndarray) -> None:
 def save_blocks(
     path: Path, dtype: Any, shape: tuple[int, ...], blocks: Iterable[np.ndarray]
 ) -> None:
-    """Write one ``.npy`` block by block.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    dtype, shape : numpy dtype, tuple of int
-        Of the whole.
-    blocks : iterable of array
-        Its rows, some at a time.
-    """
+    """Write one ``.npy`` block by block."""
     assert not np.dtype(dtype).hasobject, path.name
     with open(path, "wb") as file:
         _write_head(file, np.dtype(dtype), shape)
@@ -182,49 +99,15 @@ def _write_head(file: BinaryIO, dtype: np.dtype[Any], shape: tuple[int, ...]) ->
 
 
 def row_blocks(array: np.ndarray, block_bytes: int = 1 << 22) -> Iterator[np.ndarray]:
-    """Cut an array into blocks of rows: what is not contiguous is copied before it is written.
-
-    Parameters
-    ----------
-    array : array (n, ...)
-        Perhaps a view.
-    block_bytes : int
-        How large a block may be; it has one row at least.
-
-    Yields
-    ------
-    array
-        The next rows.
-    """
+    """Cut an array into blocks of rows: what is not contiguous is copied before it is written."""
+    # array: array (n, ...)
     n_rows = max(1, block_bytes * len(array) // max(1, array.nbytes))
     for first in range(0, len(array), n_rows):
         yield array[first : first + n_rows]
 
 
 def map_array(path: Path, *, again: str, missing: str, writable: bool = False) -> np.ndarray:
-    """Open a ``.npy`` without reading it.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    again : str
-        What to do where it is damaged, for the message.
-    missing : str
-        What to say where it is not there.
-    writable : bool
-        Let changes reach the file.
-
-    Returns
-    -------
-    ndarray
-        Memory-mapped.
-
-    Raises
-    ------
-    ArtifactError
-        The file is missing or not an array.
-    """
+    """Open a ``.npy`` without reading it."""
     try:
         array = np.load(path, mmap_mode="r+" if writable else "r", allow_pickle=False)
     except FileNotFoundError:
@@ -238,15 +121,7 @@ def map_array(path: Path, *, again: str, missing: str, writable: bool = False) -
 
 
 class StringWriter:
-    """A growing list of strings as two named arrays, ``NAME.text`` and ``NAME.offsets``.
-
-    Parameters
-    ----------
-    directory : Path
-        The shard or folder that will hold them.
-    name : str
-        NAME.
-    """
+    """A growing list of strings as two named arrays, ``NAME.text`` and ``NAME.offsets``."""
 
     def __init__(self, directory: Path, name: str) -> None:
         self._text = ArrayWriter(array_path(directory, f"{name}.text"), np.uint8)
@@ -254,13 +129,7 @@ class StringWriter:
         self._offsets.append(np.zeros(1, dtype=np.int64))
 
     def append(self, strings: Iterable[str]) -> None:
-        """Add strings at the end.
-
-        Parameters
-        ----------
-        strings : iterable of str
-            What to add.
-        """
+        """Add strings at the end."""
         encoded = [string.encode() for string in strings]
         ends = np.cumsum([len(text) for text in encoded], dtype=np.int64) + self._text.length
         self._text.append(np.frombuffer(b"".join(encoded), dtype=np.uint8))
@@ -278,22 +147,8 @@ class StringWriter:
 
 
 def read_strings(text: np.ndarray, offsets: np.ndarray, first: int, stop: int) -> list[str]:
-    """Decode strings that lie end to end.
-
-    Parameters
-    ----------
-    text : uint8 (n_bytes,)
-        UTF-8.
-    offsets : int64 (n + 1,)
-        String i is ``text[offsets[i]:offsets[i + 1]]``.
-    first, stop : int
-        The strings wanted.
-
-    Returns
-    -------
-    list of str
-        ``stop - first`` strings.
-    """
+    """Decode strings that lie end to end."""
+    # text: uint8 (n_bytes,); offsets: int64 (n + 1,)
     bounds = np.asarray(offsets[first : stop + 1]).tolist()
     base = bounds[0]
     block = text[base : bounds[-1]].tobytes()

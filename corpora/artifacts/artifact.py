@@ -40,30 +40,6 @@ def making(
     On leaving the block without an error every file is checksummed and synced
     and the directory renamed to ``out``. After an error the partial directory
     stays if ``resume`` is set, else it is removed.
-
-    Parameters
-    ----------
-    out : Path
-        Where the artefact will stand; its parent is created.
-    maker : mapping
-        What identifies the command: its name and its settings, as JSON. A
-        partial directory left by another maker is refused.
-    force : bool
-        Replace an artefact that stands at ``out``, and clear what another
-        maker left; where nothing stands there, what any maker left.
-    resume : str, optional
-        Keep what the same maker left in the partial directory. Where another maker left a
-        folder of this name that is not empty, it is refused: hours of work may be in it.
-
-    Yields
-    ------
-    Path
-        The directory to write in.
-
-    Raises
-    ------
-    ArtifactError
-        ``out`` exists, or its partial directory is in use or another maker's.
     """
     out, partial, aside = places(out)
     with _disk_errors(out, every=True):
@@ -96,37 +72,13 @@ def making(
 
 
 def places(out: Path) -> tuple[Path, Path, Path]:
-    """Name where an artefact stands, is made, and steps aside while another takes its place.
-
-    Parameters
-    ----------
-    out : Path
-        Where it stands.
-
-    Returns
-    -------
-    tuple of Path
-        Absolute: ``out``, ``out.partial``, ``out.replaced``.
-    """
+    """Name where an artefact stands, is made, and steps aside while another takes its place."""
     out = Path(os.path.realpath(out))  # a link stays, what it names is made
     return out, Path(f"{out}.partial"), Path(f"{out}.replaced")
 
 
 def refuse_existing(out: Path, force: bool) -> None:
-    """Refuse to overwrite a finished artefact, or anything that is not a directory of ours.
-
-    Parameters
-    ----------
-    out : Path
-        Where something is to be made.
-    force : bool
-        Whether an artefact that stands there may be replaced.
-
-    Raises
-    ------
-    ArtifactError
-        It exists, or is none that may be replaced.
-    """
+    """Refuse to overwrite a finished artefact, or anything that is not a directory of ours."""
     if not out.exists():
         return
     if not force:
@@ -136,20 +88,7 @@ def refuse_existing(out: Path, force: bool) -> None:
 
 
 def verify(directory: Path, names: Sequence[str] | None = None) -> None:
-    """Hold the files of an artefact against its checksums.
-
-    Parameters
-    ----------
-    directory : Path
-        A finished artefact.
-    names : sequence of str, optional
-        Relative paths to check; all by default.
-
-    Raises
-    ------
-    ArtifactError
-        Names the first file that is missing or differs.
-    """
+    """Hold the files of an artefact against its checksums."""
     expected = read_json(directory / CHECKSUMS)
     if not isinstance(expected, dict):
         raise ArtifactError(f"{directory / CHECKSUMS}: is damaged; make {directory.name} again")
@@ -164,18 +103,7 @@ def verify(directory: Path, names: Sequence[str] | None = None) -> None:
 
 
 def checksum(path: Path) -> str:
-    """Hash the bytes of one file.
-
-    Parameters
-    ----------
-    path : Path
-        A file.
-
-    Returns
-    -------
-    str
-        SHA-256 in hexadecimal.
-    """
+    """Hash the bytes of one file."""
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         while chunk := file.read(_CHUNK):
@@ -184,18 +112,7 @@ def checksum(path: Path) -> str:
 
 
 def checksums(directory: Path) -> dict[str, str]:
-    """Hash every file below a directory, the lock and the checksums themselves excepted.
-
-    Parameters
-    ----------
-    directory : Path
-        A directory.
-
-    Returns
-    -------
-    dict of str to str
-        Relative path to SHA-256, sorted by path.
-    """
+    """Hash every file below a directory, the lock and the checksums themselves excepted."""
     names = sorted(
         path.relative_to(directory).as_posix()
         for path in directory.rglob("*")
@@ -208,40 +125,13 @@ def checksums(directory: Path) -> dict[str, str]:
 
 
 def fingerprint(value: Any) -> str:
-    """Name a JSON value by its content.
-
-    Parameters
-    ----------
-    value : JSON value
-        Settings, checksums and the like; the order of keys does not matter.
-
-    Returns
-    -------
-    str
-        16 hexadecimal digits of SHA-256.
-    """
+    """Name a JSON value by its content."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:16]
 
 
 def read_json(path: Path) -> Any:
-    """Read one JSON file of an artefact.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    JSON value
-        What it holds.
-
-    Raises
-    ------
-    ArtifactError
-        The file is missing or is no JSON.
-    """
+    """Read one JSON file of an artefact."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -253,28 +143,14 @@ def read_json(path: Path) -> Any:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write one JSON file, UTF-8 and unescaped, a line end last.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    value : JSON value
-        What it will hold.
-    """
+    """Write one JSON file, UTF-8 and unescaped, a line end last."""
     text = json.dumps(value, ensure_ascii=False, indent=1)
     # a path that is not UTF-8 reaches us as lone surrogates, which JSON holds as \udcff
     path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
 
 
 def sync_path(path: Path) -> None:
-    """Bring a file, or a directory's own entries, to the disk.
-
-    Parameters
-    ----------
-    path : Path
-        Of either.
-    """
+    """Bring a file, or a directory's own entries, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -283,13 +159,7 @@ def sync_path(path: Path) -> None:
 
 
 def sync_tree(path: Path) -> None:
-    """Bring a file, or a directory and all that is in it, to the disk.
-
-    Parameters
-    ----------
-    path : Path
-        Of either.
-    """
+    """Bring a file, or a directory and all that is in it, to the disk."""
     for each in [*path.rglob("*"), path]:
         sync_path(each)
 

@@ -16,29 +16,7 @@ from corpora.common.errors import ArtifactError
 
 @contextlib.contextmanager
 def replacing(out: Path, force: bool, may_replace: Sequence[str] = ()) -> Iterator[Path]:
-    """Make ``out`` (a file or a folder) in a folder of its own, and move it when it is whole.
-
-    Parameters
-    ----------
-    out : Path
-        What shall stand there in the end.
-    force : bool
-        Replace a file that stands there, or a folder that holds nothing but
-        files named in ``may_replace``.
-    may_replace : sequence of str
-        Names of the files of such a folder.
-
-    Yields
-    ------
-    Path
-        Where to write: of the same name, in a new folder beside ``out``, which
-        is removed afterwards with all that is left in it.
-
-    Raises
-    ------
-    ArtifactError
-        ``out`` exists, or cannot be written.
-    """
+    """Make ``out`` (a file or a folder) in a folder of its own, and move it when it is whole."""
     refuse_standing(out, force, may_replace)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -54,23 +32,7 @@ def replacing(out: Path, force: bool, may_replace: Sequence[str] = ()) -> Iterat
 
 
 def refuse_standing(out: Path, force: bool, may_replace: Sequence[str] = ()) -> None:
-    """Refuse to overwrite a file, or to replace a folder of other things, force or not.
-
-    Parameters
-    ----------
-    out : Path
-        What shall be written.
-    force : bool
-        Replace a file that stands there, or a folder that holds nothing but
-        files named in ``may_replace``.
-    may_replace : sequence of str
-        Names of the files of such a folder.
-
-    Raises
-    ------
-    ArtifactError
-        ``out`` exists.
-    """
+    """Refuse to overwrite a file, or to replace a folder of other things, force or not."""
     if not out.exists():
         return
     if not force:
@@ -83,18 +45,6 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file that is there only when it is whole; what stood there is replaced.
 
     Nothing is left beside it where it cannot be written.
-
-    Parameters
-    ----------
-    path : Path
-        Where it shall stand.
-    write : callable
-        Writes it to the path that it is given, in the same folder.
-
-    Raises
-    ------
-    OSError
-        The disk refuses.
     """
     _write(path, path.with_name(f"{path.name}.new"), write, sync=True)
 
@@ -103,18 +53,6 @@ def write_cached(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file of the cache, as :func:`write_whole`: perhaps while other processes do.
 
     It can be made again, and is not brought to the disk.
-
-    Parameters
-    ----------
-    path : Path
-        Where it shall stand; its folder is created.
-    write : callable
-        Writes it to the path that it is given, in the same folder.
-
-    Raises
-    ------
-    OSError
-        The disk refuses.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     own = path.with_name(f"{path.name}.{os.urandom(4).hex()}.new")

@@ -40,24 +40,8 @@ def save_checkpoint(
 
     The disk has room for one more while it is written. At any moment, and after an
     error, :func:`load_checkpoint` gives either the old or the new one.
-
-    Parameters
-    ----------
-    directory : Path
-        Holds nothing but checkpoints, of one training; created.
-    arrays : mapping of str to array, (n, ...)
-        By names that can be file names. Written from where they lie, a view of
-        some columns by blocks of rows: nothing of their size is copied.
-    state : mapping
-        All else that is needed to go on, as JSON.
-    keep : int
-        So many of the last are kept, this one among them; at least 1.
-
-    Raises
-    ------
-    OSError
-        The disk refuses, or is full; the old checkpoint stands.
     """
+    # arrays: mapping of str to array, (n, ...)
     directory.mkdir(parents=True, exist_ok=True)
     sync_path(directory.parent)
     _remove_partials(directory)
@@ -84,18 +68,6 @@ def load_checkpoint(directory: Path) -> tuple[dict[str, np.ndarray], dict[str, A
     """Read the newest checkpoint that is whole.
 
     One that is damaged is passed over, with a note. Nothing is written.
-
-    Parameters
-    ----------
-    directory : Path
-        As given to :func:`save_checkpoint`; it need not exist.
-
-    Returns
-    -------
-    tuple of dict, or None
-        The arrays, memory-mapped for reading only, and the state; None if
-        there is no checkpoint. Whether they fit the training is the caller's
-        to see. What is mapped stays readable when later checkpoints are saved.
     """
     for step in _steps(directory):
         try:
@@ -106,13 +78,7 @@ def load_checkpoint(directory: Path) -> tuple[dict[str, np.ndarray], dict[str, A
 
 
 def clear_checkpoints(directory: Path) -> None:
-    """Remove all checkpoints, of a training that is finished.
-
-    Parameters
-    ----------
-    directory : Path
-        As given to :func:`save_checkpoint`; it need not exist.
-    """
+    """Remove all checkpoints, of a training that is finished."""
     for step in reversed(_steps(directory)):  # the newest last: we may be killed on the way
         _remove(step)
     with contextlib.suppress(FileNotFoundError):

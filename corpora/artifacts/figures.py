@@ -42,25 +42,7 @@ _STYLE: Any = {
 
 
 def picture_kind(path: Path, option: str = "--plot") -> str:
-    """Tell the kind of a picture by its name.
-
-    Parameters
-    ----------
-    path : Path
-        Where it shall stand.
-    option : str
-        The option that named it, for messages.
-
-    Returns
-    -------
-    str
-        One of :data:`KINDS`.
-
-    Raises
-    ------
-    SettingError
-        It is neither, or matplotlib is not installed.
-    """
+    """Tell the kind of a picture by its name."""
     kind = path.suffix.lower()
     if kind not in KINDS:
         raise SettingError(f"{option} {path}: is neither .png nor .svg; name one of them")
@@ -75,13 +57,7 @@ def picture_kind(path: Path, option: str = "--plot") -> str:
 
 @contextlib.contextmanager
 def picture_style() -> Iterator[None]:
-    """Draw within this: our fonts and sizes on matplotlib's own defaults.
-
-    Yields
-    ------
-    None
-        Figures made and written meanwhile do not depend on the person's settings.
-    """
+    """Draw within this: our fonts and sizes on matplotlib's own defaults."""
     import matplotlib.style
 
     with matplotlib.style.context("default"), matplotlib.rc_context(_STYLE):
@@ -91,23 +67,6 @@ def picture_style() -> Iterator[None]:
 def new_figure(width: float, height: float) -> Any:
     """Make an empty figure that no global state knows of.
 
-    Parameters
-    ----------
-    width, height : float
-        Inches, of :data:`DPI` pixels.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        White, with a canvas.
-
-    Raises
-    ------
-    SettingError
-        It would be too large to be drawn, or to be looked at.
-
-    Notes
-    -----
     Texts that people wrote (words, names of files) need ``parse_math=False``:
     dollars are no formulas.
     """
@@ -131,22 +90,6 @@ def write_figure(figure: Any, path: Path, *, force: bool = False) -> None:
     replaced with :func:`drawable` by who names them.
     In a PNG, characters that the usual font lacks are drawn in other fonts of
     this machine; a note on standard error tells those that none has.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        Of :func:`new_figure`.
-    path : Path
-        A file ending in ``.png`` or ``.svg``; whole or not at all.
-    force : bool
-        Replace a file that stands there.
-
-    Raises
-    ------
-    ArtifactError
-        ``path`` exists, or cannot be written.
-    SettingError
-        As :func:`picture_kind` does.
     """
     kind = picture_kind(path)
     written = io.BytesIO()
@@ -163,65 +106,17 @@ def write_figure(figure: Any, path: Path, *, force: bool = False) -> None:
 
 
 def drawable(text: str) -> str:
-    """Replace what cannot be drawn.
-
-    Parameters
-    ----------
-    text : str
-        Anything, such as the name of a file that is not UTF-8.
-
-    Returns
-    -------
-    str
-        One line: white space is spaces, and other controls, halves of characters and
-        non-characters are U+FFFD.
-    """
+    """Replace what cannot be drawn."""
     return _UNDRAWABLE.sub(lambda found: " " if found[0].isspace() else _REPLACED, text)
 
 
 def text_width(text: str, points: float, *, bold: bool = False) -> float:
-    """Compute how wide a text will be, whichever font draws it.
-
-    Parameters
-    ----------
-    text : str
-        One line, of which what is :func:`drawable` counts.
-    points : float
-        Size of the font.
-    bold : bool
-        Whether it will be bold.
-
-    Returns
-    -------
-    float
-        Inches. Characters that are wide in Chinese, Japanese and Korean count
-        as squares, those that stand upon others as nothing; others that the
-        usual font lacks are taken for letters of average width.
-    """
+    """Compute how wide a text will be, whichever font draws it."""
     return float(sum(_widths(drawable(text), points, bold)))
 
 
 def fitting(text: str, points: float, wide: float, *, bold: bool = False, end: bool = False) -> str:
-    """Give as much of a text as fits.
-
-    Parameters
-    ----------
-    text : str
-        One line.
-    points : float
-        Size of the font.
-    wide : float
-        Inches.
-    bold : bool
-        Whether it will be bold.
-    end : bool
-        Keep its end, not its beginning.
-
-    Returns
-    -------
-    str
-        :func:`drawable`; an ellipsis stands for what is left out.
-    """
+    """Give as much of a text as fits."""
     text = drawable(text)
     widths = _widths(text, points, bold)
     if sum(widths) <= wide:

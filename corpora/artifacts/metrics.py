@@ -12,15 +12,7 @@ METRICS = "metrics.jsonl"
 
 
 class Metrics:
-    """A file of JSON objects, one a line, that a resumed training goes on with.
-
-    Parameters
-    ----------
-    path : Path
-        The file; made where there is none.
-    keep : callable
-        Which lines of an interrupted training stay: those of work that is not done again.
-    """
+    """A file of JSON objects, one a line, that a resumed training goes on with."""
 
     def __init__(self, path: Path, keep: Callable[[dict[str, Any]], bool]) -> None:
         self._path = path
@@ -29,13 +21,7 @@ class Metrics:
         write_whole(path, lambda new: new.write_text(text, encoding="utf-8"))
 
     def write(self, **line: Any) -> None:
-        """Add a line.
-
-        Parameters
-        ----------
-        **line : JSON values
-            Numbers that are not finite become null, since JSON has none.
-        """
+        """Add a line."""
         finite = {
             name: None if isinstance(value, float) and not math.isfinite(value) else value
             for name, value in line.items()
@@ -45,18 +31,7 @@ class Metrics:
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """Read the lines of a training, also of one that is not finished.
-
-    Parameters
-    ----------
-    path : Path
-        The file; it need not exist.
-
-    Returns
-    -------
-    list of dict
-        The last line is left out where a kill has cut it short.
-    """
+    """Read the lines of a training, also of one that is not finished."""
     if not path.is_file():
         return []
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)

@@ -17,20 +17,7 @@ _PACKAGES = (
 
 
 def provenance(started: datetime.datetime, **about: Any) -> dict[str, Any]:
-    """Tell where, when and with what an artefact was made.
-
-    Parameters
-    ----------
-    started : datetime
-        When the work began, with a time zone; the end is now.
-    **about : JSON values
-        What only the caller knows: threads, seeds, the corpus fingerprint.
-
-    Returns
-    -------
-    dict
-        Command, git commit, package versions, machine, start and end, and ``about``.
-    """
+    """Tell where, when and with what an artefact was made."""
     return {
         "command": sys.argv,
         "git": _git_state(),
@@ -44,13 +31,7 @@ def provenance(started: datetime.datetime, **about: Any) -> dict[str, Any]:
 
 
 def now() -> datetime.datetime:
-    """Tell the time in UTC.
-
-    Returns
-    -------
-    datetime
-        With its time zone.
-    """
+    """Tell the time in UTC."""
     return datetime.datetime.now(datetime.UTC)
 
 

@@ -27,39 +27,17 @@ _INIT = "init"  # in config.json a path; in provenance.json the fingerprint of w
 
 @dataclass(frozen=True)
 class Training:
-    """What made the vectors of a finished run.
+    """What made the vectors of a finished run."""
 
-    Attributes
-    ----------
-    method : str
-        As ``config.json`` names it: ``svd``, ``skipgram``, ``pool``.
-    corpus : str
-        Fingerprint of the text.
-    seed : int
-        Of this run.
-    options : dict
-        All else that shapes the vectors, as JSON. With another seed it would be the same.
-    """
-
-    method: str
-    corpus: str
-    seed: int
+    method: str  # as ``config.json`` names it: ``svd``, ``skipgram``, ``pool``
+    corpus: str  # fingerprint of the text
+    seed: int  # of this run
+    # all else that shapes the vectors, as JSON. With another seed it would be the same
     options: dict[str, Any]
 
 
 def read_training(run: Path) -> Training | None:
-    """Read what made a run, so that runs of one training can be told from others.
-
-    Parameters
-    ----------
-    run : Path
-        Anything.
-
-    Returns
-    -------
-    Training or None
-        None if it is no finished run, or does not tell.
-    """
+    """Read what made a run, so that runs of one training can be told from others."""
     try:
         config, made = read_json(run / "config.json"), read_json(run / "provenance.json")
     except ArtifactError:
@@ -79,18 +57,7 @@ def read_training(run: Path) -> Training | None:
 
 
 def seeds_option(command: Any) -> Any:
-    """Add ``--seeds N`` to a training command.
-
-    Parameters
-    ----------
-    command : callable
-        Takes ``seeds``, int or None.
-
-    Returns
-    -------
-    callable
-        The same, with the option.
-    """
+    """Add ``--seeds N`` to a training command."""
     import click
 
     return click.option(
@@ -103,44 +70,18 @@ def seeds_option(command: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Runs(Generic[ConfigT]):
-    """The runs of one command: ``out``, or with ``seeds`` a run ``out-seedS`` for each seed S.
+    """The runs of one command: ``out``, or with ``seeds`` a run ``out-seedS`` for each seed S."""
 
-    Parameters
-    ----------
-    command : str
-        Its name, such as ``train-svd``.
-    config : dataclass instance
-        Every option, ``seed`` among them: the first one.
-    out : Path
-        As the person gave it.
-    seeds : int or None
-        How many seeds.
-    force : bool
-        Replace runs that stand there; without it those that this command made are kept.
-    resume : str or None
-        What :func:`corpora.artifacts.artifact.making` is given by the training.
-    """
-
-    command: str
-    config: ConfigT
-    out: Path
-    seeds: int | None
-    force: bool
+    command: str  # its name, such as ``train-svd``
+    config: ConfigT  # every option, ``seed`` among them: the first one
+    out: Path  # as the person gave it
+    seeds: int | None  # how many seeds
+    force: bool  # replace runs that stand there; without it those that this command made are kept
+    # what :func:`corpora.artifacts.artifact.making` is given by the training
     resume: str | None = None
 
     def configs(self) -> dict[Path, ConfigT]:
-        """Give every run its config.
-
-        Returns
-        -------
-        dict of Path to config
-            In the order of the seeds.
-
-        Raises
-        ------
-        SettingError
-            A seed is out of range, or ``out`` has no name to make others of.
-        """
+        """Give every run its config."""
         if self.seeds is None:
             return {self.out: self.config}
         options = _options(self.config)
@@ -157,28 +98,7 @@ class Runs(Generic[ConfigT]):
     def finished(
         self, corpus: str | None = None, chosen: Mapping[str, Any] | None = None
     ) -> frozenset[Path]:
-        """Find the runs that stand already, and refuse whatever stands in the way of the others.
-
-        Parameters
-        ----------
-        corpus : str, optional
-            Fingerprint of the text. Without it only what can be refused at once is.
-        chosen : mapping, optional
-            By name, what the training makes of an option: a number of epochs where it is None,
-            a fingerprint of what it names.
-
-        Returns
-        -------
-        frozenset of Path
-            Runs that the same training made, and need not be made again.
-
-        Raises
-        ------
-        ArtifactError
-            Something else stands in the place of a run, or is being made or left there.
-        SettingError
-            A seed is out of range, or ``out`` has no name to make others of.
-        """
+        """Find the runs that stand already, and refuse whatever stands in the way of the others."""
         if self.seeds is None:
             refuse_existing(self.out, self.force)
             return frozenset()
@@ -196,28 +116,11 @@ class Runs(Generic[ConfigT]):
         return frozenset(found)
 
     def told_kept(self, run: Path) -> str:
-        """Say that a run is kept.
-
-        Parameters
-        ----------
-        run : Path
-            One of :meth:`finished`.
-
-        Returns
-        -------
-        str
-            One line.
-        """
+        """Say that a run is kept."""
         return f"{run}: kept, made before by the same training"
 
     def hint(self) -> str:
-        """Say how the runs are compared, as can be pasted into a shell.
-
-        Returns
-        -------
-        str
-            One line that names these runs and no others; many of them as ``OUT-seed{1..20}``.
-        """
+        """Say how the runs are compared, as can be pasted into a shell."""
         runs = list(self.configs())
         if len(runs) <= _FEW:
             named = " ".join(map(typed, runs))
@@ -255,22 +158,7 @@ class Runs(Generic[ConfigT]):
 def rehearse(
     run: Path, maker: Mapping[str, Any], *, force: bool = False, resume: str | None = None
 ) -> None:
-    """Begin to make a run and leave it: what would be refused in its turn is refused now.
-
-    Parameters
-    ----------
-    run : Path
-        Where it will stand.
-    maker : mapping
-        What identifies its training.
-    force, resume
-        As :func:`corpora.artifacts.artifact.making` takes them.
-
-    Raises
-    ------
-    ArtifactError
-        It cannot be made there.
-    """
+    """Begin to make a run and leave it: what would be refused in its turn is refused now."""
     with contextlib.suppress(_RehearsalError), making(run, maker, force=force, resume=resume):
         raise _RehearsalError
 
@@ -280,18 +168,7 @@ class _RehearsalError(Exception):
 
 
 def left_by(run: Path) -> dict[str, Any] | None:
-    """Read who left a run unfinished.
-
-    Parameters
-    ----------
-    run : Path
-        Where it would stand.
-
-    Returns
-    -------
-    dict or None
-        What identifies the training; None if nobody did, or not so that it could be gone on with.
-    """
+    """Read who left a run unfinished."""
     try:
         maker = read_json(places(run)[1] / MAKER)
     except ArtifactError:

@@ -24,72 +24,38 @@ _HELD_OUT_KEY = 0x9AE16A3B2F90404F
 
 @dataclass(frozen=True)
 class PreparedBlock:
-    """A block with its sentences found, ready for the segmentation kernel.
+    """A block with its sentences found, ready for the segmentation kernel."""
 
-    Attributes
-    ----------
-    text : uint8 (n_bytes,)
-        UTF-8, after everything that changes the text itself.
-    sentences, paragraphs, documents : int64
-        Ascending byte offsets, n_bytes last; each level's starts are among the finer one's.
-    segmenter : str
-        ``given`` where tokens lie between separators.
-    keys : uint64 (n_documents,)
-        Hashes of the documents' first bytes.
-    """
-
-    text: np.ndarray
+    text: np.ndarray  # uint8 (n_bytes,): UTF-8, after everything that changes the text itself
+    # int64: ascending byte offsets, n_bytes last; each level's starts are among the finer one's
     sentences: np.ndarray
+    # int64: ascending byte offsets, n_bytes last; each level's starts are among the finer one's
     paragraphs: np.ndarray
+    # int64: ascending byte offsets, n_bytes last; each level's starts are among the finer one's
     documents: np.ndarray
-    segmenter: str
-    keys: np.ndarray
+    segmenter: str  # ``given`` where tokens lie between separators
+    keys: np.ndarray  # uint64 (n_documents,): hashes of the documents' first bytes
 
 
 @dataclass(frozen=True)
 class EncodedBlock:
-    """A block as token ids of one worker's type table.
+    """A block as token ids of one worker's type table."""
 
-    Attributes
-    ----------
-    token_ids : int32 (n_tokens,)
-        Ids of the table.
-    sentences, paragraphs : int64
-        Token offsets where a sentence or paragraph starts, without empty ones.
-    documents : int64 (n_documents,)
-        Token offsets where each document starts, empty ones included.
-    keys : uint64 (n_documents,)
-        Hashes of the documents' first bytes.
-    held_out : bool (n_documents,)
-        Whether the document belongs to the held-out slice: its key is small.
-    tally : dict of str to int
-        Bytes, characters, and what was dropped.
-    """
-
-    token_ids: np.ndarray
+    token_ids: np.ndarray  # int32 (n_tokens,): ids of the table
+    # int64: token offsets where a sentence or paragraph starts, without empty ones
     sentences: np.ndarray
+    # int64: token offsets where a sentence or paragraph starts, without empty ones
     paragraphs: np.ndarray
+    # int64 (n_documents,): token offsets where each document starts, empty ones included
     documents: np.ndarray
-    keys: np.ndarray
+    keys: np.ndarray  # uint64 (n_documents,): hashes of the documents' first bytes
+    # bool (n_documents,): whether the document belongs to the held-out slice: its key is small
     held_out: np.ndarray
-    tally: dict[str, int]
+    tally: dict[str, int]  # bytes, characters, and what was dropped
 
 
 def prepare(block: TextBlock, settings: TextSettings) -> PreparedBlock:
-    """Find the sentences of a block, and do what must happen to its text before the kernel.
-
-    Parameters
-    ----------
-    block : TextBlock
-        Documents as the readers give them.
-    settings : TextSettings
-        How text is written and divided.
-
-    Returns
-    -------
-    PreparedBlock
-        Picklable: for jieba this runs in another process.
-    """
+    """Find the sentences of a block, and do what must happen to its text before the kernel."""
     keys = document_keys(block)
     if settings.strip_accents:
         block = _map_documents(block, strip_accents)
@@ -109,24 +75,7 @@ def prepare(block: TextBlock, settings: TextSettings) -> PreparedBlock:
 def encode(
     prepared: PreparedBlock, settings: TextSettings, held_out_share: float, table: TypeTable
 ) -> EncodedBlock:
-    """Turn a prepared block into token ids, adding its types to a worker's table.
-
-    Parameters
-    ----------
-    prepared : PreparedBlock
-        Text and byte offsets.
-    settings : TextSettings
-        How text is written and divided.
-    held_out_share : float
-        Share of documents to hold out, 0 to 1.
-    table : TypeTable
-        The worker's; changed.
-
-    Returns
-    -------
-    EncodedBlock
-        Everything counted in tokens.
-    """
+    """Turn a prepared block into token ids, adding its types to a worker's table."""
     characters = character_table(prepared.segmenter, settings.keep_case, settings.fold_digits)
     done = table.segment(prepared.text, prepared.sentences, characters)
     return EncodedBlock(
@@ -146,18 +95,8 @@ def encode(
 
 
 def document_keys(block: TextBlock) -> np.ndarray:
-    """Hash the first bytes of each document, with a fixed key.
-
-    Parameters
-    ----------
-    block : TextBlock
-        Documents as the readers give them.
-
-    Returns
-    -------
-    uint64 (n_documents,)
-        Uniform; the same for the same text, wherever it stands.
-    """
+    """Hash the first bytes of each document, with a fixed key."""
+    # returns uint64 (n_documents,)
     keys = np.empty(len(block.documents) - 1, dtype=np.uint64)
     text = np.frombuffer(block.text, dtype=np.uint8)
     hash_documents(text, block.documents, _HASHED_BYTES, np.uint64(_HELD_OUT_KEY), keys)

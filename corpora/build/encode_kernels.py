@@ -9,21 +9,9 @@ from corpora.text.segment_kernels import FNV_OFFSET, FNV_PRIME
 
 @compiled
 def hash_documents(text, documents, n_bytes, key, keys):
-    """Hash the first bytes of each document (FNV-1a, mixed as in splitmix64).
-
-    Parameters
-    ----------
-    text : uint8 (n,)
-        Documents end to end.
-    documents : int64 (n_documents + 1,)
-        Byte offsets.
-    n_bytes : int
-        How much of a document counts, at most.
-    key : uint64
-        Another key gives independent hashes.
-    keys : uint64 (n_documents,)
-        Output.
-    """
+    """Hash the first bytes of each document (FNV-1a, mixed as in splitmix64)."""
+    # text: uint8 (n,); documents: int64 (n_documents + 1,); key: uint64; keys: uint64
+    # (n_documents,)
     for d in range(keys.shape[0]):
         value = FNV_OFFSET ^ key
         for i in range(documents[d], min(documents[d + 1], documents[d] + n_bytes)):
@@ -33,34 +21,17 @@ def hash_documents(text, documents, n_bytes, key, keys):
 
 @compiled
 def renumber(token_ids, new_ids):
-    """Replace every id in place.
-
-    Parameters
-    ----------
-    token_ids : int32 (n_tokens,)
-        Ids of a worker's table; becomes ids of the corpus.
-    new_ids : int32 (n_types,)
-        What each becomes.
-    """
+    """Replace every id in place."""
+    # token_ids: int32 (n_tokens,); new_ids: int32 (n_types,)
     for i in range(token_ids.shape[0]):
         token_ids[i] = new_ids[token_ids[i]]
 
 
 @compiled
 def count_documents(token_ids, documents, last_seen, document_counts):
-    """Count for each type the documents that hold it.
-
-    Parameters
-    ----------
-    token_ids : int32 (n_tokens,)
-        One shard.
-    documents : int64 (n_documents + 1,)
-        Token offsets.
-    last_seen : int64 (n_types,)
-        Scratch; -1 everywhere at the start.
-    document_counts : int64 (n_types,)
-        Added to.
-    """
+    """Count for each type the documents that hold it."""
+    # token_ids: int32 (n_tokens,); documents: int64 (n_documents + 1,); last_seen: int64
+    # (n_types,); document_counts: int64 (n_types,)
     for d in range(documents.shape[0] - 1):
         for i in range(documents[d], documents[d + 1]):
             if last_seen[token_ids[i]] != d:

@@ -12,30 +12,15 @@ ENOUGH_DOCUMENTS = 10  # with so many, one at least is held out
 
 
 class HeldOut:
-    """Watches the documents of a build, and settles the slice at its end.
-
-    Parameters
-    ----------
-    share : float
-        Share of documents to hold out; those of a small hash were marked already.
-    """
+    """Watches the documents of a build, and settles the slice at its end."""
 
     def __init__(self, share: float) -> None:
         self._share = share
         self._first = (1 << 64, 0, 0)  # key, shard, document
 
     def note(self, keys: np.ndarray, continues: bool, shards: Sequence[ShardWriter]) -> None:
-        """Remember the document of the smallest key, the first choice of every share.
-
-        Parameters
-        ----------
-        keys : uint64 (n_documents,)
-            Hashes of the documents of a block that is about to be written.
-        continues : bool
-            The first document began in the block before.
-        shards : sequence of ShardWriter
-            So far; the block goes into the last.
-        """
+        """Remember the document of the smallest key, the first choice of every share."""
+        # keys: uint64 (n_documents,)
         skip = 1 if continues else 0
         if len(keys) > skip:
             best = int(np.argmin(keys[skip:]))
@@ -43,13 +28,7 @@ class HeldOut:
             self._first = min(self._first, (int(keys[skip + best]), len(shards) - 1, place))
 
     def settle(self, shards: Sequence[Shard]) -> None:
-        """Hold something out where the share of few documents is none, and never everything.
-
-        Parameters
-        ----------
-        shards : sequence of Shard
-            All shards; their ``held_out`` arrays are written anew where that is needed.
-        """
+        """Hold something out where the share of few documents is none, and never everything."""
         n_documents = sum(len(shard.held_out) for shard in shards)
         n_held_out = sum(int(shard.held_out.sum()) for shard in shards)
         if _training_tokens(shards) and (n_held_out or not self._share):
@@ -65,18 +44,7 @@ class HeldOut:
 
 
 def held_out_sizes(shards: Iterable[Shard]) -> dict[str, int]:
-    """Count the documents and tokens of the slice.
-
-    Parameters
-    ----------
-    shards : iterable of Shard
-        All shards.
-
-    Returns
-    -------
-    dict of str to int
-        ``held_out_documents`` and ``held_out_tokens``.
-    """
+    """Count the documents and tokens of the slice."""
     documents, tokens = 0, 0
     for shard in shards:
         documents += int(shard.held_out.sum())

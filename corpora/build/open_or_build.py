@@ -15,21 +15,7 @@ from corpora.store.manifest import read_manifest
 
 
 def up_to_date(out: Path, request: Request) -> bool:
-    """Tell whether the corpus at a path is what a request would build.
-
-    Parameters
-    ----------
-    out : Path
-        Where the corpus may stand.
-    request : Request
-        Sources and settings.
-
-    Returns
-    -------
-    bool
-        True where settings are the same and every source has the size and
-        time, or else the content, that it had. Standard input never is.
-    """
+    """Tell whether the corpus at a path is what a request would build."""
     if not is_corpus(out):
         return False
     try:

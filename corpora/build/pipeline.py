@@ -59,34 +59,7 @@ def build_corpus(
     shard_tokens: int = SHARD_TOKENS,
     block_bytes: int = BLOCK_BYTES,
 ) -> Corpus:
-    """Encode sources into a corpus directory.
-
-    Parameters
-    ----------
-    request : Request
-        What to read, and every setting.
-    out : Path
-        The directory to make; until it is whole it is ``out.partial``.
-    force : bool
-        Replace a corpus that stands at ``out``.
-    progress : Progress
-        Told the bytes of source that are behind us, and in all where known.
-    shard_tokens : int
-        A shard ends with the first document that brings it to this many tokens.
-    block_bytes : int
-        Text encoded at a time, about.
-
-    Returns
-    -------
-    Corpus
-        Opened. The bytes of its arrays depend on the sources and settings
-        alone, not on threads or memory.
-
-    Raises
-    ------
-    FirthError
-        A source cannot be read, holds no words, or ``out`` cannot be made.
-    """
+    """Encode sources into a corpus directory."""
     started = now()
     files = source_files(request.sources, apart_from=out)
     maker = {"command": "build-corpus", "settings": request.settings()}

@@ -16,33 +16,14 @@ T = TypeVar("T")
 
 
 class LazyProcesses:
-    """A process pool that does not exist before its first task.
-
-    Parameters
-    ----------
-    n_processes : int
-        How many at most.
-    """
+    """A process pool that does not exist before its first task."""
 
     def __init__(self, n_processes: int) -> None:
         self._n_processes = n_processes
         self._pool: ProcessPoolExecutor | None = None
 
     def submit(self, function: Callable[..., T], *arguments: Any) -> "Future[T]":
-        """Run a picklable function in another process.
-
-        Parameters
-        ----------
-        function : callable
-            Found by name in its module.
-        *arguments
-            Picklable.
-
-        Returns
-        -------
-        Future
-            Of its result.
-        """
+        """Run a picklable function in another process."""
         if self._pool is None:
             # spawned, not forked: this process has threads
             self._pool = ProcessPoolExecutor(
@@ -64,18 +45,7 @@ class LazyProcesses:
 
 @contextmanager
 def worker_processes(n_processes: int) -> Iterator[LazyProcesses]:
-    """Give a pool that ends with the block.
-
-    Parameters
-    ----------
-    n_processes : int
-        How many at most.
-
-    Yields
-    ------
-    LazyProcesses
-        Costs nothing until it is used.
-    """
+    """Give a pool that ends with the block."""
     pool = LazyProcesses(n_processes)
     try:
         yield pool

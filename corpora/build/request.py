@@ -46,33 +46,15 @@ class BuildOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One corpus to be built.
+    """One corpus to be built."""
 
-    Attributes
-    ----------
-    sources : tuple of str or Path
-        Files, folders, ``-`` for standard input; names are resolved.
-    read : ReadOptions
-        How the sources are read.
-    text : TextSettings
-        How text is written and divided.
-    options : BuildOptions
-        Held-out share, pruning, memory, threads.
-    """
-
-    sources: tuple[str | Path, ...]
-    read: ReadOptions
-    text: TextSettings
-    options: BuildOptions
+    sources: tuple[str | Path, ...]  # files, folders, ``-`` for standard input; names are resolved
+    read: ReadOptions  # how the sources are read
+    text: TextSettings  # how text is written and divided
+    options: BuildOptions  # held-out share, pruning, memory, threads
 
     def settings(self) -> dict[str, Any]:
-        """Give all that shapes the corpus, as JSON; memory and threads do not.
-
-        Returns
-        -------
-        dict
-            As the manifest keeps it.
-        """
+        """Give all that shapes the corpus, as JSON; memory and threads do not."""
         settings = {
             "read": asdict(self.read),
             "text": self.text.to_json(),
@@ -90,26 +72,7 @@ def make_request(
     text: TextSettings | None = None,
     options: BuildOptions | None = None,
 ) -> Request:
-    """Resolve the names among sources; a file of that name comes first.
-
-    Parameters
-    ----------
-    sources : sequence of str or Path
-        Files, folders, ``-``, or one name of a sample corpus.
-    read, text, options : optional
-        Settings; their defaults otherwise.
-
-    Returns
-    -------
-    Request
-        A sample brings its own format and document boundaries.
-
-    Raises
-    ------
-    SourceError
-        A name stands among other sources, its corpus cannot be found, or it
-        is to be read in another way than it is written.
-    """
+    """Resolve the names among sources; a file of that name comes first."""
     read = read or ReadOptions()
     names = [s for s in sources if str(s) in SAMPLES and not os.path.exists(s)]
     if names:

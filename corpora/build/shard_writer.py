@@ -16,18 +16,7 @@ LEVELS = ("sentences", "paragraphs", "documents")
 
 
 class ShardWriter:
-    """Writes one shard as blocks arrive in the order of the text.
-
-    Parameters
-    ----------
-    directory : Path
-        Where the shard will stand.
-
-    Attributes
-    ----------
-    segments : list of tuple of int
-        First token, token after the last, and number of the type table, per block.
-    """
+    """Writes one shard as blocks arrive in the order of the text."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -58,23 +47,8 @@ class ShardWriter:
         fields: Mapping[str, Sequence[str]],
         continues: bool,
     ) -> None:
-        """Write a block behind the last.
-
-        Parameters
-        ----------
-        block : EncodedBlock
-            Token ids and starts.
-        table : int
-            Number of the type table whose ids these are.
-        source : int
-            Number of the source that the documents come from.
-        positions : int64 (n_documents,)
-            Where each document starts in its source: line or record, from 1.
-        fields : mapping of str to sequence of str
-            Kept fields, one value a document.
-        continues : bool
-            The first document is the last one of the block before.
-        """
+        """Write a block behind the last."""
+        # positions: int64 (n_documents,)
         first = self.n_tokens
         skip = 1 if continues else 0
         self.segments.append((first, first + len(block.token_ids), table))
@@ -88,13 +62,7 @@ class ShardWriter:
         self._append_fields(fields, len(block.documents) - skip, skip)
 
     def close(self) -> dict[str, Any]:
-        """Finish the files.
-
-        Returns
-        -------
-        dict
-            The shard's entry in the manifest.
-        """
+        """Finish the files."""
         entry = {"name": self.directory.name, "tokens": self.n_tokens, **self.lengths}
         end = np.array([self.n_tokens], dtype=np.int64)
         for writer in self._levels.values():

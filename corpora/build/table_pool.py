@@ -10,15 +10,7 @@ from corpora.common.memory import parse_memory
 
 
 class TablePool:
-    """Type tables that threads take in turn; a full one is closed and replaced.
-
-    Parameters
-    ----------
-    options : BuildOptions
-        How many threads there are, and how much memory.
-    close : callable
-        Takes a table's number and the table, and writes it to disk.
-    """
+    """Type tables that threads take in turn; a full one is closed and replaced."""
 
     def __init__(self, options: BuildOptions, close: Callable[[int, TypeTable], None]) -> None:
         self._close = close
@@ -29,25 +21,11 @@ class TablePool:
             self._idle.put((next(self._numbers), TypeTable()))
 
     def take(self) -> tuple[int, TypeTable]:
-        """Take a table that no other thread has.
-
-        Returns
-        -------
-        tuple of int and TypeTable
-            Its number, and the table.
-        """
+        """Take a table that no other thread has."""
         return self._idle.get()
 
     def put_back(self, number: int, table: TypeTable) -> None:
-        """Give a table back; one near its limits goes to disk.
-
-        Parameters
-        ----------
-        number : int
-            As it was taken.
-        table : TypeTable
-            As it was taken.
-        """
+        """Give a table back; one near its limits goes to disk."""
         if table.nbytes > self._limit or table.n_tokens > MOST_TOKENS:
             try:
                 self._close(number, table)
@@ -57,12 +35,6 @@ class TablePool:
             self._idle.put((number, table))
 
     def close_all(self, threads: Executor) -> None:
-        """Write the last tables to disk, once no thread works on one any more.
-
-        Parameters
-        ----------
-        threads : Executor
-            Where they are sorted.
-        """
+        """Write the last tables to disk, once no thread works on one any more."""
         tables = [self._idle.get() for _ in range(self._idle.qsize())]
         list(threads.map(lambda numbered: self._close(*numbered), tables))

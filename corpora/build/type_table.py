@@ -28,25 +28,13 @@ MOST_TOKENS = 1 << 31
 
 @dataclass(frozen=True)
 class Segmented:
-    """One text as token ids of the table that segmented it.
+    """One text as token ids of the table that segmented it."""
 
-    Attributes
-    ----------
-    token_ids : int32 (n_tokens,)
-        Ids in the worker's table.
-    offsets : int64 (n_sentences + 1,)
-        Tokens before each sentence.
-    n_characters, n_unspaced : int
-        Characters read, and those of scripts written without spaces.
-    n_dropped : int
-        Bytes of characters that the normalizer drops (control and unassigned ones).
-    """
-
-    token_ids: np.ndarray
-    offsets: np.ndarray
-    n_characters: int
-    n_unspaced: int
-    n_dropped: int
+    token_ids: np.ndarray  # int32 (n_tokens,): ids in the worker's table
+    offsets: np.ndarray  # int64 (n_sentences + 1,): tokens before each sentence
+    n_characters: int  # characters read, and those of scripts written without spaces
+    n_unspaced: int  # characters read, and those of scripts written without spaces
+    n_dropped: int  # bytes of characters that the normalizer drops (control and unassigned ones)
 
 
 class TypeTable:
@@ -79,34 +67,15 @@ class TypeTable:
         return self._starts[: self._n_types + 1]
 
     def counts(self) -> np.ndarray:
-        """Count the tokens of each type.
-
-        Returns
-        -------
-        int64 (n_types,)
-            In the order of ids.
-        """
+        """Count the tokens of each type."""
+        # returns int64 (n_types,)
         counts = np.zeros(self._n_types, dtype=np.int64)
         slot_counts(self._slots, counts)
         return counts
 
     def segment(self, text: np.ndarray, sentences: np.ndarray, table: CharacterTable) -> Segmented:
-        """Segment a text, adding its unseen types.
-
-        Parameters
-        ----------
-        text : uint8 (n_bytes,)
-            Valid UTF-8.
-        sentences : int64 (n_sentences + 1,)
-            Byte offsets of the sentences; the last is n_bytes.
-        table : CharacterTable
-            How characters are written and divided.
-
-        Returns
-        -------
-        Segmented
-            Its arrays are fresh.
-        """
+        """Segment a text, adding its unseen types."""
+        # text: uint8 (n_bytes,); sentences: int64 (n_sentences + 1,)
         state = np.zeros(STATE_LENGTH, dtype=np.int64)
         state[N_TYPES], state[N_BYTES] = self._n_types, self._n_bytes
         token_ids = np.empty(len(text), dtype=np.int32)

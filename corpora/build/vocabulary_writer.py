@@ -15,13 +15,7 @@ _ROWS_AT_ONCE = 1 << 16
 
 
 class TypeRuns:
-    """Sorted runs of types on disk, as the workers' tables fill up; merged at the end.
-
-    Parameters
-    ----------
-    directory : Path
-        Scratch space, for as long as the build lasts.
-    """
+    """Sorted runs of types on disk, as the workers' tables fill up; merged at the end."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -34,18 +28,7 @@ class TypeRuns:
         self._orders: list[np.ndarray] = []
 
     def add(self, table: TypeTable) -> int:
-        """Write a table's types as one sorted run; the table is not needed any more.
-
-        Parameters
-        ----------
-        table : TypeTable
-            The types of one worker.
-
-        Returns
-        -------
-        int
-            The run's number.
-        """
+        """Write a table's types as one sorted run; the table is not needed any more."""
         order = np.empty(len(table), dtype=np.int64)
         sort_types(table.text, table.offsets, order)
         text = np.empty(len(table.text), dtype=np.uint8)
@@ -61,20 +44,8 @@ class TypeRuns:
             return len(self._orders) - 1
 
     def merge(self, directory: Path, max_types: int | None) -> list[np.ndarray]:
-        """Write the arrays of the vocabulary, but for the document counts.
-
-        Parameters
-        ----------
-        directory : Path
-            Where the vocabulary will stand.
-        max_types : int, optional
-            Keep the most frequent types; all others become one entry, PRUNED, the last.
-
-        Returns
-        -------
-        list of int32 (n_types_of_run,)
-            Per run: the id of each of its types, in the order of the table.
-        """
+        """Write the arrays of the vocabulary, but for the document counts."""
+        # returns list of int32 (n_types_of_run,)
         text, offsets, counts = self._close()
         merged_text = self._scratch("merged.text", np.uint8, len(text))
         merged_offsets = self._scratch("merged.offsets", np.int64, len(offsets))
@@ -124,15 +95,7 @@ class TypeRuns:
 
 
 def write_readable(directory: Path, path: Path) -> None:
-    """Write the vocabulary as ``word TAB count TAB documents`` lines, in the order of ids.
-
-    Parameters
-    ----------
-    directory : Path
-        A finished vocabulary.
-    path : Path
-        The file to write; tabs, line ends and backslashes in words are escaped.
-    """
+    """Write the vocabulary as ``word TAB count TAB documents`` lines, in the order of ids."""
     vocabulary = Vocabulary(directory)
     with open(path, "wb") as file:
         for first in range(0, len(vocabulary), _ROWS_AT_ONCE):

@@ -5,13 +5,7 @@ from pathlib import Path
 
 
 def cache_directory() -> Path:
-    """Name the folder of downloads, corpora built on the way, and tables.
-
-    Returns
-    -------
-    Path
-        ``$FIRTH_CACHE``, else ``$XDG_CACHE_HOME/firth``, else ``~/.cache/firth``; not created.
-    """
+    """Name the folder of downloads, corpora built on the way, and tables."""
     if chosen := os.environ.get("FIRTH_CACHE"):
         return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME")

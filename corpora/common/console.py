@@ -25,15 +25,7 @@ class Progress(Protocol):
 
 
 def no_progress(done: float, total: float | None = None, detail: str = "") -> None:
-    """Tell nobody.
-
-    Parameters
-    ----------
-    done, total : float
-        Units behind us, and in all.
-    detail : str
-        How it goes, such as ``loss 2.31``.
-    """
+    """Tell nobody."""
 
 
 @contextlib.contextmanager
@@ -42,21 +34,6 @@ def progress(label: str, unit: str, *, silent_seconds: float | None = None) -> I
 
     Nothing is shown for work that ends within two seconds. The rate counts from the
     first call that tells of work done, so that compiling kernels does not slow it.
-
-    Parameters
-    ----------
-    label : str
-        What is being done, such as ``counting``.
-    unit : str
-        What is counted, such as ``tokens``.
-    silent_seconds : float, optional
-        After so long without a call, a line says what is waited for; 3 by default.
-
-    Yields
-    ------
-    Progress
-        To be called with the units done and, where known, in all; a third argument
-        such as ``loss 2.31  rate 0.0212`` is shown before the ETA.
     """
     started = time.monotonic()
     last = started
@@ -105,24 +82,7 @@ def _tell_waiting(label: str, live: bool, begun: Callable[[], object]) -> None:
 def progress_line(
     label: str, unit: str, done: float, total: float | None, rate: float, detail: str = ""
 ) -> str:
-    """Write one line of progress.
-
-    Parameters
-    ----------
-    label, unit : str
-        What is done, and what is counted.
-    done, total : float
-        Units behind us, and in all (None where unknown).
-    rate : float
-        Units a second.
-    detail : str
-        Put before the ETA.
-
-    Returns
-    -------
-    str
-        Such as ``counting     40%  8.1M tokens  9.2M/s  ETA 0:01``.
-    """
+    """Write one line of progress."""
     share = f"{min(1.0, done / total):5.0%}  " if total else ""
     parts = [f"{human(done)} {unit}", f"{human(rate)}/s", detail, _time_left(done, total, rate)]
     return f"{label:<10} {share}{'  '.join(part for part in parts if part)}"
@@ -171,18 +131,7 @@ def _time_left(done: float, total: float | None, rate: float) -> str:
 
 
 def human(number: float) -> str:
-    """Write a number in three figures with its magnitude.
-
-    Parameters
-    ----------
-    number : float
-        At least 0.
-
-    Returns
-    -------
-    str
-        ``999``, ``1.23k``, ``16.3M``, ``2.1G``.
-    """
+    """Write a number in three figures with its magnitude."""
     for limit, suffix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= 0.9995 * limit:  # from there on three figures round up to the limit
             return f"{number / limit:.3g}{suffix}"
@@ -190,28 +139,12 @@ def human(number: float) -> str:
 
 
 def print_json(value: Any) -> None:
-    """Print a value for programs: UTF-8, unescaped.
-
-    Parameters
-    ----------
-    value : JSON value
-        What to print; NaN is refused, since it is no JSON.
-    """
+    """Print a value for programs: UTF-8, unescaped."""
     print(json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False))
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str = "") -> None:
-    """Print a table for eyes; numbers align right.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        The headings.
-    rows : sequence of sequences
-        One entry per column; anything that is no string is aligned right.
-    title : str
-        A line above the table.
-    """
+    """Print a table for eyes; numbers align right."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -228,50 +161,14 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], title:
 
 
 def padded(text: str, columns: int) -> str:
-    """Fill a text up to some columns of a terminal, of which wide characters take two.
-
-    Parameters
-    ----------
-    text : str
-        A word.
-    columns : int
-        How many it shall take at least.
-
-    Returns
-    -------
-    str
-        With spaces at the end.
-
-    Examples
-    --------
-    >>> padded("sea", 5), padded("海", 5)
-    ('sea  ', '海   ')
-    """
+    """Fill a text up to some columns of a terminal, of which wide characters take two."""
     from rich.cells import cell_len
 
     return text + " " * max(0, columns - cell_len(text))
 
 
 def typed(path: str | Path) -> str:
-    """Write a path as a person types it in a command, whatever is in it.
-
-    Parameters
-    ----------
-    path : str or Path
-        Of a run, a file, a folder; or a name that is no option.
-
-    Returns
-    -------
-    str
-        One line, for bash, zsh and ksh: quoted where a shell needs it, with ``./`` before a dash,
-        which else began an option. What cannot be printed, bytes that are no text among it, stands
-        as ``\\xff`` in ``$'...'``.
-
-    Examples
-    --------
-    >>> print(typed("out/svd"), typed("-x"), typed("my run"), typed("caf\\udce9"))
-    out/svd ./-x 'my run' $'caf\\xe9'
-    """
+    """Write a path as a person types it in a command, whatever is in it."""
     text = no_option(str(path))
     if text.isprintable():
         return shlex.quote(text)
@@ -279,18 +176,7 @@ def typed(path: str | Path) -> str:
 
 
 def no_option(path: str) -> str:
-    """Write a path so that no command takes it for an option.
-
-    Parameters
-    ----------
-    path : str
-        As a person names it.
-
-    Returns
-    -------
-    str
-        With ``./`` before a dash.
-    """
+    """Write a path so that no command takes it for an option."""
     return f"./{path}" if path.startswith("-") else path
 
 
@@ -304,13 +190,7 @@ def _escaped(character: str) -> str:
 
 
 def note(message: str) -> None:
-    """Tell the person something on standard error, beside the result.
-
-    Parameters
-    ----------
-    message : str
-        One line.
-    """
+    """Tell the person something on standard error, beside the result."""
     _tell(message + "\n")
 
 

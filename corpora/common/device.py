@@ -9,23 +9,7 @@ DEVICES = ("auto", "cpu", "cuda")
 
 
 def choose_device(asked: str) -> str:
-    """Settle the device.
-
-    Parameters
-    ----------
-    asked : str
-        ``auto`` takes a CUDA device where torch sees one, else the CPU.
-
-    Returns
-    -------
-    str
-        ``cpu`` or ``cuda``.
-
-    Raises
-    ------
-    SettingError
-        CUDA was asked for and there is none, or there is no such choice.
-    """
+    """Settle the device."""
     if asked not in DEVICES:
         raise SettingError(f"device must be one of {', '.join(DEVICES)}, got {asked!r}")
     if asked == "cpu":

@@ -14,18 +14,8 @@ FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 def mix(value: Any) -> Any:
-    """Give the output of splitmix64 at a state, a permutation of the 64-bit numbers.
-
-    Parameters
-    ----------
-    value : uint64 array
-        States; the generator's n-th is its seed plus n times STRIDE.
-
-    Returns
-    -------
-    uint64 array
-        A new one of the same shape.
-    """
+    """Give the output of splitmix64 at a state, a permutation of the 64-bit numbers."""
+    # value: uint64 array; returns uint64 array
     value = (value ^ (value >> SHIFTS[0])) * FACTORS[0]
     value = (value ^ (value >> SHIFTS[1])) * FACTORS[1]
     return value ^ (value >> SHIFTS[2])

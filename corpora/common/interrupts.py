@@ -13,11 +13,6 @@ def held_back_interrupts() -> Iterator[None]:
     Threads that train cannot be stopped, and go on to move what they train; and a
     step that was taken by half belongs to no checkpoint. Outside the main thread,
     where no signal arrives, nothing is done.
-
-    Yields
-    ------
-    None
-        An error of the block's comes before the interrupt.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

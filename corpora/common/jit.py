@@ -23,20 +23,7 @@ _IMPORT = re.compile(r"^from ([\w.]+) import (\([^)]*|.*)|^import ([\w.]+)", re.
 
 
 def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Compile a kernel that runs without the GIL, and cache it on disk.
-
-    Parameters
-    ----------
-    function : callable, optional
-        The kernel, where no options are given.
-    **options : any
-        Further options of ``numba.njit``.
-
-    Returns
-    -------
-    callable
-        The compiled kernel; with options alone, a decorator.
-    """
+    """Compile a kernel that runs without the GIL, and cache it on disk."""
     if function is None:
         return functools.partial(compiled, **options)
     kernel = njit(nogil=True, **options)(function)

@@ -14,22 +14,7 @@ from typing import Any
 def offer(
     package: str, homes: Mapping[str, Sequence[str]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Make a package's ``__getattr__`` and ``__dir__``.
-
-    Parameters
-    ----------
-    package : str
-        Its name; it must be imported by now, or be about to be.
-    homes : mapping of str to sequence of str
-        By module, the names that the package offers of it.
-
-    Returns
-    -------
-    callable
-        ``__getattr__``: imports the module that has the name, and keeps what it found.
-    callable
-        ``__dir__``: lists these names among the others, for editors and shells.
-    """
+    """Make a package's ``__getattr__`` and ``__dir__``."""
     home = {name: module for module, names in homes.items() for name in names}
 
     def get(name: str) -> Any:

@@ -9,28 +9,7 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 def parse_memory(size: str | None) -> int:
-    """Read a budget such as ``4G`` or ``512M``.
-
-    Parameters
-    ----------
-    size : str or None
-        A number with K, M, G or T (powers of 1024); None is half of the machine.
-
-    Returns
-    -------
-    int
-        Bytes.
-
-    Raises
-    ------
-    SettingError
-        It is no size.
-
-    Examples
-    --------
-    >>> parse_memory("1.5k")
-    1536
-    """
+    """Read a budget such as ``4G`` or ``512M``."""
     if size is None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", size.strip().lower())
@@ -40,12 +19,6 @@ def parse_memory(size: str | None) -> int:
 
 
 def available_threads() -> int:
-    """Count the cores that this process may use.
-
-    Returns
-    -------
-    int
-        At least 1.
-    """
+    """Count the cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)  # where the system has it
     return len(affinity(0)) if affinity else os.cpu_count() or 1

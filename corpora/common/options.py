@@ -36,29 +36,7 @@ def setting(
     metavar: str | None = None,
     opposite: str | None = None,
 ) -> Any:
-    """State one option of a config: its default, help and permitted range.
-
-    Parameters
-    ----------
-    default : bool, int, float, str, None or tuple of str
-        A ``bool`` becomes a flag, and must be False where the flag has no opposite;
-        a tuple makes the option repeatable.
-    help : str
-        One sentence for ``--help``; units included.
-    at_least, at_most, above, below : float, optional
-        Bounds of a number; None is always permitted where it is the default.
-    choices : sequence of str, optional
-        The permitted words.
-    metavar : str, optional
-        What ``--help`` shows as the value's name.
-    opposite : str, optional
-        Name of the flag that sets a ``bool`` to False, such as ``mean`` of ``sum``.
-
-    Returns
-    -------
-    dataclasses.Field
-        To be assigned to an annotated field of a dataclass.
-    """
+    """State one option of a config: its default, help and permitted range."""
     bounds = {"at_least": at_least, "at_most": at_most, "above": above, "below": below}
     return dataclasses.field(
         default=default,
@@ -73,18 +51,7 @@ def setting(
 
 
 def check(config: Any) -> None:
-    """Hold every field of a config against its type and range; call it in ``__post_init__``.
-
-    Parameters
-    ----------
-    config : dataclass instance
-        Fields made by :func:`setting`.
-
-    Raises
-    ------
-    SettingError
-        ``SvdConfig.window must be at least 1, got 0``.
-    """
+    """Hold every field of a config against its type and range; call it in ``__post_init__``."""
     owner = type(config).__name__
     kinds = typing.get_type_hints(type(config))
     for field in dataclasses.fields(config):
@@ -106,21 +73,7 @@ def check(config: Any) -> None:
 
 
 def click_options(config_class: type, *, skip: Sequence[str] = ()) -> Callable[[Any], Any]:
-    """Make a decorator that adds one click option per field of a config class.
-
-    Parameters
-    ----------
-    config_class : type
-        A dataclass whose fields are made by :func:`setting`.
-    skip : sequence of str
-        Fields that the command sets itself.
-
-    Returns
-    -------
-    callable
-        Decorates a command; the values arrive as keyword arguments named as
-        the fields are, ready for ``config_class(**values)``.
-    """
+    """Make a decorator that adds one click option per field of a config class."""
     import click
 
     kinds = typing.get_type_hints(config_class)
@@ -136,25 +89,7 @@ def click_options(config_class: type, *, skip: Sequence[str] = ()) -> Callable[[
 
 
 def take(config_class: type[ConfigT], options: Mapping[str, Any]) -> ConfigT:
-    """Build a config from the entries of ``options`` that it has fields for.
-
-    Parameters
-    ----------
-    config_class : type
-        A dataclass.
-    options : mapping
-        Usually a command's keyword arguments; other entries are left alone.
-
-    Returns
-    -------
-    config_class
-        The checked config.
-
-    Raises
-    ------
-    SettingError
-        ``--window must be at least 1, got 0``.
-    """
+    """Build a config from the entries of ``options`` that it has fields for."""
     names = {field.name for field in dataclasses.fields(config_class)}  # type: ignore[arg-type]
     try:
         return config_class(**{name: value for name, value in options.items() if name in names})

@@ -17,20 +17,7 @@ Result = TypeVar("Result")
 
 
 def thread_count(threads: int | None, processes: int = 1) -> int:
-    """Settle the number of threads.
-
-    Parameters
-    ----------
-    threads : int or None
-        As asked for; None means one for each core this process may use.
-    processes : int
-        That share the cores.
-
-    Returns
-    -------
-    int
-        At least 1, and no more than any machine gains from: each thread costs memory.
-    """
+    """Settle the number of threads."""
     return min(threads or max(1, available_threads() // processes), _MOST_THREADS)
 
 
@@ -41,20 +28,6 @@ def in_order(
 
     Results come in the order of the items, whatever the threads; only a few
     are ever waiting, so that a slow consumer does not fill the memory.
-
-    Parameters
-    ----------
-    function : callable
-        Takes one item.
-    items : iterable
-        Pieces of work.
-    threads : int
-        How many at a time.
-
-    Yields
-    ------
-    object
-        What ``function`` returned for each item.
     """
     waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(threads) as pool:
@@ -67,20 +40,8 @@ def in_order(
 
 
 def even_ranges(work: np.ndarray, size: float) -> list[tuple[int, int]]:
-    """Cut a sequence of tasks into ranges of about the same work.
-
-    Parameters
-    ----------
-    work : float or int (n,)
-        Work of each task.
-    size : float
-        Work of a range; a single task may exceed it.
-
-    Returns
-    -------
-    list of (int, int)
-        First and last-plus-one task of each range; none is empty.
-    """
+    """Cut a sequence of tasks into ranges of about the same work."""
+    # work: float or int (n,)
     done = np.cumsum(work, dtype=np.float64)
     if not len(done):
         return []

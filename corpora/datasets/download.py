@@ -29,24 +29,12 @@ _BROKEN = (http.client.HTTPException, ConnectionError, TimeoutError)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Download:
-    """A zip archive that a publisher offers, and the one file of it that is wanted.
+    """A zip archive that a publisher offers, and the one file of it that is wanted."""
 
-    Attributes
-    ----------
-    url : str
-        Where the archive is.
-    member : str
-        The file in it, and the name it gets.
-    max_bytes : int
-        No more than this is unpacked.
-    md5 : str
-        The publisher's checksum of the unpacked file.
-    """
-
-    url: str
-    member: str
-    max_bytes: int
-    md5: str
+    url: str  # where the archive is
+    member: str  # the file in it, and the name it gets
+    max_bytes: int  # no more than this is unpacked
+    md5: str  # the publisher's checksum of the unpacked file
 
 
 def fetch(wanted: Download, folder: Path, *, timeout: float = _TIMEOUT) -> Path:
@@ -54,25 +42,6 @@ def fetch(wanted: Download, folder: Path, *, timeout: float = _TIMEOUT) -> Path:
 
     An interrupted download is resumed, in this run or a later one. What lies
     in the folder already is held against its checksum at each use.
-
-    Parameters
-    ----------
-    wanted : Download
-        What to fetch.
-    folder : Path
-        The cache; created.
-    timeout : float
-        Seconds to wait for the server's next byte.
-
-    Returns
-    -------
-    Path
-        The unpacked file.
-
-    Raises
-    ------
-    SourceError
-        The publisher cannot be reached or offers something else, or the file is damaged.
     """
     target = folder / wanted.member
     folder.mkdir(parents=True, exist_ok=True)

@@ -24,47 +24,16 @@ _TEXT8 = Download(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Sample:
-    """A corpus that has a name.
+    """A corpus that has a name."""
 
-    Attributes
-    ----------
-    summary : str
-        What it is, in one line.
-    options : dict of str to object
-        How it is to be read: values of fields of the readers' options.
-    find : callable
-        Gives the paths of its files, making or fetching them where they are not yet.
-    """
-
-    summary: str
-    options: dict[str, Any]
+    summary: str  # what it is, in one line
+    options: dict[str, Any]  # how it is to be read: values of fields of the readers' options
+    # gives the paths of its files, making or fetching them where they are not yet
     find: Callable[..., list[Path]]
 
 
 def sample_source(name: str, **choices: Any) -> tuple[list[Path], dict[str, Any]]:
-    """Find the files of a named corpus, and how to read them.
-
-    Parameters
-    ----------
-    name : str
-        A key of :data:`SAMPLES`.
-    **choices : int
-        For ``planted``: ``n_tokens`` and ``seed``, as in
-        :class:`corpora.datasets.synthetic.PlantedConfig`.
-
-    Returns
-    -------
-    paths : list of Path
-        Files that exist.
-    options : dict of str to object
-        Values for fields of the readers' options.
-
-    Raises
-    ------
-    SourceError
-        No sample has that name, the package that carries it is not there, or
-        its publisher cannot be reached.
-    """
+    """Find the files of a named corpus, and how to read them."""
     if name not in SAMPLES:
         raise SourceError(f"{name}: no sample has this name; there are {', '.join(SAMPLES)}")
     sample = SAMPLES[name]
@@ -72,13 +41,7 @@ def sample_source(name: str, **choices: Any) -> tuple[list[Path], dict[str, Any]
 
 
 def planted_gold() -> list[Path]:
-    """Write the evaluation sets of planted text into the cache.
-
-    Returns
-    -------
-    list of Path
-        As :func:`corpora.datasets.synthetic.write_gold` names them.
-    """
+    """Write the evaluation sets of planted text into the cache."""
     from corpora.datasets.synthetic import VERSION, write_gold
 
     return write_gold(cache_directory() / "samples" / f"planted-gold-v{VERSION}")

@@ -49,19 +49,7 @@ class PlantedConfig:
 
 
 def documents(config: PlantedConfig) -> Iterator[str]:
-    """Make planted documents, one after the other.
-
-    Parameters
-    ----------
-    config : PlantedConfig
-        How many words, and the seed.
-
-    Yields
-    ------
-    str
-        A document: paragraphs, each ended by a line end. The same for the same
-        seed and number on every machine; a longer text begins with a shorter one.
-    """
+    """Make planted documents, one after the other."""
     n_tokens = number = 0
     while n_tokens < config.n_tokens:
         numbers = range(number, number + _DOCUMENTS_AT_ONCE)
@@ -78,17 +66,7 @@ def documents(config: PlantedConfig) -> Iterator[str]:
 
 
 def write_planted(path: Path, config: PlantedConfig, progress: Progress = no_progress) -> None:
-    """Write planted text, an empty line after each document; whole or not at all.
-
-    Parameters
-    ----------
-    path : Path
-        The file; its folder is created.
-    config : PlantedConfig
-        How many words, and the seed.
-    progress : Progress
-        Told the words that are written.
-    """
+    """Write planted text, an empty line after each document; whole or not at all."""
 
     def write(new: Path) -> None:
         done = 0
@@ -102,21 +80,7 @@ def write_planted(path: Path, config: PlantedConfig, progress: Progress = no_pro
 
 
 def write_gold(folder: Path) -> list[Path]:
-    """Write the evaluation sets that hold for every planted text.
-
-    Parameters
-    ----------
-    folder : Path
-        Where to; created.
-
-    Returns
-    -------
-    list of Path
-        ``planted-similarity.tsv`` (word, word, score from 0 to 10: the shared part of their
-        contexts), ``planted-analogies.txt`` (sections of ``a b c d``),
-        ``planted-categories.csv`` (index, category, word) and ``planted-senses.csv`` (index,
-        category, word, share: nouns of two classes).
-    """
+    """Write the evaluation sets that hold for every planted text."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [
         folder / f"planted-{name}"

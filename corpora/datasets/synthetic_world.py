@@ -116,53 +116,27 @@ _REAL_WORDS = frozenset(
 
 @dataclasses.dataclass(frozen=True)
 class World:
-    """Words and distributions; everything that is planted follows from these.
+    """Words and distributions; everything that is planted follows from these."""
 
-    Attributes
-    ----------
-    words : list of str
-        Every word of the text, as written within a sentence.
-    nouns : int64 (S,)
-        Sense to the index of its noun in ``words``; a noun of two classes has two senses.
-    frames : int64 (S,)
-        Which templates a sense is told in.
-    domains : int64 (S,)
-        Which topic a sense belongs to; ascending.
-    features : int64 (S, 3, 120)
-        Indexes in ``words``: the distribution of a sense by part of speech.
-    probabilities : float64 (S,)
-        Share of the paragraphs that are about a sense.
-    classes : dict of str to list of str
-        Class to its nouns, the singular ones of common nouns.
-    relations : dict of str to list of tuple of str
-        Relation to its pairs of words.
-    graded : list of tuple of (str, str, float)
-        Two words and the share of their distributions that they have in common.
-    senses : list of tuple of (str, str, float)
-        A word of two classes, one of them, and the share of the word's paragraphs in it.
-    """
-
-    words: list[str]
+    words: list[str]  # every word of the text, as written within a sentence
+    # int64 (S,): sense to the index of its noun in ``words``; a noun of two classes has two senses
     nouns: np.ndarray
-    frames: np.ndarray
-    domains: np.ndarray
+    frames: np.ndarray  # int64 (S,): which templates a sense is told in
+    domains: np.ndarray  # int64 (S,): which topic a sense belongs to; ascending
+    # int64 (S, 3, 120): indexes in ``words``: the distribution of a sense by part of speech
     features: np.ndarray
-    probabilities: np.ndarray
-    classes: dict[str, list[str]]
-    relations: dict[str, list[tuple[str, str]]]
+    probabilities: np.ndarray  # float64 (S,): share of the paragraphs that are about a sense
+    classes: dict[str, list[str]]  # class to its nouns, the singular ones of common nouns
+    relations: dict[str, list[tuple[str, str]]]  # relation to its pairs of words
+    # two words and the share of their distributions that they have in common
     graded: list[tuple[str, str, float]]
+    # A word of two classes, one of them, and the share of the word's paragraphs in it
     senses: list[tuple[str, str, float]]
 
 
 @functools.cache
 def world() -> World:
-    """Build the world; there is one.
-
-    Returns
-    -------
-    World
-        The same on every machine and with every version of numpy.
-    """
+    """Build the world; there is one."""
     builder = _Builder()
     builder.add_classes()
     builder.add_pairs()
@@ -172,18 +146,8 @@ def world() -> World:
 
 
 def overlap(first: np.ndarray, second: np.ndarray) -> float:
-    """Tell what share of two distributions over features is common: sum of min(p, q).
-
-    Parameters
-    ----------
-    first, second : int64 (3, 120)
-        Entries of :attr:`World.features`.
-
-    Returns
-    -------
-    float
-        From 0 to 1.
-    """
+    """Tell what share of two distributions over features is common: sum of min(p, q)."""
+    # first, second: int64 (3, 120)
     size = int(max(first.max(), second.max())) + 1
     counts = [np.bincount(features.ravel(), minlength=size) for features in (first, second)]
     return float(np.minimum(*counts).sum() / first.size)

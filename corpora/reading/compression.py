@@ -40,43 +40,12 @@ _DAMAGES = (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError)
 
 
 def compression_of(head: bytes) -> str | None:
-    """Tell how a file is compressed.
-
-    Parameters
-    ----------
-    head : bytes
-        Its first ten bytes at least, if it has so many.
-
-    Returns
-    -------
-    str or None
-        ``gzip``, ``bzip2``, ``xz``, ``zstd``; None for anything else.
-    """
+    """Tell how a file is compressed."""
     return next((kind for kind, begins in _BEGINNINGS.items() if begins.match(head)), None)
 
 
 def decompress(chunks: Iterable[bytes], kind: str, source: str) -> Iterator[bytes]:
-    """Decompress a stream of one or several members.
-
-    Parameters
-    ----------
-    chunks : iterable of bytes
-        The compressed file, read to its end.
-    kind : str
-        As :func:`compression_of` says.
-    source : str
-        Name for messages.
-
-    Yields
-    ------
-    bytes
-        Decompressed bytes.
-
-    Raises
-    ------
-    SourceError
-        The data are damaged or end too soon.
-    """
+    """Decompress a stream of one or several members."""
     decoder = _DECOMPRESSORS[kind]()
     for step in _steps(chunks):
         while step:

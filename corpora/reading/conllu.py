@@ -25,29 +25,7 @@ _OWN_MARKS = re.compile(r"[\x1d-\x1f]")
 def conllu_blocks(
     stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
 ) -> Iterator[RawBlock]:
-    """Cut CoNLL-U before documents or paragraphs; between sentences where neither is marked.
-
-    Parameters
-    ----------
-    stream : Stream
-        The source.
-    chunks : iterator of bytes
-        Its text.
-    options : ReadOptions
-        ``field`` is the column to take.
-    block_bytes : int
-        Size to aim at.
-
-    Yields
-    ------
-    RawBlock
-        In order.
-
-    Raises
-    ------
-    SourceError
-        A ``field`` other than form and lemma.
-    """
+    """Cut CoNLL-U before documents or paragraphs; between sentences where neither is marked."""
     field = options.field or "form"
     if field not in _COLUMNS:
         raise SourceError(f"{stream.name}: no field {field!r}; pass one of its fields: form, lemma")
@@ -58,27 +36,7 @@ def conllu_blocks(
 
 
 def parse_conllu(raw: RawBlock) -> TextBlock:
-    r"""Lay out given tokens, sentences and paragraphs.
-
-    Parameters
-    ----------
-    raw : RawBlock
-        Made by :func:`conllu_blocks`.
-
-    Returns
-    -------
-    TextBlock
-        ``given``; the field ``id`` is that of ``# newdoc``. A file without
-        ``# newdoc`` is one document. Of a multiword token, forms are the
-        surface token and lemmas those of its words; empty nodes are left out.
-        Counts ``missing_lemmas``: words whose lemma is ``_`` and whose form
-        stands in for it.
-
-    Raises
-    ------
-    SourceError
-        A line that has not ten columns.
-    """
+    r"""Lay out given tokens, sentences and paragraphs."""
     data, counts = raw.checked()
     layout = _Layout(raw)
     for number, line in enumerate(data.decode().split("\n"), raw.first_line):

@@ -31,72 +31,18 @@ codecs.register_error(_REPLACE, _count_and_replace)
 
 
 def decode_replacing(data: bytes, encoding: str) -> tuple[str, int]:
-    """Decode, replacing what cannot be decoded.
-
-    Parameters
-    ----------
-    data : bytes
-        Any bytes.
-    encoding : str
-        A text encoding.
-
-    Returns
-    -------
-    str
-        The text, U+FFFD for each sequence that is none in the encoding.
-    int
-        Bytes replaced.
-    """
+    """Decode, replacing what cannot be decoded."""
     _replaced.bytes = 0
     return data.decode(encoding, _REPLACE), _replaced.bytes
 
 
 def line_of(data: bytes, offset: int, first_line: int) -> int:
-    """Number the line that holds a byte.
-
-    Parameters
-    ----------
-    data : bytes
-        LF line ends.
-    offset : int
-        Index into ``data``.
-    first_line : int
-        Number of the line at which ``data`` begins.
-
-    Returns
-    -------
-    int
-        The line's number.
-    """
+    """Number the line that holds a byte."""
     return first_line + data.count(b"\n", 0, offset)
 
 
 def checked_utf8(data: bytes, source: str, first_line: int, errors: str) -> tuple[bytes, int]:
-    """Hold bytes to be UTF-8 without NULs.
-
-    Parameters
-    ----------
-    data : bytes
-        Whole lines.
-    source : str
-        Name for the message.
-    first_line : int
-        1-based line at which ``data`` begins.
-    errors : str
-        ``strict`` or ``replace``.
-
-    Returns
-    -------
-    bytes
-        ``data`` itself where nothing had to be replaced.
-    int
-        Bytes replaced.
-
-    Raises
-    ------
-    SourceError
-        ``news.txt:4812: byte 0xE9 is not UTF-8; pass --encoding latin-1``.
-    """
+    """Hold bytes to be UTF-8 without NULs."""
     nul = data.find(b"\0")
     if nul < 0 and _is_utf8(data):
         return data, 0
@@ -130,38 +76,12 @@ def _remedy(data: bytes, at: int) -> str:
 
 
 def is_utf8(encoding: str) -> bool:
-    """Tell whether an encoding's bytes are UTF-8 already.
-
-    Parameters
-    ----------
-    encoding : str
-        A name that Python knows.
-
-    Returns
-    -------
-    bool
-        True for UTF-8 under any of its names.
-    """
+    """Tell whether an encoding's bytes are UTF-8 already."""
     return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
 
 
 class Recoder:
-    """Turns chunks in one encoding into UTF-8, counting what it replaced.
-
-    Parameters
-    ----------
-    source : str
-        Name for messages.
-    encoding : str
-        Encoding of the chunks.
-    errors : str
-        ``strict`` or ``replace``.
-
-    Attributes
-    ----------
-    replaced : int
-        Bytes replaced since it was last set to 0.
-    """
+    """Turns chunks in one encoding into UTF-8, counting what it replaced."""
 
     def __init__(self, source: str, encoding: str, errors: str) -> None:
         self.source = source
@@ -172,23 +92,7 @@ class Recoder:
         self._decoder = codecs.getincrementaldecoder(encoding)(handler)
 
     def recode(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """Decode and encode again.
-
-        Parameters
-        ----------
-        chunks : iterable of bytes
-            Cut anywhere, inside characters too.
-
-        Yields
-        ------
-        bytes
-            UTF-8, cut between characters.
-
-        Raises
-        ------
-        SourceError
-            Bytes that are no text in the encoding, in strict mode.
-        """
+        """Decode and encode again."""
         for chunk in chunks:
             yield self._step(chunk, final=False)
         yield self._step(b"", final=True)
@@ -216,20 +120,7 @@ class Recoder:
 
 
 def refuse_wide(head: bytes, source: str) -> None:
-    """Refuse UTF-16 and UTF-32 where UTF-8 is expected.
-
-    Parameters
-    ----------
-    head : bytes
-        The first bytes of the source.
-    source : str
-        Name for the message.
-
-    Raises
-    ------
-    SourceError
-        ``news.txt: begins with a UTF-16 byte order mark; pass --encoding utf-16``.
-    """
+    """Refuse UTF-16 and UTF-32 where UTF-8 is expected."""
     for mark, name in _BYTE_ORDER_MARKS.items():
         if head.startswith(mark):
             raise SourceError(
@@ -238,18 +129,7 @@ def refuse_wide(head: bytes, source: str) -> None:
 
 
 def without_mark(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Strip a UTF-8 byte order mark at the beginning.
-
-    Parameters
-    ----------
-    chunks : iterable of bytes
-        UTF-8; the first chunk holds three bytes at least, if there are so many.
-
-    Yields
-    ------
-    bytes
-        The same text; no chunk is empty.
-    """
+    """Strip a UTF-8 byte order mark at the beginning."""
     first = True
     for chunk in chunks:
         if first and chunk:
@@ -259,18 +139,7 @@ def without_mark(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def unix_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    r"""Make every line end ``\n``, whether it was ``\r\n`` or a lone ``\r``.
-
-    Parameters
-    ----------
-    chunks : iterable of bytes
-        UTF-8, cut anywhere, between the two bytes of a line end too.
-
-    Yields
-    ------
-    bytes
-        UTF-8 without ``\r``.
-    """
+    r"""Make every line end ``\n``, whether it was ``\r\n`` or a lone ``\r``."""
     held = b""
     for chunk in chunks:
         chunk, held = held + chunk if held else chunk, b""

@@ -47,28 +47,7 @@ _RECORDS = ("jsonl", "csv", "tsv", "parquet")
 
 
 def detect(head: bytes, source: str, options: ReadOptions) -> str:
-    """Tell the format of a source.
-
-    Parameters
-    ----------
-    head : bytes
-        Its beginning, decompressed, UTF-8, LF line ends.
-    source : str
-        Its name.
-    options : ReadOptions
-        A ``format`` other than ``auto`` is taken as it is; a ``field`` speaks for a table.
-
-    Returns
-    -------
-    str
-        One of ``FORMATS``.
-
-    Raises
-    ------
-    SourceError
-        Content that is not text, markup of an unknown kind, or options that
-        do not go with the format.
-    """
+    """Tell the format of a source."""
     head = head[:HEAD_BYTES]
     refuse_binary(head, source)
     found = options.format
@@ -79,20 +58,7 @@ def detect(head: bytes, source: str, options: ReadOptions) -> str:
 
 
 def refuse_binary(head: bytes, source: str) -> None:
-    """Refuse what is not text.
-
-    Parameters
-    ----------
-    head : bytes
-        The beginning of the source.
-    source : str
-        Its name.
-
-    Raises
-    ------
-    SourceError
-        Names the file, what it is and the remedy.
-    """
+    """Refuse what is not text."""
     kind = next((kind for magic, kind in _BINARY.items() if head.startswith(magic)), None)
     if kind is None and head[257:262] == b"ustar":
         kind = "a tar archive"

@@ -13,20 +13,6 @@ def cut_blocks(
 
     A block grows, doubling, until it holds a permitted end, so a line longer
     than a block is searched in linear time all the same.
-
-    Parameters
-    ----------
-    chunks : iterable of bytes
-        LF line ends.
-    boundary : callable
-        From gathered bytes to the last offset at which they may be cut; 0 for none.
-    block_bytes : int
-        Size to aim at.
-
-    Yields
-    ------
-    tuple of int and bytes
-        1-based line at which the block begins, and the block; none is empty.
     """
     line, held, goal = 1, 0, block_bytes
     pieces: list[bytes] = []
@@ -65,64 +51,21 @@ def _slices(chunks: Iterable[bytes], size: int) -> Iterator[bytes]:
 
 
 def after_line_end(data: bytes) -> int:
-    """Cut after the last line end.
-
-    Parameters
-    ----------
-    data : bytes
-        LF line ends.
-
-    Returns
-    -------
-    int
-        Offset after the last line end; 0 where there is none.
-    """
+    """Cut after the last line end."""
     return data.rfind(b"\n") + 1
 
 
 def count_lines(data: bytes) -> int:
-    """Count line ends, several times as fast as ``bytes.count``.
-
-    Parameters
-    ----------
-    data : bytes
-        LF line ends.
-
-    Returns
-    -------
-    int
-        Line ends in ``data``.
-    """
+    """Count line ends, several times as fast as ``bytes.count``."""
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))
 
 
 def line_ends(data: bytes) -> NDArray[np.int64]:
-    """Find the line ends.
-
-    Parameters
-    ----------
-    data : bytes
-        LF line ends.
-
-    Returns
-    -------
-    int64 (n,)
-        Offset of every line end.
-    """
+    """Find the line ends."""
+    # returns int64 (n,)
     return np.flatnonzero(np.frombuffer(data, np.uint8) == 10)
 
 
 def ended(data: bytes) -> bytes:
-    """End the last line.
-
-    Parameters
-    ----------
-    data : bytes
-        LF line ends.
-
-    Returns
-    -------
-    bytes
-        ``data``, with a line end added where the last line has none.
-    """
+    """End the last line."""
     return data + b"\n" if data and not data.endswith(b"\n") else data

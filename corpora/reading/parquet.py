@@ -15,30 +15,7 @@ from corpora.reading.text_blocks import RawBlock, ReadOptions
 def parquet_blocks(
     stream: Stream, options: ReadOptions, block_bytes: int, batch_rows: int = 1024
 ) -> Iterator[RawBlock]:
-    """Read Parquet in batches of rows.
-
-    Parameters
-    ----------
-    stream : Stream
-        A pipe, or a file compressed as a whole, is copied to a temporary file first.
-    options : ReadOptions
-        The field that holds the text, and those to keep.
-    block_bytes : int
-        Size to aim at.
-    batch_rows : int
-        Rows decoded at a time.
-
-    Yields
-    ------
-    RawBlock
-        In order; positions are numbers of records.
-
-    Raises
-    ------
-    SourceError
-        A damaged file, a field that is not there or not text, a missing
-        pyarrow (the extra ``parquet``).
-    """
+    """Read Parquet in batches of rows."""
     try:
         from pyarrow import parquet
     except ImportError:

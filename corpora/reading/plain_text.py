@@ -17,24 +17,7 @@ _SPACED_BLANK_LINE = re.compile(rb"\n[ \t\x0b\x0c]+\n")
 def text_blocks(
     stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
 ) -> Iterator[RawBlock]:
-    """Cut plain text at line ends, or at blank lines where these count.
-
-    Parameters
-    ----------
-    stream : Stream
-        The source.
-    chunks : iterator of bytes
-        Its text.
-    options : ReadOptions
-        What one document is.
-    block_bytes : int
-        Size to aim at.
-
-    Yields
-    ------
-    RawBlock
-        In order.
-    """
+    """Cut plain text at line ends, or at blank lines where these count."""
     if options.documents == "line":
         boundary = after_line_end
     elif options.wrapped:
@@ -53,20 +36,7 @@ def text_blocks(
 
 
 def parse_text(raw: RawBlock) -> TextBlock:
-    """Find the documents of plain text.
-
-    Parameters
-    ----------
-    raw : RawBlock
-        Made by :func:`text_blocks`.
-
-    Returns
-    -------
-    TextBlock
-        Blank lines are left out, except where the file is the document: there
-        they are empty paragraphs. Of hard-wrapped text the line ends inside
-        paragraphs become spaces.
-    """
+    """Find the documents of plain text."""
     data, counts = raw.checked()
     data = ended(data)
     if raw.options.documents == "file" and not raw.options.wrapped:

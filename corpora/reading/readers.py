@@ -39,23 +39,11 @@ class Digests:
         self._digests: list[str] = []
 
     def add(self, digest: str) -> None:
-        """Note the next file's.
-
-        Parameters
-        ----------
-        digest : str
-            SHA-256, hexadecimal.
-        """
+        """Note the next file's."""
         self._digests.append(digest)
 
     def all(self) -> list[str]:
-        """List them.
-
-        Returns
-        -------
-        list of str
-            One for each file read to its end, empty files included.
-        """
+        """List them."""
         return list(self._digests)
 
 
@@ -79,29 +67,7 @@ def read(
     digests: Digests | None = None,
     block_bytes: int = BLOCK_BYTES,
 ) -> Iterator[RawBlock]:
-    """Read sources as blocks, in a repeatable order and in bounded memory.
-
-    Parameters
-    ----------
-    sources : sequence of str, Path or SourceFile
-        Files, folders and ``-`` for standard input, as :func:`source_files` lists them.
-    options : ReadOptions
-        Format, fields, encoding.
-    digests : Digests, optional
-        Receives the SHA-256 of each file's bytes as stored, once it is read.
-    block_bytes : int
-        Bytes of text that a block aims at; a longer line or paragraph makes a longer block.
-
-    Yields
-    ------
-    RawBlock
-        To be parsed. ``consumed`` adds up to the sizes of the files.
-
-    Raises
-    ------
-    SourceError
-        Missing, empty, truncated or damaged sources, content that is not text.
-    """
+    """Read sources as blocks, in a repeatable order and in bounded memory."""
     for file in source_files(sources):
         stream = Stream(file, options, block_bytes)
         for block in _file_blocks(stream, options, block_bytes):

@@ -22,46 +22,13 @@ _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 def jsonl_blocks(
     stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
 ) -> Iterator[RawBlock]:
-    """Cut JSON Lines at line ends.
-
-    Parameters
-    ----------
-    stream : Stream
-        The source.
-    chunks : iterator of bytes
-        Its text.
-    options : ReadOptions
-        The field that holds the text, and those to keep.
-    block_bytes : int
-        Size to aim at.
-
-    Yields
-    ------
-    RawBlock
-        In order.
-    """
+    """Cut JSON Lines at line ends."""
     for line, data in cut_blocks(chunks, after_line_end, block_bytes):
         yield RawBlock(data, stream.name, line, options, parse_jsonl)
 
 
 def parse_jsonl(raw: RawBlock) -> TextBlock:
-    """Take the text and the kept fields out of JSON records.
-
-    Parameters
-    ----------
-    raw : RawBlock
-        Made by :func:`jsonl_blocks`.
-
-    Returns
-    -------
-    TextBlock
-        A kept field that a record lacks is empty, counted as ``missing_fields``.
-
-    Raises
-    ------
-    SourceError
-        A line that is no JSON object, or whose text field is missing or not a string.
-    """
+    """Take the text and the kept fields out of JSON records."""
     data, counts = raw.checked()
     name = raw.options.field or DEFAULT_FIELD
     texts, positions = [], []
@@ -87,29 +54,7 @@ def parse_jsonl(raw: RawBlock) -> TextBlock:
 def choose_columns(
     names: Sequence[str], options: ReadOptions, source: str
 ) -> tuple[int, dict[str, int]]:
-    """Find the text column and the kept columns of a table.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The table's columns.
-    options : ReadOptions
-        The fields asked for.
-    source : str
-        Name for messages.
-
-    Returns
-    -------
-    int
-        Index of the text column.
-    dict of str to int
-        Indices of the kept columns.
-
-    Raises
-    ------
-    SourceError
-        A field that the table has not; names those that it has.
-    """
+    """Find the text column and the kept columns of a table."""
     for field in (options.field or DEFAULT_FIELD, *options.keep):
         if field not in names:
             raise SourceError(_no_field(source, field, names))
@@ -124,31 +69,7 @@ def records_block(
     kept: dict[str, list[str]],
     counts: dict[str, int],
 ) -> TextBlock:
-    """Lay the texts of records end to end.
-
-    Parameters
-    ----------
-    raw : RawBlock
-        Where they come from.
-    texts : iterable of str
-        One per record; their lines are paragraphs.
-    positions : sequence of int
-        Line or number of each record.
-    kept : dict of str to list of str
-        The kept fields.
-    counts : dict of str to int
-        What was dropped or replaced so far.
-
-    Returns
-    -------
-    TextBlock
-        One document per record.
-
-    Raises
-    ------
-    SourceError
-        Half a surrogate pair, in strict mode.
-    """
+    """Lay the texts of records end to end."""
     parts = []
     for text, position in zip(texts, positions, strict=True):
         if raw.options.wrapped or "\r" in text:

@@ -22,52 +22,19 @@ STANDARD_INPUT = "-"
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file to read.
+    """One file to read."""
 
-    Attributes
-    ----------
-    name : str
-        What messages and documents call it: the path as given, or below the folder given.
-    path : Path or None
-        None for standard input.
-    size, mtime_ns : int or None
-        Bytes and modification time; None for standard input and pipes.
-    named : bool
-        Given by name rather than found in a folder.
-    """
-
-    name: str
-    path: Path | None
-    size: int | None
-    mtime_ns: int | None
-    named: bool = True
+    name: str  # what messages and documents call it: the path as given, or below the folder given
+    path: Path | None  # none for standard input
+    size: int | None  # bytes and modification time; None for standard input and pipes
+    mtime_ns: int | None  # bytes and modification time; None for standard input and pipes
+    named: bool = True  # given by name rather than found in a folder
 
 
 def source_files(
     sources: Sequence[str | Path | SourceFile], *, apart_from: Path | None = None
 ) -> list[SourceFile]:
-    """List the files that sources stand for, in the order in which they are read.
-
-    Parameters
-    ----------
-    sources : sequence of str, Path or SourceFile
-        Files, folders (all files below, sorted by path, hidden ones skipped),
-        ``-`` for standard input, and files that were listed before.
-    apart_from : Path, optional
-        A corpus being made: what lies in it, or in what is left of it unfinished,
-        is no source, even where a folder holds it.
-
-    Returns
-    -------
-    list of SourceFile
-        Sizes and times as they are now.
-
-    Raises
-    ------
-    SourceError
-        A source that is missing or cannot be read, a folder without files,
-        standard input named twice.
-    """
+    """List the files that sources stand for, in the order in which they are read."""
     files: list[SourceFile] = []
     for source in sources:
         if isinstance(source, SourceFile):
@@ -137,26 +104,7 @@ def _walk(folder: Path, above: tuple[tuple[int, int], ...], skipped: set[Path]) 
 
 
 class Stream:
-    """One source, opened: its raw bytes hashed and counted while they pass.
-
-    Parameters
-    ----------
-    file : SourceFile
-        What to read.
-    options : ReadOptions
-        Encoding and what to do about errors.
-    chunk_bytes : int
-        Bytes per read.
-
-    Attributes
-    ----------
-    name : str
-        The source's name.
-    head : bytes
-        The first bytes, decompressed, four at least if there are so many.
-    in_place : bool
-        A file that lies on disk as it is, neither a pipe nor compressed.
-    """
+    """One source, opened: its raw bytes hashed and counted while they pass."""
 
     def __init__(self, file: SourceFile, options: ReadOptions, chunk_bytes: int) -> None:
         self.name = file.name
@@ -171,13 +119,7 @@ class Stream:
         self.head, self._chunks = peek(decompress(chunks, kind, file.name) if kind else chunks, 4)
 
     def text(self) -> Iterator[bytes]:
-        """Recode and make line ends LF.
-
-        Yields
-        ------
-        bytes
-            UTF-8, not yet validated where the source claims to be UTF-8; no chunk is empty.
-        """
+        """Recode and make line ends LF."""
         if self._utf8:
             refuse_wide(self.head, self.name)
             chunks = self._chunks
@@ -187,57 +129,27 @@ class Stream:
         return unix_lines(without_mark(chunks))
 
     def drain(self, copy: BinaryIO | None = None) -> None:
-        """Read to the end, for the digest.
-
-        Parameters
-        ----------
-        copy : binary file, optional
-            Receives the bytes, decompressed.
-        """
+        """Read to the end, for the digest."""
         for chunk in self._chunks:
             if copy is not None:
                 copy.write(chunk)
 
     def digest(self) -> str:
-        """Digest the raw bytes that have passed.
-
-        Returns
-        -------
-        str
-            SHA-256, hexadecimal.
-        """
+        """Digest the raw bytes that have passed."""
         return self._sha256.hexdigest()
 
     def take_consumed(self) -> int:
-        """Tell how far reading is.
-
-        Returns
-        -------
-        int
-            Raw bytes that passed since the last call.
-        """
+        """Tell how far reading is."""
         consumed, self._consumed = self._consumed, 0
         return consumed
 
     def take_counts(self) -> dict[str, int]:
-        """Tell what decoding before the cut replaced.
-
-        Returns
-        -------
-        dict of str to int
-            ``replaced_bytes`` since the last call, where there were any.
-        """
+        """Tell what decoding before the cut replaced."""
         replaced, self._recoder.replaced = self._recoder.replaced, 0
         return {"replaced_bytes": replaced} if replaced else {}
 
     def add_replaced(self, replaced: int) -> None:
-        """Count bytes that a reader replaced before the cut.
-
-        Parameters
-        ----------
-        replaced : int
-            Bytes.
-        """
+        """Count bytes that a reader replaced before the cut."""
         self._recoder.replaced += replaced
 
     def _read(self, chunk_bytes: int) -> Iterator[bytes]:
@@ -262,22 +174,7 @@ class Stream:
 
 
 def peek(chunks: Iterable[bytes], size: int) -> tuple[bytes, Iterator[bytes]]:
-    """Look at the beginning of a stream without losing it.
-
-    Parameters
-    ----------
-    chunks : iterable of bytes
-        The stream.
-    size : int
-        Bytes wanted.
-
-    Returns
-    -------
-    bytes
-        At least ``size`` bytes, if there are so many.
-    iterator of bytes
-        The whole stream again, its first chunk at least as long.
-    """
+    """Look at the beginning of a stream without losing it."""
     rest = iter(chunks)
     head = b""
     while len(head) < size:

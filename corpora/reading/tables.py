@@ -17,18 +17,7 @@ _DELIMITERS = ",;|\t"
 
 
 class Rows:
-    """Rows gathered for one block.
-
-    Parameters
-    ----------
-    options : ReadOptions
-        The fields to keep.
-
-    Attributes
-    ----------
-    size : int
-        Characters of text gathered.
-    """
+    """Rows gathered for one block."""
 
     def __init__(self, options: ReadOptions) -> None:
         self.texts: list[str] = []
@@ -37,17 +26,7 @@ class Rows:
         self.size = 0
 
     def add(self, text: str, position: int, kept: dict[str, str]) -> None:
-        """Add one row.
-
-        Parameters
-        ----------
-        text : str
-            The document.
-        position : int
-            Its line or number.
-        kept : dict of str to str
-            Its kept fields.
-        """
+        """Add one row."""
         self.texts.append(text)
         self.positions.append(position)
         self.size += len(text)
@@ -55,38 +34,14 @@ class Rows:
             self.kept[field].append(value)
 
     def block(self, stream: Stream, options: ReadOptions) -> RawBlock:
-        """Make a block of the rows.
-
-        Parameters
-        ----------
-        stream : Stream
-            Where they come from.
-        options : ReadOptions
-            What the reading was asked for.
-
-        Returns
-        -------
-        RawBlock
-            Only to be laid out.
-        """
+        """Make a block of the rows."""
         data = (self.texts, self.positions, self.kept)
         first = self.positions[0] if self.positions else 1
         return RawBlock(data, stream.name, first, options, parse_rows)
 
 
 def parse_rows(raw: RawBlock) -> TextBlock:
-    """Lay out rows that were split before.
-
-    Parameters
-    ----------
-    raw : RawBlock
-        Made by :func:`csv_blocks` or the reader of Parquet.
-
-    Returns
-    -------
-    TextBlock
-        One document per row.
-    """
+    """Lay out rows that were split before."""
     texts, positions, kept = raw.data
     return records_block(raw, texts, positions, kept, dict(raw.counts))
 
@@ -94,29 +49,7 @@ def parse_rows(raw: RawBlock) -> TextBlock:
 def csv_blocks(
     stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
 ) -> Iterator[RawBlock]:
-    """Split CSV into rows, in order: only from the start is it known which quotes open.
-
-    Parameters
-    ----------
-    stream : Stream
-        The source; its first row names the columns.
-    chunks : iterator of bytes
-        Its text, separated by comma, semicolon, bar or tab as the first row shows.
-    options : ReadOptions
-        The field that holds the text, and those to keep.
-    block_bytes : int
-        Size to aim at.
-
-    Yields
-    ------
-    RawBlock
-        In order.
-
-    Raises
-    ------
-    SourceError
-        Bad bytes, bad quoting, rows of another length, a field that is not there.
-    """
+    """Split CSV into rows, in order: only from the start is it known which quotes open."""
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     lines = _csv_lines(stream, chunks, options, block_bytes)
     header = next(lines, "")
@@ -138,29 +71,7 @@ def csv_blocks(
 def tsv_blocks(
     stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
 ) -> Iterator[RawBlock]:
-    """Cut TSV at line ends: no cell holds one.
-
-    Parameters
-    ----------
-    stream : Stream
-        The source; its first row names the columns.
-    chunks : iterator of bytes
-        Its text.
-    options : ReadOptions
-        The field that holds the text, and those to keep.
-    block_bytes : int
-        Size to aim at.
-
-    Yields
-    ------
-    RawBlock
-        In order.
-
-    Raises
-    ------
-    SourceError
-        A field that is not there.
-    """
+    """Cut TSV at line ends: no cell holds one."""
     state = None
     for line, data in cut_blocks(chunks, after_line_end, block_bytes):
         if state is None:
@@ -171,23 +82,7 @@ def tsv_blocks(
 
 
 def parse_tsv(raw: RawBlock) -> TextBlock:
-    """Split TSV into rows; a cell in quotes, as spreadsheets write them, loses these.
-
-    Parameters
-    ----------
-    raw : RawBlock
-        Made by :func:`tsv_blocks`.
-
-    Returns
-    -------
-    TextBlock
-        One document per row.
-
-    Raises
-    ------
-    SourceError
-        Bad bytes, or a row of another length.
-    """
+    """Split TSV into rows; a cell in quotes, as spreadsheets write them, loses these."""
     data, counts = raw.checked()
     names, text, kept = raw.state
     rows = Rows(raw.options)

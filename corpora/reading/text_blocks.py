@@ -69,110 +69,49 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class TextBlock:
-    r"""Documents laid end to end, ready for sentence splitting and segmentation.
+    r"""Documents laid end to end, ready for sentence splitting and segmentation."""
 
-    Attributes
-    ----------
-    text : bytes
-        Valid UTF-8. ``\n`` ends a paragraph; every document that is not empty
-        and not cut by the block's end ends with one. Paragraphs may be empty.
-    documents : int64 (n + 1,)
-        Document d is ``text[documents[d]:documents[d + 1]]``; the first offset
-        is 0 and the last ``len(text)``.
-    positions : int64 (n,)
-        1-based line (Parquet: record) of the source at which each document starts.
-    source : str
-        The file's path, as given or as found in the folder given; ``<stdin>``.
-    fields : dict of str to list of str
-        The kept fields, one value per document.
-    continues : bool
-        The first document goes on from the block before.
-    given : bool
-        Tokens and sentences are given: ``\x1f`` between tokens, ``\x1e``
-        between sentences, ``\n`` after paragraphs.
-    counts : dict of str to int
-        What was dropped or replaced.
-    """
-
+    # valid UTF-8. ``\n`` ends a paragraph; every document that is not empty and not cut by the
+    # block's end ends with one. Paragraphs may be empty
     text: bytes
+    # int64 (n + 1,): document d is ``text[documents[d]:documents[d + 1]]``; the first offset is 0
+    # and the last ``len(text)``
     documents: NDArray[np.int64]
+    # int64 (n,): 1-based line (Parquet: record) of the source at which each document starts
     positions: NDArray[np.int64]
-    source: str
-    fields: dict[str, list[str]]
-    continues: bool = False
+    source: str  # the file's path, as given or as found in the folder given; ``<stdin>``
+    fields: dict[str, list[str]]  # the kept fields, one value per document
+    continues: bool = False  # the first document goes on from the block before
+    # tokens and sentences are given: ``\x1f`` between tokens, ``\x1e`` between sentences, ``\n``
+    # after paragraphs
     given: bool = False
+    # what was dropped or replaced
     counts: dict[str, int] = dataclasses.field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class RawBlock:
-    """A piece of a source, cut where it is safe to cut; picklable.
+    """A piece of a source, cut where it is safe to cut; picklable."""
 
-    Attributes
-    ----------
-    data : bytes or list
-        UTF-8 not yet validated with LF line ends, or records already split.
-    source : str
-        As in :class:`TextBlock`.
-    first_line : int
-        1-based line of the source at which ``data`` begins.
-    options : ReadOptions
-        What the reading was asked for.
-    parser : callable
-        RawBlock to TextBlock; a module-level function.
-    heavy : bool
-        True where parsing is slow pure Python, so that processes pay.
-    continues : bool
-        The block begins inside a document.
-    consumed : int
-        Bytes of the file (as stored, compressed or not) read since the block before.
-    state : object
-        What the format's parser needs of the file's beginning.
-    counts : dict of str to int
-        What was dropped or replaced before the cut.
-    """
-
-    data: Any
-    source: str
-    first_line: int
-    options: ReadOptions
-    parser: Callable[["RawBlock"], TextBlock]
-    heavy: bool = False
-    continues: bool = False
+    data: Any  # UTF-8 not yet validated with LF line ends, or records already split
+    source: str  # as in :class:`TextBlock`
+    first_line: int  # 1-based line of the source at which ``data`` begins
+    options: ReadOptions  # what the reading was asked for
+    parser: Callable[["RawBlock"], TextBlock]  # rawBlock to TextBlock; a module-level function
+    heavy: bool = False  # true where parsing is slow pure Python, so that processes pay
+    continues: bool = False  # the block begins inside a document
+    # bytes of the file (as stored, compressed or not) read since the block before
     consumed: int = 0
-    state: Any = None
+    state: Any = None  # what the format's parser needs of the file's beginning
+    # what was dropped or replaced before the cut
     counts: dict[str, int] = dataclasses.field(default_factory=dict)
 
     def parse(self) -> TextBlock:
-        """Decode and lay out the documents of the block.
-
-        Returns
-        -------
-        TextBlock
-            The same whenever, wherever and in whatever order blocks are parsed.
-
-        Raises
-        ------
-        SourceError
-            Bytes that are not UTF-8, or a malformed record; names file and line.
-        """
+        """Decode and lay out the documents of the block."""
         return self.parser(self)
 
     def checked(self) -> tuple[bytes, dict[str, int]]:
-        """Validate ``data`` as UTF-8 text.
-
-        Returns
-        -------
-        bytes
-            ``data``, its bad bytes replaced when the options say so.
-        dict of str to int
-            ``counts``, with ``replaced_bytes`` brought up to date.
-
-        Raises
-        ------
-        SourceError
-            A byte that is not UTF-8, or a NUL; names file and line.
-        """
+        """Validate ``data`` as UTF-8 text."""
         data, replaced = checked_utf8(self.data, self.source, self.first_line, self.options.errors)
         counts = dict(self.counts)
         if replaced:
@@ -183,27 +122,7 @@ class RawBlock:
 def keep_fields(
     options: ReadOptions, available: dict[str, list[str]], source: str
 ) -> dict[str, list[str]]:
-    """Select the kept fields of a format that has fixed ones; all, when none is named.
-
-    Parameters
-    ----------
-    options : ReadOptions
-        Its ``keep`` is what is asked for.
-    available : dict of str to list of str
-        The format's fields.
-    source : str
-        Name for the message.
-
-    Returns
-    -------
-    dict of str to list of str
-        The selection, in the order asked for.
-
-    Raises
-    ------
-    SourceError
-        A field that the format has not.
-    """
+    """Select the kept fields of a format that has fixed ones; all, when none is named."""
     for name in options.keep:
         if name not in available:
             raise SourceError(

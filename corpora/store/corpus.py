@@ -295,16 +295,5 @@ class Corpus:
 
 
 def is_corpus(path: Path) -> bool:
-    """Tell whether a finished corpus stands at a path.
-
-    Parameters
-    ----------
-    path : Path
-        Anything.
-
-    Returns
-    -------
-    bool
-        True if it has a manifest and checksums.
-    """
+    """Tell whether a finished corpus stands at a path."""
     return os.path.isfile(path / MANIFEST) and os.path.isfile(path / CHECKSUMS)

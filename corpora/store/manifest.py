@@ -17,23 +17,7 @@ _MOST = 1 << 62  # of anything that is counted
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """Read the manifest of a corpus.
-
-    Parameters
-    ----------
-    path : Path
-        The directory of the corpus.
-
-    Returns
-    -------
-    dict
-        Sizes are numbers, shards have names within the directory, and settings are there.
-
-    Raises
-    ------
-    ArtifactError
-        It is of another format, or is no manifest at all.
-    """
+    """Read the manifest of a corpus."""
     manifest = read_json(path / MANIFEST)
     found = manifest.get("format") if isinstance(manifest, dict) else None
     if found != FORMAT:

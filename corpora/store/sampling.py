@@ -21,35 +21,8 @@ def nested_sample(n_tokens: np.ndarray, eligible: np.ndarray, tokens: int, seed:
 
     The place of a document in the order is a hash of the seed and of its number, so
     it depends neither on the other documents nor on how many are asked for.
-
-    Parameters
-    ----------
-    n_tokens : int64 (n_documents,)
-        Length of each document.
-    eligible : bool (n_documents,)
-        Which documents may be taken.
-    tokens : int
-        At least 1; how many the sample shall hold.
-    seed : int
-        At least 0, below 2^64.
-
-    Returns
-    -------
-    bool (n_documents,)
-        The documents taken; all that are eligible where these hold no more tokens
-        than asked for.
-
-    Raises
-    ------
-    SettingError
-        A number is out of its range.
-
-    Examples
-    --------
-    >>> lengths, every = np.array([3, 1, 4, 1]), np.ones(4, dtype=bool)
-    >>> [int(lengths[nested_sample(lengths, every, n, 1)].sum()) for n in (1, 5, 9)]
-    [1, 5, 9]
     """
+    # n_tokens: int64 (n_documents,); eligible: bool (n_documents,); returns bool (n_documents,)
     if tokens < 1:
         raise SettingError(f"a sample must have at least 1 token, got {tokens}")
     if not 0 <= seed < 1 << 64:
@@ -66,29 +39,7 @@ def nested_sample(n_tokens: np.ndarray, eligible: np.ndarray, tokens: int, seed:
 
 
 def parse_sizes(sizes: str) -> list[int]:
-    """Read numbers of tokens as people write them.
-
-    Parameters
-    ----------
-    sizes : str
-        Numbers of at most 18 digits with commas between, each perhaps with K, M, G or B
-        (powers of 1000).
-
-    Returns
-    -------
-    list of int
-        Ascending, each once.
-
-    Raises
-    ------
-    SettingError
-        One of them is no size.
-
-    Examples
-    --------
-    >>> parse_sizes("2.5M, 500k")
-    [500000, 2500000]
-    """
+    """Read numbers of tokens as people write them."""
     numbers = set()
     for part in sizes.split(","):
         found = _SIZE.fullmatch(part.strip().lower())
@@ -104,23 +55,7 @@ def parse_sizes(sizes: str) -> list[int]:
 
 
 def size_name(tokens: int) -> str:
-    """Write a number of tokens as short as it can be read back exactly.
-
-    Parameters
-    ----------
-    tokens : int
-        At least 1.
-
-    Returns
-    -------
-    str
-        As :func:`parse_sizes` reads it.
-
-    Examples
-    --------
-    >>> [size_name(n) for n in (999, 200_000, 2_500_000, 1_234_567)]
-    ['999', '200K', '2.5M', '1234567']
-    """
+    """Write a number of tokens as short as it can be read back exactly."""
     for unit, factor in (("G", 10**9), ("M", 10**6), ("K", 10**3)):
         if tokens >= factor and tokens % (factor // 100) == 0:
             whole, hundredths = divmod(tokens // (factor // 100), 100)
@@ -129,24 +64,7 @@ def size_name(tokens: int) -> str:
 
 
 def default_sizes(tokens: int) -> list[int]:
-    """Choose sizes for a corpus, doubling, below its own.
-
-    Parameters
-    ----------
-    tokens : int
-        Of its training documents.
-
-    Returns
-    -------
-    list of int
-        From a million, or from an eighth of a small corpus; empty where that is too little to
-        learn anything from.
-
-    Examples
-    --------
-    >>> default_sizes(9_000_000), default_sizes(500_000), default_sizes(15_000)
-    ([1000000, 2000000, 4000000], [60000, 120000, 240000], [])
-    """
+    """Choose sizes for a corpus, doubling, below its own."""
     eighth = tokens // _PARTS
     rounded = eighth // (digit := 10 ** (len(str(eighth)) - 1)) * digit if eighth else 0
     size, sizes = max(_FEWEST, min(_FIRST, rounded)), []

@@ -9,13 +9,7 @@ from corpora.artifacts.arrays import open_array, read_strings
 
 
 class Shard:
-    """One finished shard, memory-mapped array by array as they are asked for.
-
-    Parameters
-    ----------
-    directory : Path
-        Where it stands.
-    """
+    """One finished shard, memory-mapped array by array as they are asked for."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -36,48 +30,15 @@ class Shard:
         return self.array("held_out")
 
     def array(self, name: str) -> np.ndarray:
-        """Open one named array.
-
-        Parameters
-        ----------
-        name : str
-            As the manifest lists it.
-
-        Returns
-        -------
-        ndarray
-            Memory-mapped.
-        """
+        """Open one named array."""
         return open_array(self.directory, name)
 
     def field(self, name: str) -> list[str]:
-        """Read a kept field.
-
-        Parameters
-        ----------
-        name : str
-            As given to ``--keep``.
-
-        Returns
-        -------
-        list of str
-            One value a document.
-        """
+        """Read a kept field."""
         text, offsets = (self.array(f"{field_array(name)}.{part}") for part in ("text", "offsets"))
         return read_strings(text, offsets, 0, len(offsets) - 1)
 
 
 def field_array(name: str) -> str:
-    """Name the array of a kept field: one file in the shard's own folder, whatever the name holds.
-
-    Parameters
-    ----------
-    name : str
-        As given to ``--keep``.
-
-    Returns
-    -------
-    str
-        Without a separator of paths.
-    """
+    """Return the file name of a kept field's array, safe for any field name."""
     return "field." + name.replace("%", "%25").replace("/", "%2F")

@@ -19,38 +19,18 @@ _TYPES_AT_ONCE = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class StoredText:
-    """What views are made of: the types of a corpus, its shards, the documents of a sample.
+    """What views are made of: the types of a corpus, its shards, the documents of a sample."""
 
-    Attributes
-    ----------
-    vocabulary : Vocabulary
-        Every type.
-    shards : sequence of Shard
-        In the order of the text.
-    sampled : sequence of bool (n_documents,) or None
-        Of a sample, shard by shard, its training documents; None where all are.
-    """
-
-    vocabulary: Vocabulary
-    shards: Sequence[Shard]
+    vocabulary: Vocabulary  # every type
+    shards: Sequence[Shard]  # in the order of the text
+    # sequence of bool (n_documents,) or None: of a sample, shard by shard, its training documents;
+    # None where all are
     sampled: Sequence[np.ndarray] | None
     _counted: dict[Documents, np.ndarray] = field(default_factory=dict, init=False, repr=False)
 
     def selected(self, number: int, documents: Documents) -> np.ndarray:
-        """Tell which documents of a shard are selected.
-
-        Parameters
-        ----------
-        number : int
-            Of the shard, from 0.
-        documents : {"train", "held-out", "all"}
-            Which documents; those for training may be a sample.
-
-        Returns
-        -------
-        bool (n_documents,)
-            Of all documents of the shard.
-        """
+        """Tell which documents of a shard are selected."""
+        # returns bool (n_documents,)
         held_out = np.asarray(self.shards[number].held_out)
         if documents == "held-out":
             return held_out
@@ -58,18 +38,8 @@ class StoredText:
         return train if documents == "train" else train | held_out
 
     def count_types(self, documents: Documents) -> np.ndarray:
-        """Count the tokens of each type in some documents; they are read once, however often asked.
-
-        Parameters
-        ----------
-        documents : {"train", "held-out", "all"}
-            Which documents; ``all`` of what is not a sample is counted in the vocabulary.
-
-        Returns
-        -------
-        int64 (n_types,)
-            Tokens; read-only.
-        """
+        """Count the tokens of each type in some documents; counted once, then cached."""
+        # returns int64 (n_types,)
         if documents == "all" and self.sampled is None:
             return self.vocabulary.counts
         if documents not in self._counted:
@@ -82,31 +52,7 @@ class StoredText:
 
 
 class View:
-    """Words and documents of a corpus; :meth:`Corpus.view` makes one, methods others of it.
-
-    Parameters
-    ----------
-    stored : StoredText
-        Of the corpus, which stays open.
-    types : int64 (V,)
-        The type of each row's word; ``-1 - n`` for ``lacking[n]``.
-    lacking : list of str
-        Words of the view that the corpus lacks.
-    counts : int64 (V,)
-        Tokens of each row's word in the selected documents.
-    boundary : {"sentence", "paragraph", "document"}
-        What no window crosses.
-    documents : {"train", "held-out", "all"}
-        Which documents are selected.
-
-    Attributes
-    ----------
-    counts : int64 (V,)
-        As given; they fall from row to row, but for views made by :meth:`ordered`
-        and :meth:`select`.
-    n_tokens : int
-        Their sum.
-    """
+    """Words and documents of a corpus; :meth:`Corpus.view` makes one, methods others of it."""
 
     def __init__(
         self,
@@ -118,6 +64,7 @@ class View:
         boundary: Boundary,
         documents: Documents,
     ) -> None:
+        # counts: int64 (V,); types: int64 (V,)
         self.stored = stored
         self.boundary = boundary
         self.documents = documents
@@ -137,15 +84,8 @@ class View:
         return [found[type_id] if type_id >= 0 else self._lacking[~type_id] for type_id in types]
 
     def shards(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Give the selected tokens shard by shard.
-
-        Yields
-        ------
-        rows : int32 (n,)
-            Rows of the view; dropped words are gone.
-        offsets : int64 (m + 1,)
-            Where the sentences, paragraphs or documents start; none is empty.
-        """
+        """Give the selected tokens shard by shard."""
+        # yields rows: int32 (n,); yields offsets: int64 (m + 1,)
         for number, shard in enumerate(self.stored.shards):
             bounds = shard.array(self.boundary + "s")
             selected = self.stored.selected(number, self.documents)
@@ -157,34 +97,13 @@ class View:
             yield rows[:n_rows], offsets[: n_parts + 1]
 
     def select(self, documents: Documents) -> "View":
-        """View other documents under the same words, row by row.
-
-        Parameters
-        ----------
-        documents : {"train", "held-out", "all"}
-            Which documents.
-
-        Returns
-        -------
-        View
-            With counts of its own, which may be 0.
-        """
+        """View other documents under the same words, row by row."""
         counts = _counts_of(self._types, self.stored.count_types(documents))
         return self._like(self._types, counts, documents)
 
     def ordered(self, order: np.ndarray) -> "View":
-        """View the same words in another order.
-
-        Parameters
-        ----------
-        order : int64 (V,)
-            A permutation: row r of the new view is row ``order[r]`` of this one.
-
-        Returns
-        -------
-        View
-            Of the same documents.
-        """
+        """View the same words in another order."""
+        # order: int64 (V,)
         return self._like(self._types[order], self.counts[order], self.documents)
 
     def _like(self, types: np.ndarray, counts: np.ndarray, documents: Documents) -> "View":
@@ -203,24 +122,8 @@ def choose_words(
     documents: Documents,
     keep: Sequence[str],
 ) -> tuple[np.ndarray, list[str], np.ndarray]:
-    """Choose the words of a view.
-
-    Parameters
-    ----------
-    stored : StoredText
-        Has the words.
-    min_count, max_vocabulary, punctuation, documents, keep
-        As :meth:`Corpus.view` takes them.
-
-    Returns
-    -------
-    types : int64 (V,)
-        Most frequent first, ties by id; then ``-1 - n`` for ``lacking[n]``.
-    lacking : list of str
-        Words of ``keep`` that the corpus lacks.
-    counts : int64 (V,)
-        Tokens in the selected documents.
-    """
+    """Choose the words of a view."""
+    # returns types: int64 (V,); returns counts: int64 (V,)
     vocabulary = stored.vocabulary
     counts = stored.count_types(documents)
     kept, lacking = _find_types(vocabulary, keep)

@@ -8,19 +8,9 @@ from corpora.text.segment_kernels import FNV_OFFSET, FNV_PRIME
 
 @compiled
 def count_rows(token_ids, documents, selected, counts):
-    """Count the tokens of each type in the selected documents.
-
-    Parameters
-    ----------
-    token_ids : int32 (n_tokens,)
-        One shard.
-    documents : int64 (n_documents + 1,)
-        Token offsets.
-    selected : bool (n_documents,)
-        Which documents count.
-    counts : int64 (n_types,)
-        Added to.
-    """
+    """Count the tokens of each type in the selected documents."""
+    # token_ids: int32 (n_tokens,); documents: int64 (n_documents + 1,); selected: bool
+    # (n_documents,); counts: int64 (n_types,)
     for d in range(selected.shape[0]):
         if selected[d]:
             for i in range(documents[d], documents[d + 1]):
@@ -29,31 +19,10 @@ def count_rows(token_ids, documents, selected, counts):
 
 @compiled
 def select_rows(token_ids, bounds, documents, selected, row_of_type, rows, offsets):
-    """Write the rows of the kept tokens in the selected documents.
-
-    Parameters
-    ----------
-    token_ids : int32 (n_tokens,)
-        One shard.
-    bounds : int64 (n_parts + 1,)
-        Token offsets of sentences, paragraphs or documents; every document that
-        is not empty starts one.
-    documents : int64 (n_documents + 1,)
-        Token offsets.
-    selected : bool (n_documents,)
-        Which documents to take.
-    row_of_type : int32 (n_types,)
-        Row of each type, -1 for a dropped one.
-    rows : int32 (n_tokens,)
-        Output.
-    offsets : int64 (n_parts + 1,)
-        Output: starts of the parts that keep at least one token.
-
-    Returns
-    -------
-    n_rows, n_parts : int
-        How much of ``rows``, and one less than how much of ``offsets``, is valid.
-    """
+    """Write the rows of the kept tokens in the selected documents."""
+    # token_ids: int32 (n_tokens,); bounds: int64 (n_parts + 1,); documents: int64 (n_documents +
+    # 1,); selected: bool (n_documents,); row_of_type: int32 (n_types,); rows: int32 (n_tokens,);
+    # offsets: int64 (n_parts + 1,)
     n_rows, n_parts, part = 0, 0, 0
     offsets[0] = 0
     for d in range(selected.shape[0]):
@@ -72,21 +41,9 @@ def select_rows(token_ids, bounds, documents, selected, row_of_type, rows, offse
 
 @compiled
 def count_new_types(token_ids, first_token, seen, marks, curve):
-    """Count the distinct types before each of some token positions.
-
-    Parameters
-    ----------
-    token_ids : int32 (n_tokens,)
-        One shard.
-    first_token : int
-        Tokens in the shards before this one.
-    seen : bool (n_types,)
-        Types met so far; changed.
-    marks : int64 (n_marks,)
-        Ascending token positions in the whole corpus.
-    curve : int64 (n_marks + 1,)
-        Entry m counts the types first met after mark m - 1 and before mark m; added to.
-    """
+    """Count the distinct types before each of some token positions."""
+    # token_ids: int32 (n_tokens,); seen: bool (n_types,); marks: int64 (n_marks,); curve: int64
+    # (n_marks + 1,)
     m = 0
     for i in range(token_ids.shape[0]):
         while m < marks.shape[0] and first_token + i >= marks[m]:
@@ -98,17 +55,8 @@ def count_new_types(token_ids, first_token, seen, marks, curve):
 
 @compiled
 def hash_parts(token_ids, offsets, hashes):
-    """Hash the token sequence of each paragraph (FNV-1a over ids, mixed).
-
-    Parameters
-    ----------
-    token_ids : int32 (n_tokens,)
-        One shard.
-    offsets : int64 (n_parts + 1,)
-        Token offsets.
-    hashes : uint64 (n_parts,)
-        Output; equal sequences have equal hashes.
-    """
+    """Hash the token sequence of each paragraph (FNV-1a over ids, mixed)."""
+    # token_ids: int32 (n_tokens,); offsets: int64 (n_parts + 1,); hashes: uint64 (n_parts,)
     for p in range(hashes.shape[0]):
         value = FNV_OFFSET
         for i in range(offsets[p], offsets[p + 1]):

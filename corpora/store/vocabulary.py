@@ -17,22 +17,11 @@ _ROWS_AT_ONCE = 1 << 16
 
 
 class Vocabulary:
-    """The types of a corpus, memory-mapped; ids fall by count, ties by code point.
-
-    Parameters
-    ----------
-    directory : Path
-        The corpus's ``vocabulary/``.
-
-    Attributes
-    ----------
-    text, offsets : uint8 (n_bytes,), int64 (n_types + 1,)
-        The types' UTF-8 end to end, and where each starts.
-    counts, document_counts : int64 (n_types,)
-        Tokens of each type, and documents that hold it.
-    """
+    """The types of a corpus, memory-mapped; ids fall by count, ties by code point."""
 
     def __init__(self, directory: Path) -> None:
+        # text: uint8 (n_bytes,), int64 (n_types + 1,); offsets: uint8 (n_bytes,), int64 (n_types +
+        # 1,); counts: int64 (n_types,); document_counts: int64 (n_types,)
         self._directory = directory
         self.text = open_array(directory, "words.text")
         self.offsets = open_array(directory, "words.offsets")
@@ -47,33 +36,11 @@ class Vocabulary:
         return self.words(type_id, type_id + 1)[0]
 
     def words(self, first: int = 0, stop: int | None = None) -> list[str]:
-        """Decode a range of types.
-
-        Parameters
-        ----------
-        first, stop : int
-            Ids; all types by default.
-
-        Returns
-        -------
-        list of str
-            In the order of ids.
-        """
+        """Decode a range of types."""
         return read_strings(self.text, self.offsets, first, len(self) if stop is None else stop)
 
     def id_of(self, word: str) -> int | None:
-        """Find a word by binary search, without reading the vocabulary.
-
-        Parameters
-        ----------
-        word : str
-            As segmentation writes it.
-
-        Returns
-        -------
-        int or None
-            Its id, or None if no token of the corpus is this word.
-        """
+        """Find a word by binary search, without reading the vocabulary."""
         sought = word.encode()
         low, high = 0, len(self)
         while low < high:

@@ -27,17 +27,8 @@ def _less(text_a, start_a, stop_a, text_b, start_b, stop_b):
 
 @compiled
 def sort_types(text, offsets, order):
-    """Write the ids of types in code point order, by a merge sort.
-
-    Parameters
-    ----------
-    text : uint8 (n_bytes,)
-        Distinct UTF-8 strings end to end.
-    offsets : int64 (n_types + 1,)
-        Type t is ``text[offsets[t]:offsets[t + 1]]``.
-    order : int64 (n_types,)
-        Output.
-    """
+    """Write the ids of types in code point order, by a merge sort."""
+    # text: uint8 (n_bytes,); offsets: int64 (n_types + 1,); order: int64 (n_types,)
     n = order.shape[0]
     prefixes = np.empty(n, dtype=np.uint64)
     for t in range(n):
@@ -77,21 +68,9 @@ def sort_types(text, offsets, order):
 
 @compiled
 def gather_types(text, offsets, order, out_text, out_offsets):
-    """Copy strings in a given order.
-
-    Parameters
-    ----------
-    text : uint8 (n_bytes,)
-        Strings end to end.
-    offsets : int64 (n + 1,)
-        Where each starts.
-    order : int64 (m,)
-        Which strings to copy.
-    out_text : uint8
-        Output, large enough.
-    out_offsets : int64 (m + 1,)
-        Output.
-    """
+    """Copy strings in a given order."""
+    # text: uint8 (n_bytes,); offsets: int64 (n + 1,); order: int64 (m,); out_text: uint8;
+    # out_offsets: int64 (m + 1,)
     end = 0
     out_offsets[0] = 0
     for k in range(order.shape[0]):
@@ -103,32 +82,10 @@ def gather_types(text, offsets, order, out_text, out_offsets):
 
 @compiled
 def merge_runs(text, offsets, run_starts, counts, out_text, out_offsets, out_counts, out_ranks):
-    """Merge runs of sorted types into one sorted list without repetitions, adding counts.
-
-    Parameters
-    ----------
-    text : uint8 (n_bytes,)
-        The strings of all runs end to end.
-    offsets : int64 (n + 1,)
-        Where each starts.
-    run_starts : int64 (n_runs + 1,)
-        Run r holds strings ``run_starts[r]`` to ``run_starts[r + 1]``, sorted and distinct.
-    counts : int64 (n,)
-        Tokens of each.
-    out_text : uint8 (n_bytes,)
-        Output.
-    out_offsets : int64 (n + 1,)
-        Output, valid up to the number returned.
-    out_counts : int64 (n,)
-        Output, likewise.
-    out_ranks : int32 (n,)
-        Output: where each string of the runs stands in the merged list.
-
-    Returns
-    -------
-    n_merged : int
-        Distinct strings.
-    """
+    """Merge runs of sorted types into one sorted list without repetitions, adding counts."""
+    # text: uint8 (n_bytes,); offsets: int64 (n + 1,); run_starts: int64 (n_runs + 1,); counts:
+    # int64 (n,); out_text: uint8 (n_bytes,); out_offsets: int64 (n + 1,); out_counts: int64 (n,);
+    # out_ranks: int32 (n,)
     n_runs = run_starts.shape[0] - 1
     heads = run_starts[:-1].copy()
     prefixes = np.zeros(n_runs, dtype=np.uint64)
@@ -204,19 +161,8 @@ def _run_less(heap, i, j, text, offsets, heads, prefixes):
 
 @compiled
 def all_within(text, offsets, allowed, out):
-    """Tell which strings consist of allowed characters alone (an empty one does not).
-
-    Parameters
-    ----------
-    text : uint8 (n_bytes,)
-        UTF-8 strings end to end.
-    offsets : int64 (n + 1,)
-        Where each starts.
-    allowed : bool (0x110000,)
-        Per code point.
-    out : bool (n,)
-        Output.
-    """
+    """Tell which strings consist of allowed characters alone (an empty one does not)."""
+    # text: uint8 (n_bytes,); offsets: int64 (n + 1,); allowed: bool (0x110000,); out: bool (n,)
     for t in range(out.shape[0]):
         out[t] = offsets[t + 1] > offsets[t]
         position = offsets[t]
@@ -239,26 +185,9 @@ def all_within(text, offsets, allowed, out):
 
 @compiled
 def write_table(text, offsets, counts, document_counts, first, stop, out):
-    """Write lines ``word TAB count TAB documents``, escaping what would break a line.
-
-    Parameters
-    ----------
-    text : uint8 (n_bytes,)
-        The words' UTF-8 end to end.
-    offsets : int64 (n + 1,)
-        Where each starts.
-    counts, document_counts : int64 (n,)
-        At least 0.
-    first, stop : int
-        The words to write.
-    out : uint8
-        Output; a word needs at most twice its bytes and 42 more.
-
-    Returns
-    -------
-    n_bytes : int
-        How much of ``out`` is valid.
-    """
+    """Write lines ``word TAB count TAB documents``, escaping what would break a line."""
+    # text: uint8 (n_bytes,); offsets: int64 (n + 1,); counts, document_counts: int64 (n,); out:
+    # uint8
     end = 0
     digits = np.empty(20, dtype=np.uint8)
     for t in range(first, stop):

@@ -48,38 +48,18 @@ _UNSPACED_RANGES = (
 
 @dataclass(frozen=True)
 class CharacterTable:
-    """How each character is written and what it does to the word around it.
+    """How each character is written and what it does to the word around it."""
 
-    Attributes
-    ----------
-    entries : int32 (0x110000,)
-        Class, unspaced flag and target code point, packed as the module's constants say.
-    expansions : uint8 (n, 16)
-        Entries with EXPANDS name a row here: a length, then UTF-8 bytes.
-    """
-
+    # int32 (0x110000,): class, unspaced flag and target code point, packed as the module's
+    # constants say
     entries: np.ndarray[Any, np.dtype[np.int32]]
+    # uint8 (n, 16): entries with EXPANDS name a row here: a length, then UTF-8 bytes
     expansions: np.ndarray[Any, np.dtype[np.uint8]]
 
 
 @functools.cache
 def character_table(segmenter: str, keep_case: bool, fold_digits: bool) -> CharacterTable:
-    """Make the table for one way of segmenting.
-
-    Parameters
-    ----------
-    segmenter : str
-        ``words``, ``whitespace``, ``characters`` or ``given`` (tokens between separators).
-    keep_case : bool
-        Leave capitals as they are.
-    fold_digits : bool
-        Write every decimal digit as 0.
-
-    Returns
-    -------
-    CharacterTable
-        Equal to the library's behavior for ``words`` with both flags off.
-    """
+    """Make the table for one way of segmenting."""
     library = _library_characters()
     classes = library["classes"].astype(np.int32)
     targets = np.arange(N_CODE_POINTS, dtype=np.int32)
@@ -100,13 +80,8 @@ def character_table(segmenter: str, keep_case: bool, fold_digits: bool) -> Chara
 
 
 def punctuation_characters() -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Tell which characters the library splits off as punctuation.
-
-    Returns
-    -------
-    bool (0x110000,)
-        True for Unicode's P categories (of the library's Unicode version) and ASCII symbols.
-    """
+    """Tell which characters the library splits off as punctuation."""
+    # returns bool (0x110000,)
     library = _library_characters()
     return (library["classes"] == ALONE) & ~library["ideographs"]
 

@@ -126,18 +126,7 @@ class TextSettings:
 
 
 def strip_accents(text: str) -> str:
-    """Remove accents as the library does, keeping line ends.
-
-    Parameters
-    ----------
-    text : str
-        Several paragraphs, one a line.
-
-    Returns
-    -------
-    str
-        Decomposed (NFD), without combining marks; control characters stay, to be counted.
-    """
+    """Remove accents as the library does, keeping line ends."""
     from tokenizers.normalizers import BertNormalizer
 
     normalize = BertNormalizer(
@@ -148,18 +137,7 @@ def strip_accents(text: str) -> str:
 
 @cache
 def jieba_cutter() -> Callable[[str], list[str]]:
-    """Load the Chinese segmenter.
-
-    Returns
-    -------
-    callable
-        Divides a text into words, spaces among them.
-
-    Raises
-    ------
-    SettingError
-        jieba is not installed.
-    """
+    """Load the Chinese segmenter."""
     try:
         import jieba
     except ImportError:
@@ -174,20 +152,7 @@ def jieba_cutter() -> Callable[[str], list[str]]:
 def unspaced_advice(
     n_tokens: int, n_characters: int, n_unspaced: int, segmenter: str
 ) -> str | None:
-    """Say which segmenter fits a text that is written without spaces.
-
-    Parameters
-    ----------
-    n_tokens, n_characters, n_unspaced : int
-        Tokens found, characters in all, and those of scripts such as Chinese, Japanese or Thai.
-    segmenter : str
-        What was chosen.
-
-    Returns
-    -------
-    str or None
-        One line, or None where all is well.
-    """
+    """Say which segmenter fits a text that is written without spaces."""
     if segmenter not in ("words", "whitespace") or n_unspaced * 2 < n_characters:
         return None
     if segmenter == "whitespace" and n_unspaced < _LONG_WORD * n_tokens:
@@ -220,21 +185,7 @@ def _characters(text: str) -> list[str]:
 
 
 def offsets_of(text: np.ndarray, separator: str, starts: np.ndarray) -> np.ndarray:
-    """Find where the parts of a text start that a separator ends.
-
-    Parameters
-    ----------
-    text : uint8 (n_bytes,)
-        UTF-8.
-    separator : str
-        One ASCII character.
-    starts : int64
-        Offsets that are starts in any case, 0 and n_bytes among them.
-
-    Returns
-    -------
-    int64
-        Ascending offsets, 0 first and n_bytes last.
-    """
+    """Find where the parts of a text start that a separator ends."""
+    # text: uint8 (n_bytes,); starts: int64; returns int64
     after = np.flatnonzero(text == ord(separator)) + 1
     return np.unique(np.concatenate([after, starts]))

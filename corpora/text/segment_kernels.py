@@ -37,30 +37,11 @@ def segment(
     Stops early, with ``state[SENTENCE]`` below the number of sentences, when the
     type table or its arena is full; call it again with larger ones. Nothing is
     allocated here and nothing is bounds-checked beyond what this says.
-
-    Parameters
-    ----------
-    text : uint8 (n_bytes,)
-        Valid UTF-8.
-    sentences : int64 (n_sentences + 1,)
-        Byte offsets; no token crosses one.
-    entries : int32 (0x110000,)
-        The character table.
-    expansions : uint8 (n, 16)
-        Its long replacements.
-    slots : uint64 (capacity, 2)
-        Open-addressing table: key, then count << 32 | id. Key 0 is an empty slot.
-    starts : int64 (max_types + 1,)
-        Type t is ``arena[starts[t]:starts[t + 1]]``.
-    arena : uint8 (max_bytes,)
-        Normalized UTF-8 of the types.
-    state : int64 (STATE_LENGTH,)
-        Where the pass stands, and its tallies.
-    token_ids : int32 (n_bytes,)
-        Output; no token is shorter than one byte.
-    token_offsets : int64 (n_sentences + 1,)
-        Output: tokens before each sentence.
     """
+    # text: uint8 (n_bytes,); sentences: int64 (n_sentences + 1,); entries: int32 (0x110000,);
+    # expansions: uint8 (n, 16); slots: uint64 (capacity, 2); starts: int64 (max_types + 1,);
+    # arena: uint8 (max_bytes,); state: int64 (STATE_LENGTH,); token_ids: int32 (n_bytes,);
+    # token_offsets: int64 (n_sentences + 1,)
     max_types = min(starts.shape[0] - 1, slots.shape[0] // 2)
     shift = np.uint64(64 - int(np.log2(slots.shape[0])))
     n_types, end = state[N_TYPES], state[N_BYTES]
@@ -217,15 +198,8 @@ def _same_bytes(arena, starts, type_id, end, length):
 
 @compiled
 def reinsert(old_slots, slots):
-    """Move every entry of a full slot table into a larger, empty one.
-
-    Parameters
-    ----------
-    old_slots : uint64 (old_capacity, 2)
-        What is moved.
-    slots : uint64 (capacity, 2)
-        Output; capacity is a power of two.
-    """
+    """Move every entry of a full slot table into a larger, empty one."""
+    # old_slots: uint64 (old_capacity, 2); slots: uint64 (capacity, 2)
     shift = np.uint64(64 - int(np.log2(slots.shape[0])))
     for old in range(old_slots.shape[0]):
         if old_slots[old, 0] != 0:
@@ -238,15 +212,8 @@ def reinsert(old_slots, slots):
 
 @compiled
 def slot_counts(slots, counts):
-    """Read the counts of a slot table in the order of ids.
-
-    Parameters
-    ----------
-    slots : uint64 (capacity, 2)
-        The table.
-    counts : int64 (n_types,)
-        Output.
-    """
+    """Read the counts of a slot table in the order of ids."""
+    # slots: uint64 (capacity, 2); counts: int64 (n_types,)
     for slot in range(slots.shape[0]):
         if slots[slot, 0] != 0:
             counts[np.int64(slots[slot, 1] & ID_MASK)] = np.int64(slots[slot, 1] >> np.uint64(32))

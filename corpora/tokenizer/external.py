@@ -18,18 +18,7 @@ _WORDS_AT_ONCE = 1 << 14
 
 
 class StockPieces:
-    """A tokenizer, and what it makes of words as they stand within a sentence.
-
-    Parameters
-    ----------
-    path : Path
-        A ``tokenizer.json``: WordPiece, BPE, byte-level or not, or Unigram.
-
-    Raises
-    ------
-    ArtifactError
-        It is missing, or damaged.
-    """
+    """A tokenizer, and what it makes of words as they stand within a sentence."""
 
     def __init__(self, path: Path) -> None:
         from tokenizers import Tokenizer
@@ -56,21 +45,8 @@ class StockPieces:
         return max(self._library.get_vocab(with_added_tokens=True).values(), default=-1) + 1
 
     def split(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Divide words into pieces, each as if a space stood before it.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Any.
-
-        Returns
-        -------
-        ids : int64 (n,)
-            The pieces of all words end to end.
-        offsets : int64 (len(words) + 1,)
-            Word w is ``ids[offsets[w]:offsets[w + 1]]``, which is never empty: where the
-            normaliser leaves nothing of a word, the unknown piece stands for it.
-        """
+        """Divide words into pieces, each as if a space stood before it."""
+        # returns ids: int64 (n,); returns offsets: int64 (len(words) + 1,)
         ids, lengths = self._split(words)
         spare = 0 if self._unknown is None else self._unknown
         empty = np.flatnonzero(lengths == 0)
@@ -80,19 +56,8 @@ class StockPieces:
         return ids, offsets
 
     def knows(self, words: Sequence[str]) -> np.ndarray:
-        """Tell which words are all there in their pieces.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Any.
-
-        Returns
-        -------
-        bool (n_words,)
-            False where a word has no piece, has the unknown one among its pieces, or a character
-            for which there is neither: such a word cannot be told from others.
-        """
+        """Tell which words are all there in their pieces."""
+        # returns bool (n_words,)
         ids, lengths = self._split(words)
         known: np.ndarray = lengths > 0
         if self._unknown is not None:
@@ -100,18 +65,7 @@ class StockPieces:
         return known
 
     def words(self, text: str) -> list[str]:
-        """Cut text into words by the tokenizer's own normaliser and pre-tokeniser.
-
-        Parameters
-        ----------
-        text : str
-            A word, a phrase or a sentence.
-
-        Returns
-        -------
-        list of str
-            Without the marks of spaces that go before words in pieces.
-        """
+        """Cut text into words by the tokenizer's own normaliser and pre-tokeniser."""
         text = self._normalized(self._lead + text)
         cutter = self._library.pre_tokenizer
         # offsets, since byte-level pre-tokenisers rewrite the words themselves
@@ -121,16 +75,8 @@ class StockPieces:
         return [word for a, b in spans for word in text[a:b].replace(_MARK, " ").split()]
 
     def whole_words(self) -> tuple[list[str], np.ndarray]:
-        """List the words that are a single piece.
-
-        Returns
-        -------
-        words : list of str
-            All different: texts of pieces of which :meth:`split` makes that very piece. So it is
-            told, whatever the tokenizer's kind, which pieces begin a word and which go on one.
-        ids : int64 (n,)
-            Their pieces, ascending.
-        """
+        """List the words that are a single piece."""
+        # returns ids: int64 (n,)
         named = [(piece, text.strip()) for piece, text in enumerate(self._texts())]
         named = [(piece, name) for piece, name in named if name.split() == [name]]
         pieces = np.array([piece for piece, _ in named], dtype=np.int64)

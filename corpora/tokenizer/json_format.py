@@ -29,18 +29,7 @@ _UNKNOWN_CHARACTER = "\ufffd"
 
 
 def stock_refusal(text: TextSettings) -> str | None:
-    """Say why the library alone cannot segment as a corpus was segmented.
-
-    Parameters
-    ----------
-    text : TextSettings
-        Of the corpus.
-
-    Returns
-    -------
-    str or None
-        One line, or None where tokenizer.json does all.
-    """
+    """Say why the library alone cannot segment as a corpus was segmented."""
     if text.segmenter == "jieba":
         return (
             "the corpus was divided into words by jieba, which no tokenizer.json can hold; "
@@ -55,16 +44,6 @@ def save_pieces(pieces: Pieces, path: Path, text: TextSettings | None = None) ->
     Where the library can segment as the corpus does, the file gives the ids of raw text
     too, [CLS] before and [SEP] after it: those of ``text.words`` and ``pieces.split``. Only
     the special pieces' names, where they stand in the raw text, are the pieces themselves.
-
-    Parameters
-    ----------
-    pieces : Pieces
-        What the file will hold.
-    path : Path
-        The file to write.
-    text : TextSettings, optional
-        Of the corpus. Without them, or where :func:`stock_refusal` has a reason, the file
-        holds the pieces alone.
     """
     from tokenizers import AddedToken, Tokenizer, decoders, processors
 
@@ -84,23 +63,7 @@ def save_pieces(pieces: Pieces, path: Path, text: TextSettings | None = None) ->
 
 
 def open_pieces(path: Path) -> Pieces:
-    """Read ``tokenizer.json``, refusing what :func:`save_pieces` would not write.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    Pieces
-        Equal to those that were saved.
-
-    Raises
-    ------
-    ArtifactError
-        The file is missing, damaged, or has other special pieces.
-    """
+    """Read ``tokenizer.json``, refusing what :func:`save_pieces` would not write."""
     try:
         model = dict(read_json(path)["model"])
         kind = _kind(model)

@@ -209,26 +209,9 @@ def learn_merges(symbols, word_of, counts, n_symbols, merges):
     A pair's count is the sum, over its places in the words, of the word's count;
     in ``aaa`` the pair (a, a) has two places. Ties go to the smaller left symbol,
     then to the smaller right one. Places are merged from left to right.
-
-    Parameters
-    ----------
-    symbols : int32 (n_slots,)
-        One OUTSIDE, then each word's symbols and one OUTSIDE. Overwritten: a merged symbol
-        stands in the first and in the last of its slots.
-    word_of : int32 (n_slots,)
-        The word of each slot.
-    counts : int64 (n_words,)
-        Tokens of each word, > 0.
-    n_symbols : int
-        One more than the largest symbol; merge i makes symbol ``n_symbols + i``.
-    merges : int32 (n, 2)
-        Output: left and right symbol of each merge.
-
-    Returns
-    -------
-    n_merges : int
-        How much of ``merges`` is valid: fewer than n when no pair is left.
     """
+    # symbols: int32 (n_slots,); word_of: int32 (n_slots,); counts: int64 (n_words,); merges: int32
+    # (n, 2)
     n_slots = symbols.shape[0]
     pairs = np.empty((1 << 12, _N_COLUMNS), dtype=np.int64)
     table = np.full(1 << 14, -1, dtype=np.int32)

@@ -27,15 +27,6 @@ class Pieces:
 
     The ids are those of the ``tokenizers`` library, which does the dividing: WordPiece takes
     the longest piece that fits, from left to right; BPE repeats the merges in their order.
-
-    Parameters
-    ----------
-    kind : {"wordpiece", "bpe"}
-        How a word is divided.
-    names : sequence of str
-        id -> piece, the special ones first; pieces that go on a word start with ``##``.
-    merges : sequence of (str, str)
-        In order of rank; BPE alone has them.
     """
 
     def __init__(
@@ -51,23 +42,8 @@ class Pieces:
         return len(self.names)
 
     def split(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Divide words into pieces, on one core.
-
-        Parameters
-        ----------
-        words : sequence of str
-            As the corpus's segmentation writes them.
-
-        Returns
-        -------
-        ids : int32 (n,)
-            The pieces of all words end to end. A word is [UNK] when it holds a character
-            that has no piece, when it is empty (all types beyond ``--max-types``), when it
-            begins with ``##`` or the name of a special piece, and, for WordPiece, when it has
-            more than MAX_CHARACTERS characters. No other special piece occurs.
-        offsets : int64 (len(words) + 1,)
-            Word w is ``ids[offsets[w]:offsets[w + 1]]``, which is never empty.
-        """
+        """Divide words into pieces, on one core."""
+        # returns ids: int32 (n,); returns offsets: int64 (len(words) + 1,)
         parts = [
             self._split_some(words[first : first + _WORDS_AT_ONCE])
             for first in range(0, len(words), _WORDS_AT_ONCE)
@@ -120,18 +96,7 @@ class Pieces:
 
 
 def chosen_size(n_tokens: int) -> int:
-    """Choose the number of pieces by the size of the corpus, as ``--pieces auto`` does.
-
-    Parameters
-    ----------
-    n_tokens : int
-        Words of the corpus, punctuation included.
-
-    Returns
-    -------
-    int
-        8,000 below 20 million words, 16,000 below 200 million, else 32,000.
-    """
+    """Choose the number of pieces by the size of the corpus, as ``--pieces auto`` does."""
     if n_tokens < 20_000_000:
         return 8_000
     return 16_000 if n_tokens < 200_000_000 else 32_000
@@ -153,45 +118,10 @@ def learn_pieces(
     there in the order of their code points. Both kinds learn the same pieces; they differ in
     how they divide a word.
 
-    Parameters
-    ----------
-    words : sequence of str
-        The types of a corpus.
-    counts : int64 (V,)
-        Tokens of each type; those with none are left out.
-    size : int
-        How many pieces, the special ones and the single characters included.
-    kind : {"wordpiece", "bpe"}
-        How the pieces will divide words.
-    coverage : float
-        Share of all characters of the text that keep a piece of their own, the most
-        frequent first; a word with any other character is [UNK], and nothing is learnt
-        from it.
-    exactly : bool
-        False takes what there is where the words give fewer, or their characters need more.
-
-    Returns
-    -------
-    Pieces
-        ``size`` of them.
-
-    Raises
-    ------
-    SettingError
-        There is nothing to learn from; or, if exactly so many are wanted, the characters alone
-        need more pieces, or the words do not give as many.
-
-    Notes
-    -----
     Sennrich, Haddow, Birch 2016 (arXiv:1508.07909), section 3.2, without an end-of-word
     symbol: the first piece of a word is told from the others instead.
-
-    Examples
-    --------
-    >>> pieces = learn_pieces(["low", "lower"], np.array([5, 2]), size=14)
-    >>> pieces.names[5:]
-    ('l', '##e', '##o', '##r', '##w', 'lo', 'low', '##er', 'lower')
     """
+    # counts: int64 (V,)
     if kind not in KINDS:
         raise SettingError(f"pieces must be one of {', '.join(KINDS)}, got {kind!r}")
     if not 0 < coverage <= 1:

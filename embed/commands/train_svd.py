@@ -51,18 +51,7 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
 
 
 def summary(run: Path) -> str:
-    """Say what a run holds.
-
-    Parameters
-    ----------
-    run : Path
-        A finished run.
-
-    Returns
-    -------
-    str
-        ``RUN: N words, D dimensions``.
-    """
+    """Say what a run holds."""
     from embed.vectors.word_vectors import WordVectors
 
     vectors = WordVectors.open(run)

@@ -13,18 +13,7 @@ from embed.word2vec.config import Word2VecConfig
 
 
 def training_options(config_class: type) -> Callable[[Any], Any]:
-    """Make a decorator that adds what a training command takes: CORPUS, options, --seeds and so on.
-
-    Parameters
-    ----------
-    config_class : type
-        Whose fields become options.
-
-    Returns
-    -------
-    callable
-        Decorates a function of ``corpus``, ``out``, ``seeds``, ``force`` and the options.
-    """
+    """Make a decorator that adds the arguments and options of a training command."""
     out_type = click.Path(path_type=Path)
     decorators = [
         click.argument("corpus"),
@@ -45,26 +34,7 @@ def training_options(config_class: type) -> Callable[[Any], Any]:
 def train(
     config: Word2VecConfig, corpus: str, out: Path, *, seeds: int | None, force: bool
 ) -> None:
-    """Refuse what cannot be trained, open or build the corpus, train, and tell what was made.
-
-    Parameters
-    ----------
-    config : SkipGramConfig or CbowConfig
-        Every option.
-    corpus : str
-        As the person gave it.
-    out : Path
-        As the person gave it.
-    seeds : int or None
-        How many runs.
-    force : bool
-        Replace runs that stand there.
-
-    Raises
-    ------
-    FirthError
-        An option, the corpus or the output is refused, or the training diverged.
-    """
+    """Refuse what cannot be trained, open or build the corpus, train, and tell what was made."""
     from corpora.build.open_or_build import open_or_build
     from corpora.store.corpus import is_corpus
     from embed.word2vec.initial import open_init
@@ -91,19 +61,7 @@ def train(
 
 
 def summary(run: Path) -> str:
-    """Say what a run holds and how its training ended.
-
-    Parameters
-    ----------
-    run : Path
-        A finished run.
-
-    Returns
-    -------
-    str
-        ``RUN: N words, D dimensions``, and the losses of the last epoch where
-        ``metrics.jsonl`` has them.
-    """
+    """Say what a run holds and how its training ended."""
     from embed.vectors.word_vectors import WordVectors
 
     vectors = WordVectors.open(run)

@@ -26,27 +26,13 @@ from embed.compare.tasks.sentences.pooling_probes import SeenSentences, see_sent
 
 @dataclass(frozen=True, eq=False)
 class AttendedSentence:
-    """The weights of the words of one sentence, and the label that is told by them.
+    """The weights of the words of one sentence, and the label that is told by them."""
 
-    Attributes
-    ----------
-    text : str
-        As it was given.
-    words : list of str
-        As the run cuts it; perhaps none.
-    weights : float32 (n_words,)
-        Positive; they sum to 1.
-    unknown : bool (n_words,)
-        Words with a letter or digit that have no vector.
-    probabilities : dict of str to float
-        By label.
-    """
-
-    text: str
-    words: list[str]
-    weights: np.ndarray
-    unknown: np.ndarray
-    probabilities: dict[str, float]
+    text: str  # as it was given
+    words: list[str]  # as the run cuts it; perhaps none
+    weights: np.ndarray  # float32 (n_words,): positive; they sum to 1
+    unknown: np.ndarray  # bool (n_words,): words with a letter or digit that have no vector
+    probabilities: dict[str, float]  # by label
 
     @property
     def label(self) -> str:
@@ -54,14 +40,7 @@ class AttendedSentence:
         return max(self.probabilities, key=self.probabilities.__getitem__)
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as JSON has it.
-
-        Returns
-        -------
-        dict
-            ``sentence``, ``label``, ``probabilities`` and ``words``, each of these with its
-            ``weight`` and whether it is ``known``.
-        """
+        """Give it as JSON has it."""
         words = zip(self.words, self.weights.tolist(), self.unknown.tolist(), strict=True)
         return {
             "sentence": self.text,
@@ -78,35 +57,6 @@ def attend_to_words(
 
     What was learnt, and how good it is on the development part, is told; so is what of the files
     is not as it should be, and how many sentences an encoder reads in parts.
-
-    Parameters
-    ----------
-    run : str
-        What :func:`~embed.compare.scoring.open_runs.open_runs` opens; with an encoder, words are
-        the
-        states of the layer whose means are best on the development part.
-    texts : sequence of str
-        Sentences, at least one.
-    on : str
-        ``TRAIN`` or ``TRAIN,DEV``; without DEV a tenth of TRAIN, drawn by the seed.
-    seed : int
-        Of what is learnt.
-    progress : Progress
-        Told after each layer.
-
-    Returns
-    -------
-    list of AttendedSentence
-        The same for the same arguments, on one machine.
-
-    Raises
-    ------
-    SettingError
-        ``on`` names not one or two files, or a text is none.
-    SourceError
-        A file is missing or malformed, or nothing can be learnt from it.
-    ArtifactError
-        The run is none, or damaged.
     """
     names = names_in(on)
     if len(names) > 2 or not all(names):

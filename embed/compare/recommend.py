@@ -25,109 +25,50 @@ _FAR = 1.0  # factors of two in size, up to which evidence speaks for a text
 
 @dataclass(frozen=True)
 class Features:
-    """What is known of a text before anything is trained on it.
+    """What is known of a text before anything is trained on it."""
 
-    Attributes
-    ----------
-    tokens : int
-        Tokens to train on.
-    words : int
-        Types that occur five times or more among them.
-    unspaced : bool
-        Whether most of its characters belong to scripts without spaces.
-    """
-
-    tokens: int
-    words: int
-    unspaced: bool
+    tokens: int  # tokens to train on
+    words: int  # types that occur five times or more among them
+    unspaced: bool  # whether most of its characters belong to scripts without spaces
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The candidate that suits some kinds of sets best.
+    """The candidate that suits some kinds of sets best."""
 
-    Attributes
-    ----------
-    candidate : str
-        A key of the evidence's ``candidates``.
-    kinds : tuple of str
-        Of :data:`KINDS`, at least one.
-    """
-
-    candidate: str
-    kinds: tuple[str, ...]
+    candidate: str  # A key of the evidence's ``candidates``
+    kinds: tuple[str, ...]  # of :data:`KINDS`, at least one
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What to train, and why.
+    """What to train, and why."""
 
-    Attributes
-    ----------
-    sample : mapping
-        The entry of the evidence that is most like the text.
-    choices : tuple of Choice
-        Together of all kinds, first what serves most of them.
-    good : mapping of str to tuple of str
-        By kind, the best candidate and those that are not surely worse, best first.
-    factor : float
-        How many times as long as the sample the text is.
-    is_far : bool
-        Whether the text is so much longer or shorter, or of another script, that the evidence says
-        little of it.
-    """
-
-    sample: Mapping[str, Any]
-    choices: tuple[Choice, ...]
+    sample: Mapping[str, Any]  # the entry of the evidence that is most like the text
+    choices: tuple[Choice, ...]  # together of all kinds, first what serves most of them
+    # by kind, the best candidate and those that are not surely worse, best first
     good: Mapping[str, tuple[str, ...]]
-    factor: float
+    factor: float  # how many times as long as the sample the text is
+    # whether the text is so much longer or shorter, or of another script, that the evidence says
+    # little of it
     is_far: bool
 
 
 def is_unspaced(corpus: "Corpus") -> bool:
-    """Tell whether most of a text is of scripts without spaces between words.
-
-    Parameters
-    ----------
-    corpus : Corpus
-        Any.
-
-    Returns
-    -------
-    bool
-        By its characters.
-    """
+    """Tell whether most of a text is of scripts without spaces between words."""
     tally = corpus.manifest["tally"]
     return bool(tally["unspaced_characters"] * 2 > tally["characters"])
 
 
 def features_of(corpus: "Corpus") -> Features:
-    """Find out what the advice for a corpus goes by.
-
-    Parameters
-    ----------
-    corpus : Corpus
-        Its training documents are counted.
-
-    Returns
-    -------
-    Features
-        Of these.
-    """
+    """Find out what the advice for a corpus goes by."""
     frequent = corpus.stored.count_types("train") >= _MIN_COUNT
     words = int((frequent & ~corpus.vocabulary.punctuation).sum())
     return Features(corpus.training_tokens, words, is_unspaced(corpus))
 
 
 def read_evidence() -> dict[str, Any]:
-    """Read what was measured.
-
-    Returns
-    -------
-    dict
-        ``machine``; ``candidates``: per name a method and its options; ``factor``; ``samples``:
-        per sample its text, tokens and words, and the candidates' scores, means and differences.
-    """
+    """Read what was measured."""
     text = files("embed.compare").joinpath(EVIDENCE).read_text(encoding="utf-8")
     evidence: dict[str, Any] = json.loads(text)
     return evidence
@@ -142,23 +83,6 @@ def advise(features: Features, evidence: Mapping[str, Any]) -> Advice:
     limit is that of Tukey's range, ``factor`` standard errors. What is good at most kinds is chosen
     for these, by its means as shares of the best where there are several; then for the kinds that
     are left.
-
-    Parameters
-    ----------
-    features : Features
-        Of the text.
-    evidence : mapping
-        Of :func:`read_evidence`.
-
-    Returns
-    -------
-    Advice
-        With a choice for each kind.
-
-    Raises
-    ------
-    FirthError
-        The text has fewer words than any candidate has dimensions.
     """
     fit = [
         name
@@ -178,22 +102,7 @@ def advise(features: Features, evidence: Mapping[str, Any]) -> Advice:
 
 
 def mean_of(sample: Mapping[str, Any], kind: str, candidate: str) -> Mapping[str, Any]:
-    """Look up how good a candidate is at a kind of sets.
-
-    Parameters
-    ----------
-    sample : mapping
-        Of the evidence.
-    kind : str
-        One of :data:`KINDS`.
-    candidate : str
-        Its name.
-
-    Returns
-    -------
-    mapping
-        ``score``, the mean over the sets, and its standard ``error``.
-    """
+    """Look up how good a candidate is at a kind of sets."""
     own = (mean for mean in sample["means"] if (mean["kind"], mean["run"]) == (kind, candidate))
     return next(own)
 

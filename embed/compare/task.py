@@ -28,84 +28,41 @@ TASKS = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Measured:
-    """What one metric is on some items of a set, and how much of the set stands behind it.
+    """What one metric is on some items of a set, and how much of the set stands behind it."""
 
-    Attributes
-    ----------
-    task : str
-        A key of TASKS.
-    dataset : str
-        Name of the set's file without its ending, or of its folder.
-    metric : str
-        What is measured: ``spearman``, ``accuracy``.
-    items : int64 (n,)
-        Which items of the set it is measured on, ascending.
-    items_total : int
-        Items that the whole set, or section, has for this metric.
-    sample : Sample or None
-        The score as a function of how often each of ``items`` counts; None
-        where it is undefined.
-    section : str or None
-        The part of the set, where it is not the whole.
-    reason : str or None
-        Why the score is undefined.
-    items_composed : int
-        Of the items, those with a word that has no row of its own: its vector
-        is composed, of its n-grams or of the words of a phrase.
-    items_zero : int
-        Of the items, those with a word of the vocabulary whose vector is zero,
-        so that it has no direction.
-    remark : str or None
-        What a person should know of how this run was scored.
-    units : int64 (n, k) or None
-        What each item is made of, where items share what they are made of, such as the two
-        pairs of an analogy question: these are then what a draw draws. None where items are
-        drawn themselves.
-    first : int
-        The first item that the metric is about, where it is not about all: of a whole set those
-        from ``first`` to ``first + items_total``.
-    ranked : bool
-        Whether higher is better, so that one run is the best.
-    p : float or None
-        Chance of a score as high where there is nothing to find; of this run alone, one-sided,
-        not corrected.
-    coverage : mapping of str to [int, int] or None
-        By name, how many words of each list are used, and how many it has; of a test of lists.
-    """
-
-    task: str
-    dataset: str
-    metric: str
-    items: np.ndarray
-    items_total: int
+    task: str  # A key of TASKS
+    dataset: str  # name of the set's file without its ending, or of its folder
+    metric: str  # what is measured: ``spearman``, ``accuracy``
+    items: np.ndarray  # int64 (n,): which items of the set it is measured on, ascending
+    items_total: int  # items that the whole set, or section, has for this metric
+    # the score as a function of how often each of ``items`` counts; None where it is undefined
     sample: Sample | None = None
-    section: str | None = None
-    reason: str | None = None
+    section: str | None = None  # the part of the set, where it is not the whole
+    reason: str | None = None  # why the score is undefined
+    # of the items, those with a word that has no row of its own: its vector is composed, of its
+    # n-grams or of the words of a phrase
     items_composed: int = 0
+    # of the items, those with a word of the vocabulary whose vector is zero, so that it has no
+    # direction
     items_zero: int = 0
-    remark: str | None = None
+    remark: str | None = None  # what a person should know of how this run was scored
+    # int64 (n, k) or None: what each item is made of, where items share what they are made of,
+    # such as the two pairs of an analogy question: these are then what a draw draws. None where
+    # items are drawn themselves
     units: np.ndarray | None = None
+    # the first item that the metric is about, where it is not about all: of a whole set those from
+    # ``first`` to ``first + items_total``
     first: int = 0
-    ranked: bool = True
+    ranked: bool = True  # whether higher is better, so that one run is the best
+    # chance of a score as high where there is nothing to find; of this run alone, one-sided, not
+    # corrected
     p: float | None = None
+    # by name, how many words of each list are used, and how many it has; of a test of lists
     coverage: Mapping[str, Sequence[int]] | None = None
 
     def part(self, section: str, inside: np.ndarray) -> "Measured":
-        """Measure a part of the set, of what is measured already.
-
-        Parameters
-        ----------
-        section : str
-            What to call the part.
-        inside : bool (n_items,)
-            Which items of the set belong to it.
-
-        Returns
-        -------
-        Measured
-            Undefined where no item is left. How many items are composed or zero stays untold, and
-            so do p and coverage.
-        """
+        """Measure a part of the set, of what is measured already."""
+        # inside: bool (n_items,)
         chosen = inside[self.items]
         empty = not chosen.any()
         return replace(
@@ -158,26 +115,6 @@ class Task(Protocol):
 
 
 def read_task(name: str, path: Path, config: CompareConfig) -> Task:
-    """Import a task and read a set for it.
-
-    Parameters
-    ----------
-    name : str
-        A key of TASKS.
-    path : Path
-        The evaluation set.
-    config : CompareConfig
-        How to score.
-
-    Returns
-    -------
-    Task
-        Ready to score.
-
-    Raises
-    ------
-    SourceError
-        The set is missing or malformed.
-    """
+    """Import a task and read a set for it."""
     kind: type[Task] = pkgutil.resolve_name(TASKS[name])
     return kind.read(path, config)

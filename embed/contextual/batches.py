@@ -17,28 +17,8 @@ def encode_in_blocks(
     at_once: int = WORDS_AT_ONCE,
     offsets: np.ndarray | None = None,
 ) -> Iterator[tuple[int, list[np.ndarray]]]:
-    """Encode sentences, those together that begin in the same stretch of the text.
-
-    Parameters
-    ----------
-    encoder : ContextualEncoder
-        Reads all of every sentence.
-    sentences : sequence of sequences of str
-        Words; a sentence may be empty.
-    layers : sequence of int
-        Which layers to average.
-    at_once : int
-        Words of a stretch. States depend in their last bits on the company they are encoded in.
-    offsets : int64 (n_sentences + 1,), optional
-        Where sentences begin and end, where words are not counted as they are encoded.
-
-    Yields
-    ------
-    int
-        The number of a block's first sentence.
-    list of float32 (n_words, D)
-        The states of each sentence of the block.
-    """
+    """Encode sentences, those together that begin in the same stretch of the text."""
+    # offsets: int64 (n_sentences + 1,); yields list of float32 (n_words, D)
     if offsets is None:
         offsets = np.cumsum([0, *map(len, sentences)], dtype=np.int64)
     begins = np.diff(offsets[:-1] // at_once)

@@ -57,37 +57,6 @@ def encode_file(
     ``.jsonl`` has one object a line, ``{"words": [...], "vectors": [[...], ...]}`` or
     ``{"words": [...], "vector": [...]}``, numbers to six decimals. Line n of the text is
     row or object n; one without words has a vector of zeros.
-
-    Parameters
-    ----------
-    encoder : ContextualEncoder
-        Gives the states.
-    source : Path
-        UTF-8, a sentence or a paragraph a line; ``-`` is standard input.
-    out : Path
-        Ends in ``.npz`` or ``.jsonl``.
-    config : EncodeConfig
-        Every option.
-    force : bool
-        Replace a file that stands there.
-    show : Progress
-        Told the words so far.
-    words_at_once : int
-        Lines of about so many are encoded together.
-
-    Returns
-    -------
-    int
-        Lines.
-
-    Raises
-    ------
-    SettingError
-        ``out`` ends otherwise, or there is no such layer.
-    SourceError
-        The text is missing or is not UTF-8.
-    ArtifactError
-        ``out`` exists, or cannot be written.
     """
     layers = parse_layers(config.layers, encoder.n_layers)
     refuse_suffix(out)
@@ -104,18 +73,7 @@ def encode_file(
 
 
 def refuse_suffix(out: Path) -> None:
-    """Refuse an output whose kind its name does not tell.
-
-    Parameters
-    ----------
-    out : Path
-        The file.
-
-    Raises
-    ------
-    SettingError
-        It ends neither in ``.npz`` nor in ``.jsonl``.
-    """
+    """Refuse an output whose kind its name does not tell."""
     if out.suffix not in SUFFIXES:
         raise SettingError(f"--out {out}: must end in {' or '.join(SUFFIXES)}")
 

@@ -49,23 +49,7 @@ def open_encoder(run: str | Path, device: str = "auto") -> ContextualEncoder:
 
 
 def encoder_run(run: Path) -> Path:
-    """Find the run that has the encoder: this one, or the one that it was pooled from.
-
-    Parameters
-    ----------
-    run : Path
-        A run directory, or a Hugging Face folder.
-
-    Returns
-    -------
-    Path
-        Its method is a key of :data:`embed.registry.ENCODERS`.
-
-    Raises
-    ------
-    ArtifactError
-        It is no finished run, has no encoder, or the run that has it is gone or another.
-    """
+    """Find the run that has the encoder: this one, or the one that it was pooled from."""
     refuse_no_run(run)
     method = _method(run)
     if method == POOLED:
@@ -79,23 +63,7 @@ def encoder_run(run: Path) -> Path:
 
 
 def encoder_fingerprint(run: Path) -> str:
-    """Name the content of what has an encoder.
-
-    Parameters
-    ----------
-    run : Path
-        As :func:`encoder_run` gives it.
-
-    Returns
-    -------
-    str
-        16 hexadecimal digits; of a Hugging Face folder, made of its weights, which are read.
-
-    Raises
-    ------
-    ArtifactError
-        A file is missing.
-    """
+    """Name the content of what has an encoder."""
     if (run / CHECKSUMS).is_file():
         return fingerprint(read_json(run / CHECKSUMS))
     return fingerprint(model_checksums(run))

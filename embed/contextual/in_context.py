@@ -23,19 +23,11 @@ BRACKETED = re.compile(r"\[([^\[\]]*)\]")  # what stands in brackets is its only
 
 @dataclass(frozen=True)
 class Occurrence:
-    """A word, or several, in a sentence.
+    """A word, or several, in a sentence."""
 
-    Parameters
-    ----------
-    words : list of str
-        The whole sentence.
-    start, stop : int
-        The occurrence is ``words[start:stop]``.
-    """
-
-    words: list[str]
-    start: int
-    stop: int
+    words: list[str]  # the whole sentence
+    start: int  # the occurrence is ``words[start:stop]``
+    stop: int  # the occurrence is ``words[start:stop]``
 
     @property
     def name(self) -> str:
@@ -45,21 +37,11 @@ class Occurrence:
 
 @dataclass(frozen=True)
 class ContextAnswer:
-    """What is nearest to one occurrence.
+    """What is nearest to one occurrence."""
 
-    Parameters
-    ----------
-    context : str
-        As it was given.
-    word : str
-        The bracketed words, as the run's text settings write them.
-    neighbors : list of Neighbor
-        Best first.
-    """
-
-    context: str
-    word: str
-    neighbors: list[Neighbor]
+    context: str  # as it was given
+    word: str  # the bracketed words, as the run's text settings write them
+    neighbors: list[Neighbor]  # best first
 
 
 def nearest_in_context(
@@ -114,33 +96,7 @@ def nearest_by_encoder(
     layers: Sequence[int],
     k: int = 10,
 ) -> list[ContextAnswer]:
-    """Find the same as :func:`nearest_in_context`, by an encoder that is open.
-
-    Parameters
-    ----------
-    encoder : ContextualEncoder
-        Reads the contexts.
-    vectors : WordVectors
-        Of the space of its states.
-    contexts : sequence of str
-        Sentences with one or more words in square brackets.
-    layers : sequence of int
-        Which layers to average.
-    k : int
-        Neighbours per occurrence, at least 1.
-
-    Returns
-    -------
-    list of ContextAnswer
-        One per bracket, in the order of the text; the bracketed word itself is no answer.
-
-    Raises
-    ------
-    ArtifactError
-        The vectors are of another width than the states.
-    SettingError
-        A context has no bracketed word; the message quotes it.
-    """
+    """Find the same as :func:`nearest_in_context`, by an encoder that is open."""
     asked = [(text, read_context(text, encoder)) for text in contexts]
     states = encoder.encode([found[0].words for _, found in asked], layers)
     queries, owners = [], []
@@ -163,25 +119,7 @@ def nearest_by_encoder(
 
 
 def read_context(text: str, encoder: ContextualEncoder) -> list[Occurrence]:
-    """Cut a text into words, and find those in square brackets.
-
-    Parameters
-    ----------
-    text : str
-        Such as ``I saw a [saw]``. What stands between brackets is cut by itself.
-    encoder : ContextualEncoder
-        Cuts.
-
-    Returns
-    -------
-    list of Occurrence
-        In the order of the text; at least one.
-
-    Raises
-    ------
-    SettingError
-        Nothing is in brackets, or no word is.
-    """
+    """Cut a text into words, and find those in square brackets."""
     words, bounds = cut_parts(encoder, BRACKETED.split(text))
     # every second part is a regular expression's group: what was in brackets
     places = list(pairwise(bounds))[1::2]
@@ -200,22 +138,7 @@ class Cutter(Protocol):
 
 
 def cut_parts(cutter: Cutter, parts: Sequence[str]) -> tuple[list[str], list[int]]:
-    """Cut the parts of a text into words, each by itself.
-
-    Parameters
-    ----------
-    cutter : Cutter
-        Vectors or an encoder.
-    parts : sequence of str
-        Of one text, in its order.
-
-    Returns
-    -------
-    words : list of str
-        Of all parts.
-    bounds : list of int
-        Part n has ``words[bounds[n]:bounds[n + 1]]``.
-    """
+    """Cut the parts of a text into words, each by itself."""
     words: list[str] = []
     bounds = [0]
     for part in parts:

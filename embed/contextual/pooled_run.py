@@ -99,23 +99,7 @@ def pool_run(
 
 
 def trained_corpus(run: Path) -> "Corpus":
-    """Open the corpus that a run was trained on, where it stood then.
-
-    Parameters
-    ----------
-    run : Path
-        A run whose ``config.json`` tells.
-
-    Returns
-    -------
-    Corpus
-        The same text, by its fingerprint: the same sample, where it was trained on one.
-
-    Raises
-    ------
-    ArtifactError
-        It is gone, or another stands in its place.
-    """
+    """Open the corpus that a run was trained on, where it stood then."""
     from corpora.store.corpus import Corpus, is_corpus
 
     known: Any = run_options(run).get(CORPUS)

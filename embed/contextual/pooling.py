@@ -63,28 +63,15 @@ class PoolConfig:
 
 @dataclass(frozen=True)
 class Pooled:
-    """Static vectors and how they came to be.
+    """Static vectors and how they came to be."""
 
-    Parameters
-    ----------
-    vectors : WordVectors
-        One per word of the vocabulary.
-    about : dict
-        For ``config.json``, under ``pooling``: the source, the layers that were averaged, and
-        how many sentences were read for it.
-    """
-
-    vectors: WordVectors
+    vectors: WordVectors  # one per word of the vocabulary
+    # for ``config.json``, under ``pooling``: the source, the layers that were averaged, and how
+    # many sentences were read for it
     about: dict[str, Any]
 
     def save(self, directory: Path) -> None:
-        """Write ``vocabulary.tsv`` and ``vectors.npy``.
-
-        Parameters
-        ----------
-        directory : Path
-            An existing directory, usually one that ``making`` yields.
-        """
+        """Write ``vocabulary.tsv`` and ``vectors.npy``."""
         self.vectors.save(directory)
 
 
@@ -106,33 +93,6 @@ def pool_words(
 
     The same vectors every time, if the encoder's states are. Memory: 12 bytes per word and
     dimension, 8 per context asked for, and one shard of the corpus.
-
-    Parameters
-    ----------
-    encoder : ContextualEncoder
-        Gives the states.
-    corpus : Corpus
-        Its training documents are read, a sentence at a time; punctuation is encoded but gets
-        no vector.
-    config : PoolConfig
-        Every option.
-    show : Progress
-        Told the tokens encoded so far, and in all.
-    tokens_at_once, words_at_once : int
-        How much the encoder is given at a time: tokens of sentences, and words of which the
-        input embeddings are asked.
-
-    Returns
-    -------
-    Pooled
-        Words fall by frequency in the training documents. Those that are unknown to the
-        encoder are left out, and told.
-
-    Raises
-    ------
-    SettingError
-        The encoder has no such layers or no input embeddings, or no word is frequent enough,
-        or known.
     """
     layers = parse_layers(config.layers, encoder.n_layers)
     view = corpus.view(
@@ -167,30 +127,7 @@ def _known(encoder: ContextualEncoder, view: "View") -> tuple[list[str], np.ndar
 
 
 def parse_layers(text: str, n_layers: int) -> tuple[int, ...]:
-    """Read which layers to average.
-
-    Parameters
-    ----------
-    text : str
-        Numbers between commas, or ``auto``: the middle layer and those above.
-    n_layers : int
-        The highest layer.
-
-    Returns
-    -------
-    tuple of int
-        Ascending, each once.
-
-    Raises
-    ------
-    SettingError
-        It is no such list, or a layer is not there.
-
-    Examples
-    --------
-    >>> parse_layers("1,0", 4), parse_layers("auto", 4)
-    ((0, 1), (2, 3, 4))
-    """
+    """Read which layers to average."""
     if text == AUTO:
         # the middle one and those above: measured, docs/methods/mlm.md
         return tuple(range(n_layers // 2, n_layers + 1))

@@ -12,22 +12,9 @@ _HASH_BITS = np.uint64(64 - LEVEL_BITS)
 
 @compiled
 def sentence_keys(words, offsets, levels, seed, first, keys):
-    """Give each sentence its place in the order of choosing: by its rarest word, then by chance.
-
-    Parameters
-    ----------
-    words : int32 (n_tokens,)
-        The pooled word of each token, -1 for none; sentences laid end to end.
-    offsets : int64 (n + 1,)
-        Where they start.
-    levels : uint8 (V,)
-        0 for the words that come first, below ``2 ** LEVEL_BITS``.
-    seed, first : uint64
-        Of the hash; the number of the first sentence in the corpus.
-    keys : uint64 (n,)
-        Output: the lowest level of a sentence's words above 58 bits of splitmix64; the highest
-        key where it has none.
-    """
+    """Give each sentence its place in the order of choosing: by its rarest word, then by chance."""
+    # words: int32 (n_tokens,); offsets: int64 (n + 1,); levels: uint8 (V,); seed, first: uint64;
+    # keys: uint64 (n,)
     for s in range(keys.shape[0]):
         level = np.uint64((1 << LEVEL_BITS) - 1)
         for i in range(offsets[s], offsets[s + 1]):
@@ -39,19 +26,8 @@ def sentence_keys(words, offsets, levels, seed, first, keys):
 
 @compiled
 def keep_lowest(words, offsets, keys, starts, filled, lowest):
-    """Keep for each word the lowest keys of its occurrences, in a heap whose top is the highest.
-
-    Parameters
-    ----------
-    words, offsets, keys
-        As :func:`sentence_keys` has them.
-    starts : int64 (V + 1,)
-        Word w keeps up to ``starts[w + 1] - starts[w]`` keys, at least one.
-    filled : int64 (V,)
-        How many it has; changed.
-    lowest : uint64 (starts[V],)
-        The heaps; ``lowest[starts[w]]`` is the highest that w keeps. Changed.
-    """
+    """Keep for each word the lowest keys of its occurrences, in a heap whose top is the highest."""
+    # starts: int64 (V + 1,); filled: int64 (V,); lowest: uint64 (starts[V],)
     for s in range(keys.shape[0]):
         for i in range(offsets[s], offsets[s + 1]):
             w = words[i]
@@ -90,17 +66,8 @@ def _sink(heap, key):
 
 @compiled
 def mark_chosen(words, offsets, keys, highest, chosen):
-    """Mark the sentences in which some word still lacks contexts when their turn comes.
-
-    Parameters
-    ----------
-    words, offsets, keys
-        As :func:`sentence_keys` has them.
-    highest : uint64 (V,)
-        The key at which each word has contexts enough.
-    chosen : bool (n,)
-        Output.
-    """
+    """Mark the sentences in which some word still lacks contexts when their turn comes."""
+    # highest: uint64 (V,); chosen: bool (n,)
     for s in range(keys.shape[0]):
         chosen[s] = False
         for i in range(offsets[s], offsets[s + 1]):
@@ -111,19 +78,8 @@ def mark_chosen(words, offsets, keys, highest, chosen):
 
 @compiled
 def add_states(words, states, sums, counts):
-    """Add each token's state to the sum of its word.
-
-    Parameters
-    ----------
-    words : int32 (n,)
-        The pooled word of each token, -1 for none.
-    states : float32 (n, D)
-        States.
-    sums : float64 (V, D)
-        Changed.
-    counts : int64 (V,)
-        Changed.
-    """
+    """Add each token's state to the sum of its word."""
+    # words: int32 (n,); states: float32 (n, D); sums: float64 (V, D); counts: int64 (V,)
     for i in range(words.shape[0]):
         w = words[i]
         if w >= 0:

@@ -31,28 +31,7 @@ _UNPRUNED = -1
 
 
 def read_fasttext(path: Path, *, block: int = 1 << 16) -> WordVectors:
-    """Read a fastText model.
-
-    Parameters
-    ----------
-    path : Path
-        A ``.bin`` that fastText wrote: skip-gram, CBOW, or a classifier, whose
-        labels are left out. Neither gzipped nor quantised.
-    block : int
-        Words whose vectors are composed at a time.
-
-    Returns
-    -------
-    WordVectors
-        The words in the order of the model, frequent ones first, with their
-        counts; unseen words are composed of n-grams, whose rows stay on disk.
-
-    Raises
-    ------
-    ArtifactError
-        The model is quantised, gzipped, of an unknown version, truncated or
-        damaged.
-    """
+    """Read a fastText model."""
     with open(path, "rb") as file:
         if file.read(len(GZIP_MAGIC)) == GZIP_MAGIC:
             raise ArtifactError(f"{path}: is a gzipped fastText model; unpack it with gunzip first")

@@ -18,39 +18,12 @@ from embed.vectors.wordlist import StoredVocabulary, write_words
 
 
 def is_pickle(start: bytes) -> bool:
-    """Tell a pickle by its first two bytes.
-
-    Parameters
-    ----------
-    start : bytes
-        The first bytes of a file.
-
-    Returns
-    -------
-    bool
-        True for protocols 2 to 5.
-    """
+    """Tell a pickle by its first two bytes."""
     return start[:1] == b"\x80" and start[1:2] in (b"\2", b"\3", b"\4", b"\5")
 
 
 def read_gensim(path: Path) -> WordVectors:
-    """Read back what :func:`write_gensim` wrote, from the files beside the pickle.
-
-    Parameters
-    ----------
-    path : Path
-        The pickle; it is not opened.
-
-    Returns
-    -------
-    WordVectors
-        Memory-mapped, without text settings.
-
-    Raises
-    ------
-    ArtifactError
-        Our word list does not stand beside it: gensim wrote it, or another program.
-    """
+    """Read back what :func:`write_gensim` wrote, from the files beside the pickle."""
     words, matrix = _beside(path)
     if not words.is_file() or not matrix.is_file():
         raise ArtifactError(
@@ -73,20 +46,6 @@ def write_gensim(vectors: WordVectors, out: Path, force: bool) -> None:
 
     Three files: ``out``, ``out.vectors.npy`` and ``out.vocabulary.tsv``; the last
     two are renamed into place first, ``out`` last.
-
-    Parameters
-    ----------
-    vectors : WordVectors
-        What to write; counts, if known, become the attribute ``count``.
-    out : Path
-        The main file.
-    force : bool
-        Replace files that stand there.
-
-    Raises
-    ------
-    ArtifactError
-        ``out`` exists, a word is empty, or gensim is not installed.
     """
     words = list(vectors.vocabulary)
     refuse_unholdable(words, "gensim", gaps="")

@@ -31,39 +31,20 @@ _FETCH = "fetch it again"
 
 
 class HuggingFaceVectors(WordVectors):
-    """Input embeddings of a model; a :class:`~embed.protocols.StaticVectors`.
-
-    Parameters
-    ----------
-    pieces : StockPieces
-        The model's tokenizer.
-    table : float32 (R, D)
-        A row for each piece.
-    name : str
-        What messages and tables call these vectors.
-    """
+    """Input embeddings of a model; a :class:`~embed.protocols.StaticVectors`."""
 
     composed_of = "pieces"
 
     def __init__(self, pieces: StockPieces, table: np.ndarray, *, name: str) -> None:
+        # table: float32 (R, D)
         words, ids = pieces.whole_words()
         super().__init__(words, table[ids], name=name)
         self._pieces = pieces
         self._table = table
 
     def vector(self, word: str) -> np.ndarray | None:
-        """Give the vector of a word, of one that has no row as composed of its pieces.
-
-        Parameters
-        ----------
-        word : str
-            As :meth:`words` writes it.
-
-        Returns
-        -------
-        float32 (D,) or None
-            None when some of it has no piece.
-        """
+        """Give the vector of a word, of one that has no row as composed of its pieces."""
+        # returns float32 (D,) or None
         if self.row(word) is not None:
             return super().vector(word)
         if not self._pieces.knows([word])[0]:
@@ -73,39 +54,12 @@ class HuggingFaceVectors(WordVectors):
         return mean.astype(np.float32)
 
     def words(self, text: str) -> list[str]:
-        """Cut text into words by the tokenizer's own normaliser and pre-tokeniser.
-
-        Parameters
-        ----------
-        text : str
-            A word, a phrase or a sentence.
-
-        Returns
-        -------
-        list of str
-            Words, whether they have a vector or not.
-        """
+        """Cut text into words by the tokenizer's own normaliser and pre-tokeniser."""
         return self._pieces.words(text)
 
 
 def is_huggingface(folder: Path) -> bool:
-    """Tell whether a folder is a model of Hugging Face's, by its ``config.json``.
-
-    Parameters
-    ----------
-    folder : Path
-        Anything, perhaps not there.
-
-    Returns
-    -------
-    bool
-        Whether the configuration names a model; a run's names a method.
-
-    Raises
-    ------
-    ArtifactError
-        The configuration is no JSON.
-    """
+    """Tell whether a folder is a model of Hugging Face's, by its ``config.json``."""
     if not (folder / CONFIG).is_file():
         return False
     config = read_json(folder / CONFIG)
@@ -114,18 +68,7 @@ def is_huggingface(folder: Path) -> bool:
 
 
 def model_type(folder: Path) -> str:
-    """Tell what a Hugging Face folder calls its kind of model.
-
-    Parameters
-    ----------
-    folder : Path
-        For which :func:`is_huggingface` holds.
-
-    Returns
-    -------
-    str
-        Its ``model_type``, such as ``bert``, else its first architecture.
-    """
+    """Tell what a Hugging Face folder calls its kind of model."""
     config = read_json(folder / CONFIG)
     architectures = config.get("architectures")
     first = architectures[0] if isinstance(architectures, list) and architectures else HUGGINGFACE
@@ -133,24 +76,7 @@ def model_type(folder: Path) -> str:
 
 
 def model_checksums(folder: Path) -> dict[str, str]:
-    """Hash the files of a Hugging Face folder that make its vectors and states.
-
-    Parameters
-    ----------
-    folder : Path
-        For which :func:`is_huggingface` holds.
-
-    Returns
-    -------
-    dict of str to str
-        Name to SHA-256, sorted by name: configuration, weights and tokenizer; whatever else
-        was fetched along does not matter.
-
-    Raises
-    ------
-    ArtifactError
-        One of them is not there.
-    """
+    """Hash the files of a Hugging Face folder that make its vectors and states."""
     require_files(folder)
     names = {CONFIG, TOKENIZER, *_weight_files(folder)}
     names |= {name for name in (INDEX, _TOKENIZER_OPTIONS) if (folder / name).is_file()}
@@ -158,18 +84,7 @@ def model_checksums(folder: Path) -> dict[str, str]:
 
 
 def require_files(folder: Path) -> None:
-    """Refuse a Hugging Face folder that lacks what is read of it, or leads out of itself.
-
-    Parameters
-    ----------
-    folder : Path
-        For which :func:`is_huggingface` holds.
-
-    Raises
-    ------
-    ArtifactError
-        It has no safetensors, lists such as are not there, or has no ``tokenizer.json``.
-    """
+    """Refuse a Hugging Face folder that lacks what is read of it, or leads out of itself."""
     if not (folder / WEIGHTS).is_file() and not (folder / INDEX).is_file():
         if pickled := sorted(path.name for path in folder.glob("pytorch_model*.bin")):
             raise ArtifactError(
@@ -191,22 +106,6 @@ def read_huggingface(folder: Path) -> HuggingFaceVectors:
     The table of pieces is the one tensor of ``vocab_size`` rows that is called an embedding, and
     not one of positions, types or outputs. Words stand by id, which puts frequent ones first as far
     as the tokenizer's learning did.
-
-    Parameters
-    ----------
-    folder : Path
-        For which :func:`is_huggingface` holds.
-
-    Returns
-    -------
-    HuggingFaceVectors
-        Float32, in memory, whatever the weights are stored as.
-
-    Raises
-    ------
-    ArtifactError
-        A file is missing or damaged, no tensor or several fit, the table has fewer rows than the
-        tokenizer pieces, or holds NaN or infinity.
     """
     require_files(folder)
     pieces = StockPieces(folder / TOKENIZER)

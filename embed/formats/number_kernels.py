@@ -18,27 +18,9 @@ def parse_rows(buffer, spans, numbers, hard):
 
     Stops at the first line that is anything else (another number of columns,
     ``nan``, what is no number), and when ``hard`` is full.
-
-    Parameters
-    ----------
-    buffer : uint8 (n_bytes,)
-        Whole lines: the last byte is a line end.
-    spans : int64 (n_lines, 2)
-        Output: where each word begins and ends.
-    numbers : float32 (n_lines, D)
-        Output.
-    hard : int64 (capacity, 2)
-        Output: start in the buffer, and flat index in ``numbers``, of each
-        number with too many digits or too large an exponent to be rounded
-        rightly here; its place in ``numbers`` is not filled.
-
-    Returns
-    -------
-    n_lines : int
-        Lines parsed; fewer than there are when it stopped.
-    n_hard : int
-        How much of ``hard`` is valid.
     """
+    # buffer: uint8 (n_bytes,); spans: int64 (n_lines, 2); numbers: float32 (n_lines, D); hard:
+    # int64 (capacity, 2)
     n_hard = 0
     position = 0
     dim = numbers.shape[1]
@@ -75,23 +57,8 @@ def parse_number(buffer, position):
     """Parse one decimal number; (its end, whether the value is exact, the value).
 
     The end is the start where there is no number, or more than one.
-
-    Parameters
-    ----------
-    buffer : uint8 (n_bytes,)
-        Ends in a line end.
-    position : int
-        Where the number begins.
-
-    Returns
-    -------
-    end : int
-        Behind the number.
-    exact : bool
-        Whether ``value`` is the double nearest to what is written.
-    value : float
-        The number, if exact.
     """
+    # buffer: uint8 (n_bytes,)
     start = position
     negative = buffer[position] == ord("-")
     if negative or buffer[position] == ord("+"):
@@ -127,22 +94,8 @@ def parse_number(buffer, position):
 
 @compiled
 def parse_exponent(buffer, position):
-    """Parse what stands behind the ``e``; (its end, its value).
-
-    Parameters
-    ----------
-    buffer : uint8 (n_bytes,)
-        Ends in a line end.
-    position : int
-        Behind the ``e``.
-
-    Returns
-    -------
-    end : int
-        Behind the exponent.
-    power : int
-        Its value; ``_MALFORMED`` when there is none.
-    """
+    """Parse what stands behind the ``e``; (its end, its value)."""
+    # buffer: uint8 (n_bytes,)
     negative = buffer[position] == ord("-")
     if negative or buffer[position] == ord("+"):
         position += 1
@@ -158,20 +111,8 @@ def parse_exponent(buffer, position):
 
 @compiled
 def skip_spaces(buffer, position):
-    """Pass over spaces, tabs and carriage returns, but no line end.
-
-    Parameters
-    ----------
-    buffer : uint8 (n_bytes,)
-        Ends in a line end.
-    position : int
-        Where to begin.
-
-    Returns
-    -------
-    int
-        The first other byte.
-    """
+    """Pass over spaces, tabs and carriage returns, but no line end."""
+    # buffer: uint8 (n_bytes,)
     while is_gap(buffer[position]) and buffer[position] != 10:
         position += 1
     return position
@@ -179,33 +120,13 @@ def skip_spaces(buffer, position):
 
 @compiled
 def is_gap(byte):
-    """Tell whether a byte separates columns or lines.
-
-    Parameters
-    ----------
-    byte : uint8
-        Any.
-
-    Returns
-    -------
-    bool
-        True for space, tab, carriage return and line end.
-    """
+    """Tell whether a byte separates columns or lines."""
+    # byte: uint8
     return byte == 32 or byte == 10 or byte == 9 or byte == 13
 
 
 @compiled
 def is_digit(byte):
-    """Tell whether a byte is an ASCII digit.
-
-    Parameters
-    ----------
-    byte : uint8
-        Any.
-
-    Returns
-    -------
-    bool
-        True for 0 to 9.
-    """
+    """Tell whether a byte is an ASCII digit."""
+    # byte: uint8
     return 48 <= byte <= 57

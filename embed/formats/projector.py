@@ -16,18 +16,7 @@ _PAIRS = ((VECTORS, METADATA), ("tensor.tsv", METADATA), ("vecs.tsv", "meta.tsv"
 
 
 def metadata_of(path: Path) -> Path | None:
-    """Find the words that belong to a file of vectors.
-
-    Parameters
-    ----------
-    path : Path
-        Such as ``vectors.tsv``, ``text8_tensor.tsv`` or ``vecs.tsv``, gzipped or not.
-
-    Returns
-    -------
-    Path or None
-        ``metadata.tsv``, ``text8_metadata.tsv`` or ``meta.tsv`` beside it.
-    """
+    """Find the words that belong to a file of vectors."""
     for ending, words in _PAIRS:
         for name in (path.name, path.name.removesuffix(".gz")):
             if name.endswith(ending):
@@ -38,24 +27,7 @@ def metadata_of(path: Path) -> Path | None:
 
 
 def read_projector(path: Path) -> WordVectors:
-    """Read a pair of vectors and metadata.
-
-    Parameters
-    ----------
-    path : Path
-        The vectors; the words are looked for beside them.
-
-    Returns
-    -------
-    WordVectors
-        Words from the metadata's first column, or the one headed ``word``.
-
-    Raises
-    ------
-    ArtifactError
-        There is no metadata, the files differ in length, or a line is
-        malformed (file and line).
-    """
+    """Read a pair of vectors and metadata."""
     metadata = metadata_of(path)
     if metadata is None:
         raise ArtifactError(
@@ -78,20 +50,7 @@ def read_projector(path: Path) -> WordVectors:
 
 
 def write_projector(vectors: WordVectors, folder: Path) -> None:
-    """Write ``vectors.tsv`` and ``metadata.tsv``, ready for projector.tensorflow.org.
-
-    Parameters
-    ----------
-    vectors : WordVectors
-        What to write; the counts, if known, become a second column.
-    folder : Path
-        Is made.
-
-    Raises
-    ------
-    ArtifactError
-        A word is empty or holds a tab or a line end.
-    """
+    """Write ``vectors.tsv`` and ``metadata.tsv``, ready for projector.tensorflow.org."""
     words = list(vectors.vocabulary)
     refuse_unholdable(words, "projector", gaps="\t\r\n")
     folder.mkdir()

@@ -21,40 +21,14 @@ _GZIP_RATIO = 1100  # deflate cannot shrink anything further
 
 @dataclass(frozen=True)
 class Source:
-    """A vectors file being read.
+    """A vectors file being read."""
 
-    Attributes
-    ----------
-    path : Path
-        Its path, for messages.
-    file : binary file
-        Read from the start of the (decompressed) content.
-    limit : int
-        More bytes than the content can have.
-    """
-
-    path: Path
-    file: BinaryIO
-    limit: int
+    path: Path  # its path, for messages
+    file: BinaryIO  # read from the start of the (decompressed) content
+    limit: int  # more bytes than the content can have
 
     def read(self, size: int) -> bytes:
-        """Read bytes.
-
-        Parameters
-        ----------
-        size : int
-            How many at most.
-
-        Returns
-        -------
-        bytes
-            Empty at the end.
-
-        Raises
-        ------
-        ArtifactError
-            The compressed data are truncated or damaged.
-        """
+        """Read bytes."""
         try:
             return self.file.read(size)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -63,23 +37,7 @@ class Source:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[Source]:
-    """Open a vectors file, gzipped or not.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Yields
-    ------
-    Source
-        At its start.
-
-    Raises
-    ------
-    ArtifactError
-        It is missing or cannot be read.
-    """
+    """Open a vectors file, gzipped or not."""
     try:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -97,15 +55,7 @@ def opened(path: Path) -> Iterator[Source]:
 
 
 class Rows:
-    """A matrix that grows while a file is read.
-
-    Parameters
-    ----------
-    dim : int
-        D.
-    expected : int
-        Rows to make room for at first; the caller bounds it by the file's size.
-    """
+    """A matrix that grows while a file is read."""
 
     def __init__(self, dim: int, expected: int) -> None:
         self.dim = dim
@@ -113,18 +63,8 @@ class Rows:
         self.n = 0
 
     def room(self, n: int) -> np.ndarray:
-        """Add rows to be filled.
-
-        Parameters
-        ----------
-        n : int
-            How many.
-
-        Returns
-        -------
-        float32 (n, D)
-            A view of them.
-        """
+        """Add rows to be filled."""
+        # returns float32 (n, D)
         if self.n + n > len(self._matrix):
             capacity = max(self.n + n, len(self._matrix) * 3 // 2)
             grown = np.empty((capacity, self._matrix.shape[1]), np.float32)
@@ -134,32 +74,13 @@ class Rows:
         return self._matrix[self.n - n : self.n]
 
     def matrix(self) -> np.ndarray:
-        """Give what was filled.
-
-        Returns
-        -------
-        float32 (n, D)
-            The rows so far.
-        """
+        """Give what was filled."""
+        # returns float32 (n, D)
         return self._matrix[: self.n]
 
 
 def decode_words(cells: Sequence[bytes], path: Path) -> list[str]:
-    """Decode words; bytes that are not UTF-8 are written as escapes, and that is told.
-
-    Parameters
-    ----------
-    cells : sequence of bytes
-        Words without line ends.
-    path : Path
-        Where they come from, for the note.
-
-    Returns
-    -------
-    list of str
-        As many words; word2vec's C tool cuts long words within a character,
-        so published files do hold broken ones.
-    """
+    """Decode words; bytes that are not UTF-8 are written as escapes, and that is told."""
     if not cells:
         return []
     try:
@@ -175,28 +96,8 @@ def decode_words(cells: Sequence[bytes], path: Path) -> list[str]:
 
 
 def assemble(words: list[str], matrix: np.ndarray, path: Path) -> WordVectors:
-    """Make vectors of what was read; of equal words the first is kept, and that is told.
-
-    Parameters
-    ----------
-    words : list of str
-        By row.
-    matrix : float32 (V, D)
-        The vectors.
-    path : Path
-        Where they come from.
-
-    Returns
-    -------
-    WordVectors
-        Without text settings. Published files do repeat words (glove.840B
-        does), and a word must have one vector.
-
-    Raises
-    ------
-    ArtifactError
-        There are no words.
-    """
+    """Make vectors of what was read; of equal words the first is kept, and that is told."""
+    # matrix: float32 (V, D)
     if not words:
         raise ArtifactError(f"{path}: holds no words")
     distinct = len(set(words))

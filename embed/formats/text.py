@@ -29,31 +29,7 @@ _NUMBER = re.compile(
 def read_text(
     source: Source, n_words: int | None, dim: int, *, chunk_bytes: int = 1 << 22
 ) -> WordVectors:
-    """Read lines of a word and its numbers.
-
-    Parameters
-    ----------
-    source : Source
-        Standing behind the header, if there is one.
-    n_words : int or None
-        V as the header says it; None without a header.
-    dim : int
-        D.
-    chunk_bytes : int
-        Read at a time.
-
-    Returns
-    -------
-    WordVectors
-        In the order of the file. A word may hold spaces (glove.840B has such)
-        as long as its later parts are no numbers.
-
-    Raises
-    ------
-    ArtifactError
-        File and line of a wrong number of columns, of what is no finite
-        number, or of a header that says another number of words.
-    """
+    """Read lines of a word and its numbers."""
     path = source.path
     most = source.limit // (2 * dim + 1) + 1  # "w 1 2\n": two bytes a number at least
     if n_words is not None and n_words > most:
@@ -74,26 +50,7 @@ def read_text(
 
 
 def whole_lines(source: Source, chunk_bytes: int = 1 << 22) -> Iterator[bytes]:
-    """Cut a file into chunks of whole lines.
-
-    Parameters
-    ----------
-    source : Source
-        Read to its end.
-    chunk_bytes : int
-        Read at a time.
-
-    Yields
-    ------
-    bytes
-        Lines, each with its line end; blank lines at the end of the file are
-        left out.
-
-    Raises
-    ------
-    ArtifactError
-        A line has no end.
-    """
+    """Cut a file into chunks of whole lines."""
     rest = b""
     while chunk := source.read(chunk_bytes):
         rest += chunk
@@ -108,29 +65,8 @@ def whole_lines(source: Source, chunk_bytes: int = 1 << 22) -> Iterator[bytes]:
 
 
 def numbers_of_lines(chunk: bytes, dim: int, line: int, path: Path) -> np.ndarray:
-    """Parse whole lines of numbers alone.
-
-    Parameters
-    ----------
-    chunk : bytes
-        Lines, each with its line end.
-    dim : int
-        Numbers per line.
-    line : int
-        The number of the first line, for messages.
-    path : Path
-        The file, for messages.
-
-    Returns
-    -------
-    float32 (n_lines, D)
-        The numbers.
-
-    Raises
-    ------
-    ArtifactError
-        File and line of a wrong number of columns or of what is no finite number.
-    """
+    """Parse whole lines of numbers alone."""
+    # returns float32 (n_lines, D)
     lines = _Lines(chunk, line, path)
     wrong = np.flatnonzero(lines.columns != dim)
     if len(wrong):
@@ -143,33 +79,8 @@ def numbers_of_lines(chunk: bytes, dim: int, line: int, path: Path) -> np.ndarra
 def parse_lines(
     chunk: bytes, dim: int, line: int, path: Path, *, kernel_bytes: int = 1 << 20
 ) -> tuple[list[bytes], np.ndarray]:
-    """Parse whole lines of a word and its numbers, all at once.
-
-    Parameters
-    ----------
-    chunk : bytes
-        Lines, each with its line end.
-    dim : int
-        Numbers per line.
-    line : int
-        The number of the first line, for messages.
-    path : Path
-        The file, for messages.
-    kernel_bytes : int
-        Chunks from this size on are worth the time in which a kernel is compiled.
-
-    Returns
-    -------
-    words : list of bytes
-        One per line.
-    numbers : float32 (n_lines, D)
-        Their vectors.
-
-    Raises
-    ------
-    ArtifactError
-        See :func:`read_text`.
-    """
+    """Parse whole lines of a word and its numbers, all at once."""
+    # returns numbers: float32 (n_lines, D)
     if len(chunk) >= kernel_bytes and (fast := _parse_plain(chunk, dim)):
         return fast
     lines = _Lines(chunk, line, path)
@@ -181,22 +92,7 @@ def parse_lines(
 
 
 def write_text(vectors: WordVectors, path: Path, *, header: bool) -> None:
-    """Write a line per word; nine digits a number, from which a float32 is read back exactly.
-
-    Parameters
-    ----------
-    vectors : WordVectors
-        What to write.
-    path : Path
-        The file.
-    header : bool
-        Whether "V D" comes first, as in word2vec's format but not GloVe's.
-
-    Raises
-    ------
-    ArtifactError
-        A word is empty or holds white space, which the format cannot hold.
-    """
+    """Write a line per word; nine digits a number, from which a float32 is read back exactly."""
     words = list(vectors.vocabulary)
     refuse_unholdable(words, "word2vec-text" if header else "glove")
     n_words, dim = vectors.matrix.shape
@@ -211,18 +107,7 @@ def write_text(vectors: WordVectors, path: Path, *, header: bool) -> None:
 
 
 def is_number(token: bytes) -> bool:
-    """Tell whether a token is written as a number.
-
-    Parameters
-    ----------
-    token : bytes
-        Without white space.
-
-    Returns
-    -------
-    bool
-        True for "1", "-.5e3" and "nan".
-    """
+    """Tell whether a token is written as a number."""
     return _NUMBER.fullmatch(token) is not None
 
 

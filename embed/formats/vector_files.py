@@ -104,29 +104,7 @@ def load_vectors(run: str | Path, *, verified: bool = False) -> WordVectors:
 
 
 def detect(start: bytes, path: Path) -> tuple[str, int | None, int]:
-    """Tell a format by the first bytes of a file.
-
-    Parameters
-    ----------
-    start : bytes
-        The first MB or so, decompressed.
-    path : Path
-        The file, for messages and for the projector's words beside it.
-
-    Returns
-    -------
-    format : str
-        ``word2vec-text``, ``word2vec-binary``, ``glove`` or ``projector``.
-    n_words : int or None
-        V, where a header line says it.
-    dim : int
-        D.
-
-    Raises
-    ------
-    ArtifactError
-        The format is none of these.
-    """
+    """Tell a format by the first bytes of a file."""
     _refuse_others(start, path)
     if header := _HEADER.match(start):
         n_words, dim = int(header[1]), int(header[2])

@@ -16,28 +16,7 @@ _FLOAT_BYTES = 4
 def read_binary(
     source: Source, n_words: int, dim: int, *, chunk_bytes: int = 1 << 24
 ) -> WordVectors:
-    """Read a word2vec binary file behind its header line.
-
-    Parameters
-    ----------
-    source : Source
-        Standing behind the header.
-    n_words, dim : int
-        V and D as the header says them.
-    chunk_bytes : int
-        Read at a time.
-
-    Returns
-    -------
-    WordVectors
-        In the order of the file.
-
-    Raises
-    ------
-    ArtifactError
-        The file is truncated, longer than the header says, or holds NaN or
-        infinity.
-    """
+    """Read a word2vec binary file behind its header line."""
     path = source.path
     needed = n_words * (dim * _FLOAT_BYTES + 2)
     if needed > source.limit:
@@ -61,20 +40,7 @@ def read_binary(
 
 
 def write_binary(vectors: WordVectors, path: Path) -> None:
-    """Write a word2vec binary file.
-
-    Parameters
-    ----------
-    vectors : WordVectors
-        What to write.
-    path : Path
-        The file.
-
-    Raises
-    ------
-    ArtifactError
-        A word is empty or holds white space, which the format cannot hold.
-    """
+    """Write a word2vec binary file."""
     words = list(vectors.vocabulary)
     refuse_unholdable(words, "word2vec-binary")
     with open(path, "wb") as file:

@@ -11,22 +11,7 @@ _DISK_BLOCK = 1 << 24
 
 
 def refuse_unholdable(words: Sequence[str], format: str, gaps: str = " \t\r\n") -> None:
-    """Refuse words that a format cannot hold.
-
-    Parameters
-    ----------
-    words : sequence of str
-        By row.
-    format : str
-        Its name, for the message.
-    gaps : str
-        Characters that separate words there.
-
-    Raises
-    ------
-    ArtifactError
-        Names the first such word and its row.
-    """
+    """Refuse words that a format cannot hold."""
     joined = "\x00".join(words)
     if not any(gap in joined for gap in gaps) and "" not in words:
         return
@@ -40,37 +25,15 @@ def refuse_unholdable(words: Sequence[str], format: str, gaps: str = " \t\r\n") 
 
 
 def dense_block(matrix: Any, start: int, stop: int) -> np.ndarray:
-    """Take rows of a matrix as floats, whatever it is.
-
-    Parameters
-    ----------
-    matrix : float32 (V, D) or scipy.sparse CSR (V, D)
-        The vectors.
-    start, stop : int
-        Which rows.
-
-    Returns
-    -------
-    float32 (stop - start, D)
-        Dense.
-    """
+    """Take rows of a matrix as floats, whatever it is."""
+    # matrix: float32 (V, D) or scipy.sparse CSR (V, D); returns float32 (stop - start, D)
     block = matrix[start:stop]
     return np.asarray(block if isinstance(block, np.ndarray) else block.toarray(), np.float32)
 
 
 def blocks(matrix: Any) -> Iterator[np.ndarray]:
-    """Walk over a matrix in blocks of a few MB.
-
-    Parameters
-    ----------
-    matrix : float32 (V, D) or scipy.sparse CSR (V, D)
-        The vectors.
-
-    Yields
-    ------
-    float32 (R, D)
-        The next rows.
-    """
+    """Walk over a matrix in blocks of a few MB."""
+    # matrix: float32 (V, D) or scipy.sparse CSR (V, D); yields float32 (R, D)
     step = max(1, _DISK_BLOCK // (4 * max(1, matrix.shape[1])))
     for start in range(0, matrix.shape[0], step):
         yield dense_block(matrix, start, start + step)

@@ -23,25 +23,9 @@ def place_labels(
     Greedy, then improved: each label in turn takes the cheapest of forty places
     (eight directions, five distances), all others standing, until none moves.
     The same input gives the same places.
-
-    Parameters
-    ----------
-    points : float64 (n, 2)
-        x and y in any unit of length.
-    sizes : float64 (n, 2)
-        Width and height of each label.
-    bounds : tuple of two floats
-        Width and height of the room, which begins at (0, 0).
-    gap : float
-        Between the middle of a point and its label; half of it is its radius.
-
-    Returns
-    -------
-    middles : float64 (n, 2)
-        Of the labels.
-    far : bool (n,)
-        Whether a label stands so far from its point that a line should lead to it.
     """
+    # points: float64 (n, 2); sizes: float64 (n, 2); returns middles: float64 (n, 2); returns far:
+    # bool (n,)
     middles = points[:, None] + _shifts(sizes, gap)
     own = _own_costs(points, sizes, bounds, gap)
     near = _neighbors(points, sizes, gap)

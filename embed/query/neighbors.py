@@ -56,24 +56,8 @@ def nearest(
 def nearest_to(
     vectors: StaticVectors, units: Any, rows: Sequence[int | None], k: int = 10
 ) -> list[list[Neighbor]]:
-    """Find the words nearest to each of some vectors by cosine.
-
-    Parameters
-    ----------
-    vectors : StaticVectors
-        Dense or sparse.
-    units : float64 (n, D) or scipy.sparse CSR (n, D)
-        Of unit length or zero.
-    rows : sequence of int or None
-        The row that is no answer to each.
-    k : int
-        Neighbours per vector, at least 1; fewer where the vocabulary ends.
-
-    Returns
-    -------
-    list of list of Neighbor
-        Per vector, best first, ties by row.
-    """
+    """Find the words nearest to each of some vectors by cosine."""
+    # units: float64 (n, D) or scipy.sparse CSR (n, D)
     without = [[] if row is None else [row] for row in rows]
     found = top_rows(vectors.matrix, units, k, exclude=without)
     return [_named(vectors, rows, scores) for rows, scores in found]
@@ -150,27 +134,8 @@ def analogy(
 
 
 def unit_queries(vectors: StaticVectors, words: Sequence[str]) -> tuple[Any, list[int | None]]:
-    """Take the vectors of words at unit length, those of unseen words composed of n-grams.
-
-    Parameters
-    ----------
-    vectors : StaticVectors
-        Dense or sparse.
-    words : sequence of str
-        Exactly as spelled in the vocabulary, if they are there.
-
-    Returns
-    -------
-    units : float64 (n, D) or scipy.sparse CSR (n, D)
-        Zero vectors stay zero.
-    rows : list of int or None
-        The row of each word; None for one that has none.
-
-    Raises
-    ------
-    UnknownWordError
-        A word has no vector; close spellings are offered.
-    """
+    """Take the vectors of words at unit length, those of unseen words composed of n-grams."""
+    # returns units: float64 (n, D) or scipy.sparse CSR (n, D)
     rows = [vectors.row(word) for word in words]
     known = [row for row in rows if row is not None]
     unseen = [place for place, row in enumerate(rows) if row is None]
@@ -186,25 +151,8 @@ def unit_queries(vectors: StaticVectors, words: Sequence[str]) -> tuple[Any, lis
 
 
 def vector_of(vectors: StaticVectors, word: str) -> np.ndarray:
-    """Give the vector of a word that must have one.
-
-    Parameters
-    ----------
-    vectors : StaticVectors
-        Their ``name``, if they have one, appears in the message.
-    word : str
-        Exactly as spelled in the vocabulary, if it is there.
-
-    Returns
-    -------
-    float32 (D,)
-        Its row, or composed of its n-grams.
-
-    Raises
-    ------
-    UnknownWordError
-        It has no vector; close spellings are offered.
-    """
+    """Give the vector of a word that must have one."""
+    # returns float32 (D,)
     vector = vectors.vector(word)
     if vector is not None:
         return vector

@@ -19,23 +19,6 @@ def find_word(vectors: WordVectors, asked: str) -> str:
     written, then lower-cased. A note on standard error tells the word that was
     used when it is not the word as written, and a word whose vector is composed
     of its n-grams.
-
-    Parameters
-    ----------
-    vectors : WordVectors
-        The run.
-    asked : str
-        As typed.
-
-    Returns
-    -------
-    str
-        A word that has a vector.
-
-    Raises
-    ------
-    UnknownWordError
-        It is no single word of the run, or no text at all.
     """
     if HALF_CHARACTER.search(asked):
         raise UnknownWordError(f"{vectors.name}: {asked!r} is not UTF-8; ask in UTF-8")
@@ -60,27 +43,7 @@ def find_word(vectors: WordVectors, asked: str) -> str:
 def find_words(
     vectors: WordVectors, asked: Sequence[str], *, skip_unknown: bool
 ) -> list[str | None]:
-    """Find several words.
-
-    Parameters
-    ----------
-    vectors : WordVectors
-        The run.
-    asked : sequence of str
-        As typed.
-    skip_unknown : bool
-        Tell what has no vector on standard error, and go on.
-
-    Returns
-    -------
-    list of str or None
-        The run's words; None where one is unknown.
-
-    Raises
-    ------
-    UnknownWordError
-        One is unknown, and ``skip_unknown`` is not set.
-    """
+    """Find several words."""
     found: list[str | None] = []
     for text in asked:
         try:
@@ -94,42 +57,14 @@ def find_words(
 
 
 def split_query(line: str) -> list[str]:
-    """Divide a line of standard input into the words asked for.
-
-    Parameters
-    ----------
-    line : str
-        Words between tabs if there are tabs (words may then hold spaces), else
-        between white space.
-
-    Returns
-    -------
-    list of str
-        As typed.
-    """
+    """Divide a line of standard input into the words asked for."""
     if "\t" in line:
         return [cell for cell in line.rstrip("\r\n").split("\t") if cell]
     return line.split()
 
 
 def read_queries(n_words: int | None = None) -> Iterator[list[str]]:
-    """Read queries from a pipe or file at standard input, one a line; blank lines are passed over.
-
-    Parameters
-    ----------
-    n_words : int, optional
-        How many words a query has.
-
-    Yields
-    ------
-    list of str
-        The words of a line.
-
-    Raises
-    ------
-    FirthError
-        Names the line that has another number of words.
-    """
+    """Read queries from standard input, one per line; blank lines are skipped."""
     for number, line in enumerate(_utf8(sys.stdin), 1):
         query = split_query(line)
         if not query:
@@ -142,17 +77,7 @@ def read_queries(n_words: int | None = None) -> Iterator[list[str]]:
 
 
 def prompt(question: str, answer: Callable[[list[str]], None], n_words: int | None = None) -> None:
-    """Ask a person again and again; a mistake is told and does not end the session.
-
-    Parameters
-    ----------
-    question : str
-        What stands before the cursor.
-    answer : callable
-        Prints the answer to the words of one line.
-    n_words : int, optional
-        How many words a query has.
-    """
+    """Ask a person again and again; a mistake is told and does not end the session."""
     note("an empty line or Ctrl-D ends")
     while query := split_query(_ask(question)):
         try:
@@ -164,22 +89,7 @@ def prompt(question: str, answer: Callable[[list[str]], None], n_words: int | No
 
 
 def answer_each(question: str, n_words: int, answer: Callable[[list[str]], None]) -> None:
-    """Answer queries of a fixed number of words from standard input, whatever it is.
-
-    Parameters
-    ----------
-    question : str
-        What stands before the cursor, on a terminal.
-    n_words : int
-        How many words a query has.
-    answer : callable
-        Prints the answer to one query.
-
-    Raises
-    ------
-    FirthError
-        A line of a pipe cannot be answered.
-    """
+    """Answer queries of a fixed number of words from standard input, whatever it is."""
     if at_terminal():
         prompt(question, answer, n_words)
         return
@@ -188,13 +98,7 @@ def answer_each(question: str, n_words: int, answer: Callable[[list[str]], None]
 
 
 def at_terminal() -> bool:
-    """Tell whether a person sits at standard input.
-
-    Returns
-    -------
-    bool
-        False for a pipe or a file.
-    """
+    """Tell whether a person sits at standard input."""
     return sys.stdin.isatty()
 
 

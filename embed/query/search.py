@@ -26,27 +26,9 @@ Combine = Callable[[np.ndarray], np.ndarray]
 
 
 def unit_rows(matrix: Any, rows: Sequence[int] | np.ndarray, first: int = 0) -> Any:
-    """Take rows of a matrix at unit length.
-
-    Parameters
-    ----------
-    matrix : float32 (V, D) or scipy.sparse CSR (V, D)
-        The vectors.
-    rows : int (n,)
-        Which.
-    first : int
-        Number of the matrix's first row, for messages.
-
-    Returns
-    -------
-    float64 (n, D) or scipy.sparse CSR (n, D)
-        Each of length 1; zero vectors stay zero.
-
-    Raises
-    ------
-    ArtifactError
-        One of them holds a NaN or infinity.
-    """
+    """Take rows of a matrix at unit length."""
+    # matrix: float32 (V, D) or scipy.sparse CSR (V, D); rows: int (n,); returns float64 (n, D) or
+    # scipy.sparse CSR (n, D)
     rows = np.asarray(rows, dtype=np.int64)
     taken = matrix[rows].astype(np.float64)
     _refuse_not_finite(taken, rows + first)
@@ -67,38 +49,9 @@ def top_rows(
 
     Memory stays within a few MB however large the matrix, which may be
     memory-mapped. The result does not depend on threads or blocks.
-
-    Parameters
-    ----------
-    matrix : float32 (V, D) or scipy.sparse CSR (V, D)
-        The vectors.
-    queries : float64 (q, D) or scipy.sparse CSR (q, D)
-        Of unit length or zero.
-    k : int
-        Rows per answer, at least 1.
-    exclude : sequence of sequences of int, optional
-        Per answer, rows that are none.
-    combine : callable, optional
-        Turns cosines (q, R) into scores (n, R) of n answers; without it each
-        query is answered by its cosines.
-    block_floats : int
-        Numbers in a block of rows, and in its products: a few MB.
-    batch : int
-        Answers sought in one pass.
-
-    Returns
-    -------
-    list of (int64 (k,), float64 (k,))
-        Rows and scores, best first, ties by row; fewer than k where the
-        vocabulary ends.
-
-    Raises
-    ------
-    SettingError
-        k is below 1.
-    ArtifactError
-        The matrix holds a NaN or infinity.
     """
+    # matrix: float32 (V, D) or scipy.sparse CSR (V, D); queries: float64 (q, D) or scipy.sparse
+    # CSR (q, D); returns list of (int64 (k,), float64 (k,))
     if k < 1:
         raise SettingError(f"k must be at least 1, got {k}")
     if not queries.shape[0]:
@@ -221,18 +174,9 @@ def _merge(
 
 
 def unit_length(rows: Any) -> Any:
-    """Scale vectors to length 1.
-
-    Parameters
-    ----------
-    rows : float64 (n, D) or scipy.sparse CSR (n, D)
-        Any vectors.
-
-    Returns
-    -------
-    float64 (n, D) or scipy.sparse CSR (n, D)
-        Each of length 1; zero vectors stay zero.
-    """
+    """Scale vectors to length 1."""
+    # rows: float64 (n, D) or scipy.sparse CSR (n, D); returns float64 (n, D) or scipy.sparse CSR
+    # (n, D)
     if isinstance(rows, np.ndarray):
         norms = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
         return rows / np.where(norms > 0, norms, 1.0)
@@ -243,20 +187,9 @@ def unit_length(rows: Any) -> Any:
 
 
 def exact_products(queries: Any, rows: Any) -> np.ndarray:
-    """Multiply in float64, each product summed in the same order wherever it stands.
-
-    Parameters
-    ----------
-    queries : float (q, D) or scipy.sparse CSR (q, D)
-        Vectors.
-    rows : float64 (R, D) or scipy.sparse CSR (R, D)
-        Others.
-
-    Returns
-    -------
-    float64 (q, R)
-        Their inner products; of equal rows, equal to the bit.
-    """
+    """Multiply in float64, each product summed in the same order wherever it stands."""
+    # queries: float (q, D) or scipy.sparse CSR (q, D); rows: float64 (R, D) or scipy.sparse CSR
+    # (R, D); returns float64 (q, R)
     if isinstance(rows, np.ndarray):
         return np.stack([(rows * query).sum(axis=1) for query in queries.astype(np.float64)])
     return np.asarray((queries.astype(np.float64) @ rows.T).toarray())

@@ -15,23 +15,7 @@ _CHUNK = 1 << 16
 
 
 def close_spellings(word: str, vocabulary: Sequence[str], n: int = 3) -> list[str]:
-    """Find words spelled almost like one that does not exist.
-
-    Parameters
-    ----------
-    word : str
-        The unknown word.
-    vocabulary : sequence of str
-        Frequent words first.
-    n : int
-        How many to give at most.
-
-    Returns
-    -------
-    list of str
-        By edit distance (insertions, deletions, replacements and swaps of
-        neighbours), the lower row, so the more frequent word, first.
-    """
+    """Find words spelled almost like one that does not exist."""
     target = word.encode("utf-8", "replace")
     if not word or len(target) > _LONGEST or not len(vocabulary):
         return []
@@ -50,22 +34,8 @@ def close_spellings(word: str, vocabulary: Sequence[str], n: int = 3) -> list[st
 
 
 def edit_distances(target: bytes, chars: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Compute the edit distance of one word to many, swaps of neighbours counting once.
-
-    Parameters
-    ----------
-    target : bytes
-        The one word, not empty.
-    chars : uint8 (L, M)
-        Byte i of word m at ``chars[i, m]``; anything behind its end.
-    lengths : int64 (M,)
-        Bytes of each word, at most L.
-
-    Returns
-    -------
-    uint8 (M,)
-        Optimal string alignment distances.
-    """
+    """Compute the edit distance of one word to many, swaps of neighbours counting once."""
+    # chars: uint8 (L, M); lengths: int64 (M,); returns uint8 (M,)
     n, m = chars.shape[1], len(target)
     last = [np.full(n, j, np.uint8) for j in range(m + 1)]  # row i - 1 of the table
     before = last

@@ -17,39 +17,18 @@ _ROUNDED = 4 * float(np.finfo(np.float32).eps)
 
 @dataclass(frozen=True)
 class WordMap:
-    """Where words stand on the plane of the two principal components.
+    """Where words stand on the plane of the two principal components."""
 
-    Attributes
-    ----------
-    words : tuple of str
-        Distinct.
-    groups : tuple of str or None
-        What each word was said to belong to; None where nothing was said.
-    places : float64 (n, 2)
-        Coordinates, in the unit of the vectors, whose length is 1.
-    share : tuple of two floats
-        What the first and the second component hold of the variance, 0 to 1.
-    """
-
-    words: tuple[str, ...]
+    words: tuple[str, ...]  # distinct
+    # what each word was said to belong to; None where nothing was said
     groups: tuple[str | None, ...]
+    # float64 (n, 2): coordinates, in the unit of the vectors, whose length is 1
     places: np.ndarray
+    # what the first and the second component hold of the variance, 0 to 1
     share: tuple[float, float]
 
     def to_json(self, run: str) -> dict[str, Any]:
-        """Give the form that ``firth map --json`` prints.
-
-        Parameters
-        ----------
-        run : str
-            Whose words they are.
-
-        Returns
-        -------
-        dict
-            ``run``, ``share``, and ``words`` with ``word``, ``x``, ``y`` and,
-            where there is one, ``group``.
-        """
+        """Give the form that ``firth map --json`` prints."""
         words = [
             {"word": word, "x": float(x), "y": float(y)}
             | ({} if group is None else {"group": group})

@@ -31,25 +31,7 @@ SETS = frozenset(option.replace("_", "-") for option in SET_OPTIONS.values())
 
 
 def settle(study: Study, corpus: "Corpus", path: str, features: Features) -> Study:
-    """Make every choice that a study leaves open.
-
-    Parameters
-    ----------
-    study : Study
-        What it names stays as it is.
-    corpus : Corpus
-        The text.
-    path : str
-        Where it stands, as commands take it.
-    features : Features
-        Of the text.
-
-    Returns
-    -------
-    Study
-        Which repeats, on a machine like this one, what it does here: no choice is left that
-        depends on the time that something takes.
-    """
+    """Make every choice that a study leaves open."""
     if "svd" in study.methods:
         dim = 100 if features.tokens < _SMALL else 300
         study = study.with_options("train-svd", dim=min(dim, max(1, features.words // 2)))

@@ -21,43 +21,16 @@ _REPLACES = "replaces"
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder with a record: ``asked``, ``steps`` by name, and ``settled``, if it is, for what.
+    """A folder with a record: ``asked``, ``steps`` by name, and ``settled``, if it is, for what."""
 
-    Attributes
-    ----------
-    path : Path
-        Where.
-    record : dict
-        Written anew whenever it changes.
-    lock : int
-        A file descriptor that keeps other studies away.
-    """
-
-    path: Path
-    record: dict[str, Any]
-    lock: int
+    path: Path  # where
+    record: dict[str, Any]  # written anew whenever it changes
+    lock: int  # A file descriptor that keeps other studies away
 
     @classmethod
     @contextlib.contextmanager
     def open(cls, path: Path) -> Iterator["Folder"]:
-        """Open a folder, or make one, and keep other studies away from it.
-
-        Parameters
-        ----------
-        path : Path
-            Where.
-
-        Yields
-        ------
-        Folder
-            Perhaps of a study that was begun.
-
-        Raises
-        ------
-        ArtifactError
-            Something else is there, its record is damaged, another study is at work there, or
-            the disk refuses.
-        """
+        """Open a folder, or make one, and keep other studies away from it."""
         _refuse_strange(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -75,20 +48,7 @@ class Folder:
             yield cls(path, _read_record(path), lock.fileno())
 
     def begin(self, asked: Study, force: bool) -> None:
-        """Write down what is asked, or refuse another study than that which was begun.
-
-        Parameters
-        ----------
-        asked : Study
-            As a person asks for it.
-        force : bool
-            Whether it may be another.
-
-        Raises
-        ------
-        ArtifactError
-            Names what differs.
-        """
+        """Write down what is asked, or refuse another study than that which was begun."""
         known, wanted = self.record.get("asked"), asked.to_json()
         if wanted in (known, self.record.get("settled")):
             return
@@ -102,26 +62,7 @@ class Folder:
         self._write({"asked": wanted})
 
     def carried_over(self, asked: Study, corpus: str) -> Study:
-        """Take the choices that were made before, as far as nothing they follow from has changed.
-
-        Parameters
-        ----------
-        asked : Study
-            As a person asks for it.
-        corpus : str
-            Fingerprint of the text.
-
-        Returns
-        -------
-        Study
-            With the options of each command for which the same was asked, of the same text, with
-            the same budget.
-
-        Raises
-        ------
-        ArtifactError
-            The record is damaged.
-        """
+        """Reuse the choices made before whose inputs have not changed."""
         made_for = self.record.get("settled_for")
         if made_for is None or self.record.get("corpus") != corpus:
             return asked
@@ -139,41 +80,13 @@ class Folder:
         return replace(asked, options=options)
 
     def keep(self, asked: Study, settled: Study, corpus: str) -> None:
-        """Write down what was chosen: in the record, and as settings to repeat the study by.
-
-        Parameters
-        ----------
-        asked, settled : Study
-            With choices left open, and without.
-        corpus : str
-            Fingerprint of the text.
-        """
+        """Write down what was chosen: in the record, and as settings to repeat the study by."""
         made_for = {"settled_for": asked.to_json(), "settled": settled.to_json()}
         self._write({"corpus": corpus, **made_for})
         write_whole(self.path / SETTINGS, lambda path: write_toml(settled, path))
 
     def do(self, step: Step, corpus: str, force: bool) -> int:
-        """Run a step, unless what it makes stands already and was made by it.
-
-        Parameters
-        ----------
-        step : Step
-            Which makes an artifact in this folder, of the text alone.
-        corpus : str
-            Fingerprint of the text that it is made from.
-        force : bool
-            Replace what another step of the name made, or what is damaged.
-
-        Returns
-        -------
-        int
-            0, or how the step ended, as of :func:`~embed.study.steps.run`.
-
-        Raises
-        ------
-        ArtifactError
-            Something else stands there, or it is damaged.
-        """
+        """Run a step, unless what it makes stands already and was made by it."""
         assert step.out is not None
         out, partial, _ = places(step.out)
         name = step.out.name

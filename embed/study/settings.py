@@ -115,28 +115,7 @@ class Study:
 
 
 def parse_budget(text: str) -> float:
-    """Read a time.
-
-    Parameters
-    ----------
-    text : str
-        Such as ``90s``, ``10m``, ``1.5h``.
-
-    Returns
-    -------
-    float
-        Seconds.
-
-    Raises
-    ------
-    SettingError
-        It is none.
-
-    Examples
-    --------
-    >>> parse_budget("1.5h")
-    5400.0
-    """
+    """Read a time."""
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh])", text)
     if found is None or float(found[1]) <= 0:
         raise SettingError(f"--budget must be a time such as 90s, 10m or 1.5h, got {text!r}")
@@ -175,23 +154,7 @@ def read_study(path: Path) -> Study:
 
 
 def study_of(read: Mapping[str, Any]) -> Study:
-    """Turn JSON or TOML into a study.
-
-    Parameters
-    ----------
-    read : mapping
-        As :meth:`Study.to_json` gives it; all but ``sources`` may be missing.
-
-    Returns
-    -------
-    Study
-        Checked.
-
-    Raises
-    ------
-    SettingError
-        Names the entry that is unknown, missing, or of another type.
-    """
+    """Turn JSON or TOML into a study."""
     tables = {name: value for name, value in read.items() if name in _CONFIGS}
     lists = {name: _strings(name, read[name]) for name in _LISTS if name in read}
     for name in read.keys() - tables.keys() - _LISTS - {"budget"}:
@@ -210,35 +173,14 @@ def study_of(read: Mapping[str, Any]) -> Study:
 
 
 def write_toml(study: Study, path: Path) -> None:
-    """Write a study as a settings file.
-
-    Parameters
-    ----------
-    study : Study
-        With every choice made, it can be repeated.
-    path : Path
-        To be written.
-    """
+    """Write a study as a settings file."""
     import tomli_w
 
     path.write_text(tomli_w.dumps(study.to_json()), encoding="utf-8")
 
 
 def typed_options(options: Mapping[str, Any], command: str) -> list[str]:
-    """Write options as they are typed.
-
-    Parameters
-    ----------
-    options : mapping of str to bool, number, str or list of str
-        Without dashes.
-    command : str
-        Whose.
-
-    Returns
-    -------
-    list of str
-        Such as ``["--dim", "100", "--deterministic"]``.
-    """
+    """Write options as they are typed."""
     fields = _fields(command)
     parts: list[str] = []
     for name, value in options.items():
@@ -253,25 +195,7 @@ def typed_options(options: Mapping[str, Any], command: str) -> list[str]:
 
 
 def config_of(config: type[ConfigT], options: Mapping[str, Any]) -> ConfigT:
-    """Make a config of the options that are its own.
-
-    Parameters
-    ----------
-    config : type
-        A dataclass of settings.
-    options : mapping
-        As a settings file has them: lists, and numbers for texts that are numbers.
-
-    Returns
-    -------
-    config
-        Checked.
-
-    Raises
-    ------
-    SettingError
-        Names the option.
-    """
+    """Make a config of the options that are its own."""
     kinds = typing.get_type_hints(config)
     values: dict[str, Any] = {}
     for name, value in options.items():

@@ -20,56 +20,22 @@ _LOOK_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Step:
-    """A command of a study.
+    """A command of a study."""
 
-    Attributes
-    ----------
-    command : str
-        Such as ``train-svd``.
-    reads : tuple of str
-        What it reads: names of files, folders or samples, which stand first.
-    options : tuple of str
-        What follows, ``--out`` and ``--force`` apart.
-    out : Path or None
-        What it makes.
-    """
-
-    command: str
-    reads: tuple[str, ...]
-    options: tuple[str, ...] = ()
-    out: Path | None = None
+    command: str  # such as ``train-svd``
+    reads: tuple[str, ...]  # what it reads: names of files, folders or samples, which stand first
+    options: tuple[str, ...] = ()  # what follows, ``--out`` and ``--force`` apart
+    out: Path | None = None  # what it makes
 
     def typed(self, *, force: bool = False) -> list[str]:
-        """Give the words of the command.
-
-        Parameters
-        ----------
-        force : bool
-            Whether what stands at ``out`` is replaced.
-
-        Returns
-        -------
-        list of str
-            Behind ``firth``.
-        """
+        """Give the words of the command."""
         out = [] if self.out is None else ["--out", no_option(str(self.out))]
         forced = ["--force"] if force else []
         return [self.command, *map(no_option, self.reads), *self.options, *out, *forced]
 
 
 def firth(*arguments: str) -> list[str]:
-    """Give the process that runs a command of this program.
-
-    Parameters
-    ----------
-    *arguments : str
-        Of ``firth``.
-
-    Returns
-    -------
-    list of str
-        Program and arguments.
-    """
+    """Give the process that runs a command of this program."""
     return [sys.executable, str(_CLI), *arguments]
 
 
@@ -78,23 +44,6 @@ def run(arguments: Sequence[str], held: int | None = None) -> int:
 
     What should end us is waited with until the command has ended, which saves what it has. A
     terminal tells both of a Ctrl-C; what a process sends to us alone is passed on.
-
-    Parameters
-    ----------
-    arguments : sequence of str
-        Of ``firth``.
-    held : int, optional
-        A file descriptor that the command holds open for as long as it lives.
-
-    Returns
-    -------
-    int
-        Its exit status, or less than zero, the signal that ended it.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        We were interrupted; the command has ended.
     """
     print(f"$ firth {' '.join(map(_shown, arguments))}", flush=True)
     held_open = () if held is None else (held,)
@@ -139,18 +88,7 @@ def _wait(process: "subprocess.Popen[bytes]", waited: set[signal.Signals], came:
 
 
 def ended(status: int) -> str:
-    """Say how a command ended that did not do what it should.
-
-    Parameters
-    ----------
-    status : int
-        Of :func:`run`.
-
-    Returns
-    -------
-    str
-        For a message.
-    """
+    """Say how a command ended that did not do what it should."""
     return "failed, see above" if status >= 0 else f"was ended by {signal.Signals(-status).name}"
 
 

@@ -31,24 +31,12 @@ _N_WORDS, _N_NEIGHBORS = 5, 5
 
 @dataclass(frozen=True)
 class Made:
-    """What a study made.
+    """What a study made."""
 
-    Attributes
-    ----------
-    corpus : Path
-        The text.
-    runs : tuple of Path
-        The vectors of each method that could be trained.
-    compared : bool
-        Whether the comparison and its page are of these.
-    failures : tuple of str
-        What could not be done, a line each.
-    """
-
-    corpus: Path
-    runs: tuple[Path, ...]
-    compared: bool
-    failures: tuple[str, ...]
+    corpus: Path  # the text
+    runs: tuple[Path, ...]  # the vectors of each method that could be trained
+    compared: bool  # whether the comparison and its page are of these
+    failures: tuple[str, ...]  # what could not be done, a line each
 
 
 def make_study(asked: Study, out: str | Path, *, force: bool = False) -> Made:

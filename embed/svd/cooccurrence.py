@@ -28,27 +28,13 @@ _SHARE = 3  # text and positions, counts, and all else: a third of the memory ea
 
 @dataclass(frozen=True)
 class Cooccurrences:
-    """Integer counts, one sparse row per word, columns ascending in each.
+    """Integer counts, one sparse row per word, columns ascending in each."""
 
-    Parameters
-    ----------
-    starts : int64 (V + 1,)
-        Row w is ``columns[starts[w]:starts[w + 1]]``.
-    columns : int32 (n,)
-        Rows of the context words.
-    counts : uint32 or int64 (n,)
-        Weighted co-occurrences times ``unit``.
-    unit : int
-        What one pair of weight 1 counts.
-    on_disk : bool
-        Whether the entries exceeded the memory and lie in a mapped file.
-    """
-
-    starts: np.ndarray
-    columns: np.ndarray
-    counts: np.ndarray
-    unit: int
-    on_disk: bool = False
+    starts: np.ndarray  # int64 (V + 1,): row w is ``columns[starts[w]:starts[w + 1]]``
+    columns: np.ndarray  # int32 (n,): rows of the context words
+    counts: np.ndarray  # uint32 or int64 (n,): weighted co-occurrences times ``unit``
+    unit: int  # what one pair of weight 1 counts
+    on_disk: bool = False  # whether the entries exceeded the memory and lie in a mapped file
 
 
 def count_cooccurrences(
@@ -69,45 +55,6 @@ def count_cooccurrences(
     The text is inverted (positions grouped by word), and each row counted by
     itself in a dense accumulator. Text that exceeds the memory is counted in
     segments whose rows are then added; counts that exceed it are kept on disk.
-
-    Parameters
-    ----------
-    view : CountableView
-        Words to count; windows end at its boundaries.
-    window : int
-        Farthest context word, in tokens each side.
-    weighting : str
-        See :func:`embed.svd.window_weights.window_weights`.
-    context : str
-        Which side of a word counts: one of ``CONTEXTS``.
-    threads : int, optional
-        All cores by default.
-    memory : int, optional
-        Bytes for the inverted text and the counts; unlimited by default.
-    directory : Path, optional
-        Where disk files go; they have no name and vanish with the process.
-    progress : Progress
-        Told the tokens counted.
-    piece : int
-        Entries of one piece of work.
-    most_blocks : int
-        Counts of segments that are kept before they are added up.
-
-    Returns
-    -------
-    Cooccurrences
-        A row for each word of the view.
-
-    Raises
-    ------
-    SettingError
-        The weights are too fine for 64-bit counts.
-
-    Examples
-    --------
-    The text ``a b a`` with window 2 and dynamic weights 1, 1/2: row a counts
-    b twice (once from each side) and a twice at 1/2; times the unit 2,
-    ``a: {a: 2, b: 4}`` and ``b: {a: 4}``.
     """
     weights, unit = window_weights(window, weighting)
     job = _Job(

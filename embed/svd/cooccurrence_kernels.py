@@ -50,24 +50,9 @@ def _prefetch(_context: Any, array: Any, index: Any) -> Any:
 
 @compiled
 def lay_out(rows: Any, offsets: Any, separator: Any, text: Any) -> Any:
-    """Write the units of a shard with a separator after each; units of one word are left out.
-
-    Parameters
-    ----------
-    rows : int32 (n_tokens,)
-        Rows of words.
-    offsets : int64 (n_units + 1,)
-        Unit u (a sentence, paragraph or document) is ``rows[offsets[u]:offsets[u + 1]]``.
-    separator : int
-        What no row equals.
-    text : uint16 or uint32 (n_tokens + n_units,)
-        Output; not bounds-checked.
-
-    Returns
-    -------
-    int
-        How much of ``text`` is valid.
-    """
+    """Write the units of a shard with a separator after each; units of one word are left out."""
+    # rows: int32 (n_tokens,); offsets: int64 (n_units + 1,); text: uint16 or uint32 (n_tokens +
+    # n_units,)
     at = np.uint64(0)
     for unit in range(len(offsets) - 1):
         if offsets[unit + 1] - offsets[unit] < 2:
@@ -82,36 +67,16 @@ def lay_out(rows: Any, offsets: Any, separator: Any, text: Any) -> Any:
 
 @compiled
 def histogram(text: Any, start: Any, stop: Any, counts: Any) -> None:
-    """Count every type of ``text[start:stop]``.
-
-    Parameters
-    ----------
-    text : uint16 or uint32 (n,)
-        Types.
-    start, stop : int
-        The slice.
-    counts : int64 (n_types,)
-        Added to.
-    """
+    """Count every type of ``text[start:stop]``."""
+    # text: uint16 or uint32 (n,); counts: int64 (n_types,)
     for i in range(np.uint64(start), np.uint64(stop)):
         counts[np.uint64(text[i])] += 1
 
 
 @compiled
 def scatter(text: Any, start: Any, stop: Any, free: Any, positions: Any) -> None:
-    """Write the positions of ``text[start:stop]`` grouped by type, ascending in each.
-
-    Parameters
-    ----------
-    text : uint16 or uint32 (n,)
-        Types.
-    start, stop : int
-        The slice.
-    free : int64 (n_types,)
-        Where the next position of each type goes; moved on.
-    positions : int32 (n,)
-        Output.
-    """
+    """Write the positions of ``text[start:stop]`` grouped by type, ascending in each."""
+    # text: uint16 or uint32 (n,); free: int64 (n_types,); positions: int32 (n,)
     for i in range(np.uint64(start), np.uint64(stop)):
         word = np.uint64(text[i])
         positions[np.uint64(free[word])] = i
@@ -133,35 +98,10 @@ def count_rows(
     counts: Any,
     lengths: Any,
 ) -> Any:
-    """Count the contexts of the words ``first`` to ``stop - 1``, one row after another.
-
-    Parameters
-    ----------
-    text : uint16 or uint32 (n,)
-        Units, a separator (the number of words) before the first and after each.
-    positions : int32 (n,)
-        Positions grouped by word.
-    starts : int64 (n_words + 2,)
-        Word w is at ``positions[starts[w]:starts[w + 1]]``.
-    first, stop : int
-        The words.
-    before, after : int
-        Context words on the left and on the right.
-    weights : uint32 or int64 (window + 1,)
-        Weight of a context word at each distance; its type is the accumulator's.
-    scratch : tuple of arrays
-        Accumulator (n_words + 1,) of the type of ``weights``, bitmap uint64
-        and touched uint32 (n_words + 1,); the first two zero before and after.
-    columns, counts : int32 (capacity,), uint32 or int64 (capacity,)
-        Output: the rows end to end; not bounds-checked.
-    lengths : int64 (stop - first,)
-        Output: entries of each row.
-
-    Returns
-    -------
-    int
-        How much of ``columns`` and ``counts`` is valid.
-    """
+    """Count the contexts of the words ``first`` to ``stop - 1``, one row after another."""
+    # text: uint16 or uint32 (n,); positions: int32 (n,); starts: int64 (n_words + 2,); weights:
+    # uint32 or int64 (window + 1,); columns, counts: int32 (capacity,), uint32 or int64
+    # (capacity,); lengths: int64 (stop - first,)
     sums, bitmap, touched = scratch
     separator = len(starts) - 2
     end = np.uint64(0)
@@ -203,26 +143,10 @@ def add_rows(
     counts: Any,
     lengths: Any,
 ) -> Any:
-    """Add the same rows of several blocks of counts.
-
-    Parameters
-    ----------
-    block_columns, block_counts : int32 (n,), uint32 or int64 (n,)
-        The rows of the first block end to end, then those of the second, and so on.
-    starts : int64 (n_blocks, n_rows + 1)
-        Row r of block b is ``[starts[b, r]:starts[b, r + 1]]``.
-    scratch : tuple of arrays
-        As in :func:`count_rows`.
-    columns, counts : int32 (capacity,), uint32 or int64 (capacity,)
-        Output; not bounds-checked.
-    lengths : int64 (n_rows,)
-        Output: entries of each row.
-
-    Returns
-    -------
-    int
-        How much of ``columns`` and ``counts`` is valid.
-    """
+    """Add the same rows of several blocks of counts."""
+    # block_columns, block_counts: int32 (n,), uint32 or int64 (n,); starts: int64 (n_blocks,
+    # n_rows + 1); columns, counts: int32 (capacity,), uint32 or int64 (capacity,); lengths: int64
+    # (n_rows,)
     sums, bitmap, touched = scratch
     end = np.uint64(0)
     for row in range(starts.shape[1] - 1):

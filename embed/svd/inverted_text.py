@@ -24,22 +24,8 @@ class CountableView(Protocol):
 
 
 def segments(view: CountableView, text_type: Any, limit: int) -> Iterator[np.ndarray]:
-    """Lay the text of a view out in segments, a separator between its units.
-
-    Parameters
-    ----------
-    view : CountableView
-        The text.
-    text_type : numpy dtype
-        Unsigned; holds every row and the separator, the number of words.
-    limit : int
-        Tokens and separators of a segment; a unit that exceeds it stays whole.
-
-    Yields
-    ------
-    text_type (n,)
-        A separator first, and one after each unit of two words or more.
-    """
+    """Lay the text of a view out in segments, a separator between its units."""
+    # yields text_type (n,)
     from embed.svd.cooccurrence_kernels import lay_out
 
     n_words = len(view.counts)
@@ -69,24 +55,9 @@ def _cuts(offsets: np.ndarray, limit: int) -> Iterator[np.ndarray]:
 
 
 def invert(text: np.ndarray, n_words: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
-    """Group the positions of a text by word; the same at any ``threads``.
-
-    Parameters
-    ----------
-    text : unsigned integers (n,)
-        Rows of words; ``n_words`` is the separator.
-    n_words : int
-        How many words there are.
-    threads : int
-        At least 1.
-
-    Returns
-    -------
-    positions : int32 (n,)
-        Ascending for each word.
-    starts : int64 (n_words + 2,)
-        Word w is at ``positions[starts[w]:starts[w + 1]]``.
-    """
+    """Group the positions of a text by word; the same at any ``threads``."""
+    # text: unsigned integers (n,); returns positions: int32 (n,); returns starts: int64 (n_words +
+    # 2,)
     from embed.svd.cooccurrence_kernels import histogram, scatter
 
     cuts = [len(text) * part // threads for part in range(threads + 1)]

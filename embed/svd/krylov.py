@@ -39,50 +39,18 @@ _CHECKS = 6  # at most, since each solves a problem of the size of the basis
 
 @dataclass(frozen=True)
 class Bidiagonal:
-    """Orthonormal bases and what the matrix is between them.
+    """Orthonormal bases and what the matrix is between them."""
 
-    Attributes
-    ----------
-    left : device array, float32 (V, n)
-        The basis Y.
-    right : device array, float32 (C, m)
-        The basis X.
-    middle : float64 (n, m)
-        Y^T M X, and Y^T M = middle X^T.
-    steps : int
-        Steps done.
-    """
-
-    left: Any
-    right: Any
-    middle: np.ndarray
-    steps: int
+    left: Any  # device array, float32 (V, n): the basis Y
+    right: Any  # device array, float32 (C, m): the basis X
+    middle: np.ndarray  # float64 (n, m): Y^T M X, and Y^T M = middle X^T
+    steps: int  # steps done
 
 
 def bidiagonalize(
     operations: Operations, rank: int, columns: int, seed: int, progress: Progress
 ) -> Bidiagonal:
-    """Grow bases until the largest singular values have settled, or to a given size.
-
-    Parameters
-    ----------
-    operations : Operations
-        The matrix, float32 (V, C), on its device.
-    rank : int
-        How many singular values are wanted; at most min(V, C).
-    columns : int
-        Size of the left basis at which to stop in any case (rounded up to
-        whole blocks); at least ``rank``.
-    seed : int
-        Of the random start.
-    progress : Progress
-        Told the steps done and the most there can be.
-
-    Returns
-    -------
-    Bidiagonal
-        With at least ``rank`` left and right basis vectors.
-    """
+    """Grow bases until the largest singular values have settled, or to a given size."""
     V, C = operations.shape
     steps = -(-columns // WIDTH)
     left = _Basis(operations, V, steps * WIDTH, (seed, 0))

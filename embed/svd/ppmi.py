@@ -24,20 +24,8 @@ def keep_probabilities(counts: np.ndarray, subsample: float) -> np.ndarray:
     min(1, sqrt(t / f)) with f the word's share of all tokens: the formula of
     Mikolov et al. 2013 (NIPS, equation 5) and of hyperwords, not the one of
     word2vec's C code.
-
-    Parameters
-    ----------
-    counts : int64 (V,)
-        Occurrences of each word.
-    subsample : float
-        The threshold t; 0 keeps everything.
-
-    Returns
-    -------
-    float64 (V,)
-        Each above 0 and at most 1. Example: a word that is 1 % of the tokens
-        at t = 1e-4 is kept with probability 0.1.
     """
+    # counts: int64 (V,); returns float64 (V,)
     if subsample == 0 or not len(counts):
         return np.ones(len(counts))
     share = np.maximum(counts, 1) / max(1, int(counts.sum()))
@@ -64,29 +52,8 @@ def weigh(
 
     The work is done in the memory of ``cooccurrences``, which is of no use
     afterwards. Computed in float64; the same bytes at any ``threads``.
-
-    Parameters
-    ----------
-    cooccurrences : Cooccurrences
-        What :func:`embed.svd.cooccurrence.count_cooccurrences` gave; used up.
-    weighting : str
-        One of ``WEIGHTINGS``.
-    keep : float64 (V,), optional
-        Subsampling as an expectation: each pair counts keep[w] * keep[c].
-    context_smoothing : float
-        Exponent of the contexts' frequencies; 1 is plain PMI.
-    shift : float
-        Number of negative samples that the shift stands for; 1 shifts nothing.
-    threads : int, optional
-        All cores by default.
-    piece : int
-        Entries of one piece of work, over which column sums are added up.
-
-    Returns
-    -------
-    scipy.sparse.csr_matrix, float32 (V, V)
-        Columns ascending in each row.
     """
+    # keep: float64 (V,); returns scipy.sparse.csr_matrix, float32 (V, V)
     from embed.svd.ppmi_kernels import positive_log, scaled
 
     keep = np.ones(len(cooccurrences.starts) - 1) if keep is None else keep

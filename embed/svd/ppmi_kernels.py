@@ -19,21 +19,9 @@ def margins(
     rows: Any,
     contexts: Any,
 ) -> None:
-    """Sum the subsampled counts of each row and each column.
-
-    Parameters
-    ----------
-    starts, columns, counts : int64 (V + 1,), int32 (n,), uint32 or int64 (n,)
-        The co-occurrences.
-    first, stop : int
-        The rows to read.
-    keep : float64 (V,)
-        Factor of each word.
-    rows : float64 (V,)
-        Output: the sums of rows ``first`` to ``stop - 1``.
-    contexts : float64 (V,)
-        Added to.
-    """
+    """Sum the subsampled counts of each row and each column."""
+    # starts, columns, counts: int64 (V + 1,), int32 (n,), uint32 or int64 (n,); keep: float64
+    # (V,); rows: float64 (V,); contexts: float64 (V,)
     for row in range(first, stop):
         total = 0.0
         for k in range(np.uint64(starts[row]), np.uint64(starts[row + 1])):
@@ -56,28 +44,10 @@ def positive_log(
     values: Any,
     lengths: Any,
 ) -> Any:
-    """Replace counts by max(log(count * row factor * context factor), 0), zeros left out.
-
-    Parameters
-    ----------
-    starts, columns, counts : int64 (V + 1,), int32 (n,), uint32 or int64 (n,)
-        The co-occurrences; ``columns`` is compacted in place, from the first
-        entry of row ``first`` on.
-    first, stop : int
-        The rows.
-    row_factors, context_factors : float64 (V,)
-        Computed in float64; the logarithm is rounded to float32.
-    values : float32 (at least as many as the rows have entries)
-        Output. It may be the memory of these rows' own counts: an entry is
-        read before its place is written.
-    lengths : int64 (V,)
-        Output: entries left in each of the rows.
-
-    Returns
-    -------
-    int
-        Entries left in all.
-    """
+    """Replace counts by max(log(count * row factor * context factor), 0), zeros left out."""
+    # starts, columns, counts: int64 (V + 1,), int32 (n,), uint32 or int64 (n,); row_factors,
+    # context_factors: float64 (V,); values: float32 (at least as many as the rows have entries);
+    # lengths: int64 (V,)
     base = np.uint64(starts[first])
     end = np.uint64(0)
     for row in range(first, stop):
@@ -106,28 +76,9 @@ def scaled(
     values: Any,
     lengths: Any,
 ) -> Any:
-    """Replace counts by count * row factor * context factor, or by log(1 + that).
-
-    Parameters
-    ----------
-    starts, columns, counts : int64 (V + 1,), int32 (n,), uint32 or int64 (n,)
-        The co-occurrences; ``columns`` stays as it is.
-    first, stop : int
-        The rows.
-    row_factors, context_factors : float64 (V,)
-        As in :func:`positive_log`.
-    logarithm : bool
-        Whether to take log(1 + x).
-    values : float32
-        Output, as in :func:`positive_log`.
-    lengths : int64 (V,)
-        Output: entries of each of the rows.
-
-    Returns
-    -------
-    int
-        Entries in all.
-    """
+    """Replace counts by count * row factor * context factor, or by log(1 + that)."""
+    # starts, columns, counts: int64 (V + 1,), int32 (n,), uint32 or int64 (n,); row_factors,
+    # context_factors: float64 (V,); values: float32; lengths: int64 (V,)
     end = np.uint64(0)
     for row in range(first, stop):
         for k in range(np.uint64(starts[row]), np.uint64(starts[row + 1])):

@@ -114,21 +114,8 @@ def multiply_rows(
     The entries of a row are summed in the order stored, even and odd ones
     apart, so that the result does not depend on how the rows are shared out.
     Nothing is bounds-checked.
-
-    Parameters
-    ----------
-    starts : int64 (V + 1,)
-        Row r has the entries ``starts[r]`` to ``starts[r + 1]``.
-    columns : uint32 (n,)
-        Column of each entry, below C.
-    values : float32 (n,)
-        Value of each entry.
-    block : float32 (C, WIDTH)
-        What is multiplied, contiguous.
-    first, last : int64
-        Rows to compute.
-    product : float32 (V, WIDTH)
-        Output, contiguous, apart from ``block``; other rows are left alone.
     """
+    # starts: int64 (V + 1,); columns: uint32 (n,); values: float32 (n,); block: float32 (C,
+    # WIDTH); first, last: int64; product: float32 (V, WIDTH)
     for r in range(first, last):
         _write_row(columns, values, starts[r], starts[r + 1], block, product, np.int64(r))

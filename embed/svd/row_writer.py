@@ -11,17 +11,6 @@ class RowWriter:
     """Takes a sparse integer matrix row range by row range.
 
     The disk files have no name: however the process ends, they are gone.
-
-    Parameters
-    ----------
-    dtype : numpy dtype
-        Type of the values.
-    most : int
-        No more entries than this will come.
-    limit : int
-        Entries to keep in memory; 0 for a matrix that goes to disk at once.
-    directory : Path, optional
-        Where disk files go; the system's temporary directory by default.
     """
 
     def __init__(self, dtype: Any, most: int, limit: int, directory: Path | None = None) -> None:
@@ -33,17 +22,8 @@ class RowWriter:
         self._files: tuple[BinaryIO, BinaryIO] | None = None
 
     def append(self, columns: np.ndarray, values: np.ndarray, lengths: np.ndarray) -> None:
-        """Take the next rows.
-
-        Parameters
-        ----------
-        columns : int32 (n,)
-            Columns of the entries, row after row.
-        values : (n,)
-            Their values.
-        lengths : int64 (n_rows,)
-            Entries of each row.
-        """
+        """Take the next rows."""
+        # columns: int32 (n,); values: (n,); lengths: int64 (n_rows,)
         stop = self._end + len(columns)
         if self._files is None and stop > len(self._columns):
             self._spill()
@@ -58,17 +38,8 @@ class RowWriter:
         self._lengths.append(lengths)
 
     def finish(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Hand the matrix over.
-
-        Returns
-        -------
-        starts : int64 (n_rows + 1,)
-            Row r is ``columns[starts[r]:starts[r + 1]]``.
-        columns : int32 (n,)
-            Columns of the entries; memory-mapped where they are on disk.
-        values : (n,)
-            Their values, likewise.
-        """
+        """Hand the matrix over."""
+        # returns starts: int64 (n_rows + 1,); returns columns: int32 (n,); returns values: (n,)
         starts = np.concatenate([[0], *self._lengths]).cumsum()
         if self._files is None:
             self._columns.resize(self._end, refcheck=False)  # gives the rest back in place

@@ -29,107 +29,32 @@ class Operations(Protocol):
     shape: tuple[int, int]
 
     def multiply(self, block: Any, *, transposed: bool = False) -> Any:
-        """Give the sparse matrix, or its transpose, times a block.
-
-        Parameters
-        ----------
-        block : float32 (C or V, WIDTH)
-            Contiguous.
-        transposed : bool
-            Multiply by the transpose.
-
-        Returns
-        -------
-        float32 (V or C, WIDTH)
-            A new array.
-        """
+        """Give the sparse matrix, or its transpose, times a block."""
+        # block: float32 (C or V, WIDTH); returns float32 (V or C, WIDTH)
 
     def empty(self, rows: int, columns: int) -> Any:
-        """Give room for a basis.
-
-        Parameters
-        ----------
-        rows, columns : int
-            Its shape.
-
-        Returns
-        -------
-        float32 (rows, columns)
-            Not initialized.
-        """
+        """Give room for a basis."""
+        # returns float32 (rows, columns)
 
     def load(self, array: np.ndarray) -> Any:
-        """Bring an array to the device.
-
-        Parameters
-        ----------
-        array : float32 (n, m)
-            On the host.
-
-        Returns
-        -------
-        float32 (n, m)
-            On the device, contiguous.
-        """
+        """Bring an array to the device."""
+        # array: float32 (n, m); returns float32 (n, m)
 
     def fetch(self, array: Any) -> np.ndarray:
-        """Bring an array to the host.
-
-        Parameters
-        ----------
-        array : float32 (n, m)
-            On the device.
-
-        Returns
-        -------
-        float32 (n, m)
-            On the host.
-        """
+        """Bring an array to the host."""
+        # array: float32 (n, m); returns float32 (n, m)
 
     def cross(self, basis: Any, block: Any) -> np.ndarray:
-        """Give basis^T block.
-
-        Parameters
-        ----------
-        basis : float32 (n, m)
-            Columns.
-        block : float32 (n, b)
-            Columns.
-
-        Returns
-        -------
-        float64 (m, b)
-            On the host.
-        """
+        """Give basis^T block."""
+        # basis: float32 (n, m); block: float32 (n, b); returns float64 (m, b)
 
     def subtract(self, block: Any, basis: Any, coefficients: np.ndarray) -> None:
-        """Take basis coefficients away from the block, in place.
-
-        Parameters
-        ----------
-        block : float32 (n, b)
-            Changed.
-        basis : float32 (n, m)
-            Columns.
-        coefficients : float64 (m, b)
-            Of each column of the block.
-        """
+        """Take basis coefficients away from the block, in place."""
+        # block: float32 (n, b); basis: float32 (n, m); coefficients: float64 (m, b)
 
     def combine(self, basis: Any, coefficients: np.ndarray) -> Any:
-        """Give basis coefficients as a new array.
-
-        Parameters
-        ----------
-        basis : float32 (n, m)
-            Columns.
-        coefficients : float64 (m, k)
-            Of each column of the result.
-
-        Returns
-        -------
-        float32 (n, k)
-            Contiguous.
-        """
+        """Give basis coefficients as a new array."""
+        # basis: float32 (n, m); coefficients: float64 (m, k); returns float32 (n, k)
 
 
 class CpuOperations(Operations):
@@ -139,16 +64,10 @@ class CpuOperations(Operations):
     ones over fixed panels of rows, each by one thread, the panels added up in
     order. BLAS must itself be held to one thread: a product that it shares out
     depends on how many share. To be used as a context manager.
-
-    Parameters
-    ----------
-    matrix : scipy.sparse CSR, float32 (V, C)
-        Its transpose is stored beside it, so that both products gather.
-    threads : int, optional
-        One for each core by default.
     """
 
     def __init__(self, matrix: Any, threads: int | None = None) -> None:
+        # matrix: scipy.sparse CSR, float32 (V, C)
         self.device = "cpu"
         self.shape = matrix.shape
         self._matrix = _Rows(matrix)
@@ -239,18 +158,8 @@ def _panels(rows: int) -> list[slice]:
 
 
 def as_float32_csr(matrix: Any) -> Any:
-    """Give a matrix as CSR in float32 with at most one entry per place.
-
-    Parameters
-    ----------
-    matrix : scipy.sparse array or matrix (V, C)
-        Not changed.
-
-    Returns
-    -------
-    scipy.sparse.csr_array, float32 (V, C)
-        Shares the memory of ``matrix`` where that is already so.
-    """
+    """Give a matrix as CSR in float32 with at most one entry per place."""
+    # matrix: scipy.sparse array or matrix (V, C); returns scipy.sparse.csr_array, float32 (V, C)
     rows = sp.csr_array(matrix, dtype=np.float32)
     if not rows.has_canonical_format:
         rows = rows.copy()

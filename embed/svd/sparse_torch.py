@@ -13,16 +13,10 @@ class TorchOperations(Operations):
 
     Deterministic as far as the device's sparse product is. TF32 is left as
     torch is set, which is off by default.
-
-    Parameters
-    ----------
-    matrix : scipy.sparse CSR, float32 (V, C)
-        Copied to the device, with its transpose.
-    device : str
-        Such as ``cuda``.
     """
 
     def __init__(self, matrix: Any, device: str) -> None:
+        # matrix: scipy.sparse CSR, float32 (V, C)
         self.shape = matrix.shape
         self.device = device
         self._matrix = _torch_csr(matrix, device)

@@ -23,38 +23,19 @@ _PIECE = 1 << 20  # entries squared at a time
 
 @dataclass(frozen=True)
 class TruncatedSvd:
-    """The best approximation of given rank that was found, left diag(values) right^T.
+    """The best approximation of given rank that was found, left diag(values) right^T."""
 
-    Attributes
-    ----------
-    left : float32 (V, k)
-        Left singular vectors in columns, orthonormal; the largest entry by
-        absolute value of each is positive.
-    values : float64 (k,)
-        Singular values, descending.
-    right : float32 (C, k)
-        Right singular vectors in columns, orthonormal.
-    captured : float
-        Sum of the squares of ``values``: how much of ``total`` the
-        approximation holds.
-    total : float
-        Sum of the squares of the matrix.
-    steps : int
-        Steps of the block Krylov method; 0 where LAPACK took the whole matrix.
-    basis : int
-        Columns of the left Krylov basis, or the smaller side of the matrix.
-    device : str
-        Where it was computed: ``cpu`` or ``cuda``.
-    """
-
+    # float32 (V, k): left singular vectors in columns, orthonormal; the largest entry by absolute
+    # value of each is positive
     left: np.ndarray
-    values: np.ndarray
-    right: np.ndarray
+    values: np.ndarray  # float64 (k,): singular values, descending
+    right: np.ndarray  # float32 (C, k): right singular vectors in columns, orthonormal
+    # sum of the squares of ``values``: how much of ``total`` the approximation holds
     captured: float
-    total: float
-    steps: int
-    basis: int
-    device: str
+    total: float  # sum of the squares of the matrix
+    steps: int  # steps of the block Krylov method; 0 where LAPACK took the whole matrix
+    basis: int  # columns of the left Krylov basis, or the smaller side of the matrix
+    device: str  # where it was computed: ``cpu`` or ``cuda``
 
 
 def truncated_svd(
@@ -77,34 +58,8 @@ def truncated_svd(
     Peak memory besides the matrix: its transpose (8 bytes per non-zero), two
     bases and the result, or 4 (V + C) (4 rank + 100) bytes, about: 0.7 GB at
     50,000 x 50,000, 23M non-zeros and rank 300.
-
-    Parameters
-    ----------
-    matrix : scipy.sparse CSR array or matrix, float32 (V, C)
-        Not changed. Other types of numbers are converted to float32.
-    rank : int
-        Singular values wanted, from 1 to min(V, C).
-    seed : int
-        Of the random start, at least 0. What has converged does not depend on it.
-    device : str
-        ``auto`` (CUDA where there is one), ``cpu`` or ``cuda``.
-    threads : int, optional
-        One for each core by default.
-    progress : Progress
-        Told the steps done, and the most there can be.
-
-    Returns
-    -------
-    TruncatedSvd
-        Example: diag(3, 2, 0) at rank 2 has values (3, 2), captures 13 of 13,
-        and both tables are the first two columns of the identity.
-
-    Raises
-    ------
-    SettingError
-        The matrix is empty or not finite, the rank, the seed or the number of
-        threads out of range, or the device absent.
     """
+    # matrix: scipy.sparse CSR array or matrix, float32 (V, C)
     from threadpoolctl import threadpool_limits
 
     _check(matrix, rank, seed, threads)

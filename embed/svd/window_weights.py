@@ -17,26 +17,6 @@ def window_weights(window: int, weighting: str) -> tuple[list[int], int]:
 
     ``dynamic`` is (window - d + 1) / window at distance d, the expectation of
     word2vec's random windows; ``harmonic`` is 1 / d, as in GloVe; ``flat`` is 1.
-
-    Parameters
-    ----------
-    window : int
-        Farthest context word, in tokens.
-    weighting : str
-        One of ``WEIGHTINGS``.
-
-    Returns
-    -------
-    weights : list of int
-        Weight at each distance 0 to ``window`` (0 at distance 0), times ``unit``.
-    unit : int
-        Their least common denominator. Example: window 3, dynamic: ``[0, 3, 2, 1]``
-        and 3; harmonic: ``[0, 6, 3, 2]`` and 6.
-
-    Raises
-    ------
-    SettingError
-        The weights do not fit 64 bits.
     """
     distances = range(1, window + 1)
     if weighting == "dynamic":
@@ -55,24 +35,8 @@ def count_type(counts: np.ndarray, weights: Sequence[int]) -> Any:
     """Choose the type of counts that none can overflow.
 
     None exceeds the occurrences of its word times all weights of both sides.
-
-    Parameters
-    ----------
-    counts : int64 (V,)
-        Occurrences of each word.
-    weights : sequence of int
-        From :func:`window_weights`.
-
-    Returns
-    -------
-    numpy dtype
-        uint32 or int64.
-
-    Raises
-    ------
-    SettingError
-        64 bits might not do.
     """
+    # counts: int64 (V,)
     most = int(counts.max(initial=0)) * 2 * sum(weights)
     if most >= _MOST:
         raise _too_fine(len(weights) - 1)

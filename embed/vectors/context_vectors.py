@@ -17,42 +17,14 @@ CONTEXTS = "contexts.npy"
 
 
 def run_directory(vectors: WordVectors) -> Path | None:
-    """Tell which run vectors were opened from.
-
-    Parameters
-    ----------
-    vectors : WordVectors
-        Any.
-
-    Returns
-    -------
-    Path or None
-        The directory that their matrix is mapped from; None for files, sparse runs
-        and vectors made in memory.
-    """
+    """Tell which run vectors were opened from."""
     mapped = getattr(vectors.matrix, "filename", None)
     return Path(mapped).parent if mapped else None
 
 
 def open_contexts(vectors: WordVectors) -> np.ndarray | None:
-    """Map the context vectors of a run.
-
-    Parameters
-    ----------
-    vectors : WordVectors
-        Opened from a run, or anything else.
-
-    Returns
-    -------
-    float32 (V, D) or None
-        One row per word; None where there are none, as in files of vectors and runs
-        of other methods than skip-gram and CBOW with negative sampling.
-
-    Raises
-    ------
-    ArtifactError
-        The file is damaged, or does not fit the word vectors.
-    """
+    """Map the context vectors of a run."""
+    # returns float32 (V, D) or None
     run = run_directory(vectors)
     if run is None or not (run / CONTEXTS).is_file():
         return None

@@ -15,28 +15,8 @@ _BLOCK_FLOATS = 1 << 20
 def one_hot(
     vocabulary: Sequence[str], *, counts: np.ndarray | None = None, text: Any = None
 ) -> WordVectors:
-    """Give each word a dimension of its own: no two words are alike.
-
-    Parameters
-    ----------
-    vocabulary : sequence of str
-        The words; position = row.
-    counts : int64 (V,), optional
-        Occurrences of each word.
-    text : TextSettings, optional
-        How the corpus was cut into words.
-
-    Returns
-    -------
-    WordVectors
-        Named ``one-hot``; the matrix is the scipy.sparse CSR identity (V, V),
-        usable wherever vectors are.
-
-    Examples
-    --------
-    >>> one_hot(["a", "b"]).matrix.toarray().tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
-    """
+    """Give each word a dimension of its own: no two words are alike."""
+    # counts: int64 (V,)
     import scipy.sparse
 
     matrix = scipy.sparse.identity(len(vocabulary), dtype=np.float32, format="csr")
@@ -55,25 +35,8 @@ def random_vectors(
 
     The draw is keyed by (seed, word), so that a word's vector depends neither
     on the other words nor on their order.
-
-    Parameters
-    ----------
-    vocabulary : sequence of str
-        The words; position = row.
-    dim : int
-        D, at least 1.
-    seed : int
-        0 <= seed < 2**64.
-    counts : int64 (V,), optional
-        Occurrences of each word.
-    text : TextSettings, optional
-        How the corpus was cut into words.
-
-    Returns
-    -------
-    WordVectors
-        Named ``random``, float32 (V, D).
     """
+    # counts: int64 (V,)
     key = seed.to_bytes(8, "little")
     hashes = [
         hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()

@@ -11,18 +11,7 @@ from corpora.common.errors import ArtifactError
 
 
 def refuse_no_run(run: Path) -> None:
-    """Refuse what is no finished run, before anything is looked for in it.
-
-    Parameters
-    ----------
-    run : Path
-        The directory.
-
-    Raises
-    ------
-    ArtifactError
-        It is not there, is no directory, or is being made.
-    """
+    """Refuse what is no finished run, before anything is looked for in it."""
     if (run / MAKER).is_file():
         raise ArtifactError(f"{run}: is unfinished; run the command that was making it again")
     if run.is_dir():
@@ -35,23 +24,7 @@ def refuse_no_run(run: Path) -> None:
 
 
 def run_options(run: Path) -> dict[str, Any]:
-    """Read the options that a run was trained with.
-
-    Parameters
-    ----------
-    run : Path
-        The directory.
-
-    Returns
-    -------
-    dict
-        What ``config.json`` holds; empty where there is none.
-
-    Raises
-    ------
-    ArtifactError
-        It is no configuration of a run.
-    """
+    """Read the options that a run was trained with."""
     config = run / "config.json"
     if not config.is_file():
         return {}
@@ -62,27 +35,7 @@ def run_options(run: Path) -> dict[str, Any]:
 
 
 def open_array(path: Path, dtype: type[np.generic], dimensions: int) -> np.ndarray:
-    """Map one array of a run.
-
-    Parameters
-    ----------
-    path : Path
-        A ``.npy`` in the run's directory.
-    dtype : type
-        What it must hold.
-    dimensions : int
-        1 for an array, 2 for a matrix.
-
-    Returns
-    -------
-    ndarray
-        Memory-mapped.
-
-    Raises
-    ------
-    ArtifactError
-        It is missing, damaged, or of another type or shape.
-    """
+    """Map one array of a run."""
     missing = f"no such file; is {path.parent} a finished run?"
     array = map_array(path, again="make the run again", missing=missing)
     if array.ndim != dimensions or array.dtype != dtype:

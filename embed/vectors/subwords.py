@@ -22,28 +22,7 @@ _MASK = 0xFFFFFFFF
 
 
 def parse_subwords(text: str) -> tuple[int, int]:
-    """Read the setting that says how long n-grams are.
-
-    Parameters
-    ----------
-    text : str
-        ``MIN-MAX``, in characters.
-
-    Returns
-    -------
-    shortest, longest : int
-        1 <= shortest <= longest.
-
-    Raises
-    ------
-    SettingError
-        It is no such range.
-
-    Examples
-    --------
-    >>> parse_subwords("3-6")
-    (3, 6)
-    """
+    """Read the setting that says how long n-grams are."""
     found = _SETTING.fullmatch(text)
     if found and 1 <= int(found[1]) <= int(found[2]):
         return int(found[1]), int(found[2])
@@ -54,29 +33,7 @@ def parse_subwords(text: str) -> tuple[int, int]:
 
 
 def ngram_buckets(word: str, shortest: int, longest: int, n_buckets: int) -> list[int]:
-    """List the buckets of one word's n-grams.
-
-    Parameters
-    ----------
-    word : str
-        Without its boundaries; < and > are put around it.
-    shortest, longest : int
-        Length of n-grams in characters (code points), boundaries counted.
-    n_buckets : int
-        Size of the hash table, at least 1.
-
-    Returns
-    -------
-    list of int
-        32-bit FNV-1a of the UTF-8 bytes, each extended as a signed byte, modulo
-        ``n_buckets``; in the order of first characters, short n-grams first,
-        repeated where an n-gram is. A boundary alone is no n-gram.
-
-    Examples
-    --------
-    >>> ngram_buckets("a", 3, 6, 2_000_000)  # of <a>
-    [1087600]
-    """
+    """List the buckets of one word's n-grams."""
     if word == END_OF_SENTENCE:
         return []
     characters = [one.encode("utf-8", "surrogatepass") for one in f"<{word}>"]
@@ -96,22 +53,8 @@ def ngram_buckets(word: str, shortest: int, longest: int, n_buckets: int) -> lis
 def word_buckets(
     words: Sequence[str], shortest: int, longest: int, n_buckets: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """List the buckets of the n-grams of many words.
-
-    Parameters
-    ----------
-    words : sequence of str
-        Without boundaries.
-    shortest, longest, n_buckets : int
-        As for :func:`ngram_buckets`.
-
-    Returns
-    -------
-    starts : int64 (V + 1,)
-        Word w has ``buckets[starts[w]:starts[w + 1]]``.
-    buckets : int64 (n,)
-        As :func:`ngram_buckets` gives them, word after word.
-    """
+    """List the buckets of the n-grams of many words."""
+    # returns starts: int64 (V + 1,); returns buckets: int64 (n,)
     cells = [word.encode("utf-8", "surrogatepass") for word in words]
     return byte_buckets(cells, shortest, longest, n_buckets)
 
@@ -119,23 +62,8 @@ def word_buckets(
 def byte_buckets(
     cells: Sequence[bytes], shortest: int, longest: int, n_buckets: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """List the buckets of the n-grams of many words given as bytes.
-
-    Parameters
-    ----------
-    cells : sequence of bytes
-        UTF-8; where a published file has broken words, their n-grams are those
-        of fastText, for which a character is a byte and its continuations.
-    shortest, longest, n_buckets : int
-        As for :func:`ngram_buckets`.
-
-    Returns
-    -------
-    starts : int64 (V + 1,)
-        Word w has ``buckets[starts[w]:starts[w + 1]]``.
-    buckets : int64 (n,)
-        Word after word.
-    """
+    """List the buckets of the n-grams of many words given as bytes."""
+    # returns starts: int64 (V + 1,); returns buckets: int64 (n,)
     from embed.vectors.subwords_kernels import count_ngrams, hash_ngrams
 
     lengths = np.fromiter(map(len, cells), np.int64, len(cells)) + 2
@@ -163,28 +91,9 @@ def composed_rows(
     *,
     block: int = 1 << 14,
 ) -> np.ndarray:
-    """Compose the vectors of words that have a row of their own.
-
-    Parameters
-    ----------
-    words : float32 (V, D)
-        The words' own rows, perhaps memory-mapped.
-    grams : float32 (B, D)
-        Rows of n-grams, perhaps memory-mapped.
-    starts : int64 (V + 1,)
-        Word w has ``places[starts[w]:starts[w + 1]]``.
-    places : int64 (n,)
-        Rows of ``grams``.
-    threads : int, optional
-        One for each core by default; the result does not depend on it.
-    block : int
-        Words that a thread composes at a time.
-
-    Returns
-    -------
-    float32 (V, D)
-        The mean of each word's own row and those of its n-grams.
-    """
+    """Compose the vectors of words that have a row of their own."""
+    # words: float32 (V, D); grams: float32 (B, D); starts: int64 (V + 1,); places: int64 (n,);
+    # returns float32 (V, D)
     from corpora.common.threads import in_order, thread_count
 
     if len(places) and not 0 <= places.min() <= places.max() < len(grams):
@@ -199,26 +108,7 @@ def composed_rows(
 
 
 class SubwordTable:
-    """The rows of n-grams, from which words outside the vocabulary get a vector.
-
-    Parameters
-    ----------
-    rows : float32 (B, D)
-        One per bucket, perhaps memory-mapped.
-    buckets : int64 (B,) or None
-        Which buckets these are, ascending; None when all buckets have a row.
-    n_buckets : int
-        Size of the hash table.
-    shortest, longest : int
-        Length of n-grams in characters.
-    name : str
-        What messages call the table.
-
-    Raises
-    ------
-    ArtifactError
-        Rows and buckets do not fit each other.
-    """
+    """The rows of n-grams, from which words outside the vocabulary get a vector."""
 
     def __init__(
         self,
@@ -230,6 +120,7 @@ class SubwordTable:
         longest: int,
         name: str = "n-grams",
     ) -> None:
+        # rows: float32 (B, D); buckets: int64 (B,) or None
         self.rows = rows
         self.buckets = buckets
         self.n_buckets = n_buckets
@@ -239,24 +130,8 @@ class SubwordTable:
         self._check()
 
     def compose(self, word: str) -> np.ndarray | None:
-        """Give the mean of the rows of a word's n-grams, the vector of an unseen word.
-
-        Parameters
-        ----------
-        word : str
-            A word that is not in the vocabulary.
-
-        Returns
-        -------
-        float32 (D,) or None
-            None when none of its n-grams has a row. Where all buckets have one,
-            a word too short for any n-gram is zero, as in fastText.
-
-        Raises
-        ------
-        ArtifactError
-            A row holds NaN or infinity.
-        """
+        """Give the mean of the rows of a word's n-grams, the vector of an unseen word."""
+        # returns float32 (D,) or None
         found = np.array(
             ngram_buckets(word, self.shortest, self.longest, self.n_buckets), dtype=np.int64
         )

@@ -9,20 +9,8 @@ _MASK = 0xFFFFFFFF
 
 @compiled
 def count_ngrams(buffer, starts, ends, shortest, longest, counts):
-    """Count the n-grams of each word.
-
-    Parameters
-    ----------
-    buffer : uint8 (n_bytes,)
-        UTF-8, each word between < and >.
-    starts, ends : int64 (V,)
-        Word w is ``buffer[starts[w]:ends[w]]``, boundaries included; where both
-        are equal it has no n-grams.
-    shortest, longest : int
-        Length of n-grams in characters, 1 <= shortest.
-    counts : int64 (V,)
-        Output.
-    """
+    """Count the n-grams of each word."""
+    # buffer: uint8 (n_bytes,); starts, ends: int64 (V,); counts: int64 (V,)
     for w in range(len(starts)):
         n = 0
         for i in range(starts[w], ends[w]):
@@ -42,23 +30,9 @@ def count_ngrams(buffer, starts, ends, shortest, longest, counts):
 
 @compiled
 def hash_ngrams(buffer, starts, ends, shortest, longest, n_buckets, offsets, buckets):
-    """Write the bucket of each n-gram of each word: 32-bit FNV-1a, modulo ``n_buckets``.
-
-    Parameters
-    ----------
-    buffer : uint8 (n_bytes,)
-        UTF-8, each word between < and >.
-    starts, ends : int64 (V,)
-        As for :func:`count_ngrams`.
-    shortest, longest : int
-        Length of n-grams in characters, 1 <= shortest.
-    n_buckets : int
-        At least 1.
-    offsets : int64 (V + 1,)
-        Sums of the counts. Not checked: the caller made them.
-    buckets : int64 (offsets[V],)
-        Output; n-grams in the order of their first characters, short ones first.
-    """
+    """Write the bucket of each n-gram of each word: 32-bit FNV-1a, modulo ``n_buckets``."""
+    # buffer: uint8 (n_bytes,); starts, ends: int64 (V,); offsets: int64 (V + 1,); buckets: int64
+    # (offsets[V],)
     for w in range(len(starts)):
         at = offsets[w]
         for i in range(starts[w], ends[w]):
@@ -88,23 +62,9 @@ def fnv_step(hashed, byte):
 
 @compiled
 def mean_rows(words, grams, starts, places, sums, out):
-    """Write the mean of each word's own row and the rows of its n-grams.
-
-    Parameters
-    ----------
-    words : float32 (V, D)
-        Own rows.
-    grams : float32 (B, D)
-        Rows of n-grams.
-    starts : int64 (V + 1,)
-        Word w has ``places[starts[w]:starts[w + 1]]``.
-    places : int64 (n,)
-        Rows of ``grams``. Not checked: the caller did.
-    sums : float64 (D,)
-        Room to work in, one per thread.
-    out : float32 (V, D)
-        Output.
-    """
+    """Write the mean of each word's own row and the rows of its n-grams."""
+    # words: float32 (V, D); grams: float32 (B, D); starts: int64 (V + 1,); places: int64 (n,);
+    # sums: float64 (D,); out: float32 (V, D)
     for w in range(len(words)):
         for d in range(len(sums)):
             sums[d] = words[w, d]

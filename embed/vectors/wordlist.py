@@ -22,34 +22,12 @@ _DIGITS = 18  # of the counts that int64 holds, whatever they are
 
 
 def escape(word: str) -> str:
-    """Write a word so that it fits one cell of a tab-separated line.
-
-    Parameters
-    ----------
-    word : str
-        Any text.
-
-    Returns
-    -------
-    str
-        Backslash, tab, line feed and carriage return escaped with a backslash.
-    """
+    """Write a word so that it fits one cell of a tab-separated line."""
     return word.translate(_ESCAPES)
 
 
 def unescape(cell: str) -> str:
-    """Read a word back from its cell.
-
-    Parameters
-    ----------
-    cell : str
-        What :func:`escape` wrote.
-
-    Returns
-    -------
-    str
-        The word.
-    """
+    """Read a word back from its cell."""
     if "\\" not in cell:
         return cell
     parts = cell.split("\\\\")  # an escaped backslash cannot start another escape
@@ -61,17 +39,8 @@ def unescape(cell: str) -> str:
 def write_words(
     path: Path, words: Sequence[str], counts: Sequence[int] | np.ndarray | None
 ) -> None:
-    """Write ``vocabulary.tsv``.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    words : sequence of str
-        In the order of the rows.
-    counts : int64 (V,) or None
-        Occurrences of each word; without them the lines hold the word alone.
-    """
+    """Write ``vocabulary.tsv``."""
+    # counts: int64 (V,) or None
     cells = [escape(word) for word in words]
     if counts is not None:
         pairs = zip(cells, np.asarray(counts).tolist(), strict=True)
@@ -80,18 +49,7 @@ def write_words(
 
 
 class StoredVocabulary(Sequence[str]):
-    """The words of a ``vocabulary.tsv``, memory-mapped.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Raises
-    ------
-    ArtifactError
-        It is missing, empty or does not end in a line end.
-    """
+    """The words of a ``vocabulary.tsv``, memory-mapped."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -137,18 +95,7 @@ class StoredVocabulary(Sequence[str]):
     __hash__ = None  # type: ignore[assignment]
 
     def row(self, word: str) -> int | None:
-        """Find a word.
-
-        Parameters
-        ----------
-        word : str
-            Exactly as spelled in the vocabulary.
-
-        Returns
-        -------
-        int or None
-            Its row; None when it is not there.
-        """
+        """Find a word."""
         self._searches += 1
         if self._searches > _SEARCHES_BEFORE_INDEX:
             return self._index.get(word)
@@ -162,18 +109,8 @@ class StoredVocabulary(Sequence[str]):
         return None if before < 0 else int(np.searchsorted(self._line_ends, before)) + 1
 
     def counts(self) -> np.ndarray | None:
-        """Read the counts.
-
-        Returns
-        -------
-        int64 (V,) or None
-            Occurrences by row; None when the file holds words alone.
-
-        Raises
-        ------
-        ArtifactError
-            Names the line whose count is no number.
-        """
+        """Read the counts."""
+        # returns int64 (V,) or None
         if self._end == b"\n":
             return None
         cells = [line.rpartition(b"\t")[2] for line in self._bytes[:].split(b"\n")[:-1]]
@@ -186,15 +123,8 @@ class StoredVocabulary(Sequence[str]):
             raise ArtifactError(f"{self.path}:{number}: the count is no number") from None
 
     def encoded(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Give the words as bytes, undecoded, for searches over all of them.
-
-        Returns
-        -------
-        buffer : uint8 (n_bytes,)
-            The file.
-        starts, ends : int64 (V,)
-            Word r is ``buffer[starts[r]:ends[r]]``, escapes included.
-        """
+        """Give the words as bytes, undecoded, for searches over all of them."""
+        # returns buffer: uint8 (n_bytes,); returns starts, ends: int64 (V,)
         buffer = np.frombuffer(self._bytes, np.uint8)
         starts = np.concatenate(([0], self._line_ends[:-1] + 1))
         if self._end == b"\n":
@@ -237,18 +167,7 @@ class StoredVocabulary(Sequence[str]):
 
 
 def index_words(words: Sequence[str]) -> dict[str, int]:
-    """Map words to rows.
-
-    Parameters
-    ----------
-    words : sequence of str
-        In the order of the rows.
-
-    Returns
-    -------
-    dict of str to int
-        The lowest row of each word.
-    """
+    """Map words to rows."""
     index = dict(zip(words, range(len(words)), strict=True))
     if len(index) < len(words):
         for row in range(len(words) - 1, -1, -1):
@@ -257,20 +176,8 @@ def index_words(words: Sequence[str]) -> dict[str, int]:
 
 
 def encode_words(words: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Give any vocabulary as bytes, for searches over all of its words.
-
-    Parameters
-    ----------
-    words : sequence of str
-        A vocabulary.
-
-    Returns
-    -------
-    buffer : uint8 (n_bytes,)
-        UTF-8.
-    starts, ends : int64 (V,)
-        Word r is ``buffer[starts[r]:ends[r]]``.
-    """
+    """Give any vocabulary as bytes, for searches over all of its words."""
+    # returns buffer: uint8 (n_bytes,); returns starts, ends: int64 (V,)
     if isinstance(words, StoredVocabulary):
         return words.encoded()
     cells = [word.encode("utf-8", "surrogatepass") for word in words]

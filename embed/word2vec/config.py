@@ -14,19 +14,11 @@ _GENSIM_SEEDS = 2**32
 
 
 class Ngrams(NamedTuple):
-    """What makes one table of character n-grams fit another.
+    """What makes one table of character n-grams fit another."""
 
-    Attributes
-    ----------
-    shortest, longest : int
-        Length of n-grams in characters.
-    n_buckets : int
-        Size of the hash table.
-    """
-
-    shortest: int
-    longest: int
-    n_buckets: int
+    shortest: int  # length of n-grams in characters
+    longest: int  # length of n-grams in characters
+    n_buckets: int  # size of the hash table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,34 +173,21 @@ Word2VecConfig = SkipGramConfig | CbowConfig
 
 @dataclass(frozen=True, kw_only=True)
 class Tuning:
-    """Sizes and intervals that are not options; tests choose smaller ones.
+    """Sizes and intervals that are not options; tests choose smaller ones."""
 
-    Parameters
-    ----------
-    chunk_tokens : int
-        Tokens of a chunk of the text, about. The random numbers depend on it.
-    batch_chunks : int
-        Chunks that the threads of the fast mode are given at a time, at least.
-    round_words : int
-        Words of a round of the deterministic mode, at most. What a round does not yet
-        know of itself grows with its length: on Wikipedia one of 32,000 words in all
-        diverges.
-    most_often : float
-        Times that the commonest word stands in a chunk's round, on average, at most:
-        where it stands more than some 8 times in a round, training learns worse.
-    held_out_tokens : int
-        Held-out text that is measured, at most.
-    metrics_seconds, checkpoint_seconds : float
-        Between lines of ``metrics.jsonl``, between checkpoints.
-    """
-
+    # tokens of a chunk of the text, about. The random numbers depend on it
     chunk_tokens: int = 20_000
+    # chunks that the threads of the fast mode are given at a time, at least
     batch_chunks: int = 32
+    # words of a round of the deterministic mode, at most. What a round does not yet know of itself
+    # grows with its length: on Wikipedia one of 32,000 words in all diverges
     round_words: int = 96
+    # times that the commonest word stands in a chunk's round, on average, at most: where it stands
+    # more than some 8 times in a round, training learns worse
     most_often: float = 0.75
-    held_out_tokens: int = 200_000
-    metrics_seconds: float = 2.0
-    checkpoint_seconds: float = 60.0
+    held_out_tokens: int = 200_000  # held-out text that is measured, at most
+    metrics_seconds: float = 2.0  # between lines of ``metrics.jsonl``, between checkpoints
+    checkpoint_seconds: float = 60.0  # between lines of ``metrics.jsonl``, between checkpoints
 
 
 TUNING = Tuning()

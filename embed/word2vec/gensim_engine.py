@@ -18,23 +18,8 @@ def train_gensim(trainer: Trainer, tell: Progress) -> tuple[np.ndarray, np.ndarr
     """Train with gensim's word2vec.
 
     Bit-identical with one thread and the same gensim.
-
-    Parameters
-    ----------
-    trainer : Trainer
-        What is trained.
-    tell : Progress
-        Told the tokens behind us and in all, after each epoch: gensim says
-        nothing before.
-
-    Returns
-    -------
-    vectors : float32 (V, dim)
-        The word vectors, in the order of the text's rows.
-    contexts : float32 (V, dim) or None
-        The output vectors; None with hierarchical softmax, which has none of
-        words.
     """
+    # returns vectors: float32 (V, dim); returns contexts: float32 (V, dim) or None
     config, text = trainer.config, trainer.text
     n_cut = sum(int((np.diff(offsets) > _LONGEST).sum()) for _, offsets in text.shards())
     if n_cut:

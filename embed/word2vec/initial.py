@@ -18,25 +18,7 @@ _NGRAMS_BLOCK = 1 << 10
 
 
 def open_init(config: Word2VecConfig) -> WordVectors | None:
-    """Open the vectors to start from.
-
-    Parameters
-    ----------
-    config : SkipGramConfig or CbowConfig
-        Every option.
-
-    Returns
-    -------
-    WordVectors or None
-        None if training starts from chance.
-
-    Raises
-    ------
-    ArtifactError
-        They are missing or damaged.
-    SettingError
-        They do not fit the options.
-    """
+    """Open the vectors to start from."""
     if config.init is None:
         return None
     init = load_vectors(config.init)
@@ -49,18 +31,6 @@ def refuse_unfit(init: WordVectors, config: Word2VecConfig) -> None:
 
     Vectors with n-grams may start from vectors without, which become the words' own
     rows; the reverse would lose the n-grams.
-
-    Parameters
-    ----------
-    init : WordVectors
-        What to start from.
-    config : SkipGramConfig or CbowConfig
-        Every option.
-
-    Raises
-    ------
-    SettingError
-        They are sparse, or their dimensions, words or n-grams do not fit.
     """
     if not isinstance(init.matrix, np.ndarray):
         raise SettingError(f"--init {init.name}: its vectors are sparse; pass a run of dense ones")
@@ -84,18 +54,7 @@ def refuse_unfit(init: WordVectors, config: Word2VecConfig) -> None:
 
 
 def init_fingerprint(init: WordVectors) -> str:
-    """Name the vectors to start from, so that only the same training goes on.
-
-    Parameters
-    ----------
-    init : WordVectors
-        Dense vectors.
-
-    Returns
-    -------
-    str
-        16 hexadecimal digits, of the words and a thousand or more of the rows.
-    """
+    """Name the vectors to start from, so that only the same training goes on."""
     digest = hashlib.sha256(repr(init.matrix.shape).encode())
     digest.update(init.matrix[:: max(1, len(init.matrix) // 1000)].tobytes())
     digest.update("\n".join(init.vocabulary).encode(errors="backslashreplace"))
@@ -109,34 +68,8 @@ def initial_tables(
 
     Vectors to start from are taken as they are: those of SVD or of a file may be
     much longer or shorter than word2vec's own, and are not scaled.
-
-    Parameters
-    ----------
-    words : sequence of str
-        The V words of the rows.
-    dim : int
-        D.
-    seed : int
-        At least 0.
-    init : WordVectors, optional
-        Whose words keep their own rows and context vectors, and whose n-grams their rows;
-        :func:`refuse_unfit` lets it pass.
-    buckets : int64 (B,)
-        The buckets of n-grams with a row behind the words', ascending; none without subwords.
-
-    Returns
-    -------
-    inputs : float32 (V + B, D)
-        What is new is uniform in [-1 / D, 1 / D), as in gensim and fastText; a function of
-        ``seed``, V + B and D alone.
-    contexts : float32 (V, D)
-        Zero for new words.
-
-    Raises
-    ------
-    ArtifactError
-        ``init`` holds NaN or infinity, or is damaged.
     """
+    # buckets: int64 (B,); returns inputs: float32 (V + B, D); returns contexts: float32 (V, D)
     n_words = len(words)
     inputs = _uniform((n_words + len(buckets), dim), 1 / dim, seed)
     contexts = np.zeros((n_words, dim), np.float32)  # takes no memory before it is written

@@ -15,24 +15,8 @@ _MOST_OUTPUTS = 16_384  # of a shard's round: they are rows to work with, and nu
 
 
 def make_plan(counts: np.ndarray, config: Word2VecConfig) -> Plan:
-    """Say how windows are drawn and learnt from.
-
-    Parameters
-    ----------
-    counts : int64 (V,)
-        Of the words.
-    config : SkipGramConfig or CbowConfig
-        The options.
-
-    Returns
-    -------
-    Plan
-
-    Raises
-    ------
-    SettingError
-        There are not two words to draw negatives from.
-    """
+    """Say how windows are drawn and learnt from."""
+    # counts: int64 (V,)
     noise = noise_table(counts, config.unigram_exponent)
     method = SKIPGRAM
     if isinstance(config, CbowConfig):
@@ -50,37 +34,15 @@ def make_plan(counts: np.ndarray, config: Word2VecConfig) -> Plan:
 
 
 class Rounds(NamedTuple):
-    """How the deterministic mode divides the text; the same at any number of threads.
+    """How the deterministic mode divides the text; the same at any number of threads."""
 
-    Attributes
-    ----------
-    shards : int
-        Chunks of text at the same time.
-    words : int
-        Of each, before the gains of all are added up.
-    """
-
-    shards: int
-    words: int
+    shards: int  # chunks of text at the same time
+    words: int  # of each, before the gains of all are added up
 
 
 def choose_rounds(counts: np.ndarray, plan: Plan, tuning: Tuning) -> Rounds:
-    """Make rounds as long as they may be, and short where one word is much of the text.
-
-    Parameters
-    ----------
-    counts : int64 (V,)
-        Of the words.
-    plan : Plan
-        The options.
-    tuning : Tuning
-        How long rounds may be.
-
-    Returns
-    -------
-    Rounds
-        One shard alone, which is never behind itself, where even short rounds would be too long.
-    """
+    """Make rounds as long as they may be, and short where one word is much of the text."""
+    # counts: int64 (V,)
     kept = counts * plan.keep_limits.astype(np.float64)
     outputs = 1 + plan.negatives
     most = tuning.most_often * kept.sum() / kept.max() * min(1.0, _USUAL / (plan.window * outputs))
@@ -89,20 +51,7 @@ def choose_rounds(counts: np.ndarray, plan: Plan, tuning: Tuning) -> Rounds:
 
 
 def spare_rows(plan: Plan, rounds: Rounds | None) -> int:
-    """Say how many rows the deterministic mode needs to work with behind the outputs.
-
-    Parameters
-    ----------
-    plan : Plan
-        The options.
-    rounds : Rounds or None
-        None for the fast mode.
-
-    Returns
-    -------
-    int
-        Rows.
-    """
+    """Say how many rows the deterministic mode needs to work with behind the outputs."""
     return rounds.shards * _most_words(plan, rounds) if rounds else 0
 
 
@@ -112,21 +61,7 @@ def _most_words(plan: Plan, rounds: Rounds) -> int:
 
 
 def room_for_inputs(plan: Plan, n_words: int, width: int) -> Copies:
-    """Make one thread's room for composed inputs.
-
-    Parameters
-    ----------
-    plan : Plan
-        The options.
-    n_words : int
-        V; 0 where words are not composed, which takes next to no room.
-    width : int
-        Numbers of a row.
-
-    Returns
-    -------
-    Copies
-    """
+    """Make one thread's room for composed inputs."""
     size = DRAWN + 2 * plan.window if n_words else 0
     return Copies(
         np.zeros((n_words, 1), dtype=np.int32),
@@ -137,23 +72,7 @@ def room_for_inputs(plan: Plan, n_words: int, width: int) -> Copies:
 
 
 def room_for_rounds(plan: Plan, rounds: Rounds, n_words: int, width: int) -> Shards:
-    """Make room for the private rows of all shards; their text comes with each batch.
-
-    Parameters
-    ----------
-    plan : Plan
-        The options.
-    rounds : Rounds
-        Of the deterministic mode.
-    n_words : int
-        V.
-    width : int
-        Numbers of a row.
-
-    Returns
-    -------
-    Shards
-    """
+    """Make room for the private rows of all shards; their text comes with each batch."""
     n_shards, most = rounds.shards, _most_words(plan, rounds)
     assert most < np.iinfo(np.uint16).max  # a slot's number
     n_inputs = rounds.words + 2 * plan.window

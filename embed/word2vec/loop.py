@@ -27,23 +27,13 @@ _JUDGED_PAIRS = 1000  # of fewer, chance may be to blame
 
 @dataclass(frozen=True)
 class Position:
-    """Where a training is.
+    """Where a training is."""
 
-    Parameters
-    ----------
-    epoch, chunk : int
-        What comes next, from 0.
-    tokens : int
-        Behind us in all epochs.
-    loss, pairs : float, int
-        Of the epoch so far.
-    """
-
-    epoch: int = 0
-    chunk: int = 0
-    tokens: int = 0
-    loss: float = 0.0
-    pairs: int = 0
+    epoch: int = 0  # what comes next, from 0
+    chunk: int = 0  # what comes next, from 0
+    tokens: int = 0  # behind us in all epochs
+    loss: float = 0.0  # of the epoch so far
+    pairs: int = 0  # of the epoch so far
 
 
 def run_training(trainer: Trainer, directory: Path, tell: Progress) -> None:
@@ -55,23 +45,6 @@ def run_training(trainer: Trainer, directory: Path, tell: Progress) -> None:
     the line before), ``rate``, ``tokens_per_second``, ``eta_seconds``, and at the end
     of each epoch ``epoch_loss`` over its ``pairs`` and ``held_out_loss`` over
     ``held_out_pairs``.
-
-    Parameters
-    ----------
-    trainer : Trainer
-        Its tables are moved in place; overwritten by those of a checkpoint, if there is one.
-    directory : Path
-        The unfinished run.
-    tell : Progress
-        Told of tokens.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        The person interrupted; a checkpoint is written.
-    FirthError
-        The loss is no number, or grows beyond reason: the message tells where, and
-        which rate to try.
     """
     with trainer.workers() as workers:
         training = _Training(trainer, workers, directory, tell)
@@ -241,20 +214,7 @@ class _Told:
 
 
 def held_out_batch(text: TrainingText, tuning: Tuning) -> Batch | None:
-    """Take the first of the held-out text; the same whatever is done with the rest.
-
-    Parameters
-    ----------
-    text : TrainingText
-        Of which documents may be held out.
-    tuning : Tuning
-        How much is taken.
-
-    Returns
-    -------
-    Batch or None
-        None where nothing is held out.
-    """
+    """Take the first of the held-out text; the same whatever is done with the rest."""
     for rows, offsets in text.held_out_shards():
         last = int(np.searchsorted(offsets, tuning.held_out_tokens, side="right")) - 1
         offsets = offsets[: max(last, 1) + 1]

@@ -23,17 +23,10 @@ class NoiseTable(NamedTuple):
     one other word's (Walker 1977, ACM Transactions on Mathematical Software 3).
     A random number r names the column ``j = ((r >> 32) * V) >> 32``; what is
     drawn is j if ``(r & 0xFFFFFFFF) < limits[j]``, else ``others[j]``.
-
-    Attributes
-    ----------
-    limits : uint32 (V,)
-        A word's own part of its column, as a share of 2^32.
-    others : int32 (V,)
-        Whose the rest is; the word itself where all of it is its own.
     """
 
-    limits: np.ndarray
-    others: np.ndarray
+    limits: np.ndarray  # uint32 (V,): A word's own part of its column, as a share of 2^32
+    others: np.ndarray  # int32 (V,): whose the rest is; the word itself where all of it is its own
 
 
 def noise_table(counts: np.ndarray, exponent: float) -> NoiseTable:
@@ -43,28 +36,8 @@ def noise_table(counts: np.ndarray, exponent: float) -> NoiseTable:
     2^-32, and that the columns cannot all be named by equally many numbers is
     allowed for. O(V) time and memory (Vose 1991, IEEE Transactions on Software
     Engineering 17); the same table every time.
-
-    Parameters
-    ----------
-    counts : int64 (V,)
-        Occurrences of each word. One that does not occur is never drawn.
-    exponent : float
-        0.75 in word2vec; 1 draws words as often as they occur, 0 all alike.
-        Below 0 rare words are drawn most, which suits recommendations
-        (Caselles-Dupré et al. 2018, arXiv:1804.04212).
-
-    Returns
-    -------
-    NoiseTable
-        Example: of counts [3, 1] at exponent 1, word 0 owns its column and
-        half of the other: limits [2^32 - 1, 2^31], others [0, 0].
-
-    Raises
-    ------
-    SettingError
-        Fewer than two words can be drawn, or all but one so seldom that
-        drawing anything else would take for ever.
     """
+    # counts: int64 (V,)
     from embed.word2vec.kernels.alias_table import fill_columns
 
     weights = _weights(counts, exponent)
@@ -84,21 +57,8 @@ def keep_limits(counts: np.ndarray, threshold: float) -> np.ndarray:
     The formula is that of word2vec's C code, sqrt(t / f) + t / f with f the
     word's share of all tokens; that of the paper (equation 5) is sqrt(t / f),
     which keeps fewer.
-
-    Parameters
-    ----------
-    counts : int64 (V,)
-        Occurrences of each word.
-    threshold : float
-        t; 0 keeps everything.
-
-    Returns
-    -------
-    uint64 (V,)
-        An occurrence is kept if ``(r >> 32) < limit``, r a 64-bit random number;
-        2^32 keeps all. Example: a word that is 1 % of the tokens at t = 1e-4 is
-        kept with probability 0.11, limit 0.11 * 2^32.
     """
+    # counts: int64 (V,); returns uint64 (V,)
     if threshold == 0:
         return np.full(len(counts), _WHOLE, np.uint64)
     share = np.maximum(counts, 1) / max(1, int(counts.sum()))  # what is not there is kept

@@ -16,30 +16,15 @@ _TRAINING, _HELD_OUT = 1, 2  # streams of random numbers
 
 @dataclass(frozen=True)
 class Batch:
-    """Some chunks in a row, of one shard of the corpus and one epoch.
+    """Some chunks in a row, of one shard of the corpus and one epoch."""
 
-    Parameters
-    ----------
-    epoch : int
-        From 0.
-    number : int
-        Of the first chunk, in its epoch.
-    rows : int32 (n,)
-        The shard's words.
-    offsets : int64 (m + 1,)
-        Where its units begin.
-    bounds : int64 (P + 1,)
-        The units of chunk p are ``bounds[p]`` to ``bounds[p + 1] - 1``.
-    before : int
-        Tokens of all epochs before this batch.
-    """
-
-    epoch: int
-    number: int
-    rows: np.ndarray
-    offsets: np.ndarray
+    epoch: int  # from 0
+    number: int  # of the first chunk, in its epoch
+    rows: np.ndarray  # int32 (n,): the shard's words
+    offsets: np.ndarray  # int64 (m + 1,): where its units begin
+    # int64 (P + 1,): the units of chunk p are ``bounds[p]`` to ``bounds[p + 1] - 1``
     bounds: np.ndarray
-    before: int
+    before: int  # tokens of all epochs before this batch
 
     def __len__(self) -> int:
         """Chunks."""
@@ -51,58 +36,20 @@ class Batch:
         return int(self.offsets[self.bounds[-1]] - self.offsets[self.bounds[0]])
 
     def chunk(self, p: int) -> tuple[np.ndarray, np.ndarray]:
-        """Give the words of one chunk and where its units begin.
-
-        Parameters
-        ----------
-        p : int
-            From 0.
-
-        Returns
-        -------
-        rows, offsets : int32 (n,), int64 (m + 1,)
-            The first offset is where the chunk begins in the shard.
-        """
+        """Give the words of one chunk and where its units begin."""
+        # returns rows, offsets: int32 (n,), int64 (m + 1,)
         offsets = self.offsets[self.bounds[p] : self.bounds[p + 1] + 1]
         return self.rows[offsets[0] : offsets[-1]], offsets
 
     def tokens_before(self, p: int) -> int:
-        """Count the tokens of all epochs before a chunk.
-
-        Parameters
-        ----------
-        p : int
-            From 0; one more than the last for all.
-
-        Returns
-        -------
-        int
-        """
+        """Count the tokens of all epochs before a chunk."""
         return self.before + int(self.offsets[self.bounds[p]] - self.offsets[self.bounds[0]])
 
 
 def batches(
     text: TrainingText, epochs: int, size: int, start: tuple[int, int], chunk_tokens: int
 ) -> Iterator[Batch]:
-    """Go through the text as often as asked for, some chunks at a time.
-
-    Parameters
-    ----------
-    text : TrainingText
-        What is trained on.
-    epochs : int
-        How often.
-    size : int
-        Chunks of a batch, at most.
-    start : tuple of (int, int)
-        Epoch and number of the chunk to begin with, which begins a batch.
-    chunk_tokens : int
-        Tokens of a chunk, about.
-
-    Yields
-    ------
-    Batch
-    """
+    """Go through the text as often as asked for, some chunks at a time."""
     for epoch in range(start[0], epochs):
         number, before = 0, epoch * text.n_tokens
         for rows, offsets in text.shards():
@@ -124,19 +71,8 @@ def cut_long_units(offsets: np.ndarray, chunk_tokens: int) -> np.ndarray:
     """Cut units that are longer than a chunk, which one thread would have to itself.
 
     Every word is trained on; windows near a cut, one in some thousands, end there.
-
-    Parameters
-    ----------
-    offsets : int64 (m + 1,)
-        Where the units begin.
-    chunk_tokens : int
-        Tokens of a chunk, about.
-
-    Returns
-    -------
-    int64 (m + n + 1,)
-        With n cuts.
     """
+    # offsets: int64 (m + 1,); returns int64 (m + n + 1,)
     long = np.flatnonzero(np.diff(offsets) > 2 * chunk_tokens)
     cuts = [
         np.arange(offsets[unit] + chunk_tokens, offsets[unit + 1] - chunk_tokens, chunk_tokens)
@@ -146,20 +82,8 @@ def cut_long_units(offsets: np.ndarray, chunk_tokens: int) -> np.ndarray:
 
 
 def cut_chunks(offsets: np.ndarray, chunk_tokens: int) -> np.ndarray:
-    """Cut a shard into chunks of about the same number of tokens.
-
-    Parameters
-    ----------
-    offsets : int64 (m + 1,)
-        Where the units begin.
-    chunk_tokens : int
-        Tokens of a chunk, about.
-
-    Returns
-    -------
-    int64 (P + 1,)
-        The unit that each chunk begins with; none is empty.
-    """
+    """Cut a shard into chunks of about the same number of tokens."""
+    # offsets: int64 (m + 1,); returns int64 (P + 1,)
     if len(offsets) < 2:
         return np.zeros(1, dtype=np.int64)
     marks = np.arange(0, int(offsets[-1]), chunk_tokens)
@@ -168,50 +92,17 @@ def cut_chunks(offsets: np.ndarray, chunk_tokens: int) -> np.ndarray:
 
 
 def learning_rate(first: float, last: float, done: int, total: int) -> float:
-    """Say what the rate is: it falls linearly with the tokens behind us, down to a floor.
-
-    Parameters
-    ----------
-    first : float
-        At the start.
-    last : float
-        The floor.
-    done, total : int
-        Tokens behind us, and in all epochs.
-
-    Returns
-    -------
-    float
-        Example: half way from 0.025 it is 0.0125.
-    """
+    """Say what the rate is: it falls linearly with the tokens behind us, down to a floor."""
     return max(last, first * (1 - done / total))
 
 
 def random_state(seed: int, epoch: int, number: int) -> np.ndarray:
-    """Key the random numbers of one chunk.
-
-    Parameters
-    ----------
-    seed, epoch, number : int
-        Of the training and the chunk.
-
-    Returns
-    -------
-    uint64 (1,)
-    """
+    """Key the random numbers of one chunk."""
+    # returns uint64 (1,)
     return np.random.SeedSequence((_TRAINING, seed, epoch, number)).generate_state(1, np.uint64)
 
 
 def held_out_state(number: int) -> np.ndarray:
-    """Key the random numbers of one chunk of the held-out text: the same in every training.
-
-    Parameters
-    ----------
-    number : int
-        Of the chunk.
-
-    Returns
-    -------
-    uint64 (1,)
-    """
+    """Key the random numbers of one chunk of the held-out text: the same in every training."""
+    # returns uint64 (1,)
     return np.random.SeedSequence((_HELD_OUT, number)).generate_state(1, np.uint64)

@@ -21,33 +21,19 @@ _COMPOSED = 1 << 9  # words composed at a time: each gathers some dozens of rows
 
 @dataclass(frozen=True)
 class Tables:
-    """Both tables, in memory of their own.
+    """Both tables, in memory of their own."""
 
-    Parameters
-    ----------
-    inputs : float32 (N + 1, width)
-        Word vectors in the first ``dim`` columns: of the V words and, with subwords, of
-        the B buckets behind them. The last row is zero.
-    outputs : float32 (V + spare + 1, width)
-        Context vectors, then rows to work with, then zeros.
-    n_words : int
-        V.
-    dim : int
-        D; the columns beyond it are zero.
-    starts : int64 (V + 1,) or (1,)
-        Word w is the mean of the inputs ``parts[starts[w]:starts[w + 1]]``.
-    parts : int32 (n,)
-        Empty without subwords.
-    buckets : int64 (B,), optional
-        The n-gram bucket of each input behind the words.
-    """
-
+    # float32 (N + 1, width): word vectors in the first ``dim`` columns: of the V words and, with
+    # subwords, of the B buckets behind them. The last row is zero
     inputs: np.ndarray
+    # float32 (V + spare + 1, width): context vectors, then rows to work with, then zeros
     outputs: np.ndarray
-    n_words: int
-    dim: int
+    n_words: int  # V
+    dim: int  # D; the columns beyond it are zero
+    # int64 (V + 1,) or (1,): word w is the mean of the inputs ``parts[starts[w]:starts[w + 1]]``
     starts: np.ndarray
-    parts: np.ndarray
+    parts: np.ndarray  # int32 (n,): empty without subwords
+    # int64 (B,), optional: the n-gram bucket of each input behind the words
     buckets: np.ndarray | None = None
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -58,28 +44,15 @@ class Tables:
         }
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """Give what training changes some rows at a time.
-
-        Yields
-        ------
-        float32 (n, D)
-        """
+        """Give what training changes some rows at a time."""
+        # yields float32 (n, D)
         for table in self.arrays().values():
             for first in range(0, len(table), _BLOCK):
                 yield table[first : first + _BLOCK]
 
     def vectors(self, first: int, last: int) -> np.ndarray:
-        """Give the vectors of some words, composed with subwords.
-
-        Parameters
-        ----------
-        first, last : int
-            Words ``first`` to ``last - 1``.
-
-        Returns
-        -------
-        float32 (last - first, D)
-        """
+        """Give the vectors of some words, composed with subwords."""
+        # returns float32 (last - first, D)
         rows = self.inputs[:, : self.dim]
         if self.buckets is None:
             return rows[first:last]
@@ -89,17 +62,8 @@ class Tables:
         return (sums / np.diff(starts)[:, None]).astype(np.float32)
 
     def save(self, directory: Path, words: Sequence[str], counts: np.ndarray) -> None:
-        """Write the vocabulary and both tables as a run has them.
-
-        Parameters
-        ----------
-        directory : Path
-            An existing directory.
-        words : sequence of str
-            V.
-        counts : int64 (V,)
-            Their occurrences.
-        """
+        """Write the vocabulary and both tables as a run has them."""
+        # counts: int64 (V,)
         write_words(directory / VOCABULARY, words, counts)
         arrays = self.arrays()
         save_array(directory / CONTEXTS, arrays["outputs"])
@@ -121,27 +85,7 @@ def make_tables(
     ngrams: Ngrams | None,
     spare: int = 0,
 ) -> Tables:
-    """Make the tables that a training starts from.
-
-    Parameters
-    ----------
-    words : sequence of str
-        The words of the rows.
-    dim : int
-        D.
-    seed : int
-        Of the first vectors.
-    init : WordVectors, optional
-        Vectors to start from.
-    ngrams : Ngrams, optional
-        Character n-grams, if words are composed of them.
-    spare : int
-        Rows to work with behind the outputs.
-
-    Returns
-    -------
-    Tables
-    """
+    """Make the tables that a training starts from."""
     starts, parts = np.zeros(1, np.int64), np.empty(0, np.int32)
     buckets = np.empty(0, np.int64)
     if ngrams is not None:
@@ -156,24 +100,8 @@ def make_tables(
 def compose_words(
     words: Sequence[str], ngrams: Ngrams
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """List the parts of each word: its own row and those of its n-grams.
-
-    Parameters
-    ----------
-    words : sequence of str
-        V.
-    ngrams : Ngrams
-        What the n-grams are.
-
-    Returns
-    -------
-    starts : int64 (V + 1,)
-        Word w has the parts ``parts[starts[w]:starts[w + 1]]``.
-    parts : int32 (n,)
-        Rows: w for the word itself, then V + b for buckets[b].
-    buckets : int64 (B,)
-        The buckets that occur, ascending.
-    """
+    """List the parts of each word: its own row and those of its n-grams."""
+    # returns starts: int64 (V + 1,); returns parts: int32 (n,); returns buckets: int64 (B,)
     starts, found = word_buckets(words, *ngrams)
     buckets, places = np.unique(found, return_inverse=True)
     n_words = len(words)

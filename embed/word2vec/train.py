@@ -98,22 +98,7 @@ def _train(corpus: Corpus, config: Word2VecConfig, out: Path, *, force: bool) ->
 
 
 def make_run(trainer: Trainer, out: Path, *, force: bool) -> Path:
-    """Train, or go on with a training that was interrupted, and write the run.
-
-    Parameters
-    ----------
-    trainer : Trainer
-        What is trained.
-    out : Path
-        Where the run will stand.
-    force : bool
-        Replace a run that stands there.
-
-    Returns
-    -------
-    Path
-        ``out``.
-    """
+    """Train, or go on with a training that was interrupted, and write the run."""
     started = now()
     corpus, config, chosen = trainer.corpus, trainer.config, trainer.chosen()
     options = dataclasses.asdict(config)

@@ -23,33 +23,15 @@ _EPOCHS, _FEW_TOKENS, _EPOCHS_OF_FEW = 5, 4_000_000, 20
 
 @dataclass(frozen=True, kw_only=True)
 class Trainer:
-    """What one training reads, what it starts from, and how it is done.
+    """What one training reads, what it starts from, and how it is done."""
 
-    Parameters
-    ----------
-    corpus : Corpus
-        Where the text is.
-    config : SkipGramConfig or CbowConfig
-        Every option; ``epochs`` is a number.
-    text : TrainingText
-        Words, counts and tokens.
-    init : WordVectors or None
-        The vectors to start from.
-    plan : Plan or None
-        How our kernels learn; None for gensim.
-    rounds : Rounds or None
-        Of the deterministic mode; None for the fast one.
-    tuning : Tuning
-        Sizes and intervals.
-    """
-
-    corpus: Corpus
-    config: Word2VecConfig
-    text: TrainingText
-    init: WordVectors | None
-    plan: Plan | None
-    rounds: Rounds | None
-    tuning: Tuning
+    corpus: Corpus  # where the text is
+    config: Word2VecConfig  # every option; ``epochs`` is a number
+    text: TrainingText  # words, counts and tokens
+    init: WordVectors | None  # the vectors to start from
+    plan: Plan | None  # how our kernels learn; None for gensim
+    rounds: Rounds | None  # of the deterministic mode; None for the fast one
+    tuning: Tuning  # sizes and intervals
 
     @property
     def epochs(self) -> int:
@@ -91,46 +73,12 @@ class Trainer:
         return {"epochs": self.epochs, "init": init}
 
     def with_seed(self, seed: int) -> "Trainer":
-        """Make the trainer of another seed, with the same text.
-
-        Parameters
-        ----------
-        seed : int
-            At least 0.
-
-        Returns
-        -------
-        Trainer
-            With tables of its own.
-        """
+        """Make the trainer of another seed, with the same text."""
         return dataclasses.replace(self, config=dataclasses.replace(self.config, seed=seed))
 
 
 def build_trainer(corpus: Corpus, config: Word2VecConfig, tuning: Tuning = TUNING) -> Trainer:
-    """Open what a training needs and refuse what cannot be trained; nothing is trained yet.
-
-    Parameters
-    ----------
-    corpus : Corpus
-        Its training documents are read.
-    config : SkipGramConfig or CbowConfig
-        Every option.
-    tuning : Tuning
-        Sizes and intervals.
-
-    Returns
-    -------
-    Trainer
-        It holds no text in memory, and no tables before they are asked for.
-
-    Raises
-    ------
-    ArtifactError
-        The vectors to start from are missing or damaged.
-    SettingError
-        There is nothing to train, the vectors to start from do not fit, or there are not two
-        words to draw negatives from.
-    """
+    """Open what a training needs and refuse what cannot be trained; nothing is trained yet."""
     init = open_init(config)
     text = open_text(corpus, config, init)
     epochs = settled_epochs(config, text.n_tokens)
@@ -143,20 +91,7 @@ def build_trainer(corpus: Corpus, config: Word2VecConfig, tuning: Tuning = TUNIN
 
 
 def settled_epochs(config: Word2VecConfig, n_tokens: int) -> int:
-    """Tell how many epochs a training takes.
-
-    Parameters
-    ----------
-    config : SkipGramConfig or CbowConfig
-        Every option.
-    n_tokens : int
-        Tokens of one epoch.
-
-    Returns
-    -------
-    int
-        Those of the config; where it leaves them open, more for a text of few tokens.
-    """
+    """Tell how many epochs a training takes."""
     if config.epochs is not None:
         return config.epochs
     return _EPOCHS_OF_FEW if n_tokens < _FEW_TOKENS else _EPOCHS

@@ -18,22 +18,13 @@ if TYPE_CHECKING:  # numba comes with it
 
 @dataclass(frozen=True)
 class TrainingText:
-    """Words by row, and the tokens of the training and held-out documents as rows.
+    """Words by row, and the tokens of the training and held-out documents as rows."""
 
-    Parameters
-    ----------
-    view : View
-        The training documents of a corpus.
-    words : list of str
-        The word of each row.
-    counts : int64 (V,)
-        Occurrences that the vectors will have been trained on; they fall from row
-        to row. More than the view's where the vocabulary grew out of other vectors,
-        and then ``counts.sum()`` exceeds ``n_tokens``.
-    """
-
-    view: "View"
-    words: list[str]
+    view: "View"  # the training documents of a corpus
+    words: list[str]  # the word of each row
+    # int64 (V,): occurrences that the vectors will have been trained on; they fall from row to
+    # row. More than the view's where the vocabulary grew out of other vectors, and then
+    # ``counts.sum()`` exceeds ``n_tokens``
     counts: np.ndarray
 
     @property
@@ -42,25 +33,13 @@ class TrainingText:
         return self.view.n_tokens
 
     def shards(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Give the training documents shard by shard.
-
-        Yields
-        ------
-        rows : int32 (n,)
-            Rows of the words; other words are gone.
-        offsets : int64 (m + 1,)
-            Where the sentences, paragraphs or documents start; none is empty.
-        """
+        """Give the training documents shard by shard."""
+        # yields rows: int32 (n,); yields offsets: int64 (m + 1,)
         yield from self.view.shards()
 
     def held_out_shards(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Give the held-out documents shard by shard, under the same rows.
-
-        Yields
-        ------
-        rows, offsets : int32 (n,), int64 (m + 1,)
-            As :meth:`shards` gives them; nothing where nothing is held out.
-        """
+        """Give the held-out documents shard by shard, under the same rows."""
+        # yields rows, offsets: int32 (n,), int64 (m + 1,)
         for rows, offsets in self.view.select("held-out").shards():
             if len(rows):
                 yield rows, offsets
@@ -74,25 +53,6 @@ def open_text(corpus: "Corpus", config: Word2VecConfig, init: WordVectors | None
     in the new text; others join by the usual rules. The counts of both add up and
     rows fall by them; ties stay as in an ``init`` without counts, else go by code
     point.
-
-    Parameters
-    ----------
-    corpus : Corpus
-        Its training documents are read.
-    config : SkipGramConfig or CbowConfig
-        Which words join, and what no window crosses.
-    init : WordVectors, optional
-        Dense vectors to start from, with or without counts.
-
-    Returns
-    -------
-    TrainingText
-        Nothing of the text is held in memory.
-
-    Raises
-    ------
-    SettingError
-        There is nothing to train.
     """
     if init is not None:
         _tell_other_text(init, corpus)

@@ -15,18 +15,10 @@ from embed.word2vec.tables import Tables
 
 @dataclass(frozen=True)
 class Tally:
-    """What a training lost, and over how much.
+    """What a training lost, and over how much."""
 
-    Parameters
-    ----------
-    loss : float
-        Negative log-likelihood, natural logarithm.
-    pairs : int
-        Pairs that it is the sum over.
-    """
-
-    loss: float
-    pairs: int
+    loss: float  # negative log-likelihood, natural logarithm
+    pairs: int  # pairs that it is the sum over
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(self.loss + other.loss, self.pairs + other.pairs)
@@ -38,23 +30,7 @@ class Tally:
 
 
 class Workers:
-    """Threads with room for their work, which move the tables batch by batch.
-
-    Parameters
-    ----------
-    tables : Tables
-        Moved in place.
-    plan : Plan
-        The options.
-    threads : int
-        How many.
-    rounds : Rounds or None
-        Of the deterministic mode; None for the fast one.
-    seed : int
-        Of the random numbers.
-    batch_chunks : int
-        Chunks of a batch in the fast mode, at least.
-    """
+    """Threads with room for their work, which move the tables batch by batch."""
 
     def __init__(
         self,
@@ -96,20 +72,7 @@ class Workers:
         return self._rounds.shards if self._rounds else max(self._batch_chunks, 8 * self._threads)
 
     def train(self, batch: Batch, rates: list[float]) -> Tally:
-        """Train on a batch of chunks.
-
-        Parameters
-        ----------
-        batch : Batch
-            At most ``batch_size`` chunks.
-        rates : list of float, one more than chunks
-            Learning rate at the start of each chunk, and at the end.
-
-        Returns
-        -------
-        Tally
-            Loss before each update.
-        """
+        """Train on a batch of chunks."""
         states = [
             random_state(self._seed, batch.epoch, batch.number + p) for p in range(len(batch))
         ]
@@ -128,18 +91,7 @@ class Workers:
         return sum(tallies, start=Tally(0.0, 0))
 
     def loss_of(self, batch: Batch) -> Tally:
-        """Measure the loss on held-out text, by one thread and always in the same order.
-
-        Parameters
-        ----------
-        batch : Batch
-            The text.
-
-        Returns
-        -------
-        Tally
-            Of the tables as they are; they stay so.
-        """
+        """Measure the loss on held-out text, by one thread and always in the same order."""
         found = Tally(0.0, 0)
         for p in range(len(batch)):
             state = held_out_state(batch.number + p)

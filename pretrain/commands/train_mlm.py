@@ -98,21 +98,7 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
 
 
 def summary(run: Path, *, enough_tokens: int = 50_000_000) -> str:
-    """Say what a run holds, and how well it learnt.
-
-    Parameters
-    ----------
-    run : Path
-        A finished run.
-    enough_tokens : int
-        Slots trained on from which a training says something of the method.
-
-    Returns
-    -------
-    str
-        Words, dimensions, and the last held-out loss beside that of frequencies alone; and a line
-        more where the training was too short to tell anything of the method.
-    """
+    """Say what a run holds, and how well it learnt."""
     from corpora.artifacts.metrics import METRICS, read_metrics
     from corpora.common.console import human
     from embed.vectors.word_vectors import WordVectors

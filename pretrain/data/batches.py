@@ -17,30 +17,16 @@ _MOST_PASSES = 16  # by then each piece was hidden twice
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows with some of their pieces hidden; everything lies on the device.
+    """Rows with some of their pieces hidden; everything lies on the device."""
 
-    Parameters
-    ----------
-    ids : int64 (B, T)
-        What the model sees.
-    segments : int64 (B, T)
-        Number of the segment in its row, from 0; -1 for padding.
-    positions : int64 (B, T)
-        Place in the segment, from 0 at [CLS]; 0 for padding.
-    chosen : int64 (B, C)
-        Columns to predict, ascending; 0 in slots that are not used.
-    targets : int64 (B, C)
-        The pieces that stood there.
-    weights : float32 (B, C)
-        1 where a slot is used, else 0.
-    """
-
-    ids: torch.Tensor
+    ids: torch.Tensor  # int64 (B, T): what the model sees
+    # int64 (B, T): number of the segment in its row, from 0; -1 for padding
     segments: torch.Tensor
-    positions: torch.Tensor
+    positions: torch.Tensor  # int64 (B, T): place in the segment, from 0 at [CLS]; 0 for padding
+    # int64 (B, C): columns to predict, ascending; 0 in slots that are not used
     chosen: torch.Tensor
-    targets: torch.Tensor
-    weights: torch.Tensor
+    targets: torch.Tensor  # int64 (B, C): the pieces that stood there
+    weights: torch.Tensor  # float32 (B, C): 1 where a slot is used, else 0
 
     @property
     def n_targets(self) -> torch.Tensor:
@@ -48,18 +34,7 @@ class Batch:
         return self.weights.sum()
 
     def rows(self, first: int, stop: int) -> "Batch":
-        """Take some of the rows: a micro-batch, or the share of one process.
-
-        Parameters
-        ----------
-        first, stop : int
-            The rows ``first`` to ``stop - 1``.
-
-        Returns
-        -------
-        Batch
-            Of the same memory.
-        """
+        """Take some of the rows: a micro-batch, or the share of one process."""
         return Batch(
             self.ids[first:stop],
             self.segments[first:stop],
@@ -75,26 +50,6 @@ class Batches:
 
     Every epoch takes each row once, in an order of its own. The same on any device
     and for any number of processes: each makes the whole batch and takes its share.
-
-    Parameters
-    ----------
-    rows : PackedRows
-        The text.
-    batch_rows : int
-        B.
-    seed : int
-        Of the order of rows and of the masks.
-    masking : Masking
-        How pieces are masked.
-    continues : bool (V,)
-        Which pieces go on a word.
-    highest_rate : float
-        No step masks a larger share.
-
-    Attributes
-    ----------
-    capacity : int
-        C, the same at every step.
     """
 
     def __init__(
@@ -107,6 +62,7 @@ class Batches:
         continues: np.ndarray,
         highest_rate: float,
     ) -> None:
+        # continues: bool (V,)
         self.capacity = capacity(rows.sequence_length, highest_rate)
         self._rows = rows
         self._batch_rows = batch_rows
@@ -120,19 +76,6 @@ class Batches:
         """Make the batch of a step.
 
         Nothing waits for the device. At a new epoch its order is made, O(n_rows log n_rows).
-
-        Parameters
-        ----------
-        step : int
-            From 0; any step can come after any other.
-        mask_rate : float
-            Share of the pieces to predict, at most the highest rate.
-
-        Returns
-        -------
-        Batch
-            Rows ``step * B`` and following of all epochs laid end to end; the last of one
-            epoch and the first of the next may stand in the same batch.
         """
         needed = capacity(self._rows.sequence_length, mask_rate)
         assert needed <= self.capacity, (mask_rate, needed, self.capacity)
@@ -176,24 +119,8 @@ def fixed_batches(
     that agree in these compare, whatever their other options, seed or device. Few rows are
     taken several times, each time under other masks, since the loss over a hundred pieces
     says little.
-
-    Parameters
-    ----------
-    rows : PackedRows
-        The held-out text.
-    batch_rows : int
-        B.
-    continues : bool (V,)
-        Which pieces go on a word.
-    n_rows_limit : int
-        Where there are more rows, so many are taken, evenly spread; where there are fewer, so
-        many in all, but none more than sixteen times.
-
-    Yields
-    ------
-    Batch
-        Of B rows each: in the last one, rows at the end may have no weight.
     """
+    # continues: bool (V,)
     on_device = torch.tensor(continues, device=rows.device)
     n_places = min(n_rows_limit, _MOST_PASSES * rows.n_rows)
     spread = max(n_places, rows.n_rows)

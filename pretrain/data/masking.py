@@ -24,60 +24,31 @@ _CHANCE_BITS = 42
 
 @dataclass(frozen=True)
 class Masking:
-    """How pieces are masked.
+    """How pieces are masked."""
 
-    Parameters
-    ----------
-    kind : {"piece", "word", "span"}
-        What is drawn: single pieces, whole words, or runs of whole words whose
-        length is geometric with mean 3.
-    mask_share, random_share : float
-        Of the pieces to predict, those shown as [MASK], and those shown as any piece
-        that is not special; together at most 1. The rest are shown as they are.
-    """
-
+    # what is drawn: single pieces, whole words, or runs of whole words whose length is geometric
+    # with mean 3
     kind: str = "piece"
+    # of the pieces to predict, those shown as [MASK], and those shown as any piece that is not
+    # special; together at most 1. The rest are shown as they are
     mask_share: float = 0.8
+    # of the pieces to predict, those shown as [MASK], and those shown as any piece that is not
+    # special; together at most 1. The rest are shown as they are
     random_share: float = 0.1
 
 
 class Masked(NamedTuple):
-    """A batch after masking.
+    """A batch after masking."""
 
-    Attributes
-    ----------
-    ids : int64 (B, T)
-        What the model sees.
-    chosen : int64 (B, C)
-        Columns to predict, ascending; 0 in slots that a row does not need.
-    targets : int64 (B, C)
-        The pieces that stood there.
-    weights : float32 (B, C)
-        1 where a slot is used, else 0.
-    """
-
-    ids: torch.Tensor
+    ids: torch.Tensor  # int64 (B, T): what the model sees
+    # int64 (B, C): columns to predict, ascending; 0 in slots that a row does not need
     chosen: torch.Tensor
-    targets: torch.Tensor
-    weights: torch.Tensor
+    targets: torch.Tensor  # int64 (B, C): the pieces that stood there
+    weights: torch.Tensor  # float32 (B, C): 1 where a slot is used, else 0
 
 
 def capacity(sequence_length: int, rate: float) -> int:
-    """Tell how many pieces of a row may have to be predicted.
-
-    Parameters
-    ----------
-    sequence_length : int
-        T, of which at least [CLS] and [SEP] are special.
-    rate : float
-        Share of the others to predict.
-
-    Returns
-    -------
-    int
-        C, at least 1. Example: 10 slots at 0.3 have 8 pieces, of which 2.4 are to
-        be predicted: 2 or 3, so 3.
-    """
+    """Tell how many pieces of a row may have to be predicted."""
     return max(1, -(-(sequence_length - 2) * _fixed_point(rate) >> _RATE_BITS))
 
 
@@ -100,29 +71,8 @@ def mask(
     left. Long words are thus drawn a little less often: at 15 % of 128 slots, those of
     four pieces at 13 %. Of a span that does not fit, its first words are taken, so that
     the first words of a segment are drawn at 17 %, the last at 14.7 %.
-
-    Parameters
-    ----------
-    ids : int64 (B, T)
-        Rows of segments; T below 2^20.
-    continues : bool (V,)
-        Which pieces go on a word.
-    masking : Masking
-        What is drawn, and what is shown in its place.
-    rate : float
-        Share of the pieces to predict.
-    capacity : int
-        C, at least ``capacity(T, rate)``.
-    seed, step : int
-        The same give the same masks, on any device.
-    first_row : int
-        Number of the first row: rows masked a few at a time are masked as all at once.
-
-    Returns
-    -------
-    Masked
-        New tensors.
     """
+    # ids: int64 (B, T); continues: bool (V,)
     chance = _Chance(seed, step, first_row, len(ids), ids.device)
     maskable = ids >= FIRST_PIECE
     exact = maskable.sum(1, keepdim=True) * _fixed_point(rate)

@@ -26,30 +26,16 @@ class PackedRows:
 
     Each row holds segments ``[CLS] pieces... [SEP]``. Only where fewer than three
     slots are left at the end of a row, and behind the last segment, is there padding.
-
-    Parameters
-    ----------
-    ids : int16 or int32 (n_rows, T)
-        The pieces. int16 stands for uint16, of which torch knows few operations;
-        :meth:`take` widens it.
-    vocabulary_size : int
-        V, the special pieces included.
-    n_pieces : int
-        Slots that hold a piece that is not special.
-    n_padding : int
-        Slots that hold padding.
-    device : torch.device
-        Where :meth:`take` copies rows to.
-    at_once : int
-        Slots that :meth:`blocks` widens to int64 at a time.
     """
 
+    # int16 or int32 (n_rows, T): the pieces. int16 stands for uint16, of which torch knows few
+    # operations; :meth:`take` widens it
     ids: torch.Tensor
-    vocabulary_size: int
-    n_pieces: int
-    n_padding: int
-    device: torch.device
-    at_once: int = 1 << 22
+    vocabulary_size: int  # V, the special pieces included
+    n_pieces: int  # slots that hold a piece that is not special
+    n_padding: int  # slots that hold padding
+    device: torch.device  # where :meth:`take` copies rows to
+    at_once: int = 1 << 22  # slots that :meth:`blocks` widens to int64 at a time
 
     @classmethod
     def pack(
@@ -63,27 +49,6 @@ class PackedRows:
 
         Units keep their order, and each piece stands in exactly one row. Words are
         split once each; about twice the memory of the result is used.
-
-        Parameters
-        ----------
-        view : View
-            Usually of all words, and punctuation.
-        pieces : Pieces
-            Splits the words.
-        sequence_length : int
-            T, slots of a row.
-        device : torch.device or str
-            Where the rows shall lie; where they do not fit, they stay with the CPU.
-
-        Returns
-        -------
-        PackedRows
-            Of at least one row.
-
-        Raises
-        ------
-        SettingError
-            The rows are too short, or there is no text.
         """
         if sequence_length < _LEAST_LENGTH:
             raise SettingError(
@@ -122,29 +87,14 @@ class PackedRows:
         return self.ids.numel() * self.ids.element_size()
 
     def take(self, rows: torch.Tensor) -> torch.Tensor:
-        """Copy rows.
-
-        Parameters
-        ----------
-        rows : int64 (B,)
-            Their numbers, where the rows lie.
-
-        Returns
-        -------
-        int64 (B, T)
-            Their pieces, on the device.
-        """
+        """Copy rows."""
+        # rows: int64 (B,); returns int64 (B, T)
         ids = self.ids.index_select(0, rows).to(self.device).to(torch.int64)
         return ids & 0xFFFF if self.ids.dtype == torch.int16 else ids
 
     def blocks(self) -> Iterator[torch.Tensor]:
-        """Copy all rows, some at a time.
-
-        Yields
-        ------
-        int64 (n, T)
-            In corpus order.
-        """
+        """Copy all rows, some at a time."""
+        # yields int64 (n, T)
         n = max(1, self.at_once // self.sequence_length)
         for first in range(0, self.n_rows, n):
             stop = min(first + n, self.n_rows)
@@ -168,20 +118,8 @@ def _placed(ids: torch.Tensor, device: torch.device) -> torch.Tensor:
 
 
 def lay_out(ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Number the segments of rows, and the places in each.
-
-    Parameters
-    ----------
-    ids : int64 (B, T)
-        Rows of segments, before masking.
-
-    Returns
-    -------
-    segments : int64 (B, T)
-        From 0 in each row; -1 for padding.
-    positions : int64 (B, T)
-        From 0 at each [CLS]; 0 for padding.
-    """
+    """Number the segments of rows, and the places in each."""
+    # ids: int64 (B, T); returns segments: int64 (B, T); returns positions: int64 (B, T)
     starts, used = ids == CLS, ids != PAD
     columns = torch.arange(ids.shape[1], device=ids.device)
     begun = torch.where(starts, columns, 0).cummax(dim=1).values
@@ -189,18 +127,8 @@ def lay_out(ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def piece_counts(rows: PackedRows) -> torch.Tensor:
-    """Count the pieces of a text, for the unigram baseline.
-
-    Parameters
-    ----------
-    rows : PackedRows
-        The text.
-
-    Returns
-    -------
-    int64 (V,)
-        On the device; 0 for special pieces.
-    """
+    """Count the pieces of a text, for the unigram baseline."""
+    # returns int64 (V,)
     counts = torch.zeros(rows.vocabulary_size, dtype=torch.int64, device=rows.device)
     for block in rows.blocks():
         counts += torch.bincount(block.flatten(), minlength=rows.vocabulary_size)
@@ -209,21 +137,7 @@ def piece_counts(rows: PackedRows) -> torch.Tensor:
 
 
 def most_rows(n_pieces: int, n_units: int, sequence_length: int) -> int:
-    """Bound the rows that a shard can reach, one that was begun before it included.
-
-    Parameters
-    ----------
-    n_pieces, n_units : int
-        Of the shard.
-    sequence_length : int
-        T, at least 5.
-
-    Returns
-    -------
-    int
-        A row that is full has at most one more segment than units begin in it, so the
-        full rows R need ``R * T <= n_pieces + 2 * n_units + 4 * R + T`` slots; and one more.
-    """
+    """Bound the rows that a shard can reach, one that was begun before it included."""
     needed = n_pieces + 2 * n_units + sequence_length
     return needed // (sequence_length - 4) + 1
 

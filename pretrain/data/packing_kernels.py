@@ -11,32 +11,9 @@ def pack_units(
 
     A unit that a row has no room for is cut, and goes on as a new segment of the
     next row. Where fewer than three slots are left, no segment fits: they are padding.
-
-    Parameters
-    ----------
-    word_rows : int32 (n_tokens,)
-        One shard, units laid end to end: which word each token is.
-    offsets : int64 (n_units + 1,)
-        Unit u is ``word_rows[offsets[u]:offsets[u + 1]]``.
-    piece_ids : int32 (n,)
-        The pieces of all words, laid end to end.
-    piece_offsets : int64 (V + 1,)
-        Word w is ``piece_ids[piece_offsets[w]:piece_offsets[w + 1]]``.
-    specials : tuple of int
-        The ids of padding, start and end of a segment.
-    sequence_length : int
-        T, at least 3.
-    slots : uint16 or int32 (capacity,)
-        Output, rows laid end to end. Not bounds-checked: the caller allocates
-        what :func:`pretrain.data.packing.most_rows` says.
-    n_filled : int
-        Slots that are filled already, by the shards before; a segment never stays open.
-
-    Returns
-    -------
-    int
-        Slots that are filled now.
     """
+    # word_rows: int32 (n_tokens,); offsets: int64 (n_units + 1,); piece_ids: int32 (n,);
+    # piece_offsets: int64 (V + 1,); slots: uint16 or int32 (capacity,)
     padding, start, end = specials
     at = n_filled
     room = sequence_length - n_filled % sequence_length

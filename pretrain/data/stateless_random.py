@@ -25,26 +25,8 @@ def keyed_bits(
     *,
     first: int = 0,
 ) -> torch.Tensor:
-    """Make 64 random bits for each place of a tensor.
-
-    Parameters
-    ----------
-    seed, step : int
-        What the run and the step are numbered.
-    purpose : str
-        Numbers made for another purpose are independent.
-    shape : sequence of int
-        Of the result; places are numbered in its row-major order.
-    device : torch.device or str
-        Where the result lies; its bits are the same everywhere.
-    first : int
-        The first place's number: a tensor's later rows can be made alone.
-
-    Returns
-    -------
-    int64 tensor of ``shape``
-        All 2^64 values are equally likely.
-    """
+    """Make 64 random bits for each place of a tensor."""
+    # returns int64 tensor of ``shape``
     n = prod(shape)
     stride = int(STRIDE)
     key = _signed(_key(seed, step, purpose) + (first + 1) * stride)
@@ -66,18 +48,8 @@ def keyed_uniform(
     *,
     first: int = 0,
 ) -> torch.Tensor:
-    """Draw a number from [0, 1) for each place of a tensor.
-
-    Parameters
-    ----------
-    seed, step, purpose, shape, device, first
-        As :func:`keyed_bits` takes them.
-
-    Returns
-    -------
-    float32 tensor of ``shape``
-        Multiples of 2^-24, which float32 holds exactly; two may be equal.
-    """
+    """Draw a number from [0, 1) for each place of a tensor."""
+    # returns float32 tensor of ``shape``
     bits = keyed_bits(seed, step, purpose, shape, device, first=first)
     return _shifted(bits, 64 - _FLOAT_BITS).to(torch.float32).mul_(2.0**-_FLOAT_BITS)
 
@@ -92,22 +64,8 @@ def keyed_integers(
     below: int,
     first: int = 0,
 ) -> torch.Tensor:
-    """Draw a whole number from 0 to ``below - 1`` for each place of a tensor.
-
-    Parameters
-    ----------
-    seed, step, purpose, shape, device
-        As :func:`keyed_bits` takes them.
-    below : int
-        From 1 to 2^31. A number's chance is off 1 / ``below`` by less than 2^-32.
-    first : int
-        As :func:`keyed_bits` takes it.
-
-    Returns
-    -------
-    int64 tensor of ``shape``
-        Drawn with replacement.
-    """
+    """Draw a whole number from 0 to ``below - 1`` for each place of a tensor."""
+    # returns int64 tensor of ``shape``
     bits = keyed_bits(seed, step, purpose, shape, device, first=first)
     return (_shifted(bits, 32) * below) >> 32
 

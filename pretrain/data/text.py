@@ -18,38 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Text:
-    """The documents of a corpus, every word and mark of them.
+    """The documents of a corpus, every word and mark of them."""
 
-    Parameters
-    ----------
-    train, held_out : View
-        Of the same words; those that do not occur in the training documents count 0 there.
-    """
-
+    # of the same words; those that do not occur in the training documents count 0 there
     train: "View"
+    # of the same words; those that do not occur in the training documents count 0 there
     held_out: "View"
 
 
 def open_text(corpus: "Corpus", config: MlmConfig) -> Text:
-    """View a corpus as masked-LM pretraining does.
-
-    Parameters
-    ----------
-    corpus : Corpus
-        Stays open.
-    config : MlmConfig
-        Its ``boundary``; its ``min_count`` and ``max_vocabulary`` must leave words to pool.
-
-    Returns
-    -------
-    Text
-        Training and held-out documents.
-
-    Raises
-    ------
-    SettingError
-        Nothing is held out, or no word is frequent enough to get a vector.
-    """
+    """View a corpus as masked-LM pretraining does."""
     # refused here, since pooling would find it out only after the training
     corpus.view(
         min_count=config.min_count, max_vocabulary=config.max_vocabulary, punctuation="drop"
@@ -69,25 +47,7 @@ def open_text(corpus: "Corpus", config: MlmConfig) -> Text:
 
 
 def learn(text: Text, config: MlmConfig) -> Pieces:
-    """Learn the pieces of the training documents.
-
-    Parameters
-    ----------
-    text : Text
-        Of the corpus.
-    config : MlmConfig
-        Its ``pieces`` and ``piece_model``.
-
-    Returns
-    -------
-    Pieces
-        As many as asked for; with ``auto``, where the words do not give so many, all they give.
-
-    Raises
-    ------
-    SettingError
-        The words do not give so many, or the characters are more.
-    """
+    """Learn the pieces of the training documents."""
     words, counts = text.train.words, text.train.counts
     kind = cast(Kind, config.piece_model)
     if config.pieces != "auto":
@@ -99,24 +59,7 @@ def learn(text: Text, config: MlmConfig) -> Pieces:
 def pack(
     text: Text, pieces: Pieces, config: MlmConfig, device: torch.device
 ) -> tuple[PackedRows, PackedRows]:
-    """Lay the text in rows, on the device.
-
-    Parameters
-    ----------
-    text : Text
-        Of the corpus.
-    pieces : Pieces
-        Split its words.
-    config : MlmConfig
-        Its ``sequence_length``.
-    device : torch.device
-        Where the rows shall lie.
-
-    Returns
-    -------
-    train, held_out : PackedRows
-        Training and held-out documents.
-    """
+    """Lay the text in rows, on the device."""
     length = config.sequence_length
     return (
         PackedRows.pack(text.train, pieces, length, device),
@@ -125,16 +68,5 @@ def pack(
 
 
 def most_segments(*texts: PackedRows) -> int:
-    """Bound the segments of a row, a stretch of padding at its end counted as one.
-
-    Parameters
-    ----------
-    *texts : PackedRows
-        Whose rows.
-
-    Returns
-    -------
-    int
-        At least 2.
-    """
+    """Bound the segments of a row, a stretch of padding at its end counted as one."""
     return 1 + max(int((block == CLS).sum(1).max()) for rows in texts for block in rows.blocks())

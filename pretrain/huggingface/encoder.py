@@ -34,19 +34,6 @@ class HuggingFaceEncoder:
     """A Hugging Face model; a ContextualEncoder.
 
     Everything is computed in float32, without dropout.
-
-    Parameters
-    ----------
-    model : torch.nn.Module
-        Of stock transformers: gives hidden states. Set to be asked (``eval``).
-    pieces : StockPieces
-        Its tokenizer.
-    most_pieces : int
-        Pieces that are read at once, special ones not counted, at least 2.
-    width : int
-        D, of the states of every layer.
-    name : str
-        What messages call it.
     """
 
     def __init__(
@@ -70,18 +57,7 @@ class HuggingFaceEncoder:
         return int(self.model.config.num_hidden_layers)
 
     def words(self, text: str) -> list[str]:
-        """Cut text into words by the tokenizer's own normaliser and pre-tokeniser.
-
-        Parameters
-        ----------
-        text : str
-            A sentence.
-
-        Returns
-        -------
-        list of str
-            Words, known or not.
-        """
+        """Cut text into words by the tokenizer's own normaliser and pre-tokeniser."""
         return self.pieces.words(text)
 
     def encode(self, sentences: Sequence[Sequence[str]], layers: Sequence[int]) -> list[np.ndarray]:
@@ -92,71 +68,25 @@ class HuggingFaceEncoder:
         tokenizer puts around a sentence are read but left out. Long sentences are read in
         windows, as :meth:`pretrain.inference.mlm_encoder.MlmEncoder.encode` does: nothing is cut
         off.
-
-        Parameters
-        ----------
-        sentences : sequence of sequences of str
-            Words, known or not; a sentence may be empty.
-        layers : sequence of int
-            Which layers to average: 0 are the embeddings, i the states after block i.
-
-        Returns
-        -------
-        list of float32 (n_words, D)
-            Per sentence.
-
-        Raises
-        ------
-        ArtifactError
-            The states hold NaN or infinity.
         """
+        # returns list of float32 (n_words, D)
         text = self._pieced(sentences)
         states = text.word_means(self._piece_states(text.windows(self.most_pieces), layers))
         return np.split(states, text.sentences[1:-1]) if len(sentences) else []
 
     def n_windows(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
-        """Count the windows in which sentences are read.
-
-        Parameters
-        ----------
-        sentences : sequence of sequences of str
-            Words, as :meth:`encode` takes them.
-
-        Returns
-        -------
-        int64 (n_sentences,)
-            More than 1 where a sentence has more pieces than ``most_pieces``; 0 of an empty one.
-        """
+        """Count the windows in which sentences are read."""
+        # returns int64 (n_sentences,)
         return self._pieced(sentences).n_windows(self.most_pieces)
 
     def knows(self, words: Sequence[str]) -> np.ndarray:
-        """Tell which words are all there in their pieces.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Any.
-
-        Returns
-        -------
-        bool (n_words,)
-            False where [UNK] is among a word's pieces.
-        """
+        """Tell which words are all there in their pieces."""
+        # returns bool (n_words,)
         return self.pieces.knows(words)
 
     def input_embeddings(self, words: Sequence[str]) -> np.ndarray:
-        """Look words up in the table of pieces, before norm, positions and context.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Known or not.
-
-        Returns
-        -------
-        float32 (n_words, D)
-            Means over the pieces of each word.
-        """
+        """Look words up in the table of pieces, before norm, positions and context."""
+        # returns float32 (n_words, D)
         text = self._pieced([words])
         table = self.model.get_input_embeddings().weight.detach()
         return text.word_means(table[torch.from_numpy(text.ids).to(table.device)].cpu().numpy())
@@ -203,17 +133,7 @@ class HuggingFaceEncoder:
 
 
 class HuggingFaceMaskedLM(HuggingFaceEncoder):
-    """A Hugging Face masked language model; a ContextualEncoder and a SentenceScorer.
-
-    Parameters
-    ----------
-    encoder : HuggingFaceEncoder
-        Its encoder.
-    mask : int
-        The piece that stands for a masked one.
-    load_head : callable
-        Loads the model with its head, which is done when scores are asked for.
-    """
+    """A Hugging Face masked language model; a ContextualEncoder and a SentenceScorer."""
 
     def __init__(
         self, encoder: HuggingFaceEncoder, mask: int, load_head: Callable[[], nn.Module]
@@ -239,26 +159,8 @@ class HuggingFaceMaskedLM(HuggingFaceEncoder):
         See :meth:`pretrain.inference.mlm_encoder.MlmEncoder.score`. Words have the pieces that they
         have
         after a space, wherever they stand.
-
-        Parameters
-        ----------
-        sentences : sequence of sequences of str
-            Words; long sentences are read in windows.
-        left_to_right_in_words : bool
-            Whether the pieces that follow in the same word are masked too.
-        slots : int, optional
-            Slots that are read at once; by default as many as suit the device.
-
-        Returns
-        -------
-        float64 (n_sentences,)
-            Natural logarithms; 0 for a sentence without words.
-
-        Raises
-        ------
-        ArtifactError
-            The folder lacks weights of the head.
         """
+        # returns float64 (n_sentences,)
         text = self._pieced(sentences)
         windows, slots = text.windows(self.most_pieces), slots or _SCORED_SLOTS[self._device.type]
         scores = pseudo_log_likelihoods(
@@ -288,29 +190,7 @@ class HuggingFaceMaskedLM(HuggingFaceEncoder):
 
 
 def open_folder(folder: str | Path, device: str = "auto") -> HuggingFaceEncoder:
-    """Open the encoder of a Hugging Face folder; nothing is fetched, and no code of it is run.
-
-    Parameters
-    ----------
-    folder : str or Path
-        With ``config.json``, safetensors and ``tokenizer.json``.
-    device : str
-        ``auto``, ``cpu`` or ``cuda``.
-
-    Returns
-    -------
-    HuggingFaceEncoder
-        Ready to be asked. Of a model that has an encoder and a decoder, the encoder; of a masked
-        language model a :class:`HuggingFaceMaskedLM`.
-
-    Raises
-    ------
-    ArtifactError
-        A file is missing or damaged, transformers has no such model, weights are missing, it has
-        no states of pieces, or its rows have no room for two of them.
-    SettingError
-        transformers is not installed, or there is no such device.
-    """
+    """Open the encoder of a Hugging Face folder; nothing is fetched, and no code of it is run."""
     folder = Path(folder)
     chosen = choose_device(device)
     pieces = StockPieces(folder / TOKENIZER)

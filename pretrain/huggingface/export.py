@@ -52,27 +52,6 @@ def write_huggingface(run: Path, folder: Path) -> str:
     """Write a masked language model as ``AutoModelForMaskedLM`` and ``AutoTokenizer`` load it.
 
     The logits are the run's, up to rounding, and so are the tokenizer's ids of raw text.
-
-    Parameters
-    ----------
-    run : Path
-        A run of ``train-mlm``, or an unfinished one (``OUT.partial``), whose last checkpoint
-        is taken.
-    folder : Path
-        Is made, with ``config.json``, ``model.safetensors``, ``tokenizer.json``,
-        ``tokenizer_config.json`` and ``README.md``.
-
-    Returns
-    -------
-    str
-        What it became, in a few words.
-
-    Raises
-    ------
-    ArtifactError
-        The run is no masked language model, or damaged, or has no checkpoint yet.
-    SettingError
-        Its encoder or its segmentation has no stock equivalent.
     """
     unfinished = (run / MAKER).is_file()
     shape = _unfinished_shape(run) if unfinished else encoder_config(run)

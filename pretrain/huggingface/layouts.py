@@ -20,18 +20,7 @@ _THETA = 10_000.0  # as pretrain.model.positions turns them; the stock ones of f
 
 
 def layout_refusal(config: EncoderConfig) -> str | None:
-    """Say what of an encoder neither of the two stock models has.
-
-    Parameters
-    ----------
-    config : EncoderConfig
-        Its shape.
-
-    Returns
-    -------
-    str or None
-        One line, or None where one of them fits.
-    """
+    """Say what of an encoder neither of the two stock models has."""
     if config.attention_score == "additive":
         return "BERT and ModernBERT score by products, not by --attention-score additive"
     if config.norm == "pre":
@@ -50,20 +39,8 @@ def layout_refusal(config: EncoderConfig) -> str | None:
 
 
 def stock_form(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Describe a model as the stock one that computes the same.
-
-    Parameters
-    ----------
-    model : MaskedLanguageModel
-        With a shape that :func:`layout_refusal` has nothing against.
-
-    Returns
-    -------
-    config : dict
-        For ``config.json``.
-    tensors : dict of str to float32 Tensor
-        For ``model.safetensors``; the output embeddings are the input's and not listed.
-    """
+    """Describe a model as the stock one that computes the same."""
+    # returns tensors: dict of str to float32 Tensor
     return _modernbert(model) if model.config.norm == "pre" else _bert(model)
 
 

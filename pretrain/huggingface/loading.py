@@ -20,27 +20,7 @@ _RELATIVE_LENGTH = 512  # of windows, where no table of positions bounds them
 
 
 def load(folder: Path, kind: str = "AutoModel") -> Any:
-    """Load a model in float32; nothing is fetched, and no code of it is run.
-
-    Parameters
-    ----------
-    folder : Path
-        With ``config.json`` and safetensors.
-    kind : str
-        What of transformers loads it: without a head, or ``AutoModelForMaskedLM``.
-
-    Returns
-    -------
-    torch.nn.Module
-        Of stock transformers, on the CPU.
-
-    Raises
-    ------
-    ArtifactError
-        Weights are missing.
-    SettingError
-        transformers is not installed.
-    """
+    """Load a model in float32; nothing is fetched, and no code of it is run."""
     transformers = _transformers(folder)
     with _quiet(transformers.utils.logging):
         model, info = getattr(transformers, kind).from_pretrained(
@@ -61,25 +41,7 @@ def load(folder: Path, kind: str = "AutoModel") -> Any:
 
 
 def mask_piece(folder: Path, model: Any) -> int | None:
-    """Find the piece that stands for a masked one.
-
-    Parameters
-    ----------
-    folder : Path
-        With ``tokenizer.json``, perhaps with ``tokenizer_config.json``.
-    model : torch.nn.Module
-        Its configuration tells what it was saved as.
-
-    Returns
-    -------
-    int or None
-        None of a model that is no masked language model, or that has no such piece.
-
-    Raises
-    ------
-    ArtifactError
-        The tokenizer cannot be read.
-    """
+    """Find the piece that stands for a masked one."""
     from tokenizers import Tokenizer
 
     with in_one_line(folder):
@@ -114,23 +76,7 @@ def _transformers(folder: Path) -> Any:
 
 @contextlib.contextmanager
 def in_one_line(folder: Path) -> Iterator[None]:
-    """Turn what models raise into one line; each has errors of its own.
-
-    Parameters
-    ----------
-    folder : Path
-        What the line names.
-
-    Yields
-    ------
-    None
-        Once.
-
-    Raises
-    ------
-    ArtifactError
-        Whatever was raised inside, unless it is an error of ours.
-    """
+    """Turn what models raise into one line; each has errors of its own."""
     try:
         yield
     except FirthError:
@@ -163,20 +109,7 @@ def _quiet(logging: Any) -> Iterator[None]:
 
 
 def row_length(folder: Path, model: nn.Module) -> int:
-    """Count the pieces in a row, special ones among them.
-
-    Parameters
-    ----------
-    folder : Path
-        Perhaps with ``tokenizer_config.json``, which may tell fewer than the model.
-    model : torch.nn.Module
-        Of stock transformers.
-
-    Returns
-    -------
-    int
-        512 where positions are relative.
-    """
+    """Count the pieces in a row, special ones among them."""
     config: Any = model.config
     length = _length(getattr(config, "max_position_embeddings", None), _RELATIVE_LENGTH)
     for name, module in model.named_modules():  # RoBERTa's positions begin behind the padding's
@@ -193,27 +126,7 @@ def _length(told: object, otherwise: int) -> int:
 
 
 def state_width(folder: Path, model: Any, pieces: StockPieces) -> int:
-    """Read a short row: how wide the states are, if there is one of each piece and layer.
-
-    Parameters
-    ----------
-    folder : Path
-        What an error names.
-    model : torch.nn.Module
-        Set to be asked (``eval``).
-    pieces : StockPieces
-        Its tokenizer.
-
-    Returns
-    -------
-    int
-        D.
-
-    Raises
-    ------
-    ArtifactError
-        The states are of another kind.
-    """
+    """Read a short row: how wide the states are, if there is one of each piece and layer."""
     before, after = pieces.frame
     piece = int(pieces.split(["a"])[0][0])
     row = torch.tensor([[*before, piece, piece, *after]], device=model.device)

@@ -14,34 +14,18 @@ _DIGITS = 6  # of a weight in JSON
 
 @dataclass(frozen=True)
 class SentenceAttention:
-    """The attention weights of one sentence.
+    """The attention weights of one sentence."""
 
-    Parameters
-    ----------
-    text : str
-        As it was given.
-    pieces : tuple of str
-        T pieces, [CLS] first and [SEP] last.
-    layers, heads : tuple of int
-        Which layers and heads, from 0.
-    weights : float32 (L, H, T, T)
-        How much each piece (third axis) takes from each (fourth); rows sum to 1.
-    """
-
-    text: str
-    pieces: tuple[str, ...]
-    layers: tuple[int, ...]
-    heads: tuple[int, ...]
+    text: str  # as it was given
+    pieces: tuple[str, ...]  # T pieces, [CLS] first and [SEP] last
+    layers: tuple[int, ...]  # which layers and heads, from 0
+    heads: tuple[int, ...]  # which layers and heads, from 0
+    # float32 (L, H, T, T): how much each piece (third axis) takes from each (fourth); rows sum to
+    # 1
     weights: np.ndarray
 
     def to_json(self) -> dict[str, Any]:
-        """Give everything as JSON.
-
-        Returns
-        -------
-        dict
-            ``text``, ``pieces`` and ``layers``, each with its ``heads`` and their ``weights``.
-        """
+        """Give everything as JSON."""
         rounded = np.round(self.weights.astype(np.float64), _DIGITS).tolist()
         return {
             "text": self.text,
@@ -59,13 +43,7 @@ class SentenceAttention:
         }
 
     def strongest(self) -> list[list[tuple[str, float]]]:
-        """Find what each piece attends to most.
-
-        Returns
-        -------
-        list of list of (str, float)
-            By piece, by layer: the piece with the highest weight, averaged over the heads.
-        """
+        """Find what each piece attends to most."""
         mean = self.weights.mean(axis=1)
         best = mean.argmax(-1)  # (L, T)
         return [

@@ -21,28 +21,8 @@ def pseudo_log_likelihoods(
     slots: int,
     left_to_right_in_words: bool,
 ) -> np.ndarray:
-    """Predict every piece from the others of its window.
-
-    Parameters
-    ----------
-    predict : callable
-        Given B windows and, counted from the start of each, the piece to predict and the one
-        behind the last to mask, int64 (B,) each: the natural logarithm of the probability of
-        each piece, float64 (B,).
-    windows : Windows
-        Of a text.
-    words : int64 (n_words + 1,)
-        Where the words of the text start, in pieces.
-    slots : int
-        Read at once.
-    left_to_right_in_words : bool
-        Whether what follows a piece in its word is masked too.
-
-    Returns
-    -------
-    float64 (P,)
-        Natural logarithm of the probability of each piece.
-    """
+    """Predict every piece from the others of its window."""
+    # words: int64 (n_words + 1,); returns float64 (P,)
     pieces = windows.own_places()
     n_own = windows.own_stops - windows.own_starts
     jobs = windows.take(np.repeat(np.arange(len(n_own)), n_own))  # one row for each piece
@@ -60,18 +40,7 @@ def pseudo_log_likelihoods(
 
 
 def predictor(model: MaskedLanguageModel) -> Predictor:
-    """Give what predicts masked pieces by an encoder of our own.
-
-    Parameters
-    ----------
-    model : MaskedLanguageModel
-        Without dropout.
-
-    Returns
-    -------
-    callable
-        As :func:`pseudo_log_likelihoods` takes it.
-    """
+    """Give what predicts masked pieces by an encoder of our own."""
     device = model.pieces.weight.device
 
     def predict(windows: Windows, first: np.ndarray, behind: np.ndarray) -> np.ndarray:

@@ -22,38 +22,18 @@ class Splitter(Protocol):
 
 @dataclass(frozen=True)
 class PiecedText:
-    """Sentences as pieces, all laid end to end.
+    """Sentences as pieces, all laid end to end."""
 
-    Parameters
-    ----------
-    ids : int64 (P,)
-        The pieces.
-    words : int64 (n_words + 1,)
-        Word w is ``ids[words[w]:words[w + 1]]``, which is never empty.
-    sentences : int64 (n_sentences + 1,)
-        Sentence s is words ``sentences[s]`` to ``sentences[s + 1] - 1``, perhaps none.
-    """
-
-    ids: np.ndarray
+    ids: np.ndarray  # int64 (P,): the pieces
+    # int64 (n_words + 1,): word w is ``ids[words[w]:words[w + 1]]``, which is never empty
     words: np.ndarray
+    # int64 (n_sentences + 1,): sentence s is words ``sentences[s]`` to ``sentences[s + 1] - 1``,
+    # perhaps none
     sentences: np.ndarray
 
     @classmethod
     def split(cls, pieces: Splitter, sentences: Sequence[Sequence[str]]) -> "PiecedText":
-        """Split the words of sentences, each different one once.
-
-        Parameters
-        ----------
-        pieces : Splitter
-            Splits words.
-        sentences : sequence of sequences of str
-            Words.
-
-        Returns
-        -------
-        PiecedText
-            In the order of the sentences.
-        """
+        """Split the words of sentences, each different one once."""
         number: dict[str, int] = {}
         tokens = [number.setdefault(word, len(number)) for words in sentences for word in words]
         ids, bounds = pieces.split(list(number))
@@ -65,18 +45,8 @@ class PiecedText:
         return cls(ids[places].astype(np.int64), words, offsets_of(n_words))
 
     def word_means(self, rows: np.ndarray) -> np.ndarray:
-        """Average over the pieces of each word.
-
-        Parameters
-        ----------
-        rows : float32 (P, D)
-            One per piece.
-
-        Returns
-        -------
-        float32 (n_words, D)
-            One per word.
-        """
+        """Average over the pieces of each word."""
+        # rows: float32 (P, D); returns float32 (n_words, D)
         lengths = np.diff(self.words)
         means = rows[self.words[:-1]]
         for nth in range(1, int(lengths.max(initial=1))):  # few words have many
@@ -92,16 +62,6 @@ class PiecedText:
         A sentence that fits is one window. A longer one becomes windows of ``length`` pieces,
         each half over the one before; what two windows share belongs half to each, so that a
         piece is read where it has text on both sides.
-
-        Parameters
-        ----------
-        length : int
-            Most pieces of a window, at least 2.
-
-        Returns
-        -------
-        Windows
-            Every piece belongs to exactly one.
         """
         bounds = self.words[self.sentences]
         starts, stops = bounds[:-1], bounds[1:]
@@ -112,18 +72,8 @@ class PiecedText:
         return Windows(self.ids, *np.concatenate([whole, *cut], axis=1))
 
     def n_windows(self, length: int) -> np.ndarray:
-        """Count the windows that :meth:`windows` makes of each sentence.
-
-        Parameters
-        ----------
-        length : int
-            Most pieces of a window, at least 2.
-
-        Returns
-        -------
-        int64 (n_sentences,)
-            0 of a sentence without words.
-        """
+        """Count the windows that :meth:`windows` makes of each sentence."""
+        # returns int64 (n_sentences,)
         bounds = self.words[self.sentences]
         owners = np.searchsorted(bounds, self.windows(length).starts, side="right") - 1
         return np.bincount(owners, minlength=len(bounds) - 1)
@@ -131,37 +81,17 @@ class PiecedText:
 
 @dataclass(frozen=True)
 class Windows:
-    """Stretches of pieces that are read as one segment each.
+    """Stretches of pieces that are read as one segment each."""
 
-    Parameters
-    ----------
-    ids : int64 (P,)
-        Pieces of a text.
-    starts, stops : int64 (n,)
-        Window i reads the pieces ``starts[i]`` to ``stops[i] - 1``.
-    own_starts, own_stops : int64 (n,)
-        Those that belong to it.
-    """
-
-    ids: np.ndarray
-    starts: np.ndarray
-    stops: np.ndarray
-    own_starts: np.ndarray
-    own_stops: np.ndarray
+    ids: np.ndarray  # int64 (P,): pieces of a text
+    starts: np.ndarray  # int64 (n,): window i reads the pieces ``starts[i]`` to ``stops[i] - 1``
+    stops: np.ndarray  # int64 (n,): window i reads the pieces ``starts[i]`` to ``stops[i] - 1``
+    own_starts: np.ndarray  # int64 (n,): those that belong to it
+    own_stops: np.ndarray  # int64 (n,): those that belong to it
 
     def take(self, order: np.ndarray) -> "Windows":
-        """Take some windows.
-
-        Parameters
-        ----------
-        order : int64 (m,)
-            Their numbers.
-
-        Returns
-        -------
-        Windows
-            In this order, perhaps some of them several times.
-        """
+        """Take some windows."""
+        # order: int64 (m,)
         return Windows(
             self.ids,
             self.starts[order],
@@ -171,18 +101,8 @@ class Windows:
         )
 
     def batches(self, slots: int) -> Iterator[np.ndarray]:
-        """Group windows of about equal length, so that hardly a slot is padding.
-
-        Parameters
-        ----------
-        slots : int
-            Most slots of a batch, unless one window alone has more.
-
-        Yields
-        ------
-        int64 (B,)
-            Numbers of windows; the longest come first.
-        """
+        """Group windows of about equal length, so that hardly a slot is padding."""
+        # yields int64 (B,)
         lengths = self.stops - self.starts + _SPECIALS
         order = np.argsort(-lengths, kind="stable")
         first = 0
@@ -192,18 +112,7 @@ class Windows:
             first = last
 
     def rows(self, device: torch.device) -> "Rows":
-        """Lay each window in a row of its own: [CLS], its pieces, [SEP], padding.
-
-        Parameters
-        ----------
-        device : torch.device
-            Where.
-
-        Returns
-        -------
-        Rows
-            As long as the longest window.
-        """
+        """Lay each window in a row of its own: [CLS], its pieces, [SEP], padding."""
         lengths = (self.stops - self.starts)[:, None]
         columns = np.arange(int(lengths.max()) + _SPECIALS)
         last = len(self.ids) - 1
@@ -234,36 +143,16 @@ class Windows:
 
 @dataclass(frozen=True)
 class Rows:
-    """What an encoder reads: int64 (B, T) each, on its device.
+    """What an encoder reads: int64 (B, T) each, on its device."""
 
-    Parameters
-    ----------
-    ids : int64 (B, T)
-        Pieces.
-    positions : int64 (B, T)
-        From 0 at [CLS]; 0 for padding.
-    segments : int64 (B, T)
-        0, or -1 for padding.
-    """
-
-    ids: Tensor
-    positions: Tensor
-    segments: Tensor
+    ids: Tensor  # int64 (B, T): pieces
+    positions: Tensor  # int64 (B, T): from 0 at [CLS]; 0 for padding
+    segments: Tensor  # int64 (B, T): 0, or -1 for padding
 
 
 def offsets_of(lengths: np.ndarray) -> np.ndarray:
-    """Say where parts of some lengths start.
-
-    Parameters
-    ----------
-    lengths : int64 (n,)
-        At least 0 each.
-
-    Returns
-    -------
-    int64 (n + 1,)
-        0 first, their sum last.
-    """
+    """Say where parts of some lengths start."""
+    # lengths: int64 (n,); returns int64 (n + 1,)
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets

@@ -23,45 +23,26 @@ _LEAST_BLOCK = 16  # queries: smaller blocks are too many
 
 @dataclass(frozen=True)
 class Sight:
-    """What every layer of one pass needs to know of its rows; made once by :func:`look`.
+    """What every layer of one pass needs to know of its rows; made once by :func:`look`."""
 
-    Parameters
-    ----------
-    segments : int64 (B, T)
-        The segment of each slot, -1 for padding; nobody looks into another.
-    rotary : tuple of float32 (B, T, 1, head_dim / 2), or None
-        Cosines and sines of rotary positions.
-    allowed : bool (B, T, T), or None
-        ``allowed[b, q, k]``: the query in slot q may see the key in slot k; a layer's span narrows
-        it. None where no layer asks.
-    near : bool (B * blocks, 1, block, block + 2 * span), or None
-        The same for the blocks of truncated attention, of :func:`block_size` queries.
-    patterned : bool
-        Whether a pattern may leave a query nothing to see; its attention is 0.
-    bounds : int32 (n + 1,), or None
-        Where segments start in the rows laid end to end; for kernels that take them.
-    """
-
+    # int64 (B, T): the segment of each slot, -1 for padding; nobody looks into another
     segments: Tensor
-    rotary: tuple[Tensor, Tensor] | None = None
+    rotary: tuple[Tensor, Tensor] | None = None  # cosines and sines of rotary positions
+    # bool (B, T, T), or None: ``allowed[b, q, k]``: the query in slot q may see the key in slot k;
+    # a layer's span narrows it. None where no layer asks
     allowed: Tensor | None = None
+    # bool (B * blocks, 1, block, block + 2 * span), or None: the same for the blocks of truncated
+    # attention, of :func:`block_size` queries
     near: Tensor | None = None
+    # whether a pattern may leave a query nothing to see; its attention is 0
     patterned: bool = False
+    # int32 (n + 1,), or None: where segments start in the rows laid end to end; for kernels that
+    # take them
     bounds: Tensor | None = None
 
 
 class SelfAttention(nn.Module):
-    """Queries, keys and values are linear maps of the same states.
-
-    Parameters
-    ----------
-    config : EncoderConfig
-        Heads, score, biases.
-    layer : int
-        From 0; says how far it looks.
-    few_keys : int
-        Up to so many keys the formula is faster than the fused kernel, on a CPU.
-    """
+    """Queries, keys and values are linear maps of the same states."""
 
     def __init__(self, config: EncoderConfig, layer: int, *, few_keys: int = _FEW_KEYS) -> None:
         super().__init__()
@@ -80,22 +61,9 @@ class SelfAttention(nn.Module):
             self.score_vector = nn.Parameter(torch.empty(self.heads, self.head_dim))
 
     def forward(self, x: Tensor, sight: Sight, chosen: Tensor | None = None) -> Tensor:
-        """Mix the states of each row.
-
-        Parameters
-        ----------
-        x : float (B, T, D)
-            States.
-        sight : Sight
-            Who sees whom.
-        chosen : int64 (B, C), optional
-            Slots whose result is wanted; all by default.
-
-        Returns
-        -------
-        float (B, T, D), or (B, C, D) with ``chosen``
-            Before the residual sum.
-        """
+        """Mix the states of each row."""
+        # x: float (B, T, D); chosen: int64 (B, C); returns float (B, T, D), or (B, C, D) with
+        # ``chosen``
         q, k, v = self._project(x, sight)
         if self._uses_blocks(sight):
             mixed = self._near(q, k, v, sight)
@@ -106,20 +74,8 @@ class SelfAttention(nn.Module):
         return self.out(mixed if chosen is None else pick(mixed, chosen))
 
     def weights(self, x: Tensor, sight: Sight) -> Tensor:
-        """Compute the attention weights themselves, by the formula.
-
-        Parameters
-        ----------
-        x : float (B, T, D)
-            States.
-        sight : Sight
-            With ``allowed``.
-
-        Returns
-        -------
-        float32 (B, heads, T, T)
-            Each query's weights over the keys; 0 where it may not look.
-        """
+        """Compute the attention weights themselves, by the formula."""
+        # x: float (B, T, D); returns float32 (B, heads, T, T)
         q, k, _ = self._project(x, sight)
         q, k = q.transpose(1, 2).float(), k.transpose(1, 2).float()
         allowed, blind = self._allowed(sight)
@@ -211,27 +167,8 @@ def look(
     pattern: Tensor | None = None,
     bounds: Tensor | None = None,
 ) -> Sight:
-    """Find out once for all layers who sees whom.
-
-    Parameters
-    ----------
-    config : EncoderConfig
-        How far layers look.
-    segments : int64 (B, T)
-        The segment of each slot, -1 for padding.
-    rotary : tuple of Tensor, or None
-        As :class:`Sight` has them.
-    pattern : bool (B or 1, T, T), optional
-        Edges of a graph: only along them does attention go. A query without
-        edges gets 0.
-    bounds : int32 (n + 1,), optional
-        Where segments start, for the kernel that takes no mask; not used where one is needed.
-
-    Returns
-    -------
-    Sight
-        For every layer.
-    """
+    """Find out once for all layers who sees whom."""
+    # segments: int64 (B, T); pattern: bool (B or 1, T, T); bounds: int32 (n + 1,)
     length = segments.shape[1]
     spans = [config.span_of(layer) for layer in range(config.layers)]
     span = config.attention_span
@@ -249,56 +186,19 @@ def look(
 
 
 def pick(x: Tensor, chosen: Tensor) -> Tensor:
-    """Take the chosen slots of each row.
-
-    Parameters
-    ----------
-    x : (B, T, n)
-        Of all slots.
-    chosen : int64 (B, C)
-        Slots.
-
-    Returns
-    -------
-    (B, C, n)
-        Of the chosen.
-    """
+    """Take the chosen slots of each row."""
+    # x: (B, T, n); chosen: int64 (B, C); returns (B, C, n)
     return torch.gather(x, 1, chosen[..., None].expand(-1, -1, x.shape[-1]))
 
 
 def block_size(span: int) -> int:
-    """Tell how many queries of truncated attention are computed together.
-
-    Parameters
-    ----------
-    span : int
-        Neighbours each side.
-
-    Returns
-    -------
-    int
-        They share ``block + 2 * span`` keys.
-    """
+    """Tell how many queries of truncated attention are computed together."""
     return max(span, _LEAST_BLOCK)
 
 
 def band(length: int, span: int, device: torch.device) -> Tensor:
-    """Say which slots are at most ``span`` apart.
-
-    Parameters
-    ----------
-    length : int
-        T.
-    span : int
-        Neighbours each side.
-    device : torch.device
-        Where.
-
-    Returns
-    -------
-    bool (T, T)
-        Symmetric.
-    """
+    """Say which slots are at most ``span`` apart."""
+    # returns bool (T, T)
     at = torch.arange(length, device=device)
     return (at[:, None] - at).abs() <= span
 

@@ -21,13 +21,7 @@ _DEVIATION = 0.02
 
 
 class Core(nn.Module):
-    """All between the summed embeddings and the loss: the part that is worth compiling.
-
-    Parameters
-    ----------
-    config : EncoderConfig
-        All shapes.
-    """
+    """All between the summed embeddings and the loss: the part that is worth compiling."""
 
     cosines: Tensor
     sines: Tensor
@@ -55,60 +49,23 @@ class Core(nn.Module):
         pattern: Tensor | None = None,
         bounds: Tensor | None = None,
     ) -> Sight:
-        """Find out who sees whom.
-
-        Parameters
-        ----------
-        positions, segments : int64 (B, T)
-            Of each slot.
-        pattern : bool (B or 1, T, T), optional
-            Edges to which attention is limited.
-        bounds : int32 (n + 1,), optional
-            Where segments start, for the kernel that needs it.
-
-        Returns
-        -------
-        Sight
-            For every layer.
-        """
+        """Find out who sees whom."""
+        # positions, segments: int64 (B, T); pattern: bool (B or 1, T, T); bounds: int32 (n + 1,)
         rotary = None
         if self.config.positions == "rotary":
             rotary = self.cosines[positions][:, :, None], self.sines[positions][:, :, None]
         return look(self.config, segments, rotary, pattern=pattern, bounds=bounds)
 
     def enter(self, x: Tensor) -> Tensor:
-        """Make the first states of the summed embeddings.
-
-        Parameters
-        ----------
-        x : float32 (B, T, D)
-            Summed embeddings.
-
-        Returns
-        -------
-        float32 (B, T, D)
-            Normed.
-        """
+        """Make the first states of the summed embeddings."""
+        # x: float32 (B, T, D); returns float32 (B, T, D)
         entered: Tensor = self.dropout(self.embedding_norm(x))
         return entered
 
     def forward(self, x: Tensor, sight: Sight, chosen: Tensor | None = None) -> Tensor:
-        """Run all blocks.
-
-        Parameters
-        ----------
-        x : float32 (B, T, D)
-            Summed embeddings.
-        sight : Sight
-            Who sees whom.
-        chosen : int64 (B, C), optional
-            Slots that are wanted.
-
-        Returns
-        -------
-        float32 (B, T, D), or (B, C, D) with ``chosen``
-            Final states.
-        """
+        """Run all blocks."""
+        # x: float32 (B, T, D); chosen: int64 (B, C); returns float32 (B, T, D), or (B, C, D) with
+        # ``chosen``
         x = self.enter(x)
         last = len(self.blocks) - 1
         for layer, block in enumerate(self.blocks):
@@ -117,20 +74,8 @@ class Core(nn.Module):
         return final
 
     def logits(self, states: Tensor, table: Tensor) -> Tensor:
-        """Score every piece.
-
-        Parameters
-        ----------
-        states : float (..., D)
-            Final states.
-        table : float32 (V, D)
-            The input embeddings, which are the output embeddings too.
-
-        Returns
-        -------
-        float (..., V)
-            Logits.
-        """
+        """Score every piece."""
+        # table: float32 (V, D)
         hidden = self.head_norm(self.head_activation(self.head(states)))
         return F.linear(hidden, table, self.bias)
 
@@ -145,26 +90,9 @@ class Core(nn.Module):
         weights: Tensor,
         bounds: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Predict what was masked, from the summed embeddings on.
-
-        Parameters
-        ----------
-        x : float32 (B, T, D)
-            Summed embeddings.
-        table : float32 (V, D)
-            The embedding table.
-        positions, segments, chosen, targets, weights
-            As :class:`~pretrain.data.masking.Masked` has them.
-        bounds : int32 (n + 1,), optional
-            As :meth:`sight` takes it.
-
-        Returns
-        -------
-        loss : float32 ()
-            Sum of the negative log-likelihoods over the weights, in nats.
-        right : float32 ()
-            How often the most likely piece was the right one.
-        """
+        """Predict what was masked, from the summed embeddings on."""
+        # x: float32 (B, T, D); table: float32 (V, D); bounds: int32 (n + 1,); returns loss:
+        # float32 (); returns right: float32 ()
         states = self.forward(x, self.sight(positions, segments, bounds=bounds), chosen)
         logits = self.logits(states.flatten(0, 1), table).float()
         targets, weights = targets.flatten(), weights.flatten()
@@ -174,21 +102,7 @@ class Core(nn.Module):
 
 
 class MaskedLanguageModel(nn.Module):
-    """Embeddings, blocks, and a head that predicts the masked pieces.
-
-    Parameters
-    ----------
-    config : EncoderConfig
-        All shapes.
-    seed : int
-        Of the first weights.
-
-    Attributes
-    ----------
-    most_segments : int
-        Of a row; above 0, attention runs by the kernel for segments of any length
-        (:func:`pretrain.model.varlen.varlen_works` tells where that is possible).
-    """
+    """Embeddings, blocks, and a head that predicts the masked pieces."""
 
     sinusoids: Tensor
 
@@ -209,18 +123,8 @@ class MaskedLanguageModel(nn.Module):
         draw_weights(self, seed)
 
     def embed(self, ids: Tensor, positions: Tensor) -> Tensor:
-        """Look up pieces and positions; never compiled, since then sums of gradients would vary.
-
-        Parameters
-        ----------
-        ids, positions : int64 (B, T)
-            Pieces; places in their segments.
-
-        Returns
-        -------
-        float32 (B, T, D)
-            Summed embeddings.
-        """
+        """Look up pieces and positions; never compiled, since then sums of gradients would vary."""
+        # ids, positions: int64 (B, T); returns float32 (B, T, D)
         x: Tensor = self.pieces(ids)
         if self.config.positions == "learned":
             x = x + self.position_table(positions)
@@ -236,24 +140,9 @@ class MaskedLanguageModel(nn.Module):
         chosen: Tensor | None = None,
         pattern: Tensor | None = None,
     ) -> Tensor:
-        """Give the final states.
-
-        Parameters
-        ----------
-        ids, positions : int64 (B, T)
-            Pieces; places in their segments.
-        segments : int64 (B, T)
-            The segment of each slot, -1 for padding; none sees another.
-        chosen : int64 (B, C), optional
-            Slots that are wanted; all by default.
-        pattern : bool (B or 1, T, T), optional
-            Edges of a graph, to which attention is limited besides: query, key.
-
-        Returns
-        -------
-        float32 (B, T, D), or (B, C, D) with ``chosen``
-            Final states.
-        """
+        """Give the final states."""
+        # ids, positions: int64 (B, T); segments: int64 (B, T); chosen: int64 (B, C); pattern: bool
+        # (B or 1, T, T); returns float32 (B, T, D), or (B, C, D) with ``chosen``
         sight = self.core.sight(positions, segments, pattern)
         final: Tensor = self.core(self.embed(ids, positions), sight, chosen)
         return final
@@ -261,21 +150,8 @@ class MaskedLanguageModel(nn.Module):
     def states(
         self, ids: Tensor, positions: Tensor, segments: Tensor, *, layers: int | None = None
     ) -> list[Tensor]:
-        """Give the states of every layer.
-
-        Parameters
-        ----------
-        ids, positions, segments : int64 (B, T)
-            As :meth:`forward` takes them.
-        layers : int, optional
-            Blocks to run; all by default.
-
-        Returns
-        -------
-        list of float32 (B, T, D)
-            After the embeddings, and after each block; the last one of all after the
-            final norm, where there is one.
-        """
+        """Give the states of every layer."""
+        # ids, positions, segments: int64 (B, T); returns list of float32 (B, T, D)
         sight = self.core.sight(positions, segments)
         found = [self.core.enter(self.embed(ids, positions))]
         for block in self.core.blocks[:layers]:
@@ -285,18 +161,8 @@ class MaskedLanguageModel(nn.Module):
         return found
 
     def attentions(self, ids: Tensor, positions: Tensor, segments: Tensor) -> Tensor:
-        """Give the attention weights of every layer and head, by the plain formula.
-
-        Parameters
-        ----------
-        ids, positions, segments : int64 (B, T)
-            As :meth:`forward` takes them.
-
-        Returns
-        -------
-        float32 (L, B, heads, T, T)
-            Each query's weights over the keys: they sum to 1.
-        """
+        """Give the attention weights of every layer and head, by the plain formula."""
+        # ids, positions, segments: int64 (B, T); returns float32 (L, B, heads, T, T)
         seen = segments[:, :, None] == segments[:, None, :]
         sight = self.core.sight(positions, segments)
         full = dataclasses.replace(sight, allowed=seen)
@@ -309,35 +175,13 @@ class MaskedLanguageModel(nn.Module):
         return torch.stack(found)
 
     def logits(self, states: Tensor) -> Tensor:
-        """Score every piece.
-
-        Parameters
-        ----------
-        states : float (..., D)
-            Final states.
-
-        Returns
-        -------
-        float32 (..., V)
-            Logits.
-        """
+        """Score every piece."""
+        # returns float32 (..., V)
         return self.core.logits(states, self.pieces.weight).float()
 
     def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Predict what was masked: logits are made at the chosen slots only.
-
-        Parameters
-        ----------
-        batch : Batch
-            Rows, and the slots to predict.
-
-        Returns
-        -------
-        loss : float32 ()
-            Sum of the negative log-likelihoods over the weights, in nats.
-        right : float32 ()
-            How often the most likely piece was the right one.
-        """
+        """Predict what was masked: logits are made at the chosen slots only."""
+        # returns loss: float32 (); returns right: float32 ()
         bounds = None
         if self.most_segments:
             bounds = segment_bounds(batch.segments, self.most_segments * len(batch.segments))
@@ -357,13 +201,6 @@ def draw_weights(model: MaskedLanguageModel, seed: int) -> None:
     """Draw the first weights: normal, those that write into the residual sum narrower.
 
     The narrowing by sqrt(2 L) is Radford et al. 2019's (GPT-2), section 2.3.
-
-    Parameters
-    ----------
-    model : MaskedLanguageModel
-        Overwritten.
-    seed : int
-        The same numbers on every device.
     """
     generator = torch.Generator().manual_seed(seed)
     narrower = _DEVIATION / (2 * model.config.layers) ** 0.5

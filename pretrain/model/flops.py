@@ -19,18 +19,6 @@ def row_flops(model: MaskedLanguageModel, capacity: int) -> float:
     are predicted; so does the head. Attention counts the keys of the row that a mask hides,
     too; the kernel for segments of any length leaves most of those out, so that a share of the
     peak that was reached with it is a little too high.
-
-    Parameters
-    ----------
-    model : MaskedLanguageModel
-        Any layout.
-    capacity : int
-        C, slots of a row whose piece is predicted.
-
-    Returns
-    -------
-    float
-        Operations.
     """
     config = model.config
     *whole, last = model.core.blocks

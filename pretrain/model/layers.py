@@ -13,13 +13,7 @@ _EPSILON = {"post": 1e-12, "pre": 1e-5}  # of layer norms, as BERT and ModernBER
 
 
 class FeedForward(nn.Module):
-    """Two linear maps with a non-linearity between, gated or not.
-
-    Parameters
-    ----------
-    config : EncoderConfig
-        Widths and kind; geglu is gelu(W x) * V x (Shazeer 2020, arXiv:2002.05202).
-    """
+    """Two linear maps with a non-linearity between, gated or not."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -30,18 +24,7 @@ class FeedForward(nn.Module):
         self.out = nn.Linear(width, config.dim, bias=config.biases)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map each state.
-
-        Parameters
-        ----------
-        x : float (..., D)
-            States.
-
-        Returns
-        -------
-        float (..., D)
-            Before the residual sum.
-        """
+        """Map each state."""
         inner = self.inner(x)
         if not self.gated:
             return self.out(self.activation(inner))
@@ -54,15 +37,7 @@ MIXERS: dict[str, Callable[[EncoderConfig, int], nn.Module]] = {"attention": Sel
 
 
 class Block(nn.Module):
-    """A mixer and a feed-forward part, each with its residual sum and norm.
-
-    Parameters
-    ----------
-    config : EncoderConfig
-        All shapes.
-    layer : int
-        From 0.
-    """
+    """A mixer and a feed-forward part, each with its residual sum and norm."""
 
     def __init__(self, config: EncoderConfig, layer: int) -> None:
         super().__init__()
@@ -79,38 +54,15 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def mixed_states(self, x: Tensor) -> Tensor:
-        """Give the states that the mixer works on.
-
-        Parameters
-        ----------
-        x : float (B, T, D)
-            States that enter the block.
-
-        Returns
-        -------
-        float (B, T, D)
-            Normed before the mixer, or as they are.
-        """
+        """Give the states that the mixer works on."""
+        # x: float (B, T, D); returns float (B, T, D)
         states: Tensor = self.mixer_norm(x) if self.pre else x
         return states
 
     def forward(self, x: Tensor, sight: Sight, chosen: Tensor | None = None) -> Tensor:
-        """Run the block.
-
-        Parameters
-        ----------
-        x : float (B, T, D)
-            States.
-        sight : Sight
-            Who sees whom.
-        chosen : int64 (B, C), optional
-            Slots that are wanted; the others are only looked at.
-
-        Returns
-        -------
-        float (B, T, D), or (B, C, D) with ``chosen``
-            States.
-        """
+        """Run the block."""
+        # x: float (B, T, D); chosen: int64 (B, C); returns float (B, T, D), or (B, C, D) with
+        # ``chosen``
         kept = x if chosen is None else pick(x, chosen)
         if self.pre:
             x = kept + self.dropout(self.mixer(self.mixed_states(x), sight, chosen))
@@ -121,32 +73,10 @@ class Block(nn.Module):
 
 
 def activation(config: EncoderConfig) -> nn.Module:
-    """Choose the non-linearity.
-
-    Parameters
-    ----------
-    config : EncoderConfig
-        Its ``feed_forward``.
-
-    Returns
-    -------
-    nn.Module
-        ReLU, or GELU by the error function.
-    """
+    """Choose the non-linearity."""
     return nn.ReLU() if config.feed_forward == "relu" else nn.GELU()
 
 
 def norm(config: EncoderConfig) -> nn.LayerNorm:
-    """Make a layer norm as the layout has it.
-
-    Parameters
-    ----------
-    config : EncoderConfig
-        Its ``norm`` and ``dim``.
-
-    Returns
-    -------
-    nn.LayerNorm
-        BERT's has biases, ModernBERT's has none.
-    """
+    """Make a layer norm as the layout has it."""
     return nn.LayerNorm(config.dim, eps=_EPSILON[config.norm], bias=config.biases)

@@ -7,39 +7,15 @@ _BASE = 10_000.0
 
 
 def angles(length: int, dim: int) -> Tensor:
-    """Compute the angle of each position in each plane: t / 10000^(2i/d).
-
-    Parameters
-    ----------
-    length : int
-        T.
-    dim : int
-        d, even.
-
-    Returns
-    -------
-    float64 (T, d / 2)
-        In radians.
-    """
+    """Compute the angle of each position in each plane: t / 10000^(2i/d)."""
+    # returns float64 (T, d / 2)
     rates = _BASE ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim)
     return torch.arange(length, dtype=torch.float64)[:, None] * rates
 
 
 def sinusoids(length: int, dim: int) -> Tensor:
-    """Make the table that is added to the embeddings (arXiv:1706.03762, section 3.5).
-
-    Parameters
-    ----------
-    length : int
-        T.
-    dim : int
-        D, even.
-
-    Returns
-    -------
-    float32 (T, D)
-        Columns 2i hold sin(t / 10000^(2i/D)), columns 2i + 1 the cosine.
-    """
+    """Make the table that is added to the embeddings (arXiv:1706.03762, section 3.5)."""
+    # returns float32 (T, D)
     phase = angles(length, dim)
     return torch.stack([phase.sin(), phase.cos()], dim=-1).flatten(1).float()
 
@@ -48,19 +24,9 @@ def rotate(x: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
     """Turn the planes (i, i + d/2) of queries or keys (RoFormer, arXiv:2104.09864, equation 34).
 
     The product of a query and a key then depends on how far apart they are.
-
-    Parameters
-    ----------
-    x : float (B, T, heads, d)
-        Queries or keys.
-    cosines, sines : float32 (B, T, 1, d / 2)
-        Of each slot's angles.
-
-    Returns
-    -------
-    float (B, T, heads, d)
-        Of the type of ``x``.
     """
+    # x: float (B, T, heads, d); cosines, sines: float32 (B, T, 1, d / 2); returns float (B, T,
+    # heads, d)
     first, second = x.float().chunk(2, dim=-1)
     turned = torch.cat([first * cosines - second * sines, second * cosines + first * sines], -1)
     return turned.to(x.dtype)

@@ -15,24 +15,9 @@ _NEAR, _NEAR_GRADIENT = 0.05, 0.2  # what bfloat16 leaves of numbers of about 1 
 def varlen_attention(
     q: Tensor, k: Tensor, v: Tensor, bounds: Tensor, scale: float, span: int | None
 ) -> Tensor:
-    """Let each slot attend to its own segment.
-
-    Parameters
-    ----------
-    q, k, v : float16 or bfloat16 (B, T, heads, head_dim)
-        On a CUDA device.
-    bounds : int32 (n + 1,)
-        Where segments start in the B * T slots; empty ones at the end are allowed.
-    scale : float
-        Of the scores.
-    span : int or None
-        Neighbours each side; None for all.
-
-    Returns
-    -------
-    of the type of q (B, T, D)
-        Heads laid side by side.
-    """
+    """Let each slot attend to its own segment."""
+    # q, k, v: float16 or bfloat16 (B, T, heads, head_dim); bounds: int32 (n + 1,); returns of the
+    # type of q (B, T, D)
     from torch.nn.attention.varlen import varlen_attn
 
     rows, length = q.shape[:2]
@@ -56,20 +41,8 @@ def varlen_attention(
 
 
 def segment_bounds(segments: Tensor, most: int) -> Tensor:
-    """List where segments start, in a tensor whose length never changes.
-
-    Parameters
-    ----------
-    segments : int64 (B, T)
-        The segment of each slot.
-    most : int
-        At least the number of segments and stretches of padding.
-
-    Returns
-    -------
-    int32 (most + 1,)
-        Starts in the B * T slots, ascending; the rest holds B * T.
-    """
+    """List where segments start, in a tensor whose length never changes."""
+    # segments: int64 (B, T); returns int32 (most + 1,)
     starts = torch.ones_like(segments, dtype=torch.bool)
     starts[:, 1:] = segments[:, 1:] != segments[:, :-1]
     n_slots = segments.numel()
@@ -80,20 +53,7 @@ def segment_bounds(segments: Tensor, most: int) -> Tensor:
 
 
 def varlen_works(device: torch.device, head_dim: int) -> bool:
-    """Try the kernel on two short segments, forward and backward, against the plain formula.
-
-    Parameters
-    ----------
-    device : torch.device
-        Where the training runs.
-    head_dim : int
-        Of the encoder.
-
-    Returns
-    -------
-    bool
-        False on a CPU, where there is no such kernel, and wherever it fails or errs.
-    """
+    """Try the kernel on two short segments, forward and backward, against the plain formula."""
     if device.type != "cuda":
         return False
     generator = torch.Generator().manual_seed(1)

@@ -22,15 +22,7 @@ TOKENIZER = "tokenizer.json"
 
 
 def save_model(model: MaskedLanguageModel, path: Path) -> None:
-    """Write every weight once; the table of pieces serves the output too.
-
-    Parameters
-    ----------
-    model : MaskedLanguageModel
-        On any device.
-    path : Path
-        The file.
-    """
+    """Write every weight once; the table of pieces serves the output too."""
     write_tensors(
         path, {name: value.detach().cpu().contiguous() for name, value in _weights(model).items()}
     )
@@ -41,63 +33,19 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
     By Python's own means: the library's makes files that only their owner may read, and tells a
     full disk in its own way.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    tensors : mapping of str to Tensor
-        On the CPU, each with memory of its own.
     """
     path.write_bytes(save(dict(tensors), metadata={"format": "pt"}))
 
 
 def load_model(run: Path, device: torch.device | str = "cpu") -> MaskedLanguageModel:
-    """Read the encoder of a finished run.
-
-    Parameters
-    ----------
-    run : Path
-        Has ``config.json`` and ``model.safetensors``.
-    device : torch.device or str
-        Where the model shall live.
-
-    Returns
-    -------
-    MaskedLanguageModel
-        In float32, ready to be asked: without dropout.
-
-    Raises
-    ------
-    ArtifactError
-        The run is not finished, a file is missing or damaged, or the weights are not those
-        that the configuration describes.
-    """
+    """Read the encoder of a finished run."""
     config = encoder_config(run)
     verify(run, [WEIGHTS, TOKENIZER])  # damaged weights answer, too
     return read_model(run / WEIGHTS, config, device)
 
 
 def load_pieces(run: Path, config: EncoderConfig) -> Pieces:
-    """Read the pieces of a run, finished or not.
-
-    Parameters
-    ----------
-    run : Path
-        Has ``tokenizer.json``.
-    config : EncoderConfig
-        Of the encoder that reads them.
-
-    Returns
-    -------
-    Pieces
-        As many as the encoder knows.
-
-    Raises
-    ------
-    ArtifactError
-        The file is missing, damaged, or has another number of them.
-    """
+    """Read the pieces of a run, finished or not."""
     pieces = open_pieces(run / TOKENIZER)
     if len(pieces) != config.n_pieces:
         raise ArtifactError(
@@ -110,27 +58,7 @@ def load_pieces(run: Path, config: EncoderConfig) -> Pieces:
 def read_model(
     path: Path, config: EncoderConfig, device: torch.device | str = "cpu"
 ) -> MaskedLanguageModel:
-    """Read what :func:`save_model` wrote.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    config : EncoderConfig
-        The shape that the weights must have.
-    device : torch.device or str
-        Where the model shall live.
-
-    Returns
-    -------
-    MaskedLanguageModel
-        In float32, ready to be asked: without dropout.
-
-    Raises
-    ------
-    ArtifactError
-        The file is missing or damaged, or holds other weights.
-    """
+    """Read what :func:`save_model` wrote."""
     weights = _read_weights(path)
     with torch.device("meta"):  # takes no memory, however large an encoder config.json tells of
         _refuse_others(path, weights, _weights(MaskedLanguageModel(config)))
@@ -140,23 +68,7 @@ def read_model(
 
 
 def encoder_config(run: Path) -> EncoderConfig:
-    """Read the shape of a run's encoder.
-
-    Parameters
-    ----------
-    run : Path
-        Has ``config.json``.
-
-    Returns
-    -------
-    EncoderConfig
-        As it was trained.
-
-    Raises
-    ------
-    ArtifactError
-        It is no finished run, has no encoder, or one of another version.
-    """
+    """Read the shape of a run's encoder."""
     refuse_no_run(run)
     options = run_options(run)
     described: Any = options.get("encoder")

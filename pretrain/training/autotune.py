@@ -34,51 +34,20 @@ _CLEARLY_FASTER = 0.95  # so much of the time: less may be chance
 
 @dataclass(frozen=True)
 class Decisions:
-    """How a training is computed; the same on every resume.
+    """How a training is computed; the same on every resume."""
 
-    Parameters
-    ----------
-    device : str
-        ``cpu`` or ``cuda``.
-    processes : int
-        That train together.
-    threads : int
-        CPU threads of each.
-    batch, micro_batch : int
-        Rows of a step, of all processes; rows at once.
-    dtype : str
-        Of the large products.
-    compile, varlen : bool
-        As :class:`pretrain.training.step.How` has them.
-    step_seconds : float, optional
-        Of a step as decided, where one was measured.
-    """
-
-    device: str
-    processes: int
-    threads: int
-    batch: int
-    micro_batch: int
-    dtype: str
-    compile: bool
-    varlen: bool
-    step_seconds: float | None = None
+    device: str  # ``cpu`` or ``cuda``
+    processes: int  # that train together
+    threads: int  # CPU threads of each
+    batch: int  # rows of a step, of all processes; rows at once
+    micro_batch: int  # rows of a step, of all processes; rows at once
+    dtype: str  # of the large products
+    compile: bool  # as :class:`pretrain.training.step.How` has them
+    varlen: bool  # as :class:`pretrain.training.step.How` has them
+    step_seconds: float | None = None  # of a step as decided, where one was measured
 
     def holds_for(self, device: torch.device, world: World) -> bool:
-        """Tell whether it was decided for a device of this kind and so many processes.
-
-        Parameters
-        ----------
-        device : torch.device
-            Where the training goes on.
-        world : World
-            The processes that train together.
-
-        Returns
-        -------
-        bool
-            Else it is to be decided anew.
-        """
+        """Tell whether it was decided for a device of this kind and so many processes."""
         return (self.device, self.processes) == (device.type, world.size)
 
     @property
@@ -89,47 +58,18 @@ class Decisions:
 
 @dataclass(frozen=True)
 class Trials:
-    """Steps of throw-away models, timed.
+    """Steps of throw-away models, timed."""
 
-    Parameters
-    ----------
-    encoder : EncoderConfig
-        Of the model.
-    config : MlmConfig
-        Settled.
-    batches : Batches
-        What they train on.
-    most_segments : int
-        Of a row.
-    device : torch.device
-        Where.
-    rows : int
-        Rows of a step of one process.
-    least_seconds : float
-        Steps are timed until they have taken this long in all.
-    """
-
-    encoder: EncoderConfig
-    config: MlmConfig
-    batches: Batches
-    most_segments: int
-    device: torch.device
-    rows: int
-    least_seconds: float = 1.0
+    encoder: EncoderConfig  # of the model
+    config: MlmConfig  # settled
+    batches: Batches  # what they train on
+    most_segments: int  # of a row
+    device: torch.device  # where
+    rows: int  # rows of a step of one process
+    least_seconds: float = 1.0  # steps are timed until they have taken this long in all
 
     def seconds(self, how: How) -> tuple[float, float]:
-        """Time steps, a new model each time.
-
-        Parameters
-        ----------
-        how : How
-            How they are computed.
-
-        Returns
-        -------
-        step, first : float
-            Seconds of the fastest step, and of the first, which compiles.
-        """
+        """Time steps, a new model each time."""
         model = MaskedLanguageModel(self.encoder).to(self.device)
         stepper = Stepper(
             model,
@@ -159,27 +99,7 @@ class Trials:
 
 
 def batch_rows(config: MlmConfig, device: torch.device, world: World) -> int:
-    """Settle the rows of a step.
-
-    Parameters
-    ----------
-    config : MlmConfig
-        As given.
-    device : torch.device
-        Where the training runs.
-    world : World
-        The processes that share them.
-
-    Returns
-    -------
-    int
-        A multiple of the processes and of the micro-batch.
-
-    Raises
-    ------
-    SettingError
-        What was given is none.
-    """
+    """Settle the rows of a step."""
     unit = world.size * (config.micro_batch or 1)
     if config.batch is None:
         return -(-_BATCH[device.type] // unit) * unit
@@ -193,20 +113,7 @@ def batch_rows(config: MlmConfig, device: torch.device, world: World) -> int:
 
 
 def refuse_settings(config: MlmConfig, device: torch.device) -> None:
-    """Refuse what cannot work on this machine, before any work.
-
-    Parameters
-    ----------
-    config : MlmConfig
-        As given.
-    device : torch.device
-        Where the training is to run.
-
-    Raises
-    ------
-    SettingError
-        It is to be compiled, and there is no compiler.
-    """
+    """Refuse what cannot work on this machine, before any work."""
     refusal = compiler_refusal(device)
     if config.compile == "on" and refusal is not None:
         raise SettingError(f"--compile on: {refusal}; pass --compile off")
@@ -216,24 +123,6 @@ def decide(trials: Trials, budget: Budget, batch: int, threads: int, world: Worl
     """Settle by measuring what the options leave open.
 
     Nothing of the training is touched: throw-away models take some steps.
-
-    Parameters
-    ----------
-    trials : Trials
-        Times steps.
-    budget : Budget
-        How long the training goes on: compiling must pay.
-    batch : int
-        Rows of a step, of all processes.
-    threads : int
-        CPU threads that torch now has.
-    world : World
-        The processes that train together.
-
-    Returns
-    -------
-    Decisions
-        The fastest that the options allow.
     """
     config, device = trials.config, trials.device
     dtypes = ["float32", "bfloat16"] if config.dtype == "auto" else [config.dtype]
@@ -266,25 +155,7 @@ def decide(trials: Trials, budget: Budget, batch: int, threads: int, world: Worl
 def decided_once(
     path: Path, world: World, device: torch.device, work: Callable[[], Decisions]
 ) -> Decisions:
-    """Decide, or take what was decided when the run was begun.
-
-    Parameters
-    ----------
-    path : Path
-        ``decided.json`` of the unfinished run; written at once.
-    world : World
-        The first process decides for all.
-    device : torch.device
-        A run that goes on on another kind of device, or with more or fewer processes, is decided
-        anew.
-    work : callable
-        Decides.
-
-    Returns
-    -------
-    Decisions
-        The same in all processes.
-    """
+    """Decide, or take what was decided when the run was begun."""
 
     def settle() -> Decisions:
         before = read_decisions(path)
@@ -303,23 +174,7 @@ def decided_once(
 
 
 def read_decisions(path: Path) -> Decisions | None:
-    """Read what was decided.
-
-    Parameters
-    ----------
-    path : Path
-        ``decided.json``.
-
-    Returns
-    -------
-    Decisions or None
-        None if nothing was.
-
-    Raises
-    ------
-    ArtifactError
-        The file is damaged.
-    """
+    """Read what was decided."""
     if not path.is_file():
         return None
     found: Any = read_json(path)

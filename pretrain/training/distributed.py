@@ -33,21 +33,11 @@ _PATIENCE = datetime.timedelta(days=2)
 
 @dataclass(frozen=True)
 class World:
-    """The processes that train together, and which of them this is.
+    """The processes that train together, and which of them this is."""
 
-    Parameters
-    ----------
-    rank : int
-        Number of this process; the first, 0, alone writes and tells.
-    size : int
-        How many there are.
-    local_rank : int
-        Number of this process on its machine: of its GPU.
-    """
-
-    rank: int = 0
-    size: int = 1
-    local_rank: int = 0
+    rank: int = 0  # number of this process; the first, 0, alone writes and tells
+    size: int = 1  # how many there are
+    local_rank: int = 0  # number of this process on its machine: of its GPU
 
     @property
     def is_first(self) -> bool:
@@ -55,23 +45,7 @@ class World:
         return self.rank == 0
 
     def share(self, n_rows: int) -> tuple[int, int]:
-        """Give this process's rows of a batch.
-
-        Parameters
-        ----------
-        n_rows : int
-            Rows of the batch.
-
-        Returns
-        -------
-        tuple of int
-            First row and the one after the last.
-
-        Raises
-        ------
-        SettingError
-            The rows cannot be shared evenly.
-        """
+        """Give this process's rows of a batch."""
         if n_rows % self.size:
             raise SettingError(
                 f"--batch {n_rows} does not divide by {self.size} processes; take a multiple"
@@ -80,13 +54,8 @@ class World:
         return self.rank * each, (self.rank + 1) * each
 
     def sum(self, tensors: Sequence[Tensor]) -> None:
-        """Sum tensors over all processes, in one message.
-
-        Parameters
-        ----------
-        tensors : sequence of float32 Tensor
-            Replaced by the sums, which are the same bits everywhere.
-        """
+        """Sum tensors over all processes, in one message."""
+        # tensors: sequence of float32 Tensor
         if self.size == 1:
             return
         flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
@@ -95,18 +64,7 @@ class World:
             tensor.copy_(total.view_as(tensor))
 
     def tell(self, value: float) -> float:
-        """Let the first process tell the others a number; waits for it.
-
-        Parameters
-        ----------
-        value : float
-            What the first process tells; that of the others is not looked at.
-
-        Returns
-        -------
-        float
-            The first one's.
-        """
+        """Let the first process tell the others a number; waits for it."""
         if self.size == 1:
             return value
         told = torch.tensor(value, dtype=torch.float64)
@@ -114,25 +72,7 @@ class World:
         return float(told)
 
     def first(self, work: Callable[[], T], others: Callable[[], T]) -> T:
-        """Let the first process do something that the others wait for.
-
-        Parameters
-        ----------
-        work : callable
-            Done by the first process alone.
-        others : callable
-            Done by the others when that is done.
-
-        Returns
-        -------
-        object
-            What either returned.
-
-        Raises
-        ------
-        SystemExit
-            In the others, where the first failed: they have nothing to add.
-        """
+        """Let the first process do something that the others wait for."""
         if self.is_first:
             try:
                 result = work()
@@ -151,23 +91,6 @@ def joined(device: str) -> Iterator[World]:
     """Join the other processes, where a launcher such as torchrun has started several.
 
     Within another such block nothing is done: the processes are together already.
-
-    Parameters
-    ----------
-    device : str
-        ``cuda`` lets GPUs talk by NCCL; all else goes by gloo.
-
-    Yields
-    ------
-    World
-        A single process where there is no launcher.
-
-    Raises
-    ------
-    SettingError
-        There are more processes than GPUs.
-    FirthError
-        Another process ended before its time.
     """
     world = World(*(int(os.environ.get(name, default)) for name, default in _VARIABLES))
     if world.size == 1 or dist.is_initialized():

@@ -27,29 +27,7 @@ if TYPE_CHECKING:
 
 @enough_memory()
 def plan(corpus: "Corpus", config: MlmConfig) -> dict[str, Any]:
-    """Predict a training, by laying out its text and timing some of its steps. Writes nothing.
-
-    Parameters
-    ----------
-    corpus : Corpus
-        To be trained on.
-    config : MlmConfig
-        Every option.
-
-    Returns
-    -------
-    dict
-        Exactly: ``parameters``, ``pieces``, ``rows``, ``epoch_tokens`` (slots), ``batch``, and
-        with a budget that is no time ``steps``, ``tokens`` and ``epochs``. Measured:
-        ``device``, ``dtype``, ``compile``, ``micro_batch``, ``tokens_per_second``, ``mfu`` (share
-        of the measured peak), ``seconds``, ``end`` (local time), ``memory`` (bytes at
-        most), and with a budget of time the steps that it suffices for.
-
-    Raises
-    ------
-    SettingError
-        As :func:`pretrain.train.train_mlm` does.
-    """
+    """Predict a training, by laying out its text and timing some of its steps. Writes nothing."""
     config, world = config.settled(), World()
     device = choose_device(config.device)
     refuse_settings(config, device)

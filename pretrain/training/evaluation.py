@@ -16,21 +16,11 @@ from pretrain.training.step import loss_of
 
 @dataclass(frozen=True)
 class Score:
-    """How masked pieces were predicted.
+    """How masked pieces were predicted."""
 
-    Parameters
-    ----------
-    loss : float
-        Mean negative log-likelihood of a piece, in nats.
-    accuracy : float
-        Share of pieces that were the most likely one.
-    n_targets : int
-        Pieces that were to be predicted.
-    """
-
-    loss: float
-    accuracy: float
-    n_targets: int
+    loss: float  # mean negative log-likelihood of a piece, in nats
+    accuracy: float  # share of pieces that were the most likely one
+    n_targets: int  # pieces that were to be predicted
 
     @property
     def perplexity(self) -> float:
@@ -39,22 +29,7 @@ class Score:
 
 
 def evaluate(model: MaskedLanguageModel, batches: Sequence[Batch], dtype: torch.dtype) -> Score:
-    """Predict the masked pieces of fixed batches, without dropout.
-
-    Parameters
-    ----------
-    model : MaskedLanguageModel
-        In training mode before and after; its plain, uncompiled form is used.
-    batches : sequence of Batch
-        Such as those of :func:`pretrain.data.batches.fixed_batches`.
-    dtype : torch.dtype
-        Of the large products.
-
-    Returns
-    -------
-    Score
-        Over all targets.
-    """
+    """Predict the masked pieces of fixed batches, without dropout."""
     sums = torch.zeros(3, dtype=torch.float64, device=model.pieces.weight.device)
     with _at_rest(model), torch.no_grad():
         for batch in batches:
@@ -64,20 +39,8 @@ def evaluate(model: MaskedLanguageModel, batches: Sequence[Batch], dtype: torch.
 
 
 def unigram_score(counts: Tensor, batches: Sequence[Batch]) -> Score:
-    """Predict each piece by its frequency alone: what a model must be better than.
-
-    Parameters
-    ----------
-    counts : int64 (V,)
-        Pieces of the training text; 1 is added to each, so that none is impossible.
-    batches : sequence of Batch
-        As :func:`evaluate` takes them.
-
-    Returns
-    -------
-    Score
-        Its accuracy is that of always naming the most frequent piece.
-    """
+    """Predict each piece by its frequency alone: what a model must be better than."""
+    # counts: int64 (V,)
     likelihoods = (counts[FIRST_PIECE:] + 1).to(torch.float64)
     nll = -(likelihoods / likelihoods.sum()).log()
     best = counts[FIRST_PIECE:].argmax()

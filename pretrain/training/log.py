@@ -19,30 +19,14 @@ LINE_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Scale:
-    """What turns steps into tokens, epochs and shares.
+    """What turns steps into tokens, epochs and shares."""
 
-    Parameters
-    ----------
-    row_slots : int
-        T, slots of a row.
-    batch_rows : int
-        Rows of a step.
-    n_rows : int
-        Rows of the text.
-    padding : float
-        Share of slots that hold nothing.
-    row_flops : float
-        Floating-point operations of a row.
-    peak : float
-        Operations a second that the devices of all processes reach at most.
-    """
-
-    row_slots: int
-    batch_rows: int
-    n_rows: int
-    padding: float
-    row_flops: float
-    peak: float
+    row_slots: int  # T, slots of a row
+    batch_rows: int  # rows of a step
+    n_rows: int  # rows of the text
+    padding: float  # share of slots that hold nothing
+    row_flops: float  # floating-point operations of a row
+    peak: float  # operations a second that the devices of all processes reach at most
 
     @property
     def step_tokens(self) -> int:
@@ -52,48 +36,17 @@ class Scale:
 
 @dataclass(frozen=True)
 class Moment:
-    """Where a training is.
+    """Where a training is."""
 
-    Parameters
-    ----------
-    step : int
-        Steps that are done.
-    seconds : float
-        Trained in all calls.
-    progress : float
-        Share of the budget that is spent.
-    rate, mask_rate : float
-        Of the last step.
-    """
-
-    step: int
-    seconds: float
-    progress: float
-    rate: float
-    mask_rate: float
+    step: int  # steps that are done
+    seconds: float  # trained in all calls
+    progress: float  # share of the budget that is spent
+    rate: float  # of the last step
+    mask_rate: float  # of the last step
 
 
 class Log:
-    """Gathers what steps gave, without waiting for the device, and tells it now and then.
-
-    Parameters
-    ----------
-    path : Path
-        ``metrics.jsonl``. Of what an interrupted training wrote, lines up to ``step`` stay.
-    step : int
-        Where the training goes on.
-    scale : Scale
-        Of its steps.
-    device : torch.device
-        Where it runs.
-    tell : Progress
-        Told of tokens.
-
-    Attributes
-    ----------
-    making : Stopwatch
-        To be run while a batch is made.
-    """
+    """Gathers what steps gave, without waiting for the device, and tells it now and then."""
 
     def __init__(
         self, path: Path, step: int, scale: Scale, device: torch.device, tell: Progress
@@ -112,13 +65,8 @@ class Log:
         tell(step * scale.step_tokens, None)
 
     def add(self, values: Tensor) -> None:
-        """Take in what a step gave.
-
-        Parameters
-        ----------
-        values : float32 (4,)
-            As :meth:`pretrain.training.step.Stepper.step` gives them.
-        """
+        """Take in what a step gave."""
+        # values: float32 (4,)
         self._waiting.append(values)
 
     def read(self) -> np.ndarray:
@@ -143,13 +91,7 @@ class Log:
         return float(self._sums[0] / max(self._sums[2], 1.0))
 
     def write_line(self, at: Moment) -> None:
-        """Write what came since the last line; nothing, if no step was read.
-
-        Parameters
-        ----------
-        at : Moment
-            Where the training is.
-        """
+        """Write what came since the last line; nothing, if no step was read."""
         if not self._steps:
             return
         scale, tokens = self._scale, at.step * self._scale.step_tokens
@@ -180,15 +122,7 @@ class Log:
         self._begun = time.perf_counter()
 
     def write_score(self, at: Moment, score: Score, unigram: Score) -> None:
-        """Write a held-out evaluation.
-
-        Parameters
-        ----------
-        at : Moment
-            Where the training is.
-        score, unigram : Score
-            The model's, and that of frequencies alone.
-        """
+        """Write a held-out evaluation."""
         self._metrics.write(
             step=at.step,
             tokens=at.step * self._scale.step_tokens,

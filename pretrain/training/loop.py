@@ -31,42 +31,18 @@ _DIVERGED = 3.0
 
 @dataclass(frozen=True)
 class Course:
-    """What a training does.
+    """What a training does."""
 
-    Parameters
-    ----------
-    config : MlmConfig
-        Settled.
-    batches : Batches
-        What is trained on.
-    budget : Budget
-        How long.
-    scale : Scale
-        Of its steps.
-    how : How
-        How steps are computed.
-    most_segments : int
-        Of a row.
-    text : str
-        Fingerprint of the rows: a checkpoint of another text is refused.
-    held_out : list of Batch
-        What is evaluated on.
-    unigram : Score
-        Of frequencies alone on the same.
-    directory : Path
-        The unfinished run.
-    """
-
-    config: MlmConfig
-    batches: Batches
-    budget: Budget
-    scale: Scale
-    how: How
-    most_segments: int
-    text: str
-    held_out: list[Batch]
-    unigram: Score
-    directory: Path
+    config: MlmConfig  # settled
+    batches: Batches  # what is trained on
+    budget: Budget  # how long
+    scale: Scale  # of its steps
+    how: How  # how steps are computed
+    most_segments: int  # of a row
+    text: str  # fingerprint of the rows: a checkpoint of another text is refused
+    held_out: list[Batch]  # what is evaluated on
+    unigram: Score  # of frequencies alone on the same
+    directory: Path  # the unfinished run
 
 
 def run_training(model: MaskedLanguageModel, course: Course, world: World, tell: Progress) -> Score:
@@ -82,31 +58,6 @@ def run_training(model: MaskedLanguageModel, course: Course, world: World, tell:
 
     On a CPU, with a budget that is no time, the weights are the same bits whether or not
     it was interrupted.
-
-    Parameters
-    ----------
-    model : MaskedLanguageModel
-        With its first weights; overwritten by those of a checkpoint, if there is one.
-    course : Course
-        What to do.
-    world : World
-        The processes that train together.
-    tell : Progress
-        Told of tokens.
-
-    Returns
-    -------
-    Score
-        Held-out, at the end; in other processes than the first, without meaning.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        The person interrupted; a checkpoint is written.
-    ArtifactError
-        The checkpoint is of another format or text.
-    FirthError
-        The loss is no number, or grows beyond reason: the message tells where, and what to try.
     """
     training = _Training(model, course, world, tell)
     try:

@@ -14,20 +14,7 @@ _WEIGHTS, _MOMENTS = "weights", ("exp_avg", "exp_avg_sq")
 
 
 def make_optimizer(model: nn.Module, weight_decay: float) -> torch.optim.AdamW:
-    """Make AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101), one fused pass over all weights.
-
-    Parameters
-    ----------
-    model : nn.Module
-        Its matrices decay; embeddings, norms and biases do not.
-    weight_decay : float
-        Times the learning rate: the share of a weight that goes at each step.
-
-    Returns
-    -------
-    torch.optim.AdamW
-        Its rate is set at each step.
-    """
+    """Make AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101), fused over all weights."""
     decaying, others = split_weights(model)
     groups = [
         {"params": decaying, "weight_decay": weight_decay},
@@ -37,20 +24,7 @@ def make_optimizer(model: nn.Module, weight_decay: float) -> torch.optim.AdamW:
 
 
 def split_weights(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
-    """Part the weights that decay from the others.
-
-    Parameters
-    ----------
-    model : nn.Module
-        A table that serves as the output's matrix too counts as embeddings.
-
-    Returns
-    -------
-    decaying : list of Parameter
-        Of two dimensions or more, and no embeddings.
-    others : list of Parameter
-        Norms, biases, embeddings.
-    """
+    """Part the weights that decay from the others."""
     tables = {
         id(weight)
         for part in model.modules()
@@ -65,20 +39,8 @@ def split_weights(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Paramet
 
 
 def state_arrays(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, np.ndarray]:
-    """Lay weights and moments end to end, for a checkpoint.
-
-    Parameters
-    ----------
-    model : nn.Module
-        Its weights, in the order of ``parameters()``.
-    optimizer : torch.optim.Optimizer
-        Its moments; 0 before the first step.
-
-    Returns
-    -------
-    dict of str to float32 (n_weights,)
-        ``weights``, ``exp_avg``, ``exp_avg_sq``.
-    """
+    """Lay weights and moments end to end, for a checkpoint."""
+    # returns dict of str to float32 (n_weights,)
     weights = list(model.parameters())
     arrays = {_WEIGHTS: _flat(weights)}
     for moment in _MOMENTS:
@@ -94,17 +56,8 @@ def load_state(
     arrays: dict[str, np.ndarray],
     step: int,
 ) -> None:
-    """Put back what :func:`state_arrays` gave.
-
-    Parameters
-    ----------
-    model, optimizer
-        Of the same shape; overwritten.
-    arrays : dict of str to float32 (n_weights,)
-        Of the checkpoint.
-    step : int
-        Steps that are done, for Adam's correction of its bias.
-    """
+    """Put back what :func:`state_arrays` gave."""
+    # arrays: dict of str to float32 (n_weights,)
     weights = list(model.parameters())
     with torch.no_grad():
         for weight, saved in zip(weights, _parts(arrays[_WEIGHTS], weights), strict=True):
@@ -121,18 +74,7 @@ def load_state(
 
 
 def n_weights(model: nn.Module) -> int:
-    """Count the weights, each once.
-
-    Parameters
-    ----------
-    model : nn.Module
-        A matrix used twice counts once.
-
-    Returns
-    -------
-    int
-        Numbers.
-    """
+    """Count the weights, each once."""
     return sum(weight.numel() for weight in model.parameters())
 
 

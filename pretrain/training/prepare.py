@@ -38,56 +38,21 @@ _HELD_OUT_TARGETS = 8_000  # pieces to predict, about: a loss is then known to 0
 
 @dataclass(frozen=True)
 class Material:
-    """What is trained on, and by what measure.
+    """What is trained on, and by what measure."""
 
-    Parameters
-    ----------
-    train, held_out : PackedRows
-        The text.
-    encoder : EncoderConfig
-        Of the model.
-    batch : int
-        Rows of a step.
-    batches : Batches
-        Of the training text.
-    budget : Budget
-        How long.
-    most_segments : int
-        Of a row.
-    """
-
-    train: PackedRows
-    held_out: PackedRows
-    encoder: EncoderConfig
-    batch: int
-    batches: Batches
-    budget: Budget
-    most_segments: int
+    train: PackedRows  # the text
+    held_out: PackedRows  # the text
+    encoder: EncoderConfig  # of the model
+    batch: int  # rows of a step
+    batches: Batches  # of the training text
+    budget: Budget  # how long
+    most_segments: int  # of a row
 
 
 def gather(
     text: Text, pieces: Pieces, config: MlmConfig, batch: int, device: torch.device
 ) -> Material:
-    """Lay out the text, and make what makes batches of it.
-
-    Parameters
-    ----------
-    text : Text
-        Of the corpus.
-    pieces : Pieces
-        Split its words.
-    config : MlmConfig
-        Settled.
-    batch : int
-        Rows of a step.
-    device : torch.device
-        Where the rows shall lie.
-
-    Returns
-    -------
-    Material
-        Nothing of it is random but by the seed.
-    """
+    """Lay out the text, and make what makes batches of it."""
     train, held_out = pack(text, pieces, config, device)
     batches = Batches(
         train,
@@ -115,26 +80,6 @@ def prepare(
     """Prepare a training, or one that goes on: then by what was decided when it was begun.
 
     Sets the number of torch's threads.
-
-    Parameters
-    ----------
-    text : Text
-        Of the corpus.
-    pieces : Pieces
-        Split its words.
-    config : MlmConfig
-        Settled.
-    directory : Path
-        The unfinished run; what is decided is written there.
-    device : torch.device
-        Where to train.
-    world : World
-        The processes that train together.
-
-    Returns
-    -------
-    Course
-        The same in all processes, but for what only the first needs.
     """
     before = read_decisions(directory / DECIDED)
     threads = _threads(config, before, device, world)
@@ -169,24 +114,7 @@ def prepare(
 def make_trials(
     material: Material, config: MlmConfig, device: torch.device, world: World
 ) -> Trials:
-    """Make what times steps.
-
-    Parameters
-    ----------
-    material : Material
-        What is trained on.
-    config : MlmConfig
-        Settled.
-    device : torch.device
-        Where.
-    world : World
-        The processes that share the rows of a step.
-
-    Returns
-    -------
-    Trials
-        Of steps of one process.
-    """
+    """Make what times steps."""
     first, stop = world.share(material.batch)
     return Trials(
         encoder=material.encoder,
@@ -199,22 +127,7 @@ def make_trials(
 
 
 def make_scale(material: Material, decided: Decisions, device: torch.device) -> Scale:
-    """Measure the device's peak, and count what a row costs.
-
-    Parameters
-    ----------
-    material : Material
-        What is trained on.
-    decided : Decisions
-        How.
-    device : torch.device
-        Where.
-
-    Returns
-    -------
-    Scale
-        Of the training's steps.
-    """
+    """Measure the device's peak, and count what a row costs."""
     rows = material.train
     with torch.device("meta"):
         model = MaskedLanguageModel(material.encoder)
@@ -229,27 +142,7 @@ def make_scale(material: Material, decided: Decisions, device: torch.device) -> 
 
 
 def held_out_batches(rows: PackedRows, pieces: Pieces, at_once: int) -> list[Batch]:
-    """Mask some of the held-out text, the same in every run.
-
-    Parameters
-    ----------
-    rows : PackedRows
-        The held-out text.
-    pieces : Pieces
-        Of the corpus.
-    at_once : int
-        Rows of a batch.
-
-    Returns
-    -------
-    list of Batch
-        Of some thousand pieces to predict.
-
-    Raises
-    ------
-    SettingError
-        There are none.
-    """
+    """Mask some of the held-out text, the same in every run."""
     limit = max(1, _HELD_OUT_TARGETS // capacity(rows.sequence_length, HELD_OUT_RATE))
     batches = list(
         fixed_batches(

@@ -10,34 +10,14 @@ _LAST_FIFTH = 0.2  # of what follows the warm-up: where wsd falls
 
 @dataclass(frozen=True)
 class Budget:
-    """What a training may spend: so many steps, or so many seconds.
+    """What a training may spend: so many steps, or so many seconds."""
 
-    Parameters
-    ----------
-    steps : int, optional
-        Updates of the weights.
-    seconds : float, optional
-        Time of training, over all calls; evaluations count, compiling does not.
-    """
-
-    steps: int | None = None
+    steps: int | None = None  # updates of the weights
+    # time of training, over all calls; evaluations count, compiling does not
     seconds: float | None = None
 
     def progress(self, step: int, seconds: float) -> float:
-        """Tell how much is spent.
-
-        Parameters
-        ----------
-        step : int
-            Steps that are done.
-        seconds : float
-            Seconds trained.
-
-        Returns
-        -------
-        float
-            From 0; at 1 the training ends.
-        """
+        """Tell how much is spent."""
         if self.steps is not None:
             return step / self.steps
         assert self.seconds is not None
@@ -47,18 +27,6 @@ class Budget:
         """Tell where in the budget the next step lies, for its learning rate.
 
         Its middle, so that neither the first nor the last step has rate 0.
-
-        Parameters
-        ----------
-        step : int
-            Steps that are done.
-        seconds : float
-            Seconds trained.
-
-        Returns
-        -------
-        float
-            In [0, 1].
         """
         if self.steps is not None:
             return (step + 0.5) / self.steps
@@ -67,22 +35,7 @@ class Budget:
 
 
 def make_budget(config: MlmConfig, n_rows: int, batch_rows: int) -> Budget:
-    """Turn the options into steps or seconds.
-
-    Parameters
-    ----------
-    config : MlmConfig
-        Settled, so that it has a budget.
-    n_rows : int
-        Rows of the training text.
-    batch_rows : int
-        Rows of a step.
-
-    Returns
-    -------
-    Budget
-        Of at least one step.
-    """
+    """Turn the options into steps or seconds."""
     if config.minutes is not None:
         return Budget(seconds=config.minutes * 60)
     if config.steps is not None:
@@ -94,29 +47,7 @@ def make_budget(config: MlmConfig, n_rows: int, batch_rows: int) -> Budget:
 
 
 def rate_factor(schedule: str, warmup: float, progress: float) -> float:
-    """Give the learning rate as a share of the highest.
-
-    Parameters
-    ----------
-    schedule : str
-        After the warm-up: ``linear`` falls to 0; ``cosine`` as (1 + cos(pi x)) / 2
-        (Loshchilov and Hutter 2017, arXiv:1608.03983, equation 5); ``wsd`` stays, and
-        falls linearly over the last fifth (Hu et al. 2024, arXiv:2404.06395).
-    warmup : float
-        Share of the budget over which the rate rises linearly from 0; in [0, 1).
-    progress : float
-        Share of the budget that is spent, in [0, 1].
-
-    Returns
-    -------
-    float
-        In [0, 1].
-
-    Examples
-    --------
-    >>> [rate_factor("linear", 0.2, progress) for progress in (0.1, 0.2, 0.6, 1.0)]
-    [0.5, 1.0, 0.5, 0.0]
-    """
+    """Give the learning rate as a share of the highest."""
     if progress < warmup:
         return progress / warmup
     left = (1.0 - progress) / (1.0 - warmup)

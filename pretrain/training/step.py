@@ -14,46 +14,16 @@ from pretrain.training.distributed import World
 
 @dataclass(frozen=True)
 class How:
-    """How a step is computed, as opposed to what.
+    """How a step is computed, as opposed to what."""
 
-    Parameters
-    ----------
-    dtype : torch.dtype
-        Of the large products; weights, gradients and moments are float32 always.
-    compile : bool
-        Whether ``torch.compile`` is used.
-    varlen : bool
-        Whether attention runs by the kernel for segments of any length.
-    micro_batch : int
-        Rows at once.
-    """
-
-    dtype: torch.dtype
-    compile: bool
-    varlen: bool
-    micro_batch: int
+    dtype: torch.dtype  # of the large products; weights, gradients and moments are float32 always
+    compile: bool  # whether ``torch.compile`` is used
+    varlen: bool  # whether attention runs by the kernel for segments of any length
+    micro_batch: int  # rows at once
 
 
 class Stepper:
-    """Takes steps with a model.
-
-    Parameters
-    ----------
-    model : MaskedLanguageModel
-        Moved in place; its ``losses`` become the compiled ones where that is asked for.
-    optimizer : torch.optim.Optimizer
-        Of its weights.
-    how : How
-        How a step is computed.
-    clip : float
-        Longest gradient, as its norm over all weights.
-    seed : int
-        Of dropout.
-    world : World
-        The processes that share the rows.
-    most_segments : int
-        Of a row, for the kernel that takes segments of any length.
-    """
+    """Takes steps with a model."""
 
     def __init__(
         self,
@@ -78,23 +48,8 @@ class Stepper:
             model.losses = torch.compile(model.core.losses, dynamic=False)
 
     def step(self, number: int, batch: Batch, rate: float) -> Tensor:
-        """Take a step; nothing waits for the device.
-
-        Parameters
-        ----------
-        number : int
-            From 0. Dropout depends on it, so that a step can be done again.
-        batch : Batch
-            Of all processes together.
-        rate : float
-            Learning rate.
-
-        Returns
-        -------
-        float32 (4,)
-            Sum of the negative log-likelihoods, pieces predicted rightly, pieces to be
-            predicted, and the length of the gradient before it was clipped.
-        """
+        """Take a step; nothing waits for the device."""
+        # returns float32 (4,)
         sums = self.gradients(number, batch)
         norm = nn.utils.clip_grad_norm_(self._weights, self._clip, foreach=True)
         for group in self._optimizer.param_groups:
@@ -108,36 +63,14 @@ class Stepper:
 
         Every micro-batch counts by its pieces, not as one of so many: so the sum is the
         gradient of the whole batch.
-
-        Parameters
-        ----------
-        number : int
-            Of the step.
-        batch : Batch
-            Of all processes together.
-
-        Returns
-        -------
-        float32 (3,)
-            The sums of :meth:`step`.
         """
+        # returns float32 (3,)
         sums = self._own_gradients(number, batch)
         self._world.sum([*(w.grad for w in self._weights if w.grad is not None), sums])
         return torch.cat([sums, batch.n_targets.reshape(1)])
 
     def warm_up(self, batch: Batch) -> None:
-        """Compile, and do all else that only the first step needs, without moving a weight.
-
-        Parameters
-        ----------
-        batch : Batch
-            Of the shape of all others.
-
-        Raises
-        ------
-        FirthError
-            It cannot be compiled.
-        """
+        """Compile, and do all else that only the first step needs, without moving a weight."""
         try:
             self._own_gradients(0, batch)
         except torch.cuda.OutOfMemoryError:
@@ -164,55 +97,19 @@ class Stepper:
 
 
 def loss_of(model: MaskedLanguageModel, batch: Batch, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Run the model on some rows.
-
-    Parameters
-    ----------
-    model : MaskedLanguageModel
-        Its weights are float32.
-    batch : Batch
-        Rows.
-    dtype : torch.dtype
-        Of the large products: float32, or bfloat16 by autocast.
-
-    Returns
-    -------
-    loss, right : float32 ()
-        As ``MaskedLanguageModel.loss`` gives them.
-    """
+    """Run the model on some rows."""
+    # returns loss, right: float32 ()
     device = batch.ids.device.type
     with torch.autocast(device, dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
         return model.loss(batch)
 
 
 def first_line(error: Exception) -> str:
-    """Say what went wrong.
-
-    Parameters
-    ----------
-    error : Exception
-        Whose message may have many lines.
-
-    Returns
-    -------
-    str
-        Its kind and first line.
-    """
+    """Say what went wrong."""
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
 
 
 def dropout_seed(seed: int, step: int, rank: int) -> int:
-    """Give the seed of torch's generator for a step.
-
-    Parameters
-    ----------
-    seed, step, rank : int
-        Of the run; the step's number; the process's.
-
-    Returns
-    -------
-    int
-        63 bits that tell nothing of those of other steps.
-    """
+    """Give the seed of torch's generator for a step."""
     name = f"dropout/{seed}/{step}/{rank}".encode()
     return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "little") >> 1

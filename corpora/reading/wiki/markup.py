@@ -69,20 +69,7 @@ _STRAY = re.compile(r"(?:\s*(?:[,;]\s*)?\x00)+")
 
 
 def untag(text: str, block: str = "\n\n") -> str:
-    """Remove tags; references, formulas, galleries and code go with their content.
-
-    Parameters
-    ----------
-    text : str
-        Wiki text.
-    block : str
-        What stands in for a tag that ends a block, such as ``</div>``.
-
-    Returns
-    -------
-    str
-        The text without comments and known tags; ``<stdio.h>`` is no known tag.
-    """
+    """Remove tags; references, formulas, galleries and code go with their content."""
     if "<" not in text:
         return text
     text = _EMPTY_ELEMENT.sub("", _COMMENT.sub("", text))
@@ -91,34 +78,12 @@ def untag(text: str, block: str = "\n\n") -> str:
 
 
 def unescape(text: str) -> str:
-    """Replace entities by their characters, those of white space by a space.
-
-    Parameters
-    ----------
-    text : str
-        Text in which ``&amp;`` may stand; ``AT&T`` is left alone.
-
-    Returns
-    -------
-    str
-        The text, with as many lines as before.
-    """
+    """Replace entities by their characters, those of white space by a space."""
     return _ENTITY.sub(_character, text) if "&" in text else text
 
 
 def unlink(text: str) -> str:
-    """Replace links by what they show; files, categories and interwiki links show nothing.
-
-    Parameters
-    ----------
-    text : str
-        Wiki text.
-
-    Returns
-    -------
-    str
-        ``[[Mars|the planet]]`` as ``the planet``, ``[http://x.org site]`` as ``site``.
-    """
+    """Replace links by what they show; files, categories and interwiki links show nothing."""
     if "[" not in text:
         return text
     text = _EXTERNAL.sub(r"\1", text)
@@ -126,18 +91,7 @@ def unlink(text: str) -> str:
 
 
 def untemplate(text: str) -> str:
-    """Replace templates by what they show, where that is plain; the others vanish.
-
-    Parameters
-    ----------
-    text : str
-        Wiki text whose links are resolved already (their bars would part arguments).
-
-    Returns
-    -------
-    str
-        ``{{lang|fr|mot}}`` as ``mot``, ``{{convert|5|km|mi}}`` as ``5 km``.
-    """
+    """Replace templates by what they show, where that is plain; the others vanish."""
     if "{{" not in text:
         return text
     text = _PARAMETER.sub("", text)
@@ -145,35 +99,12 @@ def untemplate(text: str) -> str:
 
 
 def untemplate_line(line: str) -> str:
-    """Remove the templates that begin and end in a line, where nothing else is meant.
-
-    Parameters
-    ----------
-    line : str
-        One line. Sets of sets, ``{{1, 2}, {3}}``, are left alone.
-
-    Returns
-    -------
-    str
-        The line without its templates.
-    """
+    """Remove the templates that begin and end in a line, where nothing else is meant."""
     return _innermost_first(_LINE_TEMPLATE, _template_text, line)
 
 
 def tidy(line: str) -> str:
-    """Close the holes that removed templates left in parentheses.
-
-    Parameters
-    ----------
-    line : str
-        One line.
-
-    Returns
-    -------
-    str
-        ``Cyprus (; Greek: x ]), in`` as ``Cyprus (Greek: x), in``; empty
-        parentheses vanish, but those of a call ``f()`` stay.
-    """
+    """Close the holes that removed templates left in parentheses."""
     if "]" in line:
         line = _without_stray_brackets(line)
     if "(" in line:

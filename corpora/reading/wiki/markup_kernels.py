@@ -18,28 +18,9 @@ SPECIAL[np.frombuffer(b"<&[]{}|!=#()_':", np.uint8)] = 1
 
 @compiled
 def flag_lines(text, start, special, starts, ends, kinds):
-    """Write bounds and kinds of the lines in which markup may be left.
-
-    Parameters
-    ----------
-    text : uint8 (n,)
-        Lines of UTF-8.
-    start : int
-        Where to begin; the start of a line.
-    special : uint8 (256,)
-        1 for the bytes that can be markup: ``SPECIAL``.
-    starts, ends : int64 (capacity,)
-        Output: bounds of each line found, its line end excluded.
-    kinds : uint8 (capacity,)
-        Output: what was seen in it, as bits.
-
-    Returns
-    -------
-    found : int
-        How many lines were written.
-    next_start : int
-        Where to go on when the capacity was used up; n when all is done.
-    """
+    """Write bounds and kinds of the lines in which markup may be left."""
+    # text: uint8 (n,); special: uint8 (256,); starts, ends: int64 (capacity,); kinds: uint8
+    # (capacity,)
     n = text.size
     found = 0
     line_end = start  # of the line found last

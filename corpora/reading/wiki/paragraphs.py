@@ -51,20 +51,6 @@ def clean_lines(text: bytes, lines_at_once: int = 1 << 14) -> tuple[bytes, int]:
     others are not touched. Lines that hold nothing but a row of a table or a
     part of a template become empty. Place holders such as ``formula_1`` stay:
     they hold the place of a noun. Lines ``<doc ...>`` and ``</doc>`` stay.
-
-    Parameters
-    ----------
-    text : bytes
-        UTF-8, one paragraph a line.
-    lines_at_once : int
-        How many lines the kernel names before they are cleaned.
-
-    Returns
-    -------
-    cleaned : bytes
-        As many lines as before; ``text`` itself where there is nothing to do.
-    changed : int
-        How many lines differ.
     """
     data = np.frombuffer(text, np.uint8)
     starts, ends = np.empty((2, lines_at_once), np.int64)
@@ -89,20 +75,7 @@ def clean_lines(text: bytes, lines_at_once: int = 1 << 14) -> tuple[bytes, int]:
 
 
 def clean_line(line: str, kinds: int = 255) -> str:
-    """Remove the markup that is left in one line.
-
-    Parameters
-    ----------
-    line : str
-        A line without its end.
-    kinds : int
-        What to look for, as the bits of :mod:`corpora.reading.wiki.markup_kernels`.
-
-    Returns
-    -------
-    str
-        The line as its reader would see it, maybe empty.
-    """
+    """Remove the markup that is left in one line."""
     before = line
     if kinds & ENTITY:
         line = unescape(line)
@@ -130,16 +103,6 @@ def page_text(wikitext: str) -> str:
     formulas, code, pictures, categories and links to other languages vanish, and
     so do headings with nothing below them. Templates vanish but for those that
     show their argument (``lang``, ``convert``, ``quote`` and the like).
-
-    Parameters
-    ----------
-    wikitext : str
-        The text of one revision.
-
-    Returns
-    -------
-    str
-        One paragraph a line, without a line end at the end; empty for a redirect.
     """
     if _REDIRECT.match(wikitext):
         return ""

@@ -26,24 +26,7 @@ _NAMESPACE = re.compile(rb'<namespace key="([^"]+)"[^>]*>([^<]+)</namespace>')
 def wikiextractor_blocks(
     stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
 ) -> Iterator[RawBlock]:
-    """Cut WikiExtractor files after documents; a document that fills a block, at a line end.
-
-    Parameters
-    ----------
-    stream : Stream
-        The source.
-    chunks : iterator of bytes
-        Its text.
-    options : ReadOptions
-        What the reading was asked for.
-    block_bytes : int
-        Size to aim at.
-
-    Yields
-    ------
-    RawBlock
-        In order.
-    """
+    """Cut WikiExtractor files after documents; a document that fills a block, at a line end."""
     inside = False
     for line, data in cut_blocks(chunks, _after_document, block_bytes):
         yield RawBlock(data, stream.name, line, options, parse_wikiextractor, continues=inside)
@@ -55,19 +38,7 @@ def wikiextractor_blocks(
 
 
 def parse_wikiextractor(raw: RawBlock) -> TextBlock:
-    """Take the documents out of their tags and the leftover markup out of the documents.
-
-    Parameters
-    ----------
-    raw : RawBlock
-        Made by :func:`wikiextractor_blocks`.
-
-    Returns
-    -------
-    TextBlock
-        Fields ``id``, ``url`` and ``title``; counts ``markup_lines`` (cleaned)
-        and ``lines_outside_documents`` (dropped).
-    """
+    """Take the documents out of their tags and the leftover markup out of the documents."""
     from corpora.reading.wiki.paragraphs import clean_lines
 
     data, counts = raw.checked()
@@ -91,29 +62,7 @@ def parse_wikiextractor(raw: RawBlock) -> TextBlock:
 def mediawiki_blocks(
     stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
 ) -> Iterator[RawBlock]:
-    """Cut a MediaWiki dump after pages.
-
-    Parameters
-    ----------
-    stream : Stream
-        The source.
-    chunks : iterator of bytes
-        Its text.
-    options : ReadOptions
-        What the reading was asked for.
-    block_bytes : int
-        Size to aim at.
-
-    Yields
-    ------
-    RawBlock
-        In order.
-
-    Raises
-    ------
-    SourceError
-        The dump ends inside a page.
-    """
+    """Cut a MediaWiki dump after pages."""
     namespaces = None
     for line, data in cut_blocks(chunks, _after_page, block_bytes):
         if namespaces is None:
@@ -133,24 +82,7 @@ def mediawiki_blocks(
 
 
 def parse_mediawiki(raw: RawBlock) -> TextBlock:
-    """Take the articles out of a dump: namespace 0, no redirects, the newest revision.
-
-    Parameters
-    ----------
-    raw : RawBlock
-        Made by :func:`mediawiki_blocks`.
-
-    Returns
-    -------
-    TextBlock
-        Fields ``id`` and ``title``; counts ``redirects``, ``other_namespaces``
-        and ``other_models`` (code, data) of the pages left out.
-
-    Raises
-    ------
-    SourceError
-        Malformed XML.
-    """
+    """Take the articles out of a dump: namespace 0, no redirects, the newest revision."""
     from corpora.reading.wiki.paragraphs import page_text
 
     data, counts = raw.checked()

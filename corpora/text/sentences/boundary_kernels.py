@@ -330,30 +330,10 @@ def _small_begins(text, start, at, stop, run, bracket, classes, table, token):
 
 @compiled
 def find_sentences(text, paragraphs, leads, classes, table, particles, offsets):
-    """Write the byte offset of each sentence.
-
-    Parameters
-    ----------
-    text : uint8 (n_bytes,)
-        UTF-8.
-    paragraphs : int64 (n_paragraphs + 1,)
-        Byte offsets, ascending; empty paragraphs are passed over.
-    leads : bool (256,)
-        Whether a byte can be the first of a terminator.
-    classes : uint8 (0x20000,)
-        What each character is to the rules.
-    table : uint64 (capacity, 2)
-        Hashes and flags of the known words.
-    particles : uint8 (n_particles, 16)
-        Length and bytes of the words that go on after a quotation.
-    offsets : int64 (n_bytes + 1,)
-        Output, written from index 0. Not bounds-checked: no sentence is empty.
-
-    Returns
-    -------
-    int
-        How many sentences were written; one more offset is their end.
-    """
+    """Write the byte offset of each sentence."""
+    # text: uint8 (n_bytes,); paragraphs: int64 (n_paragraphs + 1,); leads: bool (256,); classes:
+    # uint8 (0x20000,); table: uint64 (capacity, 2); particles: uint8 (n_particles, 16); offsets:
+    # int64 (n_bytes + 1,)
     token = np.zeros(8, dtype=np.int64)
     n_sentences = 0
     for p in range(paragraphs.shape[0] - 1):

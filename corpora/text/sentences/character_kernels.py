@@ -27,22 +27,8 @@ END_OF_TEXT = 0x110000  # in place of a code point
 
 @compiled
 def code_at(text, at, stop):
-    """Code point and length in bytes of the character at a place; END_OF_TEXT past the end.
-
-    Parameters
-    ----------
-    text : uint8 (n_bytes,)
-        UTF-8.
-    at : int
-        Place, in bytes.
-    stop : int
-        Where the paragraph ends, in bytes.
-
-    Returns
-    -------
-    int, int
-        Code point and length in bytes.
-    """
+    """Code point and length in bytes of the character at a place; END_OF_TEXT past the end."""
+    # text: uint8 (n_bytes,)
     if at >= stop:
         return END_OF_TEXT, 0
     byte = np.int64(text[at])
@@ -59,22 +45,8 @@ def code_at(text, at, stop):
 
 @compiled
 def code_before(text, at, start):
-    """Code point and length in bytes of the character that ends at a place.
-
-    Parameters
-    ----------
-    text : uint8 (n_bytes,)
-        UTF-8.
-    at : int
-        Place, in bytes.
-    start : int
-        Where the sentence begins, in bytes.
-
-    Returns
-    -------
-    int, int
-        Code point and length in bytes.
-    """
+    """Code point and length in bytes of the character that ends at a place."""
+    # text: uint8 (n_bytes,)
     if at <= start:
         return END_OF_TEXT, 0
     begin = at - 1
@@ -86,20 +58,8 @@ def code_before(text, at, start):
 
 @compiled
 def class_of(classes, code):
-    """Class of a code point; SPACE past the end, UNSPACED beyond the table.
-
-    Parameters
-    ----------
-    classes : uint8 (0x20000,)
-        What each character is to the rules.
-    code : int
-        Code point.
-
-    Returns
-    -------
-    int
-        One of the classes of `corpora.text.sentences.rules`.
-    """
+    """Class of a code point; SPACE past the end, UNSPACED beyond the table."""
+    # classes: uint8 (0x20000,)
     if code < N_CLASSED:
         return np.int64(classes[code])
     return SPACE if code == END_OF_TEXT else UNSPACED
@@ -107,93 +67,33 @@ def class_of(classes, code):
 
 @compiled
 def is_ascii_digit(byte):
-    """Digits of ASCII.
-
-    Parameters
-    ----------
-    byte : int
-        One byte.
-
-    Returns
-    -------
-    bool
-        True for 0 to 9.
-    """
+    """Digits of ASCII."""
     return byte >= 0x30 and byte <= 0x39
 
 
 @compiled
 def is_ascii_word(byte):
-    """Letters and digits of ASCII.
-
-    Parameters
-    ----------
-    byte : int
-        One byte.
-
-    Returns
-    -------
-    bool
-        True for a letter or digit.
-    """
+    """Letters and digits of ASCII."""
     small = byte | 0x20
     return (small >= 0x61 and small <= 0x7A) or is_ascii_digit(byte)
 
 
 @compiled
 def is_letter(kind):
-    """Letters, of scripts with case or without.
-
-    Parameters
-    ----------
-    kind : int
-        Class of a character.
-
-    Returns
-    -------
-    bool
-        True for letters.
-    """
+    """Letters, of scripts with case or without."""
     return kind >= UPPER and kind <= UNSPACED
 
 
 @compiled
 def is_quiet(kind):
-    """Tell what may follow a terminator that stands alone: no letter, no digit.
-
-    Parameters
-    ----------
-    kind : int
-        Class of a character.
-
-    Returns
-    -------
-    bool
-        False for letters and digits.
-    """
+    """Tell what may follow a terminator that stands alone: no letter, no digit."""
     return not (is_letter(kind) or kind == DIGIT)
 
 
 @compiled
 def skip_spaces(text, at, stop, classes):
-    """Skip to the next character that is no space.
-
-    Parameters
-    ----------
-    text : uint8 (n_bytes,)
-        UTF-8.
-    at : int
-        Place, in bytes.
-    stop : int
-        Where the paragraph ends, in bytes.
-    classes : uint8 (0x20000,)
-        What each character is to the rules.
-
-    Returns
-    -------
-    int
-        Place, at most ``stop``.
-    """
+    """Skip to the next character that is no space."""
+    # text: uint8 (n_bytes,); classes: uint8 (0x20000,)
     while at < stop:
         code, length = code_at(text, at, stop)
         if class_of(classes, code) != SPACE:
@@ -204,22 +104,8 @@ def skip_spaces(text, at, stop, classes):
 
 @compiled
 def hash_bytes(text, begin, end):
-    """FNV-1a of the bytes, spaces left out.
-
-    Parameters
-    ----------
-    text : uint8 (n_bytes,)
-        UTF-8.
-    begin : int
-        First byte.
-    end : int
-        Past the last byte.
-
-    Returns
-    -------
-    int
-        The hash.
-    """
+    """FNV-1a of the bytes, spaces left out."""
+    # text: uint8 (n_bytes,)
     value = FNV_OFFSET
     for i in range(begin, end):
         if text[i] != 32:
@@ -229,20 +115,8 @@ def hash_bytes(text, begin, end):
 
 @compiled
 def flags_of(table, value):
-    """Look a hash up; 0 when it is unknown.
-
-    Parameters
-    ----------
-    table : uint64 (capacity, 2)
-        Hashes and flags of the known words.
-    value : int
-        Hash of a word.
-
-    Returns
-    -------
-    int
-        Flags added up.
-    """
+    """Look a hash up; 0 when it is unknown."""
+    # table: uint64 (capacity, 2)
     mask = np.uint64(table.shape[0] - 1)
     slot = value & mask
     while table[slot, 0] != 0:
@@ -254,19 +128,9 @@ def flags_of(table, value):
 
 @compiled
 def build_table(text, offsets, flags, table):
-    """Fill an open-addressing table with the hashes and flags of words.
-
-    Parameters
-    ----------
-    text : uint8 (n_bytes,)
-        The words, end to end.
-    offsets : int64 (n_words + 1,)
-        Where they begin.
-    flags : int64 (n_words,)
-        What they are.
-    table : uint64 (capacity, 2)
-        Output, zeros before; the capacity a power of two and above n_words.
-    """
+    """Fill an open-addressing table with the hashes and flags of words."""
+    # text: uint8 (n_bytes,); offsets: int64 (n_words + 1,); flags: int64 (n_words,); table: uint64
+    # (capacity, 2)
     mask = np.uint64(table.shape[0] - 1)
     for w in range(flags.shape[0]):
         value = hash_bytes(text, offsets[w], offsets[w + 1])
@@ -279,24 +143,8 @@ def build_table(text, offsets, flags, table):
 
 @compiled
 def first_letter(text, at, stop, classes):
-    """Find the letter or digit that follows; its place and class, or NONE when too far.
-
-    Parameters
-    ----------
-    text : uint8 (n_bytes,)
-        UTF-8.
-    at : int
-        Place, in bytes.
-    stop : int
-        Where the paragraph ends, in bytes.
-    classes : uint8 (0x20000,)
-        What each character is to the rules.
-
-    Returns
-    -------
-    int, int
-        Its place and class; ``at`` and NONE when it is too far.
-    """
+    """Find the letter or digit that follows; its place and class, or NONE when too far."""
+    # text: uint8 (n_bytes,); classes: uint8 (0x20000,)
     place = at
     for _ in range(LONGEST_LEAD):
         code, length = code_at(text, place, stop)
@@ -311,24 +159,8 @@ def first_letter(text, at, stop, classes):
 
 @compiled
 def has_letter(text, at, stop, classes):
-    """Tell whether there is a letter or digit at all.
-
-    Parameters
-    ----------
-    text : uint8 (n_bytes,)
-        UTF-8.
-    at : int
-        Place, in bytes.
-    stop : int
-        Where the paragraph ends, in bytes.
-    classes : uint8 (0x20000,)
-        What each character is to the rules.
-
-    Returns
-    -------
-    bool
-        True when there is one.
-    """
+    """Tell whether there is a letter or digit at all."""
+    # text: uint8 (n_bytes,); classes: uint8 (0x20000,)
     while at < stop:
         code, length = code_at(text, at, stop)
         if not is_quiet(class_of(classes, code)):
@@ -351,26 +183,8 @@ def _end_of_word(text, at, stop, classes):
 
 @compiled
 def next_flags(text, at, stop, classes, table):
-    """Flags of the word that follows; an initial (a letter and a stop) has none.
-
-    Parameters
-    ----------
-    text : uint8 (n_bytes,)
-        UTF-8.
-    at : int
-        Place, in bytes.
-    stop : int
-        Where the paragraph ends, in bytes.
-    classes : uint8 (0x20000,)
-        What each character is to the rules.
-    table : uint64 (capacity, 2)
-        Hashes and flags of the known words.
-
-    Returns
-    -------
-    int
-        Flags added up.
-    """
+    """Flags of the word that follows; an initial (a letter and a stop) has none."""
+    # text: uint8 (n_bytes,); classes: uint8 (0x20000,); table: uint64 (capacity, 2)
     end = _end_of_word(text, at, stop, classes)
     code, _ = code_at(text, end, stop)
     value = hash_bytes(text, at, end)

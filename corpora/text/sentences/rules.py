@@ -141,13 +141,8 @@ PARTICLES = ("と", "って", "を", "など", "なんて", "の")
 
 @functools.cache
 def character_classes() -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Tell what each character is to the rules.
-
-    Returns
-    -------
-    uint8 (0x20000,)
-        A class for each code point of the first two planes.
-    """
+    """Tell what each character is to the rules."""
+    # returns uint8 (0x20000,)
     classes = np.zeros(N_CLASSED, dtype=np.uint8)
     for code in range(N_CLASSED):
         classes[code] = _BY_CATEGORY.get(unicodedata.category(chr(code)), OTHER)
@@ -161,13 +156,7 @@ def character_classes() -> np.ndarray[Any, np.dtype[np.uint8]]:
 
 @functools.cache
 def word_flags() -> dict[str, int]:
-    """Tell what each word of the tables is to the rules.
-
-    Returns
-    -------
-    dict of str to int
-        Flags added up; abbreviations written small are known in capitals, too.
-    """
+    """Tell what each word of the tables is to the rules."""
     flags: dict[str, int] = {}
     for flag, words in WORDS.items():
         for word in words.split():

@@ -39,19 +39,8 @@ def sentence_offsets(
 
     Deterministic; paragraphs do not see one another. Spaces between two sentences
     belong to the first.
-
-    Parameters
-    ----------
-    text : uint8 (n,)
-        UTF-8, cased as it was written.
-    paragraphs : int64 (p + 1,)
-        Byte offsets of paragraphs, ascending, from 0 to n. Empty ones are passed over.
-
-    Returns
-    -------
-    int64 (s + 1,)
-        Byte offsets, strictly ascending: every paragraph's start is among them, n is last.
     """
+    # text: uint8 (n,); paragraphs: int64 (p + 1,); returns int64 (s + 1,)
     from corpora.text.sentences.boundary_kernels import find_sentences
 
     offsets = np.empty(len(text) + 1, dtype=np.int64)
@@ -60,23 +49,7 @@ def sentence_offsets(
 
 
 def split_sentences(text: str) -> list[str]:
-    """Split a text, each line a paragraph, into sentences.
-
-    Parameters
-    ----------
-    text : str
-        Any text without lone surrogates.
-
-    Returns
-    -------
-    list of str
-        The sentences with the spaces and line ends after them; joined, they are the text.
-
-    Examples
-    --------
-    >>> split_sentences("Dr. No came. He left.")
-    ['Dr. No came. ', 'He left.']
-    """
+    """Split a text, each line a paragraph, into sentences."""
     encoded = text.encode()
     buffer = np.frombuffer(encoded, dtype=np.uint8)
     ends = np.flatnonzero(buffer == ord("\n")) + 1

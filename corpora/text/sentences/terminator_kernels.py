@@ -98,25 +98,8 @@ def end_of_run(text, start, at, stop, classes):
 
     A run is wide when it holds a wide terminator, else strong, else an ellipsis (or
     more than one stop), else a stop.
-
-    Parameters
-    ----------
-    text : uint8 (n_bytes,)
-        UTF-8.
-    start : int
-        Where the sentence begins, in bytes.
-    at : int
-        Place, in bytes.
-    stop : int
-        Where the paragraph ends, in bytes.
-    classes : uint8 (0x20000,)
-        What each character is to the rules.
-
-    Returns
-    -------
-    int, int, int
-        End, kind and number of closers.
     """
+    # text: uint8 (n_bytes,); classes: uint8 (0x20000,)
     wide, strong, dots, closers = False, False, 0, 0
     while at < stop:
         if text[at] == 32 and at + 1 < stop and is_ascii_word(text[at + 1]):

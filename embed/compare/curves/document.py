@@ -17,30 +17,7 @@ def to_document(
     unknown: str,
     failures: Sequence[str],
 ) -> dict[str, Any]:
-    """Turn a comparison of all runs into the JSON of a learning curve.
-
-    Parameters
-    ----------
-    corpus : Corpus
-        The whole.
-    points : sequence of Point
-        The runs that were compared.
-    comparison : Comparison
-        Of them, by their paths; those that differ in the seed only as groups.
-    unknown : str
-        What became of items with unknown words.
-    failures : sequence of str
-        Why runs could not be trained, a line each.
-
-    Returns
-    -------
-    dict
-        ``corpus``, ``fingerprint``, ``methods``, ``sizes`` (tokens). ``results``: ``method``,
-        ``tokens``, ``documents`` and ``types`` of the sample (null for baselines), ``run``,
-        ``task``, ``dataset``, ``metric``, ``score``, ``low``, ``high`` (null where undefined),
-        ``items_used``, ``items_total``, ``shared_items``, ``unknown``; ``seeds`` and
-        ``deviation`` where there are several. ``failures``, where there are such.
-    """
+    """Turn a comparison of all runs into the JSON of a learning curve."""
     by_run = {str(point.run): point for point in points}
     # of seeds, the first stands for all
     places = {row: by_run.get(comparison.groups.get(row, (row,))[0]) for row in comparison.rows}

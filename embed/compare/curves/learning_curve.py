@@ -50,40 +50,15 @@ class CurveConfig:
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """A nested sample of the corpus.
+    """A nested sample of the corpus."""
 
-    Attributes
-    ----------
-    name : str
-        Its size as it was asked for, such as ``2.5M``; ``all`` for the whole.
-    corpus : Corpus
-        Of these documents alone.
-    types : int
-        Distinct words and marks in its training documents.
-    """
-
-    name: str
-    corpus: "Corpus"
-    types: int
+    name: str  # its size as it was asked for, such as ``2.5M``; ``all`` for the whole
+    corpus: "Corpus"  # of these documents alone
+    types: int  # distinct words and marks in its training documents
 
 
 def take_samples(corpus: "Corpus", sizes: Sequence[int], seed: int) -> list[Sampled]:
-    """Sample a corpus, each sample within the next; the whole corpus last.
-
-    Parameters
-    ----------
-    corpus : Corpus
-        Of whose documents.
-    sizes : sequence of int
-        Tokens, ascending.
-    seed : int
-        Which documents come first.
-
-    Returns
-    -------
-    list of Sampled
-        Each another; a note tells of sizes that give no sample of their own.
-    """
+    """Sample a corpus, each sample within the next; the whole corpus last."""
     from corpora.store.sampling import size_name
 
     samples: list[Sampled] = []

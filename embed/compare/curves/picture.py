@@ -31,22 +31,6 @@ def draw_curve(document: Mapping[str, Any], path: Path, *, force: bool = False) 
 
     Lines are scores on the items that all runs know, bands their 95 % intervals; dashed
     lines are scores on all items that each run knows. Dotted: random vectors.
-
-    Parameters
-    ----------
-    document : mapping
-        Of :func:`~embed.compare.curves.document.to_document`.
-    path : Path
-        A file ending in ``.png`` or ``.svg``; whole or not at all.
-    force : bool
-        Replace a file that stands there.
-
-    Raises
-    ------
-    ArtifactError
-        ``path`` exists, or cannot be written.
-    SettingError
-        It is neither, or matplotlib is not installed.
     """
     picture_kind(path)
     with picture_style():

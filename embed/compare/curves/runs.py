@@ -23,66 +23,30 @@ _ELSEWHERE = "move it or choose another --out"
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a method is trained.
+    """How a method is trained."""
 
-    Parameters
-    ----------
-    config : callable
-        ``(seed=seed) -> dataclass``, its options, the others as they are by default.
-    train : callable
-        ``(corpus, options, out) -> Path``; goes on where it was interrupted.
-    seeded : bool
-        Whether another seed gives other vectors; if not, a sample is trained on once.
-    """
-
+    # ``(seed=seed) -> dataclass``, its options, the others as they are by default
     config: Callable[..., Any]
+    # ``(corpus, options, out) -> Path``; goes on where it was interrupted
     train: Callable[["Corpus", Any, Path], Path]
+    # whether another seed gives other vectors; if not, a sample is trained on once
     seeded: bool = True
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """One method on one sample, with one seed.
+    """One method on one sample, with one seed."""
 
-    Attributes
-    ----------
-    method : str
-        Its name.
-    sampled : Sampled
-        What it learns from.
-    seed : int
-        Of the training.
-    run : Path
-        Where it stands, or will.
-    """
-
-    method: str
-    sampled: "Sampled"
-    seed: int
-    run: Path
+    method: str  # its name
+    sampled: "Sampled"  # what it learns from
+    seed: int  # of the training
+    run: Path  # where it stands, or will
 
 
 def lay_out(
     recipes: Mapping[str, Recipe], samples: Sequence["Sampled"], seeds: Sequence[int], out: Path
 ) -> list[Point]:
-    """Name all runs of a curve.
-
-    Parameters
-    ----------
-    recipes : mapping of str to Recipe
-        By method.
-    samples : sequence of Sampled
-        Ascending.
-    seeds : sequence of int
-        Of the trainings; runs are named by them where there are several.
-    out : Path
-        The folder of the runs.
-
-    Returns
-    -------
-    list of Point
-        The smallest sample first; of methods that are not seeded with the first seed alone.
-    """
+    """Name all runs of a curve."""
     points = []
     for sampled in samples:
         for method, recipe in recipes.items():
@@ -101,20 +65,6 @@ def refuse_others(points: Sequence[Point], recipes: Mapping[str, Recipe], out: P
 
     A run is taken for one of the curve only if :func:`record_runs` told of it, with the same
     options and text, its own files agree, and every one of them is whole.
-
-    Parameters
-    ----------
-    points : sequence of Point
-        The runs to make.
-    recipes : mapping of str to Recipe
-        How, by method.
-    out : Path
-        Their folder.
-
-    Raises
-    ------
-    ArtifactError
-        Names the first.
     """
     if (out / CHECKSUMS).exists() or (out.exists() and not out.is_dir()):
         raise ArtifactError(f"{out}: is no folder for the runs of a curve; choose another --out")
@@ -128,17 +78,7 @@ def refuse_others(points: Sequence[Point], recipes: Mapping[str, Recipe], out: P
 
 
 def record_runs(points: Sequence[Point], recipes: Mapping[str, Recipe], out: Path) -> None:
-    """Write down what will be made, beside what earlier commands made: ``runs.json``.
-
-    Parameters
-    ----------
-    points : sequence of Point
-        The runs, none of them refused by :func:`refuse_others`.
-    recipes : mapping of str to Recipe
-        How, by method.
-    out : Path
-        Their folder, which is made.
-    """
+    """Write down what will be made, beside what earlier commands made: ``runs.json``."""
     out.mkdir(parents=True, exist_ok=True)
     records = _read_records(out) | {point.run.name: _record(point, recipes) for point in points}
     write_whole(out / RECORDS, lambda path: write_json(path, records))
@@ -147,27 +87,7 @@ def record_runs(points: Sequence[Point], recipes: Mapping[str, Recipe], out: Pat
 def train_points(
     points: Sequence[Point], recipes: Mapping[str, Recipe]
 ) -> tuple[list[Point], list[str]]:
-    """Train what is not there yet; a run that was interrupted goes on.
-
-    Parameters
-    ----------
-    points : sequence of Point
-        The runs, those that stand already checked by :func:`refuse_others`.
-    recipes : mapping of str to Recipe
-        How, by method.
-
-    Returns
-    -------
-    trained : list of Point
-        Those whose run is there now.
-    failures : list of str
-        Why the others could not be trained, a line each: mostly too little text.
-
-    Raises
-    ------
-    ArtifactError
-        A run cannot be written.
-    """
+    """Train what is not there yet; a run that was interrupted goes on."""
     trained, failures = [], []
     for point in points:
         if point.run.exists():

@@ -17,41 +17,19 @@ _LEGEND = (
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One metric of one set, on the items that all runs know or on all that each knows.
+    """One metric of one set, on the items that all runs know or on all that each knows."""
 
-    Attributes
-    ----------
-    task, dataset, metric : str
-        What is measured.
-    shared : bool
-        Whether the items are those that all runs know.
-    items_total : int
-        Of the set.
-    results : mapping of (str, int or None) to dict
-        By method and tokens; baselines have None.
-    """
-
-    task: str
-    dataset: str
-    metric: str
-    shared: bool
-    items_total: int
+    task: str  # what is measured
+    dataset: str  # what is measured
+    metric: str  # what is measured
+    shared: bool  # whether the items are those that all runs know
+    items_total: int  # of the set
+    # by method and tokens; baselines have None
     results: Mapping[tuple[str, int | None], Mapping[str, Any]]
 
 
 def panels_of(document: Mapping[str, Any]) -> list[Panel]:
-    """Divide the results of a learning curve by what they measure.
-
-    Parameters
-    ----------
-    document : mapping
-        Of :func:`~embed.compare.curves.document.to_document`.
-
-    Returns
-    -------
-    list of Panel
-        Two for each set and metric, shared items first.
-    """
+    """Divide the results of a learning curve by what they measure."""
     return [
         Panel(*what, {(entry["method"], entry["tokens"]): entry for entry in entries})
         for what, entries in (
@@ -63,13 +41,7 @@ def panels_of(document: Mapping[str, Any]) -> list[Panel]:
 
 
 def print_curve(document: Mapping[str, Any]) -> None:
-    """Print tables of at most 100 columns, a row a size, a column a method.
-
-    Parameters
-    ----------
-    document : mapping
-        Of :func:`~embed.compare.curves.document.to_document`.
-    """
+    """Print tables of at most 100 columns, a row a size, a column a method."""
     panels = panels_of(document)
     for shared, own in zip(panels[::2], panels[1::2], strict=True):
         print(f"{shared.dataset}, {shared.metric} ({shared.items_total:,} items)")

@@ -31,60 +31,23 @@ _FORMS = (
 
 @dataclass(frozen=True)
 class WordList:
-    """Words that stand for one concept.
+    """Words that stand for one concept."""
 
-    Attributes
-    ----------
-    name : str
-        The concept.
-    words : tuple of str
-        At least LEAST, each once, as the file writes them.
-    """
-
-    name: str
-    words: tuple[str, ...]
+    name: str  # the concept
+    words: tuple[str, ...]  # at least LEAST, each once, as the file writes them
 
 
 @dataclass(frozen=True)
 class AssociationTest:
-    """Are the words of X nearer to A, and those of Y to B?
+    """Are the words of X nearer to A, and those of Y to B?"""
 
-    Attributes
-    ----------
-    name : str or None
-        None where the file holds one test and does not name it.
-    lists : tuple of four WordList
-        Targets X and Y, attributes A and B; no word and no name is in two of them.
-    """
-
-    name: str | None
+    name: str | None  # none where the file holds one test and does not name it
+    # targets X and Y, attributes A and B; no word and no name is in two of them
     lists: tuple[WordList, WordList, WordList, WordList]
 
 
 def read_associations(path: Path) -> list[AssociationTest]:
-    """Read association tests in the forms that the field uses, found by content.
-
-    Parameters
-    ----------
-    path : Path
-        UTF-8 text, a list a line: ``target NAME: word, word, ...`` and ``attribute NAME: ...``,
-        the first of each before the second; or, with tabs, ``targ1``, ``targ2``, ``attr1`` or
-        ``attr2``, the name, the words (May et al. 2019). A line ``: name`` begins a test; a file
-        of one needs none. Or JSON: ``{"targets": {"NAME": [...], "NAME": [...]}, "attributes":
-        {...}}``, the same as ``{"targ1": {"category": "NAME", "examples": [...]}, ...}``, or tests
-        of either form by their names. Empty words are left out.
-
-    Returns
-    -------
-    list of AssociationTest
-        In the order of the file.
-
-    Raises
-    ------
-    SourceError
-        The file is missing, is no text or holds no test; a line is of another form: the message
-        quotes it; a test lacks a list, or has a word or a name twice.
-    """
+    """Read association tests in the forms that the field uses, found by content."""
     rows = read_rows(path, nothing=f"no association test; {_EXPECTED}")
     return list(_of_json(path) if rows[0].text.startswith("{") else _of_rows(path, rows))
 

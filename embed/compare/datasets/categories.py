@@ -22,16 +22,10 @@ _EXPECTED = "expected lines of word, category or of number, category, word"
 
 @dataclass(frozen=True)
 class CategoryWord:
-    """A word and the category that people put it in.
+    """A word and the category that people put it in."""
 
-    Attributes
-    ----------
-    word, category : str
-        As the file writes them.
-    """
-
-    word: str
-    category: str
+    word: str  # as the file writes them
+    category: str  # as the file writes them
 
 
 @dataclass(frozen=True)
@@ -48,22 +42,6 @@ def read_categories(path: Path) -> list[CategoryWord]:
 
     A header names the columns. Without one, lines of two fields are word,
     category; lines of three are number, category, word.
-
-    Parameters
-    ----------
-    path : Path
-        UTF-8 text, a word a line.
-
-    Returns
-    -------
-    list of CategoryWord
-        In the order of the file.
-
-    Raises
-    ------
-    SourceError
-        The file is missing, is no text, holds no word; a line is of another
-        form: the message quotes it; or, without a header, there are as many categories as words.
     """
     words, named = _categories(path, read_rows(path, nothing=f"no word; {_EXPECTED}"))
     if not named:
@@ -72,25 +50,8 @@ def read_categories(path: Path) -> list[CategoryWord]:
 
 
 def read_groups(path: Path) -> list[tuple[str, str | None]]:
-    """Read words to be drawn on a map, and their groups if the file has such.
-
-    Parameters
-    ----------
-    path : Path
-        UTF-8: a word a line; or, on most lines, a word, a tab, comma or semicolon, and its
-        group; or a set of categories as :func:`read_categories` takes it. May be a pipe.
-
-    Returns
-    -------
-    list of tuple of str and (str or None)
-        Words and groups in the order of the file.
-
-    Raises
-    ------
-    SourceError
-        There is no such file, it holds no word, or a line is of another form
-        than the others.
-    """
+    """Read words to be drawn on a map, and their groups if the file has such."""
+    # returns list of tuple of str and (str or None)
     if not path.exists() or path.is_dir():  # else a file or a pipe
         raise SourceError(f"{path}: no such file of words")
     rows = read_rows(path, nothing="no word; expected a word a line, or word, tab, group")

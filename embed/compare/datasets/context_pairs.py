@@ -24,58 +24,33 @@ _FORMS = (
 
 @dataclass(frozen=True)
 class Target:
-    """A word where it stands.
+    """A word where it stands."""
 
-    Attributes
-    ----------
-    parts : tuple of str
-        The context, cut where something is marked: parts 1, 3, 5, ... are what was marked.
-    marks : tuple of int
-        Which parts are the word; several where it is marked more than once.
-    """
-
+    # the context, cut where something is marked: parts 1, 3, 5, ... are what was marked
     parts: tuple[str, ...]
-    marks: tuple[int, ...]
+    marks: tuple[int, ...]  # which parts are the word; several where it is marked more than once
 
 
 @dataclass(frozen=True)
 class PairInContext:
-    """Two words, each in a context, and how alike people found them there.
+    """Two words, each in a context, and how alike people found them there."""
 
-    Attributes
-    ----------
-    a, b : str
-        The words as the file lists them, perhaps uninflected.
-    first, second : Target
-        Where they stand; perhaps in one context.
-    gold : float
-        A judgement, the higher, the more alike; of WiC 1 for one meaning and 0 for two.
-    """
-
-    a: str
-    b: str
-    first: Target
-    second: Target
-    gold: float
+    a: str  # the words as the file lists them, perhaps uninflected
+    b: str  # the words as the file lists them, perhaps uninflected
+    first: Target  # where they stand; perhaps in one context
+    second: Target  # where they stand; perhaps in one context
+    gold: float  # A judgement, the higher, the more alike; of WiC 1 for one meaning and 0 for two
 
 
 @dataclass(frozen=True)
 class ContextSet:
-    """A set of words in context.
+    """A set of words in context."""
 
-    Attributes
-    ----------
-    form : str
-        ``scws``, ``wic`` or ``cosimlex``.
-    pairs : sequence of PairInContext
-        In the order of the file; of CoSimLex pairs 2 i and 2 i + 1 are the same words, in the
-        first context and in the second.
-    unlike : str or None
-        Of SCWS and WiC, how many targets do not look like the words that are listed.
-    """
-
-    form: Literal["scws", "wic", "cosimlex"]
+    form: Literal["scws", "wic", "cosimlex"]  # ``scws``, ``wic`` or ``cosimlex``
+    # in the order of the file; of CoSimLex pairs 2 i and 2 i + 1 are the same words, in the first
+    # context and in the second
     pairs: Sequence[PairInContext]
+    # of SCWS and WiC, how many targets do not look like the words that are listed
     unlike: str | None = None
 
 
@@ -90,23 +65,6 @@ def read_contexts(path: Path) -> ContextSet:
       and again in a second context; columns are found by the header. Judgements stand in the same
       file, or, as SemEval-2020 handed them out, line by line in one that is called ``gold`` where
       this one is called ``data``, beside it or in a folder ``gold`` beside its own.
-
-    Parameters
-    ----------
-    path : Path
-        UTF-8 text, an item a line, fields between tabs. A line that begins with ``#`` or ``//`` is
-        a comment where it has no tab.
-
-    Returns
-    -------
-    ContextSet
-        Every word found where the file says that it is.
-
-    Raises
-    ------
-    SourceError
-        The file, or the one with the labels, is missing, is no text or holds no item; or a line is
-        of another form, or a target is not in its context: the message has its number.
     """
     rows = _rows(path, f"no word in context; expected {_FORMS}")
     if "context1" in (name.lower() for name in rows[0].fields):
@@ -120,18 +78,7 @@ def read_contexts(path: Path) -> ContextSet:
 
 
 def gold_files(path: Path) -> list[Path]:
-    """Name the files where labels or judgements are looked for that a set may not hold itself.
-
-    Parameters
-    ----------
-    path : Path
-        The set.
-
-    Returns
-    -------
-    list of Path
-        That of WiC, then those of CoSimLex where the set is called ``data``; there or not.
-    """
+    """Name the files where labels or judgements are looked for that a set may not hold itself."""
     return [_gold_of_wic(path), *_gold_of_cosimlex(path)]
 
 

@@ -27,48 +27,15 @@ class Row(NamedTuple):
     section: str | None = None  # the last ``: name`` line above it
 
     def error(self, what: str) -> SourceError:
-        """Make an error about a part of the line.
-
-        Parameters
-        ----------
-        what : str
-            Comes after the line's place.
-
-        Returns
-        -------
-        SourceError
-            To be raised.
-        """
+        """Make an error about a part of the line."""
         return SourceError(f"{self.path}:{self.number}: {what}")
 
     def wrong(self, what: str) -> SourceError:
-        """Make an error that quotes the line.
-
-        Parameters
-        ----------
-        what : str
-            Comes after the line.
-
-        Returns
-        -------
-        SourceError
-            To be raised.
-        """
+        """Make an error that quotes the line."""
         return self.error(f"{quoted(self.text)} {what}")
 
     def malformed(self, expected: str) -> SourceError:
-        """Make an error about a line that is not what every line is to be.
-
-        Parameters
-        ----------
-        expected : str
-            What that is.
-
-        Returns
-        -------
-        SourceError
-            To be raised.
-        """
+        """Make an error about a line that is not what every line is to be."""
         return self.wrong(f"is not {expected}; correct it, or begin a comment with '#'")
 
     def record(self) -> dict[str, Any] | None:
@@ -81,18 +48,7 @@ class Row(NamedTuple):
 
 
 def is_comment(text: str) -> bool:
-    """Tell a comment by how it begins.
-
-    Parameters
-    ----------
-    text : str
-        A line without white space around it.
-
-    Returns
-    -------
-    bool
-        Whether it begins with ``#`` or ``//``.
-    """
+    """Tell a comment by how it begins."""
     return text.startswith(("#", "//"))
 
 
@@ -105,34 +61,7 @@ def read_rows(
     blank: bool = False,
     sections: bool = False,
 ) -> list[Row]:
-    """Read the lines that say something, without white space around them.
-
-    Parameters
-    ----------
-    path : Path
-        UTF-8, with or without a byte order mark, with any line ends; perhaps compressed by gzip,
-        bzip2, xz or zstd.
-    fits : callable, optional
-        Tells whether a line may have so many fields: lines are then cut, as :func:`cut_rows` does.
-    nothing : str, optional
-        What a file without rows does not hold, and what was expected; without it, it may be empty.
-    comment : callable
-        Tells which lines are left out.
-    blank : bool
-        Whether blank lines say something, too.
-    sections : bool
-        Whether lines that begin with ``:`` name the section of those below them.
-
-    Returns
-    -------
-    list of Row
-        In the order of the file.
-
-    Raises
-    ------
-    SourceError
-        The file is missing, cannot be read or decompressed, holds nothing, or a line is not UTF-8.
-    """
+    """Read the lines that say something, without white space around them."""
     rows: list[Row] = []
     section = None
     for line in read_lines(path):
@@ -149,23 +78,7 @@ def read_rows(
 
 
 def read_lines(path: Path) -> list[Row]:
-    """Read all lines as they stand, blank ones and comments too.
-
-    Parameters
-    ----------
-    path : Path
-        As :func:`read_rows` takes it.
-
-    Returns
-    -------
-    list of Row
-        Of which none is cut.
-
-    Raises
-    ------
-    SourceError
-        The file is missing, cannot be read or decompressed, or a line is not UTF-8.
-    """
+    """Read all lines as they stand, blank ones and comments too."""
     content = read_bytes(path).replace(b"\r\n", b"\n")
     if b"\n" not in content:
         content = content.replace(b"\r", b"\n")
@@ -182,20 +95,7 @@ def read_lines(path: Path) -> list[Row]:
 
 
 def cut_rows(rows: Sequence[Row], fits: Callable[[int], bool]) -> list[Row]:
-    """Cut rows into fields, by the delimiter by which the most have a fitting number of them.
-
-    Parameters
-    ----------
-    rows : sequence of Row
-        Of one set.
-    fits : callable
-        Tells whether a number of fields is as it should be.
-
-    Returns
-    -------
-    list of Row
-        With their fields; of equal delimiters by the one that is least likely inside a field.
-    """
+    """Cut rows into fields, by the delimiter by which the most have a fitting number of them."""
     by_delimiter = {mark: [split(row.text, mark) for row in rows] for mark in DELIMITERS}
     best = max(DELIMITERS, key=lambda mark: sum(fits(len(cut)) for cut in by_delimiter[mark]))
     between = DELIMITERS[best]
@@ -206,20 +106,7 @@ def cut_rows(rows: Sequence[Row], fits: Callable[[int], bool]) -> list[Row]:
 
 
 def split(text: str, delimiter: str) -> list[str]:
-    """Cut a line into fields.
-
-    Parameters
-    ----------
-    text : str
-        One line. Fields between commas or semicolons may be quoted.
-    delimiter : str
-        A key of DELIMITERS; a space stands for any white space.
-
-    Returns
-    -------
-    list of str
-        Without white space around them.
-    """
+    """Cut a line into fields."""
     if delimiter == " ":
         return text.split() or [text]  # a line of other white space than is stripped
     if delimiter == "\t":
@@ -232,60 +119,19 @@ def split(text: str, delimiter: str) -> list[str]:
 
 
 def names_in_header(records: Sequence[Sequence[str]]) -> list[str]:
-    """Read the first line as names of columns.
-
-    Parameters
-    ----------
-    records : sequence of sequences of str
-        The fields of each line; the last one has all columns.
-
-    Returns
-    -------
-    list of str
-        In lower case; an empty one ahead where there is one less than there are columns, since a
-        tab above a column of numbers was taken for white space.
-    """
+    """Read the first line as names of columns."""
     names = [name.lower() for name in records[0]]
     return ["", *names] if len(names) == len(records[-1]) - 1 else names
 
 
 def only_column(names: Sequence[str], known: Sequence[str]) -> int | None:
-    """Find the one column that has a known name.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Of all columns.
-    known : sequence of str
-        What it may be called.
-
-    Returns
-    -------
-    int or None
-        Its place; None where there is none, or several.
-    """
+    """Find the one column that has a known name."""
     found = [place for place, name in enumerate(names) if name in known]
     return found[0] if len(found) == 1 else None
 
 
 def text_files(folder: Path) -> list[Path]:
-    """List the files of a set that is a folder: each is a section or a topic.
-
-    Parameters
-    ----------
-    folder : Path
-        With ``.txt`` files, or folders of such.
-
-    Returns
-    -------
-    list of Path
-        By name, hidden ones left out.
-
-    Raises
-    ------
-    SourceError
-        There is none.
-    """
+    """List the files of a set that is a folder: each is a section or a topic."""
     files = sorted(
         path
         for path in folder.glob(TEXT_FILES)
@@ -297,39 +143,12 @@ def text_files(folder: Path) -> list[Path]:
 
 
 def quoted(text: str) -> str:
-    """Quote a line for a message.
-
-    Parameters
-    ----------
-    text : str
-        Any length.
-
-    Returns
-    -------
-    str
-        At most 60 characters of it, in quotation marks.
-    """
+    """Quote a line for a message."""
     return repr(text if len(text) <= 60 else text[:59] + "…")
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read all of a file.
-
-    Parameters
-    ----------
-    path : Path
-        Perhaps compressed.
-
-    Returns
-    -------
-    bytes
-        Decompressed, a byte order mark removed.
-
-    Raises
-    ------
-    SourceError
-        The file is missing, or cannot be read or decompressed.
-    """
+    """Read all of a file."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:

@@ -14,42 +14,14 @@ _OF_FOLDERS = {"analogy": TEXT_FILES, "odd-one-out": TEXT_FILES, "minimal-pairs"
 
 
 def parts_of(task: str, named: Path) -> list[Path]:
-    """Cut what names a set into its files.
-
-    Parameters
-    ----------
-    task : str
-        As TASKS names it.
-    named : Path
-        A file or folder; of words in context, tagged words and labelled sentences several files
-        with commas between. A file of words in context may have commas in its own name.
-
-    Returns
-    -------
-    list of Path
-        At least one; without white space around them.
-    """
+    """Cut what names a set into its files."""
     if task not in _OF_SEVERAL or (task == "contexts" and named.is_file()):
         return [named]
     return [Path(name) for name in names_in(str(named))]
 
 
 def files_read(task: str, named: Path) -> list[Path]:
-    """List what is read of a set.
-
-    Parameters
-    ----------
-    task : str
-        As TASKS names it.
-    named : Path
-        As :func:`parts_of` takes it.
-
-    Returns
-    -------
-    list of Path
-        The files and folders that are named, files that may hold their labels, and files in the
-        folders. Nothing is opened: whether a file is one of labels, its name decides.
-    """
+    """List what is read of a set."""
     parts = parts_of(task, named)
     if task in _OF_SEVERAL:
         parts = [part for part in parts if part != Path()]  # what nothing between commas names

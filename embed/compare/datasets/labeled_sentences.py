@@ -19,16 +19,10 @@ _MOST_LABELS = 1_000  # more are no labels, but words or numbers; probes would l
 
 @dataclass(frozen=True)
 class LabelledSentences:
-    """Sentences, each with a label.
+    """Sentences, each with a label."""
 
-    Attributes
-    ----------
-    texts, labels : tuple of str
-        In the order of the file; none is empty.
-    """
-
-    texts: tuple[str, ...]
-    labels: tuple[str, ...]
+    texts: tuple[str, ...]  # in the order of the file; none is empty
+    labels: tuple[str, ...]  # in the order of the file; none is empty
 
     @property
     def n_sentences(self) -> int:
@@ -37,26 +31,7 @@ class LabelledSentences:
 
 
 def read_sentence_parts(files: str) -> Parts[LabelledSentences]:
-    """Read the parts of a set.
-
-    Parameters
-    ----------
-    files : str
-        ``TRAIN,TEST`` or ``TRAIN,DEV,TEST``, each as :func:`read_sentences` takes it.
-
-    Returns
-    -------
-    Parts of LabelledSentences
-        Of one set: some label of the test part is in TRAIN.
-
-    Raises
-    ------
-    SettingError
-        There are not two or three files.
-    SourceError
-        One is missing or malformed, nothing can be learnt from TRAIN, or TEST or DEV shares no
-        label with it.
-    """
+    """Read the parts of a set."""
     paths = two_or_three(files)
     train, dev = read_learning(paths[:-1])
     test = read_sentences(paths[-1])
@@ -65,27 +40,7 @@ def read_sentence_parts(files: str) -> Parts[LabelledSentences]:
 
 
 def read_learning(paths: Sequence[Path]) -> tuple[LabelledSentences, LabelledSentences | None]:
-    """Read what probes learn from.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-        TRAIN, or TRAIN and DEV.
-
-    Returns
-    -------
-    LabelledSentences
-        TRAIN.
-    LabelledSentences or None
-        DEV, where there is one.
-
-    Raises
-    ------
-    SourceError
-        One is missing or malformed; DEV shares no label with TRAIN; or TRAIN holds one label
-        only, or what are most likely no labels: more than 1,000, fewer than two sentences to
-        each, or more than half of them at one sentence.
-    """
+    """Read what probes learn from."""
     train, *dev = (read_sentences(path) for path in paths)
     n_labels, first = len(set(train.labels)), train.labels[0]
     if n_labels == 1:
@@ -130,22 +85,6 @@ def read_sentences(path: Path) -> LabelledSentences:
     other file a line is the label, white space, the sentence. Of labels as ``DESC:manner``
     (TREC) the part before the colon counts. Comments, ``#`` and a space, are left out ahead of
     the first sentence, and everywhere where lines begin with the label; unless all lines begin so.
-
-    Parameters
-    ----------
-    path : Path
-        UTF-8, with any line ends; compressed by gzip, bzip2, xz or zstd, or not.
-
-    Returns
-    -------
-    LabelledSentences
-        At least one.
-
-    Raises
-    ------
-    SourceError
-        The file is missing, cannot be read or holds no sentence, or one has no label, no text
-        or half a character; the message quotes the line.
     """
     texts, labels = [], []
     for row, label, text in labelled_records(path, f"no sentence; {_EXPECTED}"):

@@ -18,46 +18,15 @@ _OUTLIER_NAMES = ("outliers", "outlier")
 
 @dataclass(frozen=True)
 class Topic:
-    """Words of one kind, and words that are not of it.
+    """Words of one kind, and words that are not of it."""
 
-    Attributes
-    ----------
-    name : str
-        The category, or the file's name without its ending.
-    group : tuple of str
-        Words that belong together, at least two, as the file writes them.
-    outliers : tuple of str
-        Words that do not, each to be told from the group by itself.
-    """
-
-    name: str
-    group: tuple[str, ...]
-    outliers: tuple[str, ...]
+    name: str  # the category, or the file's name without its ending
+    group: tuple[str, ...]  # words that belong together, at least two, as the file writes them
+    outliers: tuple[str, ...]  # words that do not, each to be told from the group by itself
 
 
 def read_topics(path: Path) -> list[Topic]:
-    """Read groups of words and their outliers.
-
-    Parameters
-    ----------
-    path : Path
-        UTF-8 text. Lines of number, category, outliers, group (a header may
-        order them otherwise), both lists written as ``['a', 'b']``; or a file,
-        or a folder of ``.txt`` files, each one topic: its words one a line, a
-        blank line, its outliers (Camacho-Collados & Navigli 2016). Empty words
-        are left out.
-
-    Returns
-    -------
-    list of Topic
-        In the order of the file, or of the files' names.
-
-    Raises
-    ------
-    SourceError
-        A file is missing, is no text or holds no topic; or a line is of another
-        form: the message quotes it.
-    """
+    """Read groups of words and their outliers."""
     if path.is_dir():
         return [_plain(file, read_rows(file, blank=True)) for file in text_files(path)]
     rows = read_rows(path, blank=True)

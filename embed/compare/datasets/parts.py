@@ -15,22 +15,12 @@ HELD_OUT = 10  # one sentence of TRAIN in so many stands for a development part,
 
 @dataclass(frozen=True)
 class Parts(Generic[Part]):
-    """The parts of a set of labelled words or sentences.
+    """The parts of a set of labelled words or sentences."""
 
-    Attributes
-    ----------
-    name : str
-        Of the test part's file, without its endings for compression and form.
-    train, test : Part
-        What probes learn from, and what they are scored on.
-    dev : Part or None
-        What decides how they learn.
-    """
-
-    name: str
-    train: Part
-    test: Part
-    dev: Part | None
+    name: str  # of the test part's file, without its endings for compression and form
+    train: Part  # what probes learn from, and what they are scored on
+    test: Part  # what probes learn from, and what they are scored on
+    dev: Part | None  # what decides how they learn
 
     @property
     def given(self) -> list[Part]:
@@ -39,39 +29,12 @@ class Parts(Generic[Part]):
 
 
 def names_in(files: str) -> list[str]:
-    """Cut the names of files at commas.
-
-    Parameters
-    ----------
-    files : str
-        Such as ``TRAIN,DEV``.
-
-    Returns
-    -------
-    list of str
-        Without white space around them; empty where nothing stands between commas.
-    """
+    """Cut the names of files at commas."""
     return [name.strip() for name in files.split(",")]
 
 
 def two_or_three(files: str) -> list[Path]:
-    """Name the files of a set.
-
-    Parameters
-    ----------
-    files : str
-        ``TRAIN,TEST`` or ``TRAIN,DEV,TEST``.
-
-    Returns
-    -------
-    list of Path
-        Two or three.
-
-    Raises
-    ------
-    SettingError
-        They are not so many.
-    """
+    """Name the files of a set."""
     names = names_in(files)
     if len(names) not in (2, 3) or not all(names):
         raise SettingError(
@@ -81,19 +44,7 @@ def two_or_three(files: str) -> list[Path]:
 
 
 def set_name(path: Path) -> str:
-    """Name a set after its file or folder.
-
-    Parameters
-    ----------
-    path : Path
-        Where the set lies.
-
-    Returns
-    -------
-    str
-        A file's name without its last ending, and without the one that says how it is
-        compressed; all of a folder's name, ``BATS_3.0``.
-    """
+    """Name a set after its file or folder."""
     if path.is_dir():
         return path.resolve().name
     return Path(path.stem).stem if path.suffix in _COMPRESSED else path.stem

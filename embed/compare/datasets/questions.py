@@ -10,59 +10,24 @@ _ENOUGH = 100  # lines that tell the form
 
 @dataclass(frozen=True)
 class Question:
-    """An analogy: the first word is to the second as the third is to the fourth.
+    """An analogy: the first word is to the second as the third is to the fourth."""
 
-    Attributes
-    ----------
-    words : tuple of four str
-        As the file writes them.
-    section : str
-        The name that the last ``: name`` line gives; empty above the first.
-    """
-
-    words: tuple[str, str, str, str]
-    section: str = ""
+    words: tuple[str, str, str, str]  # as the file writes them
+    section: str = ""  # the name that the last ``: name`` line gives; empty above the first
 
 
 @dataclass(frozen=True)
 class Relation:
-    """A word and the words that stand in one relation to it, all of them right.
+    """A word and the words that stand in one relation to it, all of them right."""
 
-    Attributes
-    ----------
-    word : str
-        As the file writes it.
-    answers : tuple of str
-        At least one, each once; the first stands for the relation in questions.
-    section : str
-        The relation: the last ``: name`` line, else the file's name without its
-        ending.
-    """
-
-    word: str
+    word: str  # as the file writes it
+    # at least one, each once; the first stands for the relation in questions
     answers: tuple[str, ...]
-    section: str
+    section: str  # the relation: the last ``: name`` line, else the file's name without its ending
 
 
 def holds_relations(path: Path) -> bool:
-    """Tell the two forms of analogies apart by content.
-
-    Parameters
-    ----------
-    path : Path
-        A file, or a folder.
-
-    Returns
-    -------
-    bool
-        True for a folder and for a file in whose first lines two fields are
-        more usual than four.
-
-    Raises
-    ------
-    SourceError
-        The file is missing, or no text.
-    """
+    """Tell the two forms of analogies apart by content."""
     if path.is_dir():
         return True
     rows = read_rows(path, sections=True)[:_ENOUGH]
@@ -70,26 +35,7 @@ def holds_relations(path: Path) -> bool:
 
 
 def read_questions(path: Path) -> list[Question]:
-    """Read a set of analogy questions.
-
-    Parameters
-    ----------
-    path : Path
-        UTF-8 text, four words a line, in sections begun by ``: name`` lines or
-        without sections.
-
-    Returns
-    -------
-    list of Question
-        In the order of the file, repeated questions included.
-
-    Raises
-    ------
-    SourceError
-        The file is missing, is no text, holds no question, or one of its
-        lines is neither a question nor a comment; the message quotes line and
-        number.
-    """
+    """Read a set of analogy questions."""
     nothing = "no analogy question; expected lines of four words"
     rows = read_rows(path, lambda n_fields: n_fields == 4, nothing=nothing, sections=True)
     return [_question(row) for row in rows]
@@ -100,23 +46,6 @@ def read_relations(path: Path) -> list[Relation]:
 
     Gladkova, Drozd & Matsuoka 2016, "Analogy-based detection of morphological
     and semantic relations with word embeddings".
-
-    Parameters
-    ----------
-    path : Path
-        A folder of ``.txt`` files, perhaps in folders, each a section; or one
-        such file: UTF-8 text, a line ``word TAB answer/answer/...``.
-
-    Returns
-    -------
-    list of Relation
-        File by file, in their order.
-
-    Raises
-    ------
-    SourceError
-        A file is missing, is no text or holds no line; or a line is neither a
-        word with answers nor a comment: the message quotes it.
     """
     files = text_files(path) if path.is_dir() else [path]
     return [relation for file in files for relation in _file_of_relations(file)]

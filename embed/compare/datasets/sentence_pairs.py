@@ -16,18 +16,12 @@ PAIR_FILES = "*.jsonl*"  # of a folder; perhaps compressed
 
 @dataclass(frozen=True)
 class MinimalPair:
-    """Two sentences that differ as little as can be, one of which is right.
+    """Two sentences that differ as little as can be, one of which is right."""
 
-    Attributes
-    ----------
-    paradigm : str
-        What is wrong with the other one: pairs of a paradigm are made by one template.
-    good, bad : str
-        The sentences as the file writes them. The same in seven of the 67,000 pairs of BLiMP.
-    """
-
-    paradigm: str
+    paradigm: str  # what is wrong with the other one: pairs of a paradigm are made by one template
+    # the sentences as the file writes them. The same in seven of the 67,000 pairs of BLiMP
     good: str
+    # the sentences as the file writes them. The same in seven of the 67,000 pairs of BLiMP
     bad: str
 
 
@@ -36,25 +30,6 @@ def read_minimal_pairs(path: Path) -> list[MinimalPair]:
 
     Warstadt et al. 2020, "BLiMP: The Benchmark of Linguistic Minimal Pairs for English"
     (arXiv:1912.00582), whose form other sets and languages share.
-
-    Parameters
-    ----------
-    path : Path
-        UTF-8, perhaps compressed: lines that are JSON objects with ``sentence_good``,
-        ``sentence_bad`` and ``UID``, the paradigm; without this one, it is the file's name up to
-        the first point. Or a folder of ``.jsonl`` files, the form in which BLiMP is published.
-        What else the objects hold does not matter.
-
-    Returns
-    -------
-    list of MinimalPair
-        In the order of the file, or of the files' names.
-
-    Raises
-    ------
-    SourceError
-        A file is missing, is no text or holds no pair; or a line is of another form: the message
-        quotes it.
     """
     files = _files(path) if path.is_dir() else [path]
     return [pair for file in files for pair in _pairs(file)]
@@ -66,20 +41,6 @@ def sample_pairs(pairs: Sequence[MinimalPair], limit: int, seed: int) -> list[Mi
     Every pair has a key that depends on its sentences and the seed alone, and those of least key
     are taken: the same ones in whatever order or company the pairs come, and among them all that
     a lower limit takes.
-
-    Parameters
-    ----------
-    pairs : sequence of MinimalPair
-        A set.
-    limit : int
-        Most pairs of a paradigm; 0 for all.
-    seed : int
-        From 0 to 2**64 - 1.
-
-    Returns
-    -------
-    list of MinimalPair
-        In the order in which they were given.
     """
     if limit == 0:
         return list(pairs)

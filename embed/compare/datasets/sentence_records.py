@@ -19,26 +19,8 @@ _ENOUGH = 1_000  # lines that tell the form
 
 
 def labelled_records(path: Path, nothing: str) -> Iterator[tuple[Row, str, str]]:
-    """Find the form of a file, and read its records.
-
-    Parameters
-    ----------
-    path : Path
-        UTF-8, with any line ends; perhaps compressed.
-    nothing : str
-        What a file without records does not hold, and what was expected.
-
-    Returns
-    -------
-    iterator of (Row, str, str)
-        The first line, the label and the text of each sentence, as they stand there.
-
-    Raises
-    ------
-    SourceError
-        The file cannot be read or holds nothing, a record is malformed, or a first line names no
-        column of labels or several of texts.
-    """
+    """Find the form of a file, and read its records."""
+    # returns iterator of (Row, str, str)
     every = read_lines(path)
     filled = [row for row in every if row.text.strip()]
     if not filled:

@@ -20,18 +20,11 @@ _MOST_LABELS = 1_000  # more are no labels, but words or lemmas; probes would le
 
 @dataclass(frozen=True, eq=False)
 class TaggedWords:
-    """Sentences of words, each with a label.
+    """Sentences of words, each with a label."""
 
-    Attributes
-    ----------
-    words, tags : list of str
-        Sentence after sentence.
-    offsets : int64 (n_sentences + 1,)
-        Sentence s is ``words[offsets[s]:offsets[s + 1]]``; none is empty.
-    """
-
-    words: list[str]
-    tags: list[str]
+    words: list[str]  # sentence after sentence
+    tags: list[str]  # sentence after sentence
+    # int64 (n_sentences + 1,): sentence s is ``words[offsets[s]:offsets[s + 1]]``; none is empty
     offsets: np.ndarray
 
     @property
@@ -41,26 +34,7 @@ class TaggedWords:
 
 
 def read_parts(files: str) -> Parts[TaggedWords]:
-    """Read the parts of a set.
-
-    Parameters
-    ----------
-    files : str
-        ``TRAIN,TEST`` or ``TRAIN,DEV,TEST``, each as :func:`read_tagged` takes it.
-
-    Returns
-    -------
-    Parts of TaggedWords
-        Of one set: some label of the test part is in TRAIN.
-
-    Raises
-    ------
-    SettingError
-        There are not two or three files.
-    SourceError
-        One is missing or malformed, TEST shares no label with TRAIN, or TRAIN is one sentence and
-        there is no DEV.
-    """
+    """Read the parts of a set."""
     paths = two_or_three(files)
     train, *dev, test = (read_tagged(path) for path in paths)
     if not set(train.tags) & set(test.tags):
@@ -83,22 +57,6 @@ def read_tagged(path: Path) -> TaggedWords:
     nodes are left out. In any other file the word is the first column and its label the last
     (CoNLL-2003), between tabs or white space. Lines of ``-DOCSTART-`` and comments are left
     out; so are sentences without a word.
-
-    Parameters
-    ----------
-    path : Path
-        UTF-8; compressed by gzip, bzip2, xz or zstd, or not.
-
-    Returns
-    -------
-    TaggedWords
-        At least one sentence.
-
-    Raises
-    ------
-    SourceError
-        The file is missing, cannot be read or holds no word, or a line has not as many columns
-        as the first one, no number where CoNLL-U has one, or no label; the message quotes it.
     """
     rows = read_lines(path)
     words, tags, offsets = [], [], [0]

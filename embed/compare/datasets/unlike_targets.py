@@ -13,22 +13,6 @@ def tell_unlike(listed: Sequence[tuple[int, str, str]]) -> str | None:
     """Tell how many words begin otherwise where they stand in a text than in a list.
 
     Forms of a word may, as *went* of *go*; where many do, other words are marked than are listed.
-
-    Parameters
-    ----------
-    listed : sequence of (int, str, str)
-        Number of a line, a word as it is listed, and what stands in the text.
-
-    Returns
-    -------
-    str or None
-        How many differ in the first two letters, whatever their case and accents, and the first of
-        them; of those in alphabets whose words change at their end. None where none does.
-
-    Examples
-    --------
-    >>> print(tell_unlike([(1, "bed", "Beds"), (2, "go", "went")]))
-    1 of 2 targets begin otherwise than the words listed, first 'went' for 'go' in line 2; forms may
     """
     known = [each for each in listed if all(map(_changes_at_its_end, each[1:]))]
     unlike = [each for each in known if not _alike(*map(_first_letters, each[1:]))]

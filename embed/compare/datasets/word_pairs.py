@@ -38,19 +38,11 @@ _SCORE_NAME = re.compile(
 
 @dataclass(frozen=True)
 class WordPair:
-    """Two words and how alike people found them.
+    """Two words and how alike people found them."""
 
-    Attributes
-    ----------
-    a, b : str
-        As the file writes them.
-    score : float
-        The higher, the more alike.
-    """
-
-    a: str
-    b: str
-    score: float
+    a: str  # as the file writes them
+    b: str  # as the file writes them
+    score: float  # the higher, the more alike
 
 
 @dataclass(frozen=True)
@@ -64,18 +56,7 @@ class _PairColumns:
 
 
 def default_sets() -> list[tuple[str, Path]]:
-    """Find the sets that the installed gensim package carries, without importing it.
-
-    Returns
-    -------
-    list of (str, Path)
-        Name of the task and the file: WS-353, SimLex-999, Google analogies.
-
-    Raises
-    ------
-    SourceError
-        The package, or one of the files, is not there.
-    """
+    """Find the sets that the installed gensim package carries, without importing it."""
     package = importlib.util.find_spec("gensim")
     if package is None or not package.submodule_search_locations:
         raise SourceError(
@@ -94,26 +75,7 @@ def default_sets() -> list[tuple[str, Path]]:
 
 
 def find_set(task: str, named: str) -> Path:
-    """Find a set that is named, by its file or, of those that come along, by name.
-
-    Parameters
-    ----------
-    task : str
-        As TASKS names it.
-    named : str
-        A file, several with commas between, a folder; or ``wordsim353``, ``simlex999`` (both
-        similarity), ``questions-words`` (analogy), ``two-tags`` (tagging).
-
-    Returns
-    -------
-    Path
-        What the task reads. What stands on disk comes before a name.
-
-    Raises
-    ------
-    SourceError
-        It is a name, and its file is not there.
-    """
+    """Find a set that is named, by its file or, of those that come along, by name."""
     names = {Path(file).stem for of_task, file in DEFAULT_SETS if of_task == task}
     if Path(named).exists():
         return Path(named)
@@ -132,22 +94,6 @@ def read_pairs(path: Path) -> list[WordPair]:
     the column that a header names so, else the first column of numbers after
     the words: hence SimLex-999 as published (part of speech before the score)
     and sets with the single judgements after their mean are read as they are.
-
-    Parameters
-    ----------
-    path : Path
-        UTF-8 text, a pair a line.
-
-    Returns
-    -------
-    list of WordPair
-        In the order of the file, repeated pairs included.
-
-    Raises
-    ------
-    SourceError
-        The file is missing, is no text, holds no pair, or one of its lines is
-        neither a pair nor a comment; the message quotes line and number.
     """
     nothing = "no word pair; expected lines of word, word, score"
     rows = read_rows(path, lambda n_fields: n_fields >= 3, nothing=nothing)

@@ -36,22 +36,6 @@ def make_baselines(
     best rank) and the words of the evaluation sets: no other word can change a score. A word that
     no run has in its vocabulary, but one composes of its n-grams, is outside
     their vocabulary, too, yet has a vector.
-
-    Parameters
-    ----------
-    runs : sequence of StaticVectors
-        What is compared, at least one.
-    texts : iterable of str
-        Words of all evaluation sets as these write them.
-    restrict : int
-        Candidates of analogy questions.
-    seed : int
-        Of the random vectors.
-
-    Returns
-    -------
-    dict of str to StaticVectors
-        ``one-hot``, sparse, and ``random``, standard normal of 300 dimensions.
     """
     ranks: dict[str, int] = {}
     times: Counter[str] = Counter()

@@ -12,20 +12,11 @@ from embed.protocols import AttentionReader, ContextualEncoder, SentenceScorer, 
 
 @dataclass(frozen=True, eq=False)
 class WithEncoder:
-    """Static vectors, and the encoder that they were pooled from, opened when it is asked for.
+    """Static vectors, and the encoder that they were pooled from, opened when it is asked for."""
 
-    Attributes
-    ----------
-    vectors : StaticVectors
-        What tasks that know nothing of context see.
-    open_encoder : callable
-        Gives the encoder.
-    layers : tuple of int or None
-        The layers whose states were pooled, where that is known.
-    """
-
-    vectors: StaticVectors
-    open_encoder: Callable[[], ContextualEncoder]
+    vectors: StaticVectors  # what tasks that know nothing of context see
+    open_encoder: Callable[[], ContextualEncoder]  # gives the encoder
+    # the layers whose states were pooled, where that is known
     layers: tuple[int, ...] | None = None
 
     @cached_property
@@ -54,111 +45,31 @@ class WithEncoder:
         return getattr(self.vectors, "counts", None)
 
     def row(self, word: str) -> int | None:
-        """Find a word, as :meth:`StaticVectors.row` does.
-
-        Parameters
-        ----------
-        word : str
-            Exactly as spelled.
-
-        Returns
-        -------
-        int or None
-            None when it has no row.
-        """
+        """Find a word, as :meth:`StaticVectors.row` does."""
         return self.vectors.row(word)
 
     def vector(self, word: str) -> np.ndarray | None:
-        """Give the vector of a word, as :meth:`StaticVectors.vector` does.
-
-        Parameters
-        ----------
-        word : str
-            Exactly as spelled.
-
-        Returns
-        -------
-        float32 (D,) or None
-            None when it has none.
-        """
+        """Give the vector of a word, as :meth:`StaticVectors.vector` does."""
+        # returns float32 (D,) or None
         return self.vectors.vector(word)
 
     def words(self, text: str) -> list[str]:
-        """Cut text into words, as :meth:`StaticVectors.words` does.
-
-        Parameters
-        ----------
-        text : str
-            Any.
-
-        Returns
-        -------
-        list of str
-            Its words.
-        """
+        """Cut text into words, as :meth:`StaticVectors.words` does."""
         return self.vectors.words(text)
 
 
 def encoder_of(vectors: StaticVectors) -> ContextualEncoder | None:
-    """Find the encoder that vectors were pooled from.
-
-    Parameters
-    ----------
-    vectors : StaticVectors
-        Any.
-
-    Returns
-    -------
-    ContextualEncoder or None
-        None where a word has one vector, whatever stands around it.
-
-    Raises
-    ------
-    ArtifactError
-        The encoder is damaged or gone.
-    """
+    """Find the encoder that vectors were pooled from."""
     return vectors.encoder if isinstance(vectors, WithEncoder) else None
 
 
 def scorer_of(vectors: StaticVectors) -> SentenceScorer | None:
-    """Find what scores whole sentences.
-
-    Parameters
-    ----------
-    vectors : StaticVectors
-        Any.
-
-    Returns
-    -------
-    SentenceScorer or None
-        None where nothing can.
-
-    Raises
-    ------
-    ArtifactError
-        The encoder is damaged or gone.
-    """
+    """Find what scores whole sentences."""
     candidates: tuple[object, ...] = (encoder_of(vectors), vectors)
     return next((each for each in candidates if isinstance(each, SentenceScorer)), None)
 
 
 def attention_of(vectors: StaticVectors) -> AttentionReader | None:
-    """Find what tells where an encoder looks.
-
-    Parameters
-    ----------
-    vectors : StaticVectors
-        Any.
-
-    Returns
-    -------
-    AttentionReader or None
-        None where there is no encoder, or one that does not tell.
-
-    Raises
-    ------
-    ArtifactError
-        The encoder is damaged or gone.
-    """
+    """Find what tells where an encoder looks."""
     encoder: object = encoder_of(vectors)
     return encoder if isinstance(encoder, AttentionReader) else None

@@ -6,20 +6,7 @@ from embed.protocols import ContextualEncoder, ReadsInWindows
 
 
 def told_of_long(encoder: ContextualEncoder, sentences: Sequence[Sequence[str]]) -> str | None:
-    """Tell how many sentences are read in several windows.
-
-    Parameters
-    ----------
-    encoder : ContextualEncoder
-        Counts windows, if it reads in such.
-    sentences : sequence of sequences of str
-        Words, as the encoder is given them.
-
-    Returns
-    -------
-    str or None
-        None where every sentence is read at once.
-    """
+    """Tell how many sentences are read in several windows."""
     if not isinstance(encoder, ReadsInWindows):
         return None
     n_long = int((encoder.n_windows(sentences) > 1).sum())

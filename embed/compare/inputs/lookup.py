@@ -14,55 +14,25 @@ from embed.query.search import unit_length, unit_rows
 
 @dataclass(frozen=True)
 class FoundWords:
-    """Words of evaluation sets as some vectors know them.
+    """Words of evaluation sets as some vectors know them."""
 
-    Attributes
-    ----------
-    rows : dict of str to int
-        Per text: its row; V + i where its vector is the i-th of ``composed``;
-        -1 for a word without any vector.
-    unseen : list of str
-        Words without a row, whose vectors are the first of ``composed``.
-    composed : float32 (n, D)
-        Their vectors and, last where there is one, the vector that stands for
-        all unknown words; scipy.sparse CSR where the matrix is.
-    n_words : int
-        V: how many words have rows.
-    """
-
+    # per text: its row; V + i where its vector is the i-th of ``composed``; -1 for a word without
+    # any vector
     rows: dict[str, int]
-    unseen: list[str]
+    unseen: list[str]  # words without a row, whose vectors are the first of ``composed``
+    # float32 (n, D): their vectors and, last where there is one, the vector that stands for all
+    # unknown words; scipy.sparse CSR where the matrix is
     composed: Any
-    n_words: int
+    n_words: int  # V: how many words have rows
 
     def places(self, texts: Iterable[str]) -> np.ndarray:
-        """Look up texts, repeats and all.
-
-        Parameters
-        ----------
-        texts : iterable of str
-            Some of those that were looked for.
-
-        Returns
-        -------
-        int64 (n,)
-            The row of each, as in ``rows``.
-        """
+        """Look up texts, repeats and all."""
+        # returns int64 (n,)
         return np.array([self.rows[text] for text in texts], dtype=np.int64)
 
     def has_composed(self, places: np.ndarray) -> np.ndarray:
-        """Tell which items have a word whose vector is composed.
-
-        Parameters
-        ----------
-        places : int64 (n, k)
-            The words of each item.
-
-        Returns
-        -------
-        bool (n,)
-            A vector that stands for an unknown word is not composed.
-        """
+        """Tell which items have a word whose vector is composed."""
+        # places: int64 (n, k); returns bool (n,)
         ends = self.n_words + len(self.unseen)
         return np.any((places >= self.n_words) & (places < ends), axis=1)
 
@@ -79,30 +49,6 @@ def find_words(
     A word passes through the vectors' own segmentation. It is known when that
     leaves exactly one word and this word has a vector, a row of the matrix or
     one composed of its n-grams.
-
-    Parameters
-    ----------
-    vectors : StaticVectors
-        What to look in.
-    texts : iterable of str
-        Words of a set; repeats are looked up once.
-    unknown : str
-        What stands for a word without a vector: ``skip``, nothing; ``zero``, a
-        zero vector; ``mean``, the mean of all rows.
-    phrases : bool
-        Whether a text of several words, between underscores or spaces, that is
-        not known as one, is known by the mean of their vectors when all of
-        them are (Camacho-Collados & Navigli 2016).
-
-    Returns
-    -------
-    FoundWords
-        Rows, and the vectors of words that have none.
-
-    Raises
-    ------
-    ArtifactError
-        A composed vector holds NaN or infinity; or the mean is asked for, and any does.
     """
     search = _Search(vectors)
     rows = {text: search.word(text) for text in dict.fromkeys(texts)}
@@ -121,20 +67,8 @@ def find_words(
 
 
 def has_zero(vectors: StaticVectors, places: np.ndarray) -> np.ndarray:
-    """Tell which items have a word of the vocabulary whose vector is zero.
-
-    Parameters
-    ----------
-    vectors : StaticVectors
-        Dense or sparse.
-    places : int64 (n, k)
-        The words of each item; those that have no row do not count.
-
-    Returns
-    -------
-    bool (n,)
-        True for each such item.
-    """
+    """Tell which items have a word of the vocabulary whose vector is zero."""
+    # places: int64 (n, k); returns bool (n,)
     rows = np.unique(places)
     rows = rows[(rows >= 0) & (rows < vectors.matrix.shape[0])]
     filled = np.asarray((vectors.matrix[rows] != 0).sum(axis=1)).ravel() > 0
@@ -142,27 +76,9 @@ def has_zero(vectors: StaticVectors, places: np.ndarray) -> np.ndarray:
 
 
 def finite_units(vectors: StaticVectors, rows: np.ndarray, composed: Any = None) -> Any:
-    """Take vectors at unit length, none of which may hold NaN or infinity.
-
-    Parameters
-    ----------
-    vectors : StaticVectors
-        Dense or sparse.
-    rows : int64 (n,)
-        Which; V + i is row i of ``composed``.
-    composed : float32 (m, D) or scipy.sparse CSR (m, D), optional
-        Vectors of words without a row, as :func:`find_words` gives them.
-
-    Returns
-    -------
-    float64 (n, D) or scipy.sparse CSR (n, D)
-        Zero vectors stay zero.
-
-    Raises
-    ------
-    ArtifactError
-        Names the first word whose vector is not finite.
-    """
+    """Take vectors at unit length, none of which may hold NaN or infinity."""
+    # rows: int64 (n,); composed: float32 (m, D) or scipy.sparse CSR (m, D); returns float64 (n, D)
+    # or scipy.sparse CSR (n, D)
     n_words = vectors.matrix.shape[0]
     inside = rows < n_words
     if composed is not None and not inside.all():

@@ -13,22 +13,8 @@ def neighbor_overlap(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     lists of neighbors so. Of k neighbors, m of them shared, it is m / (2k - m), where Hellrich &
     Hahn 2016, "Bad company", and Wendlandt et al. 2018, "Factors influencing the surprising
     instability of word embeddings", have m / k.
-
-    Parameters
-    ----------
-    a, b : bool (n, n)
-        Of :func:`~embed.compare.intrinsic.geometry.neighborhoods`, for the same words.
-
-    Returns
-    -------
-    float64 (n,)
-        From 0, none shared, to 1.
-
-    Examples
-    --------
-    >>> neighbor_overlap(np.array([[0, 1, 1, 0]]) > 0, np.array([[0, 0, 1, 1]]) > 0).round(3)
-    array([0.333])
     """
+    # a, b: bool (n, n); returns float64 (n,)
     return np.asarray((a & b).sum(axis=1) / (a | b).sum(axis=1))
 
 
@@ -45,17 +31,8 @@ def procrustes_distance(a: np.ndarray, b: np.ndarray) -> OfMeans:
     vectors of a run have in common is aligned before any word is, and two clouds of noise, each
     about a point of its own, look alike. Where one run has fewer dimensions, it has zeros for the
     others.
-
-    Parameters
-    ----------
-    a, b : float64 (n, D) and (n, E)
-        Vectors of the same words at unit length, more words than dimensions.
-
-    Returns
-    -------
-    OfMeans
-        The distance, the same in both directions. Q stays the same in all replicates.
     """
+    # a, b: float64 (n, D) and (n, E)
     a, b = (unit_length(each - each.mean(axis=0)) for each in (a, b))
     left, _, right = np.linalg.svd(a.T @ b, full_matrices=False)
     # dimensions that one run lacks add nothing to a product, so no zeros are written

@@ -21,20 +21,9 @@ class PairCosines:
     Ethayarajh 2019, "How contextual are contextualized word representations?", takes it, over
     words drawn at random, as what all vectors have in common: 0 where they point in all directions
     alike. In a replicate, copies of one word are no pair: their cosine is 1 whatever the vectors.
-
-    Attributes
-    ----------
-    units : float64 (n, D) or scipy.sparse CSR (n, D)
-        One vector a word, of unit length.
-
-    Examples
-    --------
-    >>> three = PairCosines(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]))
-    >>> three.evaluate(np.array([[1, 1, 1], [0, 2, 1], [3, 0, 0]])).round(3).tolist()
-    [-0.333, -1.0, nan]
     """
 
-    units: Any
+    units: Any  # float64 (n, D) or scipy.sparse CSR (n, D): one vector a word, of unit length
 
     @property
     def n_items(self) -> int:
@@ -42,18 +31,8 @@ class PairCosines:
         return int(self.units.shape[0])
 
     def evaluate(self, counts: Counts) -> np.ndarray:
-        """Average the cosines of pairs, by the squared length of sums of vectors.
-
-        Parameters
-        ----------
-        counts : int (B, n_items)
-            As :meth:`~embed.compare.statistics.estimators.Sample.evaluate` takes them.
-
-        Returns
-        -------
-        float64 (B,)
-            One score a replicate; NaN where fewer than two words are drawn.
-        """
+        """Average the cosines of pairs, by the squared length of sums of vectors."""
+        # counts: int (B, n_items); returns float64 (B,)
         scores = np.empty(len(counts))
         for start in range(0, len(counts), _DRAWS):
             rows = counts[start : start + _DRAWS].astype(np.float64)
@@ -64,41 +43,17 @@ class PairCosines:
         return scores
 
     def take(self, chosen: np.ndarray) -> "PairCosines":
-        """Give some of the words, as :meth:`~embed.compare.statistics.estimators.Sample.take` does.
-
-        Parameters
-        ----------
-        chosen : bool (n_items,)
-            At least one.
-
-        Returns
-        -------
-        PairCosines
-            Of these alone.
-        """
+        """Return the sample restricted to the given words."""
+        # chosen: bool (n_items,)
         return PairCosines(self.units[chosen])
 
 
 @dataclass(frozen=True, eq=False)
 class OfMeans:
-    """A score that the means of a few values per item determine.
+    """A score that the means of a few values per item determine."""
 
-    Attributes
-    ----------
-    values : float64 (n, m)
-        Of each item.
-    score : callable
-        Takes m means, float64 (B,) each, and gives the scores (B,).
-
-    Examples
-    --------
-    >>> ratio = OfMeans(np.array([[1.0, 2.0], [5.0, 2.0]]), lambda a, b: a / b)
-    >>> ratio.evaluate(np.array([[1, 1], [2, 0]])).tolist()
-    [1.5, 0.5]
-    """
-
-    values: np.ndarray
-    score: Callable[..., np.ndarray]
+    values: np.ndarray  # float64 (n, m): of each item
+    score: Callable[..., np.ndarray]  # takes m means, float64 (B,) each, and gives the scores (B,)
 
     @property
     def n_items(self) -> int:
@@ -106,33 +61,13 @@ class OfMeans:
         return len(self.values)
 
     def evaluate(self, counts: Counts) -> np.ndarray:
-        """Score the means, weighted.
-
-        Parameters
-        ----------
-        counts : int (B, n_items)
-            As :meth:`~embed.compare.statistics.estimators.Sample.evaluate` takes them.
-
-        Returns
-        -------
-        float64 (B,)
-            One score a replicate.
-        """
+        """Score the means, weighted."""
+        # counts: int (B, n_items); returns float64 (B,)
         return self.score(*(Means(column).evaluate(counts) for column in self.values.T))
 
     def take(self, chosen: np.ndarray) -> "OfMeans":
-        """Give some of the items, as :meth:`~embed.compare.statistics.estimators.Sample.take` does.
-
-        Parameters
-        ----------
-        chosen : bool (n_items,)
-            At least one.
-
-        Returns
-        -------
-        OfMeans
-            Of these alone.
-        """
+        """Return the sample restricted to the given items."""
+        # chosen: bool (n_items,)
         return OfMeans(self.values[chosen], self.score)
 
 
@@ -142,18 +77,8 @@ def partition_ratio(units: np.ndarray) -> OfMeans:
     Mu & Viswanath 2018, "All-but-the-top": I = min Z(c) / max Z(c), where Z(c) is the sum over all
     words of exp(c . v) and c goes over the eigenvectors of V^T V. With c, also -c is one, and which
     of them a library returns is its own choice; so both are tried.
-
-    Parameters
-    ----------
-    units : float64 (n, D)
-        V, a word's vector a row, of unit length: at other lengths the ratio tells of these, too,
-        and vectors twice as long have another one.
-
-    Returns
-    -------
-    OfMeans
-        The ratio. Both directions stay the same in all replicates.
     """
+    # units: float64 (n, D)
     along = units @ np.linalg.eigh(units.T @ units)[1]
     terms = np.exp(np.concatenate([along, -along], axis=1))
     sums = terms.sum(axis=0)
@@ -161,23 +86,8 @@ def partition_ratio(units: np.ndarray) -> OfMeans:
 
 
 def skewness(values: np.ndarray) -> OfMeans:
-    """Compute the third moment about the mean over the cube of the standard deviation.
-
-    Parameters
-    ----------
-    values : float or int (n,)
-        One value an item.
-
-    Returns
-    -------
-    OfMeans
-        The skewness, NaN where all values drawn are equal.
-
-    Examples
-    --------
-    >>> skewness(np.array([0, 0, 3])).evaluate(np.array([[1, 1, 1], [1, 2, 0]])).round(3).tolist()
-    [0.707, nan]
-    """
+    """Compute the third moment about the mean over the cube of the standard deviation."""
+    # values: float or int (n,)
     values = np.asarray(values, dtype=np.float64) - np.mean(values)
     # equal values leave no more than the rounding of their sums
     least = len(values) * np.finfo(np.float64).eps
@@ -191,26 +101,8 @@ def skewness(values: np.ndarray) -> OfMeans:
 
 
 def neighborhoods(units: Any, k: int) -> np.ndarray | None:
-    """Find the k words most like each word by cosine, itself left out.
-
-    Parameters
-    ----------
-    units : float64 (n, D) or scipy.sparse CSR (n, D)
-        One vector a word, of unit length.
-    k : int
-        At least 1, below n.
-
-    Returns
-    -------
-    bool (n, n) or None
-        Entry i, j: whether j is among the k nearest of i; ties go to the lower row. None where all
-        cosines of different words are equal, so that no word has neighbors.
-
-    Examples
-    --------
-    >>> neighborhoods(np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]]), 1).astype(int).tolist()
-    [[0, 1, 0], [1, 0, 0], [0, 1, 0]]
-    """
+    """Find the k words most like each word by cosine, itself left out."""
+    # units: float64 (n, D) or scipy.sparse CSR (n, D); returns bool (n, n) or None
     n_words = units.shape[0]
     near = np.zeros((n_words, n_words), dtype=bool)
     lowest, highest = np.inf, -np.inf
@@ -228,23 +120,8 @@ def neighborhoods(units: Any, k: int) -> np.ndarray | None:
 
 
 def same_length(lengths: np.ndarray) -> bool:
-    """Tell whether vectors were scaled to one length.
-
-    Parameters
-    ----------
-    lengths : float64 (n,)
-        Of the vectors.
-
-    Returns
-    -------
-    bool
-        True where they differ by no more than rounded digits make them.
-
-    Examples
-    --------
-    >>> same_length(np.array([1.0, 1.00001])), same_length(np.array([1.0, 1.01]))
-    (True, False)
-    """
+    """Tell whether vectors were scaled to one length."""
+    # lengths: float64 (n,)
     return bool(np.ptp(lengths) <= _LEAST_SPREAD * lengths.max())
 
 

@@ -35,88 +35,41 @@ _EQUAL_COSINES = "all cosines are equal"
 
 @dataclass(frozen=True, kw_only=True)
 class Property:
-    """What one run's vectors are like in one respect.
+    """What one run's vectors are like in one respect."""
 
-    Attributes
-    ----------
-    run : str
-        The run, ``one-hot`` or ``random``.
-    metric : str
-        One of PROPERTIES.
-    score : float or None
-        None where it is undefined.
-    low, high : float or None
-        95 % bootstrap interval over words; None where there is none.
-    words : int
-        On how many words it is measured.
-    reason : str or None
-        Why the score is undefined.
-    word : str or None
-        Of ``largest_hub``, the word.
-    """
-
-    run: str
-    metric: str
-    score: float | None
-    low: float | None
-    high: float | None
-    words: int
-    reason: str | None = None
-    word: str | None = None
+    run: str  # the run, ``one-hot`` or ``random``
+    metric: str  # one of PROPERTIES
+    score: float | None  # none where it is undefined
+    low: float | None  # 95 % bootstrap interval over words; None where there is none
+    high: float | None  # 95 % bootstrap interval over words; None where there is none
+    words: int  # on how many words it is measured
+    reason: str | None = None  # why the score is undefined
+    word: str | None = None  # of ``largest_hub``, the word
 
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """How much two runs agree in one respect.
+    """How much two runs agree in one respect."""
 
-    Attributes
-    ----------
-    a, b : str
-        The runs.
-    metric : str
-        One of AGREEMENTS.
-    score : float or None
-        None where it is undefined.
-    low, high : float or None
-        95 % bootstrap interval over words; None where there is none.
-    words : int
-        On how many words it is measured.
-    reason : str or None
-        Why the score is undefined.
-    """
-
-    a: str
-    b: str
-    metric: str
-    score: float | None
-    low: float | None
-    high: float | None
-    words: int
-    reason: str | None = None
+    a: str  # the runs
+    b: str  # the runs
+    metric: str  # one of AGREEMENTS
+    score: float | None  # none where it is undefined
+    low: float | None  # 95 % bootstrap interval over words; None where there is none
+    high: float | None  # 95 % bootstrap interval over words; None where there is none
+    words: int  # on how many words it is measured
+    reason: str | None = None  # why the score is undefined
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """All intrinsic measures of some runs.
+    """All intrinsic measures of some runs."""
 
-    Attributes
-    ----------
-    properties : list of Property
-        Run by run, in the order of PROPERTIES.
-    agreements : list of Agreement
-        Pair by pair, in the order of AGREEMENTS.
-    words : int
-        Words that all is measured on.
-    zero : int
-        Words left out because their vector is zero in some run.
-    failures : list of str
-        Why runs could not be measured, a line each.
-    """
-
-    properties: list[Property]
-    agreements: list[Agreement]
-    words: int
-    zero: int = 0
+    properties: list[Property]  # run by run, in the order of PROPERTIES
+    agreements: list[Agreement]  # pair by pair, in the order of AGREEMENTS
+    words: int  # words that all is measured on
+    zero: int = 0  # words left out because their vector is zero in some run
+    # why runs could not be measured, a line each
     failures: list[str] = field(default_factory=list)
 
 
@@ -129,22 +82,6 @@ def measure_geometry(
     :func:`~embed.compare.intrinsic.shared_words.shared_words` whose vector is zero in no run: a
     zero
     vector has no direction.
-
-    Parameters
-    ----------
-    runs : mapping of str to StaticVectors
-        Name to vectors. One-hot and random vectors of the shared words are measured beside them,
-        in place of any that go by ``one-hot`` and ``random``: those of a comparison hold first of
-        all the words that its sets ask for.
-    config : CompareConfig
-        Of which ``replicates`` and ``seed`` matter.
-    n_words : int
-        At most so many words.
-
-    Returns
-    -------
-    Geometry
-        The same for the same vectors and options. With fewer than 20 words, reasons for numbers.
     """
     given = {name: run for name, run in runs.items() if name not in (ONE_HOT, RANDOM)}
     words = shared_words(list(given.values()), n_words)

@@ -13,44 +13,19 @@ from embed.protocols import StaticVectors
 
 @dataclass(frozen=True, eq=False)
 class Cloud:
-    """One run's vectors of some words.
+    """One run's vectors of some words."""
 
-    Attributes
-    ----------
-    units : float64 (n, D) or scipy.sparse CSR (n, D)
-        Their directions, of unit length; sparse only where they are :attr:`wide`.
-    lengths : float64 (n,)
-        Their lengths.
-    frequencies : int64 (n,)
-        What is larger for more frequent words: counts where they are known, else the row less
-        than 0.
-    """
-
+    # float64 (n, D) or scipy.sparse CSR (n, D): their directions, of unit length; sparse only
+    # where they are :attr:`wide`
     units: Any
-    lengths: np.ndarray
+    lengths: np.ndarray  # float64 (n,): their lengths
+    # int64 (n,): what is larger for more frequent words: counts where they are known, else the row
+    # less than 0
     frequencies: np.ndarray
 
     @classmethod
     def of(cls, vectors: StaticVectors, words: Sequence[str]) -> "Cloud":
-        """Read the rows of words.
-
-        Parameters
-        ----------
-        vectors : StaticVectors
-            Frequent words first, dense or sparse.
-        words : sequence of str
-            All of them in the vocabulary.
-
-        Returns
-        -------
-        Cloud
-            Zero vectors stay zero.
-
-        Raises
-        ------
-        ArtifactError
-            Names the first word whose vector is not finite.
-        """
+        """Read the rows of words."""
         rows = np.array([vectors.row(word) for word in words], dtype=np.int64)
         units = finite_units(vectors, rows)
         if not isinstance(units, np.ndarray) and units.shape[1] < len(words):
@@ -71,28 +46,7 @@ class Cloud:
 
 
 def shared_words(runs: Sequence[StaticVectors], n_words: int) -> list[str]:
-    """Choose words that all runs have rows for, frequent ones first.
-
-    Parameters
-    ----------
-    runs : sequence of StaticVectors
-        Frequent words first.
-    n_words : int
-        At most so many.
-
-    Returns
-    -------
-    list of str
-        By the lowest place that a word has in any run, as spelled there, those of equal place by
-        code points: neither the order of the runs nor what else they hold matters.
-
-    Examples
-    --------
-    >>> from embed.vectors.onehot import one_hot
-    >>> two = [one_hot("abcd"), one_hot("dcae")]
-    >>> shared_words(two, 2)
-    ['a', 'c']
-    """
+    """Choose words that all runs have rows for, frequent ones first."""
     limit, longest = n_words, max((len(run.vocabulary) for run in runs), default=0)
     while True:
         # a word beyond the limit in any run comes after all that are within it in every run

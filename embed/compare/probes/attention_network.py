@@ -13,23 +13,10 @@ _LEAST = 1e-12  # of a squared length, so that a zero vector has a gradient
 
 
 class AttentionNetwork:
-    """Weighs the words of each sentence, and tells the label of their weighted mean.
-
-    Parameters
-    ----------
-    table : float32 (R, D) or scipy.sparse CSR (R, D)
-        The vectors.
-    n_labels : int
-        C.
-    scale : float or None
-        What multiplies cosines, for labels told by the cosines between the pooled vector and
-        one of each label; None for a linear map with a bias.
-    seed : int
-        Of the first vectors of labels, where cosines tell. All else begins at zero, which is
-        mean pooling.
-    """
+    """Weighs the words of each sentence, and tells the label of their weighted mean."""
 
     def __init__(self, table: Any, n_labels: int, scale: float | None, seed: int) -> None:
+        # table: float32 (R, D) or scipy.sparse CSR (R, D)
         import torch
 
         self._table, self.scale, dim = table, scale, table.shape[1]
@@ -43,18 +30,8 @@ class AttentionNetwork:
             parameter.requires_grad_()
 
     def logits(self, bags: Bags) -> Any:
-        """Score every label.
-
-        Parameters
-        ----------
-        bags : Bags
-            Sentences.
-
-        Returns
-        -------
-        torch.float32 (n_sentences, C)
-            Before softmax; ``scale`` times cosines, where these tell.
-        """
+        """Score every label."""
+        # returns torch.float32 (n_sentences, C)
         import torch
 
         seen = self._seen(bags)
@@ -65,18 +42,8 @@ class AttentionNetwork:
         return self.scale * seen.times(units) / (seen.squares() + _LEAST).sqrt()[:, None]
 
     def weights(self, bags: Bags) -> np.ndarray:
-        """Weigh words.
-
-        Parameters
-        ----------
-        bags : Bags
-            Sentences.
-
-        Returns
-        -------
-        float32 (n_words,)
-            Positive; those of a sentence sum to 1.
-        """
+        """Weigh words."""
+        # returns float32 (n_words,)
         import torch
 
         with torch.no_grad():
@@ -87,18 +54,8 @@ class AttentionNetwork:
         return np.concatenate(parts)
 
     def probabilities(self, bags: Bags) -> np.ndarray:
-        """Tell how likely each label is.
-
-        Parameters
-        ----------
-        bags : Bags
-            Sentences.
-
-        Returns
-        -------
-        float32 (n_sentences, C)
-            Rows sum to 1.
-        """
+        """Tell how likely each label is."""
+        # returns float32 (n_sentences, C)
         import torch
 
         with torch.no_grad():
@@ -106,28 +63,12 @@ class AttentionNetwork:
         return np.concatenate(parts)
 
     def answer(self, bags: Bags) -> np.ndarray:
-        """Tell the most likely label.
-
-        Parameters
-        ----------
-        bags : Bags
-            Sentences.
-
-        Returns
-        -------
-        int64 (n_sentences,)
-            From 0 to C - 1.
-        """
+        """Tell the most likely label."""
+        # returns int64 (n_sentences,)
         return np.asarray(self.probabilities(bags).argmax(axis=1))
 
     def copied(self) -> "AttentionNetwork":
-        """Keep this network as it is now.
-
-        Returns
-        -------
-        AttentionNetwork
-            Over the same table.
-        """
+        """Keep this network as it is now."""
         other = copy.copy(self)
         other.parameters = [parameter.detach().clone() for parameter in self.parameters]
         other._attention, other._out, other._bias = other.parameters

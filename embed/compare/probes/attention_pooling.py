@@ -24,42 +24,26 @@ _LEAST_BATCHES = 40  # of a round, so that small sets are learnt from long enoug
 
 @dataclass(frozen=True, eq=False)
 class LabelledBags:
-    """Sentences with their labels.
+    """Sentences with their labels."""
 
-    Attributes
-    ----------
-    bags : Bags
-        Of a table.
-    labels : int64 (n_sentences,)
-        From 0; -1 for a label that no training sentence has, which nothing can answer.
-    """
-
-    bags: Bags
+    bags: Bags  # of a table
+    # int64 (n_sentences,): from 0; -1 for a label that no training sentence has, which nothing can
+    # answer
     labels: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class LearntAttention:
-    """Attention pooling that was learnt.
+    """Attention pooling that was learnt."""
 
-    Attributes
-    ----------
-    network : AttentionNetwork
-        As it was when it was best on the development part.
-    accuracy, likelihood : float
-        There: the share of right answers, and the mean logarithm of the right label's probability.
-    rate, margin : float
-        Learning rate and margin that are best there; without margin 0.
-    epochs : int
-        Rounds over the training part.
-    """
-
-    network: AttentionNetwork
+    network: AttentionNetwork  # as it was when it was best on the development part
+    # there: the share of right answers, and the mean logarithm of the right label's probability
     accuracy: float
+    # there: the share of right answers, and the mean logarithm of the right label's probability
     likelihood: float
-    rate: float
-    margin: float
-    epochs: int
+    rate: float  # learning rate and margin that are best there; without margin 0
+    margin: float  # learning rate and margin that are best there; without margin 0
+    epochs: int  # rounds over the training part
 
     @property
     def merit(self) -> tuple[float, float]:
@@ -84,26 +68,8 @@ def learn_attention(
     softmax (Wang et al. 2018, "Additive margin softmax for face verification", eq. 6): scale times
     the cosines between the pooled vector and a vector of each label, that of the right label less
     the margin.
-
-    Parameters
-    ----------
-    table : float32 (R, D) or scipy.sparse CSR (R, D)
-        Standardized.
-    train, dev : LabelledBags
-        Of that table. Rate, epochs and margin are those that are most accurate on ``dev``; of
-        equals those by which its labels are likeliest.
-    n_labels : int
-        C.
-    seed : int
-        Of the orders of sentences, drawn anew each epoch, and of the first vectors of labels.
-    margin : bool
-        Whether the margin is asked for.
-
-    Returns
-    -------
-    LearntAttention
-        The same for the same arguments, on one machine.
     """
+    # table: float32 (R, D) or scipy.sparse CSR (R, D)
     kinds = MARGINS if margin else ((None, 0.0),)
     best: LearntAttention | None = None
     for scale, by in kinds:
@@ -117,22 +83,8 @@ def learn_attention(
 
 
 def margin_loss(logits: Any, labels: np.ndarray, less: float) -> Any:
-    """The mean negative log-likelihood of the right labels, which are made less likely first.
-
-    Parameters
-    ----------
-    logits : torch.float32 (n, C)
-        Such as scaled cosines.
-    labels : int64 (n,)
-        The right ones.
-    less : float
-        What is taken from the logits of the right labels: scale times margin; 0 for softmax.
-
-    Returns
-    -------
-    torch.float32 ()
-        With a gradient.
-    """
+    """The mean negative log-likelihood of the right labels, which are made less likely first."""
+    # logits: torch.float32 (n, C); labels: int64 (n,); returns torch.float32 ()
     import torch
 
     right = torch.from_numpy(labels)

@@ -30,24 +30,8 @@ def learn_linear(
     it by less than a millionth, at most 90. Words with one vector are one row with a count for
     each label, which is the same loss: a word has one row in all of its occurrences where
     vectors are static, so this costs a fraction.
-
-    Parameters
-    ----------
-    table : float32 (R, D) or scipy.sparse CSR (R, D)
-        Standardized.
-    train, dev : Examples
-        Of one row each (w = 1). The decay is the one that is most accurate on ``dev``, the
-        first of equals.
-    n_labels : int
-        C.
-    decays : sequence of float
-        Those that are tried.
-
-    Returns
-    -------
-    Learnt
-        The same for the same arguments.
     """
+    # table: float32 (R, D) or scipy.sparse CSR (R, D)
     from scipy.optimize import minimize
 
     if not isinstance(table, np.ndarray):

@@ -30,25 +30,8 @@ def learn_window(table: Any, train: Examples, dev: Examples, n_labels: int, seed
     an epoch, or as many as have 128 steps, lowers the mean negative log-likelihood on ``dev`` by
     less than 0.0001; at most 4,096 steps or 8 epochs, whichever is more. Accuracy would end it
     too early: while all words still get the most frequent label, it stays the same.
-
-    Parameters
-    ----------
-    table : float32 (R, D) or scipy.sparse CSR (R, D)
-        Standardized.
-    train, dev : Examples
-        Of w rows each. Of the epochs the likeliest on ``dev`` is kept, the first where none of
-        its labels can be answered; the decay is the one of WINDOW_DECAYS that is then most
-        accurate there.
-    n_labels : int
-        C.
-    seed : int
-        Of the first weights and of the orders.
-
-    Returns
-    -------
-    Learnt
-        The same for the same arguments, on one machine.
     """
+    # table: float32 (R, D) or scipy.sparse CSR (R, D)
     best: Learnt | None = None
     for decay in WINDOW_DECAYS:
         found = _trained(table, train, dev, n_labels, decay, seed, _MOST_STEPS, _MOST_EPOCHS)

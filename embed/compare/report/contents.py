@@ -26,90 +26,49 @@ _SHORTEST = 3  # letters of the Latin alphabet
 
 @dataclass(frozen=True, eq=False)
 class Attention:
-    """Where a masked language model looks while it reads one sentence.
+    """Where a masked language model looks while it reads one sentence."""
 
-    Attributes
-    ----------
-    text : str
-        The sentence.
-    pieces : tuple of str
-        T pieces of it.
-    weights : float32 (L, H, T, T)
-        By layer and head, how much each piece (third axis) takes from each (fourth); rows sum to 1.
-    """
-
-    text: str
-    pieces: tuple[str, ...]
+    text: str  # the sentence
+    pieces: tuple[str, ...]  # T pieces of it
+    # float32 (L, H, T, T): by layer and head, how much each piece (third axis) takes from each
+    # (fourth); rows sum to 1
     weights: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class RunFacts:
-    """How a run came to be, as its files tell.
+    """How a run came to be, as its files tell."""
 
-    Attributes
-    ----------
-    config : mapping
-        What ``config.json`` holds; empty where there is none.
-    provenance : mapping
-        What ``provenance.json`` holds; empty where there is none.
-    """
-
-    config: Mapping[str, Any]
-    provenance: Mapping[str, Any]
+    config: Mapping[str, Any]  # what ``config.json`` holds; empty where there is none
+    provenance: Mapping[str, Any]  # what ``provenance.json`` holds; empty where there is none
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReportParts:
-    """What a report shows beside what the document of a comparison holds; all of it optional.
+    """What a report shows beside what the document of a comparison holds; all of it optional."""
 
-    Attributes
-    ----------
-    config : CompareConfig or None
-        How the comparison was made.
-    maps : mapping of str to (WordMap or str)
-        A map of the same words per run, or why there is none.
-    neighbors : mapping of str to mapping of str to sequence of Neighbor
-        By word, then by run.
-    facts : mapping of str to RunFacts
-        Settings and provenance of each run.
-    curve : mapping or None
-        The document of a learning curve, as ``curve.json`` holds it.
-    attention : mapping of str to (sequence of (Attention or str) or str)
-        Per run with an encoder, one a sentence; lines tell why there is none, or none of a
-        sentence.
-    contexts : mapping of str to (sequence of (ContextAnswer or str) or str)
-        Per run with an encoder, what is nearest to words in their sentences; lines tell why there
-        is nothing, or nothing of a sentence. What is nearest to them elsewhere, ``neighbors``
-        tells.
-    """
-
-    config: CompareConfig | None = None
+    config: CompareConfig | None = None  # how the comparison was made
+    # mapping of str to (WordMap or str): A map of the same words per run, or why there is none
     maps: Mapping[str, WordMap | str] = field(default_factory=dict)
+    # by word, then by run
     neighbors: Mapping[str, Mapping[str, Sequence[Neighbor]]] = field(default_factory=dict)
+    # settings and provenance of each run
     facts: Mapping[str, RunFacts] = field(default_factory=dict)
+    # the document of a learning curve, as ``curve.json`` holds it
     curve: Mapping[str, Any] | None = None
+    # mapping of str to (sequence of (Attention or str) or str): per run with an encoder, one a
+    # sentence; lines tell why there is none, or none of a sentence
     attention: Mapping[str, Sequence[Attention | str] | str] = field(default_factory=dict)
+    # mapping of str to (sequence of (ContextAnswer or str) or str): per run with an encoder, what
+    # is nearest to words in their sentences; lines tell why there is nothing, or nothing of a
+    # sentence. What is nearest to them elsewhere, ``neighbors`` tells
     contexts: Mapping[str, Sequence[ContextAnswer | str] | str] = field(default_factory=dict)
 
 
 def first_of_seeds(
     runs: Mapping[str, StaticVectors], groups: Mapping[str, Sequence[str]]
 ) -> dict[str, StaticVectors]:
-    """Take one run of those that differ in the seed only.
-
-    Parameters
-    ----------
-    runs : mapping of str to StaticVectors
-        All of them.
-    groups : mapping of str to sequence of str
-        Runs that differ in the seed only, by a name for all of them.
-
-    Returns
-    -------
-    dict of str to StaticVectors
-        The first of each group, and the runs that are in none; in the order of ``runs``.
-    """
+    """Take one run of those that differ in the seed only."""
     further = {run for members in groups.values() for run in members[1:]}
     return {run: vectors for run, vectors in runs.items() if run not in further}
 
@@ -123,20 +82,6 @@ def choose_words(
     each; the rest are any. Both are taken at equal distances, from frequent to rare. Left out are
     the 150 most frequent words of all, which mean little by themselves, what is no word of letters
     or a short one of an alphabet, and words without a direction in some run.
-
-    Parameters
-    ----------
-    runs : sequence of StaticVectors
-        Frequent words first.
-    sets : sequence of iterable of str
-        The words of each evaluation set.
-    n_words : int
-        At most so many.
-
-    Returns
-    -------
-    list of str
-        In the order of choice. Neither the order of the runs nor what else they hold matters.
     """
     shared = shared_words(runs, _SHARED)
     likely = [word for word in shared[_FUNCTION_WORDS:] if _is_word(word)]
@@ -151,22 +96,7 @@ def choose_words(
 def find_neighbors(
     runs: Mapping[str, StaticVectors], words: Sequence[str], k: int = 10
 ) -> dict[str, dict[str, list[Neighbor]]]:
-    """Find the nearest words of some words in every run.
-
-    Parameters
-    ----------
-    runs : mapping of str to StaticVectors
-        By name.
-    words : sequence of str
-        Those that a run has no vector for have no neighbors in it.
-    k : int
-        Neighbors per word.
-
-    Returns
-    -------
-    dict of str to dict of str to list of Neighbor
-        By word, then by run.
-    """
+    """Find the nearest words of some words in every run."""
     found: dict[str, dict[str, list[Neighbor]]] = {word: {} for word in words}
     for name, vectors in runs.items():
         known = [word for word in found if _has_direction(vectors, word)]
@@ -180,22 +110,8 @@ def make_maps(
     words: Sequence[str],
     groups: Sequence[str | None] | None = None,
 ) -> dict[str, WordMap | str]:
-    """Map the same words by every run.
-
-    Parameters
-    ----------
-    runs : mapping of str to StaticVectors
-        By name.
-    words : sequence of str
-        Those that not all runs have a vector for are left out.
-    groups : sequence of str or None, optional
-        What each belongs to.
-
-    Returns
-    -------
-    dict of str to (WordMap or str)
-        Per run its map, or a line that tells why there is none.
-    """
+    """Map the same words by every run."""
+    # returns dict of str to (WordMap or str)
     kept = [
         (word, group)
         for word, group in zip(words, groups or [None] * len(words), strict=True)
@@ -205,23 +121,7 @@ def make_maps(
 
 
 def read_facts(runs: Mapping[str, Path]) -> dict[str, RunFacts]:
-    """Read the settings and the provenance of runs.
-
-    Parameters
-    ----------
-    runs : mapping of str to Path
-        Where each lies; files of vectors, and folders of other programs, have none of them.
-
-    Returns
-    -------
-    dict of str to RunFacts
-        By name, of those that have settings.
-
-    Raises
-    ------
-    ArtifactError
-        One of the files is damaged.
-    """
+    """Read the settings and the provenance of runs."""
     facts = {}
     for name, path in runs.items():
         config = run_options(path)
@@ -269,23 +169,7 @@ def _has_direction(vectors: StaticVectors, word: str) -> bool:
 
 
 def read_curve(path: Path) -> Mapping[str, Any]:
-    """Read a learning curve.
-
-    Parameters
-    ----------
-    path : Path
-        The ``curve.json`` of ``firth learning-curve``.
-
-    Returns
-    -------
-    mapping
-        Its document.
-
-    Raises
-    ------
-    ArtifactError
-        It is none.
-    """
+    """Read a learning curve."""
     found = read_json(path)
     kinds = {"corpus": str, "methods": list, "sizes": list, "results": list}
     if not isinstance(found, dict) or not all(

@@ -31,27 +31,7 @@ COLUMNS = (
 def write_csv(
     results: Iterable[Mapping[str, Any]], file: TextIO, columns: Sequence[str] = COLUMNS
 ) -> None:
-    """Write results as RFC 4180 has it, numbers in full precision.
-
-    Parameters
-    ----------
-    results : iterable of mapping
-        Such as ``results`` of :func:`~embed.compare.report.table.to_json`.
-    file : text file
-        Opened with ``newline=""``, so that lines end in CR LF.
-    columns : sequence of str
-        The first line, whether results have them or not, so that every
-        comparison has the same columns. What results have beside them follows
-        in the order of its appearance.
-
-    Examples
-    --------
-    >>> import io
-    >>> file = io.StringIO()
-    >>> write_csv([{"run": "a", "score": None, "shared_items": True}], file, ["run", "score"])
-    >>> file.getvalue().split()
-    ['run,score,shared_items', 'a,,true']
-    """
+    """Write results as RFC 4180 has it, numbers in full precision."""
     rows = list(results)
     names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
     writer = csv.writer(file)

@@ -12,18 +12,7 @@ from embed.vectors.word_vectors import WordVectors
 
 
 def refuse_unmarked(examples: Sequence[str]) -> None:
-    """Refuse sentences of which nobody can tell what is marked, before any work.
-
-    Parameters
-    ----------
-    examples : sequence of str
-        With or without words in [brackets].
-
-    Raises
-    ------
-    SettingError
-        Brackets are empty, or do not pair.
-    """
+    """Refuse sentences of which nobody can tell what is marked, before any work."""
     for text in examples:
         if not all(map(str.strip, BRACKETED.findall(text))) or set("[]") & set(
             BRACKETED.sub("", text)
@@ -34,21 +23,8 @@ def refuse_unmarked(examples: Sequence[str]) -> None:
 def read_attention(
     runs: Mapping[str, StaticVectors], examples: Sequence[str]
 ) -> dict[str, list[Attention | str] | str]:
-    """Let the encoders of some runs read sentences.
-
-    Parameters
-    ----------
-    runs : mapping of str to StaticVectors
-        By name.
-    examples : sequence of str
-        Sentences; the brackets around marked words are not read.
-
-    Returns
-    -------
-    dict of str to (list of (Attention or str) or str)
-        Of each run with an encoder one a sentence, or which sentence it cannot read and why; a
-        line alone where it can read none.
-    """
+    """Let the encoders of some runs read sentences."""
+    # returns dict of str to (list of (Attention or str) or str)
     with_encoder = (name for name, run in runs.items() if isinstance(run, WithEncoder))
     return {name: _attention(runs[name], examples) for name in with_encoder}
 
@@ -58,23 +34,8 @@ def find_in_context(
     examples: Sequence[str],
     k: int = 10,
 ) -> dict[str, list[ContextAnswer | str] | str]:
-    """Find what is nearest to marked words, as they stand in their sentences.
-
-    Parameters
-    ----------
-    runs : mapping of str to StaticVectors
-        By name.
-    examples : sequence of str
-        Sentences; those without a word in [brackets] ask nothing.
-    k : int
-        Neighbors per word.
-
-    Returns
-    -------
-    dict of str to (list of (ContextAnswer or str) or str)
-        Of each run with an encoder, one a marked word, or in which sentence it finds none; a line
-        alone where nothing is near to any. Empty where no word is marked.
-    """
+    """Find what is nearest to marked words, as they stand in their sentences."""
+    # returns dict of str to (list of (ContextAnswer or str) or str)
     marked = [text for text in examples if "[" in text]
     return {
         name: _in_context(run, marked, k)

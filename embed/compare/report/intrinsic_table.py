@@ -19,20 +19,7 @@ _OPTIONAL = ("reason", "word")
 
 
 def geometry_json(geometry: Geometry) -> dict[str, Any]:
-    """Turn intrinsic measures into JSON.
-
-    Parameters
-    ----------
-    geometry : Geometry
-        Of :func:`~embed.compare.intrinsic.measures.measure_geometry`.
-
-    Returns
-    -------
-    dict
-        ``properties``: ``run``, ``metric``, ``score``, ``low``, ``high`` (null where undefined),
-        ``words``; ``word`` of the largest hub. ``agreements``: ``a``, ``b`` in place of ``run``.
-        Both with a ``reason`` where the score is undefined.
-    """
+    """Turn intrinsic measures into JSON."""
     return {
         "properties": [_entry(each) for each in geometry.properties],
         "agreements": [_entry(each) for each in geometry.agreements],
@@ -40,15 +27,7 @@ def geometry_json(geometry: Geometry) -> dict[str, Any]:
 
 
 def print_geometry(geometry: Geometry, names: Mapping[str, str]) -> None:
-    """Print two tables of at most 100 columns and, below them, what is undefined.
-
-    Parameters
-    ----------
-    geometry : Geometry
-        Of :func:`~embed.compare.intrinsic.measures.measure_geometry`.
-    names : mapping of str to str
-        What to call each run; one that is not there keeps its name.
-    """
+    """Print two tables of at most 100 columns and, below them, what is undefined."""
     runs = list(dict.fromkeys(each.run for each in geometry.properties))
     short = {run: cut_name(names.get(run, run), _LONGEST_RUN) for run in runs}
     if all(each.score is None for each in geometry.properties):

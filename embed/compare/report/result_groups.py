@@ -11,31 +11,17 @@ from embed.compare.statistics.ranking import Standing, standings
 
 @dataclass(frozen=True, eq=False)
 class ScorePanel:
-    """What one metric says of one set, or of a part of it, on the items that all runs know.
+    """What one metric says of one set, or of a part of it, on the items that all runs know."""
 
-    Attributes
-    ----------
-    task, dataset, metric : str
-        What is measured.
-    section : str or None
-        The part of the set, where it is not the whole.
-    number : int
-        From 0: sets of one name differ in it.
-    results : mapping of str to mapping
-        An entry of the document's ``results`` per row, in the order of the runs.
-    own : mapping of str to mapping
-        The same on all items that the row knows itself.
-    pairs : mapping of (str, str) to mapping
-        Entries of the document's ``pairs``, by ``a`` and ``b``.
-    """
-
-    task: str
-    dataset: str
-    metric: str
-    section: str | None
-    number: int
+    task: str  # what is measured
+    dataset: str  # what is measured
+    metric: str  # what is measured
+    section: str | None  # the part of the set, where it is not the whole
+    number: int  # from 0: sets of one name differ in it
+    # an entry of the document's ``results`` per row, in the order of the runs
     results: Mapping[str, Mapping[str, Any]]
-    own: Mapping[str, Mapping[str, Any]]
+    own: Mapping[str, Mapping[str, Any]]  # the same on all items that the row knows itself
+    # entries of the document's ``pairs``, by ``a`` and ``b``
     pairs: Mapping[tuple[str, str], Mapping[str, Any]]
 
     @property
@@ -78,35 +64,13 @@ class ScorePanel:
 
 
 def rows_of(document: Mapping[str, Any]) -> list[str]:
-    """Name the rows of tables: methods of which several seeds were scored, and the other runs.
-
-    Parameters
-    ----------
-    document : mapping
-        Of :func:`~embed.compare.report.table.to_json`, or read from JSON.
-
-    Returns
-    -------
-    list of str
-        In the order of the runs.
-    """
+    """Name the rows of tables: methods of which several seeds were scored, and the other runs."""
     owner = _owners(document)
     return list(dict.fromkeys(owner.get(run["run"], run["run"]) for run in document["runs"]))
 
 
 def panels_from(document: Mapping[str, Any]) -> list[ScorePanel]:
-    """Divide the results of a comparison by set, section and metric.
-
-    Parameters
-    ----------
-    document : mapping
-        Of :func:`~embed.compare.report.table.to_json`, or read from JSON.
-
-    Returns
-    -------
-    list of ScorePanel
-        In the order of the first result of each; runs that differ in the seed only are one row.
-    """
+    """Divide the results of a comparison by set, section and metric."""
     rows = set(rows_of(document))
     shared: dict[tuple[Any, ...], dict[str, Mapping[str, Any]]] = {}
     own: dict[tuple[Any, ...], dict[str, Mapping[str, Any]]] = {}

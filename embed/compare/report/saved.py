@@ -19,22 +19,7 @@ DOCUMENT, TABLE = "comparison.json", "scores.csv"
 
 
 def refuse_out(out: Path, read: Sequence[Path], *, force: bool) -> None:
-    """Refuse a place where a comparison must not be written.
-
-    Parameters
-    ----------
-    out : Path
-        Where it shall stand.
-    read : sequence of Path
-        What is compared, and by what.
-    force : bool
-        Whether another comparison that stands there may be replaced.
-
-    Raises
-    ------
-    ArtifactError
-        It exists, is something else than a comparison, or holds or lies in what is read.
-    """
+    """Refuse a place where a comparison must not be written."""
     refuse_existing(out, force)
     if out.exists() and any(out.iterdir()) and run_options(out).get("method") != METHOD:
         raise ArtifactError(f"{out}: is no comparison, so --force does not replace it")
@@ -54,32 +39,7 @@ def store_comparison(
     started: datetime.datetime,
     force: bool = False,
 ) -> Path:
-    """Write a comparison as a run.
-
-    Parameters
-    ----------
-    document : mapping
-        Of :func:`~embed.compare.report.table.to_json`.
-    config : CompareConfig
-        How it was made.
-    out : Path
-        Where the run will stand.
-    started : datetime
-        When the comparison began.
-    force : bool
-        Replace a run that stands there.
-
-    Returns
-    -------
-    Path
-        ``out``: ``comparison.json``, ``scores.csv``, ``config.json``, ``provenance.json`` with
-        the fingerprints of the runs, ``checksums.json``.
-
-    Raises
-    ------
-    ArtifactError
-        ``out`` exists, is being made, or cannot be written.
-    """
+    """Write a comparison as a run."""
     options = dataclasses.asdict(config)
     compared = {run["run"]: run["fingerprint"] for run in document["runs"] if run["fingerprint"]}
     maker = {"command": METHOD, "runs": compared, **options}

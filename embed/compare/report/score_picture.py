@@ -61,24 +61,6 @@ def draw_scores(document: Mapping[str, Any], path: Path, *, force: bool = False)
 
     Runs of one method share a color if there are several methods. The same
     document gives the same bytes of SVG.
-
-    Parameters
-    ----------
-    document : mapping
-        As :func:`~embed.compare.report.table.to_json` gives it, or read from JSON. Runs that differ
-        in the seed only are drawn as their mean.
-    path : Path
-        A file ending in ``.png`` or ``.svg``; whole or not at all.
-    force : bool
-        Replace a file that stands there.
-
-    Raises
-    ------
-    ArtifactError
-        ``path`` exists, or cannot be written.
-    SettingError
-        ``path`` is of no known kind, matplotlib is missing, there is no score
-        to draw, or the picture would be too large.
     """
     picture_kind(path)
     blocks = _blocks(document)

@@ -26,32 +26,7 @@ _MARKS = {Standing.BEST: "*", Standing.EQUAL: "=", Standing.UNTESTED: "?"}
 def to_json(
     comparison: Comparison, config: CompareConfig, about: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Turn a comparison into the JSON that ``firth compare --json`` prints.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        Of :func:`~embed.compare.scoring.comparison.compare`.
-    config : CompareConfig
-        How it was made.
-    about : mapping of str to mapping
-        Per run, its ``method`` and ``fingerprint``; the baselines have none.
-
-    Returns
-    -------
-    dict
-        ``runs``: ``run``, ``method``, ``fingerprint``. ``results``: ``run``, ``task``,
-        ``dataset``, ``metric``, ``score``, ``low``, ``high`` (null where undefined),
-        ``items_used``, ``items_total``, ``unknown``, ``shared_items``; ``section`` where it is not
-        the whole set, ``reason`` where the score is undefined, ``remark`` where something is to be
-        known of how it was got, ``items_composed`` and
-        ``items_zero`` where there are such, ``items_known`` where unknown words have vectors,
-        ``ranked``, false where higher is not better, ``p`` and ``coverage`` of association tests,
-        ``seeds`` and ``deviation`` where the score is a mean over seeds; the ``runs`` entry of
-        such a row has the names of its runs as ``seeds``.
-        ``pairs``: ``a``, ``b``, ``task``, ``dataset``, ``metric``, ``difference``, ``low``,
-        ``high``, ``p`` (corrected). ``failures``, where runs could not be scored on a set.
-    """
+    """Turn a comparison into the JSON that ``firth compare --json`` prints."""
     return {
         "runs": [
             {"run": run, **about.get(run, {"method": run, "fingerprint": None})}
@@ -69,15 +44,7 @@ def to_json(
 
 
 def print_report(comparison: Comparison, unknown: str) -> None:
-    """Print a table of at most 100 columns and, below it, what needs saying.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        Of :func:`~embed.compare.scoring.comparison.compare`.
-    unknown : str
-        What became of items with unknown words.
-    """
+    """Print a table of at most 100 columns and, below it, what needs saying."""
     print_table(_COLUMNS, list(_rows(comparison)))
     ranked = any(score.measured.ranked for score in comparison.scores)
     marks = f"; * best, = not to be told from it (p > {SURE:g}, Holm), ? untested" if ranked else ""
@@ -202,20 +169,7 @@ def _set_name(measured: Measured, longest: int) -> str:
 
 
 def cut_name(name: str, longest: int) -> str:
-    """Leave out the end of a name where it is too long.
-
-    Parameters
-    ----------
-    name : str
-        Any.
-    longest : int
-        Characters that it may have.
-
-    Returns
-    -------
-    str
-        With an ellipsis where something is left out.
-    """
+    """Leave out the end of a name where it is too long."""
     return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
@@ -240,20 +194,7 @@ def _bare(number: float) -> str:
 
 
 def short_names(runs: Sequence[str], longest: int = _LONGEST) -> dict[str, str]:
-    """Shorten the names of runs for tables and pictures.
-
-    Parameters
-    ----------
-    runs : sequence of str
-        Distinct names.
-    longest : int
-        Characters that a name may have.
-
-    Returns
-    -------
-    dict of str to str
-        Last parts of the runs' paths, cut where they are too long; all of them distinct.
-    """
+    """Shorten the names of runs for tables and pictures."""
     last = {run: Path(run).name or run for run in runs}
     names = last if len(set(last.values())) == len(runs) else {run: run for run in runs}
     cut = {

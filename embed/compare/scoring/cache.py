@@ -37,22 +37,7 @@ _DIGEST = 32  # bytes of SHA-256 before what they are of
 def name_contents(
     fingerprints: Mapping[str, str], baselines: Sequence[str], about: Sequence[str]
 ) -> dict[str, str]:
-    """Name the content of runs and of the baselines that are made from them.
-
-    Parameters
-    ----------
-    fingerprints : mapping of str to str
-        Of runs; perhaps not of all.
-    baselines : sequence of str
-        Names of vectors that depend on all runs.
-    about : sequence of str
-        What else these depend on.
-
-    Returns
-    -------
-    dict of str to str
-        By name; empty where no run has a fingerprint.
-    """
+    """Name the content of runs and of the baselines that are made from them."""
     if not fingerprints:
         return {}
     made_from = _hash(*fingerprints.values(), *about)
@@ -65,15 +50,6 @@ class Measurer:
     What is kept are the items' own values: intervals and tests, which depend on other runs and
     options, are made of them anew. A file is named by a hash of all that its content depends on:
     vectors, set, settings, items, :data:`MEASUREMENTS` and the versions of packages.
-
-    Parameters
-    ----------
-    task : Task
-        The set.
-    contents : mapping of str to str
-        Of :func:`name_contents`; other vectors are measured every time.
-    version : int
-        Only what was measured under the same number is found again.
     """
 
     def __init__(
@@ -85,29 +61,8 @@ class Measurer:
     def measure(
         self, name: str, vectors: StaticVectors, items: np.ndarray, unknown: str
     ) -> list[Measured]:
-        """Measure some items.
-
-        Parameters
-        ----------
-        name : str
-            Of the vectors.
-        vectors : StaticVectors
-            What is measured.
-        items : bool (n_items,)
-            The items, all of them known.
-        unknown : str
-            What becomes of unknown words.
-
-        Returns
-        -------
-        list of Measured
-            As the task gives them.
-
-        Raises
-        ------
-        ArtifactError
-            A vector holds NaN or infinity.
-        """
+        """Measure some items."""
+        # items: bool (n_items,)
         if name not in self._contents:
             return self._task.measure(vectors, items, unknown)
         key = _hash(self._contents[name], self._about, unknown, items.tobytes().hex())
@@ -120,13 +75,7 @@ class Measurer:
 
 
 def forget_oldest(most: int = 256_000_000) -> None:
-    """Remove what was used longest ago, where much is kept.
-
-    Parameters
-    ----------
-    most : int
-        Bytes that stay.
-    """
+    """Remove what was used longest ago, where much is kept."""
     with contextlib.suppress(OSError):
         files = [(file.stat(), file) for file in (cache_directory() / FOLDER).iterdir()]
         size = 0

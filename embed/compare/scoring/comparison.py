@@ -30,48 +30,12 @@ SET_OPTIONS = {
 
 
 def read_tasks(config: CompareConfig) -> list[Task]:
-    """Read all evaluation sets of a comparison.
-
-    Parameters
-    ----------
-    config : CompareConfig
-        Names the files; where it names none, the sets that gensim carries.
-
-    Returns
-    -------
-    list of Task
-        Task by task, in the order given.
-
-    Raises
-    ------
-    SettingError
-        A set is given in more or fewer files than it has.
-    SourceError
-        A set is missing or malformed.
-    """
+    """Read all evaluation sets of a comparison."""
     return [read_task(name, path, config) for name, path in named_sets(config)]
 
 
 def readable_tasks(config: CompareConfig) -> tuple[list[Task], list[str]]:
-    """Read those evaluation sets of a comparison that can be read.
-
-    Parameters
-    ----------
-    config : CompareConfig
-        As :func:`read_tasks` takes it.
-
-    Returns
-    -------
-    list of Task
-        Task by task, in the order given.
-    list of str
-        Why others cannot be read, a line each.
-
-    Raises
-    ------
-    FirthError
-        No set can be read; tells of the first.
-    """
+    """Read those evaluation sets of a comparison that can be read."""
     tasks: list[Task] = []
     failures: list[FirthError] = []
     for name, path in named_sets(config):
@@ -85,23 +49,7 @@ def readable_tasks(config: CompareConfig) -> tuple[list[Task], list[str]]:
 
 
 def named_sets(config: CompareConfig) -> list[tuple[str, Path]]:
-    """Name the sets of a comparison.
-
-    Parameters
-    ----------
-    config : CompareConfig
-        As :func:`read_tasks` takes it.
-
-    Returns
-    -------
-    list of (str, Path)
-        Task and file of each; those of the tagged words of one set with commas between.
-
-    Raises
-    ------
-    SourceError
-        The installed gensim lacks a set that comes with it.
-    """
+    """Name the sets of a comparison."""
     named = [
         (task, find_set(task, file))
         for task, option in SET_OPTIONS.items()
@@ -121,33 +69,7 @@ def compare(
     edges: Mapping[str, int] = EDGES,
     threads: int | None = None,
 ) -> Comparison:
-    """Score runs, then one-hot and random vectors, and test the differences of every two.
-
-    Parameters
-    ----------
-    runs : mapping of str to StaticVectors
-        Name to vectors, at least one.
-    tasks : sequence of Task
-        The sets, read.
-    config : CompareConfig
-        How to score.
-    progress : Progress
-        Told after each set of each run.
-    groups : mapping of str to sequence of str, optional
-        Runs that differ in the seed only, by a name for all of them.
-    fingerprints : mapping of str to str, optional
-        What names the content of each run; with it what was measured is kept, and what was
-        kept is not measured again.
-    edges : mapping of str to int
-        Name of each band of frequencies to the rank at which it ends.
-    threads : int, optional
-        One for each core by default; the result does not depend on it.
-
-    Returns
-    -------
-    Comparison
-        The same for the same vectors, sets and options.
-    """
+    """Score runs, then one-hot and random vectors, and test the differences of every two."""
     texts = [text for task in tasks for text in task.texts()]
     limit = config.candidates or max(len(vectors.vocabulary) for vectors in runs.values())
     baselines = make_baselines(list(runs.values()), texts, limit, config.seed)

@@ -30,20 +30,11 @@ Bands = Mapping[str, np.ndarray]  # name to bool (n_items,): parts of a set by f
 
 @dataclass(frozen=True, eq=False)
 class Entrants:
-    """Who answers the sets.
+    """Who answers the sets."""
 
-    Attributes
-    ----------
-    vectors : mapping of str to StaticVectors
-        Runs by name, then the baselines.
-    runs : sequence of str
-        Those whose knowledge decides which items are shared: not the baselines.
-    groups : mapping of str to sequence of str
-        Runs that differ in the seed only, by a name for all of them.
-    """
-
-    vectors: Mapping[str, StaticVectors]
-    runs: Sequence[str]
+    vectors: Mapping[str, StaticVectors]  # runs by name, then the baselines
+    runs: Sequence[str]  # those whose knowledge decides which items are shared: not the baselines
+    # runs that differ in the seed only, by a name for all of them
     groups: Mapping[str, Sequence[str]]
 
 
@@ -59,23 +50,7 @@ _Answers = dict[str, list[_Answer]]  # by run, every metric; sections perhaps of
 
 
 class Judge:
-    """Asks all runs one set.
-
-    Parameters
-    ----------
-    task : Task
-        The set.
-    place : int
-        Its position among those compared.
-    entrants : Entrants
-        Who answers.
-    config : CompareConfig
-        How to score.
-    measurer : Measurer
-        Measures, or remembers.
-    bands : mapping of str to bool (n_items,)
-        Parts of the set that are scored as well.
-    """
+    """Asks all runs one set."""
 
     def __init__(
         self,
@@ -86,6 +61,7 @@ class Judge:
         measurer: Measurer,
         bands: Bands,
     ) -> None:
+        # bands: mapping of str to bool (n_items,)
         self._task, self._place, self._entrants = task, place, entrants
         self._config, self._measurer, self._bands = config, measurer, bands
         self._known: dict[str, np.ndarray] = {}
@@ -96,13 +72,7 @@ class Judge:
         self._drawing = Lock()
 
     def look_up(self) -> Iterator[str]:
-        """Find the words of the set in all vectors.
-
-        Yields
-        ------
-        str
-            Why a run cannot be asked, where one cannot.
-        """
+        """Find the words of the set in all vectors."""
         unknown = self._config.unknown
         asked = []
         for name, vectors in self._entrants.vectors.items():
@@ -121,18 +91,7 @@ class Judge:
             self._shared = np.logical_and.reduce(asked)
 
     def measure(self, threads: int | None = None) -> Iterator[str | None]:
-        """Score every run on the shared items, and on all of its own where these are more.
-
-        Parameters
-        ----------
-        threads : int, optional
-            One for each core by default.
-
-        Yields
-        ------
-        str or None
-            After each run, why it could not be scored; None where it was.
-        """
+        """Score every run on the shared items, and on all of its own where these are more."""
         names = list(self._known)
         answers = in_order(self._answer, names, thread_count(threads))
         for name, found in zip(names, answers, strict=True):
@@ -145,13 +104,7 @@ class Judge:
             self._found[shared] = self._with_groups(by_run)
 
     def scores(self) -> Iterator[Score]:
-        """Tell every metric of every run.
-
-        Yields
-        ------
-        Score
-            Metric by metric, on shared items first.
-        """
+        """Tell every metric of every run."""
         for shared, by_run in self._found.items():
             for column in _columns(by_run):
                 for name, answer in column.items():
@@ -162,11 +115,6 @@ class Judge:
 
         The corrections for many comparisons are two: one among methods, each with all of its
         seeds, and one among single runs. For few would be found among many seeds otherwise.
-
-        Yields
-        ------
-        Pair
-            By metric: of methods, then of the runs that are one seed of several.
         """
         found, groups = self._found[True], self._entrants.groups
         members = {run for name, runs in groups.items() if name in found for run in runs}

@@ -14,22 +14,8 @@ EDGES = {"top 1,000": 1_000, "top 10,000": 10_000, "rarer": sys.maxsize}
 def frequency_bands(
     task: Task, vectors: StaticVectors, edges: Mapping[str, int] = EDGES
 ) -> Mapping[str, np.ndarray]:
-    """Divide a set by the rank of the rarest word of each item.
-
-    Parameters
-    ----------
-    task : Task
-        The set.
-    vectors : StaticVectors
-        Whose ranks count, frequent words first.
-    edges : mapping of str to int
-        Name of each band to the rank at which it ends.
-
-    Returns
-    -------
-    mapping of str to bool (n_items,)
-        Name of each band to its items, frequent words first. Words without a row are the rarest.
-    """
+    """Divide a set by the rank of the rarest word of each item."""
+    # returns mapping of str to bool (n_items,)
     ranks = {text: _rank(vectors, text) for text in dict.fromkeys(task.texts())}
     rarest = np.array(
         [max(ranks[text] for text in texts) for texts in task.items()], dtype=np.int64

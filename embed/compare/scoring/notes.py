@@ -6,46 +6,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Remark:
-    """A remark on how runs were scored.
+    """A remark on how runs were scored."""
 
-    Attributes
-    ----------
-    runs : tuple of str
-        The runs that it is about.
-    place : str
-        The set, and its section where it is not about all of it.
-    text : str
-        What was remarked.
-    """
-
-    runs: tuple[str, ...]
-    place: str
-    text: str
+    runs: tuple[str, ...]  # the runs that it is about
+    place: str  # the set, and its section where it is not about all of it
+    text: str  # what was remarked
 
 
 def gather_remarks(found: Iterable[tuple[str, str, str | None, bool, str | None]]) -> list[Remark]:
-    """Gather what was remarked on scores.
-
-    Parameters
-    ----------
-    found : iterable of (str, str, str or None, bool, str or None)
-        Of each score the run, the set, its section where it is not the whole, whether it is on the
-        items that all runs know, and the remark, where there is one; whole sets before sections.
-
-    Returns
-    -------
-    list of Remark
-        Of a set, and a run, no text twice: what holds for a set holds for its sections, and what
-        holds for shared items for all that a run knows itself.
-
-    Examples
-    --------
-    >>> found = [("a", "set", None, True, "odd"), ("a", "set", "x", True, "odd")]
-    >>> for remark in gather_remarks([*found, ("b", "set", "x", True, "odd")]):
-    ...     print(*remark.runs, "on", remark.place)
-    a on set
-    b on set: x
-    """
+    """Gather what was remarked on scores."""
     told = [each for each in found if each[-1] is not None]
     seen: set[tuple[str, str, str | None]] = set()
     gathered: dict[tuple[str, str], list[str]] = {}

@@ -29,52 +29,21 @@ _SUMMED = " w+c"  # ends the names of runs whose context vectors were added
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """Runs, ready to be compared.
+    """Runs, ready to be compared."""
 
-    Attributes
-    ----------
-    vectors : dict of str to StaticVectors
-        By the name that the comparison gives each; with its encoder where a run has one.
-    about : dict of str to dict
-        The ``method`` and ``fingerprint`` of each.
-    groups : dict of str to tuple of str
-        Those that differ in the seed only, by a name for all of them.
-    fingerprints : dict of str to str
-        What names the vectors of each, for those of which that is sure: runs, which are never
-        changed once they stand, with or without their contexts added.
-    paths : dict of str to Path
-        Where each lies.
-    """
-
+    # by the name that the comparison gives each; with its encoder where a run has one
     vectors: Mapping[str, StaticVectors]
-    about: Mapping[str, Mapping[str, str]]
+    about: Mapping[str, Mapping[str, str]]  # the ``method`` and ``fingerprint`` of each
+    # those that differ in the seed only, by a name for all of them
     groups: Mapping[str, Sequence[str]]
+    # what names the vectors of each, for those of which that is sure: runs, which are never
+    # changed once they stand, with or without their contexts added
     fingerprints: Mapping[str, str]
-    paths: Mapping[str, Path]
+    paths: Mapping[str, Path]  # where each lies
 
 
 def open_runs(runs: Sequence[str], *, add_contexts: bool = False) -> Opened:
-    """Open runs by their paths.
-
-    Parameters
-    ----------
-    runs : sequence of str
-        Runs, files of vectors and folders, as a person gave them; one given twice is told.
-    add_contexts : bool
-        Add each word's context vector to its own, in the runs that have both.
-
-    Returns
-    -------
-    Opened
-        Every file held against its checksum, where it has one.
-
-    Raises
-    ------
-    ArtifactError
-        One of them is no such thing, is damaged, or was replaced while it was read.
-    SettingError
-        Context vectors are asked for, and none has any.
-    """
+    """Open runs by their paths."""
     paths = _named(runs)
     about, fingerprints = {}, {}
     vectors: dict[str, WordVectors] = {}
@@ -95,22 +64,7 @@ def open_runs(runs: Sequence[str], *, add_contexts: bool = False) -> Opened:
 
 
 def compare_opened(opened: Opened, tasks: Sequence[Task], config: CompareConfig) -> Comparison:
-    """Compare what was opened, and show how far that is.
-
-    Parameters
-    ----------
-    opened : Opened
-        Of :func:`open_runs`.
-    tasks : sequence of Task
-        The sets, read.
-    config : CompareConfig
-        How to score.
-
-    Returns
-    -------
-    Comparison
-        Of :func:`~embed.compare.scoring.comparison.compare`.
-    """
+    """Compare what was opened, and show how far that is."""
     with progress("comparing", "sets") as show:
         return compare(
             opened.vectors,
@@ -123,23 +77,7 @@ def compare_opened(opened: Opened, tasks: Sequence[Task], config: CompareConfig)
 
 
 def describe_run(path: Path) -> dict[str, str]:
-    """Tell the method of a run, and what names its content.
-
-    Parameters
-    ----------
-    path : Path
-        Can be opened.
-
-    Returns
-    -------
-    dict of str to str
-        ``method`` and ``fingerprint``.
-
-    Raises
-    ------
-    ArtifactError
-        Its configuration or its checksums are damaged.
-    """
+    """Tell the method of a run, and what names its content."""
     if not path.is_dir():
         return {"method": "vectors file", "fingerprint": checksum(path)[:16]}
     if is_huggingface(path):

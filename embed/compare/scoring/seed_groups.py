@@ -17,20 +17,6 @@ def seed_groups(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
     They have one method, the same options but for those that change no result, the same text, and
     different seeds. Vectors that were pooled from encoders count as runs of their encoders: those
     of one training with different seeds are a group.
-
-    Parameters
-    ----------
-    runs : mapping of str to Path
-        Name to place: of a run, or of anything else, which is in no group. Nor is a run that does
-        not tell how it was made.
-
-    Returns
-    -------
-    dict of str to tuple of str
-        Name of the group to the names of its runs, at least two, in the order of ``runs``; of
-        runs with the same seed one, rather that which is named after it. Runs ``X-seed1`` and
-        ``X-seed2`` are ``X-seed*``, others what their names begin with and ``*``; no other group
-        or run has that name.
     """
     seeds: defaultdict[str, dict[int, str]] = defaultdict(dict)
     for name, path in runs.items():

@@ -20,27 +20,14 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, eq=False)
 class Resampled:
-    """A sample's score and replicates, computed once for all comparisons it is part of.
+    """A sample's score and replicates, computed once for all comparisons it is part of."""
 
-    Attributes
-    ----------
-    sample : Sample
-        What was scored.
-    score : float
-        Every item counted once; NaN where undefined.
-    replicates : float64 (B,)
-        The score in each draw of items; NaN where undefined.
-    deviation : float or None
-        Standard deviation over seeds, where the score is a mean over several.
-    n_seeds : int
-        How many.
-    """
-
-    sample: Sample
-    score: float
-    replicates: np.ndarray
+    sample: Sample  # what was scored
+    score: float  # every item counted once; NaN where undefined
+    replicates: np.ndarray  # float64 (B,): the score in each draw of items; NaN where undefined
+    # standard deviation over seeds, where the score is a mean over several
     deviation: float | None = None
-    n_seeds: int = 1
+    n_seeds: int = 1  # how many
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,17 +35,10 @@ class UnitCounts:
     """How often items count that are made of units: the product of how often these were drawn.
 
     Multiplied where it is asked for, since items may be a hundred times as many as units.
-
-    Attributes
-    ----------
-    drawn : uint8 (B, U)
-        How often each unit was drawn.
-    members : int64 (n_items, k)
-        The units of each item.
     """
 
-    drawn: np.ndarray
-    members: np.ndarray
+    drawn: np.ndarray  # uint8 (B, U): how often each unit was drawn
+    members: np.ndarray  # int64 (n_items, k): the units of each item
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -87,32 +67,8 @@ def draw_counts(
     often as the product of its units does. So each pair of words of a set of analogies is
     drawn with all its questions: 30 pairs make 870 questions, but tell no more about other
     pairs than 30 can (Arcones & Gine 1992, "On the bootstrap of U and V statistics").
-
-    Parameters
-    ----------
-    n_items : int
-        At least 1.
-    replicates : int
-        B, the number of draws.
-    seed : int
-        At least 0.
-    name : str
-        Of the data set. The draws are keyed by seed and name, so that they depend
-        neither on the runs nor on the other sets of a comparison.
-    units : int64 (n_items, k), optional
-        What each item is made of, by number.
-
-    Returns
-    -------
-    uint8 (B, n_items) or UnitCounts
-        How often each item was drawn; rows sum to ``n_items``, but for units. That one item or
-        unit is drawn more than 255 times has a chance below 10^-490.
-
-    Examples
-    --------
-    >>> draw_counts(5, 3, seed=1, name="wordsim353")[:].sum(axis=1).tolist()
-    [5, 5, 5]
     """
+    # units: int64 (n_items, k); returns uint8 (B, n_items) or UnitCounts
     key = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     generator = np.random.default_rng([seed, int.from_bytes(key, "little")])
     if units is None:
@@ -138,20 +94,8 @@ def resample(sample: Sample, counts: Counts) -> Resampled:
     of all, and what these replicates vary about their mean is widened by
     sqrt(f / (1 - f)) and laid around the score (delete-d jackknife: Shao & Wu 1989, "A
     general theory for jackknife variance estimation").
-
-    Parameters
-    ----------
-    sample : Sample
-        The scored items of one run.
-    counts : int (B, n_items) or UnitCounts
-        Of :func:`draw_counts`; the same for all runs that are to be compared.
-
-    Returns
-    -------
-    Resampled
-        Of a sample of one item, or of items of one unit, all replicates are NaN: it tells nothing
-        of others.
     """
+    # counts: int (B, n_items) or UnitCounts
     n_items = sample.n_items
     [score] = sample.evaluate(np.ones((1, n_items), np.uint8)).tolist()
     n_drawn = counts.drawn.shape[1] if isinstance(counts, UnitCounts) else n_items
@@ -173,19 +117,6 @@ def interval(resampled: Resampled, level: float = LEVEL) -> tuple[float, float]:
     intervals of 95 % held the true mean or correlation, of 10 to 1,000 items; of clusters
     90 to 98 held the mean score of such sets, mutual information being the lowest. Where
     all items score alike the interval has no width, however few they are.
-
-    Parameters
-    ----------
-    resampled : Resampled
-        Of :func:`resample`.
-    level : float
-        Above 0, below 1.
-
-    Returns
-    -------
-    float, float
-        Both ends. Replicates without a score are left out; where they are a larger share
-        than ``1 - level``, they could hide a whole tail, and both ends are NaN.
     """
     low, high = percentiles(resampled.replicates, level)
     sample = resampled.sample
@@ -197,19 +128,7 @@ def interval(resampled: Resampled, level: float = LEVEL) -> tuple[float, float]:
 
 
 def over_seeds(resampled: Sequence[Resampled]) -> Resampled:
-    """Average runs of one method that differ in the seed.
-
-    Parameters
-    ----------
-    resampled : sequence of Resampled
-        One a seed, of the same items and counts, at least two.
-
-    Returns
-    -------
-    Resampled
-        The mean score, the mean of each replicate, and the deviation of the scores with n - 1
-        degrees of freedom.
-    """
+    """Average runs of one method that differ in the seed."""
     samples = [each.sample for each in resampled]
     shares = [sample.values for sample in samples if isinstance(sample, Means)]
     together: Sample = Averaged(tuple(samples))
@@ -226,20 +145,8 @@ def over_seeds(resampled: Sequence[Resampled]) -> Resampled:
 
 
 def percentiles(replicates: np.ndarray, level: float) -> tuple[float, float]:
-    """Give the percentiles between which the middle of the replicates lies.
-
-    Parameters
-    ----------
-    replicates : float64 (B,)
-        NaN where undefined.
-    level : float
-        Share of the replicates between them.
-
-    Returns
-    -------
-    float, float
-        Both ends; NaN where fewer than ``level`` of the replicates are defined.
-    """
+    """Give the percentiles between which the middle of the replicates lies."""
+    # replicates: float64 (B,)
     defined = replicates[~np.isnan(replicates)]
     if len(defined) < level * len(replicates):
         return math.nan, math.nan

@@ -29,24 +29,12 @@ class EffectSize(Sample):
     Items are the words of all four lists, so that a draw draws attributes, too: one list of
     pleasant words is as much a choice as one list of flowers. A draw's lists may differ in their
     numbers of words; where one is empty the score is undefined.
-
-    Attributes
-    ----------
-    cosines : float64 (n_targets, n_attributes)
-        Of target words, those of X and Y in the order of ``lists``, with attribute words.
-    lists : int8 (n,)
-        The list of each item: X, Y, A or B.
-
-    Examples
-    --------
-    >>> words = EffectSize(np.array([[0.9, 0.1], [0.7, 0.3], [0.5, 0.3], [0.3, 0.3]]).repeat(2, 1),
-    ...                    np.array([X, X, Y, Y, A, A, B, B]))
-    >>> words.evaluate(np.ones((1, 8), np.uint8)).round(4).tolist()  # 0.8 0.4 0.2 0 in X X Y Y
-    [1.4639]
     """
 
+    # float64 (n_targets, n_attributes): of target words, those of X and Y in the order of
+    # ``lists``, with attribute words
     cosines: np.ndarray
-    lists: np.ndarray
+    lists: np.ndarray  # int8 (n,): the list of each item: X, Y, A or B
 
     @property
     def n_items(self) -> int:
@@ -69,18 +57,8 @@ class EffectSize(Sample):
         return EffectSize(cosines, self.lists[chosen])
 
     def associations(self, counts: np.ndarray) -> np.ndarray:
-        """Compute the association of each target word.
-
-        Parameters
-        ----------
-        counts : float64 (B, n_items)
-            How often each word counts; only those of attributes matter.
-
-        Returns
-        -------
-        float64 (B, n_targets)
-            Mean cosine with A less that with B.
-        """
+        """Compute the association of each target word."""
+        # counts: float64 (B, n_items); returns float64 (B, n_targets)
         attributes = self.lists[self.lists >= A]
         a, b = (
             counts[:, self.lists == each]
@@ -114,24 +92,8 @@ def permutation_p(x: np.ndarray, y: np.ndarray, key: str) -> float:
     to 20,000 divisions are counted (eight words against eight are 12,870); of more, 9,999 are
     drawn and the one found is added (Phipson & Smyth 2010, "Permutation p-values should never be
     zero"), so that p is 0.0001 or more.
-
-    Parameters
-    ----------
-    x, y : float64 (n,), (m,)
-        Associations of the target words.
-    key : str
-        What the draws depend on.
-
-    Returns
-    -------
-    float
-        Above 0, at most 1; the order within the lists does not matter.
-
-    Examples
-    --------
-    >>> permutation_p(np.array([0.8, 0.4]), np.array([0.2, 0.0]), "")  # 1 of 6
-    0.16666666666666666
     """
+    # x, y: float64 (n,), (m,)
     every = np.sort(np.concatenate([x, y]))
     least = x.sum() - _ROUNDING * len(every)
     if math.comb(len(every), len(x)) <= _EXACT:

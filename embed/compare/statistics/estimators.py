@@ -37,50 +37,19 @@ class Sample(Protocol):
         """How many items there are, at least one."""
 
     def evaluate(self, counts: Counts) -> np.ndarray:
-        """Score the items, each taken as often as it counts.
-
-        Parameters
-        ----------
-        counts : int (B, n_items)
-            Row b: how often each item counts in replicate b, at least 0.
-
-        Returns
-        -------
-        float64 (B,)
-            One score a replicate, NaN where it is undefined.
-        """
+        """Score the items, each taken as often as it counts."""
+        # counts: int (B, n_items); returns float64 (B,)
 
     def take(self, chosen: np.ndarray) -> "Sample":
-        """Give some of the items.
-
-        Parameters
-        ----------
-        chosen : bool (n_items,)
-            At least one.
-
-        Returns
-        -------
-        Sample
-            Of these alone.
-        """
+        """Give some of the items."""
+        # chosen: bool (n_items,)
 
 
 @dataclass(frozen=True, eq=False)
 class Means(Sample):
-    """The mean of a value per item: accuracy, where a right answer is 1 and a wrong one 0.
+    """The mean of a value per item: accuracy, where a right answer is 1 and a wrong one 0."""
 
-    Attributes
-    ----------
-    values : float or bool (n,)
-        One value an item.
-
-    Examples
-    --------
-    >>> Means(np.array([1, 0, 0, 1])).evaluate(np.array([[1, 1, 1, 1], [3, 0, 1, 0]])).tolist()
-    [0.5, 0.75]
-    """
-
-    values: np.ndarray
+    values: np.ndarray  # float or bool (n,): one value an item
 
     @property
     def n_items(self) -> int:
@@ -104,24 +73,11 @@ class Correlation(Sample):
     Spearman 1904, "The proof and measurement of association between two things": Pearson's
     correlation of ranks, equal values sharing their mean rank. Every replicate has ranks of its
     own, in which copies of one item are equal values.
-
-    Attributes
-    ----------
-    x, y : float (n,)
-        Judgements and cosines, finite.
-    ranked : bool
-        Whether ranks are correlated rather than values.
-
-    Examples
-    --------
-    >>> pairs = Correlation(np.array([1.0, 2.0, 9.0]), np.array([0.2, 0.1, 0.9]), ranked=True)
-    >>> pairs.evaluate(np.array([[1, 1, 1], [2, 0, 1], [3, 0, 0]])).tolist()
-    [0.5, 1.0, nan]
     """
 
-    x: np.ndarray
-    y: np.ndarray
-    ranked: bool
+    x: np.ndarray  # float (n,): judgements and cosines, finite
+    y: np.ndarray  # float (n,): judgements and cosines, finite
+    ranked: bool  # whether ranks are correlated rather than values
 
     @property
     def n_items(self) -> int:
@@ -182,27 +138,11 @@ class Contingency(Sample):
 
     As in scikit-learn, ``nmi`` is 1 where there is one class and one cluster, and ``ari`` where
     both put all items together or all apart.
-
-    Attributes
-    ----------
-    classes, clusters : int or str (n,)
-        Of each item; the labels' own values do not matter.
-    measure : str
-        ``purity``, ``nmi`` or ``ari``.
-
-    Examples
-    --------
-    >>> for measure in ("purity", "nmi", "ari"):
-    ...     found = Contingency(np.array([0, 0, 1, 1]), np.array([5, 5, 5, 7]), measure)
-    ...     print(found.evaluate(np.array([[1, 1, 1, 1], [1, 0, 0, 1]])).round(3).tolist())
-    [0.75, 1.0]
-    [0.344, 1.0]
-    [0.0, 1.0]
     """
 
-    classes: np.ndarray
-    clusters: np.ndarray
-    measure: Literal["purity", "nmi", "ari"]
+    classes: np.ndarray  # int or str (n,): of each item; the labels' own values do not matter
+    clusters: np.ndarray  # int or str (n,): of each item; the labels' own values do not matter
+    measure: Literal["purity", "nmi", "ari"]  # ``purity``, ``nmi`` or ``ari``
 
     @property
     def n_items(self) -> int:
@@ -234,15 +174,9 @@ class Contingency(Sample):
 
 @dataclass(frozen=True, eq=False)
 class Averaged(Sample):
-    """The mean score of several samples of the same items: of runs that differ in the seed.
+    """The mean score of several samples of the same items: of runs that differ in the seed."""
 
-    Attributes
-    ----------
-    samples : tuple of Sample
-        At least one.
-    """
-
-    samples: tuple[Sample, ...]
+    samples: tuple[Sample, ...]  # at least one
 
     @property
     def n_items(self) -> int:
@@ -260,22 +194,13 @@ class Averaged(Sample):
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
-    """Rows of one label side by side, so that groups are summed without loops.
+    """Rows of one label side by side, so that groups are summed without loops."""
 
-    Attributes
-    ----------
-    labels : int64 (n,)
-        Group of each row; groups are numbered in ascending order of their labels.
-    order : int64 (n,)
-        Rows, group by group.
-    starts, stops : int64 (n_groups,)
-        Where in ``order`` each group begins and ends.
-    """
-
+    # int64 (n,): group of each row; groups are numbered in ascending order of their labels
     labels: np.ndarray
-    order: np.ndarray
-    starts: np.ndarray
-    stops: np.ndarray
+    order: np.ndarray  # int64 (n,): rows, group by group
+    starts: np.ndarray  # int64 (n_groups,): where in ``order`` each group begins and ends
+    stops: np.ndarray  # int64 (n_groups,): where in ``order`` each group begins and ends
 
     @classmethod
     def of(cls, values: np.ndarray) -> "_Groups":
@@ -296,22 +221,8 @@ class _Groups:
 def in_blocks(
     counts: Counts, score: Callable[[np.ndarray], np.ndarray], *, block: int = 1 << 16
 ) -> np.ndarray:
-    """Score replicates some at a time.
-
-    Parameters
-    ----------
-    counts : int (B, n_items)
-        As :meth:`Sample.evaluate` takes them.
-    score : callable
-        Takes counts of some replicates as float64, gives their scores; may divide by zero.
-    block : int
-        Counts held as float64 at a time: they stay in the second-level cache.
-
-    Returns
-    -------
-    float64 (B,)
-        One score a replicate.
-    """
+    """Score replicates some at a time."""
+    # counts: int (B, n_items); returns float64 (B,)
     scores = np.empty(len(counts))
     step = max(1, block // counts.shape[1])
     with np.errstate(divide="ignore", invalid="ignore"):

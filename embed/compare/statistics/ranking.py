@@ -21,29 +21,8 @@ def standings(
     *,
     ranked: bool = True,
 ) -> dict[str, Standing]:
-    """Tell how every run stands to the best one.
-
-    Parameters
-    ----------
-    scores : mapping of str to (float or None)
-        By run, all of one set and metric; None where undefined.
-    pairs : iterable of (str, str, float or None)
-        Two runs and the corrected p of their difference; None where no test could be made.
-    ranked : bool
-        Whether a higher score is a better one; else nobody stands anywhere.
-
-    Returns
-    -------
-    dict of str to Standing
-        Of the runs with a score. Several runs may be best; another must be told from each of
-        them to be worse than one: it is equal where the least p is above :data:`SURE`.
-
-    Examples
-    --------
-    >>> found = standings({"a": 0.5, "b": 0.4, "c": None}, [("a", "b", 0.2)])
-    >>> [(run, standing.value) for run, standing in found.items()]
-    [('a', 'best'), ('b', 'equal')]
-    """
+    """Tell how every run stands to the best one."""
+    # scores: mapping of str to (float or None)
     scored = {run: score for run, score in scores.items() if score is not None} if ranked else {}
     top = max(scored.values(), default=None)
     best = {run for run, score in scored.items() if score == top}

@@ -16,23 +16,10 @@ class RocArea(Sample):
     of the other; equal values count one half (Hanley & McNeil 1982, "The meaning and use of the
     area under a receiver operating characteristic (ROC) curve"; the statistic of Mann & Whitney
     1947 as a share).
-
-    Attributes
-    ----------
-    positive : bool (n,)
-        Which items belong to the class whose values should be high.
-    values : float (n,)
-        Finite.
-
-    Examples
-    --------
-    >>> area = RocArea(np.array([True, False, True, False]), np.array([0.9, 0.5, 0.5, 0.1]))
-    >>> area.evaluate(np.array([[1, 1, 1, 1], [0, 2, 1, 0], [2, 0, 2, 0]])).tolist()
-    [0.875, 0.5, nan]
     """
 
-    positive: np.ndarray
-    values: np.ndarray
+    positive: np.ndarray  # bool (n,): which items belong to the class whose values should be high
+    values: np.ndarray  # float (n,): finite
 
     @property
     def n_items(self) -> int:

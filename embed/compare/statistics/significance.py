@@ -15,22 +15,13 @@ _ROUNDING = 1e-9  # of a sum, what adding in another order may change
 
 @dataclass(frozen=True)
 class Difference:
-    """How far one run is ahead of another on the same items.
+    """How far one run is ahead of another on the same items."""
 
-    Attributes
-    ----------
-    difference : float
-        The one's score less the other's; NaN where either is undefined.
-    low, high : float
-        Its 95 % bootstrap interval; NaN where undefined.
-    p : float
-        Chance of a difference at least as large, to either side, between runs that are
-        equally good; not corrected for other comparisons. NaN where undefined.
-    """
-
-    difference: float
-    low: float
-    high: float
+    difference: float  # the one's score less the other's; NaN where either is undefined
+    low: float  # its 95 % bootstrap interval; NaN where undefined
+    high: float  # its 95 % bootstrap interval; NaN where undefined
+    # chance of a difference at least as large, to either side, between runs that are equally good;
+    # not corrected for other comparisons. NaN where undefined
     p: float
 
 
@@ -60,22 +51,8 @@ def paired(a: Resampled, b: Resampled, units: np.ndarray | None = None) -> Diffe
     variance is the replicates' plus those of both means over seeds, and p is that of Student's t
     with the degrees of freedom of this sum (Satterthwaite 1946, "An approximate distribution of
     estimates of variance components"); of shares the larger one of this and of flipped signs.
-
-    Parameters
-    ----------
-    a, b : Resampled
-        Of :func:`~embed.compare.statistics.bootstrap.resample` with the same counts, or of
-        :func:`~embed.compare.statistics.bootstrap.over_seeds`.
-    units : int64 (n_items, k), optional
-        What each item is made of, where items share units.
-
-    Returns
-    -------
-    Difference
-        ``a`` less ``b``. Where the interval is undefined (see
-        :func:`~embed.compare.statistics.bootstrap.interval`) p is, too, unless it
-        comes from flipping signs, and where all replicates differ by the same.
     """
+    # units: int64 (n_items, k)
     difference = a.score - b.score
     replicates = a.replicates - b.replicates
     low, high = percentiles(replicates, LEVEL)
@@ -103,25 +80,8 @@ def sign_flip(differences: np.ndarray, *, block: int = 1 << 19) -> float:
     choices are drawn, always from the same stream, and p is the share of them, the one
     found included, whose sum is as far from zero (Phipson & Smyth 2010, "Permutation
     p-values should never be zero").
-
-    Parameters
-    ----------
-    differences : float64 (n,)
-        One run's value of each item less the other's.
-    block : int
-        Signs held at a time.
-
-    Returns
-    -------
-    float
-        Two-sided p, above 0. That it is at most x has a chance of at most x: in
-        simulations of 10 to 1,000 items it was 0.05 or less in 1 to 5 % of cases.
-
-    Examples
-    --------
-    >>> sign_flip(np.array([1.0, 1.0, 0.0, 1.0, 1.0, 1.0]))
-    0.0625
     """
+    # differences: float64 (n,)
     moved = differences[differences != 0]
     if len(moved) == 0:
         return 1.0
@@ -142,22 +102,8 @@ def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
     of m is multiplied by m + 1 - k, and none falls below a smaller one. To call a
     difference real where its corrected p is at most x keeps the chance of even one false
     call at x or less, however the comparisons depend on each other.
-
-    Parameters
-    ----------
-    p : float (m,)
-        Each between 0 and 1; NaN, where a comparison is undefined, is none of the m.
-
-    Returns
-    -------
-    float64 (m,)
-        Corrected, at most 1, in the order given; NaN stays.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03]).tolist()
-    [0.03, 0.06, 0.06]
     """
+    # returns float64 (m,)
     corrected = np.array(p, dtype=np.float64)
     order = np.argsort(corrected)[: np.count_nonzero(~np.isnan(corrected))]  # NaN sorts last
     factors = np.arange(len(order), 0, -1)

@@ -14,21 +14,10 @@ _CHUNK = re.compile(r"O|[BIES]-.+")
 
 @dataclass(frozen=True, eq=False)
 class Ratios(Sample):
-    """A sum over a sum: F1, of whose numerator and denominator each item has a part.
+    """A sum over a sum: F1, of whose numerator and denominator each item has a part."""
 
-    Attributes
-    ----------
-    numerators, denominators : int64 (n,)
-        Of each item.
-
-    Examples
-    --------
-    >>> Ratios(np.array([2, 0]), np.array([2, 1])).evaluate(np.array([[1, 1], [0, 3]])).round(3)
-    array([0.667, 0.   ])
-    """
-
-    numerators: np.ndarray
-    denominators: np.ndarray
+    numerators: np.ndarray  # int64 (n,): of each item
+    denominators: np.ndarray  # int64 (n,): of each item
 
     @property
     def n_items(self) -> int:
@@ -58,24 +47,8 @@ def spans(tags: Sequence[str], offsets: np.ndarray) -> set[tuple[int, int, str]]
     that touch) and newer ones are read rightly. It ends before the next one, before ``O``,
     after ``E-`` and ``S-``, and with its sentence (Tjong Kim Sang and De Meulder 2003, section
     2; Ramshaw and Marcus 1995).
-
-    Parameters
-    ----------
-    tags : sequence of str
-        Labels such as ``B-PER``, ``I-PER``, ``O``.
-    offsets : int64 (n_sentences + 1,)
-        Where sentences begin and end.
-
-    Returns
-    -------
-    set of (int, int, str)
-        First word, word behind the last, and kind.
-
-    Examples
-    --------
-    >>> sorted(spans(["B-PER", "I-PER", "B-PER", "O", "I-LOC"], np.array([0, 5])))
-    [(0, 2, 'PER'), (2, 3, 'PER'), (4, 5, 'LOC')]
     """
+    # offsets: int64 (n_sentences + 1,)
     found: set[tuple[int, int, str]] = set()
     for start, stop in pairwise(offsets.tolist()):
         first, kind = start, ""
@@ -93,49 +66,14 @@ def spans(tags: Sequence[str], offsets: np.ndarray) -> set[tuple[int, int, str]]
 
 
 def are_entities(tags: Sequence[str]) -> bool:
-    """Tell whether labels mark entities.
-
-    Parameters
-    ----------
-    tags : sequence of str
-        All labels of a set.
-
-    Returns
-    -------
-    bool
-        Whether each is ``O`` or begins with ``B-``, ``I-``, ``E-`` or ``S-``, and not all are
-        ``O``.
-
-    Examples
-    --------
-    >>> are_entities(["O", "B-PER"]), are_entities(["NOUN", "O"]), are_entities(["O"])
-    (True, False, False)
-    """
+    """Tell whether labels mark entities."""
     kinds = set(tags)
     return all(_CHUNK.fullmatch(tag) for tag in kinds) and kinds != {"O"}
 
 
 def span_f1(right: Sequence[str], answered: Sequence[str], offsets: np.ndarray) -> Ratios:
-    """Score the entities that were found, exactly or not at all.
-
-    Parameters
-    ----------
-    right, answered : sequence of str
-        The label of each word as it should be, and as a probe gave it.
-    offsets : int64 (n_sentences + 1,)
-        Where sentences begin and end.
-
-    Returns
-    -------
-    Ratios
-        F1 = 2 found / (marked + answered). Each entity counts at its first word.
-
-    Examples
-    --------
-    >>> f1 = span_f1(["B-PER", "I-PER", "O"], ["B-PER", "I-PER", "B-LOC"], np.array([0, 3]))
-    >>> f1.numerators.tolist(), f1.denominators.tolist()
-    ([2, 0, 0], [2, 0, 1])
-    """
+    """Score the entities that were found, exactly or not at all."""
+    # offsets: int64 (n_sentences + 1,)
     marked, given = spans(right, offsets), spans(answered, offsets)
     found = _starts(marked & given, len(right))
     return Ratios(2 * found, _starts(marked, len(right)) + _starts(given, len(right)))

@@ -17,20 +17,9 @@ def rank_correlations(
     their mean rank from the middle is 2 s + t - N; squared and summed over all items
     drawn that is (N^3 - sum of t^3) / 3. All of these are whole numbers, exact in
     float64 up to N = 200,000.
-
-    Parameters
-    ----------
-    rows : float64 (B, n)
-        How often each item is drawn: whole numbers.
-    x_order : int64 (n,)
-        Items by ascending value of the one series.
-    x_stops : int64 (n_x,)
-        Where in that order the items of each distinct value end.
-    y_order, y_stops : int64 (n,) and (n_y,)
-        The same of the other series.
-    scores : float64 (B,)
-        Written: NaN where either series is constant.
     """
+    # rows: float64 (B, n); x_order: int64 (n,); x_stops: int64 (n_x,); y_order, y_stops: int64
+    # (n,) and (n_y,); scores: float64 (B,)
     ranks = np.empty(rows.shape[1])
     for b in range(rows.shape[0]):
         size = rows[b].sum()

@@ -4,28 +4,8 @@ import numpy as np
 
 
 def best_threshold(positive: np.ndarray, values: np.ndarray) -> float:
-    """Find the threshold above which the most items are of the one class, and below of the other.
-
-    Parameters
-    ----------
-    positive : bool (n,)
-        Which items belong to the class whose values should be high.
-    values : float64 (n,)
-        Finite, at least one.
-
-    Returns
-    -------
-    float
-        Midway between two values, or infinite where one class alone is the best answer; of
-        equally good ones the middle one.
-
-    Examples
-    --------
-    >>> best_threshold(np.array([True, False, True, False]), np.array([0.75, 0.5, 0.25, 0.0]))
-    0.125
-    >>> best_threshold(np.array([True, True]), np.array([0.5, 0.0]))
-    -inf
-    """
+    """Find the threshold that classifies the most items correctly."""
+    # positive: bool (n,); values: float64 (n,)
     distinct, places = np.unique(values, return_inverse=True)
     ups = np.bincount(places[positive], minlength=len(distinct))
     downs = np.bincount(places[~positive], minlength=len(distinct))
@@ -37,22 +17,8 @@ def best_threshold(positive: np.ndarray, values: np.ndarray) -> float:
 
 
 def right_by_halves(positive: np.ndarray, values: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Answer either half of some items by the threshold that is best on the other half.
-
-    Parameters
-    ----------
-    positive : bool (n,)
-        Which items belong to the class whose values should be high.
-    values : float64 (n,)
-        Finite.
-    first : bool (n,)
-        Which items are the first half; neither half is empty.
-
-    Returns
-    -------
-    bool (n,)
-        Which answers are right. No item has a part in the threshold that it is held against.
-    """
+    """Answer either half of some items by the threshold that is best on the other half."""
+    # positive: bool (n,); values: float64 (n,); first: bool (n,); returns bool (n,)
     answers = np.empty(len(values), dtype=bool)
     for half in (first, ~first):
         answers[half] = values[half] > best_threshold(positive[~half], values[~half])

@@ -26,17 +26,11 @@ class AssociationTask(WordTask):
     Caliskan, Bryson and Narayanan 2017, "Semantics derived automatically from language corpora
     contain human-like biases", Science 356: 183-186. An item is a word of any of the four
     lists of a test: a test is asked with those of its words that have a vector.
-
-    Attributes
-    ----------
-    tests : sequence of AssociationTest
-        The set; a single test is the whole set, of several each is a section.
-    seed : int
-        Of the divisions that are drawn for a p, together with the names of set and test.
     """
 
+    # the set; a single test is the whole set, of several each is a section
     tests: Sequence[AssociationTest]
-    seed: int
+    seed: int  # of the divisions that are drawn for a p, together with the names of set and test
     task = "association"
 
     @classmethod

@@ -31,14 +31,9 @@ class CategorisationTask(WordTask):
     are made as there are categories among the words asked, once, with settings
     that do not depend on the categories; purity, normalised mutual information
     and the adjusted Rand index all measure the same clusters.
-
-    Attributes
-    ----------
-    words : sequence of CategoryWord
-        The set.
     """
 
-    words: Sequence[CategoryWord]
+    words: Sequence[CategoryWord]  # the set
     task = "categorisation"
 
     @classmethod
@@ -76,19 +71,8 @@ def clusters_of(units: Any, n_clusters: int) -> np.ndarray:
     of least inertia counts, in one thread: the same on every call. Zero vectors
     have no direction; they stay zero and go to the cluster with the shortest
     mean.
-
-    Parameters
-    ----------
-    units : float64 (n, D) or scipy.sparse CSR (n, D)
-        Of length 1, or zero.
-    n_clusters : int
-        At most n. Fewer are made where fewer vectors are distinct.
-
-    Returns
-    -------
-    int64 (n,)
-        The cluster of each.
     """
+    # units: float64 (n, D) or scipy.sparse CSR (n, D); returns int64 (n,)
     import warnings
 
     from sklearn.cluster import KMeans

@@ -32,41 +32,18 @@ class MinimalPairTask:
     arXiv:1910.14659). An item is a pair; every run that scores sentences is asked all of them,
     and no other run any. A tie counts one half, so that who gives all sentences the same score
     gets exactly .5.
-
-    Attributes
-    ----------
-    dataset : str
-        Name of the set.
-    pairs : sequence of MinimalPair
-        The set, or a sample of it.
-    left_to_right_in_words : bool
-        Whether a piece is predicted without those that follow it in its word (Kauf and Ivanova
-        2023, arXiv:2305.10588).
-    sections : bool
-        Whether each paradigm is scored as well.
     """
 
-    dataset: str
-    pairs: Sequence[MinimalPair]
+    dataset: str  # name of the set
+    pairs: Sequence[MinimalPair]  # the set, or a sample of it
+    # whether a piece is predicted without those that follow it in its word (Kauf and Ivanova 2023,
+    # arXiv:2305.10588)
     left_to_right_in_words: bool = True
-    sections: bool = False
+    sections: bool = False  # whether each paradigm is scored as well
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "MinimalPairTask":
-        """Read a set of pairs of sentences.
-
-        Parameters
-        ----------
-        path : Path
-            A file or folder; see :mod:`embed.compare.datasets.sentence_pairs`.
-        config : CompareConfig
-            Of which ``limit``, ``seed``, ``left_to_right_in_words`` and ``sections`` matter.
-
-        Returns
-        -------
-        MinimalPairTask
-            Ready to score.
-        """
+        """Read a set of pairs of sentences."""
         pairs = sample_pairs(read_minimal_pairs(path), config.limit, config.seed)
         return cls(set_name(path), pairs, config.left_to_right_in_words, config.sections)
 
@@ -80,63 +57,19 @@ class MinimalPairTask:
         return list(dict.fromkeys(text for words in self._items for text in words))
 
     def items(self) -> Iterable[Sequence[str]]:
-        """List the words of each pair, which only its band of frequency depends on.
-
-        Returns
-        -------
-        iterable of sequence of str
-            The different ones of both sentences.
-        """
+        """List the words of each pair, which only its band of frequency depends on."""
         return self._items
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray | None:
-        """Tell the pairs that can be asked: all of them, or none.
-
-        Parameters
-        ----------
-        vectors : StaticVectors
-            What may score sentences.
-        unknown : str
-            Of no matter here: what reads pieces has none for unknown words.
-
-        Returns
-        -------
-        bool (n_items,) or None
-            True everywhere; None of a run that has no sentence scores, and so no part in what
-            runs are asked.
-
-        Raises
-        ------
-        ArtifactError
-            The encoder is damaged or gone.
-        """
+        """Tell the pairs that can be asked: all of them, or none."""
+        # returns bool (n_items,) or None
         return None if scorer_of(vectors) is None else np.ones(self.n_items, dtype=bool)
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measured]:
-        """Score both sentences of each pair.
-
-        Parameters
-        ----------
-        vectors : StaticVectors
-            What may score sentences.
-        items : bool (n_items,)
-            The pairs to take.
-        unknown : str
-            Of no matter here.
-
-        Returns
-        -------
-        list of Measured
-            Metric ``accuracy`` over the whole set, of which paradigms are drawn where there are
-            several, then, where asked for, over each paradigm.
-
-        Raises
-        ------
-        ArtifactError
-            The encoder is damaged or gone, or a score is no number.
-        """
+        """Score both sentences of each pair."""
+        # items: bool (n_items,)
         scorer, asked = scorer_of(vectors), np.flatnonzero(items)
         values = None
         if scorer is not None and len(asked):
@@ -190,24 +123,8 @@ class MinimalPairTask:
 
 
 def preferences(good: np.ndarray, bad: np.ndarray) -> np.ndarray:
-    """Tell which of two scores is higher.
-
-    Parameters
-    ----------
-    good, bad : float64 (n,)
-        Of right and of wrong sentences, in nats; NaN where there is none.
-
-    Returns
-    -------
-    float64 (n,)
-        1 where the right one scores higher, 0 where it scores lower, and 1/2 where there is
-        nothing between them but rounding, or one is missing.
-
-    Examples
-    --------
-    >>> preferences(np.array([-9.0, -9.0, -9.0]), np.array([-9.5, -9.00001, -7.0])).tolist()
-    [1.0, 0.5, 0.0]
-    """
+    """Tell which of two scores is higher."""
+    # good, bad: float64 (n,); returns float64 (n,)
     ahead = good - bad
     return np.where(ahead > _TIE, 1.0, np.where(ahead < -_TIE, 0.0, 0.5))
 

@@ -28,14 +28,9 @@ class OddOneOutTask(WordTask):
     item is a group with one of its outliers; it can be asked when all of these
     words have a vector. A phrase, its words between underscores or spaces, that
     is not known as one word has the mean vector of its words.
-
-    Attributes
-    ----------
-    topics : sequence of Topic
-        The set.
     """
 
-    topics: Sequence[Topic]
+    topics: Sequence[Topic]  # the set
     task = "odd-one-out"
     phrases = True
 
@@ -89,22 +84,8 @@ def outlier_position(units: Any) -> float:
     words (their section 2): without the outlier, the rest is most compact. The
     outlier's position is the number of words of lower compactness; a tie does
     not count.
-
-    Parameters
-    ----------
-    units : float64 (n + 1, D) or scipy.sparse CSR (n + 1, D)
-        Vectors of length 1, or zero; the outlier's last.
-
-    Returns
-    -------
-    float
-        Position / n: 1 where it is found. NaN where all words are as compact.
-
-    Examples
-    --------
-    >>> outlier_position(np.array([[1.0, 0.0], [1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]))
-    1.0
     """
+    # units: float64 (n + 1, D) or scipy.sparse CSR (n + 1, D)
     cosines = units @ units.T
     cosines = cosines if isinstance(cosines, np.ndarray) else cosines.toarray()
     np.fill_diagonal(cosines, 0.0)

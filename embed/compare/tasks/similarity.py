@@ -26,14 +26,9 @@ class SimilarityTask(WordTask):
     An item is a pair; it can be asked when both words have a vector. Spearman
     1904, "The proof and measurement of association between two things":
     Pearson's correlation of the ranks, of which equal values share the mean.
-
-    Attributes
-    ----------
-    pairs : sequence of WordPair
-        The set.
     """
 
-    pairs: Sequence[WordPair]
+    pairs: Sequence[WordPair]  # the set
     task = "similarity"
 
     @classmethod
@@ -60,22 +55,9 @@ class SimilarityTask(WordTask):
 
 
 def pair_cosines(vectors: StaticVectors, pairs: np.ndarray, composed: Any = None) -> np.ndarray:
-    """Compute the cosine of each pair of rows.
-
-    Parameters
-    ----------
-    vectors : StaticVectors
-        Dense or sparse.
-    pairs : int64 (P, 2)
-        Rows; V + i is row i of ``composed``.
-    composed : float32 (n, D) or scipy.sparse CSR (n, D), optional
-        Vectors of words that have no row.
-
-    Returns
-    -------
-    float64 (P,)
-        0 where a vector is zero.
-    """
+    """Compute the cosine of each pair of rows."""
+    # pairs: int64 (P, 2); composed: float32 (n, D) or scipy.sparse CSR (n, D); returns float64
+    # (P,)
     rows, places = np.unique(pairs, return_inverse=True)
     units: Any = finite_units(vectors, rows, composed)
     a, b = places.reshape(pairs.shape).T
@@ -85,23 +67,8 @@ def pair_cosines(vectors: StaticVectors, pairs: np.ndarray, composed: Any = None
 
 
 def why_undefined(judged: np.ndarray, cosines: np.ndarray) -> str | None:
-    """Tell why two series have no correlation.
-
-    Parameters
-    ----------
-    judged, cosines : float64 (P,)
-        Judgements and cosines.
-
-    Returns
-    -------
-    str or None
-        None where they have one.
-
-    Examples
-    --------
-    >>> why_undefined(np.array([1.0, 2.0]), np.array([0.5, 0.5]))
-    'all cosines are equal'
-    """
+    """Tell why two series have no correlation."""
+    # judged, cosines: float64 (P,)
     if len(judged) < 2:
         return "no pair is known" if len(judged) == 0 else "only one pair is known"
     for name, values in (("judgements", judged), ("cosines", cosines)):

@@ -11,21 +11,7 @@ from embed.protocols import ContextualEncoder
 
 
 def target_words(cutter: Cutter, targets: Sequence[Target]) -> list[list[str]]:
-    """Give the words that targets are to an encoder.
-
-    Parameters
-    ----------
-    cutter : Cutter
-        The encoder.
-    targets : sequence of Target
-        Where words stand.
-
-    Returns
-    -------
-    list of list of str
-        Of each target: several where what was marked is cut further, or was marked several times;
-        none where nothing is left of it.
-    """
+    """Give the words that targets are to an encoder."""
     found = _find(cutter, targets)
     return [[sentence[place] for place in places] for sentence, places in found]
 
@@ -39,24 +25,8 @@ def target_states(
     """Encode words where they stand.
 
     Memory: the states of ``at_once`` words, or of the longest context, and of the targets.
-
-    Parameters
-    ----------
-    encoder : ContextualEncoder
-        Reads every different context once, and all of it.
-    targets : sequence of Target
-        Where words stand, at least one.
-    layers : sequence of int
-        Which layers to average.
-    at_once : int
-        Words encoded together, about.
-
-    Returns
-    -------
-    float32 (n_targets, D)
-        Sums over the words of each target, whose directions are those of the means; zero for a
-        target without words.
     """
+    # returns float32 (n_targets, D)
     found = _find(encoder, targets)
     owners: dict[tuple[str, ...], list[int]] = {}
     for target, (sentence, _) in enumerate(found):
@@ -71,20 +41,7 @@ def target_states(
 
 
 def contexts_read(cutter: Cutter, targets: Sequence[Target]) -> list[list[str]]:
-    """Give the different contexts of targets as an encoder is given them.
-
-    Parameters
-    ----------
-    cutter : Cutter
-        The encoder.
-    targets : sequence of Target
-        Where words stand.
-
-    Returns
-    -------
-    list of list of str
-        The words of each, in the order of the first target in it.
-    """
+    """Give the different contexts of targets as an encoder is given them."""
     return [list(words) for words in dict.fromkeys(words for words, _ in _find(cutter, targets))]
 
 

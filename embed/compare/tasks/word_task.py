@@ -17,58 +17,28 @@ from embed.protocols import StaticVectors
 
 @dataclass(frozen=True)
 class Asked:
-    """Items of a set as some vectors know them.
+    """Items of a set as some vectors know them."""
 
-    Attributes
-    ----------
-    items : int64 (n,)
-        Which, ascending.
-    places : int64 (n, k)
-        Rows of the words of each, as :class:`~embed.compare.inputs.lookup.FoundWords` has them; -1
-        behind the last word of an item that has fewer than others.
-    composed : float32 (m, D) or scipy.sparse CSR (m, D)
-        Vectors of words without a row.
-    has_composed, has_zero : bool (n,)
-        Which items have a word whose vector is composed, or zero.
-    """
-
-    items: np.ndarray
+    items: np.ndarray  # int64 (n,): which, ascending
+    # int64 (n, k): rows of the words of each, as :class:`~embed.compare.inputs.lookup.FoundWords`
+    # has them; -1 behind the last word of an item that has fewer than others
     places: np.ndarray
-    composed: Any
+    composed: Any  # float32 (m, D) or scipy.sparse CSR (m, D): vectors of words without a row
+    # bool (n,): which items have a word whose vector is composed, or zero
     has_composed: np.ndarray
-    has_zero: np.ndarray
+    has_zero: np.ndarray  # bool (n,): which items have a word whose vector is composed, or zero
 
     @classmethod
     def by_encoder(cls, items: np.ndarray) -> "Asked":
-        """Take items whose words are not looked up.
-
-        Parameters
-        ----------
-        items : bool (n_items,)
-            Those that are asked.
-
-        Returns
-        -------
-        Asked
-            Without places, none of them composed or zero.
-        """
+        """Take items whose words are not looked up."""
+        # items: bool (n_items,)
         asked = np.flatnonzero(items)
         nothing = np.zeros(len(asked), dtype=bool)
         return cls(asked, np.zeros((len(asked), 0), np.int64), None, nothing, nothing)
 
     def take(self, chosen: np.ndarray) -> "Asked":
-        """Give some of the items.
-
-        Parameters
-        ----------
-        chosen : bool (n,)
-            Which.
-
-        Returns
-        -------
-        Asked
-            Of these alone.
-        """
+        """Give some of the items."""
+        # chosen: bool (n,)
         return Asked(
             self.items[chosen],
             self.places[chosen],
@@ -80,39 +50,17 @@ class Asked:
 
 @dataclass(frozen=True)
 class WordTask(ABC):
-    """A set of which each item is some words, and can be asked when all of them have a vector.
+    """A set of which each item is some words, and can be asked when all of them have a vector."""
 
-    Attributes
-    ----------
-    dataset : str
-        Name of the set.
-    task : str
-        A key of TASKS.
-    phrases : bool
-        Whether a word may be a phrase, which is known by the mean of its words.
-    """
-
-    dataset: str
-    task: ClassVar[str]
+    dataset: str  # name of the set
+    task: ClassVar[str]  # A key of TASKS
+    # whether a word may be a phrase, which is known by the mean of its words
     phrases: ClassVar[bool] = False
 
     @classmethod
     @abstractmethod
     def read(cls, path: Path, config: CompareConfig) -> Self:
-        """Read a set.
-
-        Parameters
-        ----------
-        path : Path
-            A file, several or a folder, as the reader of the set takes it.
-        config : CompareConfig
-            Whose options matter that are fields of the task.
-
-        Returns
-        -------
-        WordTask
-            Ready to score.
-        """
+        """Read a set."""
 
     @property
     def n_items(self) -> int:
@@ -128,20 +76,8 @@ class WordTask(ABC):
         return [text for words in self.items() for text in words]
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
-        """Tell the items of which all words have a vector, or something in its place.
-
-        Parameters
-        ----------
-        vectors : StaticVectors
-            What to look in.
-        unknown : str
-            What becomes of unknown words: one of UNKNOWN.
-
-        Returns
-        -------
-        bool (n_items,)
-            True for each such item.
-        """
+        """Tell the items of which all words have a vector, or something in its place."""
+        # returns bool (n_items,)
         rows = self._find(vectors, unknown).rows
         known = [all(rows[word] >= 0 for word in words) for words in self.items()]
         return np.array(known, dtype=bool)
@@ -150,27 +86,8 @@ class WordTask(ABC):
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measured]:
-        """Measure every metric on some items.
-
-        Parameters
-        ----------
-        vectors : StaticVectors
-            Dense or sparse.
-        items : bool (n_items,)
-            The items to take, all of them known.
-        unknown : str
-            What becomes of unknown words: one of UNKNOWN.
-
-        Returns
-        -------
-        list of Measured
-            A metric after the other.
-
-        Raises
-        ------
-        ArtifactError
-            A vector holds NaN or infinity.
-        """
+        """Measure every metric on some items."""
+        # items: bool (n_items,)
 
     def _find(self, vectors: StaticVectors, unknown: str) -> FoundWords:
         """The words of the set as the vectors know them."""

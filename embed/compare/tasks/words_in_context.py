@@ -51,20 +51,12 @@ class ContextsTask(WordTask):
     whatever stands around it. An item is a pair, of CoSimLex a pair in one of its two contexts. It
     can be asked when an encoder knows the words that stand there, or, without one, when both
     listed words have a vector.
-
-    Attributes
-    ----------
-    contexts : ContextSet
-        The set.
-    dev : ContextsTask or None
-        A development part, on which the threshold of WiC is chosen.
-    seed : int
-        Of the halves that choose it for each other where there is no such part.
     """
 
-    contexts: ContextSet
+    contexts: ContextSet  # the set
+    # A development part, on which the threshold of WiC is chosen
     dev: "ContextsTask | None" = None
-    seed: int = 1
+    seed: int = 1  # of the halves that choose it for each other where there is no such part
     task = "contexts"
     # An encoder reads all contexts once, also where it is asked about some items and then all.
     _kept: WeakKeyDictionary[StaticVectors, np.ndarray] = field(
@@ -242,21 +234,7 @@ class ContextsTask(WordTask):
 
 
 def pooled_layers(vectors: StaticVectors, encoder: ContextualEncoder) -> tuple[int, ...]:
-    """Choose the layers whose states are taken.
-
-    Parameters
-    ----------
-    vectors : StaticVectors
-        Perhaps with ``layers``, those of which their static vectors were made.
-    encoder : ContextualEncoder
-        Has the layers.
-
-    Returns
-    -------
-    tuple of int
-        Those, so that a word in context and without lie in one space; else those that pooling
-        takes by default.
-    """
+    """Choose the layers whose states are taken."""
     layers: tuple[int, ...] | None = getattr(vectors, "layers", None)
     return tuple(layers) if layers else parse_layers(AUTO, encoder.n_layers)
 

@@ -14,17 +14,8 @@ def fill_columns(masses: Any, capacities: Any, limits: Any, others: Any) -> None
     Vose 1991: a word that leaves room in its column takes it from one that
     overflows its own, until none overflows. Here the columns need not be of one
     size.
-
-    Parameters
-    ----------
-    masses : float64 (V,)
-        What each word is to get in all; used up. Sums to what ``capacities`` sum to.
-    capacities : int64 (V,)
-        What each column holds, above 0.
-    limits, others : uint32 (V,), int32 (V,)
-        Holds what a full column has; written where one is not: the word's own
-        part of its column, as a share of 2^32, and whose the rest is.
     """
+    # masses: float64 (V,); capacities: int64 (V,); limits, others: uint32 (V,), int32 (V,)
     n_words = masses.shape[0]
     whole, most = 4294967296.0, 4294967295.0
     # two stacks in one array: words that leave room from the left, the others from the right

@@ -71,15 +71,8 @@ def _sleep(_context: Any, microseconds: Any) -> Any:
 
 @compiled
 def wait_for_all(counter: Any, expected: Any) -> None:
-    """Count this thread, and wait until ``expected`` arrivals have been counted.
-
-    Parameters
-    ----------
-    counter : int64 (1,)
-        Arrivals since the start, at all barriers together.
-    expected : int
-        Threads times the number of this barrier, from 1.
-    """
+    """Count this thread, and wait until ``expected`` arrivals have been counted."""
+    # counter: int64 (1,)
     _arrive(counter)
     looks = 0
     while _arrived(counter) < expected:

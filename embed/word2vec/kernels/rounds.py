@@ -110,30 +110,8 @@ class Shards(NamedTuple):
 def train_chunk(
     tables: Any, text: Any, plan: Any, rates: Any, state: Any, copies: Any, loss: Any
 ) -> Any:
-    """Train on one chunk of text, the fast way.
-
-    Parameters
-    ----------
-    tables : Tables
-        Moved, while other threads move them, too.
-    text : Text
-        The chunk.
-    plan : Plan
-        The options.
-    rates : tuple of (float, float)
-        Learning rate at the start and the end of the chunk.
-    state : uint64 (1,)
-        Of the random numbers.
-    copies : Copies
-        This thread's own, for composed inputs: DRAWN + 2 * window words.
-    loss : float64 (1,)
-        Gains the negative log-likelihood.
-
-    Returns
-    -------
-    int
-        Pairs.
-    """
+    """Train on one chunk of text, the fast way."""
+    # state: uint64 (1,); loss: float64 (1,)
     inputs, outputs, width = tables.inputs, tables.outputs, tables.width
     kept = np.empty(len(text.rows), dtype=np.int32)
     offsets = np.empty(len(text.offsets), dtype=np.int64)
@@ -167,21 +145,8 @@ def train_shards(
     """Train on some shards of text, round after round, as one of several threads.
 
     The bytes do not depend on how many threads there are.
-
-    Parameters
-    ----------
-    tables, text, plan, rates
-        As :func:`train_chunk` takes them; the text is that of all shards.
-    states : uint64 (S, 1)
-        Of the random numbers of each shard.
-    shards : Shards
-        Shared by the threads.
-    worker : tuple of (int, int, int64 (1,), int)
-        This thread's number, how many there are, arrivals at the barrier so far (shared, 0),
-        words of a round.
-    losses, pairs : float64 (S, 1), int64 (S,)
-        Gain what each shard loses and counts.
     """
+    # states: uint64 (S, 1); losses, pairs: float64 (S, 1), int64 (S,)
     me, threads, arrivals, round_words = worker
     width, n_shards = tables.width, len(shards.bounds) - 1
     _subsample_shards(text, plan, states, shards, me, threads)

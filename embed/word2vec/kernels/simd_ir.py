@@ -23,19 +23,7 @@ _LARGEST_SCORE = 30.0  # where the sigmoid is 0 or 1 in float32
 
 
 def data_of(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """A function from the number of an argument, an array, to where its data lie.
-
-    Parameters
-    ----------
-    context, builder, signature, arguments : objects of numba
-        As the generator of an intrinsic gets them.
-
-    Returns
-    -------
-    callable
-        ``data(number)`` points to the first entry of an array, ``data(number, offset)`` to a
-        later one.
-    """
+    """A function from the number of an argument, an array, to where its data lie."""
 
     def data(number: int, offset: Any = None) -> Any:
         array = context.make_array(signature.args[number])(context, builder, arguments[number])
@@ -46,79 +34,23 @@ def data_of(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 @contextlib.contextmanager
 def row_parts(builder: Any, width: Any) -> Iterator[Any]:
-    """Loop over a row, LANES floats at a time; yields the number of the first.
-
-    Parameters
-    ----------
-    builder : IRBuilder
-        Writes the instructions.
-    width : i64
-        Floats of a row, a multiple of LANES.
-
-    Yields
-    ------
-    i64
-        Number of the first float.
-    """
+    """Loop over a row, LANES floats at a time; yields the number of the first."""
     with cgutils.for_range_slice(builder, LONG(0), width, LONG(LANES), LONG) as (d, _):
         yield d
 
 
 def rows_at(builder: Any, data: Any, offsets: Any) -> list[Any]:
-    """Where BLOCK rows of a table begin.
-
-    Parameters
-    ----------
-    builder : IRBuilder
-        Writes the instructions.
-    data : pointer
-        The table.
-    offsets : pointer
-        BLOCK numbers of 64 bits.
-
-    Returns
-    -------
-    list of pointers
-    """
+    """Where BLOCK rows of a table begin."""
     return [builder.gep(data, [element(builder, offsets, m)]) for m in range(BLOCK)]
 
 
 def shares_of(builder: Any, data: Any) -> list[Any]:
-    """BLOCK numbers, each spread over a vector.
-
-    Parameters
-    ----------
-    builder : IRBuilder
-        Writes the instructions.
-    data : pointer
-        BLOCK floats.
-
-    Returns
-    -------
-    list of vectors
-    """
+    """BLOCK numbers, each spread over a vector."""
     return [spread(builder, element(builder, data, m)) for m in range(BLOCK)]
 
 
 def scores_of(builder: Any, rows: list[Any], columns: list[Any], width: Any) -> Any:
-    """The products of one or two rows with BLOCK others, each row's in a slot of its own.
-
-    Parameters
-    ----------
-    builder : IRBuilder
-        Writes the instructions.
-    rows : list of pointers
-        One or two.
-    columns : list of pointers
-        BLOCK others.
-    width : i64
-        Floats of a row.
-
-    Returns
-    -------
-    vector
-        Two slots.
-    """
+    """The products of one or two rows with BLOCK others, each row's in a slot of its own."""
     zero = spread(builder, FLOAT(0))
     sums = [[cgutils.alloca_once(builder, VECTOR) for _ in columns] for _ in rows]
     for place in itertools.chain(*sums):
@@ -135,76 +67,24 @@ def scores_of(builder: Any, rows: list[Any], columns: list[Any], width: Any) -> 
 
 
 def element(builder: Any, data: Any, index: Any) -> Any:
-    """One entry of an array.
-
-    Parameters
-    ----------
-    builder : IRBuilder
-        Writes the instructions.
-    data : pointer
-        The array.
-    index : int or i64
-        Which entry.
-
-    Returns
-    -------
-    value
-    """
+    """One entry of an array."""
     return builder.load(builder.gep(data, [LONG(index) if isinstance(index, int) else index]))
 
 
 def load(builder: Any, row: Any, d: Any) -> Any:
-    """LANES floats of a row, from number d.
-
-    Parameters
-    ----------
-    builder : IRBuilder
-        Writes the instructions.
-    row : pointer
-        The row.
-    d : i64
-        Number of the first float.
-
-    Returns
-    -------
-    vector
-    """
+    """LANES floats of a row, from number d."""
     place = builder.bitcast(builder.gep(row, [d]), VECTOR.as_pointer())
     return builder.load(place, align=4)
 
 
 def store(builder: Any, value: Any, row: Any, d: Any) -> None:
-    """Write LANES floats of a row, from number d.
-
-    Parameters
-    ----------
-    builder : IRBuilder
-        Writes the instructions.
-    value : vector
-        LANES floats.
-    row : pointer
-        The row.
-    d : i64
-        Number of the first float.
-    """
+    """Write LANES floats of a row, from number d."""
     place = builder.bitcast(builder.gep(row, [d]), VECTOR.as_pointer())
     builder.store(value, place, align=4)
 
 
 def spread(builder: Any, value: Any) -> Any:
-    """A vector of LANES times the value.
-
-    Parameters
-    ----------
-    builder : IRBuilder
-        Writes the instructions.
-    value : float or constant
-        To be spread.
-
-    Returns
-    -------
-    vector
-    """
+    """A vector of LANES times the value."""
     if isinstance(value, ir.Constant):
         return ir.Constant(ir.VectorType(value.type, LANES), [value.constant] * LANES)
     nothing = ir.Constant(VECTOR, ir.Undefined)
@@ -213,35 +93,12 @@ def spread(builder: Any, value: Any) -> Any:
 
 
 def fused(builder: Any, total: Any, left: Any, right: Any) -> Any:
-    """total + left * right.
-
-    Parameters
-    ----------
-    builder : IRBuilder
-        Writes the instructions.
-    total, left, right : vectors
-        LANES floats each.
-
-    Returns
-    -------
-    vector
-        Rounded once or twice, as the processor can.
-    """
+    """total + left * right."""
     return builder.fadd(total, builder.fmul(left, right, flags=_FUSED), flags=_FUSED)
 
 
 def add_product(builder: Any, place: Any, left: Any, right: Any) -> None:
-    """Add left * right to what stands at a place.
-
-    Parameters
-    ----------
-    builder : IRBuilder
-        Writes the instructions.
-    place : pointer
-        Of a vector.
-    left, right : vectors
-        LANES floats each.
-    """
+    """Add left * right to what stands at a place."""
     builder.store(fused(builder, builder.load(place), left, right), place)
 
 
@@ -282,19 +139,7 @@ def _sum_each(builder: Any, vectors: list[Any]) -> Any:
 
 
 def exp(builder: Any, x: Any) -> Any:
-    """e to the x by 2^n times a polynomial; relative error below 2e-6, x held within bounds.
-
-    Parameters
-    ----------
-    builder : IRBuilder
-        Writes the instructions.
-    x : vector
-        LANES floats; NaN stays NaN.
-
-    Returns
-    -------
-    vector
-    """
+    """e to the x by 2^n times a polynomial; relative error below 2e-6, x held within bounds."""
     limit = spread(builder, FLOAT(_LARGEST_SCORE))
     x = builder.select(builder.fcmp_ordered(">", x, limit), limit, x)  # NaN stays NaN
     limit = spread(builder, FLOAT(-_LARGEST_SCORE))

@@ -57,17 +57,8 @@ class Places(NamedTuple):
 
 @compiled(inline="always")
 def next_random(state: Any) -> Any:
-    """Draw 64 random bits by splitmix64.
-
-    Parameters
-    ----------
-    state : uint64 (1,)
-        Moves on.
-
-    Returns
-    -------
-    uint64
-    """
+    """Draw 64 random bits by splitmix64."""
+    # state: uint64 (1,); returns uint64
     state[0] += STRIDE
     return mix(state[0])
 
@@ -76,28 +67,9 @@ def next_random(state: Any) -> Any:
 def subsample(
     rows: Any, offsets: Any, limits: Any, state: Any, kept: Any, kept_offsets: Any
 ) -> Any:
-    """Drop frequent words at random; units that lose all their words go.
-
-    Parameters
-    ----------
-    rows : int32 (n,)
-        Units of text, laid end to end.
-    offsets : int64 (m + 1,)
-        Unit u is ``rows[offsets[u] - offsets[0]:offsets[u + 1] - offsets[0]]``.
-    limits : uint64 (V,)
-        A word is kept if the upper 32 of 64 random bits are below its limit.
-    state : uint64 (1,)
-        Of :func:`next_random`.
-    kept : int32 (n,)
-        Output: what is kept.
-    kept_offsets : int64 (m + 1,)
-        Output: its units.
-
-    Returns
-    -------
-    n_kept, n_units : int
-        How much of the outputs is valid.
-    """
+    """Drop frequent words at random; units that lose all their words go."""
+    # rows: int32 (n,); offsets: int64 (m + 1,); limits: uint64 (V,); state: uint64 (1,); kept:
+    # int32 (n,); kept_offsets: int64 (m + 1,)
     n = 0
     units = 0
     kept_offsets[0] = 0
@@ -129,31 +101,9 @@ def draw_windows(
 
     A negative that is the center itself is drawn again. A center alone in its
     unit has a window of size 0 and no negatives.
-
-    Parameters
-    ----------
-    kept : int32 (n,)
-        Units of words, end to end.
-    kept_offsets : int64 (m + 1,)
-        Where the units begin; the last is n.
-    first, last : int
-        Centers ``first`` to ``last - 1``.
-    window : int
-        Farthest context, in words each side.
-    dynamic : bool
-        Draw each window's size from 1 to ``window``.
-    noise_limits, noise_others : uint32 (V,), int32 (V,)
-        The noise distribution, as :func:`embed.word2vec.noise.noise_table` has it.
-    state : uint64 (1,)
-        Of :func:`next_random`.
-    windows : Windows
-        Room for at least ``last - first`` of them.
-
-    Returns
-    -------
-    Windows
-        Those drawn, in that room.
     """
+    # kept: int32 (n,); kept_offsets: int64 (m + 1,); noise_limits, noise_others: uint32 (V,),
+    # int32 (V,); state: uint64 (1,)
     contexts, sizes, targets = windows
     n_words = np.uint64(len(noise_limits))
     unit = np.searchsorted(kept_offsets, first, side="right") - 1
@@ -196,29 +146,9 @@ def learn_skipgram(
 
     Outputs are taken BLOCK at a time; those of one block are scored, and both
     tables moved, before the next.
-
-    Parameters
-    ----------
-    inputs, outputs : float32 ((R + 1) * width,)
-        Word and context vectors, a row of zeros last.
-    width : int
-        Floats of a row, a multiple of LANES.
-    drawn : Windows
-        Contexts are rows of the inputs, targets of the outputs.
-    places : Places
-        Where the moved outputs go.
-    rate : float32
-        Learning rate.
-    labels : float32 (blocks * 2 * LANES,)
-        As :func:`pair_labels` makes them.
-    loss : float64 (1,)
-        Gains the negative log-likelihood.
-
-    Returns
-    -------
-    int
-        Pairs of center and context.
     """
+    # inputs, outputs: float32 ((R + 1) * width,); rate: float32; labels: float32 (blocks * 2 *
+    # LANES,); loss: float64 (1,)
     null = inputs.shape[0] - width
     blocks = len(labels) // (2 * LANES)
     before = np.full(drawn.contexts.shape[1] + 1, null)
@@ -259,20 +189,7 @@ def learn_cbow(
     inputs: Any, outputs: Any, width: Any, drawn: Any, places: Any, rate: Any, labels: Any,
     loss: Any, mean: Any,
 ) -> Any:  # fmt: skip
-    """CBOW: the context words together predict the center (Mikolov et al. 2013, arXiv:1301.3781).
-
-    Parameters
-    ----------
-    inputs, outputs, width, drawn, places, rate, labels, loss
-        As :func:`learn_skipgram` takes them.
-    mean : bool
-        Predict from the mean of the context words, else from their sum.
-
-    Returns
-    -------
-    int
-        Windows, each of which is one pair.
-    """
+    """CBOW: the context words predict the center word (Mikolov et al. 2013, arXiv:1301.3781)."""
     blocks = len(labels) // (2 * LANES)
     before = np.empty(drawn.contexts.shape[1], dtype=np.int64)
     after, into, shares = _output_room(blocks, outputs.shape[0] - width)
@@ -329,19 +246,8 @@ def _place_outputs(
 
 
 def pair_labels(negatives: int) -> np.ndarray:
-    """Say which of the scores belong to the text, and which are there to fill a block up.
-
-    Parameters
-    ----------
-    negatives : int
-        Negatives of a center.
-
-    Returns
-    -------
-    float32 (blocks * 2 * LANES,)
-        For each block of outputs, for two inputs and for one: 1 for the center, 0 for a
-        negative, -1 for what does not count.
-    """
+    """Say which of the scores belong to the text, and which are there to fill a block up."""
+    # returns float32 (blocks * 2 * LANES,)
     blocks = -(-(1 + negatives) // BLOCK)
     labels = np.full((blocks, 2, 2, SLOT), -1, dtype=np.float32)
     for m in range(1 + negatives):

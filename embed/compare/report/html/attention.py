@@ -19,18 +19,8 @@ _INK = (0x1F, 0x7A, 0xC4)  # on light and on dark paper
 def attention_view(
     attention: Mapping[str, Sequence[Attention | str] | str],
 ) -> list[tuple[str, dict[str, Any] | str]]:
-    """Lay out where models look: the mean of each layer's heads, every head, and in words.
-
-    Parameters
-    ----------
-    attention : mapping of str to (sequence of (Attention or str) or str)
-        By run, of some sentences; lines tell why there is none, or none of a sentence.
-
-    Returns
-    -------
-    list
-        Runs with what their template shows of one sentence, or a line.
-    """
+    """Lay out where models look: the mean of each layer's heads, every head, and in words."""
+    # attention: mapping of str to (sequence of (Attention or str) or str)
     return [
         (run, each if isinstance(each, str) else _sentence(each))
         for run, found in attention.items()
@@ -64,18 +54,8 @@ def _sentence(attention: Attention) -> dict[str, Any]:
 
 
 def png_of(weights: np.ndarray) -> bytes:
-    """Make a PNG of a matrix: one color, the more opaque the larger a weight.
-
-    Parameters
-    ----------
-    weights : float (H, W)
-        Not negative.
-
-    Returns
-    -------
-    bytes
-        H x W pixels, red, green, blue and opacity (W3C PNG, third edition, color type 6).
-    """
+    """Make a PNG of a matrix: one color, the more opaque the larger a weight."""
+    # weights: float (H, W)
     high, wide = weights.shape
     opacity = np.round(255 * weights / max(float(weights.max()), 1e-12)).astype(np.uint8)
     pixels = np.empty((high, 1 + 4 * wide), dtype=np.uint8)

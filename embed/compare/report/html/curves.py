@@ -16,18 +16,7 @@ _NEAREST = 46.0  # between two names of sizes
 
 
 def curve_view(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay out the pictures and the tables of a learning curve.
-
-    Parameters
-    ----------
-    document : mapping
-        As ``curve.json`` of ``firth learning-curve`` holds it.
-
-    Returns
-    -------
-    dict
-        What its template shows: a chart for each set and metric.
-    """
+    """Lay out the pictures and the tables of a learning curve."""
     sizes = document["sizes"]
     colors = colors_of(document["methods"])
     places = _places(sizes)

@@ -35,23 +35,6 @@ def write_report(
     """Write a comparison as one file of HTML that needs nothing else.
 
     The same document and parts give the same bytes.
-
-    Parameters
-    ----------
-    document : mapping
-        Of :func:`~embed.compare.report.table.to_json`, or read from JSON; with ``properties`` and
-        ``agreements`` where there are such.
-    sections : ReportParts
-        What else the page shows.
-    path : Path
-        The file; whole or not at all.
-    force : bool
-        Replace a file that stands there.
-
-    Raises
-    ------
-    ArtifactError
-        ``path`` exists, or cannot be written.
     """
     page = make_page(document, sections)
     with replacing(path, force) as partial:
@@ -59,20 +42,7 @@ def write_report(
 
 
 def make_page(document: Mapping[str, Any], parts: ReportParts) -> str:
-    """Make the page that :func:`write_report` writes.
-
-    Parameters
-    ----------
-    document : mapping
-        Of a comparison.
-    parts : ReportParts
-        What else the page shows.
-
-    Returns
-    -------
-    str
-        HTML. Its policy lets it load nothing and run no script but its own.
-    """
+    """Make the page that :func:`write_report` writes."""
     given = [row for row in rows_of(document) if row not in (ONE_HOT, RANDOM)]
     looks = _looks(document, given)
     style, script = (

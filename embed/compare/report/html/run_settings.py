@@ -9,18 +9,7 @@ from embed.compare.report.contents import RunFacts
 
 
 def settings_view(facts: Mapping[str, RunFacts]) -> list[dict[str, Any]]:
-    """Lay out the options of every run and how it was made.
-
-    Parameters
-    ----------
-    facts : mapping of str to RunFacts
-        By run.
-
-    Returns
-    -------
-    list of dict
-        Two tables, a column a run; of each row its name, its values and whether they differ.
-    """
+    """Lay out the options of every run and how it was made."""
     return [
         _table("Settings (config.json)", {run: each.config for run, each in facts.items()}),
         _table("Provenance (provenance.json)", {run: f.provenance for run, f in facts.items()}),
@@ -42,26 +31,7 @@ def _table(caption: str, values: Mapping[str, Mapping[str, Any]]) -> dict[str, A
 
 
 def flattened(values: Mapping[str, Any], within: str = "") -> dict[str, str]:
-    """Lay the groups of a JSON object flat.
-
-    Parameters
-    ----------
-    values : mapping
-        Of a configuration; its ``format`` is no option.
-    within : str
-        What the names begin with.
-
-    Returns
-    -------
-    dict of str to str
-        Names with dots, such as ``text.keep_case``, and values as JSON writes them; texts as they
-        are, and commands as they were typed.
-
-    Examples
-    --------
-    >>> flattened({"dim": 300, "text": {"keep_case": False}})
-    {'dim': '300', 'text.keep_case': 'false'}
-    """
+    """Lay the groups of a JSON object flat."""
     flat: dict[str, str] = {}
     for key, value in values.items():
         if isinstance(value, Mapping):

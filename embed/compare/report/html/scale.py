@@ -8,49 +8,19 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Scale:
-    """From scores to places on a picture.
+    """From scores to places on a picture."""
 
-    Attributes
-    ----------
-    low, high : float
-        What stands at its ends.
-    """
-
-    low: float
-    high: float
+    low: float  # what stands at its ends
+    high: float  # what stands at its ends
 
     def place(self, score: float, start: float, end: float) -> float:
-        """Find where a score stands.
-
-        Parameters
-        ----------
-        score : float
-            Beyond the scale it stands at its end.
-        start, end : float
-            Where the ends of the scale are.
-
-        Returns
-        -------
-        float
-            In the unit of ``start`` and ``end``, to a tenth.
-        """
+        """Find where a score stands."""
         share = (score - self.low) / (self.high - self.low)
         return round(float(start + (end - start) * min(max(share, 0.0), 1.0)), 1)
 
 
 def scale_of(entries: Sequence[Mapping[str, Any]]) -> Scale:
-    """Choose a scale on which all scores and intervals have room; 0 stands on it.
-
-    Parameters
-    ----------
-    entries : sequence of mapping
-        ``score``, ``low``, ``high`` and perhaps ``deviation``.
-
-    Returns
-    -------
-    Scale
-        Its ends are tenths, or of larger numbers round ones.
-    """
+    """Choose a scale on which all scores and intervals have room; 0 stands on it."""
     ends = [0.0]
     for entry in entries:
         spread = entry.get("deviation") or 0.0
@@ -63,18 +33,7 @@ def scale_of(entries: Sequence[Mapping[str, Any]]) -> Scale:
 
 
 def colors_of(names: Iterable[str]) -> dict[str, str]:
-    """Choose a color for each of several things.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Those that come again have one color.
-
-    Returns
-    -------
-    dict of str to str
-        A class of the style sheet for each; after six they repeat.
-    """
+    """Choose a color for each of several things."""
     return dict(zip(dict.fromkeys(names), cycle(("c0", "c1", "c2", "c3", "c4", "c5"))))
 
 

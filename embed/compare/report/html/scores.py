@@ -15,20 +15,7 @@ _USUAL = 1.0  # scores are seldom beyond it
 
 
 def score_views(document: Mapping[str, Any], config: CompareConfig | None) -> dict[str, Any]:
-    """Lay out what the document of a comparison tells.
-
-    Parameters
-    ----------
-    document : mapping
-        Of a comparison.
-    config : CompareConfig or None
-        How it was made.
-
-    Returns
-    -------
-    dict
-        What each section shows, by its template; empty or None where it shows nothing.
-    """
+    """Lay out what the document of a comparison tells."""
     panels = panels_from(document)
     whole = [panel for panel in panels if panel.section is None]
     bands = [panel for panel in panels if panel.section in EDGES]

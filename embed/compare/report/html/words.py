@@ -25,18 +25,8 @@ Neighbors = Mapping[str, Mapping[str, Sequence[Neighbor]]]  # by word, then by r
 
 
 def map_view(maps: Mapping[str, WordMap | str]) -> dict[str, Any]:
-    """Lay out the same words as every run has them, side by side.
-
-    Parameters
-    ----------
-    maps : mapping of str to (WordMap or str)
-        By run, or why there is none.
-
-    Returns
-    -------
-    dict
-        The first map as it is, the others turned and mirrored to be like it: see :func:`turned`.
-    """
+    """Lay out the same words as every run has them, side by side."""
+    # maps: mapping of str to (WordMap or str)
     drawn = [found for found in maps.values() if isinstance(found, WordMap)]
     groups = (group for found in drawn for group in found.groups)
     colors = colors_of(group for group in groups if group is not None)
@@ -57,18 +47,6 @@ def turned(found: WordMap, like: WordMap) -> WordMap:
     Orthogonal Procrustes (Schönemann 1966): of all turns Q that for which the sum of squares of
     ``found Q - like`` is least, Q = U V' with the singular value decomposition
     ``found' like`` = U S V'. Distances on the map stay what they are.
-
-    Parameters
-    ----------
-    found : WordMap
-        Of some words.
-    like : WordMap
-        Of the same words.
-
-    Returns
-    -------
-    WordMap
-        ``found`` itself where the words differ.
     """
     if found.words != like.words:
         return found
@@ -77,18 +55,7 @@ def turned(found: WordMap, like: WordMap) -> WordMap:
 
 
 def neighbor_view(neighbors: Neighbors) -> list[dict[str, Any]]:
-    """Lay out the nearest words of some words in every run, side by side.
-
-    Parameters
-    ----------
-    neighbors : mapping of str to mapping of str to sequence of Neighbor
-        By word, then by run.
-
-    Returns
-    -------
-    list of dict
-        For each word its rows, and what several runs name.
-    """
+    """Lay out the nearest words of some words in every run, side by side."""
     return [
         {
             "word": word,
@@ -103,20 +70,8 @@ def neighbor_view(neighbors: Neighbors) -> list[dict[str, Any]]:
 def context_view(
     contexts: Mapping[str, Sequence[ContextAnswer | str] | str], neighbors: Neighbors
 ) -> dict[str, Any]:
-    """Lay out what is nearest to words in their sentences, and beside it in any sentence.
-
-    Parameters
-    ----------
-    contexts : mapping of str to (sequence of (ContextAnswer or str) or str)
-        By run with an encoder; lines tell why there is none, or none of a sentence.
-    neighbors : mapping of str to mapping of str to sequence of Neighbor
-        By word, then by run: nearest to the one vector that it has there.
-
-    Returns
-    -------
-    dict
-        The lines, and for each word its columns: its places in sentences, then the runs.
-    """
+    """Lay out what is nearest to words in their sentences, and beside it in any sentence."""
+    # contexts: mapping of str to (sequence of (ContextAnswer or str) or str)
     every = [
         (run, each)
         for run, found in contexts.items()

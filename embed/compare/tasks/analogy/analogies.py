@@ -30,43 +30,17 @@ class AnalogyTask:
     n-grams; an answer always comes from the vocabulary. Where something stands
     for unknown words, every question is asked, and one whose fourth word is no
     candidate is answered wrongly.
-
-    Attributes
-    ----------
-    dataset : str
-        Name of the set.
-    questions : sequence of Question
-        The set.
-    restrict : int or None
-        Number of candidates: the first rows of the vectors; None for all.
-    exclude : bool
-        Whether the words of a question are no answers to it.
-    sections : bool
-        Whether each section is scored as well.
     """
 
-    dataset: str
-    questions: Sequence[Question]
-    restrict: int | None
-    exclude: bool = True
-    sections: bool = False
+    dataset: str  # name of the set
+    questions: Sequence[Question]  # the set
+    restrict: int | None  # number of candidates: the first rows of the vectors; None for all
+    exclude: bool = True  # whether the words of a question are no answers to it
+    sections: bool = False  # whether each section is scored as well
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> Task:
-        """Read a set of analogies in either form.
-
-        Parameters
-        ----------
-        path : Path
-            A file or folder; see :mod:`embed.compare.datasets.questions`.
-        config : CompareConfig
-            Of which ``restrict``, ``exclude`` and ``sections`` matter.
-
-        Returns
-        -------
-        AnalogyTask or RelationTask
-            Ready to score.
-        """
+        """Read a set of analogies in either form."""
         if holds_relations(path):
             return RelationTask.read(path, config)
         options = config.candidates, config.exclude, config.sections
@@ -82,30 +56,12 @@ class AnalogyTask:
         return [text for question in self.questions for text in question.words]
 
     def items(self) -> Iterable[Sequence[str]]:
-        """List the words of each question.
-
-        Returns
-        -------
-        iterable of sequence of str
-            As the file writes them.
-        """
+        """List the words of each question."""
         return [question.words for question in self.questions]
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
-        """Tell the questions that can be asked.
-
-        Parameters
-        ----------
-        vectors : StaticVectors
-            Frequent words first.
-        unknown : str
-            What becomes of unknown words: one of UNKNOWN.
-
-        Returns
-        -------
-        bool (n_items,)
-            True for each such question.
-        """
+        """Tell the questions that can be asked."""
+        # returns bool (n_items,)
         if unknown != "skip":
             return np.ones(self.n_items, dtype=bool)
         n_words = len(vectors.vocabulary)
@@ -116,29 +72,8 @@ class AnalogyTask:
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measured]:
-        """Answer questions by 3CosAdd, 3CosMul and PairDirection.
-
-        Parameters
-        ----------
-        vectors : StaticVectors
-            Dense or sparse, frequent words first.
-        items : bool (n_items,)
-            The questions to ask, all of them known.
-        unknown : str
-            What becomes of unknown words: one of UNKNOWN.
-
-        Returns
-        -------
-        list of Measured
-            Metrics ``accuracy`` (3CosAdd), ``accuracy_3cosmul`` and
-            ``accuracy_pairdirection`` over the whole set, then, where asked for,
-            over its sections.
-
-        Raises
-        ------
-        ArtifactError
-            A vector holds NaN or infinity.
-        """
+        """Answer questions by 3CosAdd, 3CosMul and PairDirection."""
+        # items: bool (n_items,)
         found, asked = find_words(vectors, self.texts(), unknown), np.flatnonzero(items)
         places = self._places(found)[asked]
         fourth = places[:, 3:]

@@ -31,43 +31,17 @@ class RelationTask:
     answer is among the most frequent. An answer is right when it scores above
     every word that is none: a tie is no answer. Where something stands for
     unknown words, everything is asked.
-
-    Attributes
-    ----------
-    dataset : str
-        Name of the set.
-    relations : sequence of Relation
-        The set, the lines of a section together.
-    restrict : int or None
-        Number of candidates: the first rows of the vectors; None for all.
-    exclude : bool
-        Whether the words of a question are no answers to it.
-    sections : bool
-        Whether each section is scored as well.
     """
 
-    dataset: str
-    relations: Sequence[Relation]
-    restrict: int | None
-    exclude: bool = True
-    sections: bool = False
+    dataset: str  # name of the set
+    relations: Sequence[Relation]  # the set, the lines of a section together
+    restrict: int | None  # number of candidates: the first rows of the vectors; None for all
+    exclude: bool = True  # whether the words of a question are no answers to it
+    sections: bool = False  # whether each section is scored as well
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "RelationTask":
-        """Read a set of relations.
-
-        Parameters
-        ----------
-        path : Path
-            A file or folder; see :func:`~embed.compare.datasets.questions.read_relations`.
-        config : CompareConfig
-            Of which ``restrict``, ``exclude`` and ``sections`` matter.
-
-        Returns
-        -------
-        RelationTask
-            Ready to score.
-        """
+        """Read a set of relations."""
         options = config.candidates, config.exclude, config.sections
         return cls(set_name(path), read_relations(path), *options)
 
@@ -81,13 +55,7 @@ class RelationTask:
         return [text for line in self.relations for text in (line.word, *line.answers)]
 
     def items(self) -> Iterable[Sequence[str]]:
-        """List the words of each question, then of each line.
-
-        Returns
-        -------
-        iterable of sequence of str
-            As the file writes them.
-        """
+        """List the words of each question, then of each line."""
         lines = self.relations
         pairs = [
             (lines[one].word, lines[one].answers[0], lines[other].word, lines[other].answers[0])
@@ -96,20 +64,8 @@ class RelationTask:
         return [*pairs, *((line.word, line.answers[0]) for line in lines)]
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
-        """Tell the questions and lines that can be asked.
-
-        Parameters
-        ----------
-        vectors : StaticVectors
-            Frequent words first.
-        unknown : str
-            What becomes of unknown words: one of UNKNOWN.
-
-        Returns
-        -------
-        bool (n_items,)
-            True for each of them.
-        """
+        """Tell the questions and lines that can be asked."""
+        # returns bool (n_items,)
         if unknown != "skip":
             return np.ones(self.n_items, dtype=bool)
         found = find_words(vectors, self.texts())
@@ -123,30 +79,8 @@ class RelationTask:
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measured]:
-        """Answer questions by 3CosAdd, 3CosMul and PairDirection, lines by LRCos.
-
-        Parameters
-        ----------
-        vectors : StaticVectors
-            Dense or sparse, frequent words first.
-        items : bool (n_items,)
-            The questions and lines to ask, all of them known. LRCos learns from
-            these lines alone.
-        unknown : str
-            What becomes of unknown words: one of UNKNOWN.
-
-        Returns
-        -------
-        list of Measured
-            Metrics ``accuracy`` (3CosAdd), ``accuracy_3cosmul``,
-            ``accuracy_pairdirection`` and ``accuracy_lrcos`` over the whole set,
-            then, where asked for, over its sections.
-
-        Raises
-        ------
-        ArtifactError
-            A vector holds NaN or infinity.
-        """
+        """Answer questions by 3CosAdd, 3CosMul and PairDirection, lines by LRCos."""
+        # items: bool (n_items,)
         found, n_pairs = find_words(vectors, self.texts(), unknown), len(self._pairs)
         names = [line.section for line in self.relations]
         of_pairs = [names[one] for one in self._pairs[:, 0]]

@@ -17,45 +17,23 @@ _RANK = 1e-9  # of a Gram matrix: what is below is rounding
 
 @dataclass(frozen=True)
 class _Section:
-    """The lines of one section and what classes of answers are learnt from.
+    """The lines of one section and what classes of answers are learnt from."""
 
-    Attributes
-    ----------
-    lines : int64 (n,)
-        Which lines.
-    rows : int64 (E,)
-        The examples' rows.
-    labels : bool (E,)
-        Whether an example is an answer.
-    owners : int64 (E,)
-        The line of an example; -1 for a random word.
-    """
-
-    lines: np.ndarray
-    rows: np.ndarray
-    labels: np.ndarray
-    owners: np.ndarray
+    lines: np.ndarray  # int64 (n,): which lines
+    rows: np.ndarray  # int64 (E,): the examples' rows
+    labels: np.ndarray  # bool (E,): whether an example is an answer
+    owners: np.ndarray  # int64 (E,): the line of an example; -1 for a random word
 
 
 @dataclass(frozen=True)
 class _Classes:
-    """A class of answers for each line of a section, learnt from the other lines.
+    """A class of answers for each line of a section, learnt from the other lines."""
 
-    Attributes
-    ----------
-    lines : int64 (n,)
-        Which lines.
-    words : int64 (m,)
-        The examples, among all words that take part.
-    weights : float32 (n, m)
-        What a candidate's cosine with each example adds to its log-odds.
-    intercepts : float32 (n,)
-        Log-odds of a candidate at a right angle to all examples.
-    """
-
-    lines: np.ndarray
-    words: np.ndarray
+    lines: np.ndarray  # int64 (n,): which lines
+    words: np.ndarray  # int64 (m,): the examples, among all words that take part
+    # float32 (n, m): what a candidate's cosine with each example adds to its log-odds
     weights: np.ndarray
+    # float32 (n,): log-odds of a candidate at a right angle to all examples
     intercepts: np.ndarray
 
 
@@ -82,32 +60,9 @@ def answered_by_class(
 
     A linear classifier of vectors is a weighted sum of their products with the
     examples, so cosines with the examples are all that is needed.
-
-    Parameters
-    ----------
-    vectors : StaticVectors
-        Dense or sparse.
-    words : int64 (L,)
-        Rows of the lines' words; V + i is row i of ``composed``.
-    answers : sequence of int64 (A,)
-        Per line, the rows of its right answers.
-    sections : sequence of str
-        Per line, its section.
-    restrict : int
-        Candidates, and random words, are the rows below it.
-    exclude : bool
-        Whether a line's word is no candidate.
-    composed : float32 (n, D) or scipy.sparse CSR (n, D), optional
-        Vectors of words that have no row.
-    block : int
-        Candidates whose cosines with all examples are held at a time.
-
-    Returns
-    -------
-    bool (L,)
-        Whether a right answer scores above every other candidate. The same on
-        every call.
     """
+    # words: int64 (L,); answers: sequence of int64 (A,); composed: float32 (n, D) or scipy.sparse
+    # CSR (n, D); returns bool (L,)
     candidates = min(restrict, len(vectors.vocabulary))
     parts = _parts(words, answers, sections, candidates)
     rows = np.unique(np.concatenate([words, *(part.rows for part in parts)]))

@@ -42,32 +42,9 @@ def answered_rightly(
     distinct words of the questions, so one matrix product serves every
     question: with p = b - a, cos(d - c, p) = (d p - c p) / (|d - c| |p|), and
     |d - c| from the cosine of d and c.
-
-    Parameters
-    ----------
-    vectors : StaticVectors
-        Dense or sparse.
-    questions : int64 (Q, 3)
-        Rows a, b and c; V + i is row i of ``composed``.
-    answers : sequence of int64 (A,)
-        Per question, the rows of all its right answers.
-    restrict : int
-        Candidates are the rows below it.
-    exclude : bool
-        Whether a, b and c are no candidates.
-    composed : float32 (n, D) or scipy.sparse CSR (n, D), optional
-        Vectors of words that have no row.
-    block : int
-        Candidates whose cosines with all question words are held at a time.
-    chunk : int
-        Questions scored at a time: their scores stay in the second-level cache.
-
-    Returns
-    -------
-    bool (3, Q)
-        By the methods in the order of METRICS: whether a right answer scores
-        above every other candidate.
     """
+    # questions: int64 (Q, 3); answers: sequence of int64 (A,); composed: float32 (n, D) or
+    # scipy.sparse CSR (n, D); returns bool (3, Q)
     words, places = np.unique(questions, return_inverse=True)
     places = places.reshape(-1, 3)
     queries = single(finite_units(vectors, words, composed))
@@ -91,36 +68,16 @@ def answered_rightly(
 
 
 def single(units: Any) -> Any:
-    """Convert unit rows to single precision: twice as fast, and near enough for the order.
-
-    Parameters
-    ----------
-    units : float64 (n, D) or scipy.sparse CSR (n, D)
-        Any rows.
-
-    Returns
-    -------
-    float32 (n, D) or scipy.sparse CSR (n, D)
-        The same.
-    """
+    """Convert unit rows to single precision: twice as fast, and near enough for the order."""
+    # units: float64 (n, D) or scipy.sparse CSR (n, D); returns float32 (n, D) or scipy.sparse CSR
+    # (n, D)
     return units.astype(np.float32)
 
 
 def products(queries: Any, candidates: Any) -> np.ndarray:
-    """Multiply queries with candidates.
-
-    Parameters
-    ----------
-    queries : float32 (W, D) or scipy.sparse CSR (W, D)
-        Unit rows.
-    candidates : float32 (R, D) or scipy.sparse CSR (R, D)
-        Unit rows.
-
-    Returns
-    -------
-    float32 (W, R + 1)
-        Cosines; the last column is spare, zero: places outside a block point to it.
-    """
+    """Multiply queries with candidates."""
+    # queries: float32 (W, D) or scipy.sparse CSR (W, D); candidates: float32 (R, D) or
+    # scipy.sparse CSR (R, D); returns float32 (W, R + 1)
     cosines = np.zeros((queries.shape[0], candidates.shape[0] + 1), dtype=np.float32)
     if isinstance(queries, np.ndarray):
         np.matmul(queries, candidates.T, out=cosines[:, :-1])

@@ -14,37 +14,22 @@ from embed.protocols import ContextualEncoder, StaticVectors
 
 @dataclass(frozen=True, eq=False)
 class SentenceInputs:
-    """A table of vectors, and which of them are each sentence's.
+    """A table of vectors, and which of them are each sentence's."""
 
-    Attributes
-    ----------
-    table : float32 (R, D) or scipy.sparse CSR (R, D)
-        A row for each different word, or for each word of the text.
-    bags : Bags
-        All sentences.
-    composed, zero : bool (n_words,)
-        Whether a word's vector is made of n-grams; whether it has none, though it has a letter
-        or digit.
-    """
-
+    # float32 (R, D) or scipy.sparse CSR (R, D): A row for each different word, or for each word of
+    # the text
     table: Any
-    bags: Bags
+    bags: Bags  # all sentences
+    # bool (n_words,): whether a word's vector is made of n-grams; whether it has none, though it
+    # has a letter or digit
     composed: np.ndarray
+    # bool (n_words,): whether a word's vector is made of n-grams; whether it has none, though it
+    # has a letter or digit
     zero: np.ndarray
 
     def with_any(self, words: np.ndarray) -> np.ndarray:
-        """Tell which sentences have a word of some kind.
-
-        Parameters
-        ----------
-        words : bool (n_words,)
-            Such as ``zero``.
-
-        Returns
-        -------
-        bool (n_sentences,)
-            True for each such sentence.
-        """
+        """Tell which sentences have a word of some kind."""
+        # words: bool (n_words,); returns bool (n_sentences,)
         sums = np.concatenate([np.zeros(1, np.int64), np.cumsum(words)])
         return np.asarray(sums[self.bags.offsets[1:]] > sums[self.bags.offsets[:-1]])
 
@@ -52,32 +37,7 @@ class SentenceInputs:
 def cut_sentence(
     cut: Callable[[str], list[str]], text: str, *, as_written: bool = False
 ) -> list[str]:
-    """Cut a sentence into words.
-
-    Parameters
-    ----------
-    cut : callable
-        Gives the words of a text, as vectors or an encoder do.
-    text : str
-        A sentence; what stands between white space is cut by itself.
-    as_written : bool
-        Leave what is one word as it stands, and give of what ``cut`` gives nothing for the runs
-        of letters and digits, and single marks: for vectors, which cut what they look up.
-
-    Returns
-    -------
-    list of str
-        Perhaps empty, unless ``as_written``.
-
-    Examples
-    --------
-    >>> def cut(text):
-    ...     return text.lower().split("-") if text.isascii() else []
-    >>> cut_sentence(cut, "Half-way There é!")
-    ['half', 'way', 'there']
-    >>> cut_sentence(cut, "Half-way There é!", as_written=True)
-    ['half', 'way', 'There', 'é', '!']
-    """
+    """Cut a sentence into words."""
     if not as_written:
         return [word for token in text.split() for word in cut(token)]
     words = []
@@ -88,26 +48,7 @@ def cut_sentence(
 
 
 def static_sentences(vectors: StaticVectors, sentences: Sequence[Sequence[str]]) -> SentenceInputs:
-    """Look words up, each by itself.
-
-    Parameters
-    ----------
-    vectors : StaticVectors
-        Dense or sparse.
-    sentences : sequence of sequences of str
-        Words.
-
-    Returns
-    -------
-    SentenceInputs
-        Behind each vector stand two numbers, as :class:`~embed.compare.tasks.tagging.inputs.Inputs`
-        has them: an unknown word is a zero vector with a mark.
-
-    Raises
-    ------
-    ArtifactError
-        A vector holds NaN or infinity.
-    """
+    """Look words up, each by itself."""
     words = [word for sentence in sentences for word in sentence]
     found = static_inputs(vectors, words)
     zero = found.zero & np.array([any(map(str.isalnum, word)) for word in words], dtype=bool)
@@ -120,20 +61,6 @@ def state_sentences(
     """Encode words in their sentences.
 
     Memory: the states of all words once, and those of some 30,000 words.
-
-    Parameters
-    ----------
-    encoder : ContextualEncoder
-        Reads all of every sentence.
-    sentences : sequence of sequences of str
-        Words.
-    layer : int
-        Whose states.
-
-    Returns
-    -------
-    SentenceInputs
-        A row for each word of the text.
     """
     offsets = _offsets(sentences)
     table: np.ndarray | None = None
@@ -150,22 +77,8 @@ def state_sentences(
 def state_means(
     encoder: ContextualEncoder, sentences: Sequence[Sequence[str]], layer: int
 ) -> np.ndarray:
-    """Average the states of the words of each sentence, without keeping them.
-
-    Parameters
-    ----------
-    encoder : ContextualEncoder
-        Reads all of every sentence.
-    sentences : sequence of sequences of str
-        Words.
-    layer : int
-        Whose states.
-
-    Returns
-    -------
-    float32 (n_sentences, D)
-        Zero for a sentence without words.
-    """
+    """Average the states of the words of each sentence, without keeping them."""
+    # returns float32 (n_sentences, D)
     return np.array(
         [
             of_words.sum(axis=0) / max(len(of_words), 1)
@@ -177,19 +90,8 @@ def state_means(
 
 
 def mean_pooled(inputs: SentenceInputs) -> Any:
-    """Average the vectors of the words of each sentence.
-
-    Parameters
-    ----------
-    inputs : SentenceInputs
-        Dense or sparse.
-
-    Returns
-    -------
-    float32 (n_sentences, D) or scipy.sparse CSR (n_sentences, D)
-        Zero for a sentence without words. Of one-hot vectors: how often each word stands there,
-        over the length of the sentence.
-    """
+    """Average the vectors of the words of each sentence."""
+    # returns float32 (n_sentences, D) or scipy.sparse CSR (n_sentences, D)
     import scipy.sparse
 
     bags = inputs.bags

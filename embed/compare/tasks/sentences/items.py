@@ -19,17 +19,10 @@ class SentenceSet:
 
     Without DEV a tenth of the sentences of TRAIN, drawn by the seed and their numbers, stands
     in its place.
-
-    Attributes
-    ----------
-    parts : Parts of LabelledSentences
-        The files.
-    seed : int
-        Of the sentences held out, and of probes.
     """
 
-    parts: Parts[LabelledSentences]
-    seed: int
+    parts: Parts[LabelledSentences]  # the files
+    seed: int  # of the sentences held out, and of probes
 
     @cached_property
     def texts(self) -> list[str]:
@@ -58,25 +51,12 @@ class SentenceSet:
         return np.array([numbers.get(label, -1) for label in given], np.int64)
 
     def told_of_learning(self) -> Iterator[str]:
-        """Say what of the files that are learnt from is not as it should be.
-
-        Yields
-        ------
-        str
-            Of DEV, where there is one: that sentences have labels that TRAIN lacks, or stand in
-            TRAIN, too.
-        """
+        """Say what of the files that are learnt from is not as it should be."""
         if self.parts.dev is not None:
             yield from self._told("development", self.parts.dev, {"training": self.parts.train})
 
     def told_of_asking(self) -> Iterator[str]:
-        """Say the same of TEST, against TRAIN and DEV.
-
-        Yields
-        ------
-        str
-            A remark.
-        """
+        """Say the same of TEST, against TRAIN and DEV."""
         parts = self.parts
         others = {"training": parts.train, "development": parts.dev}
         yield from self._told(
@@ -101,28 +81,12 @@ class SentenceSet:
                 yield f"{n_repeated:,} sentences of the {role} part stand in the {other} part, too"
 
     def places(self, role: int) -> np.ndarray:
-        """Give the numbers of the sentences of one role.
-
-        Parameters
-        ----------
-        role : int
-            TRAIN, DEV or TEST.
-
-        Returns
-        -------
-        int64 (n,)
-            Ascending.
-        """
+        """Give the numbers of the sentences of one role."""
+        # returns int64 (n,)
         return np.flatnonzero(self.roles == role)
 
     def fingerprint(self) -> str:
-        """Name all that answers depend on.
-
-        Returns
-        -------
-        str
-            The same for the same sentences, labels, parts and seed.
-        """
+        """Name all that answers depend on."""
         digest = hashlib.sha256(str(self.seed).encode())
         for part in self.parts.given:
             for texts in (part.texts, part.labels):

@@ -30,77 +30,29 @@ _SLOPE = 1e-7  # largest at an optimum: under a weak decay a steeper one is no o
 
 @dataclass(frozen=True, eq=False)
 class MeanProbe:
-    """What a linear probe answers that sees the mean of the words of each sentence.
+    """What a linear probe answers that sees the mean of the words of each sentence."""
 
-    Attributes
-    ----------
-    answers : int64 (n_sentences,)
-        The label of every sentence of the set.
-    accuracy : float
-        On the development part.
-    decay : float
-        The weight decay that is best there.
-    """
-
-    answers: np.ndarray
-    accuracy: float
-    decay: float
+    answers: np.ndarray  # int64 (n_sentences,): the label of every sentence of the set
+    accuracy: float  # on the development part
+    decay: float  # the weight decay that is best there
 
 
 @dataclass(frozen=True, eq=False)
 class SeenSentences:
-    """What vectors show of a set of sentences.
+    """What vectors show of a set of sentences."""
 
-    Attributes
-    ----------
-    source : str
-        ``static``, or the layer whose means are best on the development part.
-    means : dict of str to MeanProbe
-        By source: of every source that was tried.
-    words : list of list of str
-        Each sentence, cut.
-    inputs : SentenceInputs
-        Of ``source``, standardized by the words of the training part.
-    """
-
-    source: str
-    means: Mapping[str, MeanProbe]
-    words: Sequence[Sequence[str]]
-    inputs: SentenceInputs
+    source: str  # ``static``, or the layer whose means are best on the development part
+    means: Mapping[str, MeanProbe]  # by source: of every source that was tried
+    words: Sequence[Sequence[str]]  # each sentence, cut
+    inputs: SentenceInputs  # of ``source``, standardized by the words of the training part
 
     def labelled(self, sentences: SentenceSet, role: int) -> LabelledBags:
-        """Give the sentences of one role.
-
-        Parameters
-        ----------
-        sentences : SentenceSet
-            The set.
-        role : int
-            TRAIN, DEV or TEST.
-
-        Returns
-        -------
-        LabelledBags
-            Of ``inputs.table``.
-        """
+        """Give the sentences of one role."""
         places = sentences.places(role)
         return LabelledBags(self.inputs.bags.take(places), sentences.labels[places])
 
     def attention(self, sentences: SentenceSet, *, margin: bool = False) -> LearntAttention:
-        """Learn attention pooling.
-
-        Parameters
-        ----------
-        sentences : SentenceSet
-            The set.
-        margin : bool
-            As :func:`~embed.compare.probes.attention_pooling.learn_attention` takes it.
-
-        Returns
-        -------
-        LearntAttention
-            Of ``inputs.table``.
-        """
+        """Learn attention pooling."""
         train, dev = (self.labelled(sentences, role) for role in (TRAIN, DEV))
         return learn_attention(
             self.inputs.table, train, dev, len(sentences.classes), sentences.seed, margin=margin
@@ -114,31 +66,7 @@ def see_sentences(
     *,
     static_too: bool = False,
 ) -> SeenSentences:
-    """Look sentences up, and learn from the means of their words.
-
-    Parameters
-    ----------
-    vectors : StaticVectors
-        With an encoder, its layers are tried one after the other, of which only the means are
-        kept; the best one is then encoded again.
-    sentences : SentenceSet
-        The set.
-    progress : Progress
-        Told after each layer, the best one a second time.
-    static_too : bool
-        Whether the static vectors of an encoder are tried beside its layers; they are never
-        taken as the best.
-
-    Returns
-    -------
-    SeenSentences
-        The same for the same arguments.
-
-    Raises
-    ------
-    ArtifactError
-        A vector holds NaN or infinity.
-    """
+    """Look sentences up, and learn from the means of their words."""
     progress(0)
     encoder, means = encoder_of(vectors), {}
     if encoder is None or static_too:
@@ -160,21 +88,8 @@ def see_sentences(
 
 
 def learn_mean(table: Any, sentences: SentenceSet) -> MeanProbe:
-    """Learn a multinomial logistic regression, which has one optimum: no seed has a part in it.
-
-    Parameters
-    ----------
-    table : float32 (n_sentences, D) or scipy.sparse CSR (n_sentences, D)
-        Standardized here, by the training part; a dense one is changed in place.
-    sentences : SentenceSet
-        The set. The decay is the one of MEAN_DECAYS that is most accurate on its development part,
-        the strongest of equals.
-
-    Returns
-    -------
-    MeanProbe
-        The same for the same arguments.
-    """
+    """Learn a multinomial logistic regression, which has one optimum: no seed has a part in it."""
+    # table: float32 (n_sentences, D) or scipy.sparse CSR (n_sentences, D)
     train, dev = (sentences.places(role) for role in (TRAIN, DEV))
     table, labels = standardized(table, train), sentences.labels
     best: MeanProbe | None = None

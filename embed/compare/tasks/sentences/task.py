@@ -31,39 +31,15 @@ class SentencesTask:
     Every run is asked every sentence. Runs with an encoder are asked by the states of the layer
     that is best on the development part, others by their vectors. What labels are told by is
     learnt from the training part; what is to be chosen is chosen on the development part.
-
-    Attributes
-    ----------
-    dataset : str
-        Name of the set.
-    sentences : SentenceSet
-        The set.
-    layers : bool
-        Whether each layer of an encoder is scored, too, and its static vectors.
     """
 
-    dataset: str
-    sentences: SentenceSet
-    layers: bool
+    dataset: str  # name of the set
+    sentences: SentenceSet  # the set
+    layers: bool  # whether each layer of an encoder is scored, too, and its static vectors
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "SentencesTask":
-        """Read the parts of a set.
-
-        Parameters
-        ----------
-        path : Path
-            ``TRAIN,TEST`` or ``TRAIN,DEV,TEST``; see
-            :func:`~embed.compare.datasets.labeled_sentences.read_sentence_parts`.
-        config : CompareConfig
-            Its ``seed`` and ``sections`` matter here.
-
-        Returns
-        -------
-        SentencesTask
-            Ready to score. Labels that cannot be answered are told, and sentences that stand in
-            several parts.
-        """
+        """Read the parts of a set."""
         parts = read_sentence_parts(str(path))
         sentences = SentenceSet(parts, config.seed)
         for remark in (*sentences.told_of_learning(), *sentences.told_of_asking()):
@@ -85,61 +61,20 @@ class SentencesTask:
         return list(dict.fromkeys(t for token in tokens for t in (token, *likely_parts(token))))
 
     def items(self) -> Iterable[Sequence[str]]:
-        """List the words of each sentence of the test part.
-
-        Returns
-        -------
-        iterable of sequence of str
-            What stands between white space and has a letter or digit; of a sentence without such
-            a word, all.
-        """
+        """List the words of each sentence of the test part."""
         cut = [text.split() for text in self.sentences.parts.test.texts]
         return [[t for t in tokens if any(map(str.isalnum, t))] or tokens for tokens in cut]
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
-        """Tell that every sentence can be asked.
-
-        Parameters
-        ----------
-        vectors : StaticVectors
-            Any.
-        unknown : str
-            Does not matter: an unknown word has a zero vector and a mark.
-
-        Returns
-        -------
-        bool (n_items,)
-            All true.
-        """
+        """Tell that every sentence can be asked."""
+        # returns bool (n_items,)
         return np.ones(self.n_items, dtype=bool)
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measured]:
-        """Learn from the training part, and score the test part. The time that it took is told.
-
-        Parameters
-        ----------
-        vectors : StaticVectors
-            Dense or sparse, perhaps with an encoder.
-        items : bool (n_items,)
-            The sentences to take.
-        unknown : str
-            Does not matter.
-
-        Returns
-        -------
-        list of Measured
-            ``accuracy`` of a linear probe that sees the mean of each sentence's words;
-            ``accuracy_attention``, of attention pooling; ``accuracy_attention_margin``, the same
-            learnt by additive-margin softmax; with ``layers`` the ``accuracy`` of each layer of an
-            encoder, as a section. What was chosen and learnt from is their remark.
-
-        Raises
-        ------
-        ArtifactError
-            A vector holds NaN or infinity.
-        """
+        """Learn from the training part, and score the test part. The time that it took is told."""
+        # items: bool (n_items,)
         started, sentences = thread_time(), self.sentences
         with ONE_THREAD:
             seen = see_sentences(vectors, sentences, static_too=self.layers)

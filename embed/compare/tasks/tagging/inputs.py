@@ -18,40 +18,24 @@ _PARTS = re.compile(r"\w+|[^\w\s]")
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """A table of vectors, and which of them is each word's.
+    """A table of vectors, and which of them is each word's."""
 
-    Attributes
-    ----------
-    table : float32 (R + 1, D + 2) or scipy.sparse CSR (R + 1, D + 2)
-        Behind the vector stand two numbers: the share of the word's parts that have no vector,
-        and 1 for an unknown word without any letter or digit. The last row stands for what lies
-        outside of a sentence: a zero vector and those of an unknown word.
-    rows : int64 (n_words,)
-        The row of each word.
-    composed, zero : bool (n_words,)
-        Whether a word's vector is made of n-grams or of several parts; whether it has none.
-    """
-
+    # float32 (R + 1, D + 2) or scipy.sparse CSR (R + 1, D + 2): behind the vector stand two
+    # numbers: the share of the word's parts that have no vector, and 1 for an unknown word without
+    # any letter or digit. The last row stands for what lies outside of a sentence: a zero vector
+    # and those of an unknown word
     table: Any
-    rows: np.ndarray
+    rows: np.ndarray  # int64 (n_words,): the row of each word
+    # bool (n_words,): whether a word's vector is made of n-grams or of several parts; whether it
+    # has none
     composed: np.ndarray
+    # bool (n_words,): whether a word's vector is made of n-grams or of several parts; whether it
+    # has none
     zero: np.ndarray
 
     def windows(self, offsets: np.ndarray, radius: int) -> np.ndarray:
-        """Give the rows of each word and of its neighbors in the sentence.
-
-        Parameters
-        ----------
-        offsets : int64 (n_sentences + 1,)
-            Where sentences begin and end.
-        radius : int
-            Neighbors each side, at least 0.
-
-        Returns
-        -------
-        int64 (n_words, 2 * radius + 1)
-            In the order of the text; the last row of the table outside of the sentence.
-        """
+        """Give the rows of each word and of its neighbors in the sentence."""
+        # offsets: int64 (n_sentences + 1,); returns int64 (n_words, 2 * radius + 1)
         lengths = np.diff(offsets)
         first, behind = np.repeat(offsets[:-1], lengths), np.repeat(offsets[1:], lengths)
         places = np.arange(len(self.rows))[:, None] + np.arange(-radius, radius + 1)
@@ -61,46 +45,12 @@ class Inputs:
 
 
 def likely_parts(word: str) -> list[str]:
-    """Cut a word into runs of letters and digits, and single marks.
-
-    Parameters
-    ----------
-    word : str
-        As a file writes it.
-
-    Returns
-    -------
-    list of str
-        Where vectors do not cut it themselves, these are its parts.
-
-    Examples
-    --------
-    >>> likely_parts("don't")
-    ['don', "'", 't']
-    """
+    """Cut a word into runs of letters and digits, and single marks."""
     return _PARTS.findall(word)
 
 
 def static_inputs(vectors: StaticVectors, words: Sequence[str]) -> Inputs:
-    """Look words up, each by itself.
-
-    Parameters
-    ----------
-    vectors : StaticVectors
-        Cut a word into its parts as their own corpus was cut; the mean of the known ones counts.
-    words : sequence of str
-        As the files write them.
-
-    Returns
-    -------
-    Inputs
-        A row for each different word.
-
-    Raises
-    ------
-    ArtifactError
-        A vector holds NaN or infinity.
-    """
+    """Look words up, each by itself."""
     forms = {word: number for number, word in enumerate(dict.fromkeys(words))}
     parts = [_parts(vectors, form) for form in forms]
     found = find_words(vectors, [part for each in parts for part in each])
@@ -129,25 +79,8 @@ def state_inputs(
     """Encode words in their sentences.
 
     Memory: the table, and the states of ``at_once`` words.
-
-    Parameters
-    ----------
-    encoder : ContextualEncoder
-        Cuts each word into its parts; the mean of their states counts.
-    words : sequence of str
-        As the files write them, sentence after sentence.
-    offsets : int64 (n_sentences + 1,)
-        Where sentences begin and end.
-    layer : int
-        Whose states.
-    at_once : int
-        Words encoded together, about.
-
-    Returns
-    -------
-    Inputs
-        A row for each word.
     """
+    # offsets: int64 (n_sentences + 1,)
     parts = _cut(encoder, words)
     lengths = np.array([len(each) for each in parts], dtype=np.int64)
     table: np.ndarray | None = None
@@ -169,40 +102,14 @@ def state_inputs(
 def sentences_read(
     encoder: ContextualEncoder, words: Sequence[str], offsets: np.ndarray
 ) -> list[list[str]]:
-    """Give the sentences as :func:`state_inputs` has them encoded.
-
-    Parameters
-    ----------
-    encoder : ContextualEncoder
-        Cuts each word into its parts.
-    words : sequence of str
-        Sentence after sentence.
-    offsets : int64 (n_sentences + 1,)
-        Where sentences begin and end.
-
-    Returns
-    -------
-    list of list of str
-        One a sentence; perhaps empty.
-    """
+    """Give the sentences as :func:`state_inputs` has them encoded."""
+    # offsets: int64 (n_sentences + 1,)
     return sentences_of(_cut(encoder, words), offsets)
 
 
 def sentences_of(parts: Sequence[Sequence[str]], offsets: np.ndarray) -> list[list[str]]:
-    """Join the parts of the words of each sentence.
-
-    Parameters
-    ----------
-    parts : sequence of sequences of str
-        Of each word.
-    offsets : int64 (n_sentences + 1,)
-        Where sentences begin and end, in words.
-
-    Returns
-    -------
-    list of list of str
-        One a sentence; perhaps empty.
-    """
+    """Join the parts of the words of each sentence."""
+    # offsets: int64 (n_sentences + 1,)
     bounds = offsets.tolist()
     return [
         [part for each in parts[start:stop] for part in each] for start, stop in pairwise(bounds)

@@ -20,17 +20,10 @@ class TaggingSet:
 
     Without DEV a tenth of the sentences of TRAIN, drawn by the seed and their numbers, stands
     in its place.
-
-    Attributes
-    ----------
-    parts : Parts of TaggedWords
-        The files.
-    seed : int
-        Of the sentences held out, and of the control task.
     """
 
-    parts: Parts[TaggedWords]
-    seed: int
+    parts: Parts[TaggedWords]  # the files
+    seed: int  # of the sentences held out, and of the control task
 
     @cached_property
     def words(self) -> list[str]:
@@ -116,33 +109,13 @@ class TaggingSet:
         return Counter(tag for tag in self.parts.test.tags if tag not in set(self.classes))
 
     def examples(self, rows: np.ndarray, labels: np.ndarray, role: int) -> Examples:
-        """Give the words of one role as a probe takes them.
-
-        Parameters
-        ----------
-        rows : int64 (n_words, w)
-            What a probe sees of each word.
-        labels : int64 (n_words,)
-            What it is to answer.
-        role : int
-            TRAIN, DEV or TEST.
-
-        Returns
-        -------
-        Examples
-            In the order of the text.
-        """
+        """Give the words of one role as a probe takes them."""
+        # rows: int64 (n_words, w); labels: int64 (n_words,)
         chosen = self.roles == role
         return Examples(rows[chosen], labels[chosen])
 
     def fingerprint(self) -> str:
-        """Name all that answers depend on.
-
-        Returns
-        -------
-        str
-            The same for the same words, labels, sentences, parts and seed.
-        """
+        """Name all that answers depend on."""
         digest = hashlib.sha256(str(self.seed).encode())
         for texts in (self.words, self.tags):
             digest.update("\n".join(texts).encode("utf-8", "surrogatepass"))

@@ -43,38 +43,15 @@ class TaggingTask:
     Every run is asked every word. Runs with an encoder are asked by the states of the layer
     that is best on the development part, others by their vectors. Probes learn from the
     training part; what is to be chosen is chosen on the development part.
-
-    Attributes
-    ----------
-    dataset : str
-        Name of the set.
-    words : TaggingSet
-        The set.
-    layers : bool
-        Whether each layer of an encoder is scored, too, and its static vectors.
     """
 
-    dataset: str
-    words: TaggingSet
-    layers: bool
+    dataset: str  # name of the set
+    words: TaggingSet  # the set
+    layers: bool  # whether each layer of an encoder is scored, too, and its static vectors
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "TaggingTask":
-        """Read the parts of a set.
-
-        Parameters
-        ----------
-        path : Path
-            ``TRAIN,TEST`` or ``TRAIN,DEV,TEST``; see
-            :func:`~embed.compare.datasets.tagged_words.read_parts`.
-        config : CompareConfig
-            Its ``seed`` and ``sections`` matter here.
-
-        Returns
-        -------
-        TaggingTask
-            Ready to score. Labels that cannot be answered are told.
-        """
+        """Read the parts of a set."""
         parts = read_parts(str(path))
         words = TaggingSet(parts, config.seed)
         if unseen := words.unseen:
@@ -99,62 +76,19 @@ class TaggingTask:
         return list(dict.fromkeys(t for word in words for t in (word, *likely_parts(word))))
 
     def items(self) -> Iterable[Sequence[str]]:
-        """List the words of the test part.
-
-        Returns
-        -------
-        iterable of sequence of str
-            One word each; those that carry several labels stand last.
-        """
+        """List the words of the test part."""
         return [(self.words.words[place],) for place in self.words.asked.tolist()]
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
-        """Tell that every word can be asked: that it is unknown tells something of its label.
-
-        Parameters
-        ----------
-        vectors : StaticVectors
-            Any.
-        unknown : str
-            Does not matter: an unknown word has a zero vector and a mark.
-
-        Returns
-        -------
-        bool (n_items,)
-            All true.
-        """
+        """Tell that every word can be asked: that it is unknown tells something of its label."""
+        # returns bool (n_items,)
         return np.ones(self.n_items, dtype=bool)
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measured]:
-        """Learn probes, and score them on the test part. The time that it took is told.
-
-        Parameters
-        ----------
-        vectors : StaticVectors
-            Dense or sparse, perhaps with an encoder.
-        items : bool (n_items,)
-            The words to take.
-        unknown : str
-            Does not matter.
-
-        Returns
-        -------
-        list of Measured
-            ``accuracy`` of the linear probe, ``accuracy_window``; ``accuracy_ambiguous`` and
-            ``accuracy_ambiguous_window``, the same on words that carry several labels in the
-            training part; ``selectivity`` and ``selectivity_window``, the first two less the
-            accuracy of such a probe in the control task (Hewitt and Liang 2019, section 2);
-            ``f1`` and ``f1_window`` of exact spans, where labels mark entities; with ``layers``
-            the ``accuracy`` of each layer of an encoder, as a section. What was chosen and
-            learnt from is their remark.
-
-        Raises
-        ------
-        ArtifactError
-            A vector holds NaN or infinity.
-        """
+        """Learn probes, and score them on the test part. The time that it took is told."""
+        # items: bool (n_items,)
         started, words = thread_time(), self.words
         with ONE_THREAD:
             best, by_source = self._linear(vectors)
