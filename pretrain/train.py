@@ -14,7 +14,7 @@ import torch
 
 from corpora.artifacts.artifact import (
     MAKER,
-    making,
+    new_artifact,
     places,
     read_json,
     refuse_existing,
@@ -93,7 +93,7 @@ def train_mlm(corpus: "Corpus", config: MlmConfig, out: str | Path, *, force: bo
             text = _checked_text(corpus, config, device, world)
             refuse_existing(out, force)
             pieces = _pieces(out, maker, text, config)
-            partial = stack.enter_context(making(out, maker, force=force, resume=CHECKPOINTS))
+            partial = stack.enter_context(new_artifact(out, maker, force=force, resume=CHECKPOINTS))
             if not (partial / TOKENIZER).is_file():
                 write_whole(
                     partial / TOKENIZER, lambda path: save_pieces(pieces, path, corpus.text)

@@ -1,4 +1,4 @@
-"""SIGKILL at many moments: the artefact is whole or it is not there, and the next run works."""
+"""SIGKILL at many moments: the artifact is whole or it is not there, and the next run works."""
 
 import os
 import shutil

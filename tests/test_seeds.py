@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import cli
-from corpora.artifacts.artifact import making, verify, write_json
+from corpora.artifacts.artifact import new_artifact, verify, write_json
 from corpora.artifacts.seeds import Runs, read_training
 from corpora.store.corpus import Corpus
 from embed.svd.train import SvdConfig
@@ -285,7 +285,10 @@ def left_unfinished(out, **options):
     """Leave a training of skip-gram on its way, with a checkpoint; what identifies it."""
     config = SkipGramConfig(dim=8, min_count=1, epochs=2, threads=1, **options)
     maker = {"command": "train-skipgram", **dataclasses.asdict(config)}
-    with pytest.raises(KeyboardInterrupt), making(out, maker, resume="checkpoints") as partial:
+    with (
+        pytest.raises(KeyboardInterrupt),
+        new_artifact(out, maker, resume="checkpoints") as partial,
+    ):
         (partial / "checkpoints").mkdir()
         (partial / "checkpoints" / "work").touch()
         raise KeyboardInterrupt

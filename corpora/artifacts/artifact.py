@@ -3,7 +3,7 @@
 ``OUT`` is made as ``OUT.partial/``, locked by its maker for as long as that
 process lives. When everything is written: checksums, fsync, rename. A process
 that is killed leaves ``OUT.partial/`` behind, which nobody takes for a
-finished artefact and which the same command clears (or resumes).
+finished artifact and which the same command clears (or resumes).
 """
 
 import contextlib
@@ -32,10 +32,10 @@ _REFUSALS = (
 
 
 @contextlib.contextmanager
-def making(
+def new_artifact(
     out: Path, maker: Mapping[str, Any], *, force: bool = False, resume: str | None = None
 ) -> Iterator[Path]:
-    """Make the artefact ``out``: yield ``out.partial`` to write in, then publish it.
+    """Make the artifact ``out``: yield ``out.partial`` to write in, then publish it.
 
     On leaving the block without an error every file is checksummed and synced
     and the directory renamed to ``out``. After an error the partial directory
@@ -72,13 +72,13 @@ def making(
 
 
 def places(out: Path) -> tuple[Path, Path, Path]:
-    """Name where an artefact stands, is made, and steps aside while another takes its place."""
+    """Name where an artifact stands, is made, and steps aside while another takes its place."""
     out = Path(os.path.realpath(out))  # a link stays, what it names is made
     return out, Path(f"{out}.partial"), Path(f"{out}.replaced")
 
 
 def refuse_existing(out: Path, force: bool) -> None:
-    """Refuse to overwrite a finished artefact, or anything that is not a directory of ours."""
+    """Refuse to overwrite a finished artifact, or anything that is not a directory of ours."""
     if not out.exists():
         return
     if not force:
@@ -88,7 +88,7 @@ def refuse_existing(out: Path, force: bool) -> None:
 
 
 def verify(directory: Path, names: Sequence[str] | None = None) -> None:
-    """Hold the files of an artefact against its checksums."""
+    """Hold the files of an artifact against its checksums."""
     expected = read_json(directory / CHECKSUMS)
     if not isinstance(expected, dict):
         raise ArtifactError(f"{directory / CHECKSUMS}: is damaged; make {directory.name} again")
@@ -131,12 +131,12 @@ def fingerprint(value: Any) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """Read one JSON file of an artefact."""
+    """Read one JSON file of an artifact."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ArtifactError(
-            f"{path}: no such file; is {path.parent} a finished artefact?"
+            f"{path}: no such file; is {path.parent} a finished artifact?"
         ) from None
     except (ValueError, OSError, RecursionError) as error:
         raise ArtifactError(f"{path}: cannot be read as JSON: {error}") from None

@@ -1,6 +1,6 @@
 """Files and folders that are written whole or not at all, and never over others unasked.
 
-For what is no corpus or run of ours: those have :func:`corpora.artifacts.artifact.making`.
+For what is no corpus or run of ours: those have :func:`corpora.artifacts.artifact.new_artifact`.
 """
 
 import contextlib

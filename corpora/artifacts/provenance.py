@@ -17,7 +17,7 @@ _PACKAGES = (
 
 
 def provenance(started: datetime.datetime, **about: Any) -> dict[str, Any]:
-    """Tell where, when and with what an artefact was made."""
+    """Tell where, when and with what an artifact was made."""
     return {
         "command": sys.argv,
         "git": _git_state(),

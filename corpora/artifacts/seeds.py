@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from corpora.artifacts.artifact import MAKER, making, places, read_json, refuse_existing, verify
+from corpora.artifacts.artifact import (
+    MAKER,
+    new_artifact,
+    places,
+    read_json,
+    refuse_existing,
+    verify,
+)
 from corpora.common.console import typed
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.common.options import take
@@ -77,7 +84,7 @@ class Runs(Generic[ConfigT]):
     out: Path  # as the person gave it
     seeds: int | None  # how many seeds
     force: bool  # replace runs that stand there; without it those that this command made are kept
-    # what :func:`corpora.artifacts.artifact.making` is given by the training
+    # what :func:`corpora.artifacts.artifact.new_artifact` is given by the training
     resume: str | None = None
 
     def configs(self) -> dict[Path, ConfigT]:
@@ -159,7 +166,7 @@ def rehearse(
     run: Path, maker: Mapping[str, Any], *, force: bool = False, resume: str | None = None
 ) -> None:
     """Begin to make a run and leave it: what would be refused in its turn is refused now."""
-    with contextlib.suppress(_RehearsalError), making(run, maker, force=force, resume=resume):
+    with contextlib.suppress(_RehearsalError), new_artifact(run, maker, force=force, resume=resume):
         raise _RehearsalError
 
 

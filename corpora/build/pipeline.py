@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from corpora.artifacts.arrays import open_array, write_array
-from corpora.artifacts.artifact import fingerprint, making, write_json
+from corpora.artifacts.artifact import fingerprint, new_artifact, write_json
 from corpora.artifacts.provenance import now, provenance
 from corpora.build.encode import EncodedBlock, PreparedBlock, encode, prepare
 from corpora.build.encode_kernels import count_documents, renumber
@@ -63,7 +63,7 @@ def build_corpus(
     started = now()
     files = source_files(request.sources, apart_from=out)
     maker = {"command": "build-corpus", "settings": request.settings()}
-    with making(out, maker, force=force) as directory:
+    with new_artifact(out, maker, force=force) as directory:
         manifest = _Builder(directory, request, files, progress, shard_tokens, block_bytes).run()
         write_json(directory / MANIFEST, manifest)
         about = provenance(started, threads=request.options.n_threads)

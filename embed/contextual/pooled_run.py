@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.artifacts.artifact import making, write_json
+from corpora.artifacts.artifact import new_artifact, write_json
 from corpora.artifacts.provenance import now, provenance
 from corpora.common.console import note, progress
 from corpora.common.errors import ArtifactError, SettingError
@@ -77,7 +77,7 @@ def pool_run(
     source = encoder_fingerprint(run)
     options = dataclasses.asdict(config)
     maker = {"command": "pool", ENCODER: source, CORPUS: corpus.fingerprint, **options}
-    with making(out, maker, force=force) as partial:
+    with new_artifact(out, maker, force=force) as partial:
         encoder = open_encoder(run, device)
         _tell_lost_case(encoder, corpus)
         with progress("pooling", "tokens") as show:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora.artifacts.artifact import making, write_json
+from corpora.artifacts.artifact import new_artifact, write_json
 from corpora.artifacts.provenance import now, provenance
 from corpora.common.console import note, progress
 from corpora.common.errors import FirthError, SettingError
@@ -141,7 +141,7 @@ def train_svd(corpus: "Corpus", config: SvdConfig, out: str | Path, *, force: bo
     out, started = Path(out), now()
     options = dataclasses.asdict(config)
     maker = {"command": "train-svd", "corpus": corpus.fingerprint, **options}
-    with making(out, maker, force=force) as partial:
+    with new_artifact(out, maker, force=force) as partial:
         choose_device(config.device)
         view = _view(corpus, config)
         metrics = _Metrics(partial / "metrics.jsonl")

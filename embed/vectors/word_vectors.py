@@ -124,7 +124,7 @@ class WordVectors:
         Parameters
         ----------
         directory : Path
-            An existing directory, usually one that ``making`` yields.
+            An existing directory, usually one that ``new_artifact`` yields.
         """
         write_words(directory / VOCABULARY, self.vocabulary, self.counts)
         if isinstance(self.matrix, np.ndarray):

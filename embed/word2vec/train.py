@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.artifacts.arrays import save_array
-from corpora.artifacts.artifact import making, refuse_existing, write_json
+from corpora.artifacts.artifact import new_artifact, refuse_existing, write_json
 from corpora.artifacts.checkpoint import clear_checkpoints
 from corpora.artifacts.provenance import now, provenance
 from corpora.common.console import note, progress
@@ -104,7 +104,7 @@ def make_run(trainer: Trainer, out: Path, *, force: bool) -> Path:
     options = dataclasses.asdict(config)
     maker = {"command": f"train-{config.method}", "corpus": corpus.fingerprint, **options, **chosen}
     del maker["threads"]  # a training may go on with more or fewer
-    with making(out, maker, force=force, resume=CHECKPOINTS) as partial:
+    with new_artifact(out, maker, force=force, resume=CHECKPOINTS) as partial:
         if config.engine == "gensim":
             _make_gensim_tables(trainer, partial)
         else:

@@ -127,7 +127,7 @@ def complaints(opener: str, file: str, whole: str, seed: int, count: int) -> lis
 
 
 def sealed_complaints(opener: str, folder: str, file: str) -> list[tuple[str, str]]:
-    """Put strange values at every place of a JSON file of an artefact, and seal it anew."""
+    """Put strange values at every place of a JSON file of an artifact, and seal it anew."""
     from corpora.artifacts.artifact import CHECKSUMS, checksums, write_json
 
     path = Path(folder) / file

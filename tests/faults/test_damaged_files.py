@@ -1,4 +1,4 @@
-"""Every file of every artefact, damaged: commands say so in one line, or do not need it."""
+"""Every file of every artifact, damaged: commands say so in one line, or do not need it."""
 
 import shutil
 import zlib
@@ -34,13 +34,13 @@ def some_of(file: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("artefact", "file"), [(artefact, file) for artefact, files in FILES.items() for file in files]
+    ("artifact", "file"), [(artifact, file) for artifact, files in FILES.items() for file in files]
 )
-def test_a_damaged_file_is_told_in_one_line_or_not_needed(warm, shelf, place, artefact, file):
+def test_a_damaged_file_is_told_in_one_line_or_not_needed(warm, shelf, place, artifact, file):
     hurt = shutil.copytree(shelf, place.parent / "hurt", ignore=shutil.ignore_patterns("cache"))
-    names = [name for name in TAKEN if artefact in CALLS[name].reads]
+    names = [name for name in TAKEN if artifact in CALLS[name].reads]
     lines = [[name, *CALLS[name].line(hurt, place)] for name in names]
-    told = warm.call(ANSWERS, lines, hurt / artefact / file, place, some_of(file), place=place)
+    told = warm.call(ANSWERS, lines, hurt / artifact / file, place, some_of(file), place=place)
     assert len(told) == len(lines) * (1 + len(some_of(file)))
     right = {number: printed for damage, number, _, printed, *_ in told if damage == WHOLE}
     for damage, number, status, printed, said, escaped in told:
@@ -53,4 +53,4 @@ def test_a_damaged_file_is_told_in_one_line_or_not_needed(warm, shelf, place, ar
             last = said.rstrip("\n").splitlines()[-1]
             assert status == 1
             assert last.startswith("Error: "), (damage, name, said)
-            assert f"{hurt / artefact}" in last, (damage, name, said)
+            assert f"{hurt / artifact}" in last, (damage, name, said)

@@ -68,7 +68,7 @@ def test_a_bent_encoder_is_read_or_refused(warm, shelf, place, file):
 
 
 @pytest.mark.parametrize(
-    ("opener", "artefact", "file"),
+    ("opener", "artifact", "file"),
     [
         ("run", "run", "config.json"),
         ("encoder", "mlm", "config.json"),
@@ -76,9 +76,9 @@ def test_a_bent_encoder_is_read_or_refused(warm, shelf, place, file):
     ],
 )
 def test_strange_values_under_right_checksums_are_read_or_refused(
-    warm, shelf, place, opener, artefact, file
+    warm, shelf, place, opener, artifact, file
 ):
-    folder = shutil.copytree(shelf / artefact, place / artefact)
+    folder = shutil.copytree(shelf / artifact, place / artifact)
     assert warm.call(SEALED, opener, folder, file, place=place, harm=BOUNDED) == []
 
 

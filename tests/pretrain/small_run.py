@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from corpora.artifacts.artifact import making, write_json
+from corpora.artifacts.artifact import new_artifact, write_json
 from corpora.artifacts.provenance import now, provenance
 from corpora.build.open_or_build import open_or_build
 from corpora.store.corpus import Corpus
@@ -59,7 +59,7 @@ def write_run(out: Path, encoder: MlmEncoder, corpus: Corpus, **pooling) -> Path
     """Write an encoder as train-mlm does, with vectors pooled over a corpus."""
     started = now()
     pooled = pool_words(encoder, corpus, PoolConfig(**{"min_count": 1, **pooling}))
-    with making(out, {"command": "train-mlm"}) as partial:
+    with new_artifact(out, {"command": "train-mlm"}) as partial:
         pooled.save(partial)
         save_model(encoder.model, partial / WEIGHTS)
         save_pieces(encoder.pieces, partial / TOKENIZER, corpus.text)

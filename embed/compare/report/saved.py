@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts.artifact import making, refuse_existing, write_json
+from corpora.artifacts.artifact import new_artifact, refuse_existing, write_json
 from corpora.artifacts.provenance import provenance
 from corpora.common.errors import ArtifactError
 from embed.compare.config import CompareConfig
@@ -43,7 +43,7 @@ def store_comparison(
     options = dataclasses.asdict(config)
     compared = {run["run"]: run["fingerprint"] for run in document["runs"] if run["fingerprint"]}
     maker = {"command": METHOD, "runs": compared, **options}
-    with making(out, maker, force=force) as partial:
+    with new_artifact(out, maker, force=force) as partial:
         write_json(partial / DOCUMENT, document)
         # names of files need not be UTF-8
         with open(

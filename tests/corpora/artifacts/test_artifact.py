@@ -1,4 +1,4 @@
-"""Artefacts are whole or absent, whatever happens to their maker."""
+"""Artifacts are whole or absent, whatever happens to their maker."""
 
 import contextlib
 import errno
@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from corpora.artifacts import artifact
-from corpora.artifacts.artifact import CHECKSUMS, fingerprint, making, verify
+from corpora.artifacts.artifact import CHECKSUMS, fingerprint, new_artifact, verify
 from corpora.common.errors import ArtifactError
 from tests.waiting import PATIENCE
 
@@ -26,8 +26,8 @@ OTHER = {"command": "make-coffee", "cups": 2}
 
 
 def make(out, text="tea", maker=MAKER, **options):
-    """A small artefact: one file, and one in a folder."""
-    with making(out, maker, **options) as partial:
+    """A small artifact: one file, and one in a folder."""
+    with new_artifact(out, maker, **options) as partial:
         (partial / "a.txt").write_text(text)
         (partial / "deep").mkdir(exist_ok=True)
         (partial / "deep" / "b.txt").write_text(text * 2)
@@ -38,7 +38,7 @@ def names(folder):
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
 
 
-def test_a_finished_artefact_holds_what_was_written_and_its_checksums(tmp_path):
+def test_a_finished_artifact_holds_what_was_written_and_its_checksums(tmp_path):
     make(tmp_path / "deeper" / "out")
 
     assert names(tmp_path) == [
@@ -57,7 +57,7 @@ def test_a_finished_artefact_holds_what_was_written_and_its_checksums(tmp_path):
 
 
 def test_nothing_has_the_final_name_while_it_is_made(tmp_path):
-    with making(tmp_path / "out", MAKER) as partial:
+    with new_artifact(tmp_path / "out", MAKER) as partial:
         assert partial == tmp_path / "out.partial"
         assert not (tmp_path / "out").exists()
     assert not partial.exists()
@@ -65,7 +65,7 @@ def test_nothing_has_the_final_name_while_it_is_made(tmp_path):
 
 def test_a_relative_path_is_taken_from_where_the_work_began(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with making(Path("out"), MAKER) as partial:
+    with new_artifact(Path("out"), MAKER) as partial:
         os.chdir("/")
         (partial / "a.txt").write_text("tea")
     assert (tmp_path / "out" / "a.txt").is_file()
@@ -74,7 +74,7 @@ def test_a_relative_path_is_taken_from_where_the_work_began(tmp_path, monkeypatc
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
 @pytest.mark.parametrize("place", ["out", "new/folders/out"])
 def test_an_error_leaves_nothing(tmp_path, error, place):
-    with pytest.raises(error), making(tmp_path / place, MAKER) as partial:
+    with pytest.raises(error), new_artifact(tmp_path / place, MAKER) as partial:
         (partial / "a.txt").write_text("tea")
         raise error
     assert names(tmp_path) == []
@@ -83,12 +83,12 @@ def test_an_error_leaves_nothing(tmp_path, error, place):
 def test_an_error_in_resumable_work_keeps_what_is_done_and_the_same_maker_goes_on(tmp_path):
     with (
         pytest.raises(ZeroDivisionError),
-        making(tmp_path / "out", MAKER, resume="checkpoints") as partial,
+        new_artifact(tmp_path / "out", MAKER, resume="checkpoints") as partial,
     ):
         (partial / "a.txt").write_text("tea")
         raise ZeroDivisionError
 
-    with making(tmp_path / "out", MAKER, resume="checkpoints") as partial:
+    with new_artifact(tmp_path / "out", MAKER, resume="checkpoints") as partial:
         assert (partial / "a.txt").read_text() == "tea"
 
     assert names(tmp_path / "out") == ["a.txt", CHECKSUMS]
@@ -97,19 +97,19 @@ def test_an_error_in_resumable_work_keeps_what_is_done_and_the_same_maker_goes_o
 def test_other_settings_do_not_resume_but_begin_anew(tmp_path):
     with (
         pytest.raises(ZeroDivisionError),
-        making(tmp_path / "out", MAKER, resume="checkpoints") as partial,
+        new_artifact(tmp_path / "out", MAKER, resume="checkpoints") as partial,
     ):
         (partial / "a.txt").write_text("tea")
         raise ZeroDivisionError
 
-    with making(tmp_path / "out", {**MAKER, "cups": 3}, resume="checkpoints") as partial:
+    with new_artifact(tmp_path / "out", {**MAKER, "cups": 3}, resume="checkpoints") as partial:
         assert not (partial / "a.txt").exists()
 
 
 def test_hours_of_work_are_not_cleared_because_a_setting_is_another(tmp_path):
     with (
         pytest.raises(ZeroDivisionError),
-        making(tmp_path / "out", MAKER, resume="work") as partial,
+        new_artifact(tmp_path / "out", MAKER, resume="work") as partial,
     ):
         (partial / "work").mkdir()
         (partial / "work" / "a.txt").write_text("tea")
@@ -120,12 +120,15 @@ def test_hours_of_work_are_not_cleared_because_a_setting_is_another(tmp_path):
     )
 
     other = {**MAKER, "cups": 3}
-    with pytest.raises(ArtifactError) as refused, making(tmp_path / "out", other, resume="work"):
+    with (
+        pytest.raises(ArtifactError) as refused,
+        new_artifact(tmp_path / "out", other, resume="work"),
+    ):
         pass
 
     assert str(refused.value) == message
     assert (partial / "work" / "a.txt").read_text() == "tea"
-    with making(tmp_path / "out", other, resume="work", force=True) as partial:
+    with new_artifact(tmp_path / "out", other, resume="work", force=True) as partial:
         assert not (partial / "work").exists()
 
 
@@ -158,7 +161,7 @@ def test_what_another_command_left_is_refused_unless_forced(tmp_path):
     assert "deep/old.txt" not in names(tmp_path / "out")
 
 
-def test_an_artefact_that_exists_is_refused_and_unharmed(tmp_path):
+def test_an_artifact_that_exists_is_refused_and_unharmed(tmp_path):
     make(tmp_path / "out")
 
     with pytest.raises(ArtifactError) as caught:
@@ -171,22 +174,22 @@ def test_an_artefact_that_exists_is_refused_and_unharmed(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
 
 
-def test_force_replaces_an_artefact(tmp_path):
+def test_force_replaces_an_artifact(tmp_path):
     make(tmp_path / "out")
     make(tmp_path / "out", "other", OTHER, force=True)
     assert (tmp_path / "out" / "a.txt").read_text() == "other"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
 
 
-def test_an_error_while_replacing_keeps_the_old_artefact(tmp_path):
+def test_an_error_while_replacing_keeps_the_old_artifact(tmp_path):
     make(tmp_path / "out")
-    with pytest.raises(ZeroDivisionError), making(tmp_path / "out", MAKER, force=True):
+    with pytest.raises(ZeroDivisionError), new_artifact(tmp_path / "out", MAKER, force=True):
         raise ZeroDivisionError
     verify(tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
 
 
-def test_force_does_not_replace_what_is_no_artefact(tmp_path):
+def test_force_does_not_replace_what_is_no_artifact(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.doc").write_text("precious")
 
@@ -200,8 +203,8 @@ def test_force_does_not_replace_what_is_no_artefact(tmp_path):
 
 
 def hold(out, inside, done):
-    """In another process: make an artefact and wait in the middle."""
-    with making(out, MAKER):
+    """In another process: make an artifact and wait in the middle."""
+    with new_artifact(out, MAKER):
         inside.set()
         done.wait(PATIENCE)
 
@@ -288,7 +291,7 @@ def test_json_round_trips_unescaped(tmp_path):
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, code):
-    with pytest.raises(ArtifactError) as caught, making(tmp_path / "out", MAKER) as partial:
+    with pytest.raises(ArtifactError) as caught, new_artifact(tmp_path / "out", MAKER) as partial:
         (partial / "a.txt").write_text("tea")
         raise OSError(code, os.strerror(code))
     assert str(caught.value) == (
@@ -301,7 +304,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, code):
 def test_a_disk_that_is_really_full_is_one_line(tmp_path):
     with (
         pytest.raises(ArtifactError, match="the disk is full"),
-        making(tmp_path / "out", MAKER),
+        new_artifact(tmp_path / "out", MAKER),
         open("/dev/full", "w") as full,
     ):
         full.write("tea")
@@ -312,7 +315,10 @@ def test_a_disk_that_fills_while_publishing_leaves_nothing(tmp_path, monkeypatch
     def full(path, value):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
-    with pytest.raises(ArtifactError, match="the disk is full"), making(tmp_path / "out", MAKER):
+    with (
+        pytest.raises(ArtifactError, match="the disk is full"),
+        new_artifact(tmp_path / "out", MAKER),
+    ):
         monkeypatch.setattr(artifact, "write_json", full)
     assert names(tmp_path) == []
 
@@ -325,7 +331,7 @@ def test_a_place_that_cannot_be_written_is_one_line(tmp_path):
 
 
 def test_an_error_that_is_not_about_the_disk_stays_what_it_is(tmp_path):
-    with pytest.raises(ConnectionResetError), making(tmp_path / "out", MAKER):
+    with pytest.raises(ConnectionResetError), new_artifact(tmp_path / "out", MAKER):
         raise ConnectionResetError(errno.ECONNRESET, "reset")
 
 
@@ -339,12 +345,12 @@ MAKE_FOREVER = textwrap.dedent(
     """
     import sys
     from pathlib import Path
-    from corpora.artifacts.artifact import making
+    from corpora.artifacts.artifact import new_artifact
 
     out = Path(sys.argv[1])
     print("ready", flush=True)
     for round in range(10**9):
-        with making(out, {"command": "make-tea"}, force=True) as partial:
+        with new_artifact(out, {"command": "make-tea"}, force=True) as partial:
             for part in range(5):
                 (partial / f"{part}.txt").write_text(f"{round}\\n" * 1000)
     """
@@ -352,7 +358,7 @@ MAKE_FOREVER = textwrap.dedent(
 
 
 def kill_after(seconds, out):
-    """Start a process that makes and replaces an artefact on and on; SIGKILL it."""
+    """Start a process that makes and replaces an artifact on and on; SIGKILL it."""
     command = [sys.executable, "-c", MAKE_FOREVER, str(out)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdout.readline() == b"ready\n"
@@ -362,12 +368,12 @@ def kill_after(seconds, out):
 
 
 @pytest.mark.parametrize("attempt", range(12))
-def test_sigkill_leaves_a_whole_artefact_or_none_and_the_next_maker_cleans_up(tmp_path, attempt):
+def test_sigkill_leaves_a_whole_artifact_or_none_and_the_next_maker_cleans_up(tmp_path, attempt):
     out = tmp_path / "out"
-    # from before the first artefact is there to many rounds later, at no particular step
+    # from before the first artifact is there to many rounds later, at no particular step
     kill_after(0.0007 * 2**attempt * (1 + attempt % 3 / 7), out)
 
-    # between the two renames of a replacement the old artefact stands aside, whole
+    # between the two renames of a replacement the old artifact stands aside, whole
     aside = tmp_path / "out.replaced"
     whole = out if out.exists() else aside
     if whole.exists():
@@ -396,7 +402,7 @@ def die(*args):
         real(*args)
     os.kill(os.getpid(), 9)
 artifact.{step} = die
-with artifact.making(Path(sys.argv[1]), {MAKER!r}) as partial:
+with artifact.new_artifact(Path(sys.argv[1]), {MAKER!r}) as partial:
     (partial / "a.txt").write_text("tea")
 """
     out = tmp_path / "out"
@@ -447,7 +453,10 @@ def test_a_name_that_is_too_long_is_one_line(tmp_path, name):
 
 
 def test_an_array_cut_short_by_a_full_disk_is_one_line(tmp_path):
-    with pytest.raises(ArtifactError, match="the disk is full"), making(tmp_path / "out", MAKER):
+    with (
+        pytest.raises(ArtifactError, match="the disk is full"),
+        new_artifact(tmp_path / "out", MAKER),
+    ):
         raise OSError("123 requested and 45 written")  # as ndarray.tofile() says it
     assert names(tmp_path) == []
 
@@ -489,14 +498,17 @@ def test_what_is_begun_to_replace_another_is_gone_on_with(tmp_path):
     out, kept = tmp_path / "out", {"resume": "checkpoints"}
     make(out)
     for text in ("half", "whole"):
-        with contextlib.suppress(ZeroDivisionError), making(out, MAKER, force=True, **kept) as new:
+        with (
+            contextlib.suppress(ZeroDivisionError),
+            new_artifact(out, MAKER, force=True, **kept) as new,
+        ):
             if text == "half":
                 (new / "a.txt").write_text(text)
                 raise ZeroDivisionError
             assert (new / "a.txt").read_text() == "half"
     assert (out / "a.txt").read_text() == "half"
-    with pytest.raises(ZeroDivisionError), making(out, MAKER, force=True, **kept) as new:
+    with pytest.raises(ZeroDivisionError), new_artifact(out, MAKER, force=True, **kept) as new:
         (new / "a.txt").write_text("another")
         raise ZeroDivisionError
-    with making(out, OTHER, force=True, **kept) as new:
+    with new_artifact(out, OTHER, force=True, **kept) as new:
         assert not (new / "a.txt").exists()  # of another maker, --force clears it

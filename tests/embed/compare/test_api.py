@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from corpora.artifacts.artifact import making, write_json
+from corpora.artifacts.artifact import new_artifact, write_json
 from corpora.common.errors import SourceError
 from embed.compare.api import compare_runs
 from embed.compare.config import CompareConfig
@@ -20,7 +20,7 @@ def compared(tmp_path):
     rng = np.random.default_rng(4)
     for name in ("a", "b"):
         vectors = rng.normal(size=(len(WORDS), 4)).astype(np.float32)
-        with making(tmp_path / name, {"command": name}) as partial:
+        with new_artifact(tmp_path / name, {"command": name}) as partial:
             WordVectors(WORDS, vectors).save(partial)
             write_json(partial / "config.json", {"method": name})
     pairs = tmp_path / "pairs.tsv"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from corpora.artifacts.artifact import making, places, write_json
+from corpora.artifacts.artifact import new_artifact, places, write_json
 from corpora.common.errors import ArtifactError
 from embed.study.folder import Folder
 from embed.study.settings import Study, read_study
@@ -27,7 +27,7 @@ def runs(monkeypatch):
         if "fail" in arguments:
             return 1
         out = Path(arguments[arguments.index("--out") + 1])
-        with making(out, {"arguments": arguments}, force="--force" in arguments) as partial:
+        with new_artifact(out, {"arguments": arguments}, force="--force" in arguments) as partial:
             if "kill" in arguments:
                 raise KilledError
             write_json(partial / "words.json", arguments)

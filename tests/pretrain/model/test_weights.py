@@ -119,7 +119,7 @@ def test_a_missing_file_is_told(run, name):
 
 def test_a_run_without_checksums_is_told(run):
     (run / "checksums.json").unlink()
-    assert refusal(run) == "RUN/checksums.json: no such file; is RUN a finished artefact?"
+    assert refusal(run) == "RUN/checksums.json: no such file; is RUN a finished artifact?"
 
 
 def test_weights_read_by_themselves_are_told_when_they_are_missing(run):

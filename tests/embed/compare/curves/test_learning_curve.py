@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corpora.artifacts.artifact import making, write_json
+from corpora.artifacts.artifact import new_artifact, write_json
 from corpora.artifacts.seeds import read_training
 from corpora.build.pipeline import build_corpus
 from corpora.build.request import BuildOptions, make_request
@@ -51,7 +51,7 @@ def pretend(corpus: Corpus, options: Options, out: Path) -> Path:
         raise SettingError(f"--width {options.width} is too wide for {len(view.words)} words")
     method = out.name.split("-")[0]
     maker = {"command": f"train-{method}", "corpus": corpus.fingerprint, **asdict(options)}
-    with making(out, maker, resume="work") as partial:
+    with new_artifact(out, maker, resume="work") as partial:
         chance = np.random.default_rng([options.seed, len(view.words)])
         matrix = chance.normal(size=(len(view.words), options.width)).astype(np.float32)
         WordVectors(view.words, matrix, counts=view.counts).save(partial)
@@ -293,7 +293,7 @@ def stopped(corpus, tmp_path):
 
     def stop(corpus, options, out):
         maker = {"command": "train-this", "corpus": corpus.fingerprint, **asdict(options)}
-        with making(out, maker, resume="work") as partial:
+        with new_artifact(out, maker, resume="work") as partial:
             (partial / "half").touch()
             raise KeyboardInterrupt
 
