@@ -35,7 +35,7 @@ embed.compare.statistics embed.compare.datasets embed.compare.probes embed.compa
 embed.compare.task
 embed.compare.tasks embed.compare.intrinsic
 embed.compare.scoring
-embed.compare.curves embed.compare.attend
+embed.compare.curves embed.compare.pooling_weights
 embed.compare.report
 embed.compare.api embed.compare.recommend
 embed.study

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from embed.compare.attend import AttendedSentence
+    from embed.compare.pooling_weights import WeightedSentence
 
 _BAR = 24  # characters of the longest bar
 
@@ -41,7 +41,7 @@ def command(run: str, sentences: tuple[str, ...], on: str, seed: int, as_json: b
         firth attend out/svd --on trec.train --json - < questions.txt
     """
     from corpora.common.console import print_json, progress
-    from embed.compare.attend import attend_to_words
+    from embed.compare.pooling_weights import pooling_weights
     from embed.query.prompt import read_queries
 
     texts = list(sentences)
@@ -52,7 +52,7 @@ def command(run: str, sentences: tuple[str, ...], on: str, seed: int, as_json: b
         if not texts:
             raise click.UsageError("standard input holds no sentence")
     with progress("encoding", "layers") as show:
-        found = attend_to_words(run, texts, on, seed, show)
+        found = pooling_weights(run, texts, on, seed, show)
     if as_json:
         print_json([each.to_json() for each in found])
         return
@@ -60,7 +60,7 @@ def command(run: str, sentences: tuple[str, ...], on: str, seed: int, as_json: b
         _print(each)
 
 
-def _print(sentence: "AttendedSentence") -> None:
+def _print(sentence: "WeightedSentence") -> None:
     """A line for each word, then the label."""
     from corpora.common.console import print_table
 

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from embed.compare.config import CompareConfig
-from embed.compare.statistics.estimators import Sample
+from embed.compare.statistics.estimators import Statistic
 from embed.protocols import StaticVectors
 
 # Name to class, as text: a task is imported when it is asked for.
@@ -36,7 +36,7 @@ class Measured:
     items: np.ndarray  # int64 (n,): which items of the set it is measured on, ascending
     items_total: int  # items that the whole set, or section, has for this metric
     # the score as a function of how often each of ``items`` counts; None where it is undefined
-    sample: Sample | None = None
+    statistic: Statistic | None = None
     section: str | None = None  # the part of the set, where it is not the whole
     reason: str | None = None  # why the score is undefined
     # of the items, those with a word that has no row of its own: its vector is composed, of its
@@ -45,7 +45,7 @@ class Measured:
     # of the items, those with a word of the vocabulary whose vector is zero, so that it has no
     # direction
     items_zero: int = 0
-    remark: str | None = None  # what a person should know of how this run was scored
+    note: str | None = None  # what a person should know of how this run was scored
     # int64 (n, k) or None: what each item is made of, where items share what they are made of,
     # such as the two pairs of an analogy question: these are then what a draw draws. None where
     # items are drawn themselves
@@ -70,7 +70,7 @@ class Measured:
             section=section,
             items=self.items[chosen],
             items_total=int(inside[self.first : self.first + self.items_total].sum()),
-            sample=None if self.sample is None or empty else self.sample.take(chosen),
+            statistic=None if self.statistic is None or empty else self.statistic.take(chosen),
             reason="no item is left" if empty else self.reason,
             items_composed=0,
             items_zero=0,

@@ -7,7 +7,7 @@ from typing import Any
 
 from corpora.artifacts.figures import COLORS, new_figure, picture_kind, picture_style, write_figure
 from corpora.common.console import human
-from embed.compare.curves.table import Panel, panels_of
+from embed.compare.curves.table import CurveGroup, group_curve_results
 from embed.compare.inputs.baselines import RANDOM
 
 _LOOKS = tuple(zip(COLORS, "os^Dv", strict=False))  # told apart by their shape, too
@@ -39,7 +39,7 @@ def draw_curve(document: Mapping[str, Any], path: Path, *, force: bool = False) 
 
 def _lay_out(document: Mapping[str, Any]) -> Any:
     """Panels in rows of the same size, set by set; one legend for all above them."""
-    panels = panels_of(document)
+    panels = group_curve_results(document)
     pairs = list(zip(panels[::2], panels[1::2], strict=True))
     across = min(_ACROSS, len(pairs))
     down = math.ceil(len(pairs) / across)
@@ -73,7 +73,7 @@ def _explain(figure: Any) -> None:
 
 
 def _draw(
-    axes: Any, shared: Panel, own: Panel, methods: Sequence[str], sizes: Sequence[int]
+    axes: Any, shared: CurveGroup, own: CurveGroup, methods: Sequence[str], sizes: Sequence[int]
 ) -> None:
     """The lines of one set and metric."""
     for number, method in enumerate(methods):
@@ -112,13 +112,13 @@ def _tick_names(sizes: Sequence[int]) -> list[str]:
     return names[::-1]
 
 
-def _numbers(panel: Panel, method: str, sizes: Sequence[int], name: str) -> list[float]:
+def _numbers(panel: CurveGroup, method: str, sizes: Sequence[int], name: str) -> list[float]:
     """A number of each size; NaN, which leaves a gap, where there is none."""
     found = [panel.results.get((method, tokens), {}).get(name) for tokens in sizes]
     return [math.nan if number is None else number for number in found]
 
 
-def _title(panel: Panel) -> str:
+def _title(panel: CurveGroup) -> str:
     """The set and metric, and the items of the unbroken lines."""
     n_items = max((entry["items_used"] for entry in panel.results.values()), default=0)
     return f"{panel.dataset}, {panel.metric}\n{n_items} of {panel.items_total} items"

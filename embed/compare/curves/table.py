@@ -16,7 +16,7 @@ _LEGEND = (
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class CurveGroup:
     """One metric of one set, on the items that all runs know or on all that each knows."""
 
     task: str  # what is measured
@@ -28,10 +28,10 @@ class Panel:
     results: Mapping[tuple[str, int | None], Mapping[str, Any]]
 
 
-def panels_of(document: Mapping[str, Any]) -> list[Panel]:
+def group_curve_results(document: Mapping[str, Any]) -> list[CurveGroup]:
     """Divide the results of a learning curve by what they measure."""
     return [
-        Panel(*what, {(entry["method"], entry["tokens"]): entry for entry in entries})
+        CurveGroup(*what, {(entry["method"], entry["tokens"]): entry for entry in entries})
         for what, entries in (
             # neighbors only: two sets may share a name
             (what, list(group))
@@ -42,7 +42,7 @@ def panels_of(document: Mapping[str, Any]) -> list[Panel]:
 
 def print_curve(document: Mapping[str, Any]) -> None:
     """Print tables of at most 100 columns, a row a size, a column a method."""
-    panels = panels_of(document)
+    panels = group_curve_results(document)
     for shared, own in zip(panels[::2], panels[1::2], strict=True):
         print(f"{shared.dataset}, {shared.metric} ({shared.items_total:,} items)")
         table = _table(shared, own, document["methods"], document["sizes"])
@@ -53,7 +53,7 @@ def print_curve(document: Mapping[str, Any]) -> None:
 
 
 def _table(
-    shared: Panel, own: Panel, methods: Sequence[str], sizes: Sequence[int]
+    shared: CurveGroup, own: CurveGroup, methods: Sequence[str], sizes: Sequence[int]
 ) -> list[list[str]]:
     """Headings and rows: tokens, items, and a cell a method; shared items first."""
     table = [["tokens", "items", *methods]]
@@ -81,12 +81,12 @@ def _what(entry: Mapping[str, Any]) -> tuple[str, str, str, bool, int]:
     )
 
 
-def _of_runs(panel: Panel) -> list[Mapping[str, Any]]:
+def _of_runs(panel: CurveGroup) -> list[Mapping[str, Any]]:
     """The results of runs, without the baselines."""
     return [entry for (_, tokens), entry in panel.results.items() if tokens is not None]
 
 
-def _items(panel: Panel, tokens: int) -> str:
+def _items(panel: CurveGroup, tokens: int) -> str:
     """How many items the scores of a row stand on."""
     used = sorted({entry["items_used"] for entry in _of_runs(panel) if entry["tokens"] == tokens})
     return (
@@ -94,7 +94,7 @@ def _items(panel: Panel, tokens: int) -> str:
     )
 
 
-def _baselines(panel: Panel) -> str:
+def _baselines(panel: CurveGroup) -> str:
     """What vectors that know nothing reach on the shared items."""
     return ", ".join(
         f"{method} {_score(entry).strip()}"
@@ -115,7 +115,7 @@ def _side_by_side(table: Sequence[Sequence[str]]) -> Iterator[list[list[str]]]:
     yield [[*row[:2], *(row[n] for n in chosen)] for row in table]
 
 
-def _cell(panel: Panel, method: str, tokens: int) -> str:
+def _cell(panel: CurveGroup, method: str, tokens: int) -> str:
     """A score; a dash where nothing was trained."""
     entry = panel.results.get((method, tokens))
     return "-" if entry is None else _score(entry)
@@ -126,9 +126,9 @@ def _score(entry: Mapping[str, Any]) -> str:
     if entry["score"] is None:
         return "undefined"
     deviation, ends = entry.get("deviation"), (entry["low"], entry["high"])
-    over_seeds = "" if deviation is None else f" ±{_short(deviation)}"
+    seeds = "" if deviation is None else f" ±{_short(deviation)}"
     interval = "" if None in ends else f" [{' '.join(map(_short, ends))}]"
-    return f"{entry['score']:6.3f}{over_seeds}{interval}"
+    return f"{entry['score']:6.3f}{seeds}{interval}"
 
 
 def _short(number: float) -> str:

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from embed.protocols import ContextualEncoder, ReadsInWindows
 
 
-def told_of_long(encoder: ContextualEncoder, sentences: Sequence[Sequence[str]]) -> str | None:
+def long_sentence_note(
+    encoder: ContextualEncoder, sentences: Sequence[Sequence[str]]
+) -> str | None:
     """Tell how many sentences are read in several windows."""
     if not isinstance(encoder, ReadsInWindows):
         return None

@@ -43,7 +43,7 @@ class PairCosines:
         return scores
 
     def take(self, chosen: np.ndarray) -> "PairCosines":
-        """Return the sample restricted to the given words."""
+        """Return the statistic restricted to the given words."""
         # chosen: bool (n_items,)
         return PairCosines(self.units[chosen])
 
@@ -66,7 +66,7 @@ class OfMeans:
         return self.score(*(Means(column).evaluate(counts) for column in self.values.T))
 
     def take(self, chosen: np.ndarray) -> "OfMeans":
-        """Return the sample restricted to the given items."""
+        """Return the statistic restricted to the given items."""
         # chosen: bool (n_items,)
         return OfMeans(self.values[chosen], self.score)
 

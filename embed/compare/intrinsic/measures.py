@@ -20,7 +20,7 @@ from embed.compare.intrinsic.geometry import (
 )
 from embed.compare.intrinsic.shared_words import Cloud, shared_words
 from embed.compare.statistics.bootstrap import draw_counts, interval, resample
-from embed.compare.statistics.estimators import Correlation, Counts, Means, Sample
+from embed.compare.statistics.estimators import Correlation, Counts, Means, Statistic
 from embed.protocols import StaticVectors
 from embed.vectors.word_vectors import WordVectors
 
@@ -141,25 +141,25 @@ def _measure(
     near = {name: neighborhoods(cloud.units, _NEIGHBORS) for name, cloud in clouds.items()}
     properties = []
     for name, cloud in clouds.items():
-        for metric, sample in _alone(cloud, near[name]).items():
-            numbers = _numbers(sample, counts)
+        for metric, statistic in _alone(cloud, near[name]).items():
+            numbers = _numbers(statistic, counts)
             properties.append(Property(run=name, metric=metric, **numbers))
             if metric == "hubness":
                 properties.append(_largest_hub(name, near[name], words))
     agreements = [
-        Agreement(a=a, b=b, metric=metric, **_numbers(sample, counts))
+        Agreement(a=a, b=b, metric=metric, **_numbers(statistic, counts))
         for a, b in combinations(clouds, 2)
-        for metric, sample in _together((clouds[a], clouds[b]), (near[a], near[b])).items()
+        for metric, statistic in _together((clouds[a], clouds[b]), (near[a], near[b])).items()
     ]
     return properties, agreements, len(words)
 
 
-def _numbers(sample: Sample | str, counts: Counts) -> dict[str, Any]:
+def _numbers(statistic: Statistic | str, counts: Counts) -> dict[str, Any]:
     """Score and interval, or the reason why there are none."""
     n_words = counts.shape[1]
-    if isinstance(sample, str):
-        return _undefined(sample, n_words)
-    resampled = resample(sample, counts)
+    if isinstance(statistic, str):
+        return _undefined(statistic, n_words)
+    resampled = resample(statistic, counts)
     low, high = (None if np.isnan(end) else end for end in interval(resampled))
     return {"score": resampled.score, "low": low, "high": high, "words": n_words}
 
@@ -169,7 +169,7 @@ def _undefined(reason: str, n_words: int) -> dict[str, Any]:
     return {"score": None, "low": None, "high": None, "words": n_words, "reason": reason}
 
 
-def _alone(cloud: Cloud, near: np.ndarray | None) -> dict[str, Sample | str]:
+def _alone(cloud: Cloud, near: np.ndarray | None) -> dict[str, Statistic | str]:
     """What gives the properties of a run and can be resampled, or why it is undefined."""
     return {
         "mean_cosine": PairCosines(cloud.units),
@@ -179,7 +179,7 @@ def _alone(cloud: Cloud, near: np.ndarray | None) -> dict[str, Sample | str]:
     }
 
 
-def _hubness(near: np.ndarray | None) -> Sample | str:
+def _hubness(near: np.ndarray | None) -> Statistic | str:
     """How skewed it is how often words are neighbors."""
     if near is None:
         return _EQUAL_COSINES
@@ -204,7 +204,7 @@ def _largest_hub(name: str, near: np.ndarray | None, words: Sequence[str]) -> Pr
     )
 
 
-def _length_frequency(cloud: Cloud) -> Sample | str:
+def _length_frequency(cloud: Cloud) -> Statistic | str:
     """Whether more frequent words have longer vectors."""
     if same_length(cloud.lengths):
         return "all vectors have the same length"
@@ -215,7 +215,7 @@ def _length_frequency(cloud: Cloud) -> Sample | str:
 
 def _together(
     clouds: tuple[Cloud, Cloud], near: tuple[np.ndarray | None, np.ndarray | None]
-) -> dict[str, Sample | str]:
+) -> dict[str, Statistic | str]:
     """What tells how two runs agree and can be resampled, or why it is undefined."""
     (a, b), (near_a, near_b) = clouds, near
     return {

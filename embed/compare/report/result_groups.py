@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from embed.compare.statistics.ranking import Standing, standings
+from embed.compare.statistics.ranking import Rank, rank_runs
 
 
 @dataclass(frozen=True, eq=False)
-class ScorePanel:
+class ResultGroup:
     """What one metric says of one set, or of a part of it, on the items that all runs know."""
 
     task: str  # what is measured
@@ -30,9 +30,9 @@ class ScorePanel:
         return all(result.get("ranked", True) for result in self.results.values())
 
     @cached_property
-    def standings(self) -> Mapping[str, Standing]:
+    def ranking(self) -> Mapping[str, Rank]:
         """How every row with a score stands to the best; of none where none is better."""
-        return standings(
+        return rank_runs(
             {run: result["score"] for run, result in self.results.items()},
             [(a, b, entry["p"]) for (a, b), entry in self.pairs.items()],
             ranked=self.ranked,
@@ -41,26 +41,26 @@ class ScorePanel:
     @property
     def best(self) -> frozenset[str]:
         """The rows with the highest score; none where all are undefined, or none is better."""
-        return self._standing(Standing.BEST)
+        return self._with_rank(Rank.BEST)
 
     @property
     def equals(self) -> frozenset[str]:
         """The other rows with a score of which tests cannot tell the best."""
-        return self._standing(Standing.EQUAL)
+        return self._with_rank(Rank.EQUAL)
 
     @property
     def untested(self) -> frozenset[str]:
         """The rows with a score that no test could hold against the best, where there is one."""
-        return self._standing(Standing.UNTESTED)
+        return self._with_rank(Rank.UNTESTED)
 
     @property
     def worse(self) -> frozenset[str]:
         """The rows with a score that are neither the best nor equal; none without any test."""
-        return self._standing(Standing.WORSE, Standing.UNTESTED) if self.pairs else frozenset()
+        return self._with_rank(Rank.WORSE, Rank.UNTESTED) if self.pairs else frozenset()
 
-    def _standing(self, *wanted: Standing) -> frozenset[str]:
+    def _with_rank(self, *wanted: Rank) -> frozenset[str]:
         """The rows that stand so."""
-        return frozenset(run for run, standing in self.standings.items() if standing in wanted)
+        return frozenset(run for run, rank in self.ranking.items() if rank in wanted)
 
 
 def rows_of(document: Mapping[str, Any]) -> list[str]:
@@ -69,7 +69,7 @@ def rows_of(document: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(owner.get(run["run"], run["run"]) for run in document["runs"]))
 
 
-def panels_from(document: Mapping[str, Any]) -> list[ScorePanel]:
+def group_results(document: Mapping[str, Any]) -> list[ResultGroup]:
     """Divide the results of a comparison by set, section and metric."""
     rows = set(rows_of(document))
     shared: dict[tuple[Any, ...], dict[str, Mapping[str, Any]]] = {}
@@ -83,7 +83,7 @@ def panels_from(document: Mapping[str, Any]) -> list[ScorePanel]:
         if {pair["a"], pair["b"]} <= rows:
             pairs.setdefault(place, {})[pair["a"], pair["b"]] = pair
     return [
-        ScorePanel(
+        ResultGroup(
             task,
             dataset,
             metric,

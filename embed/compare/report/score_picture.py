@@ -21,7 +21,7 @@ from corpora.artifacts.figures import (
 )
 from corpora.common.errors import SettingError
 from embed.compare.inputs.baselines import ONE_HOT, RANDOM
-from embed.compare.report.result_groups import ScorePanel, panels_from, rows_of
+from embed.compare.report.result_groups import ResultGroup, group_results, rows_of
 from embed.compare.report.table import short_names
 from embed.compare.statistics.ranking import SURE
 
@@ -44,7 +44,7 @@ class _Block:
 
     task: str
     name: str
-    panels: Sequence[ScorePanel]
+    panels: Sequence[ResultGroup]
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,8 @@ def draw_scores(document: Mapping[str, Any], path: Path, *, force: bool = False)
 
 def _blocks(document: Mapping[str, Any]) -> list[_Block]:
     """Results on shared items by set and section, then by metric, in the order of the first."""
-    found: dict[tuple[str, str, str | None, int], list[ScorePanel]] = {}
-    for panel in panels_from(document):
+    found: dict[tuple[str, str, str | None, int], list[ResultGroup]] = {}
+    for panel in group_results(document):
         place = panel.task, panel.dataset, panel.section, panel.number
         found.setdefault(place, []).append(panel)
     return [
@@ -168,7 +168,7 @@ def _say(figure: Any, x: float, y: float, text: str, **style: Any) -> None:
 def _draw(
     figure: Any,
     box: tuple[float, float, float, float],
-    panel: ScorePanel,
+    panel: ResultGroup,
     looks: Mapping[str, _Look],
     *,
     named: bool,
@@ -207,7 +207,7 @@ def _draw(
         _say(figure, x + wide + 0.42, middle, number, ha="right", fontsize=_SMALL, color="#444444")
 
 
-def _limits(panel: ScorePanel) -> tuple[float, float]:
+def _limits(panel: ResultGroup) -> tuple[float, float]:
     """The scale: all that is drawn, and a little room."""
     ends = []
     for result in panel.results.values():

@@ -8,9 +8,9 @@ from typing import Any
 from corpora.common.console import print_table
 from embed.compare.config import CompareConfig
 from embed.compare.inputs.baselines import ONE_HOT, RANDOM
-from embed.compare.scoring.notes import gather_remarks
+from embed.compare.scoring.notes import gather_notes
 from embed.compare.scoring.results import Comparison, Pair, Score
-from embed.compare.statistics.ranking import SURE, Standing, standings
+from embed.compare.statistics.ranking import SURE, Rank, rank_runs
 from embed.compare.task import Measured
 
 _COLUMNS = ("dataset", "metric", "run", "score", "95 %", "items", "knows")
@@ -20,7 +20,7 @@ _ITEMS = {
     "zero": "all items, unknown words as zero vectors",
     "mean": "all items, unknown words as the mean vector",
 }
-_MARKS = {Standing.BEST: "*", Standing.EQUAL: "=", Standing.UNTESTED: "?"}
+_MARKS = {Rank.BEST: "*", Rank.EQUAL: "=", Rank.UNTESTED: "?"}
 
 
 def to_json(
@@ -55,7 +55,7 @@ def print_report(comparison: Comparison, unknown: str) -> None:
     shown = set(comparison.rows)
     for line in _chances([score for score in comparison.scores if score.run in shown]):
         print(line)
-    for line in _remarks([score for score in comparison.scores if score.run in shown]):
+    for line in _notes([score for score in comparison.scores if score.run in shown]):
         print(line)
 
 
@@ -78,7 +78,7 @@ def _result(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any
     further = {
         "section": measured.section,
         "reason": measured.reason,
-        "remark": measured.remark,
+        "remark": measured.note,
         "items_composed": measured.items_composed or None,
         "items_zero": measured.items_zero or None,
         "items_known": None if unknown == "skip" else score.known,
@@ -147,10 +147,10 @@ def _marks(scores: Sequence[Score], pairs: Sequence[Pair]) -> dict[str, str]:
         for pair in pairs
         if _group(pair.place, pair) == group
     )
-    found = standings(
+    found = rank_runs(
         {score.run: score.score for score in scores}, chances, ranked=scores[0].measured.ranked
     )
-    return {run: _MARKS.get(standing, "") for run, standing in found.items()}
+    return {run: _MARKS.get(rank, "") for run, rank in found.items()}
 
 
 def _seeds(name: str, comparison: Comparison) -> str:
@@ -222,7 +222,7 @@ def _chances(scores: Sequence[Score]) -> Iterator[str]:
             yield f"p: {where}: {', '.join(found)} (one-sided, permutations of the target words)"
 
 
-def _remarks(scores: Sequence[Score]) -> Iterator[str]:
+def _notes(scores: Sequence[Score]) -> Iterator[str]:
     """Why scores are undefined, what was composed, which vectors were zero."""
     names = short_names(list(dict.fromkeys(score.run for score in scores)))
     undefined: dict[tuple[str, str], dict[str, None]] = {}
@@ -248,7 +248,7 @@ def _remarks(scores: Sequence[Score]) -> Iterator[str]:
     for (run, reason), places in undefined.items():
         yield f"undefined: {run} on {', '.join(places)}: {reason}"
     yield from told
-    for remark in gather_remarks(
-        (s.run, s.measured.dataset, s.measured.section, s.shared, s.measured.remark) for s in scores
+    for note in gather_notes(
+        (s.run, s.measured.dataset, s.measured.section, s.shared, s.measured.note) for s in scores
     ):
-        yield f"{', '.join(names[run] for run in remark.runs)} on {remark.place}: {remark.text}"
+        yield f"{', '.join(names[run] for run in note.runs)} on {note.place}: {note.text}"

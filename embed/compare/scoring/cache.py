@@ -27,7 +27,7 @@ FOLDER = "scores"  # in the cache
 # what it asks (inputs, probes, queries, poolings, encoders), of what is kept here of its answer.
 MEASUREMENTS = 1
 _KINDS: tuple[Any, ...] = (Means, Correlation, Contingency, EffectSize, Ratios, RocArea)
-_SAMPLES = {kind.__name__: kind for kind in _KINDS}
+_STATISTICS = {kind.__name__: kind for kind in _KINDS}
 _PACKAGES = (
     "firth", "numpy", "scipy", "scikit-learn", "tokenizers", "jieba", "torch", "transformers",
 )  # fmt: skip
@@ -44,7 +44,7 @@ def name_contents(
     return {**fingerprints, **{name: f"{name} of {made_from}" for name in baselines}}
 
 
-class Measurer:
+class MeasurementCache:
     """Measures one set, or tells what it measured before of vectors whose content has a name.
 
     What is kept are the items' own values: intervals and tests, which depend on other runs and
@@ -128,8 +128,9 @@ def _packed(measured: Sequence[Measured]) -> bytes:
     heads = []
     for place, each in enumerate(measured):
         head = dict(vars(each))
-        parts = {} if each.sample is None else dict(vars(each.sample))
-        head["sample"] = None if each.sample is None else type(each.sample).__name__
+        statistic, head["remark"] = head.pop("statistic"), head.pop("note")
+        parts = {} if statistic is None else dict(vars(statistic))
+        head["sample"] = None if statistic is None else type(statistic).__name__
         parts |= {name: head.pop(name) for name in ("items", "units")}
         arrays |= {f"{place} {n}": v for n, v in parts.items() if isinstance(v, np.ndarray)}
         head["further"] = {n: v for n, v in parts.items() if isinstance(v, str | bool)}
@@ -154,5 +155,5 @@ def _measured(head: dict[str, Any], place: int, arrays: Mapping[str, np.ndarray]
     parts = {n.removeprefix(start): v for n, v in arrays.items() if n.startswith(start)}
     parts |= head.pop("further")
     items, units, kind = parts.pop("items"), parts.pop("units", None), head.pop("sample")
-    sample = None if kind is None else _SAMPLES[kind](**parts)
-    return Measured(**head, items=items, units=units, sample=sample)
+    statistic, note = None if kind is None else _STATISTICS[kind](**parts), head.pop("remark")
+    return Measured(**head, items=items, units=units, statistic=statistic, note=note)

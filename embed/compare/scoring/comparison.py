@@ -8,8 +8,8 @@ from corpora.common.errors import FirthError
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.word_pairs import default_sets, find_set
 from embed.compare.inputs.baselines import make_baselines
-from embed.compare.scoring.cache import Measurer, forget_oldest, name_contents
-from embed.compare.scoring.evaluate import Entrants, Judge
+from embed.compare.scoring.cache import MeasurementCache, forget_oldest, name_contents
+from embed.compare.scoring.evaluate import ComparedVectors, SetEvaluation
 from embed.compare.scoring.frequency_bands import EDGES, frequency_bands
 from embed.compare.scoring.results import Comparison, Pair, Score
 from embed.compare.task import Task, read_task
@@ -73,7 +73,7 @@ def compare(
     texts = [text for task in tasks for text in task.texts()]
     limit = config.candidates or max(len(vectors.vocabulary) for vectors in runs.values())
     baselines = make_baselines(list(runs.values()), texts, limit, config.seed)
-    entrants = Entrants({**runs, **baselines}, list(runs), groups or {})
+    entrants = ComparedVectors({**runs, **baselines}, list(runs), groups or {})
     about_baselines = [*texts, str(limit), str(config.seed)]
     contents = name_contents(fingerprints or {}, list(baselines), about_baselines)
     scores: list[Score] = []
@@ -82,7 +82,9 @@ def compare(
     n_entrants = len(entrants.vectors)
     for place, task in enumerate(tasks):
         bands = frequency_bands(task, next(iter(runs.values())), edges) if config.bands else {}
-        judge = Judge(task, place, entrants, config, Measurer(task, contents), bands)
+        judge = SetEvaluation(
+            task, place, entrants, config, MeasurementCache(task, contents), bands
+        )
         failures += judge.look_up()
         for done, failure in enumerate(judge.measure(threads), start=1):
             failures += [] if failure is None else [failure]

@@ -11,13 +11,13 @@ import numpy as np
 from corpora.common.errors import ArtifactError
 from corpora.common.threads import in_order, thread_count
 from embed.compare.config import CompareConfig
-from embed.compare.scoring.cache import Measurer
+from embed.compare.scoring.cache import MeasurementCache
 from embed.compare.scoring.results import Pair, Score
 from embed.compare.statistics.bootstrap import (
     Resampled,
+    average_over_seeds,
     draw_counts,
     interval,
-    over_seeds,
     resample,
 )
 from embed.compare.statistics.estimators import Counts
@@ -29,7 +29,7 @@ Bands = Mapping[str, np.ndarray]  # name to bool (n_items,): parts of a set by f
 
 
 @dataclass(frozen=True, eq=False)
-class Entrants:
+class ComparedVectors:
     """Who answers the sets."""
 
     vectors: Mapping[str, StaticVectors]  # runs by name, then the baselines
@@ -49,16 +49,16 @@ class _Answer:
 _Answers = dict[str, list[_Answer]]  # by run, every metric; sections perhaps of some runs only
 
 
-class Judge:
+class SetEvaluation:
     """Asks all runs one set."""
 
     def __init__(
         self,
         task: Task,
         place: int,
-        entrants: Entrants,
+        entrants: ComparedVectors,
         config: CompareConfig,
-        measurer: Measurer,
+        measurer: MeasurementCache,
         bands: Bands,
     ) -> None:
         # bands: mapping of str to bool (n_items,)
@@ -146,12 +146,12 @@ class Judge:
 
     def _resampled(self, measured: Measured) -> _Answer:
         """A metric with its replicates; with a reason where these items give no score."""
-        if measured.sample is None:
+        if measured.statistic is None:
             return _Answer(measured, None)
-        resampled = resample(measured.sample, self._counts(measured))
+        resampled = resample(measured.statistic, self._counts(measured))
         if math.isnan(resampled.score):
             why = "the items scored give no score: they are too few or all alike"
-            return _Answer(replace(measured, sample=None, reason=why, p=None), None)
+            return _Answer(replace(measured, statistic=None, reason=why, p=None), None)
         return _Answer(measured, resampled)
 
     def _counts(self, measured: Measured) -> Counts:
@@ -247,12 +247,12 @@ def _average(answers: Sequence[_Answer]) -> _Answer:
     first = answers[0].measured
     if not all(np.array_equal(answer.measured.items, first.items) for answer in answers):
         reason = "the seeds do not know the same items"
-        return _Answer(replace(first, sample=None, reason=reason), None)
+        return _Answer(replace(first, statistic=None, reason=reason), None)
     resampled = [answer.resampled for answer in answers if answer.resampled is not None]
     if len(resampled) < len(answers):
         undefined = next(each.measured for each in answers if each.resampled is None)
         return _Answer(replace(undefined, p=None), None)
-    averaged = over_seeds(resampled)
-    remarks = dict.fromkeys(answer.measured.remark for answer in answers if answer.measured.remark)
+    averaged = average_over_seeds(resampled)
+    remarks = dict.fromkeys(answer.measured.note for answer in answers if answer.measured.note)
     remark = "; ".join(filter(None, remarks)) or None  # each seed's own
-    return _Answer(replace(first, sample=averaged.sample, p=None, remark=remark), averaged)
+    return _Answer(replace(first, statistic=averaged.statistic, p=None, note=remark), averaged)

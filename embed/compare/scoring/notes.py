@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Remark:
+class Note:
     """A remark on how runs were scored."""
 
     runs: tuple[str, ...]  # the runs that it is about
@@ -13,7 +13,7 @@ class Remark:
     text: str  # what was remarked
 
 
-def gather_remarks(found: Iterable[tuple[str, str, str | None, bool, str | None]]) -> list[Remark]:
+def gather_notes(found: Iterable[tuple[str, str, str | None, bool, str | None]]) -> list[Note]:
     """Gather what was remarked on scores."""
     told = [each for each in found if each[-1] is not None]
     seen: set[tuple[str, str, str | None]] = set()
@@ -24,4 +24,4 @@ def gather_remarks(found: Iterable[tuple[str, str, str | None, bool, str | None]
             place = dataset if section is None else f"{dataset}: {section}"
             place = place if shared else f"{place}, on all that it knows itself"
             gathered.setdefault((place, text), []).append(run)
-    return [Remark(tuple(runs), place, text) for (place, text), runs in gathered.items()]
+    return [Note(tuple(runs), place, text) for (place, text), runs in gathered.items()]

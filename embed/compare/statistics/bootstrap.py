@@ -1,9 +1,8 @@
-"""Scores of many draws of the same items: replicates, and the intervals that they give.
+"""Bootstrap replicates of scores over items, and their percentile intervals.
 
-All runs are scored on the same draws: a draw that is easy for one run is easy for the others, so
-that differences vary less than the scores do. What is told here is what other items of the same
-kind would change; what another seed of the training would change, :func:`over_seeds` tells of
-several runs.
+All runs share the same draws: a draw that is easy for one run is easy for the others, so
+differences vary less than scores do. Replicates cover the choice of items only; the variance over
+training seeds comes from :func:`average_over_seeds`.
 """
 
 import hashlib
@@ -13,16 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embed.compare.statistics.estimators import Averaged, Contingency, Counts, Means, Sample
+from embed.compare.statistics.estimators import Contingency, Counts, Means, SeedMean, Statistic
 
 LEVEL = 0.95
 
 
 @dataclass(frozen=True, eq=False)
 class Resampled:
-    """A sample's score and replicates, computed once for all comparisons it is part of."""
+    """A statistic's score and replicates, computed once for all comparisons it is part of."""
 
-    sample: Sample  # what was scored
+    statistic: Statistic  # what was scored
     score: float  # every item counted once; NaN where undefined
     replicates: np.ndarray  # float64 (B,): the score in each draw of items; NaN where undefined
     # standard deviation over seeds, where the score is a mean over several
@@ -85,8 +84,8 @@ def _draw(n_items: int, replicates: int, generator: np.random.Generator) -> np.n
     return counts
 
 
-def resample(sample: Sample, counts: Counts) -> Resampled:
-    """Score a sample as it is and in every draw.
+def resample(statistic: Statistic, counts: Counts) -> Resampled:
+    """Score a statistic as it is and in every draw.
 
     Clusters are another matter: copies of one item always agree with each other, which
     raises every replicate of purity, mutual information and Rand index, often above the
@@ -96,17 +95,17 @@ def resample(sample: Sample, counts: Counts) -> Resampled:
     general theory for jackknife variance estimation").
     """
     # counts: int (B, n_items) or UnitCounts
-    n_items = sample.n_items
-    [score] = sample.evaluate(np.ones((1, n_items), np.uint8)).tolist()
+    n_items = statistic.n_items
+    [score] = statistic.evaluate(np.ones((1, n_items), np.uint8)).tolist()
     n_drawn = counts.drawn.shape[1] if isinstance(counts, UnitCounts) else n_items
     if n_drawn == 1:
-        return Resampled(sample, score, np.full(len(counts), np.nan))
-    if not isinstance(sample, Contingency):
-        return Resampled(sample, score, sample.evaluate(counts))
-    replicates = sample.evaluate((counts[:] > 0).astype(np.uint8))
+        return Resampled(statistic, score, np.full(len(counts), np.nan))
+    if not isinstance(statistic, Contingency):
+        return Resampled(statistic, score, statistic.evaluate(counts))
+    replicates = statistic.evaluate((counts[:] > 0).astype(np.uint8))
     left_out = (1 - 1 / n_items) ** n_items
     wider = math.sqrt((1 - left_out) / left_out)
-    return Resampled(sample, score, score + wider * (replicates - replicates.mean()))
+    return Resampled(statistic, score, score + wider * (replicates - replicates.mean()))
 
 
 def interval(resampled: Resampled, level: float = LEVEL) -> tuple[float, float]:
@@ -119,20 +118,20 @@ def interval(resampled: Resampled, level: float = LEVEL) -> tuple[float, float]:
     all items score alike the interval has no width, however few they are.
     """
     low, high = percentiles(resampled.replicates, level)
-    sample = resampled.sample
-    one = sample.samples[0] if isinstance(sample, Averaged) else sample
+    statistic = resampled.statistic
+    one = statistic.statistics[0] if isinstance(statistic, SeedMean) else statistic
     if isinstance(one, Contingency):  # widened replicates may exceed what a measure can reach
         high = min(high, 1.0)
         low = low if one.measure == "ari" else max(low, 0.0)
     return low, high
 
 
-def over_seeds(resampled: Sequence[Resampled]) -> Resampled:
+def average_over_seeds(resampled: Sequence[Resampled]) -> Resampled:
     """Average runs of one method that differ in the seed."""
-    samples = [each.sample for each in resampled]
-    shares = [sample.values for sample in samples if isinstance(sample, Means)]
-    together: Sample = Averaged(tuple(samples))
-    if len(shares) == len(samples):  # still a value an item, so that signs can be flipped
+    statistics = [each.statistic for each in resampled]
+    shares = [statistic.values for statistic in statistics if isinstance(statistic, Means)]
+    together: Statistic = SeedMean(tuple(statistics))
+    if len(shares) == len(statistics):  # still a value an item, so that signs can be flipped
         together = Means(np.asarray(np.mean(shares, axis=0, dtype=np.float64)))
     scores = [each.score for each in resampled]
     return Resampled(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embed.compare.statistics.estimators import Counts, Sample, in_blocks
+from embed.compare.statistics.estimators import Counts, Statistic, in_blocks
 
 X, Y, A, B = range(4)  # targets, attributes
 _EXACT = 20_000  # partitions that are all counted; more are drawn
@@ -17,7 +17,7 @@ _ROUNDING = 1e-12  # what adding cosines in another order may change
 
 
 @dataclass(frozen=True, eq=False)
-class EffectSize(Sample):
+class EffectSize(Statistic):
     """The difference of two lists of target words in their association with attributes.
 
     Caliskan, Bryson and Narayanan 2017, "Semantics derived automatically from language corpora

@@ -1,6 +1,6 @@
 """Scores as functions of how often each item counts, so that any of them can be resampled.
 
-The score of a set is what its sample gives when every item counts once; a bootstrap replicate is
+The score of a set is what its statistic gives when every item counts once; a bootstrap replicate is
 the same with the items of one draw with replacement. Draws come as counts, many at a time, so
 that a replicate costs a few sums over arrays, and no item is ever copied.
 """
@@ -29,7 +29,7 @@ class Counts(Protocol):
         """Counts of some replicates, int (rows, n_items)."""
 
 
-class Sample(Protocol):
+class Statistic(Protocol):
     """Scored items of one set, for one run."""
 
     @property
@@ -40,13 +40,13 @@ class Sample(Protocol):
         """Score the items, each taken as often as it counts."""
         # counts: int (B, n_items); returns float64 (B,)
 
-    def take(self, chosen: np.ndarray) -> "Sample":
+    def take(self, chosen: np.ndarray) -> "Statistic":
         """Give some of the items."""
         # chosen: bool (n_items,)
 
 
 @dataclass(frozen=True, eq=False)
-class Means(Sample):
+class Means(Statistic):
     """The mean of a value per item: accuracy, where a right answer is 1 and a wrong one 0."""
 
     values: np.ndarray  # float or bool (n,): one value an item
@@ -67,7 +67,7 @@ class Means(Sample):
 
 
 @dataclass(frozen=True, eq=False)
-class Correlation(Sample):
+class Correlation(Statistic):
     """The correlation of two series: Pearson's, or Spearman's of ranks.
 
     Spearman 1904, "The proof and measurement of association between two things": Pearson's
@@ -125,7 +125,7 @@ class Correlation(Sample):
 
 
 @dataclass(frozen=True, eq=False)
-class Contingency(Sample):
+class Contingency(Statistic):
     """How well clusters agree with classes.
 
     With n items, of which a table counts how many of each class lie in each cluster:
@@ -173,23 +173,23 @@ class Contingency(Sample):
 
 
 @dataclass(frozen=True, eq=False)
-class Averaged(Sample):
-    """The mean score of several samples of the same items: of runs that differ in the seed."""
+class SeedMean(Statistic):
+    """The mean score of several statistics of the same items: of runs that differ in the seed."""
 
-    samples: tuple[Sample, ...]  # at least one
+    statistics: tuple[Statistic, ...]  # at least one
 
     @property
     def n_items(self) -> int:
         """Number of items of each."""
-        return self.samples[0].n_items
+        return self.statistics[0].n_items
 
     def evaluate(self, counts: Counts) -> np.ndarray:
-        """Average the scores of all samples."""
-        return np.mean([sample.evaluate(counts) for sample in self.samples], axis=0)
+        """Average the scores of all statistics."""
+        return np.mean([statistic.evaluate(counts) for statistic in self.statistics], axis=0)
 
-    def take(self, chosen: np.ndarray) -> "Averaged":
+    def take(self, chosen: np.ndarray) -> "SeedMean":
         """Give some of the items."""
-        return Averaged(tuple(sample.take(chosen) for sample in self.samples))
+        return SeedMean(tuple(statistic.take(chosen) for statistic in self.statistics))
 
 
 @dataclass(frozen=True, eq=False)

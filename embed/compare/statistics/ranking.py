@@ -6,7 +6,7 @@ from enum import Enum
 SURE = 0.05  # a corrected p above it: the difference may be chance
 
 
-class Standing(Enum):
+class Rank(Enum):
     """How a run stands to the best of those that it was compared with."""
 
     BEST = "best"
@@ -15,12 +15,12 @@ class Standing(Enum):
     UNTESTED = "untested"  # no test could hold it against the best
 
 
-def standings(
+def rank_runs(
     scores: Mapping[str, float | None],
     pairs: Iterable[tuple[str, str, float | None]],
     *,
     ranked: bool = True,
-) -> dict[str, Standing]:
+) -> dict[str, Rank]:
     """Tell how every run stands to the best one."""
     # scores: mapping of str to (float or None)
     scored = {run: score for run, score in scores.items() if score is not None} if ranked else {}
@@ -31,11 +31,11 @@ def standings(
         for run, other in ((a, b), (b, a)):
             if run in scored and other in best and p is not None:
                 chances[run].append(p)
-    return {run: Standing.BEST if run in best else _against(chances[run]) for run in scored}
+    return {run: Rank.BEST if run in best else _against(chances[run]) for run in scored}
 
 
-def _against(chances: list[float]) -> Standing:
+def _against(chances: list[float]) -> Rank:
     """How a run stands to the best, by the p of each test against one of these."""
     if not chances:
-        return Standing.UNTESTED
-    return Standing.EQUAL if min(chances) > SURE else Standing.WORSE
+        return Rank.UNTESTED
+    return Rank.EQUAL if min(chances) > SURE else Rank.WORSE

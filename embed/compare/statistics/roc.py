@@ -5,11 +5,11 @@ from functools import cached_property
 
 import numpy as np
 
-from embed.compare.statistics.estimators import Counts, Sample, in_blocks
+from embed.compare.statistics.estimators import Counts, Statistic, in_blocks
 
 
 @dataclass(frozen=True, eq=False)
-class RocArea(Sample):
+class RocArea(Statistic):
     """How well values tell two classes apart, whatever threshold one might choose.
 
     The chance that the value of an item of the one class, drawn at random, is above that of an item

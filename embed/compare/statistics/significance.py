@@ -56,7 +56,7 @@ def paired(a: Resampled, b: Resampled, units: np.ndarray | None = None) -> Diffe
     difference = a.score - b.score
     replicates = a.replicates - b.replicates
     low, high = percentiles(replicates, LEVEL)
-    shares = isinstance(a.sample, Means) and isinstance(b.sample, Means)
+    shares = isinstance(a.statistic, Means) and isinstance(b.statistic, Means)
     if difference == 0:
         p = 1.0
     elif shares and units is None and a.n_seeds == b.n_seeds == 1:
@@ -113,9 +113,9 @@ def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
 
 def _flipped(a: Resampled, b: Resampled, units: np.ndarray | None) -> float:
     """The p of two means by flipping signs, of items or of the units that they share."""
-    assert isinstance(a.sample, Means)
-    assert isinstance(b.sample, Means)
-    differences = a.sample.values.astype(np.float64) - b.sample.values
+    assert isinstance(a.statistic, Means)
+    assert isinstance(b.statistic, Means)
+    differences = a.statistic.values.astype(np.float64) - b.statistic.values
     if units is None:
         return sign_flip(differences)
     sums = (np.bincount(column, differences) for column in units.T)  # of questions by their pairs
@@ -126,14 +126,14 @@ def _normal_p(difference: float, over_items: float, two: Sequence[Resampled]) ->
     """Two-sided p of a difference with these variances; NaN where they are rounding alone."""
     from scipy.special import stdtr
 
-    over_seeds = [(run.deviation**2 / run.n_seeds, run.n_seeds - 1) for run in two if run.deviation]
-    variance = over_items + math.fsum(part for part, _ in over_seeds)
+    seed_terms = [(run.deviation**2 / run.n_seeds, run.n_seeds - 1) for run in two if run.deviation]
+    variance = over_items + math.fsum(part for part, _ in seed_terms)
     if math.sqrt(variance) <= _ROUNDING * abs(difference):
         return math.nan
     deviate = abs(difference) / math.sqrt(variance)
-    if not over_seeds:
+    if not seed_terms:
         return math.erfc(deviate / math.sqrt(2))
-    freedom = variance**2 / math.fsum(part**2 / degrees for part, degrees in over_seeds)
+    freedom = variance**2 / math.fsum(part**2 / degrees for part, degrees in seed_terms)
     return 2 * float(stdtr(freedom, -deviate))
 
 

@@ -7,13 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from embed.compare.statistics.estimators import Counts, Sample, in_blocks
+from embed.compare.statistics.estimators import Counts, Statistic, in_blocks
 
 _CHUNK = re.compile(r"O|[BIES]-.+")
 
 
 @dataclass(frozen=True, eq=False)
-class Ratios(Sample):
+class Ratios(Statistic):
     """A sum over a sum: F1, of whose numerator and denominator each item has a part."""
 
     numerators: np.ndarray  # int64 (n,): of each item

@@ -67,28 +67,28 @@ class AssociationTask(WordTask):
         lists = np.repeat(np.arange(len(sizes), dtype=np.int8), sizes)
         inside = (asked.items >= first) & (asked.items < first + len(lists))
         own, chosen = asked.take(inside), lists[asked.items[inside] - first]
-        sample = _effect_size(vectors, own.places[:, 0], chosen, own.composed)
+        statistic = _effect_size(vectors, own.places[:, 0], chosen, own.composed)
         used = np.bincount(chosen, minlength=len(sizes)).tolist()
-        reason = _too_few(test, used) or _all_alike(sample)
+        reason = _too_few(test, used) or _all_alike(statistic)
         return self._measured(
             own,
             "effect_size",
-            sample,
+            statistic,
             reason,
             section=None if len(self.tests) == 1 else test.name,
             items_total=len(lists),
             first=first,
             ranked=False,
-            p=self._p(sample, test) if reason is None else None,
+            p=self._p(statistic, test) if reason is None else None,
             coverage={
                 each.name: [n_used, size]
                 for each, n_used, size in zip(test.lists, used, sizes, strict=True)
             },
         )
 
-    def _p(self, sample: EffectSize, test: AssociationTest) -> float:
+    def _p(self, statistic: EffectSize, test: AssociationTest) -> float:
         """How often chance gives the same words so large an effect."""
-        found, lists = _associations(sample), sample.lists[sample.lists < A]
+        found, lists = _associations(statistic), statistic.lists[statistic.lists < A]
         key = repr((self.seed, self.dataset, test.name))
         return permutation_p(found[lists == X], found[lists == Y], key)
 
@@ -111,13 +111,15 @@ def _too_few(test: AssociationTest, used: Sequence[int]) -> str | None:
     return None
 
 
-def _all_alike(sample: EffectSize) -> str | None:
+def _all_alike(statistic: EffectSize) -> str | None:
     """Say that no target word is nearer to the one side than another, if so."""
     return (
-        "all target words are associated alike" if np.ptp(_associations(sample)) < _SPREAD else None
+        "all target words are associated alike"
+        if np.ptp(_associations(statistic)) < _SPREAD
+        else None
     )
 
 
-def _associations(sample: EffectSize) -> np.ndarray:
+def _associations(statistic: EffectSize) -> np.ndarray:
     """The association of each target word, every attribute word counted once."""
-    return sample.associations(np.ones((1, sample.n_items)))[0]
+    return statistic.associations(np.ones((1, statistic.n_items)))[0]

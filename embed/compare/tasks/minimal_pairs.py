@@ -109,7 +109,7 @@ class MinimalPairTask:
             metric="accuracy",
             items=asked,
             items_total=self.n_items,
-            sample=None if values is None else Means(values),
+            statistic=None if values is None else Means(values),
             reason=reason if values is None else None,
             units=self._numbers[asked][:, None] if several else None,
         )

@@ -10,7 +10,7 @@ import numpy as np
 
 from embed.compare.config import CompareConfig
 from embed.compare.inputs.lookup import FoundWords, find_words, has_zero
-from embed.compare.statistics.estimators import Sample
+from embed.compare.statistics.estimators import Statistic
 from embed.compare.task import Measured
 from embed.protocols import StaticVectors
 
@@ -105,16 +105,21 @@ class WordTask(ABC):
         return Asked(asked, places, found.composed, composed, zero)
 
     def _measured(
-        self, asked: Asked, metric: str, sample: Sample | None, reason: str | None, **about: Any
+        self,
+        asked: Asked,
+        metric: str,
+        statistic: Statistic | None,
+        reason: str | None,
+        **about: Any,
     ) -> Measured:
-        """One metric on the items asked; where it is undefined for a reason, without the sample."""
+        """One metric on the items asked; without a statistic if there is a reason."""
         about = {"items_total": self.n_items} | about
         return Measured(
             task=self.task,
             dataset=self.dataset,
             metric=metric,
             items=asked.items,
-            sample=sample if reason is None else None,
+            statistic=statistic if reason is None else None,
             reason=reason,
             items_composed=int(asked.has_composed.sum()),
             items_zero=int(asked.has_zero.sum()),

@@ -16,8 +16,8 @@ from embed.compare.datasets.context_pairs import ContextSet, Target, read_contex
 from embed.compare.datasets.files_read import parts_of
 from embed.compare.datasets.parts import set_name
 from embed.compare.inputs.encoder_access import encoder_of
-from embed.compare.inputs.long_sentences import told_of_long
-from embed.compare.statistics.estimators import Correlation, Means, Sample
+from embed.compare.inputs.long_sentences import long_sentence_note
+from embed.compare.statistics.estimators import Correlation, Means, Statistic
 from embed.compare.statistics.roc import RocArea
 from embed.compare.statistics.thresholds import best_threshold, right_by_halves
 from embed.compare.task import Measured
@@ -32,12 +32,12 @@ _DIGITS = 12  # cosines of a word with itself differ by rounding; they are to ti
 
 
 class _Metric(NamedTuple):
-    """A metric's name, and its sample or why it has none."""
+    """A metric's name, and its statistic or why it has none."""
 
     name: str
-    sample: Sample | None
+    statistic: Statistic | None
     reason: str | None
-    remark: str | None = None
+    note: str | None = None
 
 
 _STATIC = "scored by its static vectors, whatever the context"
@@ -62,7 +62,7 @@ class ContextsTask(WordTask):
     _kept: WeakKeyDictionary[StaticVectors, np.ndarray] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
     )
-    _told_of_long: WeakKeyDictionary[StaticVectors, str | None] = field(
+    _long_sentence_note: WeakKeyDictionary[StaticVectors, str | None] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
     )
 
@@ -135,9 +135,9 @@ class ContextsTask(WordTask):
             self._measured(
                 asked,
                 metric.name,
-                metric.sample,
+                metric.statistic,
                 metric.reason,
-                remark="; ".join(filter(None, [*told, metric.remark])) or None,
+                note="; ".join(filter(None, [*told, metric.note])) or None,
                 units=units,
             )
             for metric in metrics
@@ -175,10 +175,12 @@ class ContextsTask(WordTask):
 
     def _long(self, vectors: StaticVectors, encoder: ContextualEncoder) -> str | None:
         """What is to be said of the contexts of both parts that are long; counted once."""
-        if vectors not in self._told_of_long:
+        if vectors not in self._long_sentence_note:
             targets = [*self._targets, *(self.dev._targets if self.dev else ())]
-            self._told_of_long[vectors] = told_of_long(encoder, contexts_read(encoder, targets))
-        return self._told_of_long[vectors]
+            self._long_sentence_note[vectors] = long_sentence_note(
+                encoder, contexts_read(encoder, targets)
+            )
+        return self._long_sentence_note[vectors]
 
     def _threshold(
         self, vectors: StaticVectors, encoder: ContextualEncoder, unknown: str
@@ -195,14 +197,14 @@ class ContextsTask(WordTask):
         positive = self._gold[asked] == 1
         if threshold is not None:
             assert self.dev is not None
-            remark = f"threshold {threshold:.3f}, chosen on {self.dev.dataset}"
-            return _Metric("accuracy", Means((cosines > threshold) == positive), None, remark)
+            text = f"threshold {threshold:.3f}, chosen on {self.dev.dataset}"
+            return _Metric("accuracy", Means((cosines > threshold) == positive), None, text)
         order = np.random.default_rng(self.seed).permutation(self.n_items)
         first = order[asked] < self.n_items // 2
         if first.all() or not first.any():
             return _Metric("accuracy", None, "too few pairs are known to choose a threshold")
-        remark = "either half is answered by the threshold that is best on the other"
-        return _Metric("accuracy", Means(right_by_halves(positive, cosines, first)), None, remark)
+        text = "either half is answered by the threshold that is best on the other"
+        return _Metric("accuracy", Means(right_by_halves(positive, cosines, first)), None, text)
 
     def _metrics(
         self,
@@ -225,12 +227,12 @@ class ContextsTask(WordTask):
         if self.contexts.form == "cosimlex":
             changes = _changes(gold), _changes(cosines)
             reason = _why_no_change(*changes, static=static)
-            sample = Correlation(*changes, ranked=False) if reason is None else None
-            yield _Metric("change", sample, reason)
+            statistic = Correlation(*changes, ranked=False) if reason is None else None
+            yield _Metric("change", statistic, reason)
         reason = why_undefined(gold, cosines)
         for name, ranked in METRICS.items():
-            sample = Correlation(gold, cosines, ranked=ranked) if reason is None else None
-            yield _Metric(name, sample, reason)
+            statistic = Correlation(gold, cosines, ranked=ranked) if reason is None else None
+            yield _Metric(name, statistic, reason)
 
 
 def pooled_layers(vectors: StaticVectors, encoder: ContextualEncoder) -> tuple[int, ...]:

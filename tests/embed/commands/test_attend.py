@@ -147,7 +147,7 @@ def encoder(monkeypatch):
         vectors = {name: WithEncoder(v, Windows) for name, v in found.vectors.items()}
         return replace(found, vectors=vectors)
 
-    monkeypatch.setattr("embed.compare.attend.open_runs", opened)
+    monkeypatch.setattr("embed.compare.pooling_weights.open_runs", opened)
 
 
 def test_sentences_that_an_encoder_reads_in_windows_are_told(run, labelled, encoder):

@@ -10,9 +10,9 @@ def ask(task, vectors, unknown="skip"):
 
 def score(measured):
     """The score itself: every item counts once."""
-    if measured.sample is None:
+    if measured.statistic is None:
         return None
-    [value] = measured.sample.evaluate(np.ones((1, len(measured.items)), dtype=np.int32))
+    [value] = measured.statistic.evaluate(np.ones((1, len(measured.items)), dtype=np.int32))
     return float(value)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from corpora.common.console import human
-from embed.compare.curves.table import Panel, panels_of
+from embed.compare.curves.table import CurveGroup, group_curve_results
 from embed.compare.inputs.baselines import RANDOM
 from embed.compare.report.html.scale import Scale, colors_of, scale_of
 
@@ -25,11 +25,13 @@ def curve_view(document: Mapping[str, Any]) -> dict[str, Any]:
         "colors": colors,
         "wide": _WIDE, "high": _HIGH, "left": _LEFT, "right": _RIGHT,
         "ticks": list(_ticks(places)),
-        "charts": [_chart(panel, colors, places) for panel in panels_of(document) if panel.shared],
+        "charts": [_chart(g, colors, places) for g in group_curve_results(document) if g.shared],
     }  # fmt: skip
 
 
-def _chart(panel: Panel, colors: Mapping[str, str], places: Mapping[int, float]) -> dict[str, Any]:
+def _chart(
+    panel: CurveGroup, colors: Mapping[str, str], places: Mapping[int, float]
+) -> dict[str, Any]:
     """The lines of one set and metric, and its table."""
     scale = scale_of(list(panel.results.values()))
     chance = panel.results.get((RANDOM, None), {"score": None})["score"]
@@ -47,7 +49,9 @@ def _chart(panel: Panel, colors: Mapping[str, str], places: Mapping[int, float])
     }
 
 
-def _line(panel: Panel, scale: Scale, method: str, places: Mapping[int, float]) -> dict[str, Any]:
+def _line(
+    panel: CurveGroup, scale: Scale, method: str, places: Mapping[int, float]
+) -> dict[str, Any]:
     """The points of one method, and the outline of its intervals."""
     found = [(x, panel.results.get((method, size))) for size, x in places.items()]
     scored = [(x, entry) for x, entry in found if entry and entry["score"] is not None]

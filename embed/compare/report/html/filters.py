@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from embed.compare.report.result_groups import ScorePanel
+from embed.compare.report.result_groups import ResultGroup
 from embed.compare.scoring.frequency_bands import EDGES
 
 
@@ -32,7 +32,7 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}" + ("" if number == 1 else "s")
 
 
-def _set_name(panel: ScorePanel) -> str:
+def _set_name(panel: ResultGroup) -> str:
     """The set and its section, with a number where sets share their name."""
     numbered = panel.dataset if panel.number == 0 else f"{panel.dataset} ({panel.number + 1})"
     banded = panel.section is None or panel.section in EDGES

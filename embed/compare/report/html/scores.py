@@ -6,9 +6,9 @@ from typing import Any
 from embed.compare.config import CompareConfig
 from embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from embed.compare.report.html.scale import Scale, scale_of
-from embed.compare.report.result_groups import ScorePanel, panels_from, rows_of
+from embed.compare.report.result_groups import ResultGroup, group_results, rows_of
 from embed.compare.scoring.frequency_bands import EDGES
-from embed.compare.scoring.notes import gather_remarks
+from embed.compare.scoring.notes import gather_notes
 from embed.compare.statistics.ranking import SURE
 
 _USUAL = 1.0  # scores are seldom beyond it
@@ -16,14 +16,14 @@ _USUAL = 1.0  # scores are seldom beyond it
 
 def score_views(document: Mapping[str, Any], config: CompareConfig | None) -> dict[str, Any]:
     """Lay out what the document of a comparison tells."""
-    panels = panels_from(document)
+    panels = group_results(document)
     whole = [panel for panel in panels if panel.section is None]
     bands = [panel for panel in panels if panel.section in EDGES]
     further = [panel for panel in panels if panel.section and panel.section not in EDGES]
     parts = {"whole": whole, "bands": bands, "sections": further}
     return {
         "compared": _compared(document, config, whole),
-        "scores": whole and _scores(whole) | {"remarks": _remarks(document)},
+        "scores": whole and _scores(whole) | {"notes": _notes(document)},
         "sections": further and _scores(further),
         "bands": bands and _bands(bands),
         "differences": any(panel.pairs for panel in panels)
@@ -34,7 +34,7 @@ def score_views(document: Mapping[str, Any], config: CompareConfig | None) -> di
 
 
 def _compared(
-    document: Mapping[str, Any], config: CompareConfig | None, whole: Sequence[ScorePanel]
+    document: Mapping[str, Any], config: CompareConfig | None, whole: Sequence[ResultGroup]
 ) -> dict[str, Any]:
     """What was compared, on what, how, and how often each run is the best."""
     about = {run["run"]: run for run in document["runs"]}
@@ -48,7 +48,7 @@ def _compared(
     }
 
 
-def _row(run: Mapping[str, Any], whole: Sequence[ScorePanel]) -> dict[str, Any]:
+def _row(run: Mapping[str, Any], whole: Sequence[ResultGroup]) -> dict[str, Any]:
     """What a row is, and in how many metrics it is the best or not to be told from it."""
     name, ranked = run["run"], [panel for panel in whole if panel.ranked]
     return {
@@ -63,16 +63,16 @@ def _row(run: Mapping[str, Any], whole: Sequence[ScorePanel]) -> dict[str, Any]:
     }
 
 
-def _scores(panels: Sequence[ScorePanel]) -> dict[str, Any]:
+def _scores(panels: Sequence[ResultGroup]) -> dict[str, Any]:
     """Panels with their scales."""
     scales = _scales(panels)
     return {"panels": [(p, scales[p.metric]) for p in panels], "scales": _metrics_of(scales)}
 
 
-def _bands(panels: Sequence[ScorePanel]) -> dict[str, Any]:
+def _bands(panels: Sequence[ResultGroup]) -> dict[str, Any]:
     """Panels of the bands of one set and metric beside each other."""
     scales = _scales(panels)
-    sets: dict[tuple[Any, ...], dict[str, ScorePanel]] = {}
+    sets: dict[tuple[Any, ...], dict[str, ResultGroup]] = {}
     for panel in panels:
         place = panel.task, panel.dataset, panel.number, panel.metric
         sets.setdefault(place, {})[str(panel.section)] = panel
@@ -89,7 +89,7 @@ def _bands(panels: Sequence[ScorePanel]) -> dict[str, Any]:
     return {"scales": _metrics_of(scales), "bands": names, "groups": groups}
 
 
-def _scales(panels: Sequence[ScorePanel]) -> dict[str, Scale]:
+def _scales(panels: Sequence[ResultGroup]) -> dict[str, Scale]:
     """One scale for all metrics whose scores end at 1, and one for each of the others."""
     by_metric: dict[str, list[Mapping[str, Any]]] = {}
     for panel in panels:
@@ -110,17 +110,17 @@ def _metrics_of(scales: Mapping[str, Scale]) -> dict[Scale, list[str]]:
     }
 
 
-def _remarks(document: Mapping[str, Any]) -> list[Any]:
+def _notes(document: Mapping[str, Any]) -> list[Any]:
     """What is to be known of how runs were scored."""
     rows = set(rows_of(document))
-    return gather_remarks(
+    return gather_notes(
         (r["run"], r["dataset"], r.get("section"), r["shared_items"], r.get("remark"))
         for r in document["results"]
         if r["run"] in rows
     )
 
 
-def _matrix(panel: ScorePanel) -> dict[str, Any]:
+def _matrix(panel: ResultGroup) -> dict[str, Any]:
     """How far every run is ahead of every other on one set and metric."""
     runs = [run for run in panel.results if any(run in pair for pair in panel.pairs)]
     return {
@@ -130,7 +130,7 @@ def _matrix(panel: ScorePanel) -> dict[str, Any]:
     }
 
 
-def _difference(panel: ScorePanel, row: str, column: str) -> dict[str, Any] | None:
+def _difference(panel: ResultGroup, row: str, column: str) -> dict[str, Any] | None:
     """The score of a row less that of a column; None where it is undefined."""
     entry, sign = panel.pairs.get((row, column)), 1
     if entry is None:

@@ -79,7 +79,7 @@ def _measured(
         items=answered.items[chosen],
         items_total=int(part.sum()),
         first=first,
-        sample=Means(right) if len(right) else None,
+        statistic=Means(right) if len(right) else None,
         reason=None if len(right) else reason,
         items_composed=int(answered.composed[chosen].sum()),
         items_zero=int(answered.zero[chosen].sum()),

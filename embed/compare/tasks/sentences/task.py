@@ -12,7 +12,7 @@ from embed.compare.config import CompareConfig
 from embed.compare.datasets.labeled_sentences import read_sentence_parts
 from embed.compare.datasets.parts import TEST, TRAIN
 from embed.compare.inputs.encoder_access import encoder_of
-from embed.compare.inputs.long_sentences import told_of_long
+from embed.compare.inputs.long_sentences import long_sentence_note
 from embed.compare.probes.attention_pooling import LearntAttention
 from embed.compare.probes.examples import told_of_source
 from embed.compare.probes.one_thread import ONE_THREAD
@@ -42,8 +42,8 @@ class SentencesTask:
         """Read the parts of a set."""
         parts = read_sentence_parts(str(path))
         sentences = SentenceSet(parts, config.seed)
-        for remark in (*sentences.told_of_learning(), *sentences.told_of_asking()):
-            note(f"{parts.name}: {remark}")
+        for text in (*sentences.told_of_learning(), *sentences.told_of_asking()):
+            note(f"{parts.name}: {text}")
         return cls(parts.name, sentences, config.sections)
 
     def __repr__(self) -> str:
@@ -87,10 +87,10 @@ class SentencesTask:
             }
         name = getattr(vectors, "name", "vectors")
         note(f"{name} on {self.dataset}: {thread_time() - started:.0f} s of one core")
-        remark = self._remark(vectors, seen, softmax, margin)
-        return list(self._measured(seen, answers, remark, np.flatnonzero(items)))
+        text = self._note_text(vectors, seen, softmax, margin)
+        return list(self._measured(seen, answers, text, np.flatnonzero(items)))
 
-    def _remark(
+    def _note_text(
         self,
         vectors: StaticVectors,
         seen: SeenSentences,
@@ -106,14 +106,14 @@ class SentencesTask:
             f"{margin.rate:g} in {margin.epochs} with a margin of {margin.margin:g}"
         )
         encoder = encoder_of(vectors)
-        long = None if encoder is None else told_of_long(encoder, seen.words)
+        long = None if encoder is None else long_sentence_note(encoder, seen.words)
         return cost if long is None else f"{cost}; {long}"
 
     def _measured(
         self,
         seen: SeenSentences,
         answers: dict[str, np.ndarray],
-        remark: str,
+        text: str,
         items: np.ndarray,
     ) -> Iterator[Measured]:
         """Every metric on some items, ascending."""
@@ -131,16 +131,16 @@ class SentencesTask:
                 metric=metric,
                 items=items,
                 items_total=self.n_items,
-                sample=Means((answered == labels)[items]) if len(items) else None,
+                statistic=Means((answered == labels)[items]) if len(items) else None,
                 reason=None if len(items) else "no sentence is asked",
                 items_composed=count(seen.inputs.composed),
                 items_zero=count(seen.inputs.zero),
-                remark=remark,
+                note=text,
             )
             yield whole
             if metric == "accuracy" and self.layers and len(means) > 1:
                 for source, found in means.items():
-                    sample = Means((found == labels)[items]) if len(items) else None
+                    statistic = Means((found == labels)[items]) if len(items) else None
                     yield replace(
-                        whole, section=source, sample=sample, items_composed=0, items_zero=0
+                        whole, section=source, statistic=statistic, items_composed=0, items_zero=0
                     )

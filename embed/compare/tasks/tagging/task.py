@@ -13,12 +13,12 @@ from embed.compare.config import CompareConfig
 from embed.compare.datasets.parts import DEV, TRAIN
 from embed.compare.datasets.tagged_words import read_parts
 from embed.compare.inputs.encoder_access import encoder_of
-from embed.compare.inputs.long_sentences import told_of_long
+from embed.compare.inputs.long_sentences import long_sentence_note
 from embed.compare.probes.examples import STATIC, Learnt, layer_source, standardized, told_of_source
 from embed.compare.probes.linear import learn_linear
 from embed.compare.probes.one_thread import ONE_THREAD
 from embed.compare.probes.window import learn_window
-from embed.compare.statistics.estimators import Means, Sample
+from embed.compare.statistics.estimators import Means, Statistic
 from embed.compare.statistics.span_f1 import Ratios, are_entities, span_f1
 from embed.compare.task import Measured
 from embed.compare.tasks.tagging.inputs import (
@@ -108,8 +108,8 @@ class TaggingTask:
         note(f"{name} on {self.dataset}: {thread_time() - started:.0f} s of one core")
         shown = by_source if self.layers and len(by_source) > 1 else {}
         found = self._measured(best.inputs, answers, shown, np.flatnonzero(items))
-        remark = self._remark(vectors, best, window)
-        return [each if each.section else replace(each, remark=remark) for each in found]
+        text = self._note_text(vectors, best, window)
+        return [each if each.section else replace(each, note=text) for each in found]
 
     def _sources(self, vectors: StaticVectors) -> Iterator[tuple[str, Callable[[], Inputs]]]:
         """What probes may see: vectors, or the states of each layer; made when called."""
@@ -154,7 +154,7 @@ class TaggingTask:
         train, dev = (words.examples(rows, labels, role) for role in (TRAIN, DEV))
         return learn_window(inputs.table, train, dev, len(words.classes), words.seed)
 
-    def _remark(self, vectors: StaticVectors, best: "_Best", window: Learnt) -> str:
+    def _note_text(self, vectors: StaticVectors, best: "_Best", window: Learnt) -> str:
         """What was chosen, and what it took; what an encoder had to read in parts."""
         words, encoder = self.words, encoder_of(vectors)
         cost = (
@@ -164,7 +164,7 @@ class TaggingTask:
         )
         if encoder is None:
             return cost
-        long = told_of_long(encoder, sentences_read(encoder, words.words, words.offsets))
+        long = long_sentence_note(encoder, sentences_read(encoder, words.words, words.offsets))
         return cost if long is None else f"{cost}; {long}"
 
     def _measured(
@@ -190,20 +190,22 @@ class TaggingTask:
             "selectivity": linear.astype(np.float64) - guessed,
             "selectivity_window": window.astype(np.float64) - guessed_window,
         }
-        samples: dict[str, Sample] = {metric: Means(value) for metric, value in values.items()}
+        statistics: dict[str, Statistic] = {
+            metric: Means(value) for metric, value in values.items()
+        }
         if are_entities([*words.parts.train.tags, *words.parts.test.tags]):
-            samples |= {"f1": self._f1(answers.linear), "f1_window": self._f1(answers.window)}
-        for metric, sample in samples.items():
+            statistics |= {"f1": self._f1(answers.linear), "f1_window": self._f1(answers.window)}
+        for metric, statistic in statistics.items():
             first = plain if "ambiguous" in metric else 0
-            yield self._one(metric, sample, inputs, items[items >= first], first)
+            yield self._one(metric, statistic, inputs, items[items >= first], first)
         for source, found in by_source.items():
             whole = self._one("accuracy", Means(found == labels), inputs, items, 0)
             yield replace(whole, section=source, items_composed=0, items_zero=0)
 
     def _one(
-        self, metric: str, sample: Sample, inputs: Inputs, items: np.ndarray, first: int
+        self, metric: str, statistic: Statistic, inputs: Inputs, items: np.ndarray, first: int
     ) -> Measured:
-        """One metric on some items; its sample is of all."""
+        """One metric on some items; its statistic is of all."""
         places = self.words.asked[items]
         chosen = np.isin(np.arange(self.n_items), items)
         return Measured(
@@ -213,7 +215,7 @@ class TaggingTask:
             items=items,
             items_total=self.n_items - first,
             first=first,
-            sample=sample.take(chosen) if len(items) else None,
+            statistic=statistic.take(chosen) if len(items) else None,
             reason=None if len(items) else "no word is asked that carries several labels",
             items_composed=int(inputs.composed[places].sum()),
             items_zero=int(inputs.zero[places].sum()),

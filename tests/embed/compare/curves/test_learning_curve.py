@@ -21,7 +21,7 @@ from embed.compare.curves.document import to_document
 from embed.compare.curves.learning_curve import take_samples
 from embed.compare.curves.picture import draw_curve
 from embed.compare.curves.runs import Recipe, lay_out, record_runs, refuse_others, train_points
-from embed.compare.curves.table import panels_of, print_curve
+from embed.compare.curves.table import group_curve_results, print_curve
 from embed.compare.scoring.comparison import compare
 from embed.compare.scoring.open_runs import open_runs
 from embed.compare.task import read_task
@@ -445,7 +445,7 @@ def test_the_document_is_json(document):
 
 def test_two_sets_of_one_name_are_two_panels(document):
     twice = {**document, "results": document["results"] * 2}
-    assert len(panels_of(twice)) == 2 * len(panels_of(document)) == 8
+    assert len(group_curve_results(twice)) == 2 * len(group_curve_results(document)) == 8
 
 
 def printed(document, capsys):
@@ -456,7 +456,7 @@ def printed(document, capsys):
 
 def test_the_table_has_a_row_a_size_and_a_column_a_method(document, capsys):
     lines = printed(document, capsys)
-    shared, own, *_ = panels_of(document)
+    shared, own, *_ = group_curve_results(document)
     assert lines[0] == "pairs, spearman (7 items)"
     assert lines[2].split() == ["tokens", "items", "this", "that"]
     for panel, start in ((shared, 4), (own, 7)):

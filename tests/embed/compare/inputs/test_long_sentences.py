@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from embed.compare.inputs.long_sentences import told_of_long
+from embed.compare.inputs.long_sentences import long_sentence_note
 
 
 class Counts:
@@ -19,11 +19,11 @@ SENTENCES = [["a", "long", "one"], ["aa"], [], ["verylong"]]
 
 
 def test_sentences_of_several_windows_are_told():
-    assert told_of_long(Counts(4), SENTENCES) == (
+    assert long_sentence_note(Counts(4), SENTENCES) == (
         "2 of 4 sentences are longer than the encoder's rows, and read in overlapping windows"
     )
 
 
 def test_nothing_is_told_where_all_are_read_at_once_or_there_are_no_windows():
-    assert told_of_long(Counts(8), SENTENCES) is None
-    assert told_of_long(object(), SENTENCES) is None
+    assert long_sentence_note(Counts(8), SENTENCES) is None
+    assert long_sentence_note(object(), SENTENCES) is None

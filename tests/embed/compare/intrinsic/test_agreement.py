@@ -79,11 +79,11 @@ def test_what_all_vectors_have_in_common_brings_two_runs_no_nearer():
 
 def test_distance_of_a_draw_is_the_root_of_the_mean_over_its_words():
     a, b = directions(50, 5, 11), directions(50, 5, 12)
-    sample = procrustes_distance(a, b)
+    statistic = procrustes_distance(a, b)
     words = np.eye(50, dtype=np.uint8)
 
-    single = sample.evaluate(words)
+    single = statistic.evaluate(words)
     counts = np.random.default_rng(13).multinomial(50, np.full(50, 1 / 50), size=20)
 
     expected = np.sqrt((counts * single**2).sum(axis=1) / 50)
-    np.testing.assert_allclose(sample.evaluate(counts), expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(statistic.evaluate(counts), expected, rtol=0, atol=1e-12)

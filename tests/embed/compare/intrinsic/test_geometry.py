@@ -158,7 +158,7 @@ def test_lengths_are_the_same_within_what_rounding_leaves():
 
 
 @pytest.mark.parametrize(
-    "sample",
+    "statistic",
     [
         PairCosines(directions(40, 6, shift=1.0)),
         partition_ratio(directions(40, 6, shift=1.0)),
@@ -167,12 +167,12 @@ def test_lengths_are_the_same_within_what_rounding_leaves():
     ],
     ids=["mean cosine", "partition ratio", "skewness", "of means"],
 )
-def test_to_take_some_items_is_to_count_the_others_zero_times(sample):
+def test_to_take_some_items_is_to_count_the_others_zero_times(statistic):
     chosen = np.random.default_rng(7).random(40) < 0.5
     counts = draws(40) * chosen.astype(np.uint8)
 
-    assert sample.n_items == 40
-    assert sample.take(chosen).n_items == chosen.sum()
+    assert statistic.n_items == 40
+    assert statistic.take(chosen).n_items == chosen.sum()
     np.testing.assert_allclose(
-        sample.take(chosen).evaluate(counts[:, chosen]), sample.evaluate(counts), atol=1e-12
+        statistic.take(chosen).evaluate(counts[:, chosen]), statistic.evaluate(counts), atol=1e-12
     )

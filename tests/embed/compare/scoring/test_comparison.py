@@ -255,7 +255,7 @@ def test_every_two_defined_runs_are_tested_and_corrected_by_holm(all_sets):
     for name, column in columns.items():
         resampled = {
             s.run: resample(
-                s.measured.sample,
+                s.measured.statistic,
                 draw_counts(
                     len(s.measured.items), 200, config.seed, s.measured.dataset, s.measured.units
                 ),

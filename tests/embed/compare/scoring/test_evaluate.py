@@ -12,7 +12,7 @@ import pytest
 from corpora.common.errors import ArtifactError, SourceError
 from embed.compare.config import CompareConfig
 from embed.compare.report.table import print_report, to_json
-from embed.compare.scoring.cache import FOLDER, Measurer, forget_oldest
+from embed.compare.scoring.cache import FOLDER, MeasurementCache, forget_oldest
 from embed.compare.scoring.comparison import compare, read_tasks, readable_tasks
 from embed.compare.tasks.similarity import SimilarityTask
 from embed.vectors.word_vectors import WordVectors
@@ -381,7 +381,7 @@ def test_what_another_version_measured_is_measured_anew(config, fresh_cache):
     [task, *_], vectors = read_tasks(config), noisy(1)
     items = task.known(vectors)
     for version in (1, 1, 2):
-        Measurer(task, {"mine": "0123"}, version).measure("mine", vectors, items, "skip")
+        MeasurementCache(task, {"mine": "0123"}, version).measure("mine", vectors, items, "skip")
 
     assert len(list((fresh_cache / FOLDER).iterdir())) == 2
 

@@ -1,6 +1,6 @@
 """Remarks on how runs were scored: each once, where it stands."""
 
-from embed.compare.scoring.notes import Remark, gather_remarks
+from embed.compare.scoring.notes import Note, gather_notes
 
 
 def test_a_remark_on_a_set_is_not_said_again_of_its_parts_or_of_own_items():
@@ -11,7 +11,7 @@ def test_a_remark_on_a_set_is_not_said_again_of_its_parts_or_of_own_items():
         for run in ("a", "b")
     ]
 
-    assert gather_remarks(found) == [Remark(("a", "b"), "set", "odd")]
+    assert gather_notes(found) == [Note(("a", "b"), "set", "odd")]
 
 
 def test_what_stands_elsewhere_only_names_its_place():
@@ -22,8 +22,8 @@ def test_what_stands_elsewhere_only_names_its_place():
         ("a", "other", None, True, "own"),
     ]
 
-    assert gather_remarks(found) == [
-        Remark(("a",), "set: part", "here"),
-        Remark(("a",), "other", "own"),
-        Remark(("a",), "set, on all that it knows itself", "own"),
+    assert gather_notes(found) == [
+        Note(("a",), "set: part", "here"),
+        Note(("a",), "other", "own"),
+        Note(("a",), "set, on all that it knows itself", "own"),
     ]

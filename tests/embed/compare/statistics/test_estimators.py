@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from embed.compare.statistics.estimators import (
-    Averaged,
     Contingency,
     Correlation,
     Means,
+    SeedMean,
     in_blocks,
 )
 
@@ -165,7 +165,7 @@ def test_clusters_of_a_hand_worked_value():
 
 X, Y = np.random.default_rng(6).normal(size=(2, 50))
 CLASSES, CLUSTERS = np.random.default_rng(6).integers(0, 4, size=(2, 50))
-SAMPLES = {
+STATISTICS = {
     "ari": Contingency(CLASSES, CLUSTERS, "ari"),
     "nmi": Contingency(CLASSES, CLUSTERS, "nmi"),
     "purity": Contingency(CLASSES, CLUSTERS, "purity"),
@@ -175,17 +175,17 @@ SAMPLES = {
 }
 
 
-@pytest.mark.parametrize("sample", list(SAMPLES.values()), ids=list(SAMPLES))
-def test_neither_the_company_nor_the_type_of_counts_changes_a_score(sample):
+@pytest.mark.parametrize("statistic", list(STATISTICS.values()), ids=list(STATISTICS))
+def test_scores_do_not_depend_on_batching_or_count_dtype(statistic):
     counts = draws(50)
-    expected = sample.evaluate(counts)
-    assert sample.n_items == 50
+    expected = statistic.evaluate(counts)
+    assert statistic.n_items == 50
     assert expected.dtype == np.float64
     assert expected.shape == (41,)
 
     for step, dtype in ((1, np.uint8), (3, np.int32), (41, np.float64)):
         parts = [counts[start : start + step].astype(dtype) for start in range(0, 41, step)]
-        found = np.concatenate([sample.evaluate(part) for part in parts])
+        found = np.concatenate([statistic.evaluate(part) for part in parts])
         np.testing.assert_allclose(found, expected, atol=1e-14)
 
 
@@ -204,18 +204,18 @@ def test_every_replicate_is_scored_once_whatever_the_block(block):
 
 def test_a_draw_of_nothing_is_undefined():
     nothing = np.zeros((1, 50), np.uint8)
-    scores = {name: sample.evaluate(nothing)[0] for name, sample in SAMPLES.items()}
+    scores = {name: statistic.evaluate(nothing)[0] for name, statistic in STATISTICS.items()}
 
     assert scores.pop("ari") == 1.0  # no pair of items on which to disagree
     assert np.isnan(list(scores.values())).all()
 
 
 def test_memory_does_not_grow_with_the_number_of_draws():
-    sample = Means(np.random.default_rng(7).random(19_544) < 0.3)
+    statistic = Means(np.random.default_rng(7).random(19_544) < 0.3)
     counts = np.ones((500, 19_544), np.uint8)
 
     tracemalloc.start()
-    sample.evaluate(counts)
+    statistic.evaluate(counts)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
 
@@ -227,19 +227,19 @@ def test_some_of_the_items_score_as_if_the_others_did_not_count(chosen):
     rng = np.random.default_rng(8)
     x, y = rng.normal(size=(2, 8))
     classes, clusters = rng.integers(3, size=(2, 8))
-    samples = [
+    statistics = [
         Means(x),
         Correlation(x, y, ranked=True),
         Correlation(x, y, ranked=False),
         Contingency(classes, clusters, "ari"),
-        Averaged((Means(x), Means(y))),
+        SeedMean((Means(x), Means(y))),
     ]
     inside = np.isin(np.arange(8), chosen)
     counts = rng.integers(1, 4, size=(6, 8)) * inside
 
-    for sample in samples:
-        part = sample.take(inside)
+    for statistic in statistics:
+        part = statistic.take(inside)
         assert part.n_items == len(chosen)
         np.testing.assert_allclose(
-            part.evaluate(counts[:, inside]), sample.evaluate(counts), atol=1e-12
+            part.evaluate(counts[:, inside]), statistic.evaluate(counts), atol=1e-12
         )

@@ -9,9 +9,9 @@ import scipy.stats
 
 from embed.compare.statistics.bootstrap import (
     Resampled,
+    average_over_seeds,
     draw_counts,
     interval,
-    over_seeds,
     resample,
 )
 from embed.compare.statistics.estimators import Contingency, Correlation, Means
@@ -46,12 +46,12 @@ def test_draws_are_keyed_by_seed_and_name_alone():
 
 def test_the_score_counts_every_item_once():
     counts = draw_counts(4, 9, seed=1, name="set")
-    sample = Means(np.array([True, False, True, True]))
+    statistic = Means(np.array([True, False, True, True]))
 
-    resampled = resample(sample, counts)
+    resampled = resample(statistic, counts)
 
     assert resampled.score == 0.75
-    np.testing.assert_array_equal(resampled.replicates, sample.evaluate(counts))
+    np.testing.assert_array_equal(resampled.replicates, statistic.evaluate(counts))
 
 
 def test_an_interval_lies_between_percentiles():
@@ -64,18 +64,18 @@ def test_an_interval_lies_between_percentiles():
 
 def test_undefined_draws_are_left_out_unless_they_could_hide_a_tail():
     replicates = np.r_[np.arange(96.0), [np.nan] * 4]
-    sample = Means(np.zeros(2))
+    statistic = Means(np.zeros(2))
 
-    assert interval(Resampled(sample, 0.0, replicates)) == pytest.approx((2.375, 92.625))
-    assert np.isnan(interval(Resampled(sample, 0.0, replicates), 0.97)).all()
+    assert interval(Resampled(statistic, 0.0, replicates)) == pytest.approx((2.375, 92.625))
+    assert np.isnan(interval(Resampled(statistic, 0.0, replicates), 0.97)).all()
 
 
 def test_one_item_tells_nothing_of_others():
     counts = draw_counts(1, 100, seed=1, name="set")
     one = np.array([1])
 
-    for sample in (Means(one), Correlation(one, one, True), Contingency(one, one, "nmi")):
-        assert np.isnan(interval(resample(sample, counts))).all()
+    for statistic in (Means(one), Correlation(one, one, True), Contingency(one, one, "nmi")):
+        assert np.isnan(interval(resample(statistic, counts))).all()
     found = paired(resample(Means(one), counts), resample(Means(one - 1), counts))
     assert (found.difference, found.p) == (1.0, 1.0)
     assert math.isnan(found.low)
@@ -102,8 +102,8 @@ def test_intervals_of_spearman_hold_it_as_often_as_they_say():
     held = 0
     for _ in range(300):
         x, noise = rng.normal(size=(2, 200))
-        sample = Correlation(x, r * x + math.sqrt(1 - r * r) * noise, ranked=True)
-        low, high = interval(resample(sample, counts))
+        statistic = Correlation(x, r * x + math.sqrt(1 - r * r) * noise, ranked=True)
+        low, high = interval(resample(statistic, counts))
         held += low <= true <= high
 
     assert 267 <= held <= 296
@@ -114,16 +114,16 @@ def test_intervals_of_clusters_lie_around_the_score(measure):
     rng = np.random.default_rng(10)
     classes = rng.permutation(np.arange(400) % 20)
     clusters = np.where(rng.random(400) < 0.6, classes, rng.integers(0, 20, 400))
-    sample = Contingency(classes, clusters, measure)
+    statistic = Contingency(classes, clusters, measure)
     counts = draw_counts(400, 500, seed=1, name="set")
 
-    resampled = resample(sample, counts)
+    resampled = resample(statistic, counts)
     low, high = interval(resampled)
 
     assert resampled.replicates.mean() == pytest.approx(resampled.score)
     assert 0.4 < (resampled.score - low) / (high - low) < 0.6
     if measure == "nmi":  # the reason: copies of items agree with each other
-        assert np.quantile(sample.evaluate(counts), 0.01) > resampled.score
+        assert np.quantile(statistic.evaluate(counts), 0.01) > resampled.score
 
 
 def test_replicates_of_purity_vary_as_those_of_the_mean_it_is():
@@ -176,8 +176,8 @@ def test_a_run_does_not_differ_from_itself():
     x, y = np.random.default_rng(12).normal(size=(2, 50))
     labels = np.arange(50) % 5
 
-    for sample in (Means(x), Correlation(x, y, True), Contingency(labels, x > 0, "ari")):
-        found = paired(resample(sample, counts), resample(sample, counts))
+    for statistic in (Means(x), Correlation(x, y, True), Contingency(labels, x > 0, "ari")):
+        found = paired(resample(statistic, counts), resample(statistic, counts))
         assert (found.difference, found.low, found.high, found.p) == (0.0, 0.0, 0.0, 1.0)
 
 
@@ -371,16 +371,16 @@ def test_few_seeds_make_heavy_tails():
 
 def test_seeds_are_averaged_score_by_score_and_draw_by_draw():
     counts = draw_counts(3, 20, seed=1, name="set")
-    samples = [Means(np.array([1.0, 0.0, 1.0])), Means(np.array([1.0, 0.0, 0.0]))]
-    resampled = [resample(sample, counts) for sample in samples]
+    statistics = [Means(np.array([1.0, 0.0, 1.0])), Means(np.array([1.0, 0.0, 0.0]))]
+    resampled = [resample(statistic, counts) for statistic in statistics]
 
-    averaged = over_seeds(resampled)
+    averaged = average_over_seeds(resampled)
 
     assert averaged.score == pytest.approx(0.5)
     assert averaged.deviation == pytest.approx(1 / 3 / math.sqrt(2))
     assert averaged.n_seeds == 2
-    assert averaged.sample.values.tolist() == [1.0, 0.0, 0.5]
-    np.testing.assert_allclose(averaged.replicates, averaged.sample.evaluate(counts))
+    assert averaged.statistic.values.tolist() == [1.0, 0.0, 0.5]
+    np.testing.assert_allclose(averaged.replicates, averaged.statistic.evaluate(counts))
 
 
 @pytest.mark.parametrize("kind", ["correlation", "clusters"])
@@ -388,21 +388,23 @@ def test_the_mean_of_other_scores_over_seeds_is_a_sample_too(kind):
     rng = np.random.default_rng(2)
     if kind == "correlation":
         judged = rng.normal(size=12)
-        samples = [Correlation(judged, rng.normal(size=12), True) for _ in range(3)]
+        statistics = [Correlation(judged, rng.normal(size=12), True) for _ in range(3)]
     else:
         classes = rng.integers(3, size=12)
-        samples = [Contingency(classes, rng.integers(3, size=12), "purity") for _ in range(3)]
+        statistics = [Contingency(classes, rng.integers(3, size=12), "purity") for _ in range(3)]
     counts = draw_counts(12, 30, seed=1, name="set")
-    resampled = [resample(sample, counts) for sample in samples]
+    resampled = [resample(statistic, counts) for statistic in statistics]
 
-    averaged = over_seeds(resampled)
+    averaged = average_over_seeds(resampled)
 
-    expected = np.mean([sample.evaluate(counts) for sample in samples], axis=0)
-    np.testing.assert_allclose(averaged.sample.evaluate(counts), expected)
+    expected = np.mean([statistic.evaluate(counts) for statistic in statistics], axis=0)
+    np.testing.assert_allclose(averaged.statistic.evaluate(counts), expected)
     chosen = np.arange(12) < 5
     np.testing.assert_allclose(
-        averaged.sample.take(chosen).evaluate(counts[:, :5]),
-        np.mean([sample.take(chosen).evaluate(counts[:, :5]) for sample in samples], axis=0),
+        averaged.statistic.take(chosen).evaluate(counts[:, :5]),
+        np.mean(
+            [statistic.take(chosen).evaluate(counts[:, :5]) for statistic in statistics], axis=0
+        ),
     )
     assert averaged.score == pytest.approx(np.mean([each.score for each in resampled]))
     low, high = interval(averaged)
@@ -414,8 +416,10 @@ def test_what_seeds_vary_makes_differences_less_sure():
     rng = np.random.default_rng(3)
     right = rng.random(100) < 0.5
     better = [Means(np.where(rng.random(100) < 0.3, 1.0, right)) for _ in range(2)]
-    steady = over_seeds([resample(better[0], counts)] * 2)
-    wild = over_seeds([resample(sample, counts) for sample in (better[0], Means(right * 1.0))])
+    steady = average_over_seeds([resample(better[0], counts)] * 2)
+    wild = average_over_seeds(
+        [resample(statistic, counts) for statistic in (better[0], Means(right * 1.0))]
+    )
     other = resample(Means(right.astype(np.float64)), counts)
 
     assert steady.deviation == 0

@@ -11,7 +11,7 @@ import scipy.sparse
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.association_tests import AssociationTest, WordList
 from embed.compare.report.table import print_report, to_json
-from embed.compare.scoring.cache import Measurer
+from embed.compare.scoring.cache import MeasurementCache
 from embed.compare.scoring.comparison import compare
 from embed.compare.statistics.bootstrap import draw_counts, resample
 from embed.compare.statistics.effect_size import EffectSize, permutation_p
@@ -125,7 +125,7 @@ def test_a_replicate_is_the_score_of_as_many_copies(seed):
 
     [found] = ask(task_of(weat(lists)), vectors_of(by_word))
 
-    for row, value in zip(counts, found.sample.evaluate(counts), strict=True):
+    for row, value in zip(counts, found.statistic.evaluate(counts), strict=True):
         copies = iter(row)
         drawn = [[word for word in each for _ in range(next(copies))] for _, each in lists]
         assert value == pytest.approx(naive_effect_size(*drawn, by_word), abs=1e-5)
@@ -138,7 +138,7 @@ def test_a_draw_without_a_word_of_some_list_has_no_score():
     for row, start in enumerate((0, 2, 4, 6)):
         counts[row, start : start + 2] = 0
 
-    assert np.isnan(found.sample.evaluate(counts)).tolist() == [True] * 4 + [False]
+    assert np.isnan(found.statistic.evaluate(counts)).tolist() == [True] * 4 + [False]
 
 
 def test_to_take_some_words_is_to_measure_these():
@@ -200,7 +200,7 @@ def test_with_one_word_left_in_any_list_the_test_is_undefined(lost):
 
     [found] = ask(task_of(), vectors_of({w: v for w, v in HAND.items() if w != lost}))
 
-    assert (found.sample, found.p) == (None, None)
+    assert (found.statistic, found.p) == (None, None)
     assert found.reason == f"1 of 2 words of {name!r} can be used, fewer than 2"
     assert found.coverage[name] == [1, 2]
 
@@ -210,7 +210,7 @@ def test_where_all_targets_are_associated_alike_the_test_is_undefined():
 
     [found] = ask(task_of(), alone)
 
-    assert (found.sample, found.p) == (None, None)
+    assert (found.statistic, found.p) == (None, None)
     assert found.reason == "all target words are associated alike"
 
 
@@ -303,9 +303,9 @@ def test_what_was_measured_is_kept_and_found_again(tmp_path, monkeypatch):
     task, vectors = task_of(weat(lists)), vectors_of(by_word)
     everything = np.ones(24, dtype=bool)
 
-    [first] = Measurer(task, {"run": "content"}).measure("run", vectors, everything, "skip")
+    [first] = MeasurementCache(task, {"run": "content"}).measure("run", vectors, everything, "skip")
     monkeypatch.setattr(AssociationTask, "measure", None)
-    [kept] = Measurer(task, {"run": "content"}).measure("run", vectors, everything, "skip")
+    [kept] = MeasurementCache(task, {"run": "content"}).measure("run", vectors, everything, "skip")
 
     assert (kept.p, kept.coverage, kept.ranked) == (first.p, first.coverage, False)
     assert score(kept) == score(first)

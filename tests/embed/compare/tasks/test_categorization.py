@@ -112,5 +112,5 @@ def test_what_is_undefined_says_why(known, reason):
     words = ["z", *known]
 
     for result in ask(task, WordVectors(words, np.eye(len(words), 3, dtype=np.float32))):
-        assert (result.sample, result.reason) == (None, reason)
+        assert (result.statistic, result.reason) == (None, reason)
         assert (len(result.items), result.items_total) == (len(known), 3)

@@ -67,7 +67,7 @@ def test_who_gives_all_sentences_the_same_score_gets_exactly_one_half():
     task = MinimalPairTask("set", [*AGREEMENT, *ISLANDS, *ISLANDS], sections=True)
     for measured in ask(task, with_scorer(Scorer())):
         assert score(measured) == 0.5
-        resampled = resample(measured.sample, draw_counts(len(measured.items), 200, 1, "set"))
+        resampled = resample(measured.statistic, draw_counts(len(measured.items), 200, 1, "set"))
         assert interval(resampled) == (0.5, 0.5)
 
 
@@ -80,7 +80,7 @@ def test_an_encoder_whose_logits_are_constant_gets_exactly_one_half_on_pairs_of_
 
     [measured] = ask(MinimalPairTask("set", pairs), WithEncoder(static(), lambda: encoder))
 
-    assert measured.sample.values.tolist() == [0.5, 0.5, 0.5]
+    assert measured.statistic.values.tolist() == [0.5, 0.5, 0.5]
 
 
 def test_a_hand_worked_set():
@@ -88,7 +88,7 @@ def test_a_hand_worked_set():
 
     whole, agreement, islands = ask(TASK, with_scorer(scorer))
 
-    assert whole.sample.values.tolist() == [1.0, 0.0, 0.5]
+    assert whole.statistic.values.tolist() == [1.0, 0.0, 0.5]
     assert (whole.task, whole.metric, whole.section) == ("minimal-pairs", "accuracy", None)
     assert (score(whole), whole.items.tolist(), whole.items_total) == (0.5, [0, 1, 2], 3)
     assert (agreement.section, score(agreement), agreement.items_total) == ("agreement", 0.5, 2)
@@ -108,7 +108,7 @@ def test_a_real_encoder_prefers_what_it_scores_higher_alone(within):
     [measured] = ask(task, WithEncoder(static(), lambda: encoder))
 
     expected = [float(alone(pair.good) > alone(pair.bad)) for pair in pairs]
-    assert measured.sample.values.tolist() == expected
+    assert measured.statistic.values.tolist() == expected
     assert 0 < sum(expected) < len(expected)
 
 
@@ -127,7 +127,7 @@ def test_rounding_is_no_preference():
 def test_a_sentence_of_which_no_word_is_left_beats_nothing():
     task = MinimalPairTask("set", [MinimalPair("p", "?!", "so be it"), MinimalPair("p", "a", "?!")])
     [measured] = ask(task, with_scorer(Scorer({"": 0.0})))
-    assert measured.sample.values.tolist() == [0.5, 0.5]
+    assert measured.statistic.values.tolist() == [0.5, 0.5]
 
 
 def test_scores_that_are_no_numbers_are_refused():
@@ -144,7 +144,7 @@ def test_a_run_without_sentence_scores_has_no_part_and_says_why():
 
     scored = ask(TASK, with_scorer(Scorer()))
     assert [each.section for each in found] == [each.section for each in scored]
-    assert {(each.sample, each.reason) for each in found} == {(None, "has no sentence scores")}
+    assert {(each.statistic, each.reason) for each in found} == {(None, "has no sentence scores")}
 
 
 def test_paradigms_are_drawn_for_the_whole_and_pairs_within_a_paradigm():

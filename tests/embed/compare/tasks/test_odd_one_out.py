@@ -97,9 +97,9 @@ def test_where_all_words_are_equally_unlike_the_score_is_undefined():
     vectors = WordVectors(list("abcd"), np.eye(4, dtype=np.float32))
 
     for result in ask(OddOneOutTask("set", [Topic("t", ("a", "b", "c"), ("d",))]), vectors):
-        assert (result.sample, result.reason) == (None, "all cosines are equal")
+        assert (result.statistic, result.reason) == (None, "all cosines are equal")
     for result in ask(OddOneOutTask("set", [Topic("t", ("a", "x"), ("d",))]), vectors):
-        assert (result.sample, result.reason) == (None, "no item has all its words known")
+        assert (result.statistic, result.reason) == (None, "no item has all its words known")
 
 
 def test_items_with_a_zero_vector_are_told():

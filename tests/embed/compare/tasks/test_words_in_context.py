@@ -159,7 +159,7 @@ def test_a_word_ties_with_itself_whatever_its_vector():
     rows = [(word, word, target("*x*"), target("*x*"), float(k)) for k, word in enumerate(words)]
 
     for result in ask(task_of("scws", *rows), vectors):
-        assert (result.sample, result.reason) == (None, "all cosines are equal")
+        assert (result.statistic, result.reason) == (None, "all cosines are equal")
 
 
 def test_every_context_is_encoded_once_whatever_is_asked_of_it():
@@ -261,9 +261,9 @@ def test_the_change_is_the_uncentered_correlation_of_what_the_context_changes():
 def test_both_contexts_of_a_pair_are_drawn_together():
     change, *_ = ask(COSIMLEX, with_encoder(Echo()))
     counts = draw_counts(6, 50, seed=1, name="set", units=change.units)
-    judged, found = change.sample.x[1::2], change.sample.y[1::2]
+    judged, found = change.statistic.x[1::2], change.statistic.y[1::2]
 
-    replicates = change.sample.evaluate(counts)
+    replicates = change.statistic.evaluate(counts)
 
     for drawn, replicate in zip(counts[:], replicates, strict=True):
         assert drawn[::2].tolist() == drawn[1::2].tolist()
@@ -303,7 +303,7 @@ def test_without_a_development_part_either_half_has_the_threshold_of_the_other()
 
     assert accuracy.metric == "accuracy"
     assert score(accuracy) == right.mean()
-    assert accuracy.remark == "either half is answered by the threshold that is best on the other"
+    assert accuracy.note == "either half is answered by the threshold that is best on the other"
     _, one = task.measure(with_encoder(Echo()), np.isin(np.arange(10), np.flatnonzero(first)))
     assert one.reason == "too few pairs are known to choose a threshold"
 
@@ -327,9 +327,9 @@ def test_a_development_part_chooses_the_threshold_and_the_test_part_does_not(tmp
     accuracy, reverse = (ask(each, with_encoder(encoder))[1] for each in (task, other))
 
     assert (task.dataset, task.dev.dataset) == ("test.data", "dev.data")
-    assert accuracy.remark == reverse.remark  # the labels of the test part have no part in it
+    assert accuracy.note == reverse.note  # the labels of the test part have no part in it
     unlike = "2 of 8 targets begin otherwise than the words listed, first 'ran' for 'run' in line 1"
-    assert accuracy.remark == f"{unlike}; forms may; threshold -inf, chosen on dev.data"
+    assert accuracy.note == f"{unlike}; forms may; threshold -inf, chosen on dev.data"
     assert (score(accuracy), score(reverse)) == (0.75, 0.25)
     assert repr(task) != repr(read("test"))
 
@@ -354,7 +354,7 @@ def test_contexts_that_are_read_in_windows_are_told():
             return np.array([1 + (len(words) > 3) for words in sentences])
 
     for each in ask(SCWS, with_encoder(Short())):
-        assert each.remark == (
+        assert each.note == (
             "5 of 7 sentences are longer than the encoder's rows, and read in overlapping windows"
         )
 
@@ -384,7 +384,7 @@ def test_long_contexts_of_both_parts_are_counted_once(monkeypatch):
 
     assert counted == [len(own) + 2]
     for each in (*every, *some):
-        assert each.remark.startswith(f"{n_long} of {len(own) + 2} sentences are longer than ")
+        assert each.note.startswith(f"{n_long} of {len(own) + 2} sentences are longer than ")
 
 
 def test_targets_that_look_unlike_the_listed_words_are_told_of_encoders_alone(tmp_path, capsys):
@@ -400,8 +400,8 @@ def test_targets_that_look_unlike_the_listed_words_are_told_of_encoders_alone(tm
 
     assert capsys.readouterr().err == f"few: {unlike}\n"
     static = WordVectors(["go", "bed"], np.eye(2, dtype=np.float32))
-    assert {each.remark for each in ask(task, with_encoder(Echo()))} == {unlike}
-    assert not any(unlike in each.remark for each in ask(task, static))
+    assert {each.note for each in ask(task, with_encoder(Echo()))} == {unlike}
+    assert not any(unlike in each.note for each in ask(task, static))
 
 
 def test_static_vectors_cannot_see_the_context():
@@ -413,8 +413,8 @@ def test_static_vectors_cannot_see_the_context():
 
     why = "a word has one vector, whatever the context"
     for each in (auc, accuracy):
-        assert (each.sample, each.reason) == (None, f"all cosines are equal: {why}")
-    assert (change.sample, change.reason) == (None, f"no cosine changes: {why}")
+        assert (each.statistic, each.reason) == (None, f"all cosines are equal: {why}")
+    assert (change.statistic, change.reason) == (None, f"no cosine changes: {why}")
     assert score(spearman) is not None
 
 
@@ -434,20 +434,20 @@ def test_a_metric_that_is_undefined_says_why(task, kept, reasons):
     measured = task.measure(with_encoder(Echo()), items)
 
     assert [each.reason for each in measured] == reasons
-    assert all(each.sample is None for each in measured)
+    assert all(each.statistic is None for each in measured)
 
 
 def test_where_nothing_changes_with_the_context_the_change_is_undefined():
     same = [(*row[:4], 3.0) for row in map(fields_of, COSIMLEX.contexts.pairs)]
     change, *_ = ask(task_of("cosimlex", *same), with_encoder(Echo()))
-    assert (change.sample, change.reason) == (None, "no judgement changes with the context")
+    assert (change.statistic, change.reason) == (None, "no judgement changes with the context")
 
     one = [
         (*row[:2], target("*a* b"), target("*c*"), row[4])
         for row in map(fields_of, COSIMLEX.contexts.pairs)
     ]
     change, *_ = ask(task_of("cosimlex", *one), with_encoder(Echo()))
-    assert (change.sample, change.reason) == (None, "no cosine changes with the context")
+    assert (change.statistic, change.reason) == (None, "no cosine changes with the context")
 
 
 def test_a_state_that_is_not_finite_is_refused():

@@ -29,7 +29,7 @@ from embed.compare.report.html.page import make_page, write_report
 from embed.compare.report.html.run_settings import flattened
 from embed.compare.report.html.scale import scale_of
 from embed.compare.report.html.words import turned
-from embed.compare.report.result_groups import panels_from, rows_of
+from embed.compare.report.result_groups import group_results, rows_of
 from embed.contextual.in_context import ContextAnswer
 from embed.query.neighbors import Neighbor, nearest
 from embed.query.word_map import WordMap
@@ -184,7 +184,7 @@ def test_the_best_and_what_cannot_be_told_from_it_are_marked():
     rows.append(result("e", None, reason="all cosines are equal"))
     pairs = [pair("a", "b", 0.1, 0.051), pair("c", "a", -0.2, 0.05), pair("a", "d", 0.3, None)]
     runs = [{"run": run, "method": "m", "fingerprint": None} for run in "abcde"]
-    [panel] = panels_from({"runs": runs, "results": rows, "pairs": pairs})
+    [panel] = group_results({"runs": runs, "results": rows, "pairs": pairs})
 
     assert (panel.best, panel.equals, panel.untested) == ({"a"}, {"b"}, {"d"})
     assert panel.worse == {"c", "d"}
@@ -201,7 +201,7 @@ def test_where_a_higher_score_is_no_better_one_nobody_is_best():
     runs = [{"run": run, "method": "m", "fingerprint": None} for run in "ab"]
     pairs = [pair("a", "b", 1.4, 0.001, metric="effect_size")]
     document = {"runs": runs, "results": rows, "pairs": pairs}
-    [panel] = panels_from(document)
+    [panel] = group_results(document)
     assert (panel.best, panel.equals, panel.untested, panel.worse) == (frozenset(),) * 4
     page = make_page(document, ReportParts())
     assert 'class="mark' not in page
@@ -217,7 +217,7 @@ def test_runs_that_differ_in_the_seed_only_are_one_row():
     document = {"runs": runs, "results": rows, "pairs": [pair("x/sg1", "x/sg2", -0.2, 0.01)]}
 
     assert rows_of(document) == ["x/sg*"]
-    [panel] = panels_from(document)
+    [panel] = group_results(document)
     assert (list(panel.results), dict(panel.pairs)) == (["x/sg*"], {})
     page = make_page(document, ReportParts())
     assert "2 trainings with other seeds are 1 row" in page
@@ -227,7 +227,7 @@ def test_runs_that_differ_in_the_seed_only_are_one_row():
 def test_sets_that_share_their_name_are_told_apart():
     rows = [result("a", 0.5), result("a", 0.1), result("a", 0.2, section="family")]
     document = {"runs": [{"run": "a", "method": "m", "fingerprint": None}], "results": rows}
-    panels = panels_from(document | {"pairs": []})
+    panels = group_results(document | {"pairs": []})
     assert [(p.number, p.section) for p in panels] == [(0, None), (1, None), (0, "family")]
     page = make_page(document | {"pairs": []}, ReportParts())
     assert all(f"<bdi>{name}</bdi>" in page for name in ("ws353", "ws353 (2)", "ws353: family"))
@@ -285,7 +285,7 @@ def test_remarks_stand_below_the_scores_once():
     )
 
     assert page.count("learnt &lt;in&gt; 3 s") == 1
-    [told] = re.findall(r'<ul class="remarks">(.*?)</ul>', on_one_line(page))
+    [told] = re.findall(r'<ul class="notes">(.*?)</ul>', on_one_line(page))
     assert " ".join(
         re.sub("<[^>]+>", " ", told).split()
     ) == "a b on ws353 : learnt <in> 3 s".replace("<in>", "&lt;in&gt;")

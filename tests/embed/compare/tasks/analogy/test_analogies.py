@@ -135,7 +135,7 @@ def test_a_set_with_no_known_question_is_undefined(tiny):
     ):
         task = AnalogyTask("set", [Question(("x", "y", "z", "w"))], restrict)
         for result in ask(task, tiny):
-            assert (result.sample, len(result.items), result.items_total) == (None, 0, 1)
+            assert (result.statistic, len(result.items), result.items_total) == (None, 0, 1)
             assert result.reason == f"no question has all its words {where}"
 
 

@@ -77,7 +77,7 @@ def test_lrcos_matches_the_definition(sparse, exclude):
     expected = naive_lrcos(vectors, relations, exclude)
     assert found.tolist() == expected
     result = ask(RelationTask("set", relations, None, exclude=exclude), vectors)[3]
-    assert (result.metric, result.sample.values.tolist()) == ("accuracy_lrcos", expected)
+    assert (result.metric, result.statistic.values.tolist()) == ("accuracy_lrcos", expected)
     assert 0.2 < np.mean(expected) < 0.95
 
 
@@ -143,7 +143,7 @@ def test_words_beyond_the_most_frequent_are_neither_asked_nor_answers(tiny):
     assert task.known(tiny).tolist() == [False, False, True, False]
     assert task.known(tiny, "zero").all()
     zero, *_ = ask(task, tiny, "zero")
-    assert zero.sample.values[0] == 0  # of its right answers none is a candidate
+    assert zero.statistic.values[0] == 0  # of its right answers none is a candidate
     *_, line = ask(task, tiny)
     assert (line.metric, line.items.tolist()) == ("accuracy_lrcos", [2])
 
@@ -175,5 +175,5 @@ def test_a_set_with_nothing_known_is_undefined(tiny):
     task = RelationTask("set", [Relation("x", ("y",), "s"), Relation("u", ("v",), "s")], 30_000)
 
     for result in ask(task, tiny):
-        assert (result.sample, len(result.items)) == (None, 0)
+        assert (result.statistic, len(result.items)) == (None, 0)
         assert result.reason == "no question has all its words among the 30,000 most frequent"

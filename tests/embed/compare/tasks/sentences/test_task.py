@@ -120,7 +120,7 @@ def test_one_hot_vectors_are_a_bag_of_words(files, vectors):
 
 
 def test_everything_is_the_same_for_the_same_seed(files, vectors):
-    first, again = ([m.sample.values for m in ask(task_of(*files), vectors)] for _ in range(2))
+    first, again = ([m.statistic.values for m in ask(task_of(*files), vectors)] for _ in range(2))
 
     assert [values.tobytes() for values in first] == [values.tobytes() for values in again]
 
@@ -130,7 +130,7 @@ def test_nothing_of_the_test_part_is_learnt_from(files, vectors):
     other = write(files[2].with_name("flipped"), flipped)
 
     as_they_are, all_wrong = (
-        [m.sample.values for m in ask(task_of(*files[:2], test), vectors)]
+        [m.statistic.values for m in ask(task_of(*files[:2], test), vectors)]
         for test in (files[2], other)
     )
 
@@ -146,7 +146,7 @@ def test_the_best_layer_of_an_encoder_is_asked_and_told(files, vectors):
 
     assert {m.section for m in found} == {None}
     assert min(score(m) for m in found) > 0.8
-    assert found[0].remark.startswith(
+    assert found[0].note.startswith(
         "learnt from 240 sentences of 2 labels; layer 1 is best on the development part; weight "
     )
     assert encoder.asked == [0, 1, 2, 1]  # the best one again; no two are held at once
@@ -196,7 +196,7 @@ def test_labels_that_the_training_part_lacks_are_told_and_wrong(files, vectors, 
         "test: 2 sentences of the test part have labels that the training part lacks (2); they "
         "count as wrong\n"
     )
-    assert all(not m.sample.values[58:].any() for m in found)
+    assert all(not m.statistic.values[58:].any() for m in found)
     assert score(found[0]) > 0.8
 
 
@@ -288,7 +288,7 @@ def test_a_part_of_the_items_is_scored_as_it_is_in_the_whole(files, vectors):
 
     whole, part = ask(task, vectors)[0], task.measure(vectors, some)[0]
 
-    assert part.sample.values.tolist() == whole.sample.values[:7].tolist()
+    assert part.statistic.values.tolist() == whole.statistic.values[:7].tolist()
     assert task.measure(vectors, ~task.known(vectors))[0].reason == "no sentence is asked"
 
 

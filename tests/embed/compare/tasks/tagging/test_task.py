@@ -122,7 +122,7 @@ def test_sentences_are_what_a_draw_draws(files, vectors):
 
     assert np.unique(accuracy.units, return_counts=True)[1].tolist() == [4] * 80
     counts = draw_counts(320, 100, 1, "x", accuracy.units)
-    assert np.isfinite(resample(accuracy.sample, counts).replicates).all()
+    assert np.isfinite(resample(accuracy.statistic, counts).replicates).all()
 
 
 def test_every_run_is_asked_every_word_and_unknown_ones_are_told(files, vectors):
@@ -164,10 +164,10 @@ def test_the_layer_is_chosen_on_the_development_part(files, vectors, capsys):
     n_long = sum(word == "n3" for word in task.words.words)
     told = f"; {n_long} of 540 sentences are longer than the encoder's rows, and read in "
     for each in found:
-        assert (each.remark is None) == (each.section is not None)
-        if each.remark is not None:
-            assert each.remark.startswith(chosen)
-            assert each.remark.endswith(f"{told}overlapping windows")
+        assert (each.note is None) == (each.section is not None)
+        if each.note is not None:
+            assert each.note.startswith(chosen)
+            assert each.note.endswith(f"{told}overlapping windows")
 
 
 def test_labels_that_training_lacks_are_told_and_wrong(files, vectors, tmp_path, capsys):
@@ -198,7 +198,7 @@ def test_where_no_word_is_ambiguous_that_is_said(vectors, tmp_path):
 
     found = {each.metric: each for each in ask(read(path, path), vectors)}
 
-    assert found["accuracy_ambiguous"].sample is None
+    assert found["accuracy_ambiguous"].statistic is None
     assert found["accuracy_ambiguous"].reason == "no word is asked that carries several labels"
     assert score(found["accuracy"]) == 1
 
@@ -353,7 +353,7 @@ def test_a_vector_that_is_not_finite_is_named(files, vectors):
 def test_answers_are_the_same_again_and_the_name_of_a_task_tells_them_apart(files, vectors):
     once, again, other = (read(*files, seed=seed) for seed in (1, 1, 2))
 
-    values = [[each.sample.values.tobytes() for each in ask(t, vectors)] for t in (once, again)]
+    values = [[each.statistic.values.tobytes() for each in ask(t, vectors)] for t in (once, again)]
 
     assert values[0] == values[1]
     assert repr(once) == repr(again) != repr(other)

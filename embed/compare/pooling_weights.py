@@ -16,7 +16,7 @@ from embed.compare.datasets.labeled_sentences import (
 )
 from embed.compare.datasets.parts import TEST, TRAIN, Parts, names_in
 from embed.compare.inputs.encoder_access import encoder_of
-from embed.compare.inputs.long_sentences import told_of_long
+from embed.compare.inputs.long_sentences import long_sentence_note
 from embed.compare.probes.examples import STATIC
 from embed.compare.probes.one_thread import ONE_THREAD
 from embed.compare.scoring.open_runs import open_runs
@@ -25,7 +25,7 @@ from embed.compare.tasks.sentences.pooling_probes import SeenSentences, see_sent
 
 
 @dataclass(frozen=True, eq=False)
-class AttendedSentence:
+class WeightedSentence:
     """The weights of the words of one sentence, and the label that is told by them."""
 
     text: str  # as it was given
@@ -50,9 +50,9 @@ class AttendedSentence:
         }
 
 
-def attend_to_words(
+def pooling_weights(
     run: str, texts: Sequence[str], on: str, seed: int = 1, progress: Progress = no_progress
-) -> list[AttendedSentence]:
+) -> list[WeightedSentence]:
     """Learn attention pooling from labelled sentences, and weigh the words of others by it.
 
     What was learnt, and how good it is on the development part, is told; so is what of the files
@@ -77,7 +77,7 @@ def attend_to_words(
         note(f"{paths[0].name}: {remark}")
     with ONE_THREAD:
         seen = see_sentences(vectors, sentences, progress)
-        if (encoder := encoder_of(vectors)) and (long := told_of_long(encoder, seen.words)):
+        if (encoder := encoder_of(vectors)) and (long := long_sentence_note(encoder, seen.words)):
             note(f"{name}: {long}")
         learnt = seen.attention(sentences)
         layer = "" if seen.source == STATIC else f"by {seen.source}, "
@@ -89,7 +89,7 @@ def attend_to_words(
 
 def _attended(
     seen: SeenSentences, sentences: SentenceSet, weights: np.ndarray, likely: np.ndarray
-) -> Iterator[AttendedSentence]:
+) -> Iterator[WeightedSentence]:
     """Each sentence that was asked."""
     places, offsets = sentences.places(TEST), seen.inputs.bags.offsets
     unknown, start = seen.inputs.zero[offsets[places[0]] :], 0
@@ -97,7 +97,7 @@ def _attended(
         words = list(seen.words[place])
         stop = start + len(words)
         by_label = dict(zip(sentences.classes, probabilities, strict=True))
-        yield AttendedSentence(
+        yield WeightedSentence(
             sentences.texts[place], words, weights[start:stop], unknown[start:stop], by_label
         )
         start = stop
