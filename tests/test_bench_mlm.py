@@ -52,7 +52,7 @@ def test_every_part_runs_and_every_number_is_written(root, tmp_path):
     assert quality["blimp"] in (0, 0.5, 1)
     assert quality["training"]["held_out_loss"] > 0
     (scores,) = quality["similarity"].values()
-    assert -1 <= scores["planted-similarity"]["score"] <= 1
+    assert -1 <= scores["synthetic-similarity"]["score"] <= 1
 
 
 @pytest.fixture

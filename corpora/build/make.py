@@ -28,8 +28,8 @@ def make_corpus(
     Parameters
     ----------
     sources : str, Path or sequence of these
-        Files and folders of any format that Firth reads, or the name of a sample:
-        ``lee``, ``wiki-sample``, ``planted``, ``text8``.
+        Files and folders of any format that Firth reads, or a named corpus:
+        ``lee``, ``wiki-sample``, ``synthetic``, ``text8``.
     out : str or Path
         Where the corpus will stand, or stands.
     read, text, options : optional

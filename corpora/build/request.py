@@ -11,7 +11,7 @@ from typing import Any
 from corpora.common.errors import SourceError
 from corpora.common.memory import available_threads, parse_memory
 from corpora.common.options import check, setting
-from corpora.datasets.named import SAMPLES, sample_source
+from corpora.datasets.named import is_named_corpus, named_source
 from corpora.reading.text_blocks import ReadOptions
 from corpora.text.segment import TextSettings
 
@@ -74,12 +74,12 @@ def make_request(
 ) -> Request:
     """Resolve the names among sources; a file of that name comes first."""
     read = read or ReadOptions()
-    names = [s for s in sources if str(s) in SAMPLES and not os.path.exists(s)]
+    names = [s for s in sources if is_named_corpus(str(s)) and not os.path.exists(s)]
     if names:
         if len(sources) > 1:
             raise SourceError(f"{names[0]}: a named corpus is built alone; name no other source")
-        sources, sample = sample_source(str(names[0]))
-        read = _with_sample(read, str(names[0]), sample)
+        sources, required = named_source(str(names[0]))
+        read = _with_required(read, str(names[0]), required)
     return Request(
         sources=tuple(sources),
         read=read,
@@ -88,13 +88,13 @@ def make_request(
     )
 
 
-def _with_sample(read: ReadOptions, name: str, sample: dict[str, Any]) -> ReadOptions:
-    """The options of a sample; what was asked for otherwise is refused, not overridden."""
+def _with_required(read: ReadOptions, name: str, required: dict[str, Any]) -> ReadOptions:
+    """Apply the options that a named corpus requires; raise if the user chose others."""
     default = ReadOptions()
-    for option, value in sample.items():
+    for option, value in required.items():
         asked = getattr(read, option)
         if asked not in (value, getattr(default, option)):
             raise SourceError(
                 f"{name}: is read with --{option} {value}, not {asked}; leave --{option} out"
             )
-    return dataclasses.replace(read, **sample)
+    return dataclasses.replace(read, **required)

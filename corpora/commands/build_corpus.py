@@ -24,7 +24,7 @@ def command(sources: tuple[str, ...], out: Path, force: bool, **options: Any) ->
     SOURCE is a file or folder of plain text, JSONL, CSV, TSV, Parquet,
     CoNLL-U, a MediaWiki XML dump or WikiExtractor output (each plain or
     compressed by gzip, bzip2, xz or zstd; the format is found by content),
-    - for standard input, or a named corpus: lee, wiki-sample, planted, text8.
+    - for standard input, or a named corpus: lee, wiki-sample, synthetic, text8.
 
     \b
     Example:

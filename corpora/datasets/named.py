@@ -1,4 +1,4 @@
-"""Corpora that have a name: in installed packages, generated, or fetched once."""
+"""Named corpora: found in installed packages, generated or downloaded."""
 
 import dataclasses
 import importlib.util
@@ -13,7 +13,7 @@ from corpora.datasets.download import Download, fetch
 
 _LEE = ("lee_background.cor", "lee.cor")
 _WIKI = ("enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2",)
-# The MD5 of the unpacked file, as published with it and repeated by its users.
+# The MD5 is that of the unpacked file, published with it.
 _TEXT8 = Download(
     url="http://mattmahoney.net/dc/text8.zip",
     member="text8",
@@ -23,43 +23,53 @@ _TEXT8 = Download(
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Sample:
-    """A corpus that has a name."""
+class NamedCorpus:
+    """A corpus that is addressed by a name instead of a path."""
 
-    summary: str  # what it is, in one line
-    options: dict[str, Any]  # how it is to be read: values of fields of the readers' options
-    # gives the paths of its files, making or fetching them where they are not yet
-    find: Callable[..., list[Path]]
-
-
-def sample_source(name: str, **choices: Any) -> tuple[list[Path], dict[str, Any]]:
-    """Find the files of a named corpus, and how to read them."""
-    if name not in SAMPLES:
-        raise SourceError(f"{name}: no sample has this name; there are {', '.join(SAMPLES)}")
-    sample = SAMPLES[name]
-    return sample.find(**choices), dict(sample.options)
+    summary: str  # one line
+    options: dict[str, Any]  # fields of ReadOptions
+    find: Callable[..., list[Path]]  # returns its files; generates or downloads missing ones
 
 
-def planted_gold() -> list[Path]:
-    """Write the evaluation sets of planted text into the cache."""
+def is_named_corpus(name: str) -> bool:
+    """Return whether a corpus has this name, or had it in an earlier version."""
+    return _current_name(name) in NAMED_CORPORA
+
+
+def named_source(name: str, **choices: Any) -> tuple[list[Path], dict[str, Any]]:
+    """Return the files of a named corpus and the reading options they need."""
+    name = _current_name(name)
+    if name not in NAMED_CORPORA:
+        known = ", ".join(NAMED_CORPORA)
+        raise SourceError(f"{name}: no named corpus of this name; choose from {known}")
+    corpus = NAMED_CORPORA[name]
+    return corpus.find(**choices), dict(corpus.options)
+
+
+def synthetic_gold() -> list[Path]:
+    """Write the gold evaluation sets of the synthetic corpus into the cache."""
     from corpora.datasets.synthetic import VERSION, write_gold
 
-    return write_gold(cache_directory() / "samples" / f"planted-gold-v{VERSION}")
+    return write_gold(cache_directory() / "samples" / f"synthetic-gold-v{VERSION}")
+
+
+def _current_name(name: str) -> str:
+    return _FORMER_NAMES.get(name, name)
 
 
 def _in_gensim(*names: str) -> Callable[[], list[Path]]:
-    """Files of gensim's test data."""
+    """Return a function that finds files of gensim's test data."""
 
     def find() -> list[Path]:
-        # as gensim.test.utils.datapath, without the second that importing gensim takes
+        # same as gensim.test.utils.datapath, but importing gensim takes a second
         spec = importlib.util.find_spec("gensim")
         if spec is None or not spec.submodule_search_locations:
-            raise SourceError(f"{names[0]}: the gensim package carries it; pip install gensim")
+            raise SourceError(f"{names[0]}: comes with the gensim package; pip install gensim")
         folder = Path(spec.submodule_search_locations[0]) / "test" / "test_data"
         for name in names:
             if not (folder / name).is_file():
                 raise SourceError(
-                    f"{folder / name}: this gensim comes without its test data; "
+                    f"{folder / name}: missing from the installed gensim; "
                     "pip install --force-reinstall gensim"
                 )
         return [folder / name for name in names]
@@ -67,45 +77,46 @@ def _in_gensim(*names: str) -> Callable[[], list[Path]]:
     return find
 
 
-def _planted(**choices: int) -> list[Path]:
-    """Planted text of a size and seed, made the first time."""
-    from corpora.datasets.synthetic import VERSION, PlantedConfig, write_planted
+def _synthetic(**choices: int) -> list[Path]:
+    """Return the synthetic corpus of a size and seed, generating it the first time."""
+    from corpora.datasets.synthetic import VERSION, SyntheticConfig, write_synthetic
 
-    config = PlantedConfig(**choices)
-    name = f"planted-v{VERSION}-{config.n_tokens}-seed{config.seed}.txt"
+    config = SyntheticConfig(**choices)
+    name = f"synthetic-v{VERSION}-{config.n_tokens}-seed{config.seed}.txt"
     path = cache_directory() / "samples" / name
     if not path.is_file():
-        with progress("planting", "words") as tell:
-            write_planted(path, config, tell)
-    note(f"planted: what is known of it lies in {planted_gold()[0].parent}")
+        with progress("generating", "words") as show:
+            write_synthetic(path, config, show)
+    note(f"synthetic: gold evaluation sets are in {synthetic_gold()[0].parent}")
     return [path]
 
 
 def _text8() -> list[Path]:
-    """The text8 file, fetched the first time."""
+    """Return the text8 file, downloading it the first time."""
     return [fetch(_TEXT8, cache_directory() / "samples")]
 
 
-SAMPLES: dict[str, Sample] = {
-    "lee": Sample(
+NAMED_CORPORA: dict[str, NamedCorpus] = {
+    "lee": NamedCorpus(
         summary="350 news stories of the year 2001 (Lee, Pincombe and Welsh 2005)",
-        # one pound sign in it is not UTF-8
+        # a pound sign is encoded as Latin-1
         options={"format": "text", "documents": "line", "encoding": "latin-1"},
         find=_in_gensim(*_LEE),
     ),
-    "wiki-sample": Sample(
+    "wiki-sample": NamedCorpus(
         summary="100 articles of English Wikipedia, an excerpt of a dump",
         options={"format": "mediawiki"},
         find=_in_gensim(*_WIKI),
     ),
-    "planted": Sample(
-        summary="generated text whose classes, relations and similarities are known",
+    "synthetic": NamedCorpus(
+        summary="generated text with known word classes, relations and similarities",
         options={"format": "text", "documents": "block"},
-        find=_planted,
+        find=_synthetic,
     ),
-    "text8": Sample(
+    "text8": NamedCorpus(
         summary="100 MB of English Wikipedia in a 27-letter alphabet, downloaded",
         options={"format": "text", "documents": "file"},
         find=_text8,
     ),
 }
+_FORMER_NAMES = {"planted": "synthetic"}

@@ -1,9 +1,8 @@
-"""A generated corpus of which everything is known: for tests, for teaching, for doubt.
+"""Synthetic corpora with known structure, and the gold evaluation sets that follow from it.
 
-``synthetic_world`` says what the words are and what each goes with; here that
-becomes text, and the evaluation sets that follow from it. Each paragraph is
-about one noun, each document mostly about one topic. A document depends on
-the seed and its number alone, so text can be made in any order and of any length.
+``synthetic_language`` defines the words and their distributions. Each paragraph is about
+one noun, each document mostly about one topic. A document depends only on the seed and its
+number, so any part of a text can be generated on its own.
 """
 
 import csv
@@ -17,56 +16,61 @@ import numpy as np
 from corpora.artifacts.atomic import write_cached
 from corpora.common.console import Progress, no_progress
 from corpora.common.options import check, setting
-from corpora.datasets.synthetic_world import N_DOMAINS, PARTS_OF_SPEECH, TEMPLATES, World, world
+from corpora.datasets.synthetic_language import (
+    N_DOMAINS,
+    PARTS_OF_SPEECH,
+    TEMPLATES,
+    SyntheticLanguage,
+    synthetic_language,
+)
 
-VERSION = 1  # of the text that a seed gives; raise it whenever that changes
+VERSION = 1  # raise whenever a seed gives another text
 
-_PARAGRAPHS = 6  # at most, at least half as many
-_SENTENCES = 6
-_TEMPLATES = 4
+_PARAGRAPHS = 6  # per document: 3 to 6
+_SENTENCES = 6  # per paragraph: 3 to 6
+_TEMPLATES = 4  # per frame
 _LENGTH = 12  # words of the longest sentence
-_STAYS_ON_TOPIC = 0.8
+_STAYS_ON_TOPIC = 0.8  # probability that a paragraph has the topic of the first one
 _DOCUMENTS_AT_ONCE = 512
 _PAD, _NOUN = -1, -2
-# what the first columns of a paragraph's draws decide
+# the first columns of a paragraph's draws
 _COUNT, _COUNT_WITHIN, _TOPIC, _STAYS, _SENSE, _CHOICES = range(6)
 _SIMILARITY_SCALE = 10
 _QUESTIONS_PER_PLURAL = 4
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class PlantedConfig:
-    """How much planted text, and which."""
+class SyntheticConfig:
+    """Size and seed of a synthetic text."""
 
     n_tokens: int = setting(
-        1_000_000, "Words of planted text; the last document is finished.", at_least=1
+        1_000_000, "Words to generate, rounded up to whole documents.", at_least=1
     )
-    seed: int = setting(0, "Seed of planted text.", at_least=0)
+    seed: int = setting(0, "Seed of the synthetic text.", at_least=0)
 
     def __post_init__(self) -> None:
-        """Refuse values out of range."""
         check(self)
 
 
-def documents(config: PlantedConfig) -> Iterator[str]:
-    """Make planted documents, one after the other."""
+def documents(config: SyntheticConfig) -> Iterator[str]:
+    """Yield documents until they have ``n_tokens`` words."""
     n_tokens = number = 0
     while n_tokens < config.n_tokens:
         numbers = range(number, number + _DOCUMENTS_AT_ONCE)
-        ids, lengths = _encoded(np.stack([_draws(config.seed, n) for n in numbers]))
-        words = list(map(_spellings().__getitem__, ids.tolist()))
-        at = 0
+        ids, lengths = _encode_documents(np.stack([_draws(config.seed, n) for n in numbers]))
+        words = list(map(_word_forms().__getitem__, ids.tolist()))
+        start = 0
         for length in lengths.tolist():
-            yield "".join(words[at : at + length])
-            at += length
+            yield "".join(words[start : start + length])
+            start += length
             n_tokens += length
             if n_tokens >= config.n_tokens:
                 return
         number += _DOCUMENTS_AT_ONCE
 
 
-def write_planted(path: Path, config: PlantedConfig, progress: Progress = no_progress) -> None:
-    """Write planted text, an empty line after each document; whole or not at all."""
+def write_synthetic(path: Path, config: SyntheticConfig, progress: Progress = no_progress) -> None:
+    """Write a synthetic text atomically, an empty line after each document."""
 
     def write(new: Path) -> None:
         done = 0
@@ -80,31 +84,34 @@ def write_planted(path: Path, config: PlantedConfig, progress: Progress = no_pro
 
 
 def write_gold(folder: Path) -> list[Path]:
-    """Write the evaluation sets that hold for every planted text."""
+    """Write the gold evaluation sets, which hold for every size and seed."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [
-        folder / f"planted-{name}"
+        folder / f"synthetic-{name}"
         for name in ("similarity.tsv", "analogies.txt", "categories.csv", "senses.csv")
     ]
-    known = world()
+    language = synthetic_language()
     paths[0].write_text(
-        "".join(f"{a}\t{b}\t{_SIMILARITY_SCALE * grade:g}\n" for a, b, grade in known.graded)
+        "".join(f"{a}\t{b}\t{_SIMILARITY_SCALE * grade:g}\n" for a, b, grade in language.graded)
     )
-    paths[1].write_text("".join(f"{line}\n" for line in _questions(known)))
-    categories = [(name, word) for name, words in known.classes.items() for word in words]
+    paths[1].write_text("".join(f"{line}\n" for line in _questions(language)))
+    categories = [(name, word) for name, words in language.classes.items() for word in words]
     _write_csv(paths[2], ("category", "word"), categories)
-    senses = [(name, word, share) for word, name, share in known.senses]
+    senses = [(name, word, share) for word, name, share in language.senses]
     _write_csv(paths[3], ("category", "word", "share"), senses)
     return paths
 
 
-def _questions(known: World) -> Iterator[str]:
-    """Analogies in sections: every pair with every other, plurals with the next few."""
-    for relation, pairs in known.relations.items():
+def _questions(language: SyntheticLanguage) -> Iterator[str]:
+    """Yield analogy questions in sections.
+
+    Every pair is combined with every other one, a plural only with the next few.
+    """
+    for relation, pairs in language.relations.items():
         yield f": {relation}"
         plural = relation.startswith("gram")
         reach = _QUESTIONS_PER_PLURAL if plural else len(pairs) - 1
-        # a step that is prime to the number of pairs leads from class to class
+        # coprime to the number of pairs, so plurals of different classes are combined
         step = 7 if plural else 1
         for index, (a, b) in enumerate(pairs):
             for away in range(1, reach + 1):
@@ -113,7 +120,7 @@ def _questions(known: World) -> Iterator[str]:
 
 
 def _write_csv(path: Path, columns: tuple[str, ...], rows: list[tuple]) -> None:
-    """Rows with their index in front, as the published sets of categories have them."""
+    """Write rows with a leading index column, as published categorization sets have."""
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("", *columns))
@@ -121,71 +128,72 @@ def _write_csv(path: Path, columns: tuple[str, ...], rows: list[tuple]) -> None:
 
 
 def _draws(seed: int, document: int) -> np.ndarray:
-    """All the chance in one document, uint16 (paragraphs, columns)."""
+    """Return all random draws of one document, uint16 (paragraphs, columns)."""
     columns = _CHOICES + _SENTENCES * (1 + _LENGTH)
     raw = np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(document,))).random_raw(
         _PARAGRAPHS * columns // 4 + 1
     )
-    # raw words, cut by hand: numpy promises their stream, not that of its distributions
+    # numpy keeps the raw stream stable across versions, but not that of its distributions
     return raw.astype("<u8").view("<u2")[: _PARAGRAPHS * columns].reshape(_PARAGRAPHS, columns)
 
 
 def _below(draws: np.ndarray, limit: int | np.ndarray) -> np.ndarray:
-    """Draws from 0..65535 as draws from 0..limit-1."""
+    """Scale draws from 0..65535 to 0..limit-1."""
     return (draws.astype(np.int64) * limit) >> 16
 
 
-def _encoded(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Documents as indexes of spellings, end to end, and the words in each."""
+def _encode_documents(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the word-form indices of documents, end to end, and each document's length."""
     n_documents = len(draws)
     n_paragraphs = _PARAGRAPHS // 2 + _below(draws[:, 0, _COUNT], _PARAGRAPHS // 2 + 1)
     kept = np.arange(_PARAGRAPHS) < n_paragraphs[:, None]
-    senses = _chosen_senses(draws)[kept]
+    senses = _draw_senses(draws)[kept]
     paragraphs = draws[kept]
     n_sentences = _SENTENCES // 2 + _below(paragraphs[:, _COUNT_WITHIN], _SENTENCES // 2 + 1)
-    told = np.arange(_SENTENCES) < n_sentences[:, None]
-    sentences = paragraphs[:, _CHOICES:].reshape(len(paragraphs), _SENTENCES, 1 + _LENGTH)[told]
-    ids, lengths = _worded(np.repeat(senses, n_sentences), sentences)
+    kept_sentences = np.arange(_SENTENCES) < n_sentences[:, None]
+    sentences = paragraphs[:, _CHOICES:].reshape(len(paragraphs), _SENTENCES, 1 + _LENGTH)
+    sentences = sentences[kept_sentences]
+    ids, lengths = _fill_templates(np.repeat(senses, n_sentences), sentences)
     ends = np.cumsum(lengths)
-    ids[ends - 1] += len(world().words)  # with a full stop
+    ids[ends - 1] += len(synthetic_language().words)  # word forms with a period
     last_sentences = np.cumsum(n_sentences) - 1
-    ids[ends[last_sentences] - 1] += len(world().words)  # and a line end
+    ids[ends[last_sentences] - 1] += len(synthetic_language().words)  # and a newline
     documents = np.repeat(np.repeat(np.arange(n_documents), n_paragraphs), n_sentences)
     return ids, np.bincount(documents, weights=lengths).astype(np.int64)
 
 
-def _chosen_senses(draws: np.ndarray) -> np.ndarray:
-    """What each paragraph is about, int64 (documents, paragraphs)."""
-    known = world()
-    shares = np.bincount(known.domains, weights=known.probabilities, minlength=N_DOMAINS)
+def _draw_senses(draws: np.ndarray) -> np.ndarray:
+    """Draw the sense that each paragraph is about, int64 (documents, paragraphs)."""
+    language = synthetic_language()
+    shares = np.bincount(language.domains, weights=language.probabilities, minlength=N_DOMAINS)
     domain_ends = np.cumsum(shares)
     uniform = (draws[:, :, :_CHOICES] + 0.5) / (1 << 16)
     domains = np.searchsorted(domain_ends[:-1], uniform[:, :, _TOPIC], side="right")
     stays = uniform[:, :, _STAYS] < _STAYS_ON_TOPIC
     domains = np.where(stays, domains[:, :1], domains)
     within = (domain_ends - shares)[domains] + uniform[:, :, _SENSE] * shares[domains]
-    return np.searchsorted(np.cumsum(known.probabilities)[:-1], within, side="right")
+    return np.searchsorted(np.cumsum(language.probabilities)[:-1], within, side="right")
 
 
-def _worded(senses: np.ndarray, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Words of sentences end to end, and how many each has."""
-    known = world()
-    codes = _codes()[known.frames[senses], _below(draws[:, 0], _TEMPLATES)]
-    of = np.broadcast_to(senses[:, None], codes.shape)
+def _fill_templates(senses: np.ndarray, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Fill templates; return the words of the sentences end to end, and sentence lengths."""
+    language = synthetic_language()
+    codes = _template_codes()[language.frames[senses], _below(draws[:, 0], _TEMPLATES)]
+    sense_of = np.broadcast_to(senses[:, None], codes.shape)
     words = codes.copy()
-    words[codes == _NOUN] = known.nouns[of[codes == _NOUN]]
-    slots = _below(draws[:, 1:], known.features.shape[2])
+    words[codes == _NOUN] = language.nouns[sense_of[codes == _NOUN]]
+    slots = _below(draws[:, 1:], language.features.shape[2])
     for part in range(len(PARTS_OF_SPEECH)):
         here = codes == _NOUN - 1 - part
-        words[here] = known.features[of[here], part, slots[here]]
+        words[here] = language.features[sense_of[here], part, slots[here]]
     return words[codes != _PAD], (codes != _PAD).sum(axis=1)
 
 
 @functools.cache
-def _codes() -> np.ndarray:
-    """Templates as indexes of words, -1 beyond the end, -2 and below for slots."""
+def _template_codes() -> np.ndarray:
+    """Return templates as word indices; -1 is padding, -2 and below are slots."""
     slots = {name: _NOUN - index for index, name in enumerate(("noun", *PARTS_OF_SPEECH))}
-    index = {word: at for at, word in reversed(list(enumerate(world().words)))}
+    index = {word: i for i, word in reversed(list(enumerate(synthetic_language().words)))}
     codes = np.full((len(TEMPLATES), _TEMPLATES, _LENGTH), _PAD)
     for frame, templates in TEMPLATES.items():
         for number, template in enumerate(templates):
@@ -197,7 +205,7 @@ def _codes() -> np.ndarray:
 
 
 @functools.cache
-def _spellings() -> list[str]:
-    """Each word with what follows it: a space, a full stop, a full stop and a line end."""
-    words = world().words
+def _word_forms() -> list[str]:
+    """Return each word followed by a space, by a period, and by a period and a newline."""
+    words = synthetic_language().words
     return [word + end for end in (" ", ". ", ".\n") for word in words]

@@ -166,10 +166,10 @@ def _prepare_quick(arguments: argparse.Namespace, folder: Path) -> None:
     """A corpus, sentence pairs and a similarity set of no meaning, to run all of it on."""
     from corpora.build.pipeline import build_corpus
     from corpora.build.request import BuildOptions, make_request
-    from corpora.datasets.synthetic import PlantedConfig, write_gold, write_planted
+    from corpora.datasets.synthetic import SyntheticConfig, write_gold, write_synthetic
     from corpora.reading.text_blocks import ReadOptions
 
-    write_planted(folder / "text.txt", PlantedConfig(n_tokens=6000))
+    write_synthetic(folder / "text.txt", SyntheticConfig(n_tokens=6000))
     read, options = ReadOptions(documents="block"), BuildOptions(held_out=0.1, threads=1)
     request = make_request([folder / "text.txt"], read=read, options=options)
     arguments.quality = build_corpus(request, folder / "corpus").path

@@ -1,4 +1,4 @@
-"""Named corpora: found in packages without importing them, made, or fetched."""
+"""Named corpora: found in packages without importing them, generated or downloaded."""
 
 import subprocess
 import sys
@@ -9,13 +9,13 @@ import pytest
 from corpora.common.errors import SourceError
 from corpora.datasets import named
 from corpora.datasets.download import Download
-from corpora.datasets.named import SAMPLES, planted_gold, sample_source
-from corpora.datasets.synthetic import PlantedConfig, documents
+from corpora.datasets.named import NAMED_CORPORA, named_source, synthetic_gold
+from corpora.datasets.synthetic import SyntheticConfig, documents
 from corpora.reading.text_blocks import ReadOptions
 
 
-def test_the_lee_corpus_is_one_document_a_line() -> None:
-    paths, options = sample_source("lee")
+def test_the_lee_corpus_has_one_document_per_line() -> None:
+    paths, options = named_source("lee")
 
     assert [path.name for path in paths] == ["lee_background.cor", "lee.cor"]
     text = "".join(path.read_text(encoding=options["encoding"]) for path in paths)
@@ -24,41 +24,40 @@ def test_the_lee_corpus_is_one_document_a_line() -> None:
     assert (options["format"], options["documents"]) == ("text", "line")
 
 
-def test_the_wiki_sample_is_a_dump() -> None:
-    paths, options = sample_source("wiki-sample")
+def test_the_wiki_sample_is_a_mediawiki_dump() -> None:
+    paths, options = named_source("wiki-sample")
 
     assert [path.suffix for path in paths] == [".bz2"]
     assert paths[0].is_file()
     assert options == {"format": "mediawiki"}
 
 
-def test_gensim_is_found_as_its_own_function_finds_it() -> None:
+def test_gensim_data_is_found_where_gensim_finds_it() -> None:
     from gensim.test.utils import datapath
 
-    assert sample_source("lee")[0][1] == Path(datapath("lee.cor"))
+    assert named_source("lee")[0][1] == Path(datapath("lee.cor"))
 
 
 def test_gensim_is_not_imported_to_find_its_data(root: Path) -> None:
     code = (
-        "from corpora.datasets.named import *; import sys; "
-        "sample_source('lee'); print(*sys.modules)"
+        "from corpora.datasets.named import *; import sys; named_source('lee'); print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, check=True)
 
     assert b"gensim" not in done.stdout.split()
 
 
-def test_a_missing_package_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
     with pytest.raises(SourceError) as refused:
-        sample_source("lee")
+        named_source("lee")
     assert str(refused.value) == (
-        "lee_background.cor: the gensim package carries it; pip install gensim"
+        "lee_background.cor: comes with the gensim package; pip install gensim"
     )
 
 
-def test_a_package_without_its_data_is_told(
+def test_a_package_without_its_data_is_an_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     class Spec:
@@ -67,37 +66,40 @@ def test_a_package_without_its_data_is_told(
     monkeypatch.setattr("importlib.util.find_spec", lambda name: Spec)
 
     with pytest.raises(SourceError) as refused:
-        sample_source("lee")
+        named_source("lee")
     assert str(refused.value) == (
-        f"{tmp_path}/test/test_data/lee_background.cor: this gensim comes without its test data; "
+        f"{tmp_path}/test/test_data/lee_background.cor: missing from the installed gensim; "
         "pip install --force-reinstall gensim"
     )
 
 
-def test_an_unknown_name_is_told() -> None:
+def test_an_unknown_name_is_an_error() -> None:
     with pytest.raises(SourceError) as refused:
-        sample_source("brown")
+        named_source("brown")
     assert str(refused.value) == (
-        "brown: no sample has this name; there are lee, wiki-sample, planted, text8"
+        "brown: no named corpus of this name; choose from lee, wiki-sample, synthetic, text8"
     )
 
 
-def test_planted_text_is_made_once(fresh_cache: Path, capsys: pytest.CaptureFixture) -> None:
-    [path], options = sample_source("planted", n_tokens=2_000, seed=3)
+@pytest.mark.parametrize("name", ["synthetic", "planted"])  # its name in earlier versions
+def test_synthetic_text_is_generated_once(
+    name: str, fresh_cache: Path, capsys: pytest.CaptureFixture
+) -> None:
+    [path], options = named_source(name, n_tokens=2_000, seed=3)
     made = path.stat()
-    again = sample_source("planted", n_tokens=2_000, seed=3)[0]
+    again = named_source("synthetic", n_tokens=2_000, seed=3)[0]
 
-    config = PlantedConfig(n_tokens=2_000, seed=3)
+    config = SyntheticConfig(n_tokens=2_000, seed=3)
     assert path.read_text() == "".join(document + "\n" for document in documents(config))
     assert options == {"format": "text", "documents": "block"}
     assert again == [path]
     assert path.stat().st_mtime_ns == made.st_mtime_ns
     assert fresh_cache in path.parents
-    folder = planted_gold()[0].parent
-    assert f"planted: what is known of it lies in {folder}\n" in capsys.readouterr().err
+    folder = synthetic_gold()[0].parent
+    assert f"synthetic: gold evaluation sets are in {folder}\n" in capsys.readouterr().err
 
 
-def test_text8_is_held_against_its_publishers_checksum(
+def test_text8_is_checked_against_its_published_checksum(
     fresh_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[Download, Path]] = []
@@ -108,7 +110,7 @@ def test_text8_is_held_against_its_publishers_checksum(
 
     monkeypatch.setattr(named, "fetch", fetch)
 
-    assert sample_source("text8") == (
+    assert named_source("text8") == (
         [fresh_cache / "samples" / "text8"],
         {"format": "text", "documents": "file"},
     )
@@ -116,7 +118,7 @@ def test_text8_is_held_against_its_publishers_checksum(
     assert asked[0][0].url == "http://mattmahoney.net/dc/text8.zip"
 
 
-@pytest.mark.parametrize("name", SAMPLES)
-def test_the_readers_know_the_options_of_every_sample(name: str) -> None:
-    ReadOptions(**SAMPLES[name].options)
-    assert SAMPLES[name].summary
+@pytest.mark.parametrize("name", NAMED_CORPORA)
+def test_readers_accept_the_options_of_every_named_corpus(name: str) -> None:
+    ReadOptions(**NAMED_CORPORA[name].options)
+    assert NAMED_CORPORA[name].summary

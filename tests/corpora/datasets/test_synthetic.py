@@ -1,4 +1,4 @@
-"""The planted corpus: repeatable, as its world says, and found again by a plain method."""
+"""The synthetic corpus is reproducible, and a plain PPMI-SVD recovers its structure."""
 
 import csv
 import hashlib
@@ -12,10 +12,16 @@ import scipy.sparse as sp
 from scipy.stats import spearmanr
 
 from corpora.common.errors import SettingError
-from corpora.datasets.synthetic import PlantedConfig, documents, write_gold, write_planted
-from corpora.datasets.synthetic_world import GRADES, PARTS_OF_SPEECH, TEMPLATES, overlap, world
+from corpora.datasets.synthetic import SyntheticConfig, documents, write_gold, write_synthetic
+from corpora.datasets.synthetic_language import (
+    GRADES,
+    PARTS_OF_SPEECH,
+    TEMPLATES,
+    overlap,
+    synthetic_language,
+)
 
-CONFIG = PlantedConfig(n_tokens=300_000)
+CONFIG = SyntheticConfig(n_tokens=300_000)
 
 
 @pytest.fixture(scope="module")
@@ -49,27 +55,27 @@ def vectors(text: str) -> dict[str, np.ndarray]:
 
 
 def test_text_is_the_same_on_every_machine() -> None:
-    first = next(documents(PlantedConfig(n_tokens=1)))
+    first = next(documents(SyntheticConfig(n_tokens=1)))
 
     assert first.startswith("These blidilish bliloms vludaned the pranem. ")
-    digest = hashlib.sha256("".join(documents(PlantedConfig(n_tokens=20_000))).encode())
+    digest = hashlib.sha256("".join(documents(SyntheticConfig(n_tokens=20_000))).encode())
     assert digest.hexdigest()[:16] == "3ba2c914d36c61b4"
 
 
 def test_a_longer_text_begins_with_a_shorter_one() -> None:
-    short = list(documents(PlantedConfig(n_tokens=5_000)))
-    long = list(itertools.islice(documents(PlantedConfig(n_tokens=400_000)), len(short)))
+    short = list(documents(SyntheticConfig(n_tokens=5_000)))
+    long = list(itertools.islice(documents(SyntheticConfig(n_tokens=400_000)), len(short)))
 
     assert long == short
 
 
 def test_another_seed_gives_another_text() -> None:
-    one, two = (next(documents(PlantedConfig(n_tokens=1, seed=seed))) for seed in (0, 1))
+    one, two = (next(documents(SyntheticConfig(n_tokens=1, seed=seed))) for seed in (0, 1))
 
     assert one != two
 
 
-def test_the_size_is_kept_to_the_last_document(text: str) -> None:
+def test_size_is_rounded_up_to_whole_documents(text: str) -> None:
     n_words = [len(document.split()) for document in documents(CONFIG)]
 
     assert sum(n_words) >= CONFIG.n_tokens > sum(n_words[:-1])
@@ -85,74 +91,78 @@ def test_sentences_end_in_full_stops_and_begin_with_capitals(text: str) -> None:
 
 
 def test_words_are_distinct_and_made_of_letters() -> None:
-    known = world()
+    language = synthetic_language()
 
-    assert len(set(known.words)) == len(known.words)
-    assert all(word.isascii() and word.isalpha() for word in known.words)
+    assert len(set(language.words)) == len(language.words)
+    assert all(word.isascii() and word.isalpha() for word in language.words)
 
 
-def test_every_template_has_one_noun_and_one_feature_of_each_kind() -> None:
+def test_every_template_has_one_noun_and_one_feature_per_part_of_speech() -> None:
     for templates in TEMPLATES.values():
         for template in templates:
             words = Counter(template.split())
             assert [words[slot] for slot in ("noun", *PARTS_OF_SPEECH)] == [1, 1, 1, 1]
 
 
-def test_graded_pairs_share_what_is_stated() -> None:
-    known = world()
+def test_graded_pairs_overlap_by_their_grade() -> None:
+    language = synthetic_language()
     features = {
-        known.words[noun]: row for noun, row in zip(known.nouns, known.features, strict=True)
+        language.words[noun]: row
+        for noun, row in zip(language.nouns, language.features, strict=True)
     }
-    for first, second, grade in known.graded:
+    for first, second, grade in language.graded:
         assert overlap(features[first], features[second]) == pytest.approx(grade)
-    assert Counter(grade for *_, grade in known.graded) == dict.fromkeys(GRADES, 8)
+    assert Counter(grade for *_, grade in language.graded) == dict.fromkeys(GRADES, 8)
 
 
-def test_nouns_of_a_class_share_seven_tenths_and_partners_the_rest() -> None:
-    known = world()
+def test_nouns_share_features_with_their_class_and_their_partner() -> None:
+    language = synthetic_language()
     features = {
-        known.words[noun]: row for noun, row in zip(known.nouns, known.features, strict=True)
+        language.words[noun]: row
+        for noun, row in zip(language.nouns, language.features, strict=True)
     }
-    for nouns in known.classes.values():
+    for nouns in language.classes.values():
         for a, b in itertools.combinations(nouns, 2):
             assert 0.7 <= overlap(features[a], features[b]) <= 0.85
-    for relation, pairs in known.relations.items():
+    for relation, pairs in language.relations.items():
         for a, b in pairs:
             shared = 1.0 if relation.startswith("gram") else 0.3
             assert overlap(features[a], features[b]) == pytest.approx(shared)
 
 
-def test_shares_of_senses_add_up() -> None:
-    known = world()
+def test_shares_of_senses_sum_to_one() -> None:
+    language = synthetic_language()
     totals: Counter[str] = Counter()
-    for word, name, share in known.senses:
-        assert word not in known.classes[name]
+    for word, name, share in language.senses:
+        assert word not in language.classes[name]
         totals[word] += share
-    assert known.probabilities.sum() == pytest.approx(1)
+    assert language.probabilities.sum() == pytest.approx(1)
     assert all(total == pytest.approx(1) for total in totals.values())
-    assert np.all(np.diff(known.domains) >= 0)
+    assert np.all(np.diff(language.domains) >= 0)
 
 
-def test_words_occur_as_often_and_with_what_the_world_says(text: str) -> None:
-    known = world()
+def test_word_frequencies_match_the_language(text: str) -> None:
+    language = synthetic_language()
     words = text.replace(".", "").split()
-    index = {word: i for i, word in enumerate(known.words)}
+    index = {word: i for i, word in enumerate(language.words)}
     counts = np.bincount([index[word] for word in words], minlength=len(index))
-    nouns = np.bincount(known.nouns, known.probabilities, minlength=len(index))
-    # 4.5 sentences to a paragraph that is about a noun, which comes once in each
+    nouns = np.bincount(language.nouns, language.probabilities, minlength=len(index))
+    # 4.5 sentences per paragraph, each with the paragraph's noun once
     expected = (
         nouns
         / nouns.sum()
-        * counts[known.nouns[np.unique(known.nouns, return_index=True)[1]]].sum()
+        * counts[language.nouns[np.unique(language.nouns, return_index=True)[1]]].sum()
     )
     seen = nouns > 0
     deviations = (counts[seen] - expected[seen]) / np.sqrt(4.8 * expected[seen])
-    assert np.abs(deviations).max() < 5  # one in a thousand seeds would be above
+    assert np.abs(deviations).max() < 5  # one seed in a thousand exceeds this
     assert abs(deviations).mean() < 1.2
 
 
-def test_classes_are_found_again(vectors: dict[str, np.ndarray]) -> None:
-    label = {word.lower(): name for name, words in world().classes.items() for word in words}
+def test_classes_are_recovered(vectors: dict[str, np.ndarray]) -> None:
+    label = {
+        word.lower(): name for name, words in synthetic_language().classes.items() for word in words
+    }
     words = list(label)
     rows = np.stack([vectors[word] for word in words])
     cosines = rows @ rows.T
@@ -167,14 +177,14 @@ def test_classes_are_found_again(vectors: dict[str, np.ndarray]) -> None:
     assert np.mean(same) >= 0.95
 
 
-def test_similarities_are_found_again(vectors: dict[str, np.ndarray]) -> None:
-    graded = world().graded
+def test_similarities_are_recovered(vectors: dict[str, np.ndarray]) -> None:
+    graded = synthetic_language().graded
     cosines = [vectors[a] @ vectors[b] for a, b, _ in graded]
 
     assert spearmanr(cosines, [grade for *_, grade in graded]).statistic > 0.9
 
 
-def test_analogies_are_found_again(vectors: dict[str, np.ndarray], tmp_path: Path) -> None:
+def test_analogies_are_recovered(vectors: dict[str, np.ndarray], tmp_path: Path) -> None:
     words = list(vectors)
     index = {word: i for i, word in enumerate(words)}
     rows = np.stack(list(vectors.values()))
@@ -193,13 +203,15 @@ def test_analogies_are_found_again(vectors: dict[str, np.ndarray], tmp_path: Pat
     assert all(np.mean(answers) > 0.9 for answers in right.values())
 
 
-def test_a_word_of_two_classes_lies_near_both(vectors: dict[str, np.ndarray]) -> None:
-    known = world()
+def test_a_word_of_two_classes_is_near_both(vectors: dict[str, np.ndarray]) -> None:
+    language = synthetic_language()
     centers = {
         name: np.mean([vectors[word.lower()] for word in words], axis=0)
-        for name, words in known.classes.items()
+        for name, words in language.classes.items()
     }
-    for (word, one, _), (_, two, _) in zip(known.senses[::2], known.senses[1::2], strict=True):
+    for (word, one, _), (_, two, _) in zip(
+        language.senses[::2], language.senses[1::2], strict=True
+    ):
         near = sorted(centers, key=lambda name: -float(vectors[word] @ centers[name]))
         assert set(near[:2]) == {one, two}
 
@@ -224,26 +236,26 @@ def test_gold_sets_have_the_published_formats(tmp_path: Path) -> None:
     assert len(table) == 1 + 2 * 10
 
 
-def test_a_file_holds_documents_apart_and_is_whole_or_absent(tmp_path: Path) -> None:
-    config = PlantedConfig(n_tokens=3_000)
-    path = tmp_path / "new" / "planted.txt"
-    told: list[float] = []
-    write_planted(path, config, lambda done, total=None: told.append(done))
+def test_a_file_separates_documents_and_is_whole_or_absent(tmp_path: Path) -> None:
+    config = SyntheticConfig(n_tokens=3_000)
+    path = tmp_path / "new" / "synthetic.txt"
+    shown: list[float] = []
+    write_synthetic(path, config, lambda done, total=None: shown.append(done))
 
     assert path.read_text() == "".join(document + "\n" for document in documents(config))
     assert path.read_text().count("\n\n") == len(list(documents(config)))
-    assert told[-1] == len(path.read_text().split())
+    assert shown[-1] == len(path.read_text().split())
 
     def interrupt(done: float, total: float | None = None) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_planted(tmp_path / "other.txt", config, interrupt)
+        write_synthetic(tmp_path / "other.txt", config, interrupt)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["new"]
 
 
-def test_sizes_out_of_range_are_refused() -> None:
-    with pytest.raises(SettingError, match=r"^PlantedConfig\.n_tokens must be at least 1, got 0$"):
-        PlantedConfig(n_tokens=0)
-    with pytest.raises(SettingError, match=r"^PlantedConfig\.seed must be at least 0, got -1$"):
-        PlantedConfig(seed=-1)
+def test_settings_out_of_range_are_refused() -> None:
+    with pytest.raises(SettingError, match=r"^SyntheticConfig\.n_tokens must be at least 1, got 0"):
+        SyntheticConfig(n_tokens=0)
+    with pytest.raises(SettingError, match=r"^SyntheticConfig\.seed must be at least 0, got -1$"):
+        SyntheticConfig(seed=-1)

@@ -11,8 +11,8 @@ from corpora.artifacts.artifact import verify
 from corpora.build.pipeline import build_corpus
 from corpora.build.request import BuildOptions, make_request
 from corpora.common.errors import ArtifactError, FirthError
-from corpora.datasets.synthetic import PlantedConfig, write_planted
-from corpora.datasets.synthetic_world import world
+from corpora.datasets.synthetic import SyntheticConfig, write_synthetic
+from corpora.datasets.synthetic_language import synthetic_language
 from corpora.reading.text_blocks import ReadOptions
 from embed.formats.vector_files import load_vectors
 from embed.vectors.subwords import ngram_buckets
@@ -60,7 +60,7 @@ def corpus(tmp_path_factory):
 def planted(tmp_path_factory):
     """A text of which it is known what goes with what."""
     folder = tmp_path_factory.mktemp("planted")
-    write_planted(folder / "text.txt", PlantedConfig(n_tokens=80_000))
+    write_synthetic(folder / "text.txt", SyntheticConfig(n_tokens=80_000))
     request = make_request(
         [folder / "text.txt"], options=BuildOptions(held_out=0.0, threads=1)
     )  # fmt: skip
@@ -164,7 +164,7 @@ def accuracy(vectors):
     """How many of the planted nouns have a nearest noun of their own class."""
     known = {
         word.lower(): name
-        for name, words in world().classes.items()
+        for name, words in synthetic_language().classes.items()
         for word in words
         if vectors.row(word.lower()) is not None
     }

@@ -1,13 +1,11 @@
-"""The world that planted text speaks of: its words, what each goes with, what follows.
+"""The language of synthetic corpora: its words, their distributions and their relations.
 
-Every noun has one distribution over *features*: adjectives, verbs and objects,
-each given in 120ths. Seven tenths of it belong to the noun's class, the rest to
-two traits, each of which nouns of other classes have too; no two nouns of a
-class have the same two. A singular and its plural share everything but the
-words of grammar around them; a country and its capital, a man and a woman of
-one pair share their traits. Words of a graded pair share a stated part of their
-features and nothing else. So what a method should find is known exactly, and
-so is that some ninety dimensions are enough for it.
+Every noun has one distribution over *features* (adjectives, verbs and objects), given in
+120ths. Seven tenths come from the noun's class, three tenths from two traits; traits are
+shared across classes, and no two nouns of a class have the same two. A singular and its
+plural differ only in the function words around them; a country and its capital, or a man
+and a woman of one pair, share their traits. Words of a graded pair share a stated part of
+their features and nothing else. Word vectors need about ninety dimensions for this.
 """
 
 import dataclasses
@@ -17,7 +15,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-SLOTS = 120  # a distribution is given in as many equal parts
+SLOTS = 120  # equal parts of a distribution
 PARTS_OF_SPEECH = ("adjective", "verb", "object")
 CLASSES = ("animal", "plant", "food", "tool", "vehicle", "garment")
 _NOUNS_PER_CLASS = 12
@@ -31,17 +29,17 @@ N_DOMAINS = 5
 GRADES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 _PAIRS_PER_GRADE = 8
 _GRADED_FEATURES = 10
-_INVENTORY = 40  # features per part of speech that graded words draw from
-# Words of two classes: the share of the first sense.
+_INVENTORY = 40  # features per part of speech for graded words
+# Words of two classes, with the share of the first sense.
 _SENSES = (
     ("animal", "tool", 0.5), ("plant", "garment", 0.5), ("food", "vehicle", 0.5),
     ("animal", "man", 0.5), ("tool", "capital", 0.5), ("plant", "vehicle", 0.7),
     ("garment", "animal", 0.7), ("food", "tool", 0.7), ("vehicle", "plant", 0.7),
     ("country", "food", 0.7),
 )  # fmt: skip
-_TRAITS = 7  # of common nouns, of places and of people each
-_CLASS_PARTS = (24, 16, 12, 9, 7, 6, 5, 5)  # seven tenths: what the nouns of a class have in common
-_TRAIT_PARTS = (18, 18)  # three tenths: its two traits, which nouns of other classes have too
+_TRAITS = 7  # for common nouns, places and people each
+_CLASS_PARTS = (24, 16, 12, 9, 7, 6, 5, 5)  # seven tenths: shared by the class
+_TRAIT_PARTS = (18, 18)  # three tenths: two traits
 _SENSE_PARTS = tuple(part * 10 // 7 for part in _CLASS_PARTS)
 
 SINGULAR, PLURAL, PROPER, HE, SHE = range(5)
@@ -82,7 +80,7 @@ _ONSETS = ("bl", "br", "dr", "fl", "fr", "gl", "gr", "kl", "kr", "pl", "pr", "sk
 _VOWELS = ("a", "e", "i", "o", "u")
 _MIDDLES = ("b", "d", "f", "g", "k", "l", "m", "n", "p", "v", "z")
 _CODAS = ("n", "r", "l", "m", "k")
-_STRIDE = 7919  # prime to the number of roots, so that neighbours do not sound alike
+_STRIDE = 7919  # coprime to the number of roots; successive roots differ in sound
 _REAL_WORDS = frozenset(
     [
         "bladen",
@@ -115,38 +113,35 @@ _REAL_WORDS = frozenset(
 
 
 @dataclasses.dataclass(frozen=True)
-class World:
-    """Words and distributions; everything that is planted follows from these."""
+class SyntheticLanguage:
+    """Words and distributions, from which texts and gold sets are generated."""
 
-    words: list[str]  # every word of the text, as written within a sentence
-    # int64 (S,): sense to the index of its noun in ``words``; a noun of two classes has two senses
-    nouns: np.ndarray
-    frames: np.ndarray  # int64 (S,): which templates a sense is told in
-    domains: np.ndarray  # int64 (S,): which topic a sense belongs to; ascending
-    # int64 (S, 3, 120): indexes in ``words``: the distribution of a sense by part of speech
-    features: np.ndarray
-    probabilities: np.ndarray  # float64 (S,): share of the paragraphs that are about a sense
-    classes: dict[str, list[str]]  # class to its nouns, the singular ones of common nouns
-    relations: dict[str, list[tuple[str, str]]]  # relation to its pairs of words
-    # two words and the share of their distributions that they have in common
-    graded: list[tuple[str, str, float]]
-    # A word of two classes, one of them, and the share of the word's paragraphs in it
-    senses: list[tuple[str, str, float]]
+    words: list[str]  # every word, as spelled inside a sentence
+    # S senses; a noun of two classes has two
+    nouns: np.ndarray  # int64 (S,): index of the noun in ``words``
+    frames: np.ndarray  # int64 (S,): key of TEMPLATES
+    domains: np.ndarray  # int64 (S,): topic, ascending
+    features: np.ndarray  # int64 (S, 3, 120): indices in ``words``, by part of speech
+    probabilities: np.ndarray  # float64 (S,): share of paragraphs about a sense
+    classes: dict[str, list[str]]  # class to nouns; singular forms of common nouns
+    relations: dict[str, list[tuple[str, str]]]  # relation to word pairs
+    graded: list[tuple[str, str, float]]  # two words and the overlap of their distributions
+    senses: list[tuple[str, str, float]]  # word, one of its two classes, share of paragraphs
 
 
 @functools.cache
-def world() -> World:
-    """Build the world; there is one."""
+def synthetic_language() -> SyntheticLanguage:
+    """Build the language; there is only one."""
     builder = _Builder()
     builder.add_classes()
     builder.add_pairs()
     builder.add_graded()
     builder.add_senses()
-    return builder.finished()
+    return builder.build()
 
 
 def overlap(first: np.ndarray, second: np.ndarray) -> float:
-    """Tell what share of two distributions over features is common: sum of min(p, q)."""
+    """Return the overlap of two feature distributions, the sum of min(p, q)."""
     # first, second: int64 (3, 120)
     size = int(max(first.max(), second.max())) + 1
     counts = [np.bincount(features.ravel(), minlength=size) for features in (first, second)]
@@ -154,7 +149,7 @@ def overlap(first: np.ndarray, second: np.ndarray) -> float:
 
 
 class _Builder:
-    """Adds one kind of noun after the other; holds the lists they end in."""
+    """Collects the words and distributions of a language."""
 
     def __init__(self) -> None:
         literals = sorted(
@@ -177,14 +172,14 @@ class _Builder:
         self.pools = {name: self._pool(len(_CLASS_PARTS)) for name in names}
 
     def add_classes(self) -> None:
-        """Common nouns, each in the singular and in the plural."""
+        """Add common nouns, each in the singular and in the plural."""
         traits = self._traits(_NOUNS_PER_CLASS)
-        for at, name in enumerate(CLASSES):
+        for i, name in enumerate(CLASSES):
             nouns = [next(self.roots) for _ in range(_NOUNS_PER_CLASS)]
             self.classes[name] = nouns
             for rank, noun in enumerate(nouns):
                 features = self._distribution(
-                    self.pools[name], traits[(5 * rank + at) % _NOUNS_PER_CLASS]
+                    self.pools[name], traits[(5 * rank + i) % _NOUNS_PER_CLASS]
                 )
                 weight = 3 / (rank + 3)
                 self._add(noun, SINGULAR, _DOMAINS[name], features, weight)
@@ -192,7 +187,7 @@ class _Builder:
                 self.relations["gram-singular-plural"].append((noun, noun + "s"))
 
     def add_pairs(self) -> None:
-        """Countries with capitals, men with women."""
+        """Add countries with capitals and men with women."""
         for one, (two, n_pairs) in _PAIRS.items():
             pairs = [(next(self.roots), next(self.roots)) for _ in range(n_pairs)]
             if one == "country":
@@ -206,9 +201,9 @@ class _Builder:
                     self._add(noun, _frame(name), _DOMAINS[name], features, 4 / (rank + 3))
 
     def add_graded(self) -> None:
-        """Pairs that share 0, 20, ... 100 percent of what they go with."""
+        """Add pairs that share 0, 20, ... 100 percent of their features."""
         inventory = self._pool(_INVENTORY)
-        start = itertools.count(step=7)  # prime to the inventory: overlaps across pairs vary
+        start = itertools.count(step=7)  # coprime to the inventory, for varied overlaps
         for grade in GRADES:
             for _ in range(_PAIRS_PER_GRADE):
                 shared = round(grade * _GRADED_FEATURES)
@@ -216,13 +211,14 @@ class _Builder:
                 chosen = (next(start) * 3 + np.arange(shared + 2 * own)) % _INVENTORY
                 first, second = next(self.roots), next(self.roots)
                 self.graded.append((first, second, grade))
-                for noun, at in ((first, shared), (second, shared + own)):
-                    of = np.concatenate([chosen[:shared], chosen[at : at + own]])
-                    features = np.repeat(inventory[:, of], SLOTS // _GRADED_FEATURES, axis=1)
+                for noun, start_of_own in ((first, shared), (second, shared + own)):
+                    alone = chosen[start_of_own : start_of_own + own]
+                    columns = np.concatenate([chosen[:shared], alone])
+                    features = np.repeat(inventory[:, columns], SLOTS // _GRADED_FEATURES, axis=1)
                     self._add(noun, SINGULAR, _GRADED_DOMAIN, features, 0.4)
 
     def add_senses(self) -> None:
-        """Words of two classes."""
+        """Add words of two classes."""
         for one, two, share in _SENSES:
             noun = next(self.roots)
             for name, part in ((one, share), (two, 1 - share)):
@@ -231,12 +227,12 @@ class _Builder:
                 self._add(noun, _frame(name), _DOMAINS[name], features, part)
                 self.senses.append((noun, name, round(part, 2)))
 
-    def finished(self) -> World:
-        """The world, its senses ordered by domain."""
+    def build(self) -> SyntheticLanguage:
+        """Return the language, its senses ordered by domain."""
         rows = sorted(self.rows, key=lambda row: row[2])  # stable
         nouns, frames, domains = (np.array([row[i] for row in rows]) for i in range(3))
         weights = np.array([row[4] for row in rows])
-        return World(
+        return SyntheticLanguage(
             words=self.words,
             nouns=nouns,
             frames=frames,
@@ -250,7 +246,7 @@ class _Builder:
         )
 
     def _pool(self, size: int) -> np.ndarray:
-        """``size`` new features of each part of speech, (3, size)."""
+        """Add ``size`` features of each part of speech; return their indices, (3, size)."""
         endings = {"adjective": "ish", "verb": "ed", "object": ""}
         start = len(self.words)
         for part in PARTS_OF_SPEECH:
@@ -258,39 +254,39 @@ class _Builder:
         return np.arange(start, len(self.words)).reshape(3, size)
 
     def _traits(self, number: int) -> list[np.ndarray]:
-        """Different pairs of traits out of few, each (3, 2)."""
+        """Return ``number`` distinct pairs of traits, each (3, 2)."""
         pool = self._pool(_TRAITS)
         pairs = list(itertools.combinations(range(_TRAITS), 2))
-        pairs.sort(key=lambda pair: (pair[1] - pair[0], pair))  # each trait about as often
+        pairs.sort(key=lambda pair: (pair[1] - pair[0], pair))  # use each trait about equally often
         return [pool[:, list(pair)] for pair in pairs[:number]]
 
     def _distribution(self, common: np.ndarray, traits: np.ndarray) -> np.ndarray:
-        """Seven tenths of a class and three tenths of two traits, (3, 120)."""
+        """Combine class features and traits into a distribution, (3, 120)."""
         parts = [np.repeat(common, _CLASS_PARTS, axis=1), np.repeat(traits, _TRAIT_PARTS, axis=1)]
         return np.concatenate(parts, axis=1)
 
     def _add(self, noun: str, frame: int, domain: int, features: np.ndarray, weight: float) -> None:
-        """One sense of a noun."""
-        known = bool(self.rows) and self.words[self.rows[-1][0]] == noun
-        if not known:
+        """Add one sense of a noun."""
+        second_sense = bool(self.rows) and self.words[self.rows[-1][0]] == noun
+        if not second_sense:
             self.words.append(noun)
         self.rows.append((len(self.words) - 1, frame, domain, features, weight))
 
 
 def _frame(name: str) -> int:
-    """The templates that the singular nouns of a class are told in."""
+    """Return the template frame for singular nouns of a class."""
     if name in ("country", "capital"):
         return PROPER
     return {"man": HE, "woman": SHE}.get(name, SINGULAR)
 
 
 def _roots() -> Iterator[str]:
-    """Made-up words that can be pronounced, each once, in a fixed order."""
+    """Yield distinct pronounceable pseudowords in a fixed order."""
     sounds = (_ONSETS, _VOWELS, _MIDDLES, _VOWELS, _CODAS)
     sizes = [len(kind) for kind in sounds]
     total = int(np.prod(sizes))
     for index in range(total):
         place = np.unravel_index(index * _STRIDE % total, sizes)
-        root = "".join(kind[at] for kind, at in zip(sounds, place, strict=True))
+        root = "".join(kind[i] for kind, i in zip(sounds, place, strict=True))
         if root not in _REAL_WORDS:
             yield root
