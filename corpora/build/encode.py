@@ -59,7 +59,7 @@ def prepare(block: TextBlock, settings: TextSettings) -> PreparedBlock:
     keys = document_keys(block)
     if settings.strip_accents:
         block = _map_documents(block, strip_accents)
-    segmenter = "given" if block.given else settings.segmenter
+    segmenter = "given" if block.pretokenized else settings.segmenter
     if segmenter == "jieba":
         block = _map_documents(block, _cut_by_jieba)
         segmenter = "given"

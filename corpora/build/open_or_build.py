@@ -24,7 +24,7 @@ def up_to_date(out: Path, request: Request) -> bool:
         return False
     if manifest["settings"] != request.settings():
         return False
-    files = source_files(request.sources, apart_from=out)
+    files = source_files(request.sources, exclude=out)
     known = manifest["sources"]
     return len(files) == len(known) and all(map(_same, files, known))
 

@@ -61,13 +61,13 @@ def build_corpus(
 ) -> Corpus:
     """Encode sources into a corpus directory."""
     started = now()
-    files = source_files(request.sources, apart_from=out)
+    files = source_files(request.sources, exclude=out)
     maker = {"command": "build-corpus", "settings": request.settings()}
     with new_artifact(out, maker, force=force) as directory:
         manifest = _Builder(directory, request, files, progress, shard_tokens, block_bytes).run()
         write_json(directory / MANIFEST, manifest)
-        about = provenance(started, threads=request.options.n_threads)
-        write_json(directory / "provenance.json", about)
+        run_info = provenance(started, threads=request.options.n_threads)
+        write_json(directory / "provenance.json", run_info)
     return Corpus.open(out)
 
 
@@ -184,14 +184,14 @@ class _Builder:
 
     def _check_given(self, about: TextBlock) -> None:
         """Given tokens and running text would be divided by different rules."""
-        if about.given and self.text.segmenter in ("characters", "jieba"):
+        if about.pretokenized and self.text.segmenter in ("characters", "jieba"):
             raise SourceError(
                 f"{about.source}: its tokens are given (CoNLL-U), so --segmenter "
                 f"{self.text.segmenter} has nothing to divide; leave it out"
             )
         if self.given is None:
-            self.given = about.given
-        if self.given != about.given and self.text.segmenter != "whitespace":
+            self.given = about.pretokenized
+        if self.given != about.pretokenized and self.text.segmenter != "whitespace":
             raise SourceError(
                 f"{about.source}: mixes given tokens (CoNLL-U) with running text; "
                 "build two corpora or pass --segmenter whitespace"

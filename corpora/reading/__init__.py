@@ -1,1 +1,1 @@
-"""The bytes of a source to documents, one file per format."""
+"""Reads sources into documents, one module per format."""

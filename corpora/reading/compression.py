@@ -1,4 +1,4 @@
-"""gzip, bzip2, xz and zstd, known by their first bytes and held to be complete."""
+"""Decompression of gzip, bzip2, xz and zstd, recognized by content; truncation is an error."""
 
 import bz2
 import lzma
@@ -9,11 +9,10 @@ from typing import Any
 
 from corpora.common.errors import SourceError
 
-# What one step can expand to is bounded by what it is fed: a zstd bomb makes
-# about 128 MB of 4 KB, the others less.
+# Bounds the memory of one step: a zstd bomb expands 4 KB to about 128 MB, the others to less.
 _STEP_BYTES = 4 << 10
 
-_BEGINNINGS = {
+_MAGIC = {
     "gzip": re.compile(rb"\x1f\x8b"),
     "bzip2": re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"),
     "xz": re.compile(rb"\xfd7zXZ\0"),
@@ -22,7 +21,7 @@ _BEGINNINGS = {
 
 
 def _zstd() -> Any:
-    """A decompressor for any window that zstd can write (``--long=31``)."""
+    """Return a decompressor that accepts the largest zstd window (``--long=31``)."""
     import zstandard
 
     return zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
@@ -36,16 +35,16 @@ _DECOMPRESSORS: dict[str, Callable[[], Any]] = {
 }
 
 
-_DAMAGES = (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError)
+_ERRORS = (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError)
 
 
 def compression_of(head: bytes) -> str | None:
-    """Tell how a file is compressed."""
-    return next((kind for kind, begins in _BEGINNINGS.items() if begins.match(head)), None)
+    """Return gzip, bzip2, xz, zstd or None, given the first ten bytes of a file."""
+    return next((kind for kind, magic in _MAGIC.items() if magic.match(head)), None)
 
 
 def decompress(chunks: Iterable[bytes], kind: str, source: str) -> Iterator[bytes]:
-    """Decompress a stream of one or several members."""
+    """Decompress a stream of one or more concatenated members."""
     decoder = _DECOMPRESSORS[kind]()
     for step in _steps(chunks):
         while step:
@@ -57,42 +56,40 @@ def decompress(chunks: Iterable[bytes], kind: str, source: str) -> Iterator[byte
             yield _expand(decoder, step, kind, source)
             step = decoder.unused_data if decoder.eof else b""
     if not decoder.eof:
-        raise SourceError(
-            f"{source}: the {kind} data end too soon; the file is truncated: fetch it again"
-        )
+        raise SourceError(f"{source}: the {kind} data is truncated; download the file again")
 
 
 def _steps(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Pieces small enough to expand one at a time."""
+    """Split chunks into steps small enough to decompress one at a time."""
     for chunk in chunks:
         for start in range(0, len(chunk), _STEP_BYTES):
             yield chunk[start : start + _STEP_BYTES]
 
 
 def _next_member(step: bytes, kind: str) -> bytes:
-    """What follows a member; gzip and xz may be padded with zeros."""
+    """Return the bytes after a member, without the zero padding that gzip and xz allow."""
     return step.lstrip(b"\0") if kind in ("gzip", "xz") else step
 
 
 def _expand(decoder: Any, step: bytes, kind: str, source: str) -> bytes:
-    """One step; every library's own error becomes ours."""
-    damages = _zstd_error() if kind == "zstd" else _DAMAGES
+    """Decompress one step, turning each library's errors into SourceError."""
+    errors = _zstd_error() if kind == "zstd" else _ERRORS
     try:
         expanded: bytes = decoder.decompress(step)
-    except damages as error:
+    except errors as error:
         raise SourceError(
-            f"{source}: the {kind} data are damaged ({_one_line(error)}); fetch the file again"
+            f"{source}: the {kind} data is corrupt ({_one_line(error)}); download the file again"
         ) from error
     return expanded
 
 
 def _zstd_error() -> type[Exception]:
-    """What zstandard raises; imported only where zstd is read."""
+    """Return the error class of zstandard, imported only when zstd is read."""
     import zstandard
 
     return zstandard.ZstdError
 
 
 def _one_line(error: Exception) -> str:
-    """The library's words, on one line."""
+    """Return an error message on one line."""
     return " ".join(str(error).split()) or type(error).__name__

@@ -1,4 +1,4 @@
-"""CoNLL-U: tokens and sentences kept as they are given."""
+"""CoNLL-U: sentences and tokens are kept as annotated."""
 
 import re
 from collections.abc import Iterator
@@ -19,16 +19,16 @@ from corpora.reading.text_blocks import (
 
 _COLUMNS = {"form": 1, "lemma": 2}
 _N_COLUMNS = 10
-_OWN_MARKS = re.compile(r"[\x1d-\x1f]")
+_SEPARATORS = re.compile(r"[\x1d-\x1f]")
 
 
 def conllu_blocks(
     stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
 ) -> Iterator[RawBlock]:
-    """Cut CoNLL-U before documents or paragraphs; between sentences where neither is marked."""
+    """Cut CoNLL-U before documents or paragraphs, or between sentences if neither is marked."""
     field = options.field or "form"
     if field not in _COLUMNS:
-        raise SourceError(f"{stream.name}: no field {field!r}; pass one of its fields: form, lemma")
+        raise SourceError(f"{stream.name}: no field {field!r}; the fields are: form, lemma")
     for line, data in cut_blocks(chunks, _before_paragraph, block_bytes):
         yield RawBlock(
             data, stream.name, line, options, parse_conllu, heavy=True, continues=line > 1
@@ -36,37 +36,41 @@ def conllu_blocks(
 
 
 def parse_conllu(raw: RawBlock) -> TextBlock:
-    r"""Lay out given tokens, sentences and paragraphs."""
+    """Parse CoNLL-U into a pretokenized block; a file without ``# newdoc`` is one document.
+
+    A multiword token yields its surface form, or the lemmas of its words; empty nodes are
+    skipped. ``missing_lemmas`` counts words whose lemma is ``_``, replaced by the form.
+    """
     data, counts = raw.checked()
-    layout = _Layout(raw)
+    builder = _DocumentBuilder(raw)
     for number, line in enumerate(data.decode().split("\n"), raw.first_line):
         if line.startswith("#"):
-            layout.comment(line, number)
+            builder.comment(line, number)
         elif line.strip():
-            layout.token(line, number)
+            builder.token(line, number)
         else:
-            layout.end_sentence()
-    layout.end_document()
-    if layout.missing_lemmas:
-        counts["missing_lemmas"] = layout.missing_lemmas
-    parts = layout.documents
+            builder.end_sentence()
+    builder.end_document()
+    if builder.missing_lemmas:
+        counts["missing_lemmas"] = builder.missing_lemmas
+    parts = builder.documents
     lengths = np.fromiter((len(part) for part in parts), np.int64, len(parts))
     documents = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    positions = np.array(layout.positions, np.int64)
+    positions = np.array(builder.positions, np.int64)
     return TextBlock(
         b"".join(parts),
         documents,
         positions,
         raw.source,
-        keep_fields(raw.options, {"id": layout.ids}, raw.source),
-        continues=layout.continues,
-        given=True,
+        keep_fields(raw.options, {"id": builder.ids}, raw.source),
+        continues=builder.continues,
+        pretokenized=True,
         counts=counts,
     )
 
 
-class _Layout:
-    """Documents being put together from lines."""
+class _DocumentBuilder:
+    """Collects documents line by line."""
 
     def __init__(self, raw: RawBlock) -> None:
         self.documents: list[bytes] = []
@@ -79,10 +83,10 @@ class _Layout:
         self._open = (raw.first_line, "", raw.continues)
         self._paragraphs: list[list[str]] = [[]]
         self._tokens: list[str] = []
-        self._covered = 0  # the last word that a surface token stands for
+        self._covered = 0  # last word number inside the current multiword token
 
     def comment(self, line: str, number: int) -> None:
-        """A new document or paragraph begins, perhaps."""
+        """Start a new document or paragraph if the comment marks one."""
         words = line[1:].split(maxsplit=1)
         if words[:1] == ["newdoc"]:
             self.end_document()
@@ -92,43 +96,43 @@ class _Layout:
             self._paragraphs.append([])
 
     def token(self, line: str, number: int) -> None:
-        """One word, surface token or empty node."""
+        """Add a word or multiword token; skip empty nodes."""
         cells = line.split("\t")
         if len(cells) != _N_COLUMNS:
             raise SourceError(
-                f"{self._source}:{number}: {len(cells)} columns where CoNLL-U has {_N_COLUMNS}; "
-                "mend the line, or pass --format text"
+                f"{self._source}:{number}: {len(cells)} columns, but CoNLL-U has {_N_COLUMNS}; "
+                "fix the line, or pass --format text"
             )
         first, dash, last = cells[0].partition("-")
         if "." in first or (dash and self._column == _COLUMNS["lemma"]):
             return
         if not first.isdecimal() or (dash and not last.isdecimal()):
             raise SourceError(
-                f"{self._source}:{number}: {cells[0]!r} is no word number; mend the line"
+                f"{self._source}:{number}: {cells[0]!r} is not a word number; fix the line"
             )
         if self._column == _COLUMNS["form"]:
             if not dash and int(first) <= self._covered:
                 return
             if dash:
                 self._covered = int(last)
-        self._tokens.append(self._chosen(cells))
+        self._tokens.append(self._selected(cells))
 
-    def _chosen(self, cells: list[str]) -> str:
-        """The cell asked for; a lemma that is not given is the form."""
+    def _selected(self, cells: list[str]) -> str:
+        """Return the selected column; a missing lemma is replaced by the form."""
         cell = cells[self._column]
         if self._column == _COLUMNS["lemma"] and cell == "_" != cells[1]:
             self.missing_lemmas += 1
             cell = cells[1]
-        return _OWN_MARKS.sub(" ", cell)
+        return _SEPARATORS.sub(" ", cell)
 
     def end_sentence(self) -> None:
-        """A blank line, or the end."""
+        """Finish the current sentence, if any."""
         if self._tokens:
             self._paragraphs[-1].append(TOKEN_END.decode().join(self._tokens))
         self._tokens, self._covered = [], 0
 
     def end_document(self) -> None:
-        """Close the document, unless nothing has begun."""
+        """Finish the current document; one without tokens is dropped."""
         self.end_sentence()
         number, name, continues = self._open
         paragraphs = [SENTENCE_END.decode().join(part) for part in self._paragraphs if part]
@@ -141,10 +145,10 @@ class _Layout:
 
 
 def _before_paragraph(data: bytes) -> int:
-    """Offset before the last document, else paragraph, else sentence; 0 for none."""
+    """Return the offset of the last document, else paragraph, else sentence; 0 if none."""
     for mark in (b"\n# newdoc", b"\n# newpar", b"\n"):
         opened = data.rfind(mark)
-        # the comments of a sentence come in any order: go back to where it begins
+        # comments of a sentence come in any order: go back to its first line
         cut = data.rfind(b"\n\n", 0, opened + 1)
         if cut >= 0:
             return cut + 2

@@ -1,4 +1,4 @@
-"""Bytes in any encoding to UTF-8 with LF line ends, chunk by chunk."""
+"""Streaming conversion of any encoding to UTF-8 with LF line ends."""
 
 import codecs
 import re
@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from corpora.common.errors import SourceError
 
-_SURE_BYTES = 16 << 10
+_SLICE_BYTES = 16 << 10
 
-_BYTE_ORDER_MARKS = {  # the longer ones first: UTF-32's begins with UTF-16's
+_BYTE_ORDER_MARKS = {  # longest first: the UTF-32 mark starts with the UTF-16 mark
     codecs.BOM_UTF32_LE: "UTF-32",
     codecs.BOM_UTF32_BE: "UTF-32",
     codecs.BOM_UTF16_LE: "UTF-16",
@@ -20,7 +20,7 @@ _replaced = threading.local()
 
 
 def _count_and_replace(error: UnicodeError) -> tuple[str, int]:
-    """Codec error handler: one U+FFFD, the bytes counted for the calling thread."""
+    """Codec error handler: insert U+FFFD and count the replaced bytes per thread."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     _replaced.bytes += error.end - error.start
@@ -31,18 +31,21 @@ codecs.register_error(_REPLACE, _count_and_replace)
 
 
 def decode_replacing(data: bytes, encoding: str) -> tuple[str, int]:
-    """Decode, replacing what cannot be decoded."""
+    """Decode with U+FFFD for invalid sequences; also return the number of bytes replaced."""
     _replaced.bytes = 0
     return data.decode(encoding, _REPLACE), _replaced.bytes
 
 
 def line_of(data: bytes, offset: int, first_line: int) -> int:
-    """Number the line that holds a byte."""
+    """Return the line number of a byte offset, counting from ``first_line``."""
     return first_line + data.count(b"\n", 0, offset)
 
 
 def checked_utf8(data: bytes, source: str, first_line: int, errors: str) -> tuple[bytes, int]:
-    """Hold bytes to be UTF-8 without NULs."""
+    """Check that whole lines are UTF-8 without NULs; return them and the number of bytes replaced.
+
+    ``errors`` is ``strict``, which raises SourceError with the line number, or ``replace``.
+    """
     nul = data.find(b"\0")
     if nul < 0 and _is_utf8(data):
         return data, 0
@@ -53,8 +56,8 @@ def checked_utf8(data: bytes, source: str, first_line: int, errors: str) -> tupl
         data.decode()
         line = line_of(data, nul, first_line)
         raise SourceError(
-            f"{source}:{line}: a NUL byte, which no text holds; pass --errors replace if the "
-            "file is text otherwise"
+            f"{source}:{line}: contains a NUL byte; pass --errors replace if the file "
+            "is otherwise text"
         )
     except UnicodeDecodeError as error:
         line = line_of(data, error.start, first_line)
@@ -65,23 +68,23 @@ def checked_utf8(data: bytes, source: str, first_line: int, errors: str) -> tupl
 
 
 def _remedy(data: bytes, at: int) -> str:
-    """What to pass where a byte is not UTF-8: it was so far, or is hardly ASCII, or is western."""
+    """Suggest options for a byte that is not UTF-8, judging by the text around it."""
     if not data[:at].isascii():
         return "--errors replace"
     near = data[max(0, at - 1000) : at + 1000]
     if 3 * sum(byte >= 0x80 for byte in near) > len(near):
-        return "its --encoding, such as gb18030 or koi8-r"
-    windows = any(0x80 <= byte <= 0x9F for byte in near)  # control characters in latin-1
+        return "its --encoding, for example gb18030 or koi8-r"
+    windows = any(0x80 <= byte <= 0x9F for byte in near)  # these are control codes in latin-1
     return "--encoding windows-1252" if windows else "--encoding latin-1"
 
 
 def is_utf8(encoding: str) -> bool:
-    """Tell whether an encoding's bytes are UTF-8 already."""
+    """Return whether a codec name means UTF-8."""
     return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
 
 
 class Recoder:
-    """Turns chunks in one encoding into UTF-8, counting what it replaced."""
+    """Re-encodes chunks as UTF-8; ``replaced`` counts the bytes replaced."""
 
     def __init__(self, source: str, encoding: str, errors: str) -> None:
         self.source = source
@@ -92,13 +95,13 @@ class Recoder:
         self._decoder = codecs.getincrementaldecoder(encoding)(handler)
 
     def recode(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """Decode and encode again."""
+        """Yield UTF-8 cut between characters; input chunks may be cut inside them."""
         for chunk in chunks:
             yield self._step(chunk, final=False)
         yield self._step(b"", final=True)
 
     def _step(self, chunk: bytes, final: bool) -> bytes:
-        """One chunk; the message of an error names the line."""
+        """Re-encode one chunk; errors name the line."""
         _replaced.bytes = 0
         try:
             text = self._decoder.decode(chunk, final)
@@ -109,27 +112,30 @@ class Recoder:
                 f"0x{error.object[error.start]:02X} is not {self.encoding}; "
                 "pass another --encoding, or --errors replace"
             ) from None
-        except UnicodeError as error:  # of codecs that tell no place, such as punycode
+        except UnicodeError as error:  # some codecs, such as punycode, give no position
             raise SourceError(
-                f"{self.source}: is not {self.encoding} ({error}); pass another --encoding"
+                f"{self.source}: not {self.encoding} ({error}); pass another --encoding"
             ) from None
         self.replaced += _replaced.bytes
         self._line += _count_text_lines(text)
-        # some codecs (unicode_escape) let half a surrogate pair through
+        # some codecs (unicode_escape) let lone surrogates through
         return text.encode("utf-8", "replace")
 
 
-def refuse_wide(head: bytes, source: str) -> None:
-    """Refuse UTF-16 and UTF-32 where UTF-8 is expected."""
+def refuse_utf16(head: bytes, source: str) -> None:
+    """Raise if the first bytes are a UTF-16 or UTF-32 byte order mark."""
     for mark, name in _BYTE_ORDER_MARKS.items():
         if head.startswith(mark):
             raise SourceError(
-                f"{source}: begins with a {name} byte order mark; pass --encoding {name.lower()}"
+                f"{source}: starts with a {name} byte order mark; pass --encoding {name.lower()}"
             )
 
 
-def without_mark(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Strip a UTF-8 byte order mark at the beginning."""
+def strip_byte_order_mark(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Strip a leading UTF-8 byte order mark and drop empty chunks.
+
+    The first chunk must have at least three bytes if the stream has.
+    """
     first = True
     for chunk in chunks:
         if first and chunk:
@@ -138,8 +144,8 @@ def without_mark(chunks: Iterable[bytes]) -> Iterator[bytes]:
             yield chunk
 
 
-def unix_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    r"""Make every line end ``\n``, whether it was ``\r\n`` or a lone ``\r``."""
+def normalize_line_ends(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    r"""Convert ``\r\n`` and lone ``\r`` to ``\n``, even where a chunk ends between the two."""
     held = b""
     for chunk in chunks:
         chunk, held = held + chunk if held else chunk, b""
@@ -154,20 +160,20 @@ def unix_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _count_text_lines(text: str) -> int:
-    """Line ends of any of the three kinds."""
+    r"""Count line ends: ``\n``, ``\r\n`` or ``\r``."""
     if "\r" not in text:
         return text.count("\n")
     return len(re.findall(r"\r\n?|\n", text))
 
 
 def _is_utf8(data: bytes) -> bool:
-    """Decode piece by piece: pieces that fit the cache pass several times as fast."""
+    """Return whether data is UTF-8; slices that fit the cache decode several times as fast."""
     if data.isascii():
         return True
     start = 0
     while start < len(data):
-        end = start + _SURE_BYTES
-        for _ in range(3):  # not inside a character, which has three bytes more at most
+        end = start + _SLICE_BYTES
+        for _ in range(3):  # step back to a character boundary: at most 3 continuation bytes
             end -= end < len(data) and data[end] & 0xC0 == 0x80
         try:
             data[start:end].decode()

@@ -1,4 +1,4 @@
-"""Which format a source has: by its content first, then by its name."""
+"""Format detection, by content first and then by file name."""
 
 import json
 import re
@@ -26,9 +26,8 @@ _BINARY = {
     b"\xd0\xcf\x11\xe0": "an old office document",
     b"\x1f\x8b": "compressed twice",
 }
-# pickles and the like: one byte in fifty is a control byte that no text holds
-_MOST_CONTROLS = 50
-_STRAY_NULS = 2  # in a short text, too; they have a message of their own, which names the line
+_BYTES_PER_CONTROL = 50  # more control bytes than one in 50: binary, such as a pickle
+_STRAY_NULS = 2  # tolerated here; a later check reports them with their line
 _NO_CONTROLS = bytes(byte for byte in range(256) if byte >= 0x1B or 0x07 <= byte <= 0x0D)
 _NAMES = {
     ".jsonl": "jsonl",
@@ -47,7 +46,10 @@ _RECORDS = ("jsonl", "csv", "tsv", "parquet")
 
 
 def detect(head: bytes, source: str, options: ReadOptions) -> str:
-    """Tell the format of a source."""
+    """Return the format of a source from its decoded first bytes, name and options.
+
+    Raises SourceError for binary content, unknown markup, or options that do not fit the format.
+    """
     head = head[:HEAD_BYTES]
     refuse_binary(head, source)
     found = options.format
@@ -58,21 +60,21 @@ def detect(head: bytes, source: str, options: ReadOptions) -> str:
 
 
 def refuse_binary(head: bytes, source: str) -> None:
-    """Refuse what is not text."""
+    """Raise if the content is binary."""
     kind = next((kind for magic, kind in _BINARY.items() if head.startswith(magic)), None)
     if kind is None and head[257:262] == b"ustar":
         kind = "a tar archive"
     if kind is not None:
-        raise SourceError(f"{source}: {kind}, not text; leave it out, or extract its text first")
+        raise SourceError(f"{source}: {kind}, not text; exclude it, or extract its text first")
     n_controls = len(head.translate(None, _NO_CONTROLS)) - min(head.count(b"\0"), _STRAY_NULS)
-    if _MOST_CONTROLS * n_controls > len(head):
+    if _BYTES_PER_CONTROL * n_controls > len(head):
         raise SourceError(
-            f"{source}: holds control bytes, so it is not text; leave it out, or pass --encoding"
+            f"{source}: contains control bytes, so it is not text; exclude it, or pass --encoding"
         )
 
 
 def _by_content(head: bytes) -> str | None:
-    """The formats that show themselves."""
+    """Detect formats with recognizable content."""
     if _WIKI_EXTRACTOR.match(head):
         return "wikiextractor"
     if _MEDIAWIKI.match(head):
@@ -83,7 +85,7 @@ def _by_content(head: bytes) -> str | None:
 
 
 def _is_json_lines(head: bytes) -> bool:
-    """Whether the first line is a JSON object, or the beginning of one that is longer."""
+    """Return whether the first line is a JSON object, or the truncated start of one."""
     line, end, _ = head.lstrip().partition(b"\n")
     if not line.startswith(b"{"):
         return False
@@ -94,18 +96,18 @@ def _is_json_lines(head: bytes) -> bool:
 
 
 def _by_name(source: str, head: bytes) -> str | None:
-    """The formats that only the name tells; two kinds of content are refused."""
+    """Detect a format by file suffix; raise for multi-line JSON and unknown markup."""
     path = PurePath(source)
     if path.suffix.lower() in _COMPRESSED_NAMES:
         path = path.with_suffix("")
     suffix = path.suffix.lower()
     if suffix in (".json", ".jsonl", ".ndjson") and head.lstrip().startswith(b"["):
         raise SourceError(
-            f"{source}: one JSON array, not one record a line; convert it with: jq -c '.[]'"
+            f"{source}: one JSON array, not one record per line; convert it with: jq -c '.[]'"
         )
     if suffix == ".json" and head.lstrip().startswith(b"{"):
         raise SourceError(
-            f"{source}: one JSON object over several lines, not one record a line; "
+            f"{source}: one JSON object over several lines, not one record per line; "
             "convert it with: jq -c ."
         )
     if suffix not in _NAMES and _MARKUP.match(head):
@@ -116,7 +118,7 @@ def _by_name(source: str, head: bytes) -> str | None:
 
 
 def _by_field(head: bytes, options: ReadOptions) -> str | None:
-    """A table without a telling name: its first line names the field asked for."""
+    """Detect a TSV or CSV table whose header contains the requested field."""
     if options.field is None:
         return None
     header = head.partition(b"\n")[0].decode("utf-8", "replace")
@@ -127,7 +129,7 @@ def _by_field(head: bytes, options: ReadOptions) -> str | None:
 
 
 def _check_options(found: str, source: str, options: ReadOptions) -> None:
-    """Refuse options that would be ignored."""
+    """Raise for options that the format would ignore."""
     if found != "text" and options.documents != "file":
         raise SourceError(
             f"{source}: --documents {options.documents} is for plain text, not for {found}"

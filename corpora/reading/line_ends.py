@@ -1,4 +1,4 @@
-"""Streams cut into blocks at line ends, and where the line ends are."""
+"""Cuts streams into blocks at line ends, and finds line ends."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 def cut_blocks(
     chunks: Iterable[bytes], boundary: Callable[[bytes], int], block_bytes: int
 ) -> Iterator[tuple[int, bytes]]:
-    """Gather chunks into blocks that end where the format permits.
+    """Regroup chunks into blocks that end at a boundary; yield each with its first line number.
 
-    A block grows, doubling, until it holds a permitted end, so a line longer
-    than a block is searched in linear time all the same.
+    ``boundary`` returns the last offset at which data may be cut, 0 if there is none; the
+    block then doubles, so that very long lines still take linear time.
     """
     line, held, goal = 1, 0, block_bytes
     pieces: list[bytes] = []
@@ -34,7 +34,7 @@ def cut_blocks(
 
 
 def _slices(chunks: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """The same bytes in pieces of one size, so that blocks do not tell how a file was packed."""
+    """Re-slice to a fixed size, so that blocks do not depend on how a file was compressed."""
     pieces: list[bytes] = []
     held = 0
     for chunk in chunks:
@@ -51,7 +51,7 @@ def _slices(chunks: Iterable[bytes], size: int) -> Iterator[bytes]:
 
 
 def after_line_end(data: bytes) -> int:
-    """Cut after the last line end."""
+    """Return the offset after the last line end; 0 if there is none."""
     return data.rfind(b"\n") + 1
 
 
@@ -61,11 +61,10 @@ def count_lines(data: bytes) -> int:
 
 
 def line_ends(data: bytes) -> NDArray[np.int64]:
-    """Find the line ends."""
-    # returns int64 (n,)
+    """Return the offset of every line end, int64."""
     return np.flatnonzero(np.frombuffer(data, np.uint8) == 10)
 
 
-def ended(data: bytes) -> bytes:
-    """End the last line."""
+def with_line_end(data: bytes) -> bytes:
+    """Return data with a line end added if the last line has none."""
     return data + b"\n" if data and not data.endswith(b"\n") else data

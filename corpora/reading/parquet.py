@@ -1,4 +1,4 @@
-"""Parquet: each row is a document. pyarrow is an extra and imported only here."""
+"""Parquet: each row is a document. pyarrow is an optional dependency, imported only here."""
 
 import contextlib
 import tempfile
@@ -8,40 +8,40 @@ from typing import Any
 from corpora.common.errors import SourceError
 from corpora.reading.records import choose_columns
 from corpora.reading.sources import Stream
-from corpora.reading.tables import Rows
+from corpora.reading.tables import RowBuffer
 from corpora.reading.text_blocks import RawBlock, ReadOptions
 
 
 def parquet_blocks(
     stream: Stream, options: ReadOptions, block_bytes: int, batch_rows: int = 1024
 ) -> Iterator[RawBlock]:
-    """Read Parquet in batches of rows."""
+    """Read Parquet in batches of rows; positions are 1-based row numbers."""
     try:
         from pyarrow import parquet
     except ImportError:
         raise SourceError(
             f"{stream.name}: reading Parquet needs pyarrow; pip install 'firth[parquet]'"
         ) from None
-    rows, record = Rows(options), 0
+    rows, record = RowBuffer(options), 0
     with _seekable(stream) as place:
         for texts, kept in _parquet_batches(parquet, place, stream.name, options, batch_rows):
             for index, text in enumerate(texts):
                 record += 1
                 if text is None:
                     raise SourceError(
-                        f"{stream.name}:{record}: the record's text is null; drop such records"
+                        f"{stream.name}:{record}: the text of the record is null; drop such records"
                     )
                 rows.add(text, record, {field: values[index] for field, values in kept.items()})
                 if rows.size >= block_bytes:
                     yield rows.block(stream, options)
-                    rows = Rows(options)
+                    rows = RowBuffer(options)
     yield rows.block(stream, options)
 
 
 def _parquet_batches(
     parquet: Any, place: Any, source: str, options: ReadOptions, batch_rows: int
 ) -> Iterator[tuple[list[str | None], dict[str, list[str]]]]:
-    """Texts and kept values, batch by batch; pyarrow's errors become ours."""
+    """Yield texts and kept fields batch by batch; pyarrow errors become SourceError."""
     from pyarrow import ArrowException
 
     try:
@@ -57,13 +57,13 @@ def _parquet_batches(
                 )
     except (OSError, ValueError, ArrowException) as error:
         reason = " ".join(str(error).split())
-        raise SourceError(f"{source}: damaged Parquet ({reason}); fetch it again") from error
+        raise SourceError(f"{source}: corrupt Parquet ({reason}); download it again") from error
 
 
 @contextlib.contextmanager
 def _seekable(stream: Stream) -> Iterator[Any]:
-    """The file, read to its end for the digest; a copy of what is a pipe or compressed."""
-    if stream.in_place:
+    """Hash the file and yield its path, or a temporary copy if it is a pipe or compressed."""
+    if stream.is_plain_file:
         stream.drain()
         yield stream.file.path
         return
@@ -73,14 +73,14 @@ def _seekable(stream: Stream) -> Iterator[Any]:
 
 
 def _check_text_type(field: Any, source: str) -> None:
-    """Refuse a text column of numbers or lists."""
+    """Raise if the text column is not of a string type."""
     kind = str(field.type)
     if "string" not in kind or kind.startswith(("list", "struct", "map", "large_list")):
         raise SourceError(
-            f"{source}: field {field.name!r} is of type {kind}, not string; pass another --field"
+            f"{source}: field {field.name!r} has type {kind}, not string; pass another --field"
         )
 
 
 def _plain(value: Any) -> str:
-    """A kept value as a string."""
+    """Return a kept value as a string, empty for null."""
     return "" if value is None else str(value)

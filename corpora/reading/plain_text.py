@@ -1,4 +1,4 @@
-"""Plain text: a document per file, per line, or per block between blank lines."""
+"""Plain text: one document per file, per line, or per block between blank lines."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from corpora.reading.line_ends import after_line_end, cut_blocks, ended, line_ends
+from corpora.reading.line_ends import after_line_end, cut_blocks, line_ends, with_line_end
 from corpora.reading.sources import Stream
 from corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock
 
@@ -17,13 +17,13 @@ _SPACED_BLANK_LINE = re.compile(rb"\n[ \t\x0b\x0c]+\n")
 def text_blocks(
     stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
 ) -> Iterator[RawBlock]:
-    """Cut plain text at line ends, or at blank lines where these count."""
+    """Cut plain text at line ends, or at blank lines if these separate documents or paragraphs."""
     if options.documents == "line":
         boundary = after_line_end
     elif options.wrapped:
         boundary = _after_blank_line
     elif options.documents == "block":
-        # a block without blank lines may be as long as the file; its lines are paragraphs
+        # without blank lines a document may be as long as the file, so line ends are allowed too
         boundary = _after_blank_line_or_line_end
     else:
         boundary = after_line_end
@@ -36,9 +36,13 @@ def text_blocks(
 
 
 def parse_text(raw: RawBlock) -> TextBlock:
-    """Find the documents of plain text."""
+    """Split plain text into documents.
+
+    Blank lines are dropped, except that in one-document files they are empty paragraphs. In
+    wrapped text, line ends inside paragraphs become spaces.
+    """
     data, counts = raw.checked()
-    data = ended(data)
+    data = with_line_end(data)
     if raw.options.documents == "file" and not raw.options.wrapped:
         return _one_document(raw, data, counts)
     starts, filled = _lines(data)
@@ -63,18 +67,18 @@ def parse_text(raw: RawBlock) -> TextBlock:
 
 
 def _one_document(raw: RawBlock, text: bytes, counts: dict[str, int]) -> TextBlock:
-    """A block that holds one document, or a part of it."""
+    """Return a block of one document, or of a part of it."""
     documents = np.array([0, len(text)], np.int64)
     positions = np.array([raw.first_line], np.int64)
     return TextBlock(text, documents, positions, raw.source, {}, raw.continues, counts=counts)
 
 
 def _lines(data: bytes) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Where each line starts, and whether it holds more than spaces; every line is ended."""
+    """Return where each line starts and whether it is non-blank; every line must end in LF."""
     ends = line_ends(data)
     starts = np.concatenate([np.zeros(1, np.int64), ends[:-1] + 1])[: len(ends)]
     filled = ends > starts
-    # lines that begin with a space are few enough to be looked at one by one
+    # few lines start with a space, so a Python loop over them is cheap
     spaced = np.isin(np.frombuffer(data, np.uint8)[starts], np.frombuffer(_SPACES, np.uint8))
     for line in np.flatnonzero(spaced & filled).tolist():
         filled[line] = bool(data[starts[line] : ends[line]].strip(_SPACES))
@@ -82,7 +86,7 @@ def _lines(data: bytes) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
 
 
 def _unwrapped(data: bytes, starts: NDArray[np.int64], filled: NDArray[np.bool_]) -> bytes:
-    """Line ends between two filled lines as spaces; the length stays."""
+    """Replace line ends between two non-blank lines by spaces; the length is unchanged."""
     text = np.frombuffer(data, np.uint8).copy()
     text[starts[1:][filled[:-1] & filled[1:]] - 1] = ord(" ")
     return text.tobytes()
@@ -91,7 +95,7 @@ def _unwrapped(data: bytes, starts: NDArray[np.int64], filled: NDArray[np.bool_]
 def _without_blank_lines(
     data: bytes, starts: NDArray[np.int64], filled: NDArray[np.bool_]
 ) -> tuple[bytes, NDArray[np.int64]]:
-    """The filled lines, and where each line of ``data`` starts in what is left."""
+    """Return the non-blank lines, and the offset of each input line in them."""
     bounds = np.append(starts, len(data))
     offsets = np.cumsum(np.diff(bounds) * filled) - np.diff(bounds) * filled
     if filled.all():
@@ -103,7 +107,7 @@ def _without_blank_lines(
 
 
 def _after_blank_line(data: bytes) -> int:
-    """Offset after the last blank line, which is ended; 0 for none."""
+    """Return the offset after the last complete blank line; 0 if there is none."""
     cut = data.rfind(b"\n\n") + 2
     if cut >= 2:
         return cut
@@ -114,11 +118,11 @@ def _after_blank_line(data: bytes) -> int:
 
 
 def _after_blank_line_or_line_end(data: bytes) -> int:
-    """Offset after the last blank line, else after the last line end."""
+    """Return the offset after the last blank line, else after the last line end."""
     return _after_blank_line(data) or after_line_end(data)
 
 
 def _ends_blank(data: bytes) -> bool:
-    """Whether the last line is blank."""
+    """Return whether the last line is blank."""
     end = data.rfind(b"\n")
     return end >= 0 and not data[data.rfind(b"\n", 0, end) + 1 :].strip(_SPACES)

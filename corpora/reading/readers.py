@@ -1,7 +1,7 @@
-"""Sources of any format as blocks of text.
+"""Reads sources of any format as blocks of text.
 
-:func:`read` cuts sources into raw blocks, in order and cheaply; ``parse`` of each
-block, which may happen anywhere, makes a :class:`TextBlock` of it.
+:func:`read` cuts sources into raw blocks in order, which is cheap; ``parse`` turns each block
+into a :class:`TextBlock`, in any order and in any thread or process.
 """
 
 import dataclasses
@@ -33,17 +33,17 @@ __all__ = [
 
 
 class Digests:
-    """Fingerprints of the files read so far, in the order of :func:`source_files`."""
+    """SHA-256 of each file read to its end, empty ones included, in reading order."""
 
     def __init__(self) -> None:
         self._digests: list[str] = []
 
     def add(self, digest: str) -> None:
-        """Note the next file's."""
+        """Append the hexadecimal digest of the next file."""
         self._digests.append(digest)
 
     def all(self) -> list[str]:
-        """List them."""
+        """Return the digests so far."""
         return list(self._digests)
 
 
@@ -67,7 +67,10 @@ def read(
     digests: Digests | None = None,
     block_bytes: int = BLOCK_BYTES,
 ) -> Iterator[RawBlock]:
-    """Read sources as blocks, in a repeatable order and in bounded memory."""
+    """Read sources as blocks of about ``block_bytes``, in a fixed order and in bounded memory.
+
+    ``consumed`` of the blocks adds up to the sizes of the files; a long line makes a long block.
+    """
     for file in source_files(sources):
         stream = Stream(file, options, block_bytes)
         for block in _file_blocks(stream, options, block_bytes):
@@ -81,15 +84,15 @@ def read(
 
 
 def _file_blocks(stream: Stream, options: ReadOptions, block_bytes: int) -> Iterator[RawBlock]:
-    """The blocks of one file; none where it is empty and only found in a folder."""
+    """Yield the blocks of one file; an empty file is an error only if it was named explicitly."""
     is_parquet = stream.head.startswith(b"PAR1")
     if options.format == "parquet" and not is_parquet:
-        raise SourceError(f"{stream.name}: not a Parquet file; drop --format to find its format")
+        raise SourceError(f"{stream.name}: not a Parquet file; drop --format to detect its format")
     if is_parquet and options.format in ("auto", "parquet"):
         return parquet_blocks(stream, options, block_bytes)
     head, chunks = peek(stream.text(), HEAD_BYTES)
     if not head:
         if stream.file.named:
-            raise SourceError(f"{stream.name}: the source is empty; name one that holds text")
+            raise SourceError(f"{stream.name}: the source is empty; name one that contains text")
         return iter(())
     return _CUTTERS[detect(head, stream.name, options)](stream, chunks, options, block_bytes)

@@ -1,4 +1,4 @@
-"""Records with named fields, and JSON Lines: each record is a document."""
+"""Records with named fields, and the JSON Lines reader; each record is a document."""
 
 import json
 import re
@@ -28,7 +28,10 @@ def jsonl_blocks(
 
 
 def parse_jsonl(raw: RawBlock) -> TextBlock:
-    """Take the text and the kept fields out of JSON records."""
+    """Extract the text and the kept fields of JSON records.
+
+    ``missing_fields`` counts kept fields that a record lacks; their values are empty.
+    """
     data, counts = raw.checked()
     name = raw.options.field or DEFAULT_FIELD
     texts, positions = [], []
@@ -54,7 +57,7 @@ def parse_jsonl(raw: RawBlock) -> TextBlock:
 def choose_columns(
     names: Sequence[str], options: ReadOptions, source: str
 ) -> tuple[int, dict[str, int]]:
-    """Find the text column and the kept columns of a table."""
+    """Return the indices of the text column and the kept columns; raise if one is missing."""
     for field in (options.field or DEFAULT_FIELD, *options.keep):
         if field not in names:
             raise SourceError(_no_field(source, field, names))
@@ -69,7 +72,7 @@ def records_block(
     kept: dict[str, list[str]],
     counts: dict[str, int],
 ) -> TextBlock:
-    """Lay the texts of records end to end."""
+    """Concatenate record texts into a block; each line of a text is a paragraph."""
     parts = []
     for text, position in zip(texts, positions, strict=True):
         if raw.options.wrapped or "\r" in text:
@@ -88,7 +91,7 @@ def records_block(
 
 
 def _paragraphs(text: str, wrapped: bool) -> str:
-    """LF line ends; those inside the paragraphs of wrapped text become spaces."""
+    """Normalize line ends to LF, and unwrap paragraphs if the text is hard-wrapped."""
     text = _LINE_END.sub("\n", text)
     if not wrapped:
         return text
@@ -96,14 +99,14 @@ def _paragraphs(text: str, wrapped: bool) -> str:
 
 
 def _encoded(text: str, raw: RawBlock, position: int, counts: dict[str, int]) -> bytes:
-    """UTF-8; JSON can spell half a surrogate pair, which no UTF-8 can hold."""
+    """Encode as UTF-8; JSON escapes can produce lone surrogates, which UTF-8 cannot encode."""
     try:
         return text.encode()
     except UnicodeEncodeError:
         if raw.options.errors == "strict":
             raise SourceError(
-                f"{raw.source}:{position}: the text holds half a surrogate pair, which is no "
-                "character; pass --errors replace"
+                f"{raw.source}:{position}: the text contains a lone surrogate; "
+                "pass --errors replace"
             ) from None
         text, replaced = HALF_CHARACTER.subn("\ufffd", text)
         counts["replaced_characters"] = counts.get("replaced_characters", 0) + replaced
@@ -111,11 +114,11 @@ def _encoded(text: str, raw: RawBlock, position: int, counts: dict[str, int]) ->
 
 
 def _json_record(line: str, where: str) -> dict[str, Any]:
-    """One line as an object."""
+    """Parse one line as a JSON object."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise SourceError(f"{where}: malformed JSON ({error}); mend the line") from None
+        raise SourceError(f"{where}: malformed JSON ({error}); fix the line") from None
     if not isinstance(record, dict):
         raise SourceError(
             f"{where}: {_json_kind(record)}, not an object; each line must be one JSON object"
@@ -124,26 +127,26 @@ def _json_record(line: str, where: str) -> dict[str, Any]:
 
 
 def _json_text(record: dict[str, Any], name: str, where: str) -> str:
-    """The text of a record."""
+    """Return the text field of a record."""
     if name not in record:
         raise SourceError(_no_field(where, name, list(record)))
     text = record[name]
     if not isinstance(text, str):
         raise SourceError(
-            f"{where}: field {name!r} holds {_json_kind(text)}, not a string; "
-            "pass another --field, or mend the record"
+            f"{where}: field {name!r} is {_json_kind(text)}, not a string; "
+            "pass another --field, or fix the record"
         )
     return text
 
 
 def _json_kind(value: Any) -> str:
-    """What a JSON value is, in words."""
-    kinds = {type(None): "null", bool: "a truth value", dict: "an object", list: "an array"}
+    """Return the JSON type of a value for messages."""
+    kinds = {type(None): "null", bool: "a boolean", dict: "an object", list: "an array"}
     return kinds.get(type(value), "a string" if isinstance(value, str) else "a number")
 
 
 def _json_kept(value: Any) -> str:
-    """A kept value as a string; anything but strings as JSON."""
+    """Return a kept value as a string; non-strings as JSON, null as empty."""
     if isinstance(value, str):
         return value
     return "" if value is None else json.dumps(value, ensure_ascii=False)
@@ -152,7 +155,7 @@ def _json_kept(value: Any) -> str:
 def _refuse_unknown(
     kept: dict[str, list[str]], n_records: int, missing: int, raw: RawBlock
 ) -> None:
-    """Refuse a kept field that no record of the first block has: most likely misspelt."""
+    """Raise for a kept field that no record of the first block has: probably a typo."""
     if missing < n_records:
         return
     records = [json.loads(line) for line in raw.checked()[0].decode().split("\n") if line.strip()]
@@ -163,6 +166,6 @@ def _refuse_unknown(
 
 
 def _no_field(where: str, field: str, names: Sequence[str]) -> str:
-    """The message about a field that is not there."""
+    """Return the message for a missing field."""
     listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-    return f"{where}: no field {field!r}; pass one of its fields: {listed or 'it has none'}"
+    return f"{where}: no field {field!r}; the fields are: {listed or '(none)'}"

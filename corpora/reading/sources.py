@@ -1,4 +1,4 @@
-"""Which files a list of sources stands for, and each of them as a stream of UTF-8."""
+"""Expands sources into files and opens each as a stream of UTF-8."""
 
 import hashlib
 import itertools
@@ -14,7 +14,13 @@ from typing import Any, BinaryIO
 from corpora.artifacts.artifact import places
 from corpora.common.errors import SourceError
 from corpora.reading.compression import compression_of, decompress
-from corpora.reading.decoding import Recoder, is_utf8, refuse_wide, unix_lines, without_mark
+from corpora.reading.decoding import (
+    Recoder,
+    is_utf8,
+    normalize_line_ends,
+    refuse_utf16,
+    strip_byte_order_mark,
+)
 from corpora.reading.text_blocks import ReadOptions
 
 STANDARD_INPUT = "-"
@@ -24,17 +30,22 @@ STANDARD_INPUT = "-"
 class SourceFile:
     """One file to read."""
 
-    name: str  # what messages and documents call it: the path as given, or below the folder given
-    path: Path | None  # none for standard input
-    size: int | None  # bytes and modification time; None for standard input and pipes
-    mtime_ns: int | None  # bytes and modification time; None for standard input and pipes
-    named: bool = True  # given by name rather than found in a folder
+    name: str  # for messages: the path as given, or folder as given plus relative path
+    path: Path | None  # None for standard input
+    size: int | None  # bytes; None for standard input and pipes
+    mtime_ns: int | None  # None for standard input and pipes
+    named: bool = True  # False if found in a folder
 
 
 def source_files(
-    sources: Sequence[str | Path | SourceFile], *, apart_from: Path | None = None
+    sources: Sequence[str | Path | SourceFile], *, exclude: Path | None = None
 ) -> list[SourceFile]:
-    """List the files that sources stand for, in the order in which they are read."""
+    """List the files of sources in reading order; folders are walked and sorted by path.
+
+    Hidden files are skipped, and so is the corpus directory ``exclude`` with its temporary
+    siblings. Raises SourceError for a source that is missing, unreadable or without files, and
+    for standard input named twice.
+    """
     files: list[SourceFile] = []
     for source in sources:
         if isinstance(source, SourceFile):
@@ -42,7 +53,7 @@ def source_files(
         elif str(source) == STANDARD_INPUT:
             files.append(SourceFile("<stdin>", None, None, None))
         elif os.path.isdir(source):
-            files.extend(_folder_files(Path(source), apart_from))
+            files.extend(_folder_files(Path(source), exclude))
         else:
             files.append(_source_file(Path(source), named=True))
     if not files:
@@ -54,57 +65,65 @@ def source_files(
 
 
 def _source_file(path: Path, named: bool) -> SourceFile:
-    """A file's name, size and time; pipes have neither size nor time."""
+    """Stat one file; pipes have neither size nor time."""
     name = _name(path)
     try:
-        about = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         raise SourceError(f"{name}: no such file or folder; check the path") from None
     except OSError as error:
         raise SourceError(f"{name}: cannot be read ({error.strerror})") from None
-    if not stat.S_ISREG(about.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return SourceFile(name, path, None, None, named)
-    return SourceFile(name, path, about.st_size, about.st_mtime_ns, named)
+    return SourceFile(name, path, status.st_size, status.st_mtime_ns, named)
 
 
 def _name(path: Path) -> str:
-    """A path as text, even where its bytes are none."""
+    """Return a path as text; bytes that are not UTF-8 become U+FFFD."""
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def _folder_files(folder: Path, apart_from: Path | None) -> list[SourceFile]:
-    """All regular files below a folder, sorted by path."""
-    skipped = set() if apart_from is None else set(places(apart_from))
+def _folder_files(folder: Path, exclude: Path | None) -> list[SourceFile]:
+    """List all regular files below a folder, sorted by path."""
+    skipped = set() if exclude is None else set(places(exclude))
     paths = sorted(_walk(folder, (), skipped), key=lambda path: path.parts)
     files = [_source_file(path, named=False) for path in paths]
     files = [file for file in files if file.size is not None]
     if not any(file.size for file in files):
-        kind = "only empty files" if files else "no files (hidden ones do not count)"
-        raise SourceError(f"{_name(folder)}: the folder holds {kind}; name one that holds text")
+        kind = "only empty files" if files else "no files (hidden files are skipped)"
+        raise SourceError(
+            f"{_name(folder)}: the folder contains {kind}; name one that contains text"
+        )
     return files
 
 
-def _walk(folder: Path, above: tuple[tuple[int, int], ...], skipped: set[Path]) -> Iterator[Path]:
-    """Files below a folder; links to folders are followed unless they lead back up."""
+def _walk(
+    folder: Path, ancestors: tuple[tuple[int, int], ...], skipped: set[Path]
+) -> Iterator[Path]:
+    """Yield files below a folder; links to folders are followed unless they form a cycle."""
     if Path(os.path.abspath(folder)) in skipped:
         return
     try:
-        about = folder.stat()
+        status = folder.stat()
         entries = [entry for entry in os.scandir(folder) if not entry.name.startswith(".")]
     except OSError as error:
         raise SourceError(f"{_name(folder)}: cannot be read ({error.strerror})") from None
-    here = (about.st_dev, about.st_ino)
-    if here in above:
+    here = (status.st_dev, status.st_ino)
+    if here in ancestors:
         return
     for entry in entries:
         if os.path.isdir(entry):  # entry.is_dir() fails on a link to itself
-            yield from _walk(folder / entry.name, (*above, here), skipped)
+            yield from _walk(folder / entry.name, (*ancestors, here), skipped)
         else:
             yield folder / entry.name
 
 
 class Stream:
-    """One source, opened: its raw bytes hashed and counted while they pass."""
+    """An open source that hashes and counts its raw bytes as they are read.
+
+    ``head`` is at least the first four decompressed bytes, if there are so many;
+    ``is_plain_file`` is False for pipes and compressed files.
+    """
 
     def __init__(self, file: SourceFile, options: ReadOptions, chunk_bytes: int) -> None:
         self.name = file.name
@@ -115,45 +134,45 @@ class Stream:
         self._consumed = 0
         raw_head, chunks = peek(self._read(chunk_bytes), 10)
         kind = compression_of(raw_head)
-        self.in_place = kind is None and file.size is not None
+        self.is_plain_file = kind is None and file.size is not None
         self.head, self._chunks = peek(decompress(chunks, kind, file.name) if kind else chunks, 4)
 
     def text(self) -> Iterator[bytes]:
-        """Recode and make line ends LF."""
+        """Yield non-empty chunks of UTF-8 with LF line ends; UTF-8 input is not validated here."""
         if self._utf8:
-            refuse_wide(self.head, self.name)
+            refuse_utf16(self.head, self.name)
             chunks = self._chunks
         else:
             chunks = self._recoder.recode(self._chunks)
         _, chunks = peek(chunks, 3)
-        return unix_lines(without_mark(chunks))
+        return normalize_line_ends(strip_byte_order_mark(chunks))
 
     def drain(self, copy: BinaryIO | None = None) -> None:
-        """Read to the end, for the digest."""
+        """Read to the end for the digest, writing decompressed bytes to ``copy``."""
         for chunk in self._chunks:
             if copy is not None:
                 copy.write(chunk)
 
     def digest(self) -> str:
-        """Digest the raw bytes that have passed."""
+        """Return the hexadecimal SHA-256 of the raw bytes read so far."""
         return self._sha256.hexdigest()
 
     def take_consumed(self) -> int:
-        """Tell how far reading is."""
+        """Return the raw bytes read since the last call."""
         consumed, self._consumed = self._consumed, 0
         return consumed
 
     def take_counts(self) -> dict[str, int]:
-        """Tell what decoding before the cut replaced."""
+        """Return ``replaced_bytes`` of decoding since the last call, empty if none."""
         replaced, self._recoder.replaced = self._recoder.replaced, 0
         return {"replaced_bytes": replaced} if replaced else {}
 
     def add_replaced(self, replaced: int) -> None:
-        """Count bytes that a reader replaced before the cut."""
+        """Add bytes that a reader replaced before cutting blocks."""
         self._recoder.replaced += replaced
 
     def _read(self, chunk_bytes: int) -> Iterator[bytes]:
-        """The raw bytes, hashed and counted."""
+        """Yield the raw bytes, hashing and counting them."""
         try:
             with self._open() as handle:
                 while chunk := handle.read(chunk_bytes):
@@ -164,17 +183,19 @@ class Stream:
             raise SourceError(f"{self.name}: cannot be read ({error.strerror})") from error
 
     def _open(self) -> AbstractContextManager[Any]:
-        """The file, or standard input left open for whoever owns it."""
+        """Open the file; standard input is left open afterwards."""
         if self.file.path is None:
             if sys.stdin is None:
-                raise SourceError(f"{self.name}: is closed; pipe text into it or name a file")
+                raise SourceError(
+                    f"{self.name}: standard input is closed; pipe text into it or name a file"
+                )
             return nullcontext(sys.stdin.buffer)
-        # a pipe gives what it has; a buffered one waits for whole chunks, so blocks fall the same
+        # an unbuffered pipe returns short reads; with a buffer, blocks do not depend on timing
         return open(self.file.path, "rb", buffering=-1 if self.file.size is None else 0)
 
 
 def peek(chunks: Iterable[bytes], size: int) -> tuple[bytes, Iterator[bytes]]:
-    """Look at the beginning of a stream without losing it."""
+    """Return at least ``size`` bytes, if there are so many, and the whole stream again."""
     rest = iter(chunks)
     head = b""
     while len(head) < size:

@@ -1,7 +1,8 @@
-"""CSV and TSV: each row is a document."""
+"""CSV and TSV: each row is a document, and the first row names the columns."""
 
 import csv
 import io
+import itertools
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -16,8 +17,8 @@ from corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock
 _DELIMITERS = ",;|\t"
 
 
-class Rows:
-    """Rows gathered for one block."""
+class RowBuffer:
+    """Collects rows for one block; ``size`` counts characters of text."""
 
     def __init__(self, options: ReadOptions) -> None:
         self.texts: list[str] = []
@@ -26,7 +27,7 @@ class Rows:
         self.size = 0
 
     def add(self, text: str, position: int, kept: dict[str, str]) -> None:
-        """Add one row."""
+        """Add a row with its line or record number and its kept fields."""
         self.texts.append(text)
         self.positions.append(position)
         self.size += len(text)
@@ -34,14 +35,14 @@ class Rows:
             self.kept[field].append(value)
 
     def block(self, stream: Stream, options: ReadOptions) -> RawBlock:
-        """Make a block of the rows."""
+        """Return a block of the rows."""
         data = (self.texts, self.positions, self.kept)
         first = self.positions[0] if self.positions else 1
         return RawBlock(data, stream.name, first, options, parse_rows)
 
 
 def parse_rows(raw: RawBlock) -> TextBlock:
-    """Lay out rows that were split before."""
+    """Parse a block of rows that the reader has already split."""
     texts, positions, kept = raw.data
     return records_block(raw, texts, positions, kept, dict(raw.counts))
 
@@ -49,29 +50,29 @@ def parse_rows(raw: RawBlock) -> TextBlock:
 def csv_blocks(
     stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
 ) -> Iterator[RawBlock]:
-    """Split CSV into rows, in order: only from the start is it known which quotes open."""
+    """Split CSV into rows while cutting, since only a scan from the start pairs the quotes."""
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     lines = _csv_lines(stream, chunks, options, block_bytes)
     header = next(lines, "")
     delimiter = max(_DELIMITERS, key=header.count)
-    reader = csv.reader(_again(header, lines), delimiter=delimiter, strict=True)
+    reader = csv.reader(itertools.chain((header,), lines), delimiter=delimiter, strict=True)
     table = _csv_rows(reader, stream.name)
     _, names = next(table, (1, []))
     text, kept = choose_columns(names, options, stream.name)
-    rows = Rows(options)
+    rows = RowBuffer(options)
     for line, row in table:
         _check_width(row, names, f"{stream.name}:{line}")
         rows.add(row[text], line, {field: row[index] for field, index in kept.items()})
         if rows.size >= block_bytes:
             yield rows.block(stream, options)
-            rows = Rows(options)
+            rows = RowBuffer(options)
     yield rows.block(stream, options)
 
 
 def tsv_blocks(
     stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
 ) -> Iterator[RawBlock]:
-    """Cut TSV at line ends: no cell holds one."""
+    """Cut TSV at line ends, which cells cannot contain."""
     state = None
     for line, data in cut_blocks(chunks, after_line_end, block_bytes):
         if state is None:
@@ -82,10 +83,10 @@ def tsv_blocks(
 
 
 def parse_tsv(raw: RawBlock) -> TextBlock:
-    """Split TSV into rows; a cell in quotes, as spreadsheets write them, loses these."""
+    """Split TSV into rows, removing the quotes that spreadsheets write around cells."""
     data, counts = raw.checked()
     names, text, kept = raw.state
-    rows = Rows(raw.options)
+    rows = RowBuffer(raw.options)
     for number, line in enumerate(data.decode().split("\n"), raw.first_line):
         if number == 1 or not line:
             continue
@@ -99,29 +100,23 @@ def parse_tsv(raw: RawBlock) -> TextBlock:
 def _csv_lines(
     stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
 ) -> Iterator[str]:
-    """Validated lines, each with its line end."""
+    """Yield validated lines with their line ends."""
     for first_line, data in cut_blocks(chunks, after_line_end, block_bytes):
         data, replaced = checked_utf8(data, stream.name, first_line, options.errors)
         stream.add_replaced(replaced)
         yield from io.StringIO(data.decode(), newline="\n")
 
 
-def _again(first: str, rest: Iterator[str]) -> Iterator[str]:
-    """A line put back before the others."""
-    yield first
-    yield from rest
-
-
 def _csv_rows(reader: Any, source: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows that are not blank, each with the line at which it begins."""
+    """Yield non-blank rows, each with the line number at which it starts."""
     while True:
         line = reader.line_num + 1
         try:
             row = next(reader, None)
         except csv.Error as error:
             raise SourceError(
-                f"{source}:{line}: malformed CSV ({error}); quote cells that hold quotes, "
-                "doubling these"
+                f"{source}:{line}: malformed CSV ({error}); quote cells that contain quotes, "
+                "and double these quotes"
             ) from None
         if row is None:
             return
@@ -130,15 +125,15 @@ def _csv_rows(reader: Any, source: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _check_width(row: Sequence[str], names: Sequence[str], where: str) -> None:
-    """Refuse a row with cells missing or too many."""
+    """Raise if a row has more or fewer cells than the header."""
     if len(row) != len(names):
         raise SourceError(
-            f"{where}: {len(row)} columns where the header has {len(names)}; mend the row"
+            f"{where}: {len(row)} columns, but the header has {len(names)}; fix the row"
         )
 
 
 def _unquoted(cell: str) -> str:
-    """A TSV cell without the quotes around it, where all of it is quoted."""
+    """Return a TSV cell without its quotes if all of it is quoted."""
     if len(cell) < 2 or cell[0] != '"' or cell[-1] != '"':
         return cell
     inner = cell[1:-1].replace('""', "\0")

@@ -1,4 +1,4 @@
-"""What readers produce: raw blocks cut in order, and text blocks parsed from them anywhere."""
+"""The output of readers: raw blocks, cut in order, and the text blocks parsed from them."""
 
 import dataclasses
 from collections.abc import Callable
@@ -15,19 +15,27 @@ from corpora.reading.decoding import checked_utf8
 FORMATS = ("text", "jsonl", "csv", "tsv", "parquet", "conllu", "mediawiki", "wikiextractor")
 BLOCK_BYTES = 4 << 20
 
-# CoNLL-U blocks carry their own segmentation (see TextBlock.given).
+# Separators of pretokenized blocks (see TextBlock.pretokenized).
 TOKEN_END = b"\x1f"
 SENTENCE_END = b"\x1e"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
-    """How sources are read."""
+    """Format and encoding of sources, and the fields to read.
+
+    ``keep`` also takes comma-separated names; it is split on construction.
+
+    Examples
+    --------
+    >>> ReadOptions(format="jsonl", keep=("date,author",)).keep
+    ('date', 'author')
+    """
 
     format: str = setting("auto", "Format of the sources.", choices=("auto", *FORMATS))
     documents: str = setting(
         "file",
-        "What one document of plain text is: a file, a line, or a block between blank lines.",
+        "One document of plain text: a file, a line, or a block between blank lines.",
         choices=("file", "line", "block"),
     )
     wrapped: bool = setting(
@@ -35,7 +43,7 @@ class ReadOptions:
     )
     field: str | None = setting(
         None,
-        "Field that holds the text of JSONL, CSV, TSV and Parquet (default: text), "
+        "Text field of JSONL, CSV, TSV and Parquet (default: text), "
         "or the column form or lemma of CoNLL-U (default: form).",
         metavar="NAME",
     )
@@ -45,7 +53,7 @@ class ReadOptions:
     encoding: str = setting("utf-8", "Encoding of the sources.", metavar="NAME")
     errors: str = setting(
         "strict",
-        "On bytes that are not text in the encoding: stop, or replace (and count) them.",
+        "For bytes that are invalid in the encoding: stop, or replace and count them.",
         choices=("strict", "replace"),
     )
 
@@ -58,7 +66,7 @@ class ReadOptions:
             " ".encode(self.encoding)
         except (LookupError, ValueError):
             raise SettingError(
-                "ReadOptions.encoding must be an encoding that Python knows, such as latin-1, "
+                "ReadOptions.encoding must be a Python encoding name, such as latin-1, "
                 f"got {self.encoding!r}"
             ) from None
         if self.wrapped and self.documents == "line":
@@ -69,49 +77,43 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class TextBlock:
-    r"""Documents laid end to end, ready for sentence splitting and segmentation."""
+    """Concatenated documents, ready for sentence splitting and segmentation."""
 
-    # valid UTF-8. ``\n`` ends a paragraph; every document that is not empty and not cut by the
-    # block's end ends with one. Paragraphs may be empty
+    # valid UTF-8; "\n" ends a paragraph, which may be empty, and every non-empty document that is
+    # not cut by the end of the block
     text: bytes
-    # int64 (n + 1,): document d is ``text[documents[d]:documents[d + 1]]``; the first offset is 0
-    # and the last ``len(text)``
-    documents: NDArray[np.int64]
-    # int64 (n,): 1-based line (Parquet: record) of the source at which each document starts
-    positions: NDArray[np.int64]
-    source: str  # the file's path, as given or as found in the folder given; ``<stdin>``
+    documents: NDArray[np.int64]  # (n + 1,) byte offsets, from 0 to len(text)
+    positions: NDArray[np.int64]  # (n,) 1-based line (Parquet: record) at which each one starts
+    source: str  # SourceFile.name
     fields: dict[str, list[str]]  # the kept fields, one value per document
-    continues: bool = False  # the first document goes on from the block before
-    # tokens and sentences are given: ``\x1f`` between tokens, ``\x1e`` between sentences, ``\n``
-    # after paragraphs
-    given: bool = False
-    # what was dropped or replaced
+    continues: bool = False  # the first document continues the last one of the previous block
+    pretokenized: bool = False  # the text has TOKEN_END and SENTENCE_END as separators
+    # of what was dropped or replaced
     counts: dict[str, int] = dataclasses.field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class RawBlock:
-    """A piece of a source, cut where it is safe to cut; picklable."""
+    """A part of a source, cut at a safe boundary; picklable."""
 
-    data: Any  # UTF-8 not yet validated with LF line ends, or records already split
-    source: str  # as in :class:`TextBlock`
-    first_line: int  # 1-based line of the source at which ``data`` begins
-    options: ReadOptions  # what the reading was asked for
-    parser: Callable[["RawBlock"], TextBlock]  # rawBlock to TextBlock; a module-level function
-    heavy: bool = False  # true where parsing is slow pure Python, so that processes pay
-    continues: bool = False  # the block begins inside a document
-    # bytes of the file (as stored, compressed or not) read since the block before
-    consumed: int = 0
-    state: Any = None  # what the format's parser needs of the file's beginning
-    # what was dropped or replaced before the cut
+    data: Any  # UTF-8 with LF line ends, not yet validated, or records already split
+    source: str  # SourceFile.name
+    first_line: int  # 1-based line number of the first line of ``data``
+    options: ReadOptions
+    parser: Callable[["RawBlock"], TextBlock]  # a module-level function, for pickling
+    heavy: bool = False  # slow pure-Python parsing, worth another process
+    continues: bool = False  # starts inside a document
+    consumed: int = 0  # stored (maybe compressed) bytes read since the previous block
+    state: Any = None  # what the parser needs from the start of the file, such as a header
+    # of what was dropped or replaced while cutting
     counts: dict[str, int] = dataclasses.field(default_factory=dict)
 
     def parse(self) -> TextBlock:
-        """Decode and lay out the documents of the block."""
+        """Parse the documents; raise SourceError with file and line for malformed input."""
         return self.parser(self)
 
     def checked(self) -> tuple[bytes, dict[str, int]]:
-        """Validate ``data`` as UTF-8 text."""
+        """Return ``data`` validated as UTF-8, and ``counts`` updated with ``replaced_bytes``."""
         data, replaced = checked_utf8(self.data, self.source, self.first_line, self.options.errors)
         counts = dict(self.counts)
         if replaced:
@@ -122,7 +124,7 @@ class RawBlock:
 def keep_fields(
     options: ReadOptions, available: dict[str, list[str]], source: str
 ) -> dict[str, list[str]]:
-    """Select the kept fields of a format that has fixed ones; all, when none is named."""
+    """Return the kept fields of a format with fixed fields; all of them if none is named."""
     for name in options.keep:
         if name not in available:
             raise SourceError(

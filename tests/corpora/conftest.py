@@ -1,4 +1,4 @@
-"""What the tests of the readers share."""
+"""Fixtures of the reader tests."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from corpora.reading.readers import BLOCK_BYTES, Digests, ReadOptions, TextBlock
 
 @dataclass
 class Document:
-    """One document, put together again from the blocks that it spans."""
+    """One document, joined from the blocks that it spans."""
 
     text: str
     position: int
@@ -22,7 +22,7 @@ class Document:
 
 @dataclass
 class Reading:
-    """All that a reading gave."""
+    """The result of reading sources to the end."""
 
     documents: list[Document]
     counts: dict[str, int]
@@ -32,14 +32,14 @@ class Reading:
 
     @property
     def texts(self) -> list[str]:
-        """The documents' texts."""
+        """The text of each document."""
         return [document.text for document in self.documents]
 
 
 def _read_all(
     sources: str | Path | Sequence[str | Path], *, block_bytes: int = BLOCK_BYTES, **options: object
 ) -> Reading:
-    """Read and parse sources, checking what every block must hold."""
+    """Read and parse sources, checking the invariants of every block."""
     if isinstance(sources, str | Path):
         sources = [sources]
     digests = Digests()
@@ -63,7 +63,7 @@ def _read_all(
 
 
 def _check(block: TextBlock) -> None:
-    """The promises of TextBlock."""
+    """Check the invariants of TextBlock."""
     n = len(block.positions)
     assert block.documents.dtype == block.positions.dtype == np.int64
     assert len(block.documents) == n + 1
@@ -78,13 +78,13 @@ def _check(block: TextBlock) -> None:
 
 @pytest.fixture(scope="session")
 def read_all() -> Callable[..., Reading]:
-    """Read sources with options, as documents."""
+    """Return a function that reads sources with options into documents."""
     return _read_all
 
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str | bytes], str]:
-    """Write a file in a folder of its own, which is the current one; gives the name back."""
+    """Return a function that writes a file to the working directory and returns its name."""
     monkeypatch.chdir(tmp_path)
 
     def write_file(name: str, content: str | bytes) -> str:

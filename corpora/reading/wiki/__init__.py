@@ -1,1 +1,1 @@
-"""Wikipedia dumps and WikiExtractor files: reading them and removing their markup."""
+"""Reads Wikipedia dumps and WikiExtractor files, removing their markup."""

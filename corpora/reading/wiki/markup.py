@@ -1,19 +1,18 @@
-"""Wiki markup, one kind at a time: tags, links, templates, entities, empty parentheses.
+"""Removal of wiki markup by kind: tags, links, templates, entities, empty parentheses.
 
-Each function takes text and gives it back without its kind of markup, what a
-reader of the page would see kept. Both readers of wiki text stand on these.
+Each function removes one kind of markup and keeps the text that the rendered page render.
 """
 
 import html
 import re
 from collections.abc import Callable
 
-# Elements whose content is no prose.
+# Elements whose content is not prose and is removed.
 _HIDDEN_NAMES = (
     "ref|references|math|chem|ce|gallery|timeline|imagemap|score|source|syntaxhighlight|pre|hiero|"
     "graph|templatedata|templatestyles|mapframe|maplink|categorytree|inputbox|includeonly|style|script"
 )
-# Elements that vanish while their content stays. Others, such as <stdio.h>, are text.
+# Elements whose tags are removed and whose content is kept. Others, such as <stdio.h>, are text.
 _INLINE_NAMES = (
     "(?-i:[biqsu])|abbr|bdi|bdo|big|br|cite|code|data|del|dfn|em|font|hr|indicator|ins|kbd|mark|"
     "noinclude|nowiki|onlyinclude|poem|rb|rp|rt|ruby|samp|section|small|span|strike|strong|sub|sup|"
@@ -25,7 +24,7 @@ _BLOCK_NAMES = (
 )
 _EMPTY_ELEMENT = re.compile(rf"<(?:{_HIDDEN_NAMES})\b[^<>]*/>", re.IGNORECASE)
 _HIDDEN = re.compile(
-    # unrolled, and never across a second opening: an unclosed <ref> costs no more than itself
+    # stops at a second opening tag, so that an unclosed <ref> removes only itself
     rf"<({_HIDDEN_NAMES})\b[^<>]*>[^<]*(?:<(?!/?\1\b)[^<]*)*</\1\s*>",
     re.IGNORECASE,
 )
@@ -39,16 +38,16 @@ _TAG = re.compile(
 )
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,31});")
 
-_FILE_SPACES = (
+_FILE_NAMESPACES = (
     "file image media bild datei archivo imagen fichier immagine imagem ficheiro arquivo bestand "
     "afbeelding plik grafika fil файл изображение картинка зображення 文件 ファイル 画像 파일 그림 "
     "चित्र tập dosya soubor fájl"
 )
-_CATEGORY_SPACES = (
+_CATEGORY_NAMESPACES = (
     "category kategorie categoría catégorie categoria categorie kategoria kategori категория "
     "категорія 分类 カテゴリ 분류 श्रेणी κατηγορία kategória"
 )
-_UNSEEN_SPACES = frozenset((_FILE_SPACES + " " + _CATEGORY_SPACES).split())
+_HIDDEN_NAMESPACES = frozenset((_FILE_NAMESPACES + " " + _CATEGORY_NAMESPACES).split())
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z-]+)?|simple")
 _EXTERNAL = re.compile(r"\[(?:(?:https?:|ftp:|irc:)?//|mailto:)[^\s\[\]]*+[ \t]*+([^\[\]\n]*+)\]")
 _LINK = re.compile(r"\[\[([^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*)\]\]")
@@ -57,19 +56,24 @@ _PARAMETER = re.compile(r"\{\{\{[^{}]*\}\}\}")
 _LINE_TEMPLATE = re.compile(r"\{\{(\s*[#:]?[A-Za-z][\w&][^{}]*)\}\}")
 _MAIN_ARGUMENT = re.compile(r"\s*(?:1|2|text|quote)\s*=")
 _BRACES = re.compile(r"\{\{|\}\}")
-_LEVELS = 8  # of links in captions, templates in templates
+_MAX_NESTING = 8  # links in captions, templates in templates
 
 _EMPTY_WORDS = r"(?:\s*\b(?:or|and)\b)*"
 _OPENING = re.compile(rf"\({_EMPTY_WORDS}(?:\s*[,;](?=[\s),;\"]))+\s*")
 _CLOSING = re.compile(r"(\([^()]*?)(?:(?:\s+[,;])+|(?:[,;]\s+)+|;)\)")
-_HOLE = rf"\({_EMPTY_WORDS}\s*\)"
-_EMPTY = re.compile(rf"(?:(?<=\s)|^){_HOLE}(?:\s+|$)|\s{_HOLE}(?=[^\s\w(])")
+_EMPTY_PARENTHESES = rf"\({_EMPTY_WORDS}\s*\)"
+_EMPTY = re.compile(
+    rf"(?:(?<=\s)|^){_EMPTY_PARENTHESES}(?:\s+|$)|\s{_EMPTY_PARENTHESES}(?=[^\s\w(])"
+)
 _BRACKET = re.compile(r"[\[\]]")
 _STRAY = re.compile(r"(?:\s*(?:[,;]\s*)?\x00)+")
 
 
 def untag(text: str, block: str = "\n\n") -> str:
-    """Remove tags; references, formulas, galleries and code go with their content."""
+    """Remove comments and known tags; references, formulas, galleries and code lose their content.
+
+    ``block`` replaces tags that end a block, such as ``</div>``.
+    """
     if "<" not in text:
         return text
     text = _EMPTY_ELEMENT.sub("", _COMMENT.sub("", text))
@@ -78,12 +82,15 @@ def untag(text: str, block: str = "\n\n") -> str:
 
 
 def unescape(text: str) -> str:
-    """Replace entities by their characters, those of white space by a space."""
+    """Replace entities by their characters; whitespace and control characters become spaces."""
     return _ENTITY.sub(_character, text) if "&" in text else text
 
 
 def unlink(text: str) -> str:
-    """Replace links by what they show; files, categories and interwiki links show nothing."""
+    """Replace links by their visible text: ``[[Mars|the planet]]`` becomes ``the planet``.
+
+    Files, categories and interwiki links are removed.
+    """
     if "[" not in text:
         return text
     text = _EXTERNAL.sub(r"\1", text)
@@ -91,7 +98,10 @@ def unlink(text: str) -> str:
 
 
 def untemplate(text: str) -> str:
-    """Replace templates by what they show, where that is plain; the others vanish."""
+    """Replace known templates by their text, ``{{convert|5|km|mi}}`` by ``5 km``; remove others.
+
+    Resolve links first: a bar inside a link would split an argument.
+    """
     if "{{" not in text:
         return text
     text = _PARAMETER.sub("", text)
@@ -99,12 +109,15 @@ def untemplate(text: str) -> str:
 
 
 def untemplate_line(line: str) -> str:
-    """Remove the templates that begin and end in a line, where nothing else is meant."""
+    """Resolve templates within one line; nested sets such as ``{{1, 2}, {3}}`` are kept."""
     return _innermost_first(_LINE_TEMPLATE, _template_text, line)
 
 
 def tidy(line: str) -> str:
-    """Close the holes that removed templates left in parentheses."""
+    """Clean up parentheses after removed templates: ``(; Greek: x ])`` becomes ``(Greek: x)``.
+
+    Empty parentheses are removed, except those of a call ``f()``.
+    """
     if "]" in line:
         line = _without_stray_brackets(line)
     if "(" in line:
@@ -114,9 +127,9 @@ def tidy(line: str) -> str:
 
 
 def _without_stray_brackets(line: str) -> str:
-    """Closing brackets that nothing opened: what is left of a pronunciation."""
+    """Remove unmatched closing brackets, left over from pronunciations."""
     opened = 0
-    signs = list(line)
+    characters = list(line)
     for bracket in _BRACKET.finditer(line):
         at = bracket.start()
         if bracket[0] == "[":
@@ -124,22 +137,22 @@ def _without_stray_brackets(line: str) -> str:
         elif opened:
             opened -= 1
         elif at and line[at - 1] in " (,;":
-            signs[at] = "\0"
-    return _STRAY.sub("", "".join(signs)) if "\0" in signs else line
+            characters[at] = "\0"
+    return _STRAY.sub("", "".join(characters)) if "\0" in characters else line
 
 
 def _character(entity: re.Match[str]) -> str:
-    """One entity as its character; a name that is none stays."""
+    """Return the character of an entity; unknown names are kept."""
     character = html.unescape(entity[0])
-    invisible = any(sign.isspace() or sign < " " or "\x7f" <= sign <= "\x9f" for sign in character)
+    invisible = any(c.isspace() or c < " " or "\x7f" <= c <= "\x9f" for c in character)
     return " " if invisible else character
 
 
 def _innermost_first(
     pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str], text: str
 ) -> str:
-    """Replace from the inside outwards, as deep as pages go."""
-    for _ in range(_LEVELS):
+    """Replace nested matches from the inside out, up to a fixed depth."""
+    for _ in range(_MAX_NESTING):
         text, count = pattern.subn(replacement, text)
         if not count:
             break
@@ -147,12 +160,12 @@ def _innermost_first(
 
 
 def _link_text(link: re.Match[str]) -> str:
-    """What a link shows."""
+    """Return the visible text of a link."""
     target, bar, label = link[1].partition("|")
-    space, colon, _ = target.partition(":")
+    namespace, colon, _ = target.partition(":")
     if colon:
-        space = space.strip()
-        if space.lower() in _UNSEEN_SPACES or (not bar and _LANGUAGE.fullmatch(space)):
+        namespace = namespace.strip()
+        if namespace.lower() in _HIDDEN_NAMESPACES or (not bar and _LANGUAGE.fullmatch(namespace)):
             return ""
     if bar:
         return label or re.sub(r"^[^:]*:|\s*\([^()]*\)$", "", target)
@@ -160,25 +173,25 @@ def _link_text(link: re.Match[str]) -> str:
 
 
 def _template_text(template: re.Match[str]) -> str:
-    """What a template shows, where that is known; nothing otherwise."""
+    """Return the text of a known template, else the empty string."""
     name, *parts = template[1].split("|")
     name = name.strip().lower().replace("_", " ")
-    shows = _SHOWN.get(name)
+    render = _RENDERERS.get(name)
     if name.startswith("lang-"):
-        shows = _first
+        render = _first
     if name.startswith("formatnum:"):
         return name.partition(":")[2]
-    if shows is None:
+    if render is None:
         return ""
     plain = [part.strip() for part in parts if "=" not in part]
     named = [part.partition("=")[2].strip() for part in parts if _MAIN_ARGUMENT.match(part)]
-    return shows(plain or named)
+    return render(plain or named)
 
 
 def _without_braces(text: str) -> str:
-    """Remove what balanced double braces enclose; a lone pair of braces vanishes alone."""
+    """Remove balanced double braces with their content, and unbalanced ones alone."""
     kept: list[str] = []
-    opened: list[tuple[int, int]] = []  # where in the text, and how much was kept before
+    opened: list[tuple[int, int]] = []  # offset in the text, length of ``kept``
     last = 0
     for braces in _BRACES.finditer(text):
         kept.append(text[last : braces.start()])
@@ -192,49 +205,49 @@ def _without_braces(text: str) -> str:
 
 
 def _first(arguments: list[str]) -> str:
-    """The first argument."""
+    """Return the first argument."""
     return arguments[0] if arguments else ""
 
 
 def _second(arguments: list[str]) -> str:
-    """The second argument."""
+    """Return the second argument."""
     return arguments[1] if len(arguments) > 1 else ""
 
 
 def _last(arguments: list[str]) -> str:
-    """The last argument."""
+    """Return the last argument."""
     return arguments[-1] if arguments else ""
 
 
 def _as_of(arguments: list[str]) -> str:
-    """``{{as of|2010}}``."""
+    """Render ``{{as of|2010}}``."""
     return f"as of {arguments[0]}" if arguments else ""
 
 
 def _circa(arguments: list[str]) -> str:
-    """``{{circa|1200}}``."""
+    """Render ``{{circa|1200}}``."""
     return f"c. {_first(arguments)}".rstrip()
 
 
 def _quantity(arguments: list[str]) -> str:
-    """``{{convert|5|km|mi}}`` and ``{{convert|5|to|6|km}}``, in the unit that stands first."""
+    """Render ``{{convert|5|km|mi}}`` and ``{{convert|5|to|6|km}}`` in the source unit."""
     if len(arguments) > 3 and arguments[1] in ("to", "and", "-", "–", "by", "x", "or"):
         return " ".join(arguments[:4])
     return " ".join(arguments[:2])
 
 
 def _fraction(arguments: list[str]) -> str:
-    """``{{frac|1|2}}`` and ``{{frac|3|1|2}}``."""
+    """Render ``{{frac|1|2}}`` and ``{{frac|3|1|2}}``."""
     whole = arguments[0] + " " if len(arguments) == 3 else ""
     return whole + "/".join(arguments[-2:])
 
 
-def _always(text: str) -> Callable[[list[str]], str]:
-    """A template that stands for one character."""
+def _constant(text: str) -> Callable[[list[str]], str]:
+    """Return a renderer that ignores its arguments."""
     return lambda arguments: text
 
 
-_SHOWN: dict[str, Callable[[list[str]], str]] = {
+_RENDERERS: dict[str, Callable[[list[str]], str]] = {
     "as of": _as_of,
     "circa": _circa,
     "c.": _circa,
@@ -254,9 +267,9 @@ _SHOWN: dict[str, Callable[[list[str]], str]] = {
         ),
         _first,
     ),
-    **dict.fromkeys(("ndash", "spaced ndash", "snd", "snds", "spnd", "–"), _always(" – ")),
-    **dict.fromkeys(("mdash", "spaced mdash", "—"), _always(" — ")),
-    **dict.fromkeys(("nbsp", "space", "sp", "·", "•"), _always(" ")),
-    "'": _always("'"),
-    "okina": _always("ʻ"),
+    **dict.fromkeys(("ndash", "spaced ndash", "snd", "snds", "spnd", "–"), _constant(" – ")),
+    **dict.fromkeys(("mdash", "spaced mdash", "—"), _constant(" — ")),
+    **dict.fromkeys(("nbsp", "space", "sp", "·", "•"), _constant(" ")),
+    "'": _constant("'"),
+    "okina": _constant("ʻ"),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""One pass over wiki text that finds the few lines in which markup may be left."""
+"""One pass over wiki text that finds the few lines that may contain markup."""
 
 import numpy as np
 
@@ -7,30 +7,34 @@ from corpora.common.jit import compiled
 TAG = 1  # <br>, </div>
 ENTITY = 2  # &nbsp;
 LINK = 4  # [[, ]], {{, }}, [http, ::::, __NOTOC__
-GAP = 8  # ( ), (, , ] : where something was taken out
+GAP = 8  # ( ), (, , ] : where something was removed
 CELL = 16  # rows and attributes of tables, file names of galleries
 QUOTES = 32  # ''
 
-# 1 where a byte can be markup
+# 1 for bytes that can be markup
 SPECIAL = np.zeros(256, np.uint8)
 SPECIAL[np.frombuffer(b"<&[]{}|!=#()_':", np.uint8)] = 1
 
 
 @compiled
 def flag_lines(text, start, special, starts, ends, kinds):
-    """Write bounds and kinds of the lines in which markup may be left."""
-    # text: uint8 (n,); special: uint8 (256,); starts, ends: int64 (capacity,); kinds: uint8
-    # (capacity,)
+    """Write the bounds and the kind bits of lines that may contain markup.
+
+    Returns how many lines were written, and where to resume when the outputs are full (n when
+    done). ``start`` must be the start of a line; ``special`` is ``SPECIAL``.
+    """
+    # text: uint8 (n,); special: uint8 (256,); starts, ends: int64 (capacity,), line ends excluded
+    # kinds: uint8 (capacity,)
     n = text.size
     found = 0
-    line_end = start  # of the line found last
+    line_end = start  # of the last line found
     i = start
     while i < n:
         if special[text[i]] == 0:
             i += 1
             continue
-        kind = _judge(text, i)
-        if kind == 255:  # <doc ...> or </doc>: no line of text
+        kind = _classify(text, i)
+        if kind == 255:  # a <doc ...> or </doc> line is not text
             while i < n and text[i] != 10:
                 i += 1
             continue
@@ -53,37 +57,37 @@ def flag_lines(text, start, special, starts, ends, kinds):
 
 
 @compiled
-def _judge(text, i):
-    """What kind of markup the special byte at ``i`` may be; 0 for none."""
+def _classify(text, i):
+    """Return the kind of markup that the special byte at ``i`` may be; 0 for none."""
     byte = text[i]
     if byte == 40 or byte == 41 or byte == 93:
-        return _judge_gap(text, i, byte)
+        return _classify_gap(text, i, byte)
     if byte == 39:
         return QUOTES if _at(text, i + 1) == 39 else 0
     if byte == 60:
-        return _judge_tag(text, i)
+        return _classify_tag(text, i)
     if byte == 38:
-        return _judge_entity(text, i)
+        return _classify_entity(text, i)
     if byte == 91 or byte == 123 or byte == 125 or byte == 95 or byte == 58:
-        return _judge_link(text, i, byte)
-    return _judge_cell(text, i, byte)
+        return _classify_link(text, i, byte)
+    return _classify_cell(text, i, byte)
 
 
 @compiled
 def _at(text, i):
-    """The byte at ``i``; a line end outside of the text."""
+    """Return the byte at ``i``, or a line end outside the text."""
     return text[i] if 0 <= i < text.size else np.uint8(10)
 
 
 @compiled
 def _is_letter(byte):
-    """ASCII letters."""
+    """Return whether a byte is an ASCII letter."""
     return 97 <= byte | 32 <= 122
 
 
 @compiled
 def _begins_line(text, i):
-    """Nothing but spaces before ``i`` in its line."""
+    """Return whether only spaces precede ``i`` in its line."""
     i -= 1
     while i >= 0 and text[i] == 32:
         i -= 1
@@ -91,8 +95,8 @@ def _begins_line(text, i):
 
 
 @compiled
-def _judge_gap(text, i, byte):
-    """``(,`` ``( `` ``()`` ``;)`` `` )`` `` ]`` ``(]`` and ``]]``."""
+def _classify_gap(text, i, byte):
+    """Match ``(,`` ``( `` ``()`` ``;)`` `` )`` `` ]`` ``(]`` and ``]]``."""
     if byte == 40:
         after = _at(text, i + 1)
         gap = after == 32 or after == 41 or after == 44 or after == 59 or after == 93
@@ -106,8 +110,8 @@ def _judge_gap(text, i, byte):
 
 
 @compiled
-def _judge_tag(text, i):
-    """``<`` before a letter, ``/`` or ``!``; 255 for the marks of a document."""
+def _classify_tag(text, i):
+    """Match ``<`` before a letter, ``/`` or ``!``; return 255 for ``<doc ...>`` and ``</doc>``."""
     after = _at(text, i + 1)
     if _at(text, i - 1) == 10:
         k = i + 2 if after == 47 else i + 1
@@ -119,8 +123,8 @@ def _judge_tag(text, i):
 
 
 @compiled
-def _judge_entity(text, i):
-    """``&`` and a name or a number and ``;``."""
+def _classify_entity(text, i):
+    """Match ``&``, a name or number, and ``;``."""
     k = i + 1
     if _at(text, k) == 35:
         k += 1
@@ -134,8 +138,8 @@ def _judge_entity(text, i):
 
 
 @compiled
-def _judge_link(text, i, byte):
-    """``[[`` ``[ [`` ``[http`` ``[//`` ``{{`` ``}}`` ``{|`` ``__X`` ``::::`` ``File:``."""
+def _classify_link(text, i, byte):
+    """Match ``[[`` ``[ [`` ``[http`` ``[//`` ``{{`` ``}}`` ``{|`` ``__X`` ``::::`` ``File:``."""
     after = _at(text, i + 1)
     if byte == 58:
         if after == 58:
@@ -156,8 +160,8 @@ def _judge_link(text, i, byte):
 
 
 @compiled
-def _judge_cell(text, i, byte):
-    """``|`` or ``!`` first in a line, ``|}``, ``thumb|``, ``="``, ``#if:``."""
+def _classify_cell(text, i, byte):
+    """Match ``|`` or ``!`` first in a line, ``|}``, ``thumb|``, ``="``, ``#if:``."""
     after = _at(text, i + 1)
     if byte == 61:
         return CELL if after == 34 else 0

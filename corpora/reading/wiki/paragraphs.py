@@ -1,4 +1,4 @@
-"""Wiki text as plain paragraphs: leftovers in extracted text, and whole pages of a dump."""
+"""Converts wiki text to plain paragraphs: leftovers in extracted text, and whole pages."""
 
 import re
 
@@ -16,7 +16,7 @@ from corpora.reading.wiki.markup_kernels import (
     flag_lines,
 )
 
-# A line that is a row of a table, an argument of a template or a picture of a gallery.
+# A table row, a template argument or a gallery picture.
 _DEBRIS = re.compile(
     r"\s*(?:"
     r"\|(?:$|\s|[-+}|,.:;&{]|[\w ()-]+=|\w+$|.*\{\{\s*$)"
@@ -45,12 +45,11 @@ _GAP_SIGNS = re.compile(r"\([\s),;\]]|[\s,;\]]\)|[\s,;(]\]")
 
 
 def clean_lines(text: bytes, lines_at_once: int = 1 << 14) -> tuple[bytes, int]:
-    """Remove the markup that is left in text extracted from a wiki.
+    """Remove leftover markup from extracted wiki text; return it and the number of changed lines.
 
-    A kernel looks at every byte and names the lines to look at again; the
-    others are not touched. Lines that hold nothing but a row of a table or a
-    part of a template become empty. Place holders such as ``formula_1`` stay:
-    they hold the place of a noun. Lines ``<doc ...>`` and ``</doc>`` stay.
+    A kernel scans every byte and flags the few lines to clean. Lines that are only a table row
+    or part of a template become empty. Placeholders such as ``formula_1`` are kept, since they
+    stand for a noun, and so are ``<doc ...>`` and ``</doc>`` lines.
     """
     data = np.frombuffer(text, np.uint8)
     starts, ends = np.empty((2, lines_at_once), np.int64)
@@ -75,7 +74,7 @@ def clean_lines(text: bytes, lines_at_once: int = 1 << 14) -> tuple[bytes, int]:
 
 
 def clean_line(line: str, kinds: int = 255) -> str:
-    """Remove the markup that is left in one line."""
+    """Remove leftover markup of the given kinds (bits of ``markup_kernels``) from one line."""
     before = line
     if kinds & ENTITY:
         line = unescape(line)
@@ -92,17 +91,16 @@ def clean_line(line: str, kinds: int = 255) -> str:
         line = _QUOTED.sub(r"\2", line)
     if kinds & GAP or line != before:
         line = tidy(line)
-    # only where something was taken out: spaces are none of our business elsewhere
+    # unchanged lines keep their spaces
     return line.strip(" ") if line != before else line
 
 
 def page_text(wikitext: str) -> str:
-    """Turn the source of a wiki page into plain paragraphs.
+    """Convert the source of a wiki page to plain paragraphs, one per line; empty for a redirect.
 
-    Headings and items of lists are paragraphs of their own; tables, references,
-    formulas, code, pictures, categories and links to other languages vanish, and
-    so do headings with nothing below them. Templates vanish but for those that
-    show their argument (``lang``, ``convert``, ``quote`` and the like).
+    Headings and list items become paragraphs. Tables, references, formulas, code, pictures,
+    categories, interwiki links and empty sections are removed, and so are templates, except
+    those that show an argument (``lang``, ``convert``, ``quote`` and others).
     """
     if _REDIRECT.match(wikitext):
         return ""
@@ -115,7 +113,7 @@ def page_text(wikitext: str) -> str:
 
 
 def _without_links(line: str) -> str:
-    """One line without links, templates, and half of either."""
+    """Remove links, templates and unmatched halves of either from one line."""
     if "update]" in line:
         line = _UPDATE.sub("", _LOST_LETTER.sub(r"\1As of ", line))
     line = untemplate_line(unlink(_MARKS.sub("", line)))
@@ -125,12 +123,12 @@ def _without_links(line: str) -> str:
 
 
 def _literal(nowiki: re.Match[str]) -> str:
-    """What is no markup, as entities: those are resolved last."""
-    return re.sub(r"[^\w\s]", lambda sign: f"&#{ord(sign[0])};", nowiki[1])
+    """Escape nowiki text as entities, which are resolved last."""
+    return re.sub(r"[^\w\s]", lambda match: f"&#{ord(match[0])};", nowiki[1])
 
 
 def _without_tables(lines: list[str]) -> list[str]:
-    """The lines outside of tables; a heading ends a table that nobody closed."""
+    """Blank the lines of tables; a heading ends an unclosed table."""
     kept = []
     depth = 0
     for line in lines:
@@ -142,13 +140,13 @@ def _without_tables(lines: list[str]) -> list[str]:
             line = bare[2:]
         elif depth and _HEADING.match(line):
             depth = 0
-        seen = not depth and not bare.startswith(("|", "!"))
-        kept.append(line if seen else "")  # the lines around a table are no one paragraph
+        visible = not depth and not bare.startswith(("|", "!"))
+        kept.append(line if visible else "")  # blank: text before and after a table must not join
     return kept
 
 
 def _paragraphs(lines: list[str]) -> list[str]:
-    """Paragraphs of a page: lines that follow each other are one, headings with a text stay."""
+    """Join adjacent lines into paragraphs, and drop headings of empty sections."""
     paragraphs: list[str] = []
     headings: list[tuple[int, str]] = []
     joins = False
@@ -177,7 +175,7 @@ def _paragraphs(lines: list[str]) -> list[str]:
 
 
 def _plain(line: str) -> str:
-    """One line of a page without what removed templates left behind, entities resolved."""
+    """Resolve entities and clean up what removed templates left behind in one line."""
     line = " ".join(unescape(line).split())
     if _GAP_SIGNS.search(line):
         line = tidy(line).replace("( ", "(").replace(" )", ")")

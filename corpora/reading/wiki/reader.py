@@ -1,4 +1,4 @@
-"""Wikipedia: MediaWiki XML dumps, and the files that WikiExtractor makes of them."""
+"""Readers of MediaWiki XML dumps and of WikiExtractor output."""
 
 import html
 import re
@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpora.common.errors import SourceError
-from corpora.reading.line_ends import after_line_end, cut_blocks, ended, line_ends
+from corpora.reading.line_ends import after_line_end, cut_blocks, line_ends, with_line_end
 from corpora.reading.sources import Stream
 from corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock, keep_fields
 
 _HEADER = re.compile(rb'<doc (id="[^\n]*)>[ \t]*(?:\n|\Z)')
 _ATTRIBUTE = re.compile(r'(\w+)="(.*?)"(?=\s+\w+="|\s*$)')
 _DOCUMENT_END = b"</doc>"
-# A line of its own after each document marks its end while the text is cleaned.
-_MARK = b"\x1d\n"
+# A marker line after each document, so that all documents can be cleaned in one call.
+_MARKER = b"\x1d\n"
 
 _PAGE_END = b"</page>"
 _NAMESPACE = re.compile(rb'<namespace key="([^"]+)"[^>]*>([^<]+)</namespace>')
@@ -26,7 +26,7 @@ _NAMESPACE = re.compile(rb'<namespace key="([^"]+)"[^>]*>([^<]+)</namespace>')
 def wikiextractor_blocks(
     stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
 ) -> Iterator[RawBlock]:
-    """Cut WikiExtractor files after documents; a document that fills a block, at a line end."""
+    """Cut WikiExtractor files after documents, or at line ends inside very long ones."""
     inside = False
     for line, data in cut_blocks(chunks, _after_document, block_bytes):
         yield RawBlock(data, stream.name, line, options, parse_wikiextractor, continues=inside)
@@ -38,21 +38,21 @@ def wikiextractor_blocks(
 
 
 def parse_wikiextractor(raw: RawBlock) -> TextBlock:
-    """Take the documents out of their tags and the leftover markup out of the documents."""
+    """Extract the documents between ``<doc>`` tags and remove leftover markup."""
     from corpora.reading.wiki.paragraphs import clean_lines
 
     data, counts = raw.checked()
-    if _MARK[:1] in data:
-        data = data.replace(_MARK[:1], b" ")
+    if _MARKER[:1] in data:
+        data = data.replace(_MARKER[:1], b" ")
     headers = [match for match in _HEADER.finditer(data) if _at_line_start(data, match.start())]
     bodies, outside = _bodies(data, headers, raw.continues)
-    text, cleaned = clean_lines(b"".join(part for body in bodies for part in (body, _MARK)))
+    text, cleaned = clean_lines(b"".join(part for body in bodies for part in (body, _MARKER)))
     counts |= {
         name: count
         for name, count in (("markup_lines", cleaned), ("lines_outside_documents", outside))
         if count
     }
-    text, documents = _without_marks(text)
+    text, documents = _remove_markers(text)
     starts = [0] * raw.continues + [match.start() for match in headers]
     positions = raw.first_line + np.searchsorted(line_ends(data), starts)
     fields = _fields([""] * raw.continues + [match[1].decode() for match in headers], raw)
@@ -74,7 +74,8 @@ def mediawiki_blocks(
         if opened > data.rfind(_PAGE_END):
             line += data.count(b"\n", 0, opened)
             raise SourceError(
-                f"{stream.name}:{line}: the page never ends; the dump is truncated: fetch it again"
+                f"{stream.name}:{line}: the last page is incomplete; "
+                "the dump is truncated: download it again"
             )
         yield RawBlock(
             data, stream.name, line, options, parse_mediawiki, heavy=True, state=namespaces
@@ -82,7 +83,7 @@ def mediawiki_blocks(
 
 
 def parse_mediawiki(raw: RawBlock) -> TextBlock:
-    """Take the articles out of a dump: namespace 0, no redirects, the newest revision."""
+    """Extract articles: namespace 0, wikitext, no redirects, the newest revision."""
     from corpora.reading.wiki.paragraphs import page_text
 
     data, counts = raw.checked()
@@ -90,13 +91,13 @@ def parse_mediawiki(raw: RawBlock) -> TextBlock:
     starts: list[int] = []
     fields: dict[str, list[str]] = {"id": [], "title": []}
     for start, page in _pages(data, raw):
-        if reason := _left_out(page, raw.state):
+        if reason := _skip_reason(page, raw.state):
             counts[reason] = counts.get(reason, 0) + 1
             continue
         starts.append(start)
         for name, values in fields.items():
             values.append(page.findtext(name, ""))
-        parts.append(ended(page_text(_wikitext(page)).encode()))
+        parts.append(with_line_end(page_text(_wikitext(page)).encode()))
     lengths = np.fromiter((len(part) for part in parts), np.int64, len(parts))
     documents = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     positions = raw.first_line + np.searchsorted(line_ends(data), starts)
@@ -105,26 +106,26 @@ def parse_mediawiki(raw: RawBlock) -> TextBlock:
 
 
 def _after_document(data: bytes) -> int:
-    """Offset after the last document that ends, else after the last line end."""
+    """Return the offset after the last complete document, else after the last line end."""
     cut = data.rfind(b"\n" + _DOCUMENT_END)
     return cut + 1 + len(_DOCUMENT_END) if cut >= 0 else after_line_end(data)
 
 
 def _after_page(data: bytes) -> int:
-    """Offset after the last page that ends."""
+    """Return the offset after the last complete page; 0 if there is none."""
     cut = data.rfind(_PAGE_END)
     return cut + len(_PAGE_END) if cut >= 0 else 0
 
 
 def _at_line_start(data: bytes, offset: int) -> bool:
-    """Whether a line begins here."""
+    """Return whether a line starts at the offset."""
     return offset == 0 or data[offset - 1] == ord("\n")
 
 
 def _bodies(
     data: bytes, headers: list[re.Match[bytes]], continues: bool
 ) -> tuple[list[bytes | memoryview], int]:
-    """Each document between its tags, and the number of filled lines outside of any."""
+    """Return each document body, and the number of non-blank lines outside of documents."""
     view, outside = memoryview(data), 0
     bodies: list[bytes | memoryview] = []
     ends = [header.start() for header in headers] + [len(data)]
@@ -132,35 +133,35 @@ def _bodies(
     if continues:
         starts.insert(0, 0)
     else:
-        outside += _filled_lines(data[: ends.pop(0)])
+        outside += _count_filled_lines(data[: ends.pop(0)])
     for start, end in zip(starts, ends, strict=True):
         close = data.rfind(_DOCUMENT_END, start, end)
         if close >= 0:
-            outside += _filled_lines(data[close + len(_DOCUMENT_END) : end])
+            outside += _count_filled_lines(data[close + len(_DOCUMENT_END) : end])
         end = close if close >= 0 else end
         whole = end == start or data[end - 1] == ord("\n")
-        bodies.append(view[start:end] if whole else ended(data[start:end]))
+        bodies.append(view[start:end] if whole else with_line_end(data[start:end]))
     return bodies, outside
 
 
-def _filled_lines(data: bytes) -> int:
-    """Lines that hold more than spaces."""
+def _count_filled_lines(data: bytes) -> int:
+    """Count non-blank lines."""
     return sum(bool(line.strip()) for line in data.split(b"\n")) if data.strip() else 0
 
 
-def _without_marks(text: bytes) -> tuple[bytes, NDArray[np.int64]]:
-    """The cleaned text, and the documents' offsets in it."""
-    marks = np.flatnonzero(np.frombuffer(text, np.uint8) == _MARK[0])
-    documents = np.zeros(len(marks) + 1, np.int64)
-    documents[1:] = marks - len(_MARK) * np.arange(len(marks))
-    starts = [0, *(marks + len(_MARK)).tolist()]
+def _remove_markers(text: bytes) -> tuple[bytes, NDArray[np.int64]]:
+    """Remove the marker lines; return the text and the document offsets."""
+    markers = np.flatnonzero(np.frombuffer(text, np.uint8) == _MARKER[0])
+    documents = np.zeros(len(markers) + 1, np.int64)
+    documents[1:] = markers - len(_MARKER) * np.arange(len(markers))
+    starts = [0, *(markers + len(_MARKER)).tolist()]
     view = memoryview(text)
-    # bytes.replace would take ten times as long
-    return b"".join(map(view.__getitem__, map(slice, starts, marks.tolist()))), documents
+    # ten times as fast as bytes.replace
+    return b"".join(map(view.__getitem__, map(slice, starts, markers.tolist()))), documents
 
 
 def _fields(headers: list[str], raw: RawBlock) -> dict[str, list[str]]:
-    """Attributes of the documents' tags; empty for one that goes on from the block before."""
+    """Return the attributes of the tags; empty for a document continued from the previous block."""
     attributes = [dict(_ATTRIBUTE.findall(header)) for header in headers]
     names = ("id", "url", "title")
     available = {name: [html.unescape(a.get(name, "")) for a in attributes] for name in names}
@@ -168,7 +169,7 @@ def _fields(headers: list[str], raw: RawBlock) -> dict[str, list[str]]:
 
 
 def _pages(data: bytes, raw: RawBlock) -> Iterator[tuple[int, ElementTree.Element]]:
-    """Each page of a block, parsed, and its offset."""
+    """Yield the offset of each page and its parsed XML."""
     start = data.find(b"<page>")
     while start >= 0:
         end = data.find(_PAGE_END, start) + len(_PAGE_END)
@@ -178,14 +179,14 @@ def _pages(data: bytes, raw: RawBlock) -> Iterator[tuple[int, ElementTree.Elemen
             line = raw.first_line + data.count(b"\n", 0, start) + error.position[0] - 1
             reason = str(error).partition(":")[0]
             raise SourceError(
-                f"{raw.source}:{line}: malformed XML ({reason}); fetch the dump again"
+                f"{raw.source}:{line}: malformed XML ({reason}); download the dump again"
             ) from None
         yield start, page
         start = data.find(b"<page>", end)
 
 
-def _left_out(page: ElementTree.Element, namespaces: frozenset[str]) -> str | None:
-    """Why a page is no article; dumps before 2012 tell the namespace by the title alone."""
+def _skip_reason(page: ElementTree.Element, namespaces: frozenset[str]) -> str | None:
+    """Return why a page is skipped, or None; dumps before 2012 lack <ns>, so use the title."""
     namespace = page.findtext("ns")
     if namespace is None:
         prefix, colon, _ = page.findtext("title", "").partition(":")
@@ -199,6 +200,6 @@ def _left_out(page: ElementTree.Element, namespaces: frozenset[str]) -> str | No
 
 
 def _wikitext(page: ElementTree.Element) -> str:
-    """The text of the newest revision, which stands last."""
+    """Return the text of the newest revision, which comes last."""
     revisions = page.findall("revision")
     return revisions[-1].findtext("text", "") if revisions else ""

@@ -1,4 +1,4 @@
-"""CoNLL-U: tokens, sentences, paragraphs and documents as given."""
+"""CoNLL-U: tokens, sentences, paragraphs and documents as annotated."""
 
 import lzma
 
@@ -33,7 +33,7 @@ SAMPLE = """\
 def test_forms_are_surface_tokens(line_end, block_bytes, write, read_all):
     write("a.conllu", SAMPLE.replace("\n", line_end))
     reading = read_all("a.conllu", block_bytes=block_bytes)
-    assert all(block.given for block in reading.blocks)
+    assert all(block.pretokenized for block in reading.blocks)
     first, second = reading.documents
     # where blocks are as small as this, a cut between sentences ends a paragraph
     text = first.text if block_bytes > 1000 else first.text.replace("al\n", "al\x1e")
@@ -43,7 +43,7 @@ def test_forms_are_surface_tokens(line_end, block_bytes, write, read_all):
     assert (first.position, second.position) == (1, 17)
 
 
-def test_lemmas_are_those_of_words(write, read_all):
+def test_lemmas_are_those_of_the_words_of_a_multiword_token(write, read_all):
     write("a.conllu", SAMPLE)
     reading = read_all("a.conllu", field="lemma")
     assert reading.texts[0] == "ir\x1fnosotros\x1fal\x1eSue\x1f10 000\n_\n"
@@ -61,10 +61,10 @@ def test_a_file_without_newdoc_is_one_document(write, read_all):
     assert read_all("a.conllu", block_bytes=200).texts == reading.texts
 
 
-def test_mistakes_are_told_with_file_and_line(write, read_all):
+def test_errors_name_file_and_line(write, read_all):
     for bad, message in {
-        "2\ta\ta\n": "3 columns where CoNLL-U has 10; mend the line, or pass --format text",
-        "x" + "\t_" * 9 + "\n": "'x' is no word number; mend the line",
+        "2\ta\ta\n": "3 columns, but CoNLL-U has 10; fix the line, or pass --format text",
+        "x" + "\t_" * 9 + "\n": "'x' is not a word number; fix the line",
     }.items():
         write("a.conllu", SAMPLE + bad)
         for block_bytes in (1, 1 << 20):
@@ -74,10 +74,10 @@ def test_mistakes_are_told_with_file_and_line(write, read_all):
     write("a.conllu", SAMPLE)
     with pytest.raises(SourceError) as caught:
         read_all("a.conllu", field="upos")
-    assert str(caught.value) == "a.conllu: no field 'upos'; pass one of its fields: form, lemma"
+    assert str(caught.value) == "a.conllu: no field 'upos'; the fields are: form, lemma"
 
 
-def test_treebank_tokens_are_all_there(shared_data, read_all):
+def test_no_treebank_token_is_lost(shared_data, read_all):
     path = shared_data / "evaluation/ud_ewt/en_ewt-ud-dev.conllu.xz"
     lines = lzma.decompress(path.read_bytes()).decode().split("\n")
     cells = [line.split("\t") for line in lines if line[:1].isdigit()]

@@ -1,4 +1,4 @@
-"""Plain text: what a document and a paragraph is."""
+"""Plain text: documents and paragraphs."""
 
 import re
 
@@ -21,7 +21,7 @@ def test_a_file_is_one_document_however_many_blocks_it_takes(block_bytes, write,
 
 
 @pytest.mark.parametrize("block_bytes", [1, 2, 5, 1 << 20])
-def test_every_filled_line_can_be_a_document(block_bytes, write, read_all):
+def test_every_non_blank_line_can_be_a_document(block_bytes, write, read_all):
     write("a.txt", "\n" + POEM)
     reading = read_all("a.txt", documents="line", block_bytes=block_bytes)
     assert reading.texts == ["one\n", "two\n", "three\n", "four\n", "five\n"]
@@ -37,7 +37,7 @@ def test_blank_lines_can_separate_documents(block_bytes, write, read_all):
 
 
 @pytest.mark.parametrize("block_bytes", [1, 2, 5, 9, 1 << 20])
-def test_wrapped_lines_join_to_paragraphs(block_bytes, write, read_all):
+def test_wrapped_lines_are_joined_into_paragraphs(block_bytes, write, read_all):
     write("a.txt", POEM)
     (text,) = read_all("a.txt", wrapped=True, block_bytes=block_bytes).texts
     assert [p for p in text.split("\n") if p.strip()] == ["one two", "three", "four five"]
@@ -47,7 +47,7 @@ def test_wrapped_lines_join_to_paragraphs(block_bytes, write, read_all):
 
 @pytest.mark.parametrize("block_bytes", [1, 2, 3, 1 << 20])
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
-def test_line_ends_of_all_three_kinds_mean_the_same(line_end, block_bytes, write, read_all):
+def test_all_three_kinds_of_line_end_are_equivalent(line_end, block_bytes, write, read_all):
     write("a.txt", POEM.replace("\n", line_end))
     for options in ({}, {"documents": "line"}, {"documents": "block"}, {"wrapped": True}):
         expected = read_all("a.txt", block_bytes=1 << 20, **options).texts
@@ -69,7 +69,7 @@ def test_a_block_without_blank_lines_is_cut_at_line_ends(write, read_all):
     assert max(len(block.text) for block in reading.blocks) <= 200
 
 
-def test_blank_text_holds_no_documents_but_as_a_file(write, read_all):
+def test_blank_text_is_a_document_only_as_a_whole_file(write, read_all):
     write("a.txt", "\n \n\n")
     for documents, n in (("file", 1), ("line", 0), ("block", 0)):
         assert len(read_all("a.txt", documents=documents, block_bytes=1).documents) == n
@@ -84,7 +84,7 @@ SIZES = st.sampled_from([1, 2, 3, 8, 1 << 20])
 
 
 @given(lines=LINES, block_bytes=SIZES, line_end=st.sampled_from(["\n", "\r\n", "\r"]))
-def test_paragraphs_give_back_the_text(lines, block_bytes, line_end, tmp_path_factory, read_all):
+def test_paragraphs_reproduce_the_text(lines, block_bytes, line_end, tmp_path_factory, read_all):
     text = "a" + line_end.join(lines)  # not empty, and no format shows itself
     path = tmp_path_factory.mktemp("text") / "a"
     path.write_bytes(text.encode())

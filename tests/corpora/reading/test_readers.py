@@ -1,4 +1,4 @@
-"""Sources of every kind: files, folders, standard input, compression, encodings, refusals."""
+"""Sources of every kind: files, folders, standard input, compression, encodings, errors."""
 
 import bz2
 import gzip
@@ -52,7 +52,7 @@ SMALL = {
 @pytest.mark.parametrize("compression", [None, *COMPRESSIONS])
 @pytest.mark.parametrize("format", SMALL)
 @pytest.mark.parametrize("block_bytes", [1, 16, 1 << 20])
-def test_every_format_is_found_by_itself_in_every_compression(
+def test_every_format_is_detected_in_every_compression(
     format, compression, block_bytes, write, read_all
 ):
     name, content, texts, options = SMALL[format]
@@ -65,13 +65,13 @@ def test_every_format_is_found_by_itself_in_every_compression(
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("name", ["news", "news.txt", "news.txt.xz"])
-def test_compression_is_known_by_content_not_by_name(compression, name, write, read_all):
+def test_compression_is_detected_by_content_not_by_name(compression, name, write, read_all):
     write(name, COMPRESSIONS[compression](TEXT.encode()))
     assert read_all(name).texts == [TEXT]
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
-def test_members_laid_end_to_end_are_one_text(compression, write, read_all):
+def test_concatenated_members_are_one_text(compression, write, read_all):
     compress = COMPRESSIONS[compression]
     padding = b"\0" * 8 if compression in ("gzip", "xz") else b""
     write("news", b"".join(compress(part) + padding for part in (b"one\n", b"", b"two\n")))
@@ -89,33 +89,33 @@ def test_zstd_without_a_content_size_and_with_skippable_frames_is_read(write, re
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("kept", [0.3, 0.9, -1])
-def test_a_truncated_file_is_refused_by_name(compression, kept, write, read_all):
+def test_the_error_for_a_truncated_file_names_it(compression, kept, write, read_all):
     data = COMPRESSIONS[compression](os.urandom(40000).hex().encode())
     write("news", data[:-1] if kept == -1 else data[: int(kept * len(data))])
     with pytest.raises(SourceError) as caught:
         read_all("news")
     assert str(caught.value) == (
-        f"news: the {compression} data end too soon; the file is truncated: fetch it again"
+        f"news: the {compression} data is truncated; download the file again"
     )
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
-def test_a_damaged_file_is_refused_by_name(compression, write, read_all):
+def test_the_error_for_a_corrupt_file_names_it(compression, write, read_all):
     data = bytearray(COMPRESSIONS[compression](b"".join(b"%d\n" % n**5 for n in range(9999))))
     data[len(data) // 2] ^= 0xFF
     write("news", bytes(data))
-    message = rf"^news: the {compression} data are damaged \(.*\); fetch the file again$"
+    message = rf"^news: the {compression} data is corrupt \(.*\); download the file again$"
     with pytest.raises(SourceError, match=message):
         read_all("news")
 
 
-def test_what_follows_a_compressed_file_is_refused(write, read_all):
+def test_data_after_a_compressed_file_is_an_error(write, read_all):
     write("news.gz", gzip.compress(b"text\n") + b"and more")
-    with pytest.raises(SourceError, match=r"^news\.gz: the gzip data are damaged \(.*\); fetch"):
+    with pytest.raises(SourceError, match=r"^news\.gz: the gzip data is corrupt \(.*\); download"):
         read_all("news.gz")
 
 
-def test_a_byte_that_is_not_utf8_is_told_with_file_and_line(write, read_all):
+def test_the_error_for_invalid_utf8_names_file_and_line(write, read_all):
     lines = [b"plain\n"] * 4811 + [b"caf\xe9 noir\n", b"more\n"]
     write("news.txt", b"".join(lines))
     for block_bytes in (64, 1 << 20):
@@ -132,12 +132,12 @@ def test_a_byte_that_is_not_utf8_is_told_with_file_and_line(write, read_all):
     [
         ("café".encode("latin-1"), "--encoding latin-1"),
         ("a “café” – or so".encode("cp1252"), "--encoding windows-1252"),
-        ("海内存知己".encode("gb18030"), "its --encoding, such as gb18030 or koi8-r"),
+        ("海内存知己".encode("gb18030"), "its --encoding, for example gb18030 or koi8-r"),
         ("größer, grö".encode()[:-1], "--errors replace"),
     ],
     ids=["latin-1", "windows-1252", "gb18030", "cut"],
 )
-def test_what_to_pass_follows_from_the_bytes(content, remedy, write, read_all):
+def test_the_suggested_option_depends_on_the_bytes(content, remedy, write, read_all):
     write("text.txt", content)
     with pytest.raises(SourceError) as caught:
         read_all("text.txt")
@@ -145,13 +145,13 @@ def test_what_to_pass_follows_from_the_bytes(content, remedy, write, read_all):
 
 
 @pytest.mark.parametrize("line_end", [b"\r\n", b"\r"], ids=["CRLF", "CR"])
-def test_lines_are_counted_whatever_ends_them(line_end, write, read_all):
+def test_line_numbers_count_every_kind_of_line_end(line_end, write, read_all):
     write("news.txt", line_end.join([b"plain", b"", b"caf\xe9"]))
     with pytest.raises(SourceError, match=r"^news.txt:3: byte 0xE9"):
         read_all("news.txt", block_bytes=3)
 
 
-def test_replacing_counts_the_bytes_it_replaced(write, read_all):
+def test_replaced_bytes_are_counted(write, read_all):
     write("news.txt", "Öl\n".encode() + b"caf\xe9\n" + b"\xf0\x9f\x98 cut\n" * 2)
     for block_bytes in (1, 1 << 20):
         reading = read_all("news.txt", errors="replace", block_bytes=block_bytes)
@@ -176,7 +176,7 @@ def test_multi_byte_encodings_are_decoded(write, read_all):
         assert read_all("news.txt", encoding=encoding, block_bytes=1).texts == ["東京の本\n"]
 
 
-def test_a_byte_outside_another_encoding_is_told_with_file_and_line(write, read_all):
+def test_the_error_for_a_byte_invalid_in_another_encoding_names_file_and_line(write, read_all):
     write("news.txt", b"one\r\ntwo\nthree \x81\n")
     for block_bytes in (1, 1 << 20):
         with pytest.raises(SourceError) as caught:
@@ -189,23 +189,23 @@ def test_a_byte_outside_another_encoding_is_told_with_file_and_line(write, read_
     assert reading.counts == {"replaced_bytes": 1}
 
 
-def test_text_that_ends_inside_a_character_is_told(write, read_all):
+def test_text_that_ends_inside_a_character_is_an_error(write, read_all):
     write("a.txt", "日本".encode("utf-16-le")[:-1])
     with pytest.raises(SourceError, match=r"^a\.txt:1: byte 0x2C is not utf-16-le; pass another"):
         read_all("a.txt", encoding="utf-16-le")
 
 
 @pytest.mark.parametrize("name", ["utf-16", "utf-32"])
-def test_wide_encodings_are_recognised_by_their_mark(name, write, read_all):
+def test_utf16_and_utf32_are_recognized_by_their_byte_order_mark(name, write, read_all):
     write("news.txt", "text\n".encode(name))
     with pytest.raises(SourceError) as caught:
         read_all("news.txt")
     assert str(caught.value) == (
-        f"news.txt: begins with a {name.upper()} byte order mark; pass --encoding {name}"
+        f"news.txt: starts with a {name.upper()} byte order mark; pass --encoding {name}"
     )
 
 
-def test_the_byte_order_mark_is_no_text(write, read_all):
+def test_the_byte_order_mark_is_not_part_of_the_text(write, read_all):
     for block_bytes in (1, 2, 1 << 20):
         write("a.txt", b"\xef\xbb\xbfone\n")
         assert read_all("a.txt", block_bytes=block_bytes).texts == ["one\n"]
@@ -213,16 +213,17 @@ def test_the_byte_order_mark_is_no_text(write, read_all):
     assert read_all("a.txt", encoding="utf-16-le").texts == ["one\n"]
 
 
+CONTROL_BYTES = "contains control bytes, so it is not text; exclude it, or pass --encoding"
 BINARY = {
-    b"%PDF-1.4 ...": "a PDF file, not text; leave it out, or extract its text first",
-    b"PK\x03\x04...": "a ZIP archive or office document, not text; leave it out, or extract its "
+    b"%PDF-1.4 ...": "a PDF file, not text; exclude it, or extract its text first",
+    b"PK\x03\x04...": "a ZIP archive or office document, not text; exclude it, or extract its "
     "text first",
-    b"abc\0\0\0def": "holds control bytes, so it is not text; leave it out, or pass --encoding",
-    b"\x80\x04\x95\x10": "holds control bytes, so it is not text; leave it out, or pass --encoding",
+    b"abc\0\0\0def": CONTROL_BYTES,
+    b"\x80\x04\x95\x10": CONTROL_BYTES,
     gzip.compress(
         gzip.compress(b"x", mtime=0), mtime=0
-    ): "compressed twice, not text; leave it out, or extract its text first",
-    b"x" * 257 + b"ustar": "a tar archive, not text; leave it out, or extract its text first",
+    ): "compressed twice, not text; exclude it, or extract its text first",
+    b"x" * 257 + b"ustar": "a tar archive, not text; exclude it, or extract its text first",
     b"<!DOCTYPE html><p>x": "markup of an unknown kind; extract its text first, or pass "
     "--format text",
 }
@@ -233,7 +234,7 @@ BINARY = {
     BINARY,
     ids=["pdf", "zip", "zeros", "pickle", "gzip twice", "tar", "html"],
 )
-def test_what_is_not_text_is_refused_by_name(content, write, read_all):
+def test_the_error_for_a_binary_file_names_it(content, write, read_all):
     write("folder/b.txt", "text\n")
     write("folder/sub/x.dat", content)
     with pytest.raises(SourceError) as caught:
@@ -241,13 +242,12 @@ def test_what_is_not_text_is_refused_by_name(content, write, read_all):
     assert str(caught.value) == f"folder/sub/x.dat: {BINARY[content]}"
 
 
-def test_a_nul_far_into_a_file_is_told_with_its_line(write, read_all):
+def test_the_error_for_a_nul_far_into_a_file_names_its_line(write, read_all):
     write("a.txt", b"word\n" * 20000 + b"nul \0\n")
     with pytest.raises(SourceError) as caught:
         read_all("a.txt")
     assert str(caught.value) == (
-        "a.txt:20001: a NUL byte, which no text holds; pass --errors replace if the file is text "
-        "otherwise"
+        "a.txt:20001: contains a NUL byte; pass --errors replace if the file is otherwise text"
     )
     assert read_all("a.txt", errors="replace").counts == {"replaced_bytes": 1}
 
@@ -270,7 +270,7 @@ def test_a_folder_may_mix_formats(write, read_all):
     assert read_all("f").texts == texts
 
 
-def test_links_that_lead_back_up_end(write, tmp_path, read_all):
+def test_symlink_cycles_are_not_followed(write, tmp_path, read_all):
     write("f/sub/a.txt", "one\n")
     (tmp_path / "f/sub/up").symlink_to(tmp_path / "f")
     assert read_all("f").texts == ["one\n"]
@@ -284,13 +284,13 @@ def test_missing_and_empty_sources_are_refused(write, read_all, tmp_path):
     write("hidden/.a.txt", b"x")
     expected = {
         "no.txt": "no.txt: no such file or folder; check the path",
-        "empty.txt": "empty.txt: the source is empty; name one that holds text",
-        "empty.gz": "empty.gz: the source is empty; name one that holds text",
-        "folder": "folder: the folder holds only empty files; name one that holds text",
-        "none": "none: the folder holds no files (hidden ones do not count); name one that holds "
-        "text",
-        "hidden": "hidden: the folder holds no files (hidden ones do not count); name one that "
-        "holds text",
+        "empty.txt": "empty.txt: the source is empty; name one that contains text",
+        "empty.gz": "empty.gz: the source is empty; name one that contains text",
+        "folder": "folder: the folder contains only empty files; name one that contains text",
+        "none": "none: the folder contains no files (hidden files are skipped); name one that "
+        "contains text",
+        "hidden": "hidden: the folder contains no files (hidden files are skipped); name one that "
+        "contains text",
     }
     for source, message in expected.items():
         with pytest.raises(SourceError) as caught:
@@ -308,14 +308,14 @@ def test_a_file_without_permission_is_refused(write, read_all, tmp_path):
         read_all("a.txt")
 
 
-def _type_in(monkeypatch, data):
-    """Put bytes on standard input."""
+def _set_stdin(monkeypatch, data):
+    """Feed bytes to standard input."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
 
 
 def test_standard_input_is_a_source(monkeypatch, read_all):
     for data in (TEXT.encode(), lzma.compress(TEXT.encode())):
-        _type_in(monkeypatch, data)
+        _set_stdin(monkeypatch, data)
         reading = read_all("-", block_bytes=100)
         assert reading.texts == [TEXT]
         assert reading.documents[0].source == "<stdin>"
@@ -323,45 +323,45 @@ def test_standard_input_is_a_source(monkeypatch, read_all):
         assert reading.digests == [hashlib.sha256(data).hexdigest()]
 
 
-def test_standard_input_shows_its_format_by_content_or_field(monkeypatch, read_all):
-    _type_in(monkeypatch, b'{"body": "one"}\n')
+def test_the_format_of_standard_input_is_detected_by_content_or_field(monkeypatch, read_all):
+    _set_stdin(monkeypatch, b'{"body": "one"}\n')
     assert read_all("-", field="body").texts == ["one\n"]
-    _type_in(monkeypatch, b"id,body\n1,one\n")
+    _set_stdin(monkeypatch, b"id,body\n1,one\n")
     assert read_all("-", field="body").texts == ["one\n"]
-    _type_in(monkeypatch, b"id\tbody\n1\tone\n")
+    _set_stdin(monkeypatch, b"id\tbody\n1\tone\n")
     assert read_all("-", field="body").texts == ["one\n"]
 
 
-def test_standard_input_is_read_once(monkeypatch, read_all):
+def test_standard_input_cannot_be_named_twice(monkeypatch, read_all):
     with pytest.raises(SourceError, match=r"^<stdin>: named 2 times; it can be read only once$"):
         read_all(["-", "-"])
 
 
-def test_a_closed_standard_input_is_told(monkeypatch, read_all):
+def test_a_closed_standard_input_is_an_error(monkeypatch, read_all):
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(SourceError) as refusal:
         read_all("-")
-    assert str(refusal.value) == "<stdin>: is closed; pipe text into it or name a file"
+    assert (
+        str(refusal.value) == "<stdin>: standard input is closed; pipe text into it or name a file"
+    )
 
 
-def test_a_codec_that_tells_no_place_is_one_line(write, read_all):
+def test_the_error_of_a_codec_without_positions_is_one_line(write, read_all):
     write("a.txt", "one two. Three\n")
-    with pytest.raises(SourceError, match=r"^a\.txt: is not punycode \(.*\); pass another --encod"):
+    with pytest.raises(SourceError, match=r"^a\.txt: not punycode \(.*\); pass another --encod"):
         read_all("a.txt", encoding="punycode")
 
 
-def test_a_stray_nul_is_told_with_its_line_and_can_be_replaced(write, read_all):
+def test_a_stray_nul_is_an_error_and_can_be_replaced(write, read_all):
     write("a.txt", b"one\ntw\0o\n")
-    with pytest.raises(
-        SourceError, match=r"^a\.txt:2: a NUL byte, which no text holds; pass --err"
-    ):
+    with pytest.raises(SourceError, match=r"^a\.txt:2: contains a NUL byte; pass --err"):
         read_all("a.txt")
     reading = read_all("a.txt", errors="replace")
     assert reading.texts == ["one\ntw\ufffdo\n"]
     assert reading.counts == {"replaced_bytes": 1}
 
 
-def test_an_object_over_several_lines_is_not_taken_for_text(write, read_all):
+def test_a_multi_line_json_object_is_not_read_as_text(write, read_all):
     write("a.json", '{\n "text": "one"\n}\n')
     with pytest.raises(SourceError, match=r"^a\.json: one JSON object over several lines"):
         read_all("a.json")
@@ -369,17 +369,17 @@ def test_an_object_over_several_lines_is_not_taken_for_text(write, read_all):
     assert read_all("b.json").texts == ["one\n"]
 
 
-def test_a_link_to_itself_is_told(write, tmp_path, read_all):
+def test_a_link_to_itself_is_an_error(write, tmp_path, read_all):
     write("folder/a.txt", "one\n")
     (tmp_path / "folder" / "self").symlink_to("self")
     with pytest.raises(SourceError, match=r"^folder/self: cannot be read \(Too many levels"):
         read_all("folder")
 
 
-def test_a_corpus_inside_the_folder_is_no_source(write, tmp_path):
+def test_a_corpus_inside_the_folder_is_not_a_source(write, tmp_path):
     for name in ("a.txt", "out/manifest.json", "out.partial/ids.npy", "out.replaced/x", "outer/b"):
         write(f"folder/{name}", "one\n")
-    found = source_files(["folder"], apart_from=Path("folder/out"))
+    found = source_files(["folder"], exclude=Path("folder/out"))
     assert [file.name for file in found] == ["folder/a.txt", "folder/outer/b"]
     assert len(source_files(["folder"])) == 5
 
@@ -420,7 +420,7 @@ def test_digest_and_progress_cover_all_bytes_whatever_the_format(format, write, 
 
 
 @pytest.mark.parametrize("format", SMALL)
-def test_raw_blocks_travel_to_other_processes(format, write):
+def test_raw_blocks_can_be_pickled(format, write):
     name, content, _, _ = SMALL[format]
     write(name, content)
     for raw in read([name], ReadOptions()):
@@ -449,7 +449,7 @@ def test_options_that_would_be_ignored_are_refused(write, read_all):
 
 def test_options_are_checked():
     assert ReadOptions(keep=("date,author", " date", "")).keep == ("date", "author")
-    no_encoding = "ReadOptions.encoding must be an encoding that Python knows, such as latin-1, got"
+    no_encoding = "ReadOptions.encoding must be a Python encoding name, such as latin-1, got"
     for options, message in [
         ({"encoding": "klingon"}, f"{no_encoding} 'klingon'"),
         ({"encoding": "rot13"}, f"{no_encoding} 'rot13'"),

@@ -21,8 +21,8 @@ RECORDS = [
 TEXTS = ["one\ntwo\n", "", "Äpfel 東京\nvier\n"]
 
 
-def _refused(read_all, source, **options):
-    """The message with which reading ends."""
+def _error_of(read_all, source, **options):
+    """Return the message of the SourceError."""
     with pytest.raises(SourceError) as caught:
         read_all(source, **options)
     return str(caught.value)
@@ -44,33 +44,32 @@ def test_jsonl_records_are_documents(ascii, block_bytes, write, read_all):
     assert reading.counts == {"missing_fields": 1}
 
 
-def test_jsonl_mistakes_are_told_with_file_and_line(write, read_all):
+def test_jsonl_errors_name_file_and_line(write, read_all):
     good = '{"text": "one", "n": 1}\n'
     for bad, message in {
         '{"text": "o\n': (
             "malformed JSON (Unterminated string starting at: line 1 column 10 (char 9)); "
-            "mend the line"
+            "fix the line"
         ),
         '["text"]\n': "an array, not an object; each line must be one JSON object",
         "7\n": "a number, not an object; each line must be one JSON object",
-        '{"body": "x", "n": 2}\n': "no field 'text'; pass one of its fields: body, n",
-        "{}\n": "no field 'text'; pass one of its fields: it has none",
-        '{"text": null}\n': "field 'text' holds null, not a string; pass another --field, or "
-        "mend the record",
-        '{"text": 3}\n': "field 'text' holds a number, not a string; pass another --field, or "
-        "mend the record",
-        '{"text": true}\n': "field 'text' holds a truth value, not a string; pass another "
-        "--field, or mend the record",
-        '{"text": "\\ud800"}\n': "the text holds half a surrogate pair, which is no character; "
-        "pass --errors replace",
+        '{"body": "x", "n": 2}\n': "no field 'text'; the fields are: body, n",
+        "{}\n": "no field 'text'; the fields are: (none)",
+        '{"text": null}\n': "field 'text' is null, not a string; pass another --field, or "
+        "fix the record",
+        '{"text": 3}\n': "field 'text' is a number, not a string; pass another --field, or "
+        "fix the record",
+        '{"text": true}\n': "field 'text' is a boolean, not a string; pass another "
+        "--field, or fix the record",
+        '{"text": "\\ud800"}\n': "the text contains a lone surrogate; pass --errors replace",
     }.items():
         write("a.jsonl", good * 2 + bad)
         for block_bytes in (1, 1 << 20):
-            found = _refused(read_all, "a.jsonl", block_bytes=block_bytes)
+            found = _error_of(read_all, "a.jsonl", block_bytes=block_bytes)
             assert found == f"a.jsonl:3: {message}"
 
 
-def test_half_surrogate_pairs_can_be_replaced(write, read_all):
+def test_lone_surrogates_can_be_replaced(write, read_all):
     write("a.jsonl", '{"text": "a\\ud800b \\ud83d\\ude00", "k": "\\udc00"}\n')
     reading = read_all("a.jsonl", errors="replace", keep=("k",))
     assert reading.texts == ["a\ufffdb 😀\n"]
@@ -78,26 +77,26 @@ def test_half_surrogate_pairs_can_be_replaced(write, read_all):
     assert reading.counts == {"replaced_characters": 1}
 
 
-def test_a_field_to_keep_that_no_record_has_is_refused(write, read_all):
+def test_keeping_a_field_that_no_record_has_is_an_error(write, read_all):
     write("a.jsonl", '{"text": "one", "day": "Mon"}\n{"text": "two"}\n')
-    message = _refused(read_all, "a.jsonl", keep=("date",))
-    assert message == "a.jsonl: no field 'date'; pass one of its fields: text, day"
+    message = _error_of(read_all, "a.jsonl", keep=("date",))
+    assert message == "a.jsonl: no field 'date'; the fields are: text, day"
     assert read_all("a.jsonl", keep=("day",)).counts == {"missing_fields": 1}
 
 
-def test_a_json_array_is_refused_with_the_remedy(write, read_all):
+def test_the_error_for_a_json_array_gives_the_remedy(write, read_all):
     write("a.json", '[{"text": "one"}]')
-    assert _refused(read_all, "a.json") == (
-        "a.json: one JSON array, not one record a line; convert it with: jq -c '.[]'"
+    assert _error_of(read_all, "a.json") == (
+        "a.json: one JSON array, not one record per line; convert it with: jq -c '.[]'"
     )
 
 
-def test_wrapped_values_join_to_paragraphs(write, read_all):
+def test_wrapped_values_are_joined_into_paragraphs(write, read_all):
     write("a.jsonl", json.dumps({"text": "\none\r\ntwo\n \n\nthree"}))
     assert read_all("a.jsonl", wrapped=True).texts == ["one two\nthree\n"]
 
 
-def test_text_that_begins_with_a_brace_is_no_json(write, read_all):
+def test_text_that_starts_with_a_brace_is_not_json(write, read_all):
     write("a.txt", "{braces} are fine\n")
     assert read_all("a.txt").texts == ["{braces} are fine\n"]
 
@@ -118,31 +117,31 @@ def test_csv_rows_are_documents(delimiter, block_bytes, write, read_all):
     assert [document.fields["day"] for document in reading.documents] == ["Mon", "", "T,ue"]
 
 
-def test_csv_mistakes_are_told_with_file_and_line(write, read_all):
+def test_csv_errors_name_file_and_line(write, read_all):
     head = "id,text\n1,one\n"
     for bad, message in {
-        "2\n": "a.csv:3: 1 columns where the header has 2; mend the row",
-        "2,a,b\n": "a.csv:3: 3 columns where the header has 2; mend the row",
+        "2\n": "a.csv:3: 1 columns, but the header has 2; fix the row",
+        "2,a,b\n": "a.csv:3: 3 columns, but the header has 2; fix the row",
         '2,"a"b\n': (
-            "a.csv:3: malformed CSV (',' expected after '\"'); quote cells that hold quotes, "
-            "doubling these"
+            "a.csv:3: malformed CSV (',' expected after '\"'); quote cells that contain quotes, "
+            "and double these quotes"
         ),
         '2,"never\nends\n': (
-            "a.csv:3: malformed CSV (unexpected end of data); quote cells that hold quotes, "
-            "doubling these"
+            "a.csv:3: malformed CSV (unexpected end of data); quote cells that contain quotes, "
+            "and double these quotes"
         ),
     }.items():
         write("a.csv", head + bad)
-        assert _refused(read_all, "a.csv") == message
+        assert _error_of(read_all, "a.csv") == message
     write("a.csv", head)
     for options in ({"field": "body"}, {"keep": ("body",)}):
-        found = _refused(read_all, "a.csv", **options)
-        assert found == "a.csv: no field 'body'; pass one of its fields: id, text"
+        found = _error_of(read_all, "a.csv", **options)
+        assert found == "a.csv: no field 'body'; the fields are: id, text"
 
 
-def test_bad_bytes_in_csv_are_told_or_replaced_and_counted(write, read_all):
+def test_invalid_bytes_in_csv_are_an_error_or_replaced_and_counted(write, read_all):
     write("a.csv", b"id,text\n1,one\n2,caf\xe9\n")
-    assert _refused(read_all, "a.csv") == (
+    assert _error_of(read_all, "a.csv") == (
         "a.csv:3: byte 0xE9 is not UTF-8; pass --encoding latin-1"
     )
     for block_bytes in (1, 1 << 20):
@@ -157,7 +156,7 @@ def test_csv_cells_may_be_huge(write, read_all):
 
 
 @pytest.mark.parametrize("block_bytes", [1, 20, 1 << 20])
-def test_tsv_rows_are_documents_and_quotes_are_plain(block_bytes, write, read_all):
+def test_tsv_rows_are_documents_and_inner_quotes_are_text(block_bytes, write, read_all):
     write("a.tsv", 'id\tbody\tday\n1\tsay "hi"\tMon\n\n2\t"all ""of"" it"\t\n3\t"a" or "b"\tTue')
     reading = read_all("a.tsv", field="body", keep=("day",), block_bytes=block_bytes)
     assert reading.texts == ['say "hi"\n', 'all "of" it\n', '"a" or "b"\n']
@@ -165,12 +164,12 @@ def test_tsv_rows_are_documents_and_quotes_are_plain(block_bytes, write, read_al
     assert [document.fields["day"] for document in reading.documents] == ["Mon", "", "Tue"]
 
 
-def test_tsv_mistakes_are_told_with_file_and_line(write, read_all):
+def test_tsv_errors_name_file_and_line(write, read_all):
     write("a.tsv", "id\ttext\n1\tone\n2\n")
-    found = _refused(read_all, "a.tsv")
-    assert found == "a.tsv:3: 1 columns where the header has 2; mend the row"
-    assert _refused(read_all, "a.tsv", field="x") == (
-        "a.tsv: no field 'x'; pass one of its fields: id, text"
+    found = _error_of(read_all, "a.tsv")
+    assert found == "a.tsv:3: 1 columns, but the header has 2; fix the row"
+    assert _error_of(read_all, "a.tsv", field="x") == (
+        "a.tsv: no field 'x'; the fields are: id, text"
     )
 
 
@@ -224,28 +223,28 @@ def test_parquet_is_read_from_standard_input(write_parquet, read_all, tmp_path, 
     assert read_all("-", format="parquet").texts == ["one\n", "two\n"]
 
 
-def test_parquet_mistakes_are_told(write_parquet, write, read_all, tmp_path):
+def test_parquet_errors_name_file_and_record(write_parquet, write, read_all, tmp_path):
     write_parquet("a.parquet", {"text": ["one", None], "n": [1, 2]})
-    assert _refused(read_all, "a.parquet") == (
-        "a.parquet:2: the record's text is null; drop such records"
+    assert _error_of(read_all, "a.parquet") == (
+        "a.parquet:2: the text of the record is null; drop such records"
     )
-    assert _refused(read_all, "a.parquet", field="n") == (
-        "a.parquet: field 'n' is of type int64, not string; pass another --field"
+    assert _error_of(read_all, "a.parquet", field="n") == (
+        "a.parquet: field 'n' has type int64, not string; pass another --field"
     )
-    assert _refused(read_all, "a.parquet", field="x") == (
-        "a.parquet: no field 'x'; pass one of its fields: text, n"
+    assert _error_of(read_all, "a.parquet", field="x") == (
+        "a.parquet: no field 'x'; the fields are: text, n"
     )
     write("cut.parquet", (tmp_path / "a.parquet").read_bytes()[:-9])
-    assert _refused(read_all, "cut.parquet").startswith("cut.parquet: damaged Parquet (")
+    assert _error_of(read_all, "cut.parquet").startswith("cut.parquet: corrupt Parquet (")
     write("a.txt", "text\n")
-    assert _refused(read_all, "a.txt", format="parquet") == (
-        "a.txt: not a Parquet file; drop --format to find its format"
+    assert _error_of(read_all, "a.txt", format="parquet") == (
+        "a.txt: not a Parquet file; drop --format to detect its format"
     )
 
 
-def test_parquet_without_pyarrow_names_the_extra(write, read_all, monkeypatch):
+def test_the_error_without_pyarrow_names_the_extra(write, read_all, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     write("a.parquet", b"PAR1 and so on")
-    assert _refused(read_all, "a.parquet") == (
+    assert _error_of(read_all, "a.parquet") == (
         "a.parquet: reading Parquet needs pyarrow; pip install 'firth[parquet]'"
     )

@@ -1,4 +1,4 @@
-"""Wiki text: the kernel against its definition, leftovers by example, pages by example."""
+"""Wiki text: the kernel against a naive twin, and examples of leftovers and pages."""
 
 import bz2
 import importlib.util
@@ -144,7 +144,7 @@ Deutsch „so“, français « ainsi », 中文（这里）。 日本語「は�
 
 
 def naive_kinds(text: str) -> list[tuple[int, int, int]]:
-    """Bounds in bytes and kinds of each flagged line, by regular expressions."""
+    """Return byte bounds and kinds of each flagged line, by regular expressions."""
     found = []
     start = 0
     for line in text.split("\n"):
@@ -157,7 +157,7 @@ def naive_kinds(text: str) -> list[tuple[int, int, int]]:
 
 
 def kernel_kinds(text: str, capacity: int) -> list[tuple[int, int, int]]:
-    """The same by the kernel, called as often as its output is full."""
+    """Return the same from the kernel, resumed whenever its output is full."""
     data = np.frombuffer(text.encode(), np.uint8)
     starts, ends = np.empty((2, capacity), np.int64)
     kinds = np.empty(capacity, np.uint8)
@@ -191,18 +191,18 @@ def test_text_without_markup_is_returned_itself() -> None:
 
 
 @pytest.mark.parametrize("line", PROSE.split("\n"))
-def test_plain_lines_stay_whatever_is_looked_for(line: str) -> None:
+def test_plain_lines_are_unchanged_for_every_kind(line: str) -> None:
     assert clean_line(line) == line
 
 
-def test_the_marks_of_documents_stay() -> None:
+def test_document_tags_are_kept() -> None:
     text = b'<doc id="1" url="http://x?curid=1" title="[[A]]">\nA<br>\n</doc>\n'
 
     assert clean_lines(text) == (text.replace(b"<br>", b""), 1)
 
 
 @given(st.lists(st.one_of(PIECES, st.text(max_size=3)), max_size=40).map("".join))
-def test_lines_never_appear_or_vanish(text: str) -> None:
+def test_the_number_of_lines_never_changes(text: str) -> None:
     raw = text.encode(errors="replace")
     cleaned, changed = clean_lines(raw)
     before, after = raw.split(b"\n"), cleaned.split(b"\n")
@@ -211,11 +211,11 @@ def test_lines_never_appear_or_vanish(text: str) -> None:
     assert changed == sum(a != b for a, b in zip(after, before, strict=True))
 
 
-def test_more_lines_than_the_output_holds() -> None:
+def test_a_full_output_is_resumed() -> None:
     assert clean_lines(b"a<br>\nplain\n" * 7, lines_at_once=2) == (b"a\nplain\n" * 7, 7)
 
 
-def test_bytes_that_are_no_utf8_pass_through() -> None:
+def test_invalid_utf8_passes_through() -> None:
     assert clean_lines(b"\xff<br>\xe9\n") == (b"\xff \xe9\n", 1)
 
 
@@ -239,13 +239,13 @@ def test_pages_become_plain_paragraphs(wikitext: str, text: str) -> None:
 
 
 @given(st.lists(st.one_of(PIECES, st.text(max_size=3)), max_size=60).map("".join))
-def test_pages_never_end_in_an_error_or_with_empty_lines(wikitext: str) -> None:
+def test_pages_never_raise_or_contain_empty_lines(wikitext: str) -> None:
     text = page_text(wikitext)
 
     assert text == "" or all(line.strip() for line in text.split("\n"))
 
 
-def test_deep_and_unclosed_markup_ends_in_time() -> None:
+def test_deep_and_unclosed_markup_takes_linear_time() -> None:
     for piece in ("[[", "{{", "{|", "<ref>", "[http://x ", "''", "(", "<!--", "{{a|", "[[a|[b"):
         page_text(piece * 3000)
         clean_lines((piece * 3000).encode())

@@ -43,7 +43,7 @@ def _dump(*pages):
 
 
 @pytest.mark.parametrize("block_bytes", [1, 50, 120, 1 << 20])
-def test_extracted_documents_leave_their_tags(block_bytes, write, read_all):
+def test_documents_are_extracted_from_their_tags(block_bytes, write, read_all):
     write("AA.txt", EXTRACTED)
     reading = read_all("AA.txt", block_bytes=block_bytes)
     assert reading.texts == [
@@ -64,14 +64,14 @@ def test_kept_fields_of_extracted_documents_can_be_chosen(write, read_all):
     assert read_all("AA", keep=("title",)).documents[0].fields == {"title": "Anarchism"}
 
 
-def test_lines_outside_of_documents_are_dropped_and_counted(write, read_all):
+def test_lines_outside_documents_are_dropped_and_counted(write, read_all):
     write("AA", EXTRACTED + "stray\n\n" + EXTRACTED + "and more\nlines\n")
     reading = read_all("AA")
     assert len(reading.documents) == 6
     assert reading.counts == {"markup_lines": 2, "lines_outside_documents": 3}
 
 
-def test_a_document_that_never_ends_is_kept(write, read_all):
+def test_an_unclosed_document_is_kept(write, read_all):
     write("AA", EXTRACTED.rpartition("</doc>")[0] + "\nmore\n" * 9)
     for block_bytes in (1, 1 << 20):
         assert (
@@ -81,7 +81,7 @@ def test_a_document_that_never_ends_is_kept(write, read_all):
 
 
 @pytest.mark.parametrize("block_bytes", [1, 300, 1 << 20])
-def test_a_dump_gives_its_articles(block_bytes, write, read_all):
+def test_a_dump_yields_its_articles(block_bytes, write, read_all):
     write(
         "dump.xml",
         _dump(
@@ -106,24 +106,24 @@ def test_a_dump_gives_its_articles(block_bytes, write, read_all):
     assert [document.position for document in reading.documents] == starts
 
 
-def test_a_dump_cut_short_is_refused(write, read_all):
+def test_a_truncated_dump_is_an_error(write, read_all):
     content = _dump(_page("One", "Text."), _page("Two", "Text."))
     write("dump.xml", content[: content.index("<title>Two")])
     for block_bytes in (1, 1 << 20):
         with pytest.raises(SourceError) as caught:
             read_all("dump.xml", block_bytes=block_bytes)
         assert str(caught.value) == (
-            "dump.xml:10: the page never ends; the dump is truncated: fetch it again"
+            "dump.xml:10: the last page is incomplete; the dump is truncated: download it again"
         )
 
 
-def test_malformed_xml_is_told_with_its_line(write, read_all):
+def test_the_error_for_malformed_xml_names_its_line(write, read_all):
     write("dump.xml", _dump(_page("One", "Text."), _page("Two", "a <b> c\n")))
     for block_bytes in (1, 1 << 20):
         with pytest.raises(SourceError) as caught:
             read_all("dump.xml", block_bytes=block_bytes)
         assert str(caught.value) == (
-            "dump.xml:16: malformed XML (mismatched tag); fetch the dump again"
+            "dump.xml:16: malformed XML (mismatched tag); download the dump again"
         )
 
 
