@@ -1,4 +1,4 @@
-"""The shapes in which evaluation and pooling see a method, and no training code."""
+"""Protocols through which evaluation, pooling and queries use vectors and encoders."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -8,89 +8,197 @@ import numpy as np
 
 @runtime_checkable
 class StaticVectors(Protocol):
-    """One vector per word: what trained runs, vectors files and baselines have in common."""
+    """One vector per word: trained runs, vectors files and baselines."""
 
     @property
     def vocabulary(self) -> Sequence[str]:
-        """The words; position = row of the matrix. Frequent words first where counts are known."""
+        """The words in row order; frequent words first where counts are known."""
 
     @property
     def matrix(self) -> Any:
-        """(V, D): a float32 array, perhaps memory-mapped, or a scipy.sparse CSR matrix."""
+        """The vectors: float32 (V, D), perhaps memory-mapped, or a scipy.sparse CSR matrix."""
 
     def row(self, word: str) -> int | None:
-        """Find the row of a word exactly as spelled in the vocabulary; None if it has none."""
+        """Return the row of a word.
+
+        Parameters
+        ----------
+        word : str
+            Exactly as spelled in the vocabulary.
+
+        Returns
+        -------
+        int or None
+            None if the word is not in the vocabulary.
+        """
 
     def vector(self, word: str) -> np.ndarray | None:
-        """Give a word's vector, float32 (D,): its row, or composed of its n-grams; None if neither.
+        """Return the vector of a word.
 
-        A word that has a row is what :meth:`row` knows; answers are words with rows only.
+        Parameters
+        ----------
+        word : str
+            In the vocabulary or, where the vectors have n-grams or pieces, any word.
+
+        Returns
+        -------
+        ndarray or None
+            float32 (D,): the word's row, or composed of its n-grams or pieces; None if neither
+            exists. Neighbors and analogy answers come from the vocabulary only.
         """
 
     def words(self, text: str) -> list[str]:
-        """Cut text into words the way the vectors' own corpus was cut."""
+        """Split text into words.
+
+        Parameters
+        ----------
+        text : str
+            A sentence, phrase or word.
+
+        Returns
+        -------
+        list of str
+            Split and normalized as the training corpus was.
+        """
 
 
 @runtime_checkable
 class ContextualEncoder(Protocol):
-    """One vector per word *occurrence*. Aligning pieces to words is the encoder's own job."""
+    """One vector per word *occurrence*; the encoder aligns its pieces with words."""
 
     @property
     def n_layers(self) -> int:
-        """Layers above the embeddings, which are layer 0."""
+        """Number of layers above the embeddings, which are layer 0."""
 
     def encode(self, sentences: Sequence[Sequence[str]], layers: Sequence[int]) -> list[np.ndarray]:
-        """Encode sentences of words: per sentence float32 (n_words, D), the mean over layers."""
+        """Encode sentences.
+
+        Parameters
+        ----------
+        sentences : sequence of sequence of str
+            Sentences as words.
+        layers : sequence of int
+            Layers to average, 0 to ``n_layers``.
+
+        Returns
+        -------
+        list of ndarray
+            Per sentence float32 (n_words, D).
+        """
 
     def knows(self, words: Sequence[str]) -> np.ndarray:
-        """Tell which words differ from all others to the encoder: bool (n_words,)."""
+        """Return which words the encoder can represent without an unknown piece.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Any words.
+
+        Returns
+        -------
+        ndarray
+            bool (n_words,).
+        """
 
     def words(self, text: str) -> list[str]:
-        """Cut text into words the way the encoder's own corpus was cut."""
+        """Split text into words.
+
+        Parameters
+        ----------
+        text : str
+            A sentence, phrase or word.
+
+        Returns
+        -------
+        list of str
+            Split and normalized as the encoder's training corpus was.
+        """
 
 
 @runtime_checkable
-class ReadsInWindows(Protocol):
-    """An encoder that reads a sentence in overlapping windows where it is longer than a row."""
+class WindowedEncoder(Protocol):
+    """An encoder that splits sentences beyond its maximum length into overlapping windows."""
 
     def n_windows(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
-        """Count the windows of each sentence of words: int64 (n_sentences,), 0 of an empty one."""
+        """Return the number of windows each sentence is split into.
+
+        Parameters
+        ----------
+        sentences : sequence of sequence of str
+            Sentences as words.
+
+        Returns
+        -------
+        ndarray
+            int64 (n_sentences,); 0 for an empty sentence.
+        """
 
 
 @runtime_checkable
 class InputEmbeddings(Protocol):
-    """One vector per word without any context, of the table that an encoder looks words up in."""
+    """An encoder's context-free word vectors, from its input embedding table."""
 
     def input_embeddings(self, words: Sequence[str]) -> np.ndarray:
-        """Look words up: float32 (n_words, D)."""
+        """Return the mean input embedding of each word's pieces.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Words that the encoder knows.
+
+        Returns
+        -------
+        ndarray
+            float32 (n_words, D).
+        """
 
 
 @runtime_checkable
 class AttentionReader(Protocol):
-    """Where an encoder looks while it reads a sentence."""
+    """The attention weights of an encoder."""
 
     def attention(self, words: Sequence[str]) -> tuple[list[str], np.ndarray]:
-        """Read one sentence: its T pieces, and float32 (L, H, T, T), by layer and head.
+        """Return the attention weights of one sentence.
 
-        Each piece (third axis) takes so much from each (fourth); rows sum to 1.
+        Parameters
+        ----------
+        words : sequence of str
+            The sentence.
+
+        Returns
+        -------
+        pieces : list of str
+            The T pieces of the sentence.
+        weights : ndarray
+            float32 (L, H, T, T) by layer, head, query piece and key piece; rows sum to 1.
         """
 
     def words(self, text: str) -> list[str]:
-        """Cut text into words the way the encoder's own corpus was cut."""
+        """Split text into words, as :meth:`ContextualEncoder.words` does."""
 
 
 @runtime_checkable
 class SentenceScorer(Protocol):
-    """A (pseudo) log-likelihood per sentence."""
+    """A model that gives each sentence a (pseudo) log-likelihood."""
 
     def score(
         self, sentences: Sequence[Sequence[str]], *, left_to_right_in_words: bool = True
     ) -> np.ndarray:
-        """Score sentences of words: float64 (n_sentences,), natural logarithm.
+        """Return the log-likelihood of each sentence.
 
-        Where a scorer sees both sides of a piece, ``left_to_right_in_words`` hides from it what
-        follows in its word.
+        Parameters
+        ----------
+        sentences : sequence of sequence of str
+            Sentences as words.
+        left_to_right_in_words : bool
+            For a bidirectional model: also mask the pieces that follow the scored one within its
+            word.
+
+        Returns
+        -------
+        ndarray
+            float64 (n_sentences,), natural logarithm.
         """
 
     def words(self, text: str) -> list[str]:
-        """Cut text into words the way the scorer's own corpus was cut."""
+        """Split text into words, as :meth:`ContextualEncoder.words` does."""

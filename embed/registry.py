@@ -1,7 +1,7 @@
-"""What can be trained, opened as an encoder and exported, by name, as import paths in text.
+"""Training methods, encoders and model formats by name, as import paths.
 
-Text, so that naming a thing imports nothing, and so that it may be in a package that this one
-must not import. Paths are resolved by :func:`pkgutil.resolve_name`.
+The paths are strings, so that importing this module loads none of them, and so that they may name
+packages that ``embed`` must not import. :func:`pkgutil.resolve_name` resolves them.
 """
 
 import pkgutil
@@ -15,7 +15,7 @@ from corpora.common.errors import SettingError
 
 @dataclass(frozen=True)
 class Method:
-    """A way to train vectors."""
+    """A training method: its config and its training function."""
 
     config: str  # ``module:name`` of its config class, a frozen dataclass of settings
     train: str  # ``module:name`` of its function ``(corpus, config, out, *, force=False) -> Path``
@@ -38,8 +38,8 @@ METHODS = {
     "mlm": Method("pretrain.config:MlmConfig", "pretrain.train:train_mlm"),
 }
 
-# Which runs give words a vector in their context: the "method" of a run, or what a Hugging Face
-# folder has instead, to a function (run, device) -> ContextualEncoder.
+# The "method" of a run (or "huggingface" for a Hugging Face folder) to a function
+# (run, device) -> ContextualEncoder.
 ENCODERS = {
     "mlm": "pretrain.inference.mlm_encoder:open_run",
     "huggingface": "pretrain.huggingface.encoder:open_folder",
@@ -48,12 +48,11 @@ ENCODERS = {
 
 @dataclass(frozen=True)
 class ModelFormat:
-    """A way to write a model as a folder."""
+    """A folder format that a model can be exported to."""
 
-    # ``module:name`` of its function ``(run, folder) -> str``, which makes the folder and says in
-    # a few words what it wrote
+    # ``module:name`` of ``(run, folder) -> str``, which writes the folder and returns a summary
     write: str
-    files: tuple[str, ...]  # what the folder holds; no other folder is ever replaced
+    files: tuple[str, ...]  # --force overwrites only a folder with these files
 
 
 MODEL_FORMATS = {
@@ -71,15 +70,15 @@ MODEL_FORMATS = {
 
 
 def find_method(name: str) -> Method:
-    """Look a method up."""
+    """Return the method of a name; raise SettingError if there is none."""
     if name not in METHODS:
-        raise SettingError(f"method: {name}: is not known; take one of {', '.join(METHODS)}")
+        raise SettingError(f"method: {name}: unknown; choose one of {', '.join(METHODS)}")
     return METHODS[name]
 
 
 def write_model(run: Path, out: Path, format: str, *, force: bool = False) -> str:
-    """Write the model of a run in another program's format; whole or not at all."""
-    form = MODEL_FORMATS[format]
-    with replacing(out, force, form.files) as partial:
-        written: str = pkgutil.resolve_name(form.write)(run, partial)
-    return written
+    """Export the model of a run atomically and return a summary of what was written."""
+    model_format = MODEL_FORMATS[format]
+    with replacing(out, force, model_format.files) as partial:
+        summary: str = pkgutil.resolve_name(model_format.write)(run, partial)
+    return summary

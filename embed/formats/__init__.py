@@ -1,1 +1,1 @@
-"""Vectors in other programs' files, one format per file."""
+"""Readers and writers of other programs' vector files, one module per format."""

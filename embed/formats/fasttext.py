@@ -1,9 +1,8 @@
-"""fastText's own model files (``.bin``): words, and the n-grams that unseen words are made of.
+"""fastText model files (``.bin``): words and the n-grams from which unseen words are composed.
 
-A model holds two tables of float32: the input one, with a row per word and then
-one per bucket of n-grams, and the output one, which queries do not need. The
-input table is memory-mapped, wherever it begins; what is computed, and kept in
-memory, is one vector per word.
+A model contains two float32 tables: the input table, with a row per word and then a row per
+n-gram bucket, and the output table, which is not used here. The input table is memory-mapped; one
+composed vector per word is kept in memory.
 """
 
 import mmap
@@ -25,16 +24,16 @@ _VERSIONS = (11, 12)
 _SUPERVISED = 3
 _MODELS = (1, 2, _SUPERVISED)  # CBOW, skip-gram
 _FLOAT_BYTES = 4
-_ENTRY_BYTES = 10  # of a dictionary's entry: a NUL, a count and a type, at least
+_ENTRY_BYTES = 10  # smallest dictionary entry: a NUL, a count and a type
 _LONGEST_WORD = 1 << 16
 _UNPRUNED = -1
 
 
 def read_fasttext(path: Path, *, block: int = 1 << 16) -> WordVectors:
-    """Read a fastText model."""
+    """Read a fastText model; ``block`` words are composed at a time."""
     with open(path, "rb") as file:
         if file.read(len(GZIP_MAGIC)) == GZIP_MAGIC:
-            raise ArtifactError(f"{path}: is a gzipped fastText model; unpack it with gunzip first")
+            raise ArtifactError(f"{path}: gzipped fastText model; unpack it with gunzip first")
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             model = _Reader(path, content).model()
     matrix = np.empty((len(model.words), model.dim), np.float32)
@@ -43,19 +42,19 @@ def read_fasttext(path: Path, *, block: int = 1 << 16) -> WordVectors:
         matrix[rows] = _composed(model, rows)
         _refuse_not_finite(model, matrix[rows], start)
     read = assemble(decode_words(model.words, path), matrix, path)
-    same = len(read.vocabulary) == len(model.words)
+    all_distinct = len(read.vocabulary) == len(model.words)
     return WordVectors(
         read.vocabulary,
         read.matrix,
-        counts=model.counts if same else None,
-        subwords=_table(model),
+        counts=model.counts if all_distinct else None,
+        subwords=_subword_table(model),
         name=read.name,
     )
 
 
 @dataclass(frozen=True)
 class _Model:
-    """What queries need of a model."""
+    """The parts of a model that queries need."""
 
     path: Path
     words: list[bytes]
@@ -70,23 +69,23 @@ class _Model:
 
     @property
     def n_buckets(self) -> int:
-        """Buckets that n-grams fall into; 0 where words have none."""
+        """Number of n-gram buckets; 0 if the model uses no n-grams."""
         return len(self.inputs) - len(self.words) if self.longest >= self.shortest else 0
 
 
 class _Reader:
-    """Reads a model from front to back; refuses what a model cannot say."""
+    """A sequential reader that raises ArtifactError on truncated or impossible content."""
 
     def __init__(self, path: Path, content: Any) -> None:
         self.path, self.content, self.at = path, content, len(MAGIC)
 
     def model(self) -> _Model:
-        """The whole file, each size held against what is left of it."""
+        """Read the whole file, checking every size against the bytes left."""
         [version] = self.take("<i", "version")
         if version not in _VERSIONS:
             raise ArtifactError(
-                f"{self.path}: is a fastText model of version {version}; versions "
-                f"{' and '.join(map(str, _VERSIONS))} are read"
+                f"{self.path}: fastText model of version {version}; only versions "
+                f"{' and '.join(map(str, _VERSIONS))} are supported"
             )
         dim, *_, kind, n_buckets, shortest, longest, _, _ = self.take("<12id", "header")
         if kind not in _MODELS or dim < 1 or min(n_buckets, shortest, longest) < 0:
@@ -97,13 +96,15 @@ class _Reader:
             )
         words, counts, n_labels = self.dictionary()
         if kind == _SUPERVISED and version == _VERSIONS[0]:
-            longest = 0  # classifiers did not use n-grams at the time, whatever they say
+            longest = 0  # version 11 classifiers ignored their n-gram settings
         offset = self.matrix(len(words) + n_buckets, dim, "table of words and n-grams")
         self.matrix(n_labels if kind == _SUPERVISED else len(words), dim, "output table")
         if self.at != len(self.content):
-            self.damaged(f"goes on for {len(self.content) - self.at} bytes", "end of the model")
+            self.damaged(
+                f"is followed by {len(self.content) - self.at} extra bytes", "end of the model"
+            )
         if n_labels:
-            note(f"{self.path}: labels of the model ({n_labels}) are left out")
+            note(f"{self.path}: skipped the {n_labels} labels of the model")
         shape = (len(words) + n_buckets, dim)
         inputs = np.memmap(self.path, "<f4", "r", offset, shape)
         if not n_buckets:
@@ -111,7 +112,7 @@ class _Reader:
         return _Model(self.path, words, counts, inputs, max(shortest, 1), longest)
 
     def dictionary(self) -> tuple[list[bytes], np.ndarray, int]:
-        """Words, their counts and the number of labels behind them."""
+        """Read the dictionary; return words, counts and the number of labels after them."""
         size, n_words, n_labels, _, pruned = self.take("<3i2q", "dictionary")
         left = len(self.content) - self.at
         if min(n_words - 1, n_labels) < 0 or size != n_words + n_labels:
@@ -129,7 +130,7 @@ class _Reader:
         return words, counts, n_labels
 
     def entry(self, number: int, kind: int) -> tuple[bytes, int]:
-        """One word and its count."""
+        """Read one word and its count."""
         end = self.content.find(b"\0", self.at, self.at + _LONGEST_WORD)
         what = f"dictionary's entry {number + 1}"
         if end < 0:
@@ -145,7 +146,7 @@ class _Reader:
         return word, count
 
     def matrix(self, n_rows: int, dim: int, what: str) -> int:
-        """Pass over a table; where its numbers begin."""
+        """Skip a table and return the offset of its first number."""
         quantized, *shape = self.take("<bqq", f"shape of the {what}")
         if quantized == 1:
             self.quantized()
@@ -160,7 +161,7 @@ class _Reader:
         return offset
 
     def take(self, form: str, what: str) -> tuple[Any, ...]:
-        """Some numbers."""
+        """Read numbers of a ``struct`` format."""
         size = struct.calcsize(form)
         if self.at + size > len(self.content):
             self.truncated(what)
@@ -169,25 +170,25 @@ class _Reader:
 
     def truncated(self, what: str) -> NoReturn:
         raise ArtifactError(
-            f"{self.path}: is truncated: it ends within the {what}, from byte {self.at} on; "
-            "fetch or make it again"
+            f"{self.path}: truncated within the {what}, which starts at byte {self.at}; "
+            "download or create it again"
         )
 
     def damaged(self, how: str, what: str) -> NoReturn:
         raise ArtifactError(
-            f"{self.path}: is damaged: the {what}, about byte {self.at}, {how}; fetch or make it "
+            f"{self.path}: damaged: the {what}, near byte {self.at}, {how}; download or create it "
             "again"
         )
 
     def quantized(self) -> NoReturn:
         raise ArtifactError(
-            f"{self.path}: is a quantized fastText model (.ftz), which has no exact vectors; "
-            "pass the .bin that it was made of"
+            f"{self.path}: quantized fastText models (.ftz) have no exact vectors; "
+            "pass the .bin it was made from"
         )
 
 
 def _composed(model: _Model, rows: slice) -> np.ndarray:
-    """The vectors of a block of words."""
+    """Return the vectors of a block of words, float32 (n, D)."""
     words = model.words[rows]
     own = model.inputs[rows.start : rows.start + len(words)]
     if not model.n_buckets:
@@ -199,8 +200,8 @@ def _composed(model: _Model, rows: slice) -> np.ndarray:
     )
 
 
-def _table(model: _Model) -> SubwordTable | None:
-    """The rows of all buckets; None where words have no n-grams."""
+def _subword_table(model: _Model) -> SubwordTable | None:
+    """Return the rows of all buckets; None if the model uses no n-grams."""
     if not model.n_buckets:
         return None
     return SubwordTable(
@@ -214,11 +215,11 @@ def _table(model: _Model) -> SubwordTable | None:
 
 
 def _refuse_not_finite(model: _Model, block: np.ndarray, start: int) -> None:
-    """No vector of a block may hold NaN or infinity."""
+    """Raise if a vector of a block contains NaN or infinity."""
     finite = np.isfinite(block).all(axis=1)
     if not finite.all():
         row = start + int(np.flatnonzero(~finite)[0])
         raise ArtifactError(
-            f"{model.path}: the vector of word {row + 1} holds NaN or infinity; "
-            "fetch or make it again"
+            f"{model.path}: the vector of word {row + 1} contains NaN or infinity; "
+            "download or create it again"
         )

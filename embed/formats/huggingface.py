@@ -1,7 +1,7 @@
-"""Hugging Face folders as vectors: the table of input embeddings, read without any model's code.
+"""Hugging Face folders as vectors: the input embedding table, read without running model code.
 
-A folder holds ``config.json``, the weights as safetensors and ``tokenizer.json``. Words that are
-a single piece have a row; all others are the mean of their pieces. A pickle is never opened.
+A folder contains ``config.json``, safetensors weights and ``tokenizer.json``. Words that are a
+single piece have a row; any other word is the mean of its pieces. Pickles are never opened.
 """
 
 import re
@@ -23,15 +23,15 @@ INDEX = "model.safetensors.index.json"
 TOKENIZER = "tokenizer.json"
 HUGGINGFACE = "huggingface"
 _TOKENIZER_OPTIONS = "tokenizer_config.json"
-# What a module is called that looks pieces up, and what others of as many rows are called.
+# Names of modules that look pieces up, and of others with as many rows.
 _TABLE = re.compile(r"embed|^wte$|^shared$")
 _OTHER_TABLE = re.compile(r"position|type|out")
 _SAVE = "AutoModel.from_pretrained(...).save_pretrained(...)"
-_FETCH = "fetch it again"
+_DOWNLOAD = "download it again"
 
 
 class HuggingFaceVectors(WordVectors):
-    """Input embeddings of a model; a :class:`~embed.protocols.StaticVectors`."""
+    """Input embeddings of a model, as :class:`~embed.protocols.StaticVectors`."""
 
     composed_of = "pieces"
 
@@ -43,8 +43,7 @@ class HuggingFaceVectors(WordVectors):
         self._table = table
 
     def vector(self, word: str) -> np.ndarray | None:
-        """Give the vector of a word, of one that has no row as composed of its pieces."""
-        # returns float32 (D,) or None
+        """Return a word's row, or the mean of its pieces; None if a piece is unknown."""
         if self.row(word) is not None:
             return super().vector(word)
         if not self._pieces.knows([word])[0]:
@@ -54,12 +53,12 @@ class HuggingFaceVectors(WordVectors):
         return mean.astype(np.float32)
 
     def words(self, text: str) -> list[str]:
-        """Cut text into words by the tokenizer's own normaliser and pre-tokeniser."""
+        """Split text into words by the tokenizer's own normalizer and pre-tokenizer."""
         return self._pieces.words(text)
 
 
 def is_huggingface(folder: Path) -> bool:
-    """Tell whether a folder is a model of Hugging Face's, by its ``config.json``."""
+    """Return whether a folder's ``config.json`` is that of a Hugging Face model."""
     if not (folder / CONFIG).is_file():
         return False
     config = read_json(folder / CONFIG)
@@ -68,7 +67,7 @@ def is_huggingface(folder: Path) -> bool:
 
 
 def model_type(folder: Path) -> str:
-    """Tell what a Hugging Face folder calls its kind of model."""
+    """Return the model type that a Hugging Face folder names."""
     config = read_json(folder / CONFIG)
     architectures = config.get("architectures")
     first = architectures[0] if isinstance(architectures, list) and architectures else HUGGINGFACE
@@ -76,7 +75,7 @@ def model_type(folder: Path) -> str:
 
 
 def model_checksums(folder: Path) -> dict[str, str]:
-    """Hash the files of a Hugging Face folder that make its vectors and states."""
+    """Return checksums of the files that determine a folder's vectors and states."""
     require_files(folder)
     names = {CONFIG, TOKENIZER, *_weight_files(folder)}
     names |= {name for name in (INDEX, _TOKENIZER_OPTIONS) if (folder / name).is_file()}
@@ -84,12 +83,12 @@ def model_checksums(folder: Path) -> dict[str, str]:
 
 
 def require_files(folder: Path) -> None:
-    """Refuse a Hugging Face folder that lacks what is read of it, or leads out of itself."""
+    """Raise if a Hugging Face folder lacks a needed file or lists files outside itself."""
     if not (folder / WEIGHTS).is_file() and not (folder / INDEX).is_file():
         if pickled := sorted(path.name for path in folder.glob("pytorch_model*.bin")):
             raise ArtifactError(
-                f"{folder / pickled[0]}: is a pickle, which may run any code and is never opened; "
-                f"if you trust it, save it as {WEIGHTS} with {_SAVE}"
+                f"{folder / pickled[0]}: a pickle is never opened because it can run any code; "
+                f"if you trust it, convert it to {WEIGHTS} with {_SAVE}"
             )
         raise ArtifactError(f"{folder}: has no {WEIGHTS}; save the model with {_SAVE}")
     _weight_files(folder)
@@ -103,33 +102,33 @@ def require_files(folder: Path) -> None:
 def read_huggingface(folder: Path) -> HuggingFaceVectors:
     """Read the input embeddings of a Hugging Face folder.
 
-    The table of pieces is the one tensor of ``vocab_size`` rows that is called an embedding, and
-    not one of positions, types or outputs. Words stand by id, which puts frequent ones first as far
-    as the tokenizer's learning did.
+    The table is the one tensor of ``vocab_size`` rows whose name says embedding, but not position,
+    type or output. Words are ordered by piece id, which for most tokenizers puts frequent words
+    first.
     """
     require_files(folder)
     pieces = StockPieces(folder / TOKENIZER)
     name, table = _table(folder, len(pieces))
     if len(table) < len(pieces):
         raise ArtifactError(
-            f"{folder / TOKENIZER}: has {len(pieces)} pieces, and {name} only {len(table)} rows; "
+            f"{folder / TOKENIZER}: has {len(pieces)} pieces, but {name} only {len(table)} rows; "
             "take both from the same model"
         )
     if not (finite := np.isfinite(table).all(axis=1)).all():
         row = int(np.argmin(finite))
-        raise ArtifactError(f"{folder}: row {row} of {name} holds NaN or infinity; {_FETCH}")
+        raise ArtifactError(f"{folder}: row {row} of {name} contains NaN or infinity; {_DOWNLOAD}")
     vectors = HuggingFaceVectors(pieces, table, name=str(folder))
     if not len(vectors.vocabulary):
-        raise ArtifactError(f"{folder / TOKENIZER}: has no piece that is a whole word")
+        raise ArtifactError(f"{folder / TOKENIZER}: no piece is a whole word")
     note(
-        f"{folder}: input embeddings of {model_type(folder)}, which know no context; "
-        f"firth pool {folder} makes vectors of its states"
+        f"{folder}: using the context-free input embeddings of {model_type(folder)}; "
+        f"firth pool {folder} makes vectors from its states"
     )
     return vectors
 
 
 def _table(folder: Path, n_pieces: int) -> tuple[str, np.ndarray]:
-    """The tensor that pieces are looked up in, and its name."""
+    """Return the name and values of the input embedding table."""
     n_rows = read_json(folder / CONFIG).get("vocab_size")
     shapes = {name: (path, shape) for name, path, shape in _embeddings(folder)}
     fitting = [
@@ -139,24 +138,24 @@ def _table(folder: Path, n_pieces: int) -> tuple[str, np.ndarray]:
     ]
     if not fitting:
         raise ArtifactError(
-            f"{folder}: none of its tensors is an embedding of {n_rows or n_pieces} pieces "
-            f"(found: {', '.join(sorted(shapes)) or 'none'}); such a model has no table to read"
+            f"{folder}: no tensor is an embedding table of {n_rows or n_pieces} pieces "
+            f"(found: {', '.join(sorted(shapes)) or 'none'}); this model cannot be read"
         )
     table = _floats(shapes[fitting[0]][0], fitting[0])
     for other in fitting[1:]:  # one at a time: tied copies of large models take gigabytes
         if not np.array_equal(table, _floats(shapes[other][0], other), equal_nan=True):
             raise ArtifactError(
-                f"{folder}: {' and '.join(fitting)} differ, and either could be the input "
-                "embeddings; save the part of the model that has one of them"
+                f"{folder}: {' and '.join(fitting)} differ and either could be the input "
+                "embeddings; save only the submodel that has one of them"
             )
     return fitting[0], table
 
 
 def _embeddings(folder: Path) -> Iterator[tuple[str, Path, list[int]]]:
-    """Tensors by whose name pieces may be looked up: name, file and shape."""
+    """Yield name, file and shape of the tensors named like an input embedding table."""
     for file in _weight_files(folder):
         path = folder / file
-        with _opened(path) as tensors:
+        with _open_safetensors(path) as tensors:
             for name in sorted(tensors.keys()):
                 module = name.removesuffix(".weight").rpartition(".")[2]
                 if _TABLE.search(module) and not _OTHER_TABLE.search(module):
@@ -164,40 +163,40 @@ def _embeddings(folder: Path) -> Iterator[tuple[str, Path, list[int]]]:
 
 
 def _weight_files(folder: Path) -> list[str]:
-    """The one file of weights, or those that the index lists."""
+    """Return the single weights file, or those that the index lists."""
     if (folder / WEIGHTS).is_file():
         return [WEIGHTS]
     index = read_json(folder / INDEX)
     listed = index.get("weight_map") if isinstance(index, dict) else None
     files = sorted(set(map(str, listed.values()))) if isinstance(listed, dict) else []
     if not files or any(Path(file).name != file for file in files):
-        raise ArtifactError(f"{folder / INDEX}: lists no files of this folder; {_FETCH}")
+        raise ArtifactError(f"{folder / INDEX}: lists no files of this folder; {_DOWNLOAD}")
     for file in files:
         if not (folder / file).is_file():
-            raise ArtifactError(f"{folder / file}: is listed in {INDEX} and missing; {_FETCH}")
+            raise ArtifactError(f"{folder / file}: listed in {INDEX} but missing; {_DOWNLOAD}")
     return files
 
 
-def _opened(path: Path, framework: str = "np") -> Any:
-    """A file of safetensors, of which only the head is read."""
+def _open_safetensors(path: Path, framework: str = "np") -> Any:
+    """Open a safetensors file, reading only its header."""
     from safetensors import SafetensorError, safe_open
 
     try:
         return safe_open(path, framework)
     except (SafetensorError, OSError) as error:
-        raise ArtifactError(f"{path}: is damaged ({error}); {_FETCH}") from None
+        raise ArtifactError(f"{path}: damaged ({error}); {_DOWNLOAD}") from None
 
 
 def _floats(path: Path, name: str) -> np.ndarray:
-    """One tensor as float32, whatever it is stored as."""
-    with _opened(path) as tensors:
+    """Read one tensor as float32; raise if it is quantized."""
+    with _open_safetensors(path) as tensors:
         stored = tensors.get_slice(name).get_dtype()
         if stored in ("F16", "F32", "F64"):
             floats: np.ndarray = tensors.get_tensor(name).astype(np.float32, copy=False)
             return floats
     if stored != "BF16":
         raise ArtifactError(
-            f"{path}: {name} is stored as {stored}, a quantized table; take the model unquantized"
+            f"{path}: {name} is quantized (stored as {stored}); use the unquantized model"
         )
-    with _opened(path, "pt") as tensors:  # NumPy has no such numbers; torch takes a second to come
+    with _open_safetensors(path, "pt") as tensors:  # NumPy has no bfloat16; torch is slow to import
         return tensors.get_tensor(name).float().numpy()

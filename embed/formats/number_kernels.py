@@ -1,10 +1,10 @@
-"""Numbers out of text, as fast as it can be read."""
+"""Fast decimal parsing."""
 
 import numpy as np
 
 from corpora.common.jit import compiled
 
-# Clinger 1990, section 1: below 2**53 and up to these powers one operation rounds rightly
+# Clinger 1990, section 1: below 2**53 and up to these powers a single operation rounds correctly
 _POWERS = 10.0 ** np.arange(23)
 _EXACT = np.uint64(1) << np.uint64(53)
 _NEARLY_FULL = np.uint64(10) ** np.uint64(18)
@@ -14,13 +14,15 @@ _MALFORMED = 100 * _LARGEST_EXPONENT
 
 @compiled
 def parse_rows(buffer, spans, numbers, hard):
-    """Parse lines of a word and D numbers between spaces or tabs.
+    """Parse lines of a word and D numbers; return (lines parsed, number of hard numbers).
 
-    Stops at the first line that is anything else (another number of columns,
-    ``nan``, what is no number), and when ``hard`` is full.
+    Stops at the first irregular line (wrong number of columns, ``nan``, not a number) and when
+    ``hard`` is full. A hard number needs correct rounding by the caller: its row in ``hard`` is
+    its start in ``buffer`` and its flat index in ``numbers``.
     """
-    # buffer: uint8 (n_bytes,); spans: int64 (n_lines, 2); numbers: float32 (n_lines, D); hard:
-    # int64 (capacity, 2)
+    # buffer: uint8 (n_bytes,)
+    # spans: int64 (n_lines, 2), start and stop of each word
+    # numbers: float32 (n_lines, D); hard: int64 (capacity, 2)
     n_hard = 0
     position = 0
     dim = numbers.shape[1]
@@ -54,9 +56,9 @@ def parse_rows(buffer, spans, numbers, hard):
 
 @compiled
 def parse_number(buffer, position):
-    """Parse one decimal number; (its end, whether the value is exact, the value).
+    """Parse one decimal number; return (end, whether the value is exact, value).
 
-    The end is the start where there is no number, or more than one.
+    The end equals the start if the token is not a number.
     """
     # buffer: uint8 (n_bytes,)
     start = position
@@ -94,7 +96,7 @@ def parse_number(buffer, position):
 
 @compiled
 def parse_exponent(buffer, position):
-    """Parse what stands behind the ``e``; (its end, its value)."""
+    """Parse the digits after ``e``; return (end, value)."""
     # buffer: uint8 (n_bytes,)
     negative = buffer[position] == ord("-")
     if negative or buffer[position] == ord("+"):
@@ -111,7 +113,7 @@ def parse_exponent(buffer, position):
 
 @compiled
 def skip_spaces(buffer, position):
-    """Pass over spaces, tabs and carriage returns, but no line end."""
+    """Skip spaces, tabs and carriage returns, but not a newline."""
     # buffer: uint8 (n_bytes,)
     while is_gap(buffer[position]) and buffer[position] != 10:
         position += 1
@@ -120,13 +122,11 @@ def skip_spaces(buffer, position):
 
 @compiled
 def is_gap(byte):
-    """Tell whether a byte separates columns or lines."""
-    # byte: uint8
+    """Return whether a byte separates columns or lines."""
     return byte == 32 or byte == 10 or byte == 9 or byte == 13
 
 
 @compiled
 def is_digit(byte):
-    """Tell whether a byte is an ASCII digit."""
-    # byte: uint8
+    """Return whether a byte is an ASCII digit."""
     return 48 <= byte <= 57

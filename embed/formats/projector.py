@@ -1,13 +1,13 @@
-"""The embedding projector's pair: numbers in one tab-separated file, words in another."""
+"""Embedding Projector files: vectors in one tab-separated file, words in another."""
 
 from pathlib import Path
 
 import numpy as np
 
 from corpora.common.errors import ArtifactError
-from embed.formats.reading import Rows, assemble, opened
+from embed.formats.reading import GrowingMatrix, assemble, open_source
 from embed.formats.text import numbers_of_lines, whole_lines
-from embed.formats.writing import blocks, refuse_unholdable
+from embed.formats.writing import blocks, refuse_unwritable
 from embed.vectors.word_vectors import WordVectors
 
 VECTORS = "vectors.tsv"
@@ -16,31 +16,31 @@ _PAIRS = ((VECTORS, METADATA), ("tensor.tsv", METADATA), ("vecs.tsv", "meta.tsv"
 
 
 def metadata_of(path: Path) -> Path | None:
-    """Find the words that belong to a file of vectors."""
+    """Return the metadata file that belongs to a vectors file, or None."""
     for ending, words in _PAIRS:
         for name in (path.name, path.name.removesuffix(".gz")):
             if name.endswith(ending):
-                beside = path.with_name(name.removesuffix(ending) + words)
-                if beside.is_file():
-                    return beside
+                metadata = path.with_name(name.removesuffix(ending) + words)
+                if metadata.is_file():
+                    return metadata
     return None
 
 
 def read_projector(path: Path) -> WordVectors:
-    """Read a pair of vectors and metadata."""
+    """Read a vectors file and the metadata file beside it."""
     metadata = metadata_of(path)
     if metadata is None:
         raise ArtifactError(
-            f"{path}: holds numbers without words; put the projector's {METADATA} beside it"
+            f"{path}: contains numbers without words; put the projector's {METADATA} beside it"
         )
     words = _read_words(metadata)
-    with opened(path) as source:
-        rows: Rows | None = None
+    with open_source(path) as source:
+        rows: GrowingMatrix | None = None
         for chunk in whole_lines(source):
             dim = rows.dim if rows else len(chunk[: chunk.find(b"\n")].split())
-            rows = rows or Rows(dim, min(len(words), source.limit // (2 * dim) + 1))
+            rows = rows or GrowingMatrix(dim, min(len(words), source.limit // (2 * dim) + 1))
             numbers = numbers_of_lines(chunk, dim, rows.n + 1, path)
-            rows.room(len(numbers))[:] = numbers
+            rows.append(len(numbers))[:] = numbers
     matrix = rows.matrix() if rows else np.empty((0, 0), np.float32)
     if len(words) != len(matrix):
         raise ArtifactError(
@@ -52,10 +52,10 @@ def read_projector(path: Path) -> WordVectors:
 def write_projector(vectors: WordVectors, folder: Path) -> None:
     """Write ``vectors.tsv`` and ``metadata.tsv``, ready for projector.tensorflow.org."""
     words = list(vectors.vocabulary)
-    refuse_unholdable(words, "projector", gaps="\t\r\n")
+    refuse_unwritable(words, "projector", gaps="\t\r\n")
     folder.mkdir()
     lines = words
-    if vectors.counts is not None:  # one column has no heading there, two must have
+    if vectors.counts is not None:  # the projector wants a heading for two columns, none for one
         pairs = zip(words, vectors.counts.tolist(), strict=True)
         lines = ["word\tcount", *(f"{word}\t{count}" for word, count in pairs)]
     (folder / METADATA).write_bytes("".join(f"{line}\n" for line in lines).encode())
@@ -66,8 +66,8 @@ def write_projector(vectors: WordVectors, folder: Path) -> None:
 
 
 def _read_words(path: Path) -> list[str]:
-    """The words of a metadata file."""
-    with opened(path) as source:
+    """Return the words of a metadata file."""
+    with open_source(path) as source:
         content = source.read(source.limit)
     try:
         lines = content.decode("utf-8").replace("\r\n", "\n").split("\n")
@@ -84,7 +84,7 @@ def _read_words(path: Path) -> list[str]:
 
 
 def _cell(line: str, column: int, path: Path, number: int) -> str:
-    """One column of one line."""
+    """Return one column of one line."""
     cells = line.split("\t")
     if len(cells) <= column:
         raise ArtifactError(

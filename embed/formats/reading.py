@@ -1,4 +1,4 @@
-"""What all vectors formats share when they are read."""
+"""Helpers that the readers of vector formats share."""
 
 import contextlib
 import gzip
@@ -16,19 +16,19 @@ from corpora.common.errors import ArtifactError
 from embed.vectors.word_vectors import WordVectors
 
 GZIP_MAGIC = b"\x1f\x8b"
-_GZIP_RATIO = 1100  # deflate cannot shrink anything further
+_GZIP_RATIO = 1100  # above the maximum compression ratio of deflate, 1032
 
 
 @dataclass(frozen=True)
 class Source:
     """A vectors file being read."""
 
-    path: Path  # its path, for messages
-    file: BinaryIO  # read from the start of the (decompressed) content
-    limit: int  # more bytes than the content can have
+    path: Path  # for messages
+    file: BinaryIO  # decompressed
+    limit: int  # upper bound on the decompressed size in bytes
 
     def read(self, size: int) -> bytes:
-        """Read bytes."""
+        """Read at most ``size`` bytes; raise ArtifactError if the gzip data are damaged."""
         try:
             return self.file.read(size)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -36,7 +36,7 @@ class Source:
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[Source]:
+def open_source(path: Path) -> Iterator[Source]:
     """Open a vectors file, gzipped or not."""
     try:
         with open(path, "rb") as file:
@@ -54,17 +54,16 @@ def opened(path: Path) -> Iterator[Source]:
         raise ArtifactError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-class Rows:
-    """A matrix that grows while a file is read."""
+class GrowingMatrix:
+    """A float32 matrix that grows while a file is read."""
 
     def __init__(self, dim: int, expected: int) -> None:
         self.dim = dim
         self._matrix = np.empty((max(expected, 1), dim), np.float32)
         self.n = 0
 
-    def room(self, n: int) -> np.ndarray:
-        """Add rows to be filled."""
-        # returns float32 (n, D)
+    def append(self, n: int) -> np.ndarray:
+        """Append uninitialized rows and return a view of them, float32 (n, D)."""
         if self.n + n > len(self._matrix):
             capacity = max(self.n + n, len(self._matrix) * 3 // 2)
             grown = np.empty((capacity, self._matrix.shape[1]), np.float32)
@@ -74,13 +73,12 @@ class Rows:
         return self._matrix[self.n - n : self.n]
 
     def matrix(self) -> np.ndarray:
-        """Give what was filled."""
-        # returns float32 (n, D)
+        """Return all appended rows, float32 (n, D)."""
         return self._matrix[: self.n]
 
 
 def decode_words(cells: Sequence[bytes], path: Path) -> list[str]:
-    """Decode words; bytes that are not UTF-8 are written as escapes, and that is told."""
+    """Decode words as UTF-8; write invalid bytes as escapes and print a note."""
     if not cells:
         return []
     try:
@@ -89,25 +87,25 @@ def decode_words(cells: Sequence[bytes], path: Path) -> list[str]:
         words = [cell.decode(errors="backslashreplace") for cell in cells]
     broken = [n for n, cell in enumerate(cells) if not _is_utf8(cell)]
     note(
-        f"{path}: {len(broken)} of {len(cells)} words are not UTF-8; their bytes are shown as "
-        f"escapes, such as {words[broken[0]]}"
+        f"{path}: {len(broken)} of {len(cells)} words are not UTF-8; invalid bytes become "
+        f"escapes, for example {words[broken[0]]}"
     )
     return words
 
 
 def assemble(words: list[str], matrix: np.ndarray, path: Path) -> WordVectors:
-    """Make vectors of what was read; of equal words the first is kept, and that is told."""
+    """Return WordVectors; keep the first vector of a repeated word and print a note."""
     # matrix: float32 (V, D)
     if not words:
-        raise ArtifactError(f"{path}: holds no words")
+        raise ArtifactError(f"{path}: contains no words")
     distinct = len(set(words))
     if distinct < len(words):
         first: dict[str, int] = {}
-        again = next(w for row, w in enumerate(words) if first.setdefault(w, row) != row)
+        repeated = next(w for row, w in enumerate(words) if first.setdefault(w, row) != row)
         for row, word in enumerate(words):
             first.setdefault(word, row)
         note(
-            f"{path}: {len(words) - distinct} words stand there again, such as {again!r}; "
+            f"{path}: {len(words) - distinct} words are repeated, for example {repeated!r}; "
             "the first vector of each is used"
         )
         words, matrix = list(first), matrix[list(first.values())]
@@ -115,7 +113,7 @@ def assemble(words: list[str], matrix: np.ndarray, path: Path) -> WordVectors:
 
 
 def _is_utf8(cell: bytes) -> bool:
-    """Whether bytes are UTF-8."""
+    """Return whether bytes are valid UTF-8."""
     try:
         cell.decode()
     except UnicodeDecodeError:

@@ -1,8 +1,7 @@
-"""Vectors as text: a word and D numbers a line, behind a header line or not.
+"""Text vectors: a word and D numbers per line, with or without a header line.
 
-word2vec and fastText write the header "V D", GloVe does not. Separators are
-spaces and tabs only: other white space of Unicode does occur within published
-words.
+word2vec and fastText write the header "V D", GloVe does not. Only spaces and tabs separate
+columns: published words contain other Unicode whitespace.
 """
 
 import re
@@ -14,8 +13,8 @@ from typing import NoReturn
 import numpy as np
 
 from corpora.common.errors import ArtifactError
-from embed.formats.reading import Rows, Source, assemble, decode_words
-from embed.formats.writing import blocks, refuse_unholdable
+from embed.formats.reading import GrowingMatrix, Source, assemble, decode_words
+from embed.formats.writing import blocks, refuse_unwritable
 from embed.vectors.word_vectors import WordVectors
 
 _LONGEST_LINE = 1 << 26
@@ -29,7 +28,7 @@ _NUMBER = re.compile(
 def read_text(
     source: Source, n_words: int | None, dim: int, *, chunk_bytes: int = 1 << 22
 ) -> WordVectors:
-    """Read lines of a word and its numbers."""
+    """Read a file of words and numbers from its first data line."""
     path = source.path
     most = source.limit // (2 * dim + 1) + 1  # "w 1 2\n": two bytes a number at least
     if n_words is not None and n_words > most:
@@ -38,19 +37,19 @@ def read_text(
             f"in {source.limit} bytes"
         )
     first_line = 1 if n_words is None else 2
-    rows = Rows(dim, 1 if n_words is None else n_words)
+    rows = GrowingMatrix(dim, 1 if n_words is None else n_words)
     cells: list[bytes] = []
     for chunk in whole_lines(source, chunk_bytes):
         words, numbers = parse_lines(chunk, dim, first_line + len(cells), path)
         cells += words
-        rows.room(len(words))[:] = numbers
+        rows.append(len(words))[:] = numbers
     if n_words is not None and n_words != len(cells):
         raise ArtifactError(f"{path}:1: the header says {n_words} words, the file has {len(cells)}")
     return assemble(decode_words(cells, path), rows.matrix(), path)
 
 
 def whole_lines(source: Source, chunk_bytes: int = 1 << 22) -> Iterator[bytes]:
-    """Cut a file into chunks of whole lines."""
+    """Yield chunks of complete lines; the last ends in a newline even if the file does not."""
     rest = b""
     while chunk := source.read(chunk_bytes):
         rest += chunk
@@ -65,8 +64,7 @@ def whole_lines(source: Source, chunk_bytes: int = 1 << 22) -> Iterator[bytes]:
 
 
 def numbers_of_lines(chunk: bytes, dim: int, line: int, path: Path) -> np.ndarray:
-    """Parse whole lines of numbers alone."""
-    # returns float32 (n_lines, D)
+    """Parse lines of numbers without words, float32 (n_lines, D)."""
     lines = _Lines(chunk, line, path)
     wrong = np.flatnonzero(lines.columns != dim)
     if len(wrong):
@@ -79,8 +77,7 @@ def numbers_of_lines(chunk: bytes, dim: int, line: int, path: Path) -> np.ndarra
 def parse_lines(
     chunk: bytes, dim: int, line: int, path: Path, *, kernel_bytes: int = 1 << 20
 ) -> tuple[list[bytes], np.ndarray]:
-    """Parse whole lines of a word and its numbers, all at once."""
-    # returns numbers: float32 (n_lines, D)
+    """Parse lines into words and numbers, float32 (n_lines, D)."""
     if len(chunk) >= kernel_bytes and (fast := _parse_plain(chunk, dim)):
         return fast
     lines = _Lines(chunk, line, path)
@@ -92,9 +89,9 @@ def parse_lines(
 
 
 def write_text(vectors: WordVectors, path: Path, *, header: bool) -> None:
-    """Write a line per word; nine digits a number, from which a float32 is read back exactly."""
+    """Write one line per word, with nine digits per number so that float32 round-trips."""
     words = list(vectors.vocabulary)
-    refuse_unholdable(words, "word2vec-text" if header else "glove")
+    refuse_unwritable(words, "word2vec-text" if header else "glove")
     n_words, dim = vectors.matrix.shape
     pattern = " %.9g" * dim + "\n"
     with open(path, "w", encoding="utf-8", newline="\n") as file:
@@ -107,12 +104,12 @@ def write_text(vectors: WordVectors, path: Path, *, header: bool) -> None:
 
 
 def is_number(token: bytes) -> bool:
-    """Tell whether a token is written as a number."""
+    """Return whether a token is a number, ``nan`` or ``inf``."""
     return _NUMBER.fullmatch(token) is not None
 
 
 class _Lines:
-    """Where the lines and tokens of a chunk are."""
+    """Positions of the lines and tokens of a chunk."""
 
     def __init__(self, chunk: bytes, line: int, path: Path) -> None:
         self.chunk, self.line, self.path = chunk, line, path
@@ -120,18 +117,18 @@ class _Lines:
         is_gap = (buffer == 32) | (buffer == 9) | (buffer == 10) | (buffer == 13)
         begins = ~is_gap
         begins[1:] &= is_gap[:-1]
-        self.tokens = np.flatnonzero(begins)  # where each token begins
+        self.tokens = np.flatnonzero(begins)  # start of each token
         self.last = np.searchsorted(self.tokens, np.flatnonzero(buffer == 10))
         self.first = np.concatenate(([0], self.last[:-1]))
         self.columns = self.last - self.first  # line n: tokens first[n] to last[n] - 1
 
     def token(self, index: int) -> bytes:
-        """The text of one token."""
+        """Return one token."""
         start = int(self.tokens[index])
         return _GAP.split(self.chunk[start : start + _LONGEST_TOKEN], maxsplit=1)[0]
 
     def check_columns(self, dim: int) -> None:
-        """Refuse lines with too few or too many columns; a word may have several parts."""
+        """Raise if a line has too few or too many columns; a word may contain spaces."""
         for n in np.flatnonzero(self.columns != dim + 1).tolist():
             extra = range(int(self.first[n]) + 1, int(self.last[n]) - dim)
             if self.columns[n] <= dim or any(is_number(self.token(at)) for at in extra):
@@ -141,30 +138,30 @@ class _Lines:
                 )
 
     def floats(self, text: bytes, dim: int) -> np.ndarray:
-        """The numbers (n_lines, D) of the text, which is the chunk without its words."""
+        """Parse the chunk with its words blanked out, float32 (n_lines, D)."""
         numbers = _floats(text)
         n = len(self.first)
         if numbers is None or numbers.size != n * dim or not np.isfinite(numbers).all():
-            self._refuse_numbers(dim)
+            self._raise_bad_number(dim)
         assert numbers is not None
         return numbers.reshape(n, dim)
 
-    def _refuse_numbers(self, dim: int) -> NoReturn:
-        """Find the token that is no finite number and refuse it."""
+    def _raise_bad_number(self, dim: int) -> NoReturn:
+        """Raise for the first token that is not a finite number."""
         for n, last in enumerate(self.last.tolist()):
             for token in map(self.token, range(last - dim, last)):
                 value = _floats(token)
                 if value is None or value.size != 1 or not np.isfinite(value).all():
                     shown = token.decode(errors="backslashreplace")
                     raise ArtifactError(
-                        f"{self.path}:{self.line + n}: {shown!r} is no finite number"
+                        f"{self.path}:{self.line + n}: {shown!r} is not a finite number"
                     )
-        raise ArtifactError(f"{self.path}:{self.line}: cannot be read as numbers from here on")
+        raise ArtifactError(f"{self.path}:{self.line}: not numbers from here on")
 
 
 def _parse_plain(chunk: bytes, dim: int) -> tuple[list[bytes], np.ndarray] | None:
-    """Lines that are all as they should be; None where anything needs a closer look."""
-    from embed.formats.number_kernels import parse_rows  # here: compiling is not worth a small file
+    """Parse regular lines by the compiled kernel; return None if any line is irregular."""
+    from embed.formats.number_kernels import parse_rows  # lazy: small files need no compilation
 
     buffer = np.frombuffer(chunk, np.uint8)
     n = int(np.count_nonzero(buffer == ord("\n")))
@@ -184,7 +181,7 @@ def _parse_plain(chunk: bytes, dim: int) -> tuple[list[bytes], np.ndarray] | Non
 
 
 def _without_words(buffer: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> bytes:
-    """The text with spaces in place of the words."""
+    """Return the text with each word replaced by spaces."""
     edges = np.zeros(len(buffer) + 1, np.int8)
     edges[starts] += 1
     edges[stops] -= 1
@@ -192,9 +189,9 @@ def _without_words(buffer: np.ndarray, starts: np.ndarray, stops: np.ndarray) ->
 
 
 def _floats(text: bytes) -> np.ndarray | None:
-    """Numbers between white space; None where something else stands there."""
+    """Parse whitespace-separated numbers; return None if a token is not one."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # numpy warns, and stops, at what is no number
+        warnings.simplefilter("ignore")  # numpy warns and stops at the first non-number
         try:
             return np.fromstring(text, dtype=np.float32, sep=" ")
         except ValueError:

@@ -1,4 +1,4 @@
-"""Other programs' vectors: told apart by content when read, by name when written."""
+"""Opening and exporting vectors: formats are detected by content and written by name."""
 
 import codecs
 import re
@@ -19,7 +19,7 @@ from embed.formats.projector import (
     read_projector,
     write_projector,
 )
-from embed.formats.reading import opened
+from embed.formats.reading import open_source
 from embed.formats.text import is_number, read_text, write_text
 from embed.formats.word2vec_binary import read_binary, write_binary
 from embed.vectors.word_vectors import MATRIX, SPARSE_MATRIX, WordVectors
@@ -30,43 +30,51 @@ _HEADER = re.compile(rb" *(\d{1,18}) +(\d{1,18})[ \r]*\n")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _GAPS = re.compile(rb"[ \t\r\n]+")
 
-_SAFETENSORS = re.compile(rb'[\x00-\xff]{5}\x00{3}\{"')  # length of a head of JSON, and that
+_SAFETENSORS = re.compile(rb'[\x00-\xff]{5}\x00{3}\{"')  # length of a JSON header, then the header
 _ZIP = b"PK\x03\x04"
 _TORCH = b"/data.pkl"
 
-_OTHERS = (
-    (b"\x93NUMPY", "is a NumPy matrix without words; pass the run directory that holds it"),
-    (_ZIP, "is a zip archive; unpack it first"),
-    (b"BZh", "is compressed with bzip2; unpack it first"),
-    (b"\xfd7zXZ", "is compressed with xz; unpack it first"),
-    (b"(\xb5/\xfd", "is compressed with zstd; unpack it first"),
+_UNSUPPORTED = (
+    (b"\x93NUMPY", "a NumPy matrix without words; pass the run directory that contains it"),
+    (_ZIP, "zip archives cannot be read; unpack it first"),
+    (b"BZh", "compressed with bzip2; unpack it first"),
+    (b"\xfd7zXZ", "compressed with xz; unpack it first"),
+    (b"(\xb5/\xfd", "compressed with zstd; unpack it first"),
 )
 
 
 def load_vectors(run: str | Path, *, verified: bool = False) -> WordVectors:
-    """Open whatever holds word vectors.
+    """Open word vectors of any supported format.
 
     Parameters
     ----------
     run : str or Path
-        A run directory; or a vectors file in word2vec text or binary, GloVe, fastText ``.vec``,
-        each gzipped or not; fastText's ``.bin``; an embedding-projector pair (its folder or its
-        vectors file); a Hugging Face folder, of which the input embeddings are read; or what
-        we exported for gensim (of a pickle, only what stands beside it). Told apart by content.
+        A run directory; a file in word2vec text or binary, GloVe or fastText ``.vec`` format,
+        gzipped or not; a fastText ``.bin``; an Embedding Projector pair (its folder or its
+        vectors file); a Hugging Face folder, whose input embeddings are read; or a Firth export
+        for gensim (the pickle itself is never opened). The format is detected by content.
     verified : bool
-        Hold a run that has checksums against them, which reads all of it: for
-        commands that read all of it anyway.
+        Check the run's checksums first, if it has any. This reads every file.
 
     Returns
     -------
     WordVectors
-        A run is memory-mapped, a file is read, but for the n-grams of a ``.bin``. Files have no
-        text settings, though a Hugging Face folder cuts text as its tokenizer does.
+        Memory-mapped for a run, in memory for a file, except for the n-grams of a ``.bin``. Files
+        have no text settings; a Hugging Face folder splits text as its tokenizer does.
 
     Raises
     ------
     ArtifactError
-        It is missing, damaged, in no known format, or malformed (file and line).
+        If it is missing, damaged, in an unknown format, or malformed (with file and line).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp()) / "tiny.txt"
+    >>> _ = file.write_text("2 3\\nking 1 0 0\\nqueen 0 1 0\\n")
+    >>> load_vectors(file).vocabulary
+    ['king', 'queen']
     """
     path = Path(run)
     if verified and (path / CHECKSUMS).is_file():
@@ -78,14 +86,14 @@ def load_vectors(run: str | Path, *, verified: bool = False) -> WordVectors:
             return read_projector(path / VECTORS)
         if is_huggingface(path):
             return read_huggingface(path)
-        from corpora.store.corpus import is_corpus  # here: it imports numba
+        from corpora.store.corpus import is_corpus  # lazy: imports numba
 
         if is_corpus(path):
             raise ArtifactError(
-                f"{path}: is a corpus, no run; train one: firth train-svd {typed(path)} --out RUN"
+                f"{path}: a corpus, not a run; train one: firth train-svd {typed(path)} --out RUN"
             )
-        raise ArtifactError(f"{path}: holds no vectors.npy; is it a finished run?")
-    with opened(path) as source:
+        raise ArtifactError(f"{path}: has no vectors.npy; is it a finished run?")
+    with open_source(path) as source:
         peek = source.read(_PEEK)
         if is_pickle(peek):
             return read_gensim(path)
@@ -95,8 +103,8 @@ def load_vectors(run: str | Path, *, verified: bool = False) -> WordVectors:
         name, n_words, dim = detect(start, path)
         if name == "projector":
             return read_projector(path)
-        behind = 0 if n_words is None else start.index(b"\n") + 1
-        source.file.seek(len(peek) - len(start) + behind)
+        header = 0 if n_words is None else start.index(b"\n") + 1
+        source.file.seek(len(peek) - len(start) + header)
         if name == "word2vec-binary":
             assert n_words is not None
             return read_binary(source, n_words, dim)
@@ -104,8 +112,8 @@ def load_vectors(run: str | Path, *, verified: bool = False) -> WordVectors:
 
 
 def detect(start: bytes, path: Path) -> tuple[str, int | None, int]:
-    """Tell a format by the first bytes of a file."""
-    _refuse_others(start, path)
+    """Return (format, number of words if the header says it, dimension) from a file's start."""
+    _refuse_unsupported(start, path)
     if header := _HEADER.match(start):
         n_words, dim = int(header[1]), int(header[2])
         if not n_words or not dim:
@@ -121,8 +129,8 @@ def detect(start: bytes, path: Path) -> tuple[str, int | None, int]:
     dim = min(numbers, len(tokens) - 1)
     if dim < 1:
         raise ArtifactError(
-            f"{path}: is in no format that Firth reads: a run directory, word2vec text or "
-            "binary, GloVe, fastText .vec or .bin, embedding projector"
+            f"{path}: unknown format; expected a run directory, word2vec text or binary, GloVe, "
+            "fastText .vec or .bin, or an Embedding Projector pair"
         )
     return "glove", None, dim
 
@@ -130,25 +138,38 @@ def detect(start: bytes, path: Path) -> tuple[str, int | None, int]:
 def write_vectors(
     vectors: WordVectors, out: str | Path, format: str, *, force: bool = False
 ) -> None:
-    """Write vectors in another program's format; whole or not at all.
+    """Write vectors in another program's format.
+
+    The output appears under its name only when it is complete.
 
     Parameters
     ----------
     vectors : WordVectors
-        What to write.
+        The vectors to write.
     out : str or Path
         A file; a folder for ``projector``.
-    format : str
-        One of :data:`FORMATS`.
+    format : {'word2vec-text', 'word2vec-binary', 'glove', 'gensim', 'projector'}
+        The format.
     force : bool
-        Replace what an earlier export left at ``out``.
+        Overwrite an earlier export at ``out``.
 
     Raises
     ------
     ArtifactError
-        ``out`` exists, the disk is full, or the format cannot hold a word.
+        If ``out`` exists, the disk is full, or the format cannot represent a word.
     SettingError
-        The format is unknown.
+        If the format is unknown.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from embed import WordVectors
+    >>> file = Path(tempfile.mkdtemp()) / "tiny.txt"
+    >>> write_vectors(WordVectors(["king"], np.ones((1, 3), np.float32)), file, "glove")
+    >>> file.read_text()
+    'king 1 1 1\\n'
     """
     out = Path(out)
     if format == "gensim":
@@ -170,25 +191,25 @@ _WRITERS: dict[str, Callable[[WordVectors, Path], None]] = {
 
 
 def _looks_like_text(records: bytes) -> bool:
-    """Whether numbers follow the first word; raw floats hardly ever look like them."""
+    """Return whether decimal numbers follow the first word; raw floats rarely look like them."""
     tokens = [token for token in _GAPS.split(records.partition(b"\n")[0]) if token]
-    if len(tokens) < 2:  # a short line of text, or the second byte of a float is a line end
+    if len(tokens) < 2:  # a short line of text, or binary whose first float contains a newline
         return _CONTROL.search(records[:4096]) is None
     plain = not any(map(_CONTROL.search, tokens[1:]))
     return plain and (is_number(tokens[1]) or is_number(tokens[-1]))
 
 
-def _refuse_others(start: bytes, path: Path) -> None:
-    """Name what a file is when it is a known thing that holds no readable vectors."""
+def _refuse_unsupported(start: bytes, path: Path) -> None:
+    """Raise for known kinds of files that contain no readable vectors."""
     if not start.strip():
-        raise ArtifactError(f"{path}: is empty")
+        raise ArtifactError(f"{path}: empty file")
     if _SAFETENSORS.match(start):
-        raise ArtifactError(f"{path}: holds tensors without words; pass the folder that holds it")
+        raise ArtifactError(f"{path}: tensors without words; pass the folder that contains it")
     if start.startswith(_ZIP) and _TORCH in start:
         raise ArtifactError(
-            f"{path}: is a pickle of PyTorch's, which may run any code and is never opened; "
+            f"{path}: a PyTorch pickle is never opened because it can run any code; "
             "save the model as safetensors and pass its folder"
         )
-    for magic, what in _OTHERS:
+    for magic, what in _UNSUPPORTED:
         if start.startswith(magic):
             raise ArtifactError(f"{path}: {what}")

@@ -1,12 +1,12 @@
-"""The binary format of word2vec.c: a header line, then per word its text, a space, D floats."""
+"""The word2vec.c binary format: a header line, then per word its text, a space and D floats."""
 
 from pathlib import Path
 
 import numpy as np
 
 from corpora.common.errors import ArtifactError
-from embed.formats.reading import Rows, Source, assemble, decode_words
-from embed.formats.writing import blocks, refuse_unholdable
+from embed.formats.reading import GrowingMatrix, Source, assemble, decode_words
+from embed.formats.writing import blocks, refuse_unwritable
 from embed.vectors.word_vectors import WordVectors
 
 _LONGEST_WORD = 1 << 16
@@ -16,33 +16,33 @@ _FLOAT_BYTES = 4
 def read_binary(
     source: Source, n_words: int, dim: int, *, chunk_bytes: int = 1 << 24
 ) -> WordVectors:
-    """Read a word2vec binary file behind its header line."""
+    """Read a word2vec binary file from the end of its header line."""
     path = source.path
     needed = n_words * (dim * _FLOAT_BYTES + 2)
     if needed > source.limit:
         raise ArtifactError(
             f"{path}: the header says {n_words} words of {dim} dimensions, at least {needed} "
-            f"bytes, but the file has only {source.limit}: it is truncated or no word2vec binary"
+            f"bytes, but the file has only {source.limit}; truncated or not a word2vec binary"
         )
-    rows = Rows(dim, n_words)
+    rows = GrowingMatrix(dim, n_words)
     cells: list[bytes] = []
     rest = b""
     while len(cells) < n_words and (chunk := source.read(chunk_bytes)):
         rest = _take_records(rest + chunk, rows, cells, n_words - len(cells), path)
     if len(cells) < n_words:
         raise ArtifactError(
-            f"{path}: is truncated: the header says {n_words} words, the file ends in word "
+            f"{path}: truncated: the header says {n_words} words, the file ends in word "
             f"{len(cells) + 1}"
         )
     if (rest + source.read(chunk_bytes)).strip():
-        raise ArtifactError(f"{path}: goes on behind the {n_words} words that the header says")
+        raise ArtifactError(f"{path}: has data after the {n_words} words that the header says")
     return assemble(decode_words(cells, path), rows.matrix(), path)
 
 
 def write_binary(vectors: WordVectors, path: Path) -> None:
     """Write a word2vec binary file."""
     words = list(vectors.vocabulary)
-    refuse_unholdable(words, "word2vec-binary")
+    refuse_unwritable(words, "word2vec-binary")
     with open(path, "wb") as file:
         file.write(f"{vectors.matrix.shape[0]} {vectors.matrix.shape[1]}\n".encode())
         row = 0
@@ -54,8 +54,10 @@ def write_binary(vectors: WordVectors, path: Path) -> None:
                 row += 1
 
 
-def _take_records(data: bytes, rows: Rows, cells: list[bytes], most: int, path: Path) -> bytes:
-    """Move the whole records of some bytes into rows and cells; give back what is left."""
+def _take_records(
+    data: bytes, rows: GrowingMatrix, cells: list[bytes], most: int, path: Path
+) -> bytes:
+    """Parse complete records into ``rows`` and ``cells``; return the unparsed rest."""
     width = rows.dim * _FLOAT_BYTES
     vectors: list[memoryview] = []
     view = memoryview(data)
@@ -63,21 +65,21 @@ def _take_records(data: bytes, rows: Rows, cells: list[bytes], most: int, path: 
     while len(vectors) < most:
         space = data.find(b" ", position, position + _LONGEST_WORD)
         if space < 0 or space + 1 + width > len(data):
-            _refuse_endless_word(data, position, space, len(cells), path)
+            _refuse_unterminated_word(data, position, space, len(cells), path)
             break
         cells.append(data[position:space].lstrip(b"\n"))
         vectors.append(view[space + 1 : space + 1 + width])
         position = space + 1 + width
-    fresh = rows.room(len(vectors))
+    fresh = rows.append(len(vectors))
     fresh[:] = np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), rows.dim)
     if not np.isfinite(fresh).all():
         row = rows.n - len(fresh) + int(np.flatnonzero(~np.isfinite(fresh).all(axis=1))[0])
-        raise ArtifactError(f"{path}: the vector of word {row + 1} holds NaN or infinity")
+        raise ArtifactError(f"{path}: the vector of word {row + 1} contains NaN or infinity")
     return data[position:]
 
 
-def _refuse_endless_word(data: bytes, position: int, space: int, n: int, path: Path) -> None:
-    """No word is that long: these are no word2vec vectors."""
+def _refuse_unterminated_word(data: bytes, position: int, space: int, n: int, path: Path) -> None:
+    """Raise if the next word is implausibly long, which means another format."""
     if space < 0 and len(data) - position >= _LONGEST_WORD:
         raise ArtifactError(
             f"{path}: word {n + 1} does not end within {_LONGEST_WORD} bytes; "

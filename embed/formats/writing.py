@@ -1,4 +1,4 @@
-"""What all vectors formats share when they are written: whole or absent, nothing bent."""
+"""Helpers that the writers of vector formats share."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -7,17 +7,17 @@ import numpy as np
 
 from corpora.common.errors import ArtifactError
 
-_DISK_BLOCK = 1 << 24
+_BLOCK_BYTES = 1 << 24
 
 
-def refuse_unholdable(words: Sequence[str], format: str, gaps: str = " \t\r\n") -> None:
-    """Refuse words that a format cannot hold."""
+def refuse_unwritable(words: Sequence[str], format: str, gaps: str = " \t\r\n") -> None:
+    """Raise if a word is empty or contains one of the characters that separate words."""
     joined = "\x00".join(words)
     if not any(gap in joined for gap in gaps) and "" not in words:
         return
     for row, word in enumerate(words):
         if not word or any(gap in word for gap in gaps):
-            why = "white space separates words there" if word else "a word cannot be empty there"
+            why = "whitespace separates its words" if word else "its words cannot be empty"
             raise ArtifactError(
                 f"format {format} cannot hold the word {word!r} (row {row}): {why}; "
                 "choose another format"
@@ -25,15 +25,13 @@ def refuse_unholdable(words: Sequence[str], format: str, gaps: str = " \t\r\n") 
 
 
 def dense_block(matrix: Any, start: int, stop: int) -> np.ndarray:
-    """Take rows of a matrix as floats, whatever it is."""
-    # matrix: float32 (V, D) or scipy.sparse CSR (V, D); returns float32 (stop - start, D)
+    """Return rows of a dense or sparse CSR matrix, float32 (stop - start, D)."""
     block = matrix[start:stop]
     return np.asarray(block if isinstance(block, np.ndarray) else block.toarray(), np.float32)
 
 
 def blocks(matrix: Any) -> Iterator[np.ndarray]:
-    """Walk over a matrix in blocks of a few MB."""
-    # matrix: float32 (V, D) or scipy.sparse CSR (V, D); yields float32 (R, D)
-    step = max(1, _DISK_BLOCK // (4 * max(1, matrix.shape[1])))
+    """Iterate over a dense or sparse CSR matrix in dense float32 blocks of rows."""
+    step = max(1, _BLOCK_BYTES // (4 * max(1, matrix.shape[1])))
     for start in range(0, matrix.shape[0], step):
         yield dense_block(matrix, start, start + step)

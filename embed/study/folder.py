@@ -127,7 +127,7 @@ def _refuse_strange(path: Path) -> None:
     if not path.exists() or (path / RECORD).exists():
         return
     if not path.is_dir() or {each.name for each in path.iterdir()} - {_LOCK, f"{RECORD}.new"}:
-        raise ArtifactError(f"{path}: holds something that is no study; choose another --out")
+        raise ArtifactError(f"{path}: not a study folder; choose another --out")
 
 
 def _read_record(path: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Small vectors and a small run that many tests share."""
+"""Shared fixtures: small vectors and a small run."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ WORDS = ["the", "king", "queen", "man", "woman", "Paris", "naïve", "図書館"]
 
 @pytest.fixture
 def vectors() -> WordVectors:
-    """Eight words in four dimensions, with counts, of unknown origin."""
+    """Eight words in four dimensions, with counts and without text settings."""
     matrix = np.random.default_rng(5).standard_normal((len(WORDS), 4)).astype(np.float32)
     counts = np.arange(len(WORDS), 0, -1) * 10
     return WordVectors(WORDS, matrix, counts=counts, name="small")
@@ -27,7 +27,7 @@ def tiny() -> WordVectors:
 
 @pytest.fixture
 def run(vectors, tmp_path):
-    """The same as a run directory."""
+    """The ``vectors`` fixture saved as a run directory."""
     folder = tmp_path / "run"
     folder.mkdir()
     vectors.save(folder)
@@ -36,7 +36,7 @@ def run(vectors, tmp_path):
 
 @pytest.fixture
 def brief_attention(monkeypatch):
-    """Attention pooling that learns for a short time, which is enough for what is easy."""
+    """Shorten the training of attention pooling; enough for easy data."""
     monkeypatch.setattr(attention_pooling, "RATES", (1e-2,))
     monkeypatch.setattr(attention_pooling, "MARGINS", ((10.0, 0.1),))
     monkeypatch.setattr(attention_pooling, "_ROUNDS", 5)

@@ -1,4 +1,4 @@
-"""Writes fastText's ``.bin`` from its parts, and puts n-grams into a run, for tests."""
+"""Writers of fastText ``.bin`` files and of runs with n-grams, for tests."""
 
 import json
 import struct
@@ -24,7 +24,7 @@ def fasttext_bytes(
     pruned=-1,
     quantized=0,
 ):
-    """A model as fastText writes it: header, dictionary, input table, output table."""
+    """Return a model as fastText writes it: header, dictionary, input table, output table."""
     dim = inputs.shape[1]
     entries = [*((word, 0) for word in words), *((label, 1) for label in labels)]
     numbers = iter(counts if counts is not None else range(len(entries), 0, -1))
@@ -44,7 +44,7 @@ def fasttext_bytes(
 
 
 def some_inputs(n_words, n_buckets, dim=5, seed=3):
-    """Random rows of words and buckets."""
+    """Return random rows of words and buckets."""
     rng = np.random.default_rng(seed)
     return rng.standard_normal((n_words + n_buckets, dim)).astype(np.float32)
 
@@ -63,7 +63,7 @@ def composed(words, inputs, n_buckets, shortest=3, longest=6):
 
 
 def write_run(folder, words, *, dim=5, n_buckets=5000, subwords="3-4", config=None):
-    """A run that was trained with n-grams; only the buckets of its own words have rows."""
+    """Write a run trained with n-grams; only the buckets of its own words have rows."""
     shortest, longest = map(int, subwords.split("-"))
     inputs = some_inputs(len(words), n_buckets, dim)
     _, buckets = word_buckets(words, shortest, longest, n_buckets)

@@ -1,4 +1,4 @@
-"""Hugging Face folders in little: tokenizers of three kinds, and the files of a model."""
+"""Small Hugging Face folders: three kinds of tokenizers, and the files of a model."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ LINES = (
     "The naïve cats don't sit in 東京; it's 5 kings, and the kingdom of the cat",
     "the queen sat there and the cat saw the king, the kings and the tiger",
 )
-# hand-made: what is a whole word, what goes on one, and what the normaliser never lets through
+# hand-made: whole words, continuations, and pieces that the normalizer makes unreachable
 WORDPIECES = (
     "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused0]", "the", "king", "##s", "tiger", "Tiger",
     "##dom", "queen", ",", "t", "##iger",
@@ -28,7 +28,7 @@ WORDPIECES = (
 
 
 def wordpiece() -> Tokenizer:
-    """BERT's, lower-cased, with the pieces above."""
+    """BERT's, lowercased, with the pieces above."""
     vocabulary = {name: piece for piece, name in enumerate(WORDPIECES)}
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
@@ -82,7 +82,7 @@ def unigram(size: int = 60) -> Tokenizer:
 
 
 def llama(size: int = 80) -> Tokenizer:
-    """Llama's: SentencePiece's BPE; its normaliser marks words, and no pre-tokeniser cuts."""
+    """Llama's: SentencePiece's BPE; its normalizer marks words, and it has no pre-tokenizer."""
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
     tokenizer.normalizer = normalizers.Sequence(
         [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
@@ -97,14 +97,14 @@ def llama(size: int = 80) -> Tokenizer:
 
 
 def some_table(n_rows: int, dim: int = 4) -> np.ndarray:
-    """Float32 (n_rows, dim), no two rows alike; float16 and bfloat16 hold every entry."""
+    """Return float32 (n_rows, dim) with distinct rows, exact in float16 and bfloat16."""
     return (np.arange(n_rows * dim, dtype=np.float32).reshape(n_rows, dim) % 251 - 100) / 4
 
 
 def write_folder(
     folder: Path, tokenizer: Tokenizer, tensors: dict[str, np.ndarray], **config: object
 ) -> Path:
-    """Write the three files that are read; ``vocab_size=None`` leaves it out."""
+    """Write the three files of a model folder; ``vocab_size=None`` omits that setting."""
     folder.mkdir()
     size = tokenizer.get_vocab_size()
     options = {"model_type": "bert", "architectures": ["BertModel"], "vocab_size": size} | config

@@ -1,4 +1,4 @@
-"""A corpus and its view held in lists, for tests of training."""
+"""In-memory stand-ins for a corpus and its view, for tests of training."""
 
 from collections import Counter
 from pathlib import Path
@@ -11,7 +11,7 @@ from corpora.text.segment import TextSettings
 
 
 class SmallView:
-    """Rows and counts of units of words, in shards of some units each."""
+    """A view of sentences given as lists, in shards of some sentences each."""
 
     def __init__(self, units, *, words=None, units_per_shard=1 << 30, held_out=()):
         self.words = words or [word for word, _ in counted(units)]
@@ -24,20 +24,20 @@ class SmallView:
         self.n_tokens = len(tokens)
 
     def shards(self):
-        """Some units at a time, laid end to end."""
+        """Yield the concatenated rows and offsets of some units at a time."""
         for start in range(0, len(self.units), self.units_per_shard):
             units = self.units[start : start + self.units_per_shard]
             offsets = np.cumsum([0] + [len(unit) for unit in units])
             yield np.concatenate([*units, []]).astype(np.int32), offsets.astype(np.int64)
 
     def select(self, documents):
-        """The held-out units under the same words."""
+        """Return the held-out units over the same vocabulary."""
         assert documents == "held-out"
         return SmallView(self.held_out, words=self.words, units_per_shard=self.units_per_shard)
 
 
 class SmallCorpus:
-    """What train functions ask of a corpus."""
+    """The parts of a corpus that training functions use."""
 
     def __init__(self, text, name="small"):
         self.path = Path(name)
@@ -46,7 +46,7 @@ class SmallCorpus:
         self.units = [line.split() for line in text.splitlines()]
 
     def view(self, *, min_count, max_vocabulary, punctuation, boundary, keep=()):
-        """The frequent words; the other choices change nothing here."""
+        """Return a view of the frequent words; the other options have no effect here."""
         words = [word for word, count in counted(self.units) if count >= min_count]
         if not words:
             raise SettingError(f"{self.path}: no word occurs {min_count} times or more")
@@ -54,13 +54,13 @@ class SmallCorpus:
 
 
 def counted(units):
-    """Words by count, ties by code point."""
+    """Return words with counts, most frequent first, ties by code point."""
     counts = Counter(word for unit in units for word in unit)
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
 def dense(counts):
-    """Co-occurrence counts as a matrix."""
+    """Return co-occurrence counts as a dense matrix."""
     n_words = len(counts.starts) - 1
     parts = (counts.counts, counts.columns, counts.starts)
     return scipy.sparse.csr_array(parts, shape=(n_words, n_words)).toarray()

@@ -13,13 +13,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_method_leads_to_its_config_and_its_function(name):
+def test_every_method_resolves_to_a_config_and_a_function(name):
     method = find_method(name)
     assert method.config_class()() == method.config_class()()
     assert callable(method.train_function())
 
 
-def test_naming_a_method_imports_nothing_of_it():
+def test_importing_the_registry_imports_no_method():
     code = "import embed.registry, sys; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
@@ -27,4 +27,4 @@ def test_naming_a_method_imports_nothing_of_it():
 def test_an_unknown_method_is_refused():
     with pytest.raises(SettingError) as caught:
         find_method("glove")
-    assert str(caught.value).startswith("method: glove: is not known; take one of svd")
+    assert str(caught.value).startswith("method: glove: unknown; choose one of svd")

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from embed.protocols import ContextualEncoder, ReadsInWindows
+from embed.protocols import ContextualEncoder, WindowedEncoder
 
 
 def long_sentence_note(
     encoder: ContextualEncoder, sentences: Sequence[Sequence[str]]
 ) -> str | None:
     """Tell how many sentences are read in several windows."""
-    if not isinstance(encoder, ReadsInWindows):
+    if not isinstance(encoder, WindowedEncoder):
         return None
     n_long = int((encoder.n_windows(sentences) > 1).sum())
     if not n_long:

@@ -206,7 +206,7 @@ def test_where_nothing_can_be_trained_the_reason_is_the_one_line(material, tmp_p
     [
         (
             ("--methods", "svd,glove"),
-            "method: glove: is not known; take one of svd, skipgram, cbow, mlm",
+            "method: glove: unknown; choose one of svd, skipgram, cbow, mlm",
         ),
         (
             ("--sizes", "1M,many"),

@@ -275,7 +275,7 @@ def test_a_run_is_no_text_and_a_corpus_no_run(tmp_path):
 
     asked = CliRunner().invoke(cli.main, ["neighbors", str(corpus), "a"])
     assert asked.stderr == (
-        f"Error: {corpus}: is a corpus, no run; train one: firth train-svd {corpus} --out RUN\n"
+        f"Error: {corpus}: a corpus, not a run; train one: firth train-svd {corpus} --out RUN\n"
     )
     trained = CliRunner().invoke(cli.main, ["train-svd", str(run), "--out", str(tmp_path / "x")])
     assert trained.stderr == (

@@ -1,4 +1,4 @@
-"""fastText's .bin: what fastText and gensim make of it, and one line for what is damaged."""
+"""fastText .bin: agreement with fastText and gensim, and errors for damaged files."""
 
 import gzip
 import json
@@ -13,24 +13,21 @@ from embed.formats.fasttext import read_fasttext
 from embed.formats.vector_files import load_vectors
 from tests.embed.fasttext_model import composed, fasttext_bytes, some_inputs
 
-# a model that fastText 0.9.3 trained on a few lines, with the vectors that it gave
+# a model trained by fastText 0.9.3 on a few lines, with the vectors it printed
 REAL = Path(__file__).parent / "data" / "fasttext-small.bin"
 WORDS = ["the", "größe", "图书馆", "😀👍🏽", "naïve", "aaaa", "a"]
 UNSEEN = ["then", "größer", "图书", "😀", "b", "aaaaaaaa", "Ωμέγα"]
 INPUTS = some_inputs(len(WORDS), 50)
 
-REMEDY = "fetch or make it again"
-HEADER = "is damaged: the header, about byte 64,"
-ENTRY = "is damaged: the dictionary's entry 1, about byte 92,"
-QUANTIZED = (
-    "is a quantized fastText model (.ftz), which has no exact vectors; pass the .bin that it was "
-    "made of"
-)
+REMEDY = "download or create it again"
+HEADER = "damaged: the header, near byte 64,"
+ENTRY = "damaged: the dictionary's entry 1, near byte 92,"
+QUANTIZED = "quantized fastText models (.ftz) have no exact vectors; pass the .bin it was made from"
 
 
 @pytest.fixture
 def model(tmp_path):
-    """A function that writes a model and gives its path."""
+    """Return a function that writes a model and returns its path."""
 
     def write(words=WORDS, inputs=INPUTS, **options):
         path = tmp_path / "model.bin"
@@ -41,7 +38,7 @@ def model(tmp_path):
 
 
 def refusal_of(path):
-    """The one line that loading ends in."""
+    """Return the error message of loading a file."""
     with pytest.raises(ArtifactError) as refusal:
         load_vectors(path)
     message = str(refusal.value)
@@ -83,14 +80,14 @@ def test_the_rows_of_ngrams_stay_on_disk(model):
     np.testing.assert_array_equal(read.subwords.rows, INPUTS[len(WORDS) :])
 
 
-def test_a_word_too_short_for_an_ngram_has_no_vector_unless_it_is_known(model):
+def test_an_unseen_word_too_short_for_an_ngram_has_no_vector(model):
     read = load_vectors(model(shortest=5))
     assert read.subwords.compose("b").tolist() == [0, 0, 0, 0, 0]  # as fastText says
     assert read.vector("b") is None
     np.testing.assert_array_equal(read.vector("a"), INPUTS[6])
 
 
-def test_the_end_of_a_sentence_has_no_ngrams(model):
+def test_the_end_of_sentence_token_has_no_ngrams(model):
     words = ["</s>", "word"]
     inputs = some_inputs(2, 50)
     read = load_vectors(model(words, inputs))
@@ -98,27 +95,27 @@ def test_the_end_of_a_sentence_has_no_ngrams(model):
 
 
 @pytest.mark.parametrize("options", [{"longest": 0}, {"shortest": 4, "longest": 3}])
-def test_a_model_without_ngrams_has_its_words_alone(model, options):
+def test_a_model_without_ngrams_has_only_its_words(model, options):
     read = load_vectors(model(**options))
     np.testing.assert_array_equal(read.matrix, INPUTS[: len(WORDS)])
     assert read.subwords is None
     assert read.vector("unseen") is None
 
 
-def test_the_labels_of_a_classifier_are_left_out(model, capsys):
+def test_the_labels_of_a_classifier_are_skipped(model, capsys):
     path = model(labels=["__label__a", "__label__b"], model=3)
     read = load_vectors(path)
     assert list(read.vocabulary) == WORDS
     np.testing.assert_allclose(read.matrix, composed(WORDS, INPUTS, 50), atol=1e-6)
-    assert capsys.readouterr().err == f"{path}: labels of the model (2) are left out\n"
+    assert capsys.readouterr().err == f"{path}: skipped the 2 labels of the model\n"
 
 
-def test_an_old_classifier_did_not_use_its_ngrams(model):
+def test_a_version_11_classifier_does_not_use_its_ngrams(model):
     assert load_vectors(model(labels=["__label__a"], model=3, version=11)).subwords is None
     assert load_vectors(model(version=11)).subwords is not None
 
 
-def test_words_that_are_not_utf8_have_the_ngrams_of_their_bytes(tmp_path, model, capsys):
+def test_words_that_are_not_utf8_use_the_ngrams_of_their_bytes(tmp_path, model, capsys):
     content = fasttext_bytes(["grün", "x"], some_inputs(2, 50))
     path = tmp_path / "broken.bin"
     path.write_bytes(content.replace("grün".encode(), b"gr\xc3n\xbc"))
@@ -131,7 +128,7 @@ def test_words_that_are_not_utf8_have_the_ngrams_of_their_bytes(tmp_path, model,
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"version": 13}, "is a fastText model of version 13; versions 11 and 12 are read"),
+        ({"version": 13}, "fastText model of version 13; only versions 11 and 12 are supported"),
         ({"quantized": 1}, QUANTIZED),
         ({"pruned": 3}, QUANTIZED),
         (
@@ -152,13 +149,13 @@ def test_models_of_other_kinds_are_refused(model, options, message):
     assert refusal_of(model(**options)) == message
 
 
-SIZES = 64  # where the sizes of the dictionary stand
+SIZES = 64  # offset of the dictionary's sizes
 
 
 @pytest.mark.parametrize(
     ("at", "numbers", "message"),
     [
-        (8, "<i|-5", "the header, about byte 64, says model 2, -5 dimensions"),
+        (8, "<i|-5", "the header, near byte 64, says model 2, -5 dimensions"),
         (8, "<i|2147483647", "rows of 5 numbers, expected 57 of 2147483647"),
         (40, "<i|2147483647", "57 rows of 5 numbers, expected 2147483654 of 5"),
         (40, "<i|-1", "-1 buckets"),
@@ -169,64 +166,63 @@ SIZES = 64  # where the sizes of the dictionary stand
         (SIZES, "<3i|6 7 -1", "says 7 words and -1 labels of 6"),
     ],
 )
-def test_absurd_sizes_are_refused(model, at, numbers, message):
+def test_impossible_sizes_are_refused(model, at, numbers, message):
     path = model()
     form, _, values = numbers.partition("|")
     content = bytearray(path.read_bytes())
     struct.pack_into(form, content, at, *map(int, values.split()))
     path.write_bytes(content)
-    told = refusal_of(path)
-    assert told.startswith("is damaged: the ")
-    assert message in told
+    error = refusal_of(path)
+    assert error.startswith("damaged: the ")
+    assert message in error
 
 
-def test_a_model_that_goes_on_is_refused(model):
+def test_a_model_with_trailing_bytes_is_refused(model):
     path = model()
     size = path.stat().st_size
     path.write_bytes(path.read_bytes() + b"more")
     assert refusal_of(path) == (
-        f"is damaged: the end of the model, about byte {size}, goes on for 4 bytes; fetch or make "
-        "it again"
+        f"damaged: the end of the model, near byte {size}, is followed by 4 extra bytes; {REMEDY}"
     )
 
 
-def test_a_model_cut_off_anywhere_is_refused_in_one_line(tmp_path):
+def test_a_model_truncated_anywhere_raises_a_one_line_error(tmp_path):
     content = REAL.read_bytes()
     path = tmp_path / "cut.bin"
     for size in range(4, len(content), 50):
         path.write_bytes(content[:size])
-        assert refusal_of(path).startswith(("is truncated: it ends within", "is damaged: the"))
+        assert refusal_of(path).startswith(("truncated within", "damaged: the"))
 
 
-def test_any_damaged_byte_of_the_head_gives_vectors_or_one_line(model):
+def test_any_damaged_header_byte_gives_vectors_or_a_one_line_error(model):
     path = model(labels=["__label__x"])
     content = path.read_bytes()
     for at in range(4, len(content) - INPUTS.nbytes - 300):
         for byte in (0, 10, 127, 128, 255):
             path.write_bytes(content[:at] + bytes([byte]) + content[at + 1 :])
-            told = ""
+            message = ""
             try:
                 load_vectors(path)
             except FirthError as error:
-                told = str(error)
-            assert "\n" not in told
+                message = str(error)
+            assert "\n" not in message
 
 
 def test_a_vector_that_is_not_finite_is_refused(model):
     inputs = INPUTS.copy()
     inputs[1, 2] = np.nan
     assert refusal_of(model(inputs=inputs)) == (
-        "the vector of word 2 holds NaN or infinity; fetch or make it again"
+        "the vector of word 2 contains NaN or infinity; download or create it again"
     )
 
 
 def test_a_gzipped_model_is_refused(model):
     path = model()
     path.write_bytes(gzip.compress(path.read_bytes()))
-    assert refusal_of(path) == "is a gzipped fastText model; unpack it with gunzip first"
+    assert refusal_of(path) == "gzipped fastText model; unpack it with gunzip first"
 
 
-def test_a_word_without_an_end_is_refused(tmp_path):
+def test_an_unterminated_word_is_refused(tmp_path):
     path = tmp_path / "model.bin"
     path.write_bytes(fasttext_bytes(["a" * 70_000], some_inputs(1, 5)))
     assert refusal_of(path) == f"{ENTRY} does not end within 65536 bytes; {REMEDY}"

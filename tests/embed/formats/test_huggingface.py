@@ -1,4 +1,4 @@
-"""Hugging Face folders: rows of whole words, means for others, and one line for what is refused."""
+"""Hugging Face folders: rows of whole words, means of pieces, and errors for unusable folders."""
 
 import json
 import pickle
@@ -35,13 +35,13 @@ TABLE = some_table(len(WORDPIECES))
 
 @pytest.fixture
 def folder(tmp_path):
-    """A BERT of the hand-made pieces."""
+    """A BERT with the hand-made pieces."""
     return write_folder(tmp_path / "bert", wordpiece(), {NAME: TABLE})
 
 
-def test_words_are_whole_pieces_by_id_and_rows_are_theirs(folder):
+def test_words_are_whole_pieces_in_id_order_with_their_rows(folder):
     vectors = load_vectors(folder)
-    # not Tiger, which the normaliser lower-cases; not [unused0], which it divides; not ##s
+    # not Tiger, which the normalizer lowercases; not [unused0], which it splits; not ##s
     words = ["the", "king", "tiger", "queen", ",", "t"]
     assert list(vectors.vocabulary) == words
     assert vectors.matrix.dtype == np.float32
@@ -50,7 +50,7 @@ def test_words_are_whole_pieces_by_id_and_rows_are_theirs(folder):
     assert vectors.name == str(folder)
 
 
-def test_other_words_are_the_mean_of_their_pieces_and_have_no_row(folder):
+def test_other_words_are_the_mean_of_their_pieces_without_a_row(folder):
     vectors = load_vectors(folder)
     kingdoms = [WORDPIECES.index(piece) for piece in ("king", "##dom", "##s")]
     assert vectors.row("kingdoms") is None
@@ -59,16 +59,16 @@ def test_other_words_are_the_mean_of_their_pieces_and_have_no_row(folder):
 
 
 @pytest.mark.parametrize("word", ["xyz", "kingx", "", "[UNK]", "\u200b"])
-def test_words_of_which_a_part_has_no_piece_have_no_vector(folder, word):
+def test_words_with_an_unknown_piece_have_no_vector(folder, word):
     assert load_vectors(folder).vector(word) is None
 
 
-def test_text_is_cut_by_the_tokenizers_own_rules(folder):
+def test_text_is_split_by_the_tokenizers_own_rules(folder):
     assert load_vectors(folder).words("The TIGER, kings") == ["the", "tiger", ",", "kings"]
 
 
 def decoded(piece):
-    """A byte-level piece as text, by GPT-2's table of bytes; None where it is no whole text."""
+    """Return a byte-level piece as text, by GPT-2's byte table; None if it is not valid UTF-8."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]
     table = {chr(byte): byte for byte in printable}
@@ -79,7 +79,7 @@ def decoded(piece):
         return None
 
 
-def test_byte_level_words_are_pieces_after_a_space_with_their_bytes_decoded(tmp_path):
+def test_byte_level_words_are_decoded_pieces_that_start_with_a_space(tmp_path):
     tokenizer = byte_level()
     n = tokenizer.get_vocab_size()
     folder = write_folder(tmp_path / "gpt", tokenizer, {"wte.weight": some_table(n)})
@@ -95,9 +95,7 @@ def test_byte_level_words_are_pieces_after_a_space_with_their_bytes_decoded(tmp_
 
 
 @pytest.mark.parametrize(("tokenizer", "n_words"), [(unigram, 3), (llama, 20)])
-def test_sentencepiece_words_are_pieces_with_the_mark_which_is_taken_off(
-    tokenizer, n_words, tmp_path
-):
+def test_sentencepiece_words_are_pieces_without_their_space_mark(tokenizer, n_words, tmp_path):
     tokenizer = tokenizer()
     table = some_table(tokenizer.get_vocab_size())
     vectors = load_vectors(write_folder(tmp_path / "x", tokenizer, {"shared.weight": table}))
@@ -113,7 +111,7 @@ def test_sentencepiece_words_are_pieces_with_the_mark_which_is_taken_off(
 
 
 @pytest.mark.parametrize("tokenizer", [byte_level, unigram, llama])
-def test_a_word_is_found_as_the_model_sees_it_in_a_sentence(tokenizer, tmp_path):
+def test_a_word_is_split_as_inside_a_sentence(tokenizer, tmp_path):
     tokenizer = tokenizer()
     table = some_table(tokenizer.get_vocab_size())
     vectors = load_vectors(write_folder(tmp_path / "x", tokenizer, {"shared.weight": table}))
@@ -136,14 +134,14 @@ def test_an_unknown_character_makes_a_sentencepiece_word_unknown(tmp_path):
 
 
 def rewrite(folder, **model):
-    """Change the model of a tokenizer, which the library's own classes would refuse to."""
+    """Edit the model of a saved tokenizer in ways that the library's classes do not allow."""
     path = folder / "tokenizer.json"
     described = json.loads(path.read_text())
     described["model"] |= model
     path.write_text(json.dumps(described))
 
 
-def test_words_that_a_wordpiece_without_unknown_piece_cannot_divide_are_unknown(folder):
+def test_words_a_wordpiece_without_unknown_piece_cannot_split_are_unknown(folder):
     expected = load_vectors(folder)
     rewrite(folder, unk_token="[NONE]")
     vectors = load_vectors(folder)
@@ -157,7 +155,7 @@ def test_words_that_a_wordpiece_without_unknown_piece_cannot_divide_are_unknown(
     assert pieces.frame == ([2], [3])
 
 
-def test_words_that_a_unigram_without_unknown_piece_cannot_divide_are_unknown(tmp_path):
+def test_words_a_unigram_without_unknown_piece_cannot_split_are_unknown(tmp_path):
     tokenizer = unigram()
     table = some_table(tokenizer.get_vocab_size())
     folder = write_folder(tmp_path / "t5", tokenizer, {"shared.weight": table})
@@ -168,7 +166,7 @@ def test_words_that_a_unigram_without_unknown_piece_cannot_divide_are_unknown(tm
     assert vectors.vector("the🍕") is None
 
 
-def test_the_frame_is_found_where_the_alphabet_is_another(tmp_path):
+def test_the_frame_is_found_for_a_non_latin_alphabet(tmp_path):
     tokenizer = Tokenizer(models.BPE({"<s>": 0, "</s>": 1, "東": 2, "京": 3}, []))
     tokenizer.add_special_tokens(["<s>", "</s>"])
     tokenizer.post_processor = processors.TemplateProcessing(
@@ -178,7 +176,7 @@ def test_the_frame_is_found_where_the_alphabet_is_another(tmp_path):
     assert StockPieces(tmp_path / "tokenizer.json").frame == ([0], [1])
 
 
-def test_a_tokenizer_that_truncates_and_pads_does_neither_here(tmp_path):
+def test_truncation_and_padding_of_a_tokenizer_are_ignored(tmp_path):
     tokenizer = wordpiece()
     tokenizer.enable_truncation(4)
     tokenizer.enable_padding()
@@ -196,7 +194,7 @@ def test_weights_of_any_width_become_float32(folder, dtype):
 
 
 def shard(folder):
-    """Divide the weights into two files."""
+    """Split the weights into two files."""
     (folder / "model.safetensors").unlink()
     files = {"a.safetensors": {NAME: TABLE}, "b.safetensors": {"pooler.weight": TABLE}}
     for file, tensors in files.items():
@@ -237,7 +235,7 @@ FAMILIES = {
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_table_is_found_among_what_else_such_models_hold(family, tmp_path):
+def test_the_input_table_is_found_in_each_model_family(family, tmp_path):
     tensors = {name: tensor.copy() for name, tensor in FAMILIES[family].items()}
     vectors = load_vectors(write_folder(tmp_path / "x", wordpiece(), tensors))
     assert np.array_equal(vectors.vector("king"), TABLE[WORDPIECES.index("king")])
@@ -267,17 +265,17 @@ def test_tied_copies_are_compared_one_at_a_time(tmp_path, monkeypatch):
     assert most == [1, 2, 2, 2, 2]
 
 
-def test_a_note_says_that_no_context_is_known_and_names_pool(folder, capsys):
+def test_a_note_says_that_vectors_are_context_free_and_names_pool(folder, capsys):
     load_vectors(folder)
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err == (
-        f"{folder}: input embeddings of bert, which know no context; firth pool {folder} makes "
-        "vectors of its states\n"
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == (
+        f"{folder}: using the context-free input embeddings of bert; firth pool {folder} makes "
+        "vectors from its states\n"
     )
 
 
-def test_neither_transformers_nor_a_pickle_beside_is_touched(folder, tmp_path, monkeypatch):
+def test_neither_transformers_nor_a_pickle_is_loaded(folder, tmp_path, monkeypatch):
     class Payload:
         def __reduce__(self):
             return (open, (str(tmp_path / "ran"), "w"))
@@ -291,7 +289,7 @@ def test_neither_transformers_nor_a_pickle_beside_is_touched(folder, tmp_path, m
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_run_and_a_plain_folder_are_no_models(tmp_path):
+def test_a_run_and_a_plain_folder_are_not_models(tmp_path):
     (tmp_path / "config.json").write_text('{"method": "svd", "model_type": "x"}')
     assert not is_huggingface(tmp_path)
     (tmp_path / "config.json").write_text('["model_type"]')
@@ -299,7 +297,7 @@ def test_a_run_and_a_plain_folder_are_no_models(tmp_path):
     assert not is_huggingface(tmp_path / "absent")
 
 
-def test_the_content_is_named_by_what_makes_the_vectors_alone(folder):
+def test_checksums_cover_only_the_files_that_determine_the_vectors(folder):
     before = model_checksums(folder)
     assert list(before) == ["config.json", "model.safetensors", "tokenizer.json"]
     (folder / "README.md").write_text("other")
@@ -312,7 +310,7 @@ def test_the_content_is_named_by_what_makes_the_vectors_alone(folder):
     )
 
 
-def test_the_kind_of_model_is_what_its_configuration_says(folder):
+def test_the_model_type_comes_from_the_configuration(folder):
     assert model_type(folder) == "bert"
     (folder / "config.json").write_text('{"architectures": ["OddModel"]}')
     assert is_huggingface(folder)
@@ -322,8 +320,8 @@ def test_the_kind_of_model_is_what_its_configuration_says(folder):
 def pickled(folder):
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     return (
-        "{folder}/pytorch_model.bin: is a pickle, which may run any code and is never opened; if "
-        "you trust it, save it as model.safetensors with "
+        "{folder}/pytorch_model.bin: a pickle is never opened because it can run any code; if "
+        "you trust it, convert it to model.safetensors with "
         "AutoModel.from_pretrained(...).save_pretrained(...)"
     )
 
@@ -355,12 +353,12 @@ def damaged_config(folder):
 def truncated(folder):
     path = folder / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-1])
-    return "{folder}/model.safetensors: is damaged ("
+    return "{folder}/model.safetensors: damaged ("
 
 
 def no_head(folder):
     (folder / "model.safetensors").write_bytes(b"\xff" * 100)
-    return "{folder}/model.safetensors: is damaged ("
+    return "{folder}/model.safetensors: damaged ("
 
 
 def damaged_tokenizer(folder):
@@ -384,15 +382,15 @@ def nan(folder):
     table = TABLE.copy()
     table[7, 2] = np.nan
     save_file({NAME: torch.from_numpy(table)}, folder / "model.safetensors")
-    return f"{{folder}}: row 7 of {NAME} holds NaN or infinity; fetch it again"
+    return f"{{folder}}: row 7 of {NAME} contains NaN or infinity; download it again"
 
 
 def two_tables(folder):
     tables = {"a.embed_tokens.weight": TABLE, "b.embed_tokens.weight": OTHER}
     save_file({n: torch.from_numpy(t) for n, t in tables.items()}, folder / "model.safetensors")
     return (
-        "{folder}: a.embed_tokens.weight and b.embed_tokens.weight differ, and either could be "
-        "the input embeddings; save the part of the model that has one of them"
+        "{folder}: a.embed_tokens.weight and b.embed_tokens.weight differ and either could be "
+        "the input embeddings; save only the submodel that has one of them"
     )
 
 
@@ -400,16 +398,16 @@ def no_table(folder):
     tables = {"embed_positions.weight": TABLE, "embed_patches.weight": TABLE[:5].copy()}
     save_file({n: torch.from_numpy(t) for n, t in tables.items()}, folder / "model.safetensors")
     return (
-        "{folder}: none of its tensors is an embedding of 15 pieces (found: embed_patches.weight); "
-        "such a model has no table to read"
+        "{folder}: no tensor is an embedding table of 15 pieces (found: embed_patches.weight); "
+        "this model cannot be read"
     )
 
 
 def quantized(folder):
     save_file({NAME: torch.from_numpy(TABLE).to(torch.int8)}, folder / "model.safetensors")
     return (
-        f"{{folder}}/model.safetensors: {NAME} is stored as I8, a quantized table; take the "
-        "model unquantized"
+        f"{{folder}}/model.safetensors: {NAME} is quantized (stored as I8); use the unquantized "
+        "model"
     )
 
 
@@ -418,7 +416,7 @@ def smaller(folder):
     (folder / "config.json").write_text(json.dumps(config))
     save_file({NAME: torch.from_numpy(TABLE[:9].copy())}, folder / "model.safetensors")
     return (
-        f"{{folder}}/tokenizer.json: has 15 pieces, and {NAME} only 9 rows; take both from the "
+        f"{{folder}}/tokenizer.json: has 15 pieces, but {NAME} only 9 rows; take both from the "
         "same model"
     )
 
@@ -427,15 +425,15 @@ def no_words(folder):
     described = json.loads((folder / "tokenizer.json").read_text())
     described["model"]["vocab"] = {name: n for n, name in enumerate(WORDPIECES[:5])}
     (folder / "tokenizer.json").write_text(json.dumps(described))
-    return "{folder}/tokenizer.json: has no piece that is a whole word"
+    return "{folder}/tokenizer.json: no piece is a whole word"
 
 
 def shard_gone(folder):
     shard(folder)
     (folder / "b.safetensors").unlink()
     return (
-        "{folder}/b.safetensors: is listed in model.safetensors.index.json and missing; "
-        "fetch it again"
+        "{folder}/b.safetensors: listed in model.safetensors.index.json but missing; "
+        "download it again"
     )
 
 
@@ -443,7 +441,7 @@ def shard_elsewhere(folder):
     shard(folder)
     index = {"weight_map": {NAME: "../a.safetensors"}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-    return "{folder}/model.safetensors.index.json: lists no files of this folder; fetch it again"
+    return "{folder}/model.safetensors.index.json: lists no files of this folder; download it again"
 
 
 @pytest.mark.parametrize(
@@ -454,21 +452,21 @@ def shard_elsewhere(folder):
         no_words, shard_gone, shard_elsewhere,
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_refused_in_one_line(folder, damage):
+def test_an_unusable_folder_raises_a_one_line_error(folder, damage):
     expected = damage(folder).format(folder=folder)
     with pytest.raises(ArtifactError) as refusal:
         load_vectors(folder)
-    told = str(refusal.value)
-    assert told.startswith(expected) if expected.endswith("(") else told == expected
-    assert "\n" not in told
+    message = str(refusal.value)
+    assert message.startswith(expected) if expected.endswith("(") else message == expected
+    assert "\n" not in message
 
 
-def test_files_of_a_folder_are_told_from_vectors_files(folder):
+def test_weights_files_are_not_taken_for_vectors_files(folder):
     torch.save({"a": torch.zeros(3)}, folder / "pytorch_model.bin")
     expected = {
-        "model.safetensors": "holds tensors without words; pass the folder that holds it",
-        "pytorch_model.bin": "is a pickle of PyTorch's, which may run any code and is never "
-        "opened; save the model as safetensors and pass its folder",
+        "model.safetensors": "tensors without words; pass the folder that contains it",
+        "pytorch_model.bin": "a PyTorch pickle is never opened because it can run any "
+        "code; save the model as safetensors and pass its folder",
     }
     for name, message in expected.items():
         with pytest.raises(ArtifactError) as refusal:
@@ -477,13 +475,13 @@ def test_files_of_a_folder_are_told_from_vectors_files(folder):
 
 
 def answer(*arguments):
-    """What a command prints."""
+    """Return what a command prints."""
     result = CliRunner().invoke(cli.main, [str(argument) for argument in arguments])
     assert result.exit_code == 0, result.output
     return result.stdout
 
 
-def test_commands_take_a_folder_as_a_run(folder, tmp_path):
+def test_commands_accept_a_folder_as_a_run(folder, tmp_path):
     pairs = json.loads(answer("similarity", folder, "Tiger", "kings", "--json"))
     vectors = load_vectors(folder)
     a, b = vectors.vector("tiger"), vectors.vector("kings")

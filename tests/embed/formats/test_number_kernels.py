@@ -1,4 +1,4 @@
-"""The fast parser of numbers against Python's own."""
+"""The fast number parser against Python's own."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ short_number = st.floats(width=32, allow_nan=False, allow_infinity=False).map("{
 
 
 def is_float(text):
-    """Whether Python reads it as a float."""
+    """Return whether Python parses the text as a float."""
     try:
         float(text)
     except ValueError:
@@ -23,7 +23,7 @@ def is_float(text):
 
 
 def parse(text, n, dim):
-    """Lines parsed, words, numbers, and the hard tokens' places."""
+    """Return the number of lines parsed, the words, the numbers and the hard tokens' positions."""
     buffer = np.frombuffer(text.encode(), np.uint8)
     spans, numbers = np.zeros((n, 2), np.int64), np.zeros((n, dim), np.float32)
     hard = np.zeros((n * dim, 2), np.int64)
@@ -33,7 +33,7 @@ def parse(text, n, dim):
 
 
 @given(st.lists(st.one_of(plain_number, short_number), min_size=3, max_size=3))
-def test_numbers_are_those_of_python(tokens):
+def test_numbers_equal_those_of_python(tokens):
     done, words, numbers, hard = parse(f" wörd  {tokens[0]} {tokens[1]}\t{tokens[2]} \r\n", 1, 3)
     assert (done, words) == (1, ["wörd"])
     skipped = set(hard[:, 1].tolist())
@@ -45,7 +45,7 @@ def test_numbers_are_those_of_python(tokens):
 
 
 @given(odd_number)
-def test_exactly_what_python_reads_is_a_number(token):
+def test_a_token_is_a_number_exactly_if_python_parses_it(token):
     done, _, numbers, hard = parse(f"w {token} 1\n", 1, 2)
     assert done == is_float(token)
     if done and not len(hard):
@@ -67,13 +67,13 @@ def test_exactly_what_python_reads_is_a_number(token):
         "w 1e 2\n",
     ],
 )
-def test_it_stops_at_a_line_that_is_otherwise(line):
+def test_the_kernel_stops_at_an_irregular_line(line):
     done, words, numbers, _ = parse("a 1 2\n" + line + "b 3 4\n", 3, 2)
     assert (done, words) == (1, ["a"])
     assert numbers[0].tolist() == [1, 2]
 
 
-def test_it_stops_when_there_is_no_room_for_hard_numbers():
+def test_the_kernel_stops_when_hard_is_full():
     buffer = np.frombuffer(b"a 1e-30\nb 1e-30\n", np.uint8)
     spans, numbers = np.zeros((2, 2), np.int64), np.zeros((2, 1), np.float32)
     assert parse_rows(buffer, spans, numbers, np.zeros((1, 2), np.int64)) == (1, 1)
@@ -95,7 +95,7 @@ def test_the_fast_and_the_slow_path_agree(rows):
     assert fast[1].tobytes() == slow[1].tobytes()
 
 
-def test_the_fast_path_leaves_odd_lines_to_the_slow_one():
+def test_the_fast_path_leaves_irregular_lines_to_the_slow_path():
     words, numbers = parse_lines(b"a b 1 2\nc 1e-30 4\n", 2, 1, "x", kernel_bytes=0)
     assert words == [b"a b", b"c"]
     assert numbers.tolist() == np.array([[1, 2], [1e-30, 4]], np.float32).tolist()

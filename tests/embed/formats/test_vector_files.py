@@ -1,4 +1,4 @@
-"""Formats: round trips, what gensim makes of them, and one line for what is malformed."""
+"""Vector formats: round trips, agreement with gensim, and errors for malformed files."""
 
 import bz2
 import gzip
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from corpora.common.errors import ArtifactError, SettingError
-from embed.formats.reading import opened
+from embed.formats.reading import open_source
 from embed.formats.text import read_text
 from embed.formats.vector_files import FORMATS, load_vectors, write_vectors
 from embed.formats.word2vec_binary import read_binary
@@ -33,7 +33,7 @@ def some_vectors(draw):
 
 
 def same(read, written):
-    """Equal words in equal order, and vectors equal to the bit."""
+    """Return whether words, their order and the bits of the vectors are equal."""
     return list(read.vocabulary) == list(written.vocabulary) and (
         np.asarray(read.matrix).tobytes() == np.asarray(written.matrix, np.float32).tobytes()
     )
@@ -41,7 +41,7 @@ def same(read, written):
 
 @pytest.mark.parametrize("name", FORMATS)
 @given(vectors=some_vectors())
-def test_what_is_written_is_read_back(name, tmp_path_factory, vectors):
+def test_vectors_round_trip(name, tmp_path_factory, vectors):
     out = tmp_path_factory.mktemp("formats") / "out"
     write_vectors(vectors, out, name)
     assert same(load_vectors(out), vectors)
@@ -49,17 +49,17 @@ def test_what_is_written_is_read_back(name, tmp_path_factory, vectors):
 
 @pytest.mark.parametrize("name", ["word2vec-text", "word2vec-binary"])
 @given(vectors=some_vectors(), chunk=st.sampled_from([7, 64]))
-def test_files_are_read_in_chunks_of_any_size(name, tmp_path_factory, vectors, chunk):
+def test_any_chunk_size_reads_the_same_vectors(name, tmp_path_factory, vectors, chunk):
     out = tmp_path_factory.mktemp("formats") / "out"
     write_vectors(vectors, out, name)
     read = read_text if name == "word2vec-text" else read_binary
-    with opened(out) as source:
+    with open_source(out) as source:
         n_words, dim = map(int, source.file.readline().split())
         assert same(read(source, n_words, dim, chunk_bytes=chunk), vectors)
 
 
 @pytest.mark.parametrize("name", ["word2vec-text", "word2vec-binary", "glove"])
-def test_gzipped_files_are_read_like_plain_ones(name, tmp_path, vectors):
+def test_gzipped_files_are_read(name, tmp_path, vectors):
     write_vectors(vectors, tmp_path / "plain", name)
     (tmp_path / "zipped").write_bytes(gzip.compress((tmp_path / "plain").read_bytes()))
     assert same(load_vectors(tmp_path / "zipped"), vectors)
@@ -71,7 +71,7 @@ def test_sparse_vectors_are_written_dense(name, tmp_path):
     assert np.array_equal(load_vectors(tmp_path / "out").matrix, np.eye(3))
 
 
-def test_the_text_formats_look_as_their_readers_expect(tmp_path):
+def test_text_formats_match_hand_written_files(tmp_path):
     vectors = WordVectors(["a", "é"], np.array([[1, -0.5], [0.1, 1e-20]], np.float32))
     for name in ("word2vec-text", "glove", "projector"):
         write_vectors(vectors, tmp_path / name, name)
@@ -83,7 +83,7 @@ def test_the_text_formats_look_as_their_readers_expect(tmp_path):
     assert (folder / "metadata.tsv").read_text(encoding="utf-8") == "a\né\n"
 
 
-def test_the_projector_gets_counts_under_a_heading(tmp_path, vectors):
+def test_projector_metadata_has_a_heading_and_counts(tmp_path, vectors):
     write_vectors(vectors, tmp_path / "out", "projector")
     lines = (tmp_path / "out" / "metadata.tsv").read_text(encoding="utf-8").splitlines()
     assert lines[:2] == ["word\tcount", "the\t80"]
@@ -110,7 +110,7 @@ def test_gensim_loads_what_we_write(tmp_path, vectors):
     assert loaded[3].similarity("king", "king") == pytest.approx(1.0)
 
 
-def test_gensim_maps_the_matrix_that_stands_beside_its_pickle(tmp_path):
+def test_gensim_maps_the_matrix_beside_its_pickle(tmp_path):
     from gensim.models import KeyedVectors
 
     matrix = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -130,7 +130,7 @@ def test_we_load_what_gensim_writes(tmp_path, vectors, binary):
     assert same(load_vectors(tmp_path / "out"), vectors)
 
 
-def test_binary_files_without_line_ends_behind_vectors_are_read(tmp_path):
+def test_binary_files_without_newlines_after_vectors_are_read(tmp_path):
     record = b"a " + struct.pack("<2f", 1, 2) + b"bc " + struct.pack("<2f", 3, 4)
     (tmp_path / "v.bin").write_bytes(b"2 2\n" + record)
     vectors = load_vectors(tmp_path / "v.bin")
@@ -138,13 +138,13 @@ def test_binary_files_without_line_ends_behind_vectors_are_read(tmp_path):
     assert vectors.matrix.tolist() == [[1, 2], [3, 4]]
 
 
-def test_a_line_end_as_the_first_byte_of_a_float_is_no_text(tmp_path):
+def test_a_float_that_starts_with_a_newline_byte_is_binary(tmp_path):
     vectors = b"\n\0\0\0" + struct.pack("<f", 1)
     (tmp_path / "v.bin").write_bytes(b"1 2\na " + vectors)
     assert load_vectors(tmp_path / "v.bin").matrix[0, 1] == 1
 
 
-def test_fasttext_lines_end_in_a_space_and_windows_lines_in_a_carriage_return(tmp_path):
+def test_trailing_spaces_and_carriage_returns_are_ignored(tmp_path):
     (tmp_path / "v.vec").write_bytes(b"2 2\r\na 1 2 \r\nb\t3  4 \r\n\n\n")
     vectors = load_vectors(tmp_path / "v.vec")
     assert vectors.vocabulary == ["a", "b"]
@@ -152,13 +152,13 @@ def test_fasttext_lines_end_in_a_space_and_windows_lines_in_a_carriage_return(tm
 
 
 @pytest.mark.parametrize("header", ["2 2\n", ""])
-def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path, header):
+def test_a_byte_order_mark_is_not_part_of_the_first_word(tmp_path, header):
     path = tmp_path / "v.txt"
     path.write_text(f"{header}a 1 2\nb 3 4\n", encoding="utf-8-sig")
     assert list(load_vectors(path).vocabulary) == ["a", "b"]
 
 
-def test_words_with_spaces_are_read_where_their_later_parts_are_no_numbers(tmp_path):
+def test_words_may_contain_spaces_if_the_later_parts_are_not_numbers(tmp_path):
     # glove.840B.300d holds such words, and some of them twice
     (tmp_path / "glove.txt").write_bytes(b"the 1 2\nat name@domain.com 3 4\n. . . 5 6\n")
     vectors = load_vectors(tmp_path / "glove.txt")
@@ -171,23 +171,23 @@ def test_unicode_white_space_is_part_of_a_word(tmp_path):
     assert load_vectors(tmp_path / "v.txt").vocabulary == ["a\u00a0b", "\u2028"]
 
 
-def test_of_equal_words_the_first_is_kept_and_it_is_told(tmp_path, capsys):
+def test_the_first_of_repeated_words_is_kept_with_a_note(tmp_path, capsys):
     (tmp_path / "v.txt").write_bytes(b"a 1 2\nb 3 4\na 5 6\nb 7 8\n")
     vectors = load_vectors(tmp_path / "v.txt")
     assert vectors.vocabulary == ["a", "b"]
     assert vectors.matrix.tolist() == [[1, 2], [3, 4]]
     assert capsys.readouterr().err == (
-        f"{tmp_path / 'v.txt'}: 2 words stand there again, such as 'a'; "
+        f"{tmp_path / 'v.txt'}: 2 words are repeated, for example 'a'; "
         "the first vector of each is used\n"
     )
 
 
-def test_broken_words_are_shown_as_escapes_and_it_is_told(tmp_path, capsys):
+def test_invalid_utf8_becomes_escapes_with_a_note(tmp_path, capsys):
     (tmp_path / "v.txt").write_bytes(b"a 1 2\n\xc3\xa9\xc3 3 4\n")
     assert load_vectors(tmp_path / "v.txt").vocabulary == ["a", "é\\xc3"]
     assert capsys.readouterr().err == (
-        f"{tmp_path / 'v.txt'}: 1 of 2 words are not UTF-8; their bytes are shown as escapes, "
-        "such as é\\xc3\n"
+        f"{tmp_path / 'v.txt'}: 1 of 2 words are not UTF-8; invalid bytes become escapes, "
+        "for example é\\xc3\n"
     )
 
 
@@ -199,7 +199,7 @@ def test_broken_words_are_shown_as_escapes_and_it_is_told(tmp_path, capsys):
         (("vecs.tsv", "meta.tsv"), "Label\tn\r\na\t1\r\nb\t2\r\n"),
     ],
 )
-def test_projector_pairs_of_others_are_read(tmp_path, names, metadata):
+def test_projector_pairs_of_other_programs_are_read(tmp_path, names, metadata):
     (tmp_path / names[0]).write_text("1\t2\n3\t4\n")
     (tmp_path / names[1]).write_text(metadata)
     vectors = load_vectors(tmp_path / names[0])
@@ -208,13 +208,13 @@ def test_projector_pairs_of_others_are_read(tmp_path, names, metadata):
 
 
 WHAT_WE_READ = (
-    "is in no format that Firth reads: a run directory, word2vec text or binary, GloVe, "
-    "fastText .vec or .bin, embedding projector"
+    "unknown format; expected a run directory, word2vec text or binary, GloVe, "
+    "fastText .vec or .bin, or an Embedding Projector pair"
 )
 FLOAT = struct.pack("<f", 1.5)
 MALFORMED = [
-    (b"", ": is empty"),
-    (b" \n\n", ": is empty"),
+    (b"", ": empty file"),
+    (b" \n\n", ": empty file"),
     (b"just some prose\nof two lines\n", f": {WHAT_WE_READ}"),
     (b"word\n", f": {WHAT_WE_READ}"),
     (b"0 5\n", ":1: the header says 0 words of 5 dimensions"),
@@ -222,33 +222,36 @@ MALFORMED = [
     (b"2 2\na 1 2\nb 3\n", ":3: has 2 columns, expected a word and 2 numbers"),
     (b"2 2\na 1 2\nb 3 4 5\n", ":3: has 4 columns, expected a word and 2 numbers"),
     (b"a 1 2\n\nb 3 4\n", ":2: has 0 columns, expected a word and 2 numbers"),
-    (b"2 2\na 1 2\nb 3 x\n", ":3: 'x' is no finite number"),
-    (b"2 2\na 1 2x\nb 3 4\n", ":2: '2x' is no finite number"),
-    (b"a 1 2\nb nan 4\n", ":2: 'nan' is no finite number"),
-    (b"a 1 2\nb 3 -inf\n", ":2: '-inf' is no finite number"),
-    (b"a 1 2\nb 3 1e99\n", ":2: '1e99' is no finite number"),
+    (b"2 2\na 1 2\nb 3 x\n", ":3: 'x' is not a finite number"),
+    (b"2 2\na 1 2x\nb 3 4\n", ":2: '2x' is not a finite number"),
+    (b"a 1 2\nb nan 4\n", ":2: 'nan' is not a finite number"),
+    (b"a 1 2\nb 3 -inf\n", ":2: '-inf' is not a finite number"),
+    (b"a 1 2\nb 3 1e99\n", ":2: '1e99' is not a finite number"),
     (b"3 2\na 1 2\nb 3 4\n", ":1: the header says 3 words, the file has 2"),
     (b"1 2\na 1 2\nb 3 4\n", ":1: the header says 1 words, the file has 2"),
     (
         b"1000000000000 300\na 1 2\n",
         ":1: the header says 1000000000000 words of 300 dimensions, which do not fit in 24 bytes",
     ),
-    (b"1\t2\n3\t4\n", ": holds numbers without words; put the projector's metadata.tsv beside it"),
+    (
+        b"1\t2\n3\t4\n",
+        ": contains numbers without words; put the projector's metadata.tsv beside it",
+    ),
     (
         b"1000000000000 300\na " + FLOAT * 300,
         (
             ": the header says 1000000000000 words of 300 dimensions, at least 1202000000000000 "
-            "bytes, but the file has only 1220: it is truncated or no word2vec binary"
+            "bytes, but the file has only 1220; truncated or not a word2vec binary"
         ),
     ),
     (
         b"2 2\na " + FLOAT * 2 + b"bbbbbb " + FLOAT,
-        ": is truncated: the header says 2 words, the file ends in word 2",
+        ": truncated: the header says 2 words, the file ends in word 2",
     ),
-    (b"1 2\na " + FLOAT * 2 + b"\nb " + FLOAT, ": goes on behind the 1 words that the header says"),
+    (b"1 2\na " + FLOAT * 2 + b"\nb " + FLOAT, ": has data after the 1 words that the header says"),
     (
         b"2 1\na " + FLOAT + b"b " + struct.pack("<f", float("nan")),
-        ": the vector of word 2 holds NaN or infinity",
+        ": the vector of word 2 contains NaN or infinity",
     ),
     (
         b"2 1\na " + FLOAT + b"b" * 70000,
@@ -259,13 +262,13 @@ MALFORMED = [
     ),
     (
         b"\x93NUMPY\x01\x00",
-        ": is a NumPy matrix without words; pass the run directory that holds it",
+        ": a NumPy matrix without words; pass the run directory that contains it",
     ),
     (
         b"\xba\x16O/\x0c\0\0\0",
-        ": is truncated: it ends within the header, from byte 8 on; fetch or make it again",
+        ": truncated within the header, which starts at byte 8; download or create it again",
     ),
-    (bz2.compress(b"a 1 2\n"), ": is compressed with bzip2; unpack it first"),
+    (bz2.compress(b"a 1 2\n"), ": compressed with bzip2; unpack it first"),
     (
         gzip.compress(b"a 1 2\n" * 99, mtime=0)[:-12],
         (
@@ -287,7 +290,7 @@ MALFORMED = [
         "bzip2", "cut gzip",
     ],
 )  # fmt: skip
-def test_a_malformed_file_is_refused_in_one_line(tmp_path, content, message):
+def test_a_malformed_file_raises_a_one_line_error(tmp_path, content, message):
     path = tmp_path / "v"
     path.write_bytes(content)
     with pytest.raises(ArtifactError) as refusal:
@@ -297,7 +300,7 @@ def test_a_malformed_file_is_refused_in_one_line(tmp_path, content, message):
 
 def test_lines_are_numbered_across_chunks(tmp_path):
     (tmp_path / "v").write_bytes(b"".join(b"w%d 1 2\n" % n for n in range(50)) + b"x 1\n")
-    with opened(tmp_path / "v") as source, pytest.raises(ArtifactError) as refusal:
+    with open_source(tmp_path / "v") as source, pytest.raises(ArtifactError) as refusal:
         read_text(source, None, 2, chunk_bytes=16)
     assert str(refusal.value) == (
         f"{tmp_path / 'v'}:51: has 2 columns, expected a word and 2 numbers"
@@ -305,7 +308,7 @@ def test_lines_are_numbered_across_chunks(tmp_path):
 
 
 class Bomb:
-    """What runs code when it is unpickled."""
+    """An object that runs code when it is unpickled."""
 
     def __reduce__(self):
         return (breakpoint, ())
@@ -319,7 +322,7 @@ def test_a_pickle_is_never_opened(tmp_path, protocol, pack):
     with pytest.raises(ArtifactError) as refusal:
         load_vectors(path)
     assert str(refusal.value) == (
-        f"{path}: is a Python pickle, such as gensim saves, and is never opened, for it can run "
+        f"{path}: a Python pickle (gensim saves these) is never opened because it can run "
         'any code; convert it: python -c "from gensim.models import KeyedVectors; '
         "KeyedVectors.load('model.kv').save_word2vec_format('model.txt')\""
     )
@@ -341,7 +344,7 @@ def test_an_export_for_gensim_is_read_back_without_its_pickle(tmp_path, vectors)
         (
             "kv.vocabulary.tsv",
             b"one\n",
-            "kv.vocabulary.tsv has 1 words and kv.vectors.npy the shape",
+            "kv.vocabulary.tsv has 1 words, but kv.vectors.npy has shape",
         ),
         ("kv.vocabulary.tsv", b"", "is empty or no file"),
     ],
@@ -375,7 +378,7 @@ def test_malformed_projector_pairs_are_refused(tmp_path):
 
 @pytest.mark.parametrize("bad", ["new york", "a\tb", "a\nb", "a\rb"])
 @pytest.mark.parametrize("name", ["word2vec-text", "word2vec-binary", "glove", "projector"])
-def test_words_that_a_format_cannot_hold_are_refused(tmp_path, name, bad):
+def test_words_that_a_format_cannot_represent_are_refused(tmp_path, name, bad):
     vectors = WordVectors(["a", bad], np.eye(2, dtype=np.float32))
     if name == "projector" and bad == "new york":
         write_vectors(vectors, tmp_path / "out", name)
@@ -384,7 +387,7 @@ def test_words_that_a_format_cannot_hold_are_refused(tmp_path, name, bad):
     with pytest.raises(ArtifactError) as refusal:
         write_vectors(vectors, tmp_path / "out", name)
     assert str(refusal.value) == (
-        f"format {name} cannot hold the word {bad!r} (row 1): white space separates words there; "
+        f"format {name} cannot hold the word {bad!r} (row 1): whitespace separates its words; "
         "choose another format"
     )
     assert list(tmp_path.iterdir()) == []
@@ -395,13 +398,13 @@ def test_an_empty_word_is_refused(tmp_path, name):
     with pytest.raises(ArtifactError) as refusal:
         write_vectors(WordVectors(["a", ""], np.eye(2, dtype=np.float32)), tmp_path / "out", name)
     assert str(refusal.value) == (
-        f"format {name} cannot hold the word '' (row 1): a word cannot be empty there; "
+        f"format {name} cannot hold the word '' (row 1): its words cannot be empty; "
         "choose another format"
     )
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_what_stands_there_is_replaced_only_by_force(tmp_path, vectors, name):
+def test_an_existing_export_is_overwritten_only_with_force(tmp_path, vectors, name):
     out = tmp_path / "out"
     write_vectors(one_hot(["x", "y"]), out, name)
     with pytest.raises(ArtifactError) as refusal:
@@ -414,14 +417,14 @@ def test_what_stands_there_is_replaced_only_by_force(tmp_path, vectors, name):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_run_is_not_replaced_even_by_force(run, vectors, name):
+def test_a_run_is_not_overwritten_even_with_force(run, vectors, name):
     with pytest.raises(ArtifactError) as refusal:
         write_vectors(vectors, run, name, force=True)
     assert str(refusal.value) == f"{run}: is a folder that no export made; choose another OUT"
     assert same(load_vectors(run), vectors)
 
 
-def test_what_another_program_is_making_is_left_alone(tmp_path, vectors):
+def test_another_programs_partial_output_is_left_alone(tmp_path, vectors):
     (tmp_path / "out.partial").mkdir()
     (tmp_path / "out.partial" / "half").write_text("")
     write_vectors(vectors, tmp_path / "out", "glove")
@@ -430,7 +433,9 @@ def test_what_another_program_is_making_is_left_alone(tmp_path, vectors):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, vectors, monkeypatch, name):
+def test_a_full_disk_raises_a_one_line_error_and_leaves_no_file(
+    tmp_path, vectors, monkeypatch, name
+):
     def full(*_):
         raise OSError(28, "No space left on device")
 

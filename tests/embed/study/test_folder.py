@@ -197,7 +197,7 @@ def test_a_folder_of_other_things_is_refused(tmp_path):
 
     for path in (tmp_path, tmp_path / "thesis.tex"):
         with (
-            pytest.raises(ArtifactError, match="holds something that is no study"),
+            pytest.raises(ArtifactError, match="not a study folder"),
             Folder.open(path),
         ):
             pass

@@ -94,7 +94,7 @@ def test_named_options_come_before_chosen_ones(tmp_path):
         ),
         (
             'sources = ["a"]\nmethods = ["lsa"]',
-            "method: lsa: is not known; take one of svd, skipgram, cbow, mlm",
+            "method: lsa: unknown; choose one of svd, skipgram, cbow, mlm",
         ),
         ('sources = ["a"]\ntrain-svd = 3', "train-svd: must be a table, [train-svd], got 3"),
         (

@@ -194,7 +194,7 @@ def test_an_output_that_exists_is_refused_and_replaced_by_force(run, corpus, tmp
     assert np.load(out / "vectors.npy").shape == (31, 4)
 
 
-def test_a_full_disk_is_one_line_and_leaves_nothing(corpus, tmp_path, monkeypatch):
+def test_a_full_disk_raises_a_one_line_error_and_leaves_no_file(corpus, tmp_path, monkeypatch):
     def full(*rows):
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -94,7 +94,7 @@ def shorter(run):
 
 def no_matrix(run):
     (run / "vectors.npy").unlink()
-    return "{run}: holds no vectors.npy; is it a finished run?"
+    return "{run}: has no vectors.npy;  is it a finished run?"
 
 
 def no_words(run):

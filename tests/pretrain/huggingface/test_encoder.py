@@ -13,7 +13,7 @@ from safetensors import safe_open
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.tokenizer.pieces import UNK
 from embed.contextual.encoders import open_encoder
-from embed.protocols import ContextualEncoder, InputEmbeddings, ReadsInWindows, SentenceScorer
+from embed.protocols import ContextualEncoder, InputEmbeddings, WindowedEncoder, SentenceScorer
 from pretrain.huggingface.encoder import open_folder
 from pretrain.huggingface.export import write_huggingface
 from pretrain.huggingface.loading import mask_piece
@@ -52,7 +52,7 @@ def test_an_exported_run_gives_the_states_of_the_run_at_every_layer(name, tmp_pa
         assert [states.shape for states in found] == [(len(s), 32) for s in SENTENCES]
         for a, b in zip(expected, found, strict=True):
             np.testing.assert_allclose(b, a, atol=1e-5)
-    assert isinstance(stock, ReadsInWindows)
+    assert isinstance(stock, WindowedEncoder)
     lengths = [len(ours.pieces.split(sentence)[0]) for sentence in SENTENCES]
     # of 22 pieces, each half over the one before
     counts = [-(-max(n - 22, 0) // 11) + (n > 0) for n in lengths]
@@ -443,7 +443,7 @@ def test_an_index_that_leads_out_of_the_folder_is_refused_before_weights_are_rea
         listed = dict.fromkeys(tensors.keys(), "../outside/w.safetensors")
     index = folder / "model.safetensors.index.json"
     index.write_text(json.dumps({"metadata": {"total_size": 1}, "weight_map": listed}))
-    assert refusal_of(folder) == f"{index}: lists no files of this folder; fetch it again"
+    assert refusal_of(folder) == f"{index}: lists no files of this folder; download it again"
 
 
 @pytest.mark.parametrize("folder", [bert], indirect=True)
