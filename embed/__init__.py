@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from corpora.common.lazy import offer
+from corpora.common.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from embed.compare.api import Compared as Compared
@@ -53,4 +53,4 @@ HOMES = {
 __all__ = [name for names in HOMES.values() for name in names]
 
 if not TYPE_CHECKING:  # a checker that saw __getattr__ would take any name
-    __getattr__, __dir__ = offer(__name__, HOMES)
+    __getattr__, __dir__ = lazy_exports(__name__, HOMES)

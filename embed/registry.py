@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts.atomic import replacing
+from corpora.artifacts.atomic import atomic_output
 from corpora.common.errors import SettingError
 
 
@@ -79,6 +79,6 @@ def find_method(name: str) -> Method:
 def write_model(run: Path, out: Path, format: str, *, force: bool = False) -> str:
     """Export the model of a run atomically and return a summary of what was written."""
     model_format = MODEL_FORMATS[format]
-    with replacing(out, force, model_format.files) as partial:
+    with atomic_output(out, force, model_format.files) as partial:
         summary: str = pkgutil.resolve_name(model_format.write)(run, partial)
     return summary

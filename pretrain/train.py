@@ -14,8 +14,8 @@ import torch
 
 from corpora.artifacts.artifact import (
     MAKER,
+    artifact_paths,
     new_artifact,
-    places,
     read_json,
     refuse_existing,
     write_json,
@@ -101,7 +101,7 @@ def train_mlm(corpus: "Corpus", config: MlmConfig, out: str | Path, *, force: bo
             return partial, text
 
         def join() -> tuple[Path, Text]:
-            return places(out)[1], open_text(corpus, config)
+            return artifact_paths(out)[1], open_text(corpus, config)
 
         def end() -> None:
             _describe(partial, corpus, config, device)
@@ -137,7 +137,7 @@ def _checked_text(corpus: "Corpus", config: MlmConfig, device: torch.device, wor
 
 def _pieces(out: Path, maker: dict[str, Any], text: Text, config: MlmConfig) -> Pieces:
     """Those of an interrupted training, else new ones; refused before anything is written."""
-    partial = places(out)[1]
+    partial = artifact_paths(out)[1]
     begun = partial / MAKER
     there = begun.is_file() and (partial / TOKENIZER).is_file()
     if there and read_json(begun) == json.loads(json.dumps(maker)):

@@ -321,7 +321,7 @@ def test_package_files_import_at_once_only_what_makes_the_rest_wait():
     early = [i for i in all_imports() if i.file.endswith("__init__.py") and i.at_module_level]
     allowed = (
         "typing.TYPE_CHECKING",
-        "corpora.common.lazy.offer",
+        "corpora.common.lazy.lazy_exports",
         "corpora.common.openmp.sleep_in_long_waits",
     )
     assert [str(i) for i in early if i.module not in allowed] == []

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import cli
 from corpora.artifacts.artifact import new_artifact, verify, write_json
-from corpora.artifacts.seeds import Runs, read_training
+from corpora.artifacts.seeds import SeedRuns, read_training
 from corpora.store.corpus import Corpus
 from embed.svd.train import SvdConfig
 from embed.word2vec.config import SkipGramConfig, Tuning
@@ -110,7 +110,7 @@ def test_one_seed_is_named_too(corpus, tmp_path):
 @pytest.mark.parametrize("n_seeds", [1, 3, 4, 12])
 @pytest.mark.parametrize("out", ["it's a run", "-x", "caf\udce9 -seed", "out/svd"])
 def test_the_hint_names_these_runs_and_no_others_whatever_their_name(out, n_seeds):
-    runs = Runs(command="train-svd", config=SvdConfig(seed=9), out=Path(out), seeds=n_seeds,
+    runs = SeedRuns(command="train-svd", config=SvdConfig(seed=9), out=Path(out), seeds=n_seeds,
                 force=False)  # fmt: skip
     words = os.fsencode(runs.hint().removeprefix("compare them: firth compare "))
     shown = subprocess.run(

@@ -41,7 +41,7 @@ def new_artifact(
     and the directory renamed to ``out``. After an error the partial directory
     stays if ``resume`` is set, else it is removed.
     """
-    out, partial, aside = places(out)
+    out, partial, aside = artifact_paths(out)
     with _disk_errors(out, every=True):
         refuse_existing(out, force)
         _refuse_others(partial, _LOCK, MAKER)
@@ -71,7 +71,7 @@ def new_artifact(
     (out / _LOCK).unlink(missing_ok=True)
 
 
-def places(out: Path) -> tuple[Path, Path, Path]:
+def artifact_paths(out: Path) -> tuple[Path, Path, Path]:
     """Name where an artifact stands, is made, and steps aside while another takes its place."""
     out = Path(os.path.realpath(out))  # a link stays, what it names is made
     return out, Path(f"{out}.partial"), Path(f"{out}.replaced")
@@ -206,7 +206,7 @@ def _lock(lock: Any, partial: Path) -> None:
 
 def _take_over(out: Path, maker: Mapping[str, Any], force: bool, resume: str | None) -> None:
     """Clear what an interrupted maker left, or keep it to resume; refuse another maker's."""
-    partial = places(out)[1]
+    partial = artifact_paths(out)[1]
     left = [path for path in partial.iterdir() if path.name != _LOCK]
     maker = json.loads(json.dumps(maker))
     begun = (partial / MAKER).is_file()

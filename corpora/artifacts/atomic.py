@@ -15,9 +15,9 @@ from corpora.common.errors import ArtifactError
 
 
 @contextlib.contextmanager
-def replacing(out: Path, force: bool, may_replace: Sequence[str] = ()) -> Iterator[Path]:
+def atomic_output(out: Path, force: bool, may_replace: Sequence[str] = ()) -> Iterator[Path]:
     """Make ``out`` (a file or a folder) in a folder of its own, and move it when it is whole."""
-    refuse_standing(out, force, may_replace)
+    refuse_overwrite(out, force, may_replace)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
@@ -31,7 +31,7 @@ def replacing(out: Path, force: bool, may_replace: Sequence[str] = ()) -> Iterat
         raise ArtifactError(f"{out}: cannot be written: {error.strerror or error}") from error
 
 
-def refuse_standing(out: Path, force: bool, may_replace: Sequence[str] = ()) -> None:
+def refuse_overwrite(out: Path, force: bool, may_replace: Sequence[str] = ()) -> None:
     """Refuse to overwrite a file, or to replace a folder of other things, force or not."""
     if not out.exists():
         return

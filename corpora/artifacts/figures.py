@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.atomic import replacing
+from corpora.artifacts.atomic import atomic_output
 from corpora.common.console import note
 from corpora.common.errors import SettingError
 
@@ -87,7 +87,7 @@ def write_figure(figure: Any, path: Path, *, force: bool = False) -> None:
     """Write a figure as a picture; the same figure gives the same bytes of SVG.
 
     Characters that cannot be drawn, such as controls, become U+FFFD; those of ticks are to be
-    replaced with :func:`drawable` by who names them.
+    replaced with :func:`replace_undrawable` by who names them.
     In a PNG, characters that the usual font lacks are drawn in other fonts of
     this machine; a note on standard error tells those that none has.
     """
@@ -101,23 +101,25 @@ def write_figure(figure: Any, path: Path, *, force: bool = False) -> None:
             _use_fonts(figure)
         metadata = {"Date": None} if kind == ".svg" else {}
         figure.savefig(written, format=kind[1:], metadata=metadata)
-    with replacing(path, force) as partial:
+    with atomic_output(path, force) as partial:
         partial.write_bytes(written.getvalue())
 
 
-def drawable(text: str) -> str:
+def replace_undrawable(text: str) -> str:
     """Replace what cannot be drawn."""
     return _UNDRAWABLE.sub(lambda found: " " if found[0].isspace() else _REPLACED, text)
 
 
 def text_width(text: str, points: float, *, bold: bool = False) -> float:
     """Compute how wide a text will be, whichever font draws it."""
-    return float(sum(_widths(drawable(text), points, bold)))
+    return float(sum(_widths(replace_undrawable(text), points, bold)))
 
 
-def fitting(text: str, points: float, wide: float, *, bold: bool = False, end: bool = False) -> str:
+def truncate_to_width(
+    text: str, points: float, wide: float, *, bold: bool = False, end: bool = False
+) -> str:
     """Give as much of a text as fits."""
-    text = drawable(text)
+    text = replace_undrawable(text)
     widths = _widths(text, points, bold)
     if sum(widths) <= wide:
         return text
@@ -156,7 +158,7 @@ def _clean(figure: Any) -> None:
 
     for text in figure.findobj(Text):
         lines = text.get_text().split("\n")
-        text.set_text("\n".join(map(drawable, lines)))
+        text.set_text("\n".join(map(replace_undrawable, lines)))
 
 
 def _use_fonts(figure: Any) -> None:

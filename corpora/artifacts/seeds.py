@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 
 from corpora.artifacts.artifact import (
     MAKER,
+    artifact_paths,
     new_artifact,
-    places,
     read_json,
     refuse_existing,
     verify,
@@ -76,7 +76,7 @@ def seeds_option(command: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Runs(Generic[ConfigT]):
+class SeedRuns(Generic[ConfigT]):
     """The runs of one command: ``out``, or with ``seeds`` a run ``out-seedS`` for each seed S."""
 
     command: str  # its name, such as ``train-svd``
@@ -122,7 +122,7 @@ class Runs(Generic[ConfigT]):
                 self._rehearse(run, wanted[run])
         return frozenset(found)
 
-    def told_kept(self, run: Path) -> str:
+    def kept_message(self, run: Path) -> str:
         """Say that a run is kept."""
         return f"{run}: kept, made before by the same training"
 
@@ -152,17 +152,17 @@ class Runs(Generic[ConfigT]):
 
     def _rehearse(self, run: Path, wanted: Mapping[str, tuple[Any, ...]]) -> None:
         """Begin to make a run and leave it: what would be refused in its turn is refused now."""
-        left = left_by(run)
+        left = unfinished_maker(run)
         maker = dict(left or {})
         if not self.force and left is not None:
             differ = _differences(left, wanted)
             maker |= {name: wanted[name][-1] for name in differ}
         force = self.force and (left is None or run.exists())  # else it would clear what was left
         resume = self.resume if left is not None else None
-        rehearse(run, maker, force=force, resume=resume)
+        check_can_start(run, maker, force=force, resume=resume)
 
 
-def rehearse(
+def check_can_start(
     run: Path, maker: Mapping[str, Any], *, force: bool = False, resume: str | None = None
 ) -> None:
     """Begin to make a run and leave it: what would be refused in its turn is refused now."""
@@ -174,10 +174,10 @@ class _RehearsalError(Exception):
     """Ends a rehearsal."""
 
 
-def left_by(run: Path) -> dict[str, Any] | None:
+def unfinished_maker(run: Path) -> dict[str, Any] | None:
     """Read who left a run unfinished."""
     try:
-        maker = read_json(places(run)[1] / MAKER)
+        maker = read_json(artifact_paths(run)[1] / MAKER)
     except ArtifactError:
         return None
     return maker if isinstance(maker, dict) else None

@@ -14,7 +14,7 @@ from corpora.text.characters import (
     TOKEN_SEPARATOR,
     character_table,
 )
-from corpora.text.segment import TextSettings, jieba_cutter, offsets_of, strip_accents
+from corpora.text.segment import TextSettings, jieba_cutter, split_offsets, strip_accents
 from corpora.text.sentences.split import sentence_offsets
 
 # The held-out choice looks at this many bytes of a document, wherever blocks are cut.
@@ -64,9 +64,9 @@ def prepare(block: TextBlock, settings: TextSettings) -> PreparedBlock:
         block = _map_documents(block, _cut_by_jieba)
         segmenter = "given"
     text = np.frombuffer(block.text, dtype=np.uint8)
-    paragraphs = offsets_of(text, "\n", block.documents)
+    paragraphs = split_offsets(text, "\n", block.documents)
     if segmenter == "given":
-        sentences = offsets_of(text, SENTENCE_SEPARATOR, paragraphs)
+        sentences = split_offsets(text, SENTENCE_SEPARATOR, paragraphs)
     else:
         sentences = sentence_offsets(text, paragraphs)
     return PreparedBlock(text, sentences, paragraphs, block.documents, segmenter, keys)

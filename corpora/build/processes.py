@@ -10,7 +10,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from corpora.common.interrupts import held_back_interrupts
+from corpora.common.interrupts import defer_interrupts
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ class LazyProcesses:
             )
         # the mask is the worker's, and no other thread's here; our own handler waits, too, or a
         # worker that is half started would tell of it
-        with held_back_interrupts(), _interrupts_blocked():
+        with defer_interrupts(), _interrupts_blocked():
             return self._pool.submit(function, *arguments)
 
     def shutdown(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 
 @contextlib.contextmanager
-def held_back_interrupts() -> Iterator[None]:
+def defer_interrupts() -> Iterator[None]:
     """Let Ctrl-C wait until the block is done; then it comes.
 
     Threads that train cannot be stopped, and go on to move what they train; and a

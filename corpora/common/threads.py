@@ -21,7 +21,7 @@ def thread_count(threads: int | None, processes: int = 1) -> int:
     return min(threads or max(1, available_threads() // processes), _MOST_THREADS)
 
 
-def in_order(
+def map_in_order(
     function: Callable[[Item], Result], items: Iterable[Item], threads: int
 ) -> Iterator[Result]:
     """Map a function that lets go of the GIL over items, in threads.

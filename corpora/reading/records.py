@@ -11,7 +11,7 @@ from corpora.common.errors import SourceError
 from corpora.reading.line_ends import after_line_end, cut_blocks
 from corpora.reading.sources import Stream
 from corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock
-from corpora.text.segment import HALF_CHARACTER
+from corpora.text.segment import LONE_SURROGATE
 
 DEFAULT_FIELD = "text"
 
@@ -83,7 +83,7 @@ def records_block(
     lengths = np.fromiter((len(part) for part in parts), np.int64, len(parts))
     documents = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     kept = {
-        field: [HALF_CHARACTER.sub("\ufffd", v) for v in values] for field, values in kept.items()
+        field: [LONE_SURROGATE.sub("\ufffd", v) for v in values] for field, values in kept.items()
     }
     return TextBlock(
         b"".join(parts), documents, np.array(positions, np.int64), raw.source, kept, counts=counts
@@ -108,7 +108,7 @@ def _encoded(text: str, raw: RawBlock, position: int, counts: dict[str, int]) ->
                 f"{raw.source}:{position}: the text contains a lone surrogate; "
                 "pass --errors replace"
             ) from None
-        text, replaced = HALF_CHARACTER.subn("\ufffd", text)
+        text, replaced = LONE_SURROGATE.subn("\ufffd", text)
         counts["replaced_characters"] = counts.get("replaced_characters", 0) + replaced
         return text.encode()
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from corpora.artifacts.artifact import places
+from corpora.artifacts.artifact import artifact_paths
 from corpora.common.errors import SourceError
 from corpora.reading.compression import compression_of, decompress
 from corpora.reading.decoding import (
@@ -85,7 +85,7 @@ def _name(path: Path) -> str:
 
 def _folder_files(folder: Path, exclude: Path | None) -> list[SourceFile]:
     """List all regular files below a folder, sorted by path."""
-    skipped = set() if exclude is None else set(places(exclude))
+    skipped = set() if exclude is None else set(artifact_paths(exclude))
     paths = sorted(_walk(folder, (), skipped), key=lambda path: path.parts)
     files = [_source_file(path, named=False) for path in paths]
     files = [file for file in files if file.size is not None]

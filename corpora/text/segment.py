@@ -14,7 +14,7 @@ from corpora.common.options import check, setting
 
 # Chinese and Japanese words have two characters or so, Thai ones about four.
 _LONG_WORD = 6
-HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are not UTF-8
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are not UTF-8
 SEGMENTERS = ("words", "whitespace", "characters", "jieba")
 
 
@@ -63,7 +63,7 @@ class TextSettings:
         >>> TextSettings().words("I don't, Zoë!")
         ['i', 'don', "'", 't', ',', 'zoë', '!']
         """
-        if HALF_CHARACTER.search(text):
+        if LONE_SURROGATE.search(text):
             raise SettingError(f"{text!r} is not UTF-8; give UTF-8")
         if self.segmenter == "jieba":
             tokens = jieba_cutter()(text)
@@ -184,7 +184,7 @@ def _characters(text: str) -> list[str]:
     return out
 
 
-def offsets_of(text: np.ndarray, separator: str, starts: np.ndarray) -> np.ndarray:
+def split_offsets(text: np.ndarray, separator: str, starts: np.ndarray) -> np.ndarray:
     """Find where the parts of a text start that a separator ends."""
     # text: uint8 (n_bytes,); starts: int64; returns int64
     after = np.flatnonzero(text == ord(separator)) + 1

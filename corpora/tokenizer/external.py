@@ -17,7 +17,7 @@ _MARK = "▁"  # what SentencePiece writes for a space
 _WORDS_AT_ONCE = 1 << 14
 
 
-class StockPieces:
+class ExternalTokenizer:
     """A tokenizer, and what it makes of words as they stand within a sentence."""
 
     def __init__(self, path: Path) -> None:

@@ -28,7 +28,7 @@ _CODE_POINTS = range(N_CODE_POINTS)
 _UNKNOWN_CHARACTER = "\ufffd"
 
 
-def stock_refusal(text: TextSettings) -> str | None:
+def why_not_exportable(text: TextSettings) -> str | None:
     """Say why the library alone cannot segment as a corpus was segmented."""
     if text.segmenter == "jieba":
         return (
@@ -48,7 +48,7 @@ def save_pieces(pieces: Pieces, path: Path, text: TextSettings | None = None) ->
     from tokenizers import AddedToken, Tokenizer, decoders, processors
 
     tokenizer = Tokenizer(pieces.model)
-    if text is not None and stock_refusal(text) is None:
+    if text is not None and why_not_exportable(text) is None:
         tokenizer.normalizer = _normalizer(pieces, text)
         tokenizer.pre_tokenizer = _pre_tokenizer(text)
     tokenizer.add_special_tokens([AddedToken(name, normalized=False) for name in SPECIAL])

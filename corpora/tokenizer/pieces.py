@@ -95,7 +95,7 @@ class Pieces:
         return out, lengths
 
 
-def chosen_size(n_tokens: int) -> int:
+def auto_vocabulary_size(n_tokens: int) -> int:
     """Choose the number of pieces by the size of the corpus, as ``--pieces auto`` does."""
     if n_tokens < 20_000_000:
         return 8_000

@@ -149,7 +149,7 @@ def _refuse_places(
     force: bool,
 ) -> None:
     """Refuse what cannot be written, before any work, which may take minutes."""
-    from corpora.artifacts.atomic import refuse_standing
+    from corpora.artifacts.atomic import refuse_overwrite
     from corpora.artifacts.figures import picture_kind
     from corpora.common.errors import SettingError
     from embed.compare.datasets.files_read import files_read
@@ -160,7 +160,7 @@ def _refuse_places(
         picture_kind(plot)
     files = [file for file in (plot, report) if file is not None]
     for file in files:
-        refuse_standing(file, force)
+        refuse_overwrite(file, force)
     sets = (each for task, named in named_sets(config) for each in files_read(task, named))
     read = [*map(Path, runs), *sets, *([] if curve is None else [curve])]
     for number, file in enumerate(files):

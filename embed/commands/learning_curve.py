@@ -48,7 +48,7 @@ def command(
         firth learning-curve out/wiki --out out/curve --methods svd,skipgram --seeds 3 --json
     """
     from corpora.artifacts.artifact import write_json
-    from corpora.artifacts.atomic import refuse_standing, write_whole
+    from corpora.artifacts.atomic import refuse_overwrite, write_whole
     from corpora.artifacts.figures import picture_kind
     from corpora.common.console import note, print_json
     from embed.compare.curves.learning_curve import CURVE
@@ -60,7 +60,7 @@ def command(
     recipes = _recipes(config)
     if plot is not None:  # before any work, which may take hours
         picture_kind(plot)
-        refuse_standing(plot, force)
+        refuse_overwrite(plot, force)
     tasks, unread = readable_tasks(comparing)
     _tell(unread)
     document = _make(corpus, out, config, recipes, tasks, comparing)

@@ -47,7 +47,7 @@ def command(
         firth map out/svd france paris italy rome spain madrid --plot map.svg
         firth map out/svd --words animals-and-verbs.tsv --plot map.png
     """
-    from corpora.artifacts.atomic import refuse_standing
+    from corpora.artifacts.atomic import refuse_overwrite
     from corpora.artifacts.figures import picture_kind
     from corpora.common.console import note, print_json
     from embed.compare.datasets.categories import read_groups
@@ -60,7 +60,7 @@ def command(
         raise click.UsageError("give either WORDs or --words FILE")
     if plot is not None:  # before any work
         picture_kind(plot)
-        refuse_standing(plot, force)
+        refuse_overwrite(plot, force)
     asked = [(word, None) for word in words] if file is None else read_groups(file)
     vectors = load_vectors(run)
     known = find_words(vectors, [word for word, _ in asked], skip_unknown=skip_unknown)

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from corpora.artifacts.seeds import Runs, seeds_option
+from corpora.artifacts.seeds import SeedRuns, seeds_option
 from corpora.common.options import click_options
 from embed.svd.train import SvdConfig
 
@@ -36,14 +36,14 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
     from embed.svd.train import train_svd
 
     config = take(SvdConfig, options)
-    runs = Runs(command="train-svd", config=config, out=out, seeds=seeds, force=force)
+    runs = SeedRuns(command="train-svd", config=config, out=out, seeds=seeds, force=force)
     runs.finished()  # before a raw source is built, which may take long
     choose_device(config.device)
     opened = open_or_build(corpus)
     finished = runs.finished(opened.fingerprint)
     for run, its_config in runs.configs().items():
         if run in finished:
-            click.echo(runs.told_kept(run))
+            click.echo(runs.kept_message(run))
         else:
             click.echo(summary(train_svd(opened, its_config, run, force=force)))
     if seeds is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from corpora.artifacts.seeds import Runs, seeds_option
+from corpora.artifacts.seeds import SeedRuns, seeds_option
 from corpora.common.options import click_options
 from embed.word2vec.config import Word2VecConfig
 
@@ -43,7 +43,7 @@ def train(
     from embed.word2vec.trainer import build_trainer
 
     command = f"train-{config.method}"
-    runs = Runs(
+    runs = SeedRuns(
         command=command, config=config, out=out, seeds=seeds, force=force, resume=CHECKPOINTS
     )
     runs.finished()
@@ -53,7 +53,7 @@ def train(
     finished = runs.finished(trainer.corpus.fingerprint, trainer.chosen())
     for run, one in runs.configs().items():
         if run in finished:
-            click.echo(runs.told_kept(run))
+            click.echo(runs.kept_message(run))
         else:
             click.echo(summary(make_run(trainer.with_seed(one.seed), run, force=force)))
     if seeds is not None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from corpora.common.console import Progress, no_progress, note
 from corpora.common.errors import SettingError
-from corpora.text.segment import HALF_CHARACTER
+from corpora.text.segment import LONE_SURROGATE
 from embed.compare.datasets.labeled_sentences import (
     LabelledSentences,
     read_learning,
@@ -63,7 +63,7 @@ def pooling_weights(
         raise SettingError(f"--on {on!r} names no one or two files; pass TRAIN or TRAIN,DEV")
     paths = [Path(name) for name in names]
     for text in texts:
-        if not text.strip() or HALF_CHARACTER.search(text):
+        if not text.strip() or LONE_SURROGATE.search(text):
             raise SettingError(f"{text!r} is no sentence; pass words in UTF-8")
     train, dev = read_learning(paths)
     asked = LabelledSentences(tuple(texts), ("",) * len(texts))

@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from corpora.artifacts.atomic import replacing
+from corpora.artifacts.atomic import atomic_output
 from corpora.common.console import Progress, no_progress
 from corpora.common.errors import SettingError, SourceError
 from corpora.common.options import check, setting
@@ -60,7 +60,7 @@ def encode_file(
     """
     layers = parse_layers(config.layers, encoder.n_layers)
     refuse_suffix(out)
-    with replacing(out, force) as partial:
+    with atomic_output(out, force) as partial:
         writer: Any = _Objects if out.suffix == ".jsonl" else _Arrays
         dim = encoder.encode([[]], layers)[0].shape[1]
         with writer(partial, config.per, dim) as writing:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from corpora.artifacts.arrays import map_array, save_array
-from corpora.artifacts.atomic import replacing
+from corpora.artifacts.atomic import atomic_output
 from corpora.common.errors import ArtifactError
 from embed.formats.writing import dense_block, refuse_unwritable
 from embed.vectors.word_vectors import WordVectors
@@ -60,7 +60,7 @@ def write_gensim(vectors: WordVectors, out: Path, force: bool) -> None:
     if vectors.counts is not None:
         keyed.expandos["count"] = np.asarray(vectors.counts, dtype=np.int64)
     try:
-        with replacing(out, force) as partial:
+        with atomic_output(out, force) as partial:
             keyed.save(str(partial), separately=["vectors"])
             save_array(_companions(partial)[1], keyed.vectors)  # gensim ignores a full disk
             write_words(_companions(partial)[0], words, vectors.counts)

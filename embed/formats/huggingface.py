@@ -14,7 +14,7 @@ import numpy as np
 from corpora.artifacts.artifact import checksum, read_json
 from corpora.common.console import note
 from corpora.common.errors import ArtifactError
-from corpora.tokenizer.external import StockPieces
+from corpora.tokenizer.external import ExternalTokenizer
 from embed.vectors.word_vectors import WordVectors
 
 CONFIG = "config.json"
@@ -35,7 +35,7 @@ class HuggingFaceVectors(WordVectors):
 
     composed_of = "pieces"
 
-    def __init__(self, pieces: StockPieces, table: np.ndarray, *, name: str) -> None:
+    def __init__(self, pieces: ExternalTokenizer, table: np.ndarray, *, name: str) -> None:
         # table: float32 (R, D)
         words, ids = pieces.whole_words()
         super().__init__(words, table[ids], name=name)
@@ -107,7 +107,7 @@ def read_huggingface(folder: Path) -> HuggingFaceVectors:
     first.
     """
     require_files(folder)
-    pieces = StockPieces(folder / TOKENIZER)
+    pieces = ExternalTokenizer(folder / TOKENIZER)
     name, table = _table(folder, len(pieces))
     if len(table) < len(pieces):
         raise ArtifactError(

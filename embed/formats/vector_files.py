@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from corpora.artifacts.artifact import CHECKSUMS, verify
-from corpora.artifacts.atomic import replacing
+from corpora.artifacts.atomic import atomic_output
 from corpora.common.console import typed
 from corpora.common.errors import ArtifactError, SettingError
 from embed.formats.fasttext import MAGIC, read_fasttext
@@ -176,7 +176,7 @@ def write_vectors(
         write_gensim(vectors, out, force)
     elif format in _WRITERS:
         files = (VECTORS, METADATA) if format == "projector" else ()
-        with replacing(out, force, files) as partial:
+        with atomic_output(out, force, files) as partial:
             _WRITERS[format](vectors, partial)
     else:
         raise SettingError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")

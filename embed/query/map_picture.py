@@ -10,11 +10,11 @@ import numpy as np
 from corpora.artifacts.figures import (
     COLORS,
     MARKERS,
-    fitting,
     new_figure,
     picture_kind,
     picture_style,
     text_width,
+    truncate_to_width,
     write_figure,
 )
 from embed.query.label_places import place_labels
@@ -90,7 +90,7 @@ def _draw_title(figure: Any, found: WordMap, run: str) -> None:
     told = f"two components with {sum(found.share):.0%} of the variance of {len(found.words)} words"
     figure.text(1 - _RIGHT / width, y, told, ha="right", color=_GREY, fontsize=9)
     room = width - _LEFT - _RIGHT - text_width(told, 9) - 0.2
-    name = fitting(run, 10, room, bold=True, end=True)
+    name = truncate_to_width(run, 10, room, bold=True, end=True)
     figure.text(_LEFT / width, y, name, fontsize=10, weight="bold", parse_math=False)
 
 
@@ -114,7 +114,7 @@ def _draw_words(
     """Points, names, and lines to the names that had to go far."""
     points = 9.0 if len(found.words) <= 60 else 8.0
     most = bounds[0] / 2 - 2 * _GAP  # so that there is room at one side of the point at least
-    names = [fitting(word, points, most) for word in found.words]
+    names = [truncate_to_width(word, points, most) for word in found.words]
     sizes = np.array([(text_width(name, points), 1.05 * points / 72) for name in names])
     middles, far = place_labels(inches, sizes, bounds, _GAP)
     for name, group, place, at, size, led in zip(
@@ -144,7 +144,7 @@ def _legend_lines(groups: Sequence[str], wide: float) -> list[list[tuple[float, 
     lines: list[list[tuple[float, str, str]]] = []
     end = wide
     for group in groups:
-        name = fitting(group, 8, wide - _LEGEND_POINT)
+        name = truncate_to_width(group, 8, wide - _LEGEND_POINT)
         needs = _LEGEND_POINT + text_width(name, 8)
         if not lines or end + needs > wide:
             lines.append([])

@@ -7,7 +7,7 @@ from typing import TextIO
 
 from corpora.common.console import note
 from corpora.common.errors import FirthError, UnknownWordError
-from corpora.text.segment import HALF_CHARACTER
+from corpora.text.segment import LONE_SURROGATE
 from embed.query.neighbors import vector_of
 from embed.vectors.word_vectors import WordVectors
 
@@ -20,7 +20,7 @@ def find_word(vectors: WordVectors, asked: str) -> str:
     used when it is not the word as written, and a word whose vector is composed
     of its n-grams.
     """
-    if HALF_CHARACTER.search(asked):
+    if LONE_SURROGATE.search(asked):
         raise UnknownWordError(f"{vectors.name}: {asked!r} is not UTF-8; ask in UTF-8")
     words = vectors.words(asked)
     if len(words) != 1:

@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts.artifact import CHECKSUMS, checksum, places, read_json, verify, write_json
+from corpora.artifacts.artifact import (
+    CHECKSUMS,
+    artifact_paths,
+    checksum,
+    read_json,
+    verify,
+    write_json,
+)
 from corpora.artifacts.atomic import write_whole
 from corpora.common.console import note
 from corpora.common.errors import ArtifactError, FirthError
@@ -88,7 +95,7 @@ class Folder:
     def do(self, step: Step, corpus: str, force: bool) -> int:
         """Run a step, unless what it makes stands already and was made by it."""
         assert step.out is not None
-        out, partial, _ = places(step.out)
+        out, partial, _ = artifact_paths(step.out)
         name = step.out.name
         wanted = {"options": list(step.options), "corpus": corpus}
         known = self.record["steps"].get(name)

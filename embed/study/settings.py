@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from corpora.common.errors import FirthError, SettingError
 from corpora.common.options import take
-from corpora.text.segment import HALF_CHARACTER
+from corpora.text.segment import LONE_SURROGATE
 from embed.registry import METHODS, find_method
 
 ConfigT = TypeVar("ConfigT")
@@ -222,7 +222,7 @@ def _strings(name: str, value: Any) -> tuple[str, ...]:
 
 def _is_plain(text: str) -> bool:
     """Whether a text is UTF-8 without NUL, as TOML and file names are."""
-    return "\0" not in text and HALF_CHARACTER.search(text) is None
+    return "\0" not in text and LONE_SURROGATE.search(text) is None
 
 
 def _check(command: str, options: Mapping[str, Any]) -> None:

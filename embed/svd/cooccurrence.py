@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from corpora.common.console import Progress, no_progress
-from corpora.common.threads import even_ranges, in_order, thread_count
+from corpora.common.threads import even_ranges, map_in_order, thread_count
 from embed.svd.inverted_text import CountableView, invert, segments
 from embed.svd.row_writer import RowWriter
 from embed.svd.window_weights import count_type, window_weights
@@ -172,7 +172,7 @@ def _count_segment(text: np.ndarray, job: _Job, told: _Told, limit: int) -> RowW
         return int(tokens[first:stop].sum()), columns[:end], counts[:end], lengths
 
     writer = RowWriter(job.weights.dtype, int(most.sum()), limit, job.directory)
-    for done, *rows in in_order(count, even_ranges(most + tokens, job.piece), job.threads):
+    for done, *rows in map_in_order(count, even_ranges(most + tokens, job.piece), job.threads):
         writer.append(*rows)
         told.add(done)
     return writer
@@ -202,7 +202,7 @@ def _add_blocks(blocks: list[Any], job: _Job, limit: int) -> RowWriter:
 
     most = int(lengths_in.sum())
     writer = RowWriter(job.weights.dtype, most, limit, job.directory)
-    for rows in in_order(add, even_ranges(lengths_in + 1, job.piece), job.threads):
+    for rows in map_in_order(add, even_ranges(lengths_in + 1, job.piece), job.threads):
         writer.append(*rows)
     return writer
 

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from corpora.common.threads import in_order
+from corpora.common.threads import map_in_order
 
 
 class CountableView(Protocol):
@@ -70,9 +70,9 @@ def invert(text: np.ndarray, n_words: int, threads: int) -> tuple[np.ndarray, np
     def place(part: int) -> None:
         scatter(text, cuts[part], cuts[part + 1], free[part], positions)
 
-    list(in_order(count, parts, threads))
+    list(map_in_order(count, parts, threads))
     starts = np.concatenate([[0], counts.sum(axis=0)]).cumsum()
     free = starts[:-1] + counts.cumsum(axis=0) - counts
     positions = np.empty(len(text), np.int32)
-    list(in_order(place, parts, threads))
+    list(map_in_order(place, parts, threads))
     return positions, starts

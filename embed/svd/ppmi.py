@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.threads import even_ranges, in_order, thread_count
+from corpora.common.threads import even_ranges, map_in_order, thread_count
 from embed.svd.cooccurrence import Cooccurrences
 
 WEIGHTINGS = ("ppmi", "counts", "log-counts")
@@ -94,7 +94,7 @@ def _margins(
 
     contexts = np.zeros(len(keep))
     size = max(piece, len(columns) / _MOST_PIECES)
-    for part in in_order(sums, even_ranges(np.diff(starts), size), threads):
+    for part in map_in_order(sums, even_ranges(np.diff(starts), size), threads):
         contexts += part  # in the order of the pieces: the same sum at any thread count
     return rows, contexts * keep
 
@@ -121,7 +121,7 @@ def _rewrite(
         return base, int(kernel(starts, columns, counts, first, stop, *arguments, room, lengths))
 
     end = 0
-    for base, left in in_order(rewrite, even_ranges(np.diff(starts) + 1, piece), threads):
+    for base, left in map_in_order(rewrite, even_ranges(np.diff(starts) + 1, piece), threads):
         columns[end : end + left] = columns[base : base + left]
         values[end : end + left] = values[base * scale : base * scale + left]
         end += left

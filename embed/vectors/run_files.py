@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from corpora.artifacts.arrays import map_array
-from corpora.artifacts.artifact import MAKER, places, read_json
+from corpora.artifacts.artifact import MAKER, artifact_paths, read_json
 from corpora.common.errors import ArtifactError
 
 
@@ -18,7 +18,7 @@ def refuse_no_run(run: Path) -> None:
         return
     if run.exists():
         raise ArtifactError(f"{run}: is a file; give the directory of a run")
-    begun = places(run)[1].is_dir()
+    begun = artifact_paths(run)[1].is_dir()
     told = "is unfinished; run the command that was making it again" if begun else "no such run"
     raise ArtifactError(f"{run}: {told}")
 

@@ -94,7 +94,7 @@ def composed_rows(
     """Compose the vectors of words that have a row of their own."""
     # words: float32 (V, D); grams: float32 (B, D); starts: int64 (V + 1,); places: int64 (n,);
     # returns float32 (V, D)
-    from corpora.common.threads import in_order, thread_count
+    from corpora.common.threads import map_in_order, thread_count
 
     if len(places) and not 0 <= places.min() <= places.max() < len(grams):
         raise IndexError(f"places must be rows of {len(grams)} n-grams")
@@ -102,7 +102,7 @@ def composed_rows(
     words, grams = np.asarray(words), np.asarray(grams)
     out = np.empty((len(words), words.shape[1]), np.float32)
     fill = partial(_compose_block, words, grams, starts, places, out, block)
-    for _ in in_order(fill, range(0, len(words), block), thread_count(threads)):
+    for _ in map_in_order(fill, range(0, len(words), block), thread_count(threads)):
         pass
     return out
 

@@ -12,7 +12,7 @@ from corpora.artifacts.checkpoint import clear_checkpoints, load_checkpoint, sav
 from corpora.artifacts.metrics import METRICS, Metrics
 from corpora.common.console import Progress, note
 from corpora.common.errors import FirthError
-from corpora.common.interrupts import held_back_interrupts
+from corpora.common.interrupts import defer_interrupts
 from embed.word2vec.config import Tuning
 from embed.word2vec.schedule import Batch, batches, cut_chunks, learning_rate
 from embed.word2vec.trainer import Trainer
@@ -81,7 +81,7 @@ class _Training:
         for batch in batches(trainer.text, trainer.epochs, size, start, tuning.chunk_tokens):
             if batch.epoch > self._position.epoch:
                 self._end_epoch()
-            with held_back_interrupts():
+            with defer_interrupts():
                 self._train(batch)
             if time.monotonic() - self._saved > tuning.checkpoint_seconds:
                 self.save()

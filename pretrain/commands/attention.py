@@ -42,7 +42,7 @@ def command(
         firth attention out/mlm "the cat sat on the mat"
         firth attention out/mlm "the cat sat on the mat" --out cat.svg
     """
-    from corpora.artifacts.atomic import refuse_standing
+    from corpora.artifacts.atomic import refuse_overwrite
     from corpora.artifacts.figures import picture_kind
     from corpora.common.console import note, print_json
     from pretrain.inference.attention_picture import draw_attention
@@ -50,7 +50,7 @@ def command(
 
     if out is not None:
         picture_kind(out, "--out")  # both before any work
-        refuse_standing(out, force)
+        refuse_overwrite(out, force)
     attention = attend(run, sentence, layer=layer, head=head)
     if out is not None:
         draw_attention(attention, out, force=force)

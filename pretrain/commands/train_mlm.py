@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from corpora.artifacts.seeds import Runs, seeds_option
+from corpora.artifacts.seeds import SeedRuns, seeds_option
 from corpora.common.options import click_options
 from pretrain.config import MlmConfig
 
@@ -71,7 +71,7 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
     from pretrain.training.distributed import joined
     from pretrain.training.loop import CHECKPOINTS
 
-    runs = Runs(
+    runs = SeedRuns(
         command="train-mlm", config=config, out=out, seeds=seeds, force=force, resume=CHECKPOINTS
     )
     runs.finished()  # before a raw source is built, which may take long
@@ -85,7 +85,7 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
         finished = world.first(look, frozenset)
         for run, its_config in runs.configs().items():
             if world.tell(run in finished):
-                told = runs.told_kept
+                told = runs.kept_message
             else:
                 train_mlm(opened, its_config, run, force=force)
                 told = summary

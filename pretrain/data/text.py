@@ -7,7 +7,7 @@ import torch
 
 from corpora.build.held_out import ENOUGH_DOCUMENTS
 from corpora.common.errors import SettingError
-from corpora.tokenizer.pieces import CLS, Kind, Pieces, chosen_size, learn_pieces
+from corpora.tokenizer.pieces import CLS, Kind, Pieces, auto_vocabulary_size, learn_pieces
 from pretrain.config import MlmConfig
 from pretrain.data.packing import PackedRows
 
@@ -52,7 +52,7 @@ def learn(text: Text, config: MlmConfig) -> Pieces:
     kind = cast(Kind, config.piece_model)
     if config.pieces != "auto":
         return learn_pieces(words, counts, size=int(config.pieces), kind=kind)
-    size = chosen_size(text.train.n_tokens)
+    size = auto_vocabulary_size(text.train.n_tokens)
     return learn_pieces(words, counts, size=size, kind=kind, exactly=False)
 
 

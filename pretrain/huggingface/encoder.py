@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from corpora.common.errors import ArtifactError
-from corpora.tokenizer.external import StockPieces
+from corpora.tokenizer.external import ExternalTokenizer
 from pretrain.device import choose_device
 from pretrain.huggingface.loading import (
     TOKENIZER_OPTIONS,
@@ -39,7 +39,7 @@ class HuggingFaceEncoder:
     def __init__(
         self,
         model: nn.Module,
-        pieces: StockPieces,
+        pieces: ExternalTokenizer,
         *,
         most_pieces: int,
         width: int,
@@ -193,7 +193,7 @@ def open_folder(folder: str | Path, device: str = "auto") -> HuggingFaceEncoder:
     """Open the encoder of a Hugging Face folder; nothing is fetched, and no code of it is run."""
     folder = Path(folder)
     chosen = choose_device(device)
-    pieces = StockPieces(folder / TOKENIZER)
+    pieces = ExternalTokenizer(folder / TOKENIZER)
     with in_one_line(folder):
         model = load(folder).to(chosen)
         if model.config.is_encoder_decoder:

@@ -13,7 +13,7 @@ from corpora.artifacts.artifact import MAKER, read_json, write_json
 from corpora.artifacts.checkpoint import load_checkpoint
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.text.segment import TextSettings
-from corpora.tokenizer.json_format import open_pieces, stock_refusal
+from corpora.tokenizer.json_format import open_pieces, why_not_exportable
 from corpora.tokenizer.pieces import CLS, MASK, PAD, SEP, SPECIAL, UNK
 from pretrain.config import EncoderConfig, MlmConfig
 from pretrain.huggingface.layouts import layout_refusal, stock_form
@@ -97,7 +97,7 @@ def _segmentation_refusal(run: Path) -> str | None:
     """Say why stock programs cannot divide raw text as the run's corpus was divided."""
     if read_json(run / TOKENIZER).get("pre_tokenizer") is not None:
         return None
-    return stock_refusal(TextSettings(segmenter="jieba"))  # all others have one
+    return why_not_exportable(TextSettings(segmenter="jieba"))  # all others have one
 
 
 def _tokenizer_config(shape: EncoderConfig) -> dict[str, Any]:

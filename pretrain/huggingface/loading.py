@@ -11,7 +11,7 @@ from torch import nn
 
 from corpora.artifacts.artifact import read_json
 from corpora.common.errors import ArtifactError, FirthError, SettingError
-from corpora.tokenizer.external import StockPieces
+from corpora.tokenizer.external import ExternalTokenizer
 from pretrain.model.weights import TOKENIZER
 
 TOKENIZER_OPTIONS = "tokenizer_config.json"
@@ -125,7 +125,7 @@ def _length(told: object, otherwise: int) -> int:
     return otherwise
 
 
-def state_width(folder: Path, model: Any, pieces: StockPieces) -> int:
+def state_width(folder: Path, model: Any, pieces: ExternalTokenizer) -> int:
     """Read a short row: how wide the states are, if there is one of each piece and layer."""
     before, after = pieces.frame
     piece = int(pieces.split(["a"])[0][0])

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from corpora.artifacts.figures import (
-    drawable,
     new_figure,
     picture_kind,
     picture_style,
+    replace_undrawable,
     text_width,
     write_figure,
 )
@@ -87,5 +87,5 @@ def _lay_out(attention: SentenceAttention) -> Any:
 
 def _name(axis: Any, pieces: Iterable[str], **style: Any) -> None:
     """Write the pieces along an axis; dollars are no formulas."""
-    names = [drawable(piece) for piece in pieces]
+    names = [replace_undrawable(piece) for piece in pieces]
     axis.set_ticks(range(len(names)), names, parse_math=False, **style)

@@ -11,7 +11,7 @@ from corpora.artifacts.checkpoint import load_checkpoint, save_checkpoint
 from corpora.artifacts.metrics import METRICS, read_metrics
 from corpora.common.console import Progress
 from corpora.common.errors import ArtifactError, FirthError
-from corpora.common.interrupts import held_back_interrupts
+from corpora.common.interrupts import defer_interrupts
 from pretrain.config import MlmConfig, parse_every, parse_rates
 from pretrain.data.batches import Batch, Batches
 from pretrain.model.encoder import MaskedLanguageModel
@@ -63,7 +63,7 @@ def run_training(model: MaskedLanguageModel, course: Course, world: World, tell:
     try:
         training.run()
     except BaseException as error:
-        with held_back_interrupts():  # another Ctrl-C must not cut the checkpoint off
+        with defer_interrupts():  # another Ctrl-C must not cut the checkpoint off
             training.give_up(save=isinstance(error, KeyboardInterrupt))
         raise
     return training.score
@@ -157,7 +157,7 @@ class _Training:
 
     def _take_step(self) -> bool:
         """Do what the first process tells: a step, or none if the budget is spent."""
-        with held_back_interrupts():
+        with defer_interrupts():
             self._stepping = True
             progress = self._world.tell(self._next())
             if progress == _STOP:

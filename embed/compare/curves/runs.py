@@ -6,9 +6,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.artifacts.artifact import CHECKSUMS, MAKER, places, read_json, verify, write_json
+from corpora.artifacts.artifact import (
+    CHECKSUMS,
+    MAKER,
+    artifact_paths,
+    read_json,
+    verify,
+    write_json,
+)
 from corpora.artifacts.atomic import write_whole
-from corpora.artifacts.seeds import left_by, read_training, rehearse
+from corpora.artifacts.seeds import check_can_start, read_training, unfinished_maker
 from corpora.common.console import note
 from corpora.common.errors import ArtifactError, FirthError
 from embed.compare.curves.learning_curve import CURVE
@@ -141,7 +148,7 @@ def _refuse_run(point: Point, known: Any, wanted: Mapping[str, Any]) -> None:
 
 def _refuse_left(point: Point, known: Any, wanted: Mapping[str, Any]) -> None:
     """Refuse what was left unfinished by another training, or is being made."""
-    partial, left = places(point.run)[1], left_by(point.run)
+    partial, left = artifact_paths(point.run)[1], unfinished_maker(point.run)
     if left is None and (partial / MAKER).exists():
         raise ArtifactError(f"{partial / MAKER}: cannot be read; move {partial} away")
     if left is not None:
@@ -151,7 +158,7 @@ def _refuse_left(point: Point, known: Any, wanted: Mapping[str, Any]) -> None:
         if differ := _differences(known, there, wanted):
             raise ArtifactError(f"{partial}: was begun with another {differ}; {_ELSEWHERE}")
     if partial.exists():  # whatever is kept to go on with, it has its maker's name
-        rehearse(point.run, left or {}, resume=None if left is None else MAKER)
+        check_can_start(point.run, left or {}, resume=None if left is None else MAKER)
 
 
 def _differences(known: Any, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:

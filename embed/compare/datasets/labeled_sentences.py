@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpora.common.errors import SourceError
-from corpora.text.segment import HALF_CHARACTER
+from corpora.text.segment import LONE_SURROGATE
 from embed.compare.datasets.fields import quoted
 from embed.compare.datasets.parts import Parts, set_name, two_or_three
 from embed.compare.datasets.sentence_records import labelled_records
@@ -96,7 +96,7 @@ def read_sentences(path: Path) -> LabelledSentences:
                 "the line out"
             )
         for part in (label, text):
-            if HALF_CHARACTER.search(part):
+            if LONE_SURROGATE.search(part):
                 raise row.error(f"{quoted(part)} holds half a character; correct it")
         finer = _FINER.fullmatch(label)
         labels.append(finer[1] if finer else label)

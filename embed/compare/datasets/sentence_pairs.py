@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpora.common.errors import SourceError
-from corpora.text.segment import HALF_CHARACTER
+from corpora.text.segment import LONE_SURROGATE
 from embed.compare.datasets.fields import Row, read_rows
 
 _FIELDS = ("sentence_good", "sentence_bad")
@@ -90,6 +90,6 @@ def _text(row: Row, record: dict[str, object], field: str) -> str:
     text = record.get(field)
     if not isinstance(text, str) or not text.strip():
         raise row.wrong(f"has no sentence as {field}; add it")
-    if HALF_CHARACTER.search(text):
+    if LONE_SURROGATE.search(text):
         raise row.error(f"{field} holds half a surrogate pair, which is no character; correct it")
     return text.strip()

@@ -12,11 +12,11 @@ from typing import Any
 from corpora.artifacts.figures import (
     COLORS,
     MARKERS,
-    fitting,
     new_figure,
     picture_kind,
     picture_style,
     text_width,
+    truncate_to_width,
     write_figure,
 )
 from corpora.common.errors import SettingError
@@ -144,7 +144,7 @@ def _lay_out(lines: Sequence[Sequence[_Block]], looks: Mapping[str, _Look]) -> A
             x = left + column * step
             last = block is line[-1]
             room = (columns - column if last else len(block.panels)) * step - _EDGE
-            name = fitting(block.name, _POINTS + 1, room, bold=True)
+            name = truncate_to_width(block.name, _POINTS + 1, room, bold=True)
             _say(figure, x, top + _HEAD / 2, name, weight="bold", fontsize=_POINTS + 1)
             for panel in block.panels:
                 x = left + column * step
@@ -199,7 +199,7 @@ def _draw(
         result = panel.results.get(run)
         if result is None or result["score"] is None:
             words = "not scored" if result is None else _undefined(result)
-            shown = fitting(words, _SMALL, wide + _NUMBER - 0.1)
+            shown = truncate_to_width(words, _SMALL, wide + _NUMBER - 0.1)
             _say(figure, x, middle, shown, color=_GREY, style="italic", fontsize=_SMALL)
             continue
         _draw_row(axes, row, result, look, hollow=run in panel.worse)

@@ -9,7 +9,7 @@ from threading import Lock
 import numpy as np
 
 from corpora.common.errors import ArtifactError
-from corpora.common.threads import in_order, thread_count
+from corpora.common.threads import map_in_order, thread_count
 from embed.compare.config import CompareConfig
 from embed.compare.scoring.cache import MeasurementCache
 from embed.compare.scoring.results import Pair, Score
@@ -93,7 +93,7 @@ class SetEvaluation:
     def measure(self, threads: int | None = None) -> Iterator[str | None]:
         """Score every run on the shared items, and on all of its own where these are more."""
         names = list(self._known)
-        answers = in_order(self._answer, names, thread_count(threads))
+        answers = map_in_order(self._answer, names, thread_count(threads))
         for name, found in zip(names, answers, strict=True):
             if isinstance(found, ArtifactError):  # of this run; the others have their scores
                 yield f"{self._task.dataset}: {found}"

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from corpora.artifacts.atomic import refuse_standing, replacing, write_whole
+from corpora.artifacts.atomic import atomic_output, refuse_overwrite, write_whole
 from corpora.common.errors import ArtifactError
 
 
@@ -15,14 +15,14 @@ def names(folder):
 
 def fill(out, text="new", **options):
     """Write a file."""
-    with replacing(out, options.pop("force", False), **options) as partial:
+    with atomic_output(out, options.pop("force", False), **options) as partial:
         assert partial.name == out.name
         partial.write_text(text)
 
 
 def fill_folder(out, files, force=False, may_replace=("a", "b")):
     """Write a folder of files."""
-    with replacing(out, force, may_replace) as partial:
+    with atomic_output(out, force, may_replace) as partial:
         partial.mkdir()
         for name in files:
             (partial / name).write_text("new")
@@ -30,7 +30,7 @@ def fill_folder(out, files, force=False, may_replace=("a", "b")):
 
 def test_a_file_appears_when_it_is_whole_and_nothing_stays_beside_it(tmp_path):
     out = tmp_path / "new" / "out.txt"
-    with replacing(out, False) as partial:
+    with atomic_output(out, False) as partial:
         partial.write_text("half")
         (partial.parent / "scratch").write_text("")
         assert not out.exists()
@@ -76,11 +76,11 @@ def test_a_folder_of_other_things_is_not_replaced_even_by_force(tmp_path):
 
 
 def test_refusing_alone_changes_nothing(tmp_path):
-    refuse_standing(tmp_path / "none", False)
+    refuse_overwrite(tmp_path / "none", False)
     (tmp_path / "out").write_text("mine")
-    refuse_standing(tmp_path / "out", True)
+    refuse_overwrite(tmp_path / "out", True)
     with pytest.raises(ArtifactError, match="exists already"):
-        refuse_standing(tmp_path / "out", False)
+        refuse_overwrite(tmp_path / "out", False)
     assert names(tmp_path) == ["out"]
     assert (tmp_path / "out").read_text() == "mine"
 
@@ -89,7 +89,7 @@ def test_refusing_alone_changes_nothing(tmp_path):
 def test_an_error_in_the_block_keeps_what_stood_there(tmp_path, error):
     out = tmp_path / "out"
     out.write_text("mine")
-    with pytest.raises(error), replacing(out, True) as partial:
+    with pytest.raises(error), atomic_output(out, True) as partial:
         partial.write_text("half")
         raise error
     assert names(tmp_path) == ["out"]

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from corpora.artifacts.figures import (
-    drawable,
-    fitting,
     new_figure,
     picture_kind,
     picture_style,
+    replace_undrawable,
     text_width,
+    truncate_to_width,
     write_figure,
 )
 from corpora.common.errors import ArtifactError, SettingError
@@ -123,8 +123,8 @@ CONTROLS = "a\x07b\x1b[1m\ufffe\uffffc\udcff\x7f\x9b"
 
 
 def test_what_cannot_be_drawn_is_replaced_and_white_space_is_spaces():
-    assert drawable(CONTROLS) == "a\ufffdb\ufffd[1m\ufffd\ufffdc\ufffd\ufffd\ufffd"
-    assert drawable("a\tb\nc\r東\U0001366d é") == "a b c 東\U0001366d é"
+    assert replace_undrawable(CONTROLS) == "a\ufffdb\ufffd[1m\ufffd\ufffdc\ufffd\ufffd\ufffd"
+    assert replace_undrawable("a\tb\nc\r東\U0001366d é") == "a b c 東\U0001366d é"
 
 
 @pytest.mark.parametrize("kind", ["png", "svg"])
@@ -139,7 +139,7 @@ def test_controls_and_halves_of_characters_leave_a_picture_whole_and_the_termina
     write_figure(figure, out)
     assert capsys.readouterr().err == ""
     if kind == "svg":
-        assert texts_of(out) == [drawable(CONTROLS), "two", "lines"]
+        assert texts_of(out) == [replace_undrawable(CONTROLS), "two", "lines"]
 
 
 def test_a_font_that_is_gone_is_passed_over(tmp_path, capsys, only_usual_font):
@@ -215,20 +215,22 @@ def test_a_text_that_does_not_fit_keeps_its_beginning_or_its_end():
     text = "abc" * 40
     for bold in (False, True):
         for end in (False, True):
-            shown = fitting(text, 8, 2.0, bold=bold, end=end)
+            shown = truncate_to_width(text, 8, 2.0, bold=bold, end=end)
             assert text_width(shown, 8, bold=bold) <= 2.0
             kept = shown.strip("…")
             assert shown == (f"…{kept}" if end else f"{kept}…")
             assert (text.endswith if end else text.startswith)(kept)
             longer = f"{kept}…{text[len(kept)]}"
             assert end or text_width(longer, 8, bold=bold) > 2.0
-    assert fitting(text, 8, 2.0).count("a") > fitting(text, 8, 2.0, bold=True).count("a")
+    assert truncate_to_width(text, 8, 2.0).count("a") > truncate_to_width(
+        text, 8, 2.0, bold=True
+    ).count("a")
 
 
 def test_a_text_that_fits_is_as_it_was_but_for_what_cannot_be_drawn():
-    assert fitting("abc", 8, text_width("abc", 8)) == "abc"
-    assert fitting("a\x07", 8, 9.0, end=True) == "a\ufffd"
-    assert fitting("abc", 8, 0.0) == "…"
+    assert truncate_to_width("abc", 8, text_width("abc", 8)) == "abc"
+    assert truncate_to_width("a\x07", 8, 9.0, end=True) == "a\ufffd"
+    assert truncate_to_width("abc", 8, 0.0) == "…"
 
 
 def test_wide_characters_count_as_squares_and_accents_as_nothing():

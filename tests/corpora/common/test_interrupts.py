@@ -5,13 +5,13 @@ import threading
 
 import pytest
 
-from corpora.common.interrupts import held_back_interrupts
+from corpora.common.interrupts import defer_interrupts
 
 
 def test_an_interrupt_within_the_block_comes_after_it():
     done = []
     with pytest.raises(KeyboardInterrupt):
-        with held_back_interrupts():
+        with defer_interrupts():
             signal.raise_signal(signal.SIGINT)
             done.append("the rest of the block")
         done.append("what follows")
@@ -21,7 +21,7 @@ def test_an_interrupt_within_the_block_comes_after_it():
 
 
 def test_an_error_of_the_block_comes_first():
-    with pytest.raises(ZeroDivisionError), held_back_interrupts():
+    with pytest.raises(ZeroDivisionError), defer_interrupts():
         signal.raise_signal(signal.SIGINT)
         raise ZeroDivisionError
 
@@ -30,7 +30,7 @@ def test_other_threads_pass_through():
     done = []
 
     def work():
-        with held_back_interrupts():
+        with defer_interrupts():
             done.append(1)
 
     thread = threading.Thread(target=work)

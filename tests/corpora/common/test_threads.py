@@ -6,16 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.common import threads
-from corpora.common.threads import even_ranges, in_order, thread_count
+from corpora.common.threads import even_ranges, map_in_order, thread_count
 
 
 def test_results_come_in_the_order_of_the_items():
-    assert list(in_order(lambda item: item * item, range(50), 3)) == [n * n for n in range(50)]
+    assert list(map_in_order(lambda item: item * item, range(50), 3)) == [n * n for n in range(50)]
 
 
 def test_a_slow_consumer_is_not_overrun():
     begun = []
-    results = in_order(begun.append, range(100), 2)
+    results = map_in_order(begun.append, range(100), 2)
     next(results)
     assert len(begun) <= 6
     results.close()
@@ -23,7 +23,7 @@ def test_a_slow_consumer_is_not_overrun():
 
 def test_an_error_of_a_thread_reaches_the_caller():
     with pytest.raises(ZeroDivisionError):
-        list(in_order(lambda item: 1 // item, [1, 0, 1], 2))
+        list(map_in_order(lambda item: 1 // item, [1, 0, 1], 2))
 
 
 def test_threads_default_to_the_cores():

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.store.vocabulary import PRUNED
 from corpora.text.segment import TextSettings
-from corpora.tokenizer.json_format import open_pieces, save_pieces, stock_refusal
+from corpora.tokenizer.json_format import open_pieces, save_pieces, why_not_exportable
 from corpora.tokenizer.pieces import (
     CLS,
     FIRST_PIECE,
@@ -27,7 +27,7 @@ from corpora.tokenizer.pieces import (
     SPECIAL,
     UNK,
     Pieces,
-    chosen_size,
+    auto_vocabulary_size,
     learn_pieces,
 )
 
@@ -343,7 +343,7 @@ def test_other_settings_out_of_range_are_refused():
      (200_000_000, 32000)],
 )  # fmt: skip
 def test_the_size_follows_the_corpus(n_tokens, size):
-    assert chosen_size(n_tokens) == size
+    assert auto_vocabulary_size(n_tokens) == size
 
 
 TEXTS = [
@@ -413,8 +413,8 @@ def test_pieces_come_back_from_their_file(kind, text, mixed, tmp_path):
 
 
 def test_only_jieba_has_no_equal_in_the_library():
-    assert all(stock_refusal(text) is None for text in TEXTS)
-    assert stock_refusal(TextSettings(segmenter="jieba")) == (
+    assert all(why_not_exportable(text) is None for text in TEXTS)
+    assert why_not_exportable(TextSettings(segmenter="jieba")) == (
         "the corpus was divided into words by jieba, which no tokenizer.json can hold; "
         "build it with --segmenter characters or words instead"
     )

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer, models, processors
 
 import cli
 from corpora.common.errors import ArtifactError
-from corpora.tokenizer.external import StockPieces
+from corpora.tokenizer.external import ExternalTokenizer
 from embed.formats import huggingface
 from embed.formats.huggingface import is_huggingface, model_checksums, model_type
 from embed.formats.vector_files import load_vectors
@@ -149,7 +149,7 @@ def test_words_a_wordpiece_without_unknown_piece_cannot_split_are_unknown(folder
     assert np.array_equal(vectors.matrix, expected.matrix)
     np.testing.assert_array_equal(vectors.vector("kingdoms"), expected.vector("kingdoms"))
     assert vectors.vector("xyz") is None
-    pieces = StockPieces(folder / "tokenizer.json")
+    pieces = ExternalTokenizer(folder / "tokenizer.json")
     assert pieces.knows(["king", "xyz", "", "kings"]).tolist() == [True, False, False, True]
     assert pieces.split(["king", "xyz", "kings"])[1].tolist() == [0, 1, 2, 4]
     assert pieces.frame == ([2], [3])
@@ -173,7 +173,7 @@ def test_the_frame_is_found_for_a_non_latin_alphabet(tmp_path):
         single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 1)]
     )
     tokenizer.save(str(tmp_path / "tokenizer.json"))
-    assert StockPieces(tmp_path / "tokenizer.json").frame == ([0], [1])
+    assert ExternalTokenizer(tmp_path / "tokenizer.json").frame == ([0], [1])
 
 
 def test_truncation_and_padding_of_a_tokenizer_are_ignored(tmp_path):

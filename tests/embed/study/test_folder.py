@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from corpora.artifacts.artifact import new_artifact, places, write_json
+from corpora.artifacts.artifact import artifact_paths, new_artifact, write_json
 from corpora.common.errors import ArtifactError
 from embed.study.folder import Folder
 from embed.study.settings import Study, read_study
@@ -115,7 +115,7 @@ def test_what_is_not_of_the_study_is_left_alone(tmp_path, runs):
 def test_what_another_step_left_unfinished_is_cleared_by_force(tmp_path, runs):
     out = tmp_path / "study"
     do(out, "fail")
-    partial = places(out / "svd")[1]
+    partial = artifact_paths(out / "svd")[1]
     partial.mkdir()
     write_json(partial / "maker.json", {"command": "train-svd"})
 

@@ -13,7 +13,7 @@ from safetensors import safe_open
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.tokenizer.pieces import UNK
 from embed.contextual.encoders import open_encoder
-from embed.protocols import ContextualEncoder, InputEmbeddings, WindowedEncoder, SentenceScorer
+from embed.protocols import ContextualEncoder, InputEmbeddings, SentenceScorer, WindowedEncoder
 from pretrain.huggingface.encoder import open_folder
 from pretrain.huggingface.export import write_huggingface
 from pretrain.huggingface.loading import mask_piece

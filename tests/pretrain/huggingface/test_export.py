@@ -11,7 +11,7 @@ from corpora.artifacts.artifact import read_json, write_json
 from corpora.artifacts.checkpoint import save_checkpoint
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.text.segment import TextSettings
-from corpora.tokenizer.json_format import open_pieces, save_pieces, stock_refusal
+from corpora.tokenizer.json_format import open_pieces, save_pieces, why_not_exportable
 from corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, PAD, SEP, UNK
 from embed.registry import MODEL_FORMATS
 from pretrain.config import PRESETS, EncoderConfig, MlmConfig
@@ -215,7 +215,7 @@ def test_a_corpus_that_jieba_divided_is_refused_with_the_reason(tmp_path):
     save_pieces(open_pieces(run / "tokenizer.json"), run / "tokenizer.json", jieba)
     with pytest.raises(SettingError) as caught:
         write_huggingface(run, tmp_path / "out")
-    assert str(caught.value) == f"{run}: has no huggingface form: {stock_refusal(jieba)}"
+    assert str(caught.value) == f"{run}: has no huggingface form: {why_not_exportable(jieba)}"
 
 
 def test_a_tokenizer_that_tells_no_division_is_refused_with_the_reason(tmp_path):
@@ -226,7 +226,7 @@ def test_a_tokenizer_that_tells_no_division_is_refused_with_the_reason(tmp_path)
     seal(run)
     with pytest.raises(SettingError) as caught:
         write_huggingface(run, tmp_path / "out")
-    reason = stock_refusal(TextSettings(segmenter="jieba"))
+    reason = why_not_exportable(TextSettings(segmenter="jieba"))
     assert str(caught.value) == f"{run}: has no huggingface form: {reason}"
 
 

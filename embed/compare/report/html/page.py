@@ -8,8 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.artifacts.atomic import replacing
-from corpora.artifacts.figures import drawable
+from corpora.artifacts.atomic import atomic_output
+from corpora.artifacts.figures import replace_undrawable
 from embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from embed.compare.report.contents import ReportParts
 from embed.compare.report.html.attention import attention_view
@@ -37,7 +37,7 @@ def write_report(
     The same document and parts give the same bytes.
     """
     page = make_page(document, sections)
-    with replacing(path, force) as partial:
+    with atomic_output(path, force) as partial:
         partial.write_text(page, encoding="utf-8", newline="\n")
 
 
@@ -104,7 +104,7 @@ def _looks(document: Mapping[str, Any], given: list[str]) -> dict[str, dict[str,
 
 def _clean(page: str) -> str:
     """A page without indentation, empty lines and what cannot be drawn."""
-    lines = (drawable(line).strip() for line in page.split("\n"))
+    lines = (replace_undrawable(line).strip() for line in page.split("\n"))
     return "\n".join(line for line in lines if line) + "\n"
 
 
