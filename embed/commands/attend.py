@@ -17,7 +17,7 @@ _BAR = 24  # characters of the longest bar
     "--on",
     required=True,
     metavar="TRAIN[,DEV]",
-    help="Files of labelled sentences to learn from, as compare --sentences takes them.",
+    help="Files of labeled sentences to learn from, as compare --sentences takes them.",
 )
 @click.option(
     "--seed",
@@ -30,7 +30,7 @@ _BAR = 24  # characters of the longest bar
 def command(run: str, sentences: tuple[str, ...], on: str, seed: int, as_json: bool) -> None:
     """Show what each word of a sentence weighs in telling its label.
 
-    The weights of attention pooling are learnt anew from labelled sentences, the
+    The weights of attention pooling are learnt anew from labeled sentences, the
     same for the same seed: a sentence is the weighted mean of the vectors of its
     words, or of their states where RUN has an encoder, and its label is told by
     that. RUN is what compare takes; SENTENCE - reads lines from standard input.

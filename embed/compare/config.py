@@ -45,7 +45,7 @@ class CompareConfig:
     )
     sentences: tuple[str, ...] = setting(
         (),
-        "Files of labelled sentences, as of SST-2 or TREC, to learn labels from and to score them "
+        "Files of labeled sentences, as of SST-2 or TREC, to learn labels from and to score them "
         "on; may be repeated.",
         metavar="TRAIN[,DEV],TEST",
     )

@@ -1,4 +1,4 @@
-"""TASKS: what vectors can be scored on, and what a score carries with it."""
+"""The evaluation tasks, and what a task measures of a run."""
 
 import pkgutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,11 +12,11 @@ from embed.compare.config import CompareConfig
 from embed.compare.statistics.estimators import Statistic
 from embed.protocols import StaticVectors
 
-# Name to class, as text: a task is imported when it is asked for.
+# Name to import path: a task is imported only when it is needed.
 TASKS = {
     "similarity": "embed.compare.tasks.similarity:SimilarityTask",
     "analogy": "embed.compare.tasks.analogy.analogies:AnalogyTask",
-    "categorisation": "embed.compare.tasks.categorization:CategorisationTask",
+    "categorization": "embed.compare.tasks.categorization:CategorizationTask",
     "odd-one-out": "embed.compare.tasks.odd_one_out:OddOneOutTask",
     "contexts": "embed.compare.tasks.words_in_context:ContextsTask",
     "tagging": "embed.compare.tasks.tagging.task:TaggingTask",
@@ -24,44 +24,45 @@ TASKS = {
     "minimal-pairs": "embed.compare.tasks.minimal_pairs:MinimalPairTask",
     "association": "embed.compare.tasks.associations:AssociationTask",
 }
+_FORMER_NAMES = {"categorisation": "categorization"}  # in comparisons that earlier versions stored
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Measured:
-    """What one metric is on some items of a set, and how much of the set stands behind it."""
+class Measurement:
+    """One metric of one run on one set, with the items it was measured on."""
 
-    task: str  # A key of TASKS
+    task: str  # a key of TASKS
     dataset: str  # name of the set's file without its ending, or of its folder
-    metric: str  # what is measured: ``spearman``, ``accuracy``
-    items: np.ndarray  # int64 (n,): which items of the set it is measured on, ascending
-    items_total: int  # items that the whole set, or section, has for this metric
-    # the score as a function of how often each of ``items`` counts; None where it is undefined
+    metric: str  # such as ``spearman`` or ``accuracy``
+    items: np.ndarray  # int64 (n,): numbers of the items measured, ascending
+    items_total: int  # items that the whole set, or the section, has for this metric
+    # the score as a function of how often each of ``items`` counts; None if undefined
     statistic: Statistic | None = None
-    section: str | None = None  # the part of the set, where it is not the whole
+    section: str | None = None  # the part of the set; None for the whole set
     reason: str | None = None  # why the score is undefined
-    # of the items, those with a word that has no row of its own: its vector is composed, of its
-    # n-grams or of the words of a phrase
+    # items with a word outside the vocabulary whose vector is composed, of its n-grams or of the
+    # words of a phrase
     items_composed: int = 0
-    # of the items, those with a word of the vocabulary whose vector is zero, so that it has no
-    # direction
-    items_zero: int = 0
-    note: str | None = None  # what a person should know of how this run was scored
-    # int64 (n, k) or None: what each item is made of, where items share what they are made of,
-    # such as the two pairs of an analogy question: these are then what a draw draws. None where
-    # items are drawn themselves
+    items_zero: int = 0  # items with a word of the vocabulary whose vector is zero
+    note: str | None = None  # how this run was scored, for the reader of the results
+    # int64 (n, k): the units that each item is made of, such as the two pairs of an analogy
+    # question; the bootstrap then draws units. None where it draws items
     units: np.ndarray | None = None
-    # the first item that the metric is about, where it is not about all: of a whole set those from
-    # ``first`` to ``first + items_total``
+    # number of the first item that the metric covers: over a whole set it covers ``first`` to
+    # ``first + items_total``
     first: int = 0
-    ranked: bool = True  # whether higher is better, so that one run is the best
-    # chance of a score as high where there is nothing to find; of this run alone, one-sided, not
-    # corrected
+    ranked: bool = True  # whether higher is better, so that runs can be ranked
+    # chance of a score as high under the null hypothesis: one-sided, not corrected for other runs
     p: float | None = None
-    # by name, how many words of each list are used, and how many it has; of a test of lists
+    # list name to (words used, words in all), for association tests
     coverage: Mapping[str, Sequence[int]] | None = None
 
-    def part(self, section: str, inside: np.ndarray) -> "Measured":
-        """Measure a part of the set, of what is measured already."""
+    def part(self, section: str, inside: np.ndarray) -> "Measurement":
+        """Return the same metric on one section; undefined if no item is left.
+
+        Counts of composed and zero items, ``p`` and ``coverage`` are dropped: they are those of
+        the whole.
+        """
         # inside: bool (n_items,)
         chosen = inside[self.items]
         empty = not chosen.any()
@@ -81,11 +82,33 @@ class Measured:
 
 
 class Task(Protocol):
-    """One evaluation set, read and ready to score any vectors."""
+    """One evaluation set, read and ready to score any vectors.
+
+    Items are numbered from 0. A task must be deterministic, and its ``repr`` must name everything
+    that its measurements depend on: it is part of the key under which they are cached.
+    """
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "Task":
-        """Read the set, which must be well-formed."""
+        """Read a set.
+
+        Parameters
+        ----------
+        path : Path
+            The file or folder of the set; several files of one set are joined by commas.
+        config : CompareConfig
+            Options of the comparison.
+
+        Returns
+        -------
+        Task
+            Ready to score.
+
+        Raises
+        ------
+        SourceError
+            If the set is missing or malformed.
+        """
 
     @property
     def dataset(self) -> str:
@@ -93,28 +116,63 @@ class Task(Protocol):
 
     @property
     def n_items(self) -> int:
-        """Items of the set, numbered from 0."""
+        """Number of items in the set."""
 
     def texts(self) -> Iterable[str]:
-        """All words of the set as its file writes them, perhaps repeated."""
+        """Return all words of the set as its file writes them, possibly repeated."""
 
     def items(self) -> Iterable[Sequence[str]]:
-        """The words that each item needs, as the file writes them, in the order of the items."""
+        """Return the words that each item needs, as the file writes them, in item order."""
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray | None:
-        """Tell which items these vectors can be asked: bool (n_items,).
+        """Return which items these vectors can be scored on.
 
-        None where they cannot be asked anything of the kind, whatever the items: such a run has
-        no part in what all runs are asked.
+        Parameters
+        ----------
+        vectors : StaticVectors
+            The vectors of a run.
+        unknown : {"skip", "zero", "mean"}
+            What an unknown word gets: nothing, a zero vector or the mean vector.
+
+        Returns
+        -------
+        bool (n_items,) or None
+            None if the vectors cannot be scored on this kind of set at all; such a run does not
+            restrict the items that all runs share.
         """
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
-    ) -> list[Measured]:
-        """Measure every metric on these items, bool (n_items,), all of them known."""
+    ) -> list[Measurement]:
+        """Measure every metric of the task on some items.
+
+        Parameters
+        ----------
+        vectors : StaticVectors
+            The vectors of a run.
+        items : bool (n_items,)
+            The items to score, all of them known.
+        unknown : {"skip", "zero", "mean"}
+            As for :meth:`known`.
+
+        Returns
+        -------
+        list of Measurement
+            One per metric, and per section where sections are scored.
+
+        Raises
+        ------
+        ArtifactError
+            If a vector, a state or a sentence score is NaN or infinite.
+        """
+
+
+def task_name(name: str) -> str:
+    """Return the key of TASKS for a name, which may be one that earlier versions wrote."""
+    return _FORMER_NAMES.get(name, name)
 
 
 def read_task(name: str, path: Path, config: CompareConfig) -> Task:
-    """Import a task and read a set for it."""
-    kind: type[Task] = pkgutil.resolve_name(TASKS[name])
+    """Import a task by its name and read a set for it."""
+    kind: type[Task] = pkgutil.resolve_name(TASKS[task_name(name)])
     return kind.read(path, config)

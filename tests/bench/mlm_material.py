@@ -141,7 +141,7 @@ class HuggingFace:
         self._forward: Any = torch.compile(self.model, dynamic=False) if compiled else self.model
         self._weights = list(self.model.parameters())
         self._optimizer = make_optimizer(self.model, _DECAY)
-        self._batches = _cycle([_labelled(batches.batch(step, MASK_RATE)) for step in range(4)])
+        self._batches = _cycle([_labeled(batches.batch(step, MASK_RATE)) for step in range(4)])
         self.parts = 1
 
     def run(self, steps: int) -> float:
@@ -190,12 +190,12 @@ def stock_model(ours: MaskedLanguageModel, device: torch.device) -> Any:
 
 def stock_loss(stock: Any, batch: Batch) -> Tensor:
     """Its loss on a batch whose rows are one segment each."""
-    ids, labels = _labelled(batch)
+    ids, labels = _labeled(batch)
     loss: Tensor = stock(input_ids=ids, labels=labels).loss
     return loss
 
 
-def _labelled(batch: Batch) -> tuple[Tensor, Tensor]:
+def _labeled(batch: Batch) -> tuple[Tensor, Tensor]:
     """What Hugging Face takes: ids, and labels that are IGNORED where nothing is predicted."""
     labels = torch.full_like(batch.ids, IGNORED)
     used = batch.weights > 0

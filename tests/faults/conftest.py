@@ -50,8 +50,8 @@ def shelf(warm, tmp_path_factory) -> Path:
     (folder / "pairs.tsv").write_text(
         "".join(f"word{n}\tword{(n * 7 + 3) % 150}\t{n % 11}\n" for n in range(40))
     )
-    labelled = (f"{n % 2} word{n} word{n + 2 * (n % 7)} word{n * 3 % 150}\n" for n in range(60))
-    (folder / "labels.txt").write_text("".join(labelled))
+    labeled = (f"{n % 2} word{n} word{n + 2 * (n % 7)} word{n * 3 % 150}\n" for n in range(60))
+    (folder / "labels.txt").write_text("".join(labeled))
     return folder
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from corpora.common.errors import SourceError
 from embed.compare.datasets.fields import Row, is_comment, quoted, read_rows
-from embed.compare.datasets.unlike_targets import tell_unlike
+from embed.compare.datasets.mismatched_targets import mismatch_note
 
 _MARK = re.compile(r"<(/?)(?:b|strong)>")
 _BETWEEN_SPACES = re.compile(r"[^ \t]+")  # plain ones: "10\u00a0km" is one word
@@ -134,7 +134,7 @@ def _compared(
         for row, pair in zip(rows, pairs, strict=True)
         for word, target in ((pair.a, pair.first), (pair.b, pair.second))
     )
-    return ContextSet(form, pairs, tell_unlike(list(listed)))
+    return ContextSet(form, pairs, mismatch_note(list(listed)))
 
 
 def _scws(row: Row) -> PairInContext:

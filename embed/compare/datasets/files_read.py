@@ -5,7 +5,7 @@ from pathlib import Path
 
 from embed.compare.datasets.context_pairs import gold_files
 from embed.compare.datasets.fields import TEXT_FILES
-from embed.compare.datasets.parts import names_in
+from embed.compare.datasets.parts import split_names
 from embed.compare.datasets.sentence_pairs import PAIR_FILES
 
 _OF_SEVERAL = ("contexts", "tagging", "sentences")  # tasks of which a set may be several files
@@ -17,7 +17,7 @@ def parts_of(task: str, named: Path) -> list[Path]:
     """Cut what names a set into its files."""
     if task not in _OF_SEVERAL or (task == "contexts" and named.is_file()):
         return [named]
-    return [Path(name) for name in names_in(str(named))]
+    return [Path(name) for name in split_names(str(named))]
 
 
 def files_read(task: str, named: Path) -> list[Path]:

@@ -9,8 +9,8 @@ from pathlib import Path
 from corpora.common.errors import SourceError
 from corpora.text.segment import LONE_SURROGATE
 from embed.compare.datasets.fields import quoted
-from embed.compare.datasets.parts import Parts, set_name, two_or_three
-from embed.compare.datasets.sentence_records import labelled_records
+from embed.compare.datasets.parts import Parts, part_paths, set_name
+from embed.compare.datasets.sentence_records import labeled_records
 
 _EXPECTED = "expected lines of a label and a sentence, a table with a header, or JSON lines"
 _FINER = re.compile(r"([A-Z]+):\w+")  # TREC: a kind of question, and what kind of that
@@ -18,7 +18,7 @@ _MOST_LABELS = 1_000  # more are no labels, but words or numbers; probes would l
 
 
 @dataclass(frozen=True)
-class LabelledSentences:
+class LabeledSentences:
     """Sentences, each with a label."""
 
     texts: tuple[str, ...]  # in the order of the file; none is empty
@@ -30,16 +30,16 @@ class LabelledSentences:
         return len(self.texts)
 
 
-def read_sentence_parts(files: str) -> Parts[LabelledSentences]:
+def read_sentence_parts(files: str) -> Parts[LabeledSentences]:
     """Read the parts of a set."""
-    paths = two_or_three(files)
-    train, dev = read_learning(paths[:-1])
+    paths = part_paths(files)
+    train, dev = read_training_parts(paths[:-1])
     test = read_sentences(paths[-1])
     _refuse_other(paths[0], train, paths[-1], test)
     return Parts(set_name(paths[-1]), train, test, dev)
 
 
-def read_learning(paths: Sequence[Path]) -> tuple[LabelledSentences, LabelledSentences | None]:
+def read_training_parts(paths: Sequence[Path]) -> tuple[LabeledSentences, LabeledSentences | None]:
     """Read what probes learn from."""
     train, *dev = (read_sentences(path) for path in paths)
     n_labels, first = len(set(train.labels)), train.labels[0]
@@ -65,7 +65,7 @@ def read_learning(paths: Sequence[Path]) -> tuple[LabelledSentences, LabelledSen
 
 
 def _refuse_other(
-    train_path: Path, train: LabelledSentences, path: Path, part: LabelledSentences
+    train_path: Path, train: LabeledSentences, path: Path, part: LabeledSentences
 ) -> None:
     """Refuse a part of which no label can be answered."""
     if not set(train.labels) & set(part.labels):
@@ -75,8 +75,8 @@ def _refuse_other(
         )
 
 
-def read_sentences(path: Path) -> LabelledSentences:
-    """Read one file of labelled sentences.
+def read_sentences(path: Path) -> LabeledSentences:
+    """Read one file of labeled sentences.
 
     JSON lines have one of ``label``, ``labels``, ``class``, ``category`` and ``sentiment``, and
     one of ``text``, ``sentence``, ``question`` and ``review``, in any case. A table has such
@@ -87,7 +87,7 @@ def read_sentences(path: Path) -> LabelledSentences:
     the first sentence, and everywhere where lines begin with the label; unless all lines begin so.
     """
     texts, labels = [], []
-    for row, label, text in labelled_records(path, f"no sentence; {_EXPECTED}"):
+    for row, label, text in labeled_records(path, f"no sentence; {_EXPECTED}"):
         label, text = label.strip(), " ".join(text.split())
         if not label or not text:
             missing = "text" if label else "label"
@@ -103,4 +103,4 @@ def read_sentences(path: Path) -> LabelledSentences:
         texts.append(text)
     if not texts:
         raise SourceError(f"{path}: holds no sentence below its first line; {_EXPECTED}")
-    return LabelledSentences(tuple(texts), tuple(labels))
+    return LabeledSentences(tuple(texts), tuple(labels))

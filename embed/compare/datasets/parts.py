@@ -15,7 +15,7 @@ HELD_OUT = 10  # one sentence of TRAIN in so many stands for a development part,
 
 @dataclass(frozen=True)
 class Parts(Generic[Part]):
-    """The parts of a set of labelled words or sentences."""
+    """The parts of a set of labeled words or sentences."""
 
     name: str  # of the test part's file, without its endings for compression and form
     train: Part  # what probes learn from, and what they are scored on
@@ -28,14 +28,14 @@ class Parts(Generic[Part]):
         return [part for part in (self.train, self.dev, self.test) if part is not None]
 
 
-def names_in(files: str) -> list[str]:
+def split_names(files: str) -> list[str]:
     """Cut the names of files at commas."""
     return [name.strip() for name in files.split(",")]
 
 
-def two_or_three(files: str) -> list[Path]:
+def part_paths(files: str) -> list[Path]:
     """Name the files of a set."""
-    names = names_in(files)
+    names = split_names(files)
     if len(names) not in (2, 3) or not all(names):
         raise SettingError(
             f"{files!r} names no two or three files; pass TRAIN,TEST or TRAIN,DEV,TEST"

@@ -1,4 +1,4 @@
-"""The forms in which files hold labelled sentences, each found by content: records of a file."""
+"""The forms in which files hold labeled sentences, each found by content: records of a file."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ _NAME = re.compile(r"[\w.-]*")  # of a column; in a sentence between commas ther
 _ENOUGH = 1_000  # lines that tell the form
 
 
-def labelled_records(path: Path, nothing: str) -> Iterator[tuple[Row, str, str]]:
+def labeled_records(path: Path, nothing: str) -> Iterator[tuple[Row, str, str]]:
     """Find the form of a file, and read its records."""
     # returns iterator of (Row, str, str)
     every = read_lines(path)

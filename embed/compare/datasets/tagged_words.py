@@ -9,7 +9,7 @@ import numpy as np
 
 from corpora.common.errors import SourceError
 from embed.compare.datasets.fields import Row, quoted, read_lines
-from embed.compare.datasets.parts import Parts, set_name, two_or_three
+from embed.compare.datasets.parts import Parts, part_paths, set_name
 
 _UD_COLUMNS = 10
 _FORM, _UPOS = 1, 3
@@ -35,7 +35,7 @@ class TaggedWords:
 
 def read_parts(files: str) -> Parts[TaggedWords]:
     """Read the parts of a set."""
-    paths = two_or_three(files)
+    paths = part_paths(files)
     train, *dev, test = (read_tagged(path) for path in paths)
     if not set(train.tags) & set(test.tags):
         raise SourceError(
@@ -50,7 +50,7 @@ def read_parts(files: str) -> Parts[TaggedWords]:
 
 
 def read_tagged(path: Path) -> TaggedWords:
-    """Read one file of labelled words.
+    """Read one file of labeled words.
 
     CoNLL-U is known by its ten columns between tabs, the first of them a number: the word is
     the form, its label the universal part of speech; surface tokens of several words and empty
@@ -100,7 +100,7 @@ def _conllu(rows: Sequence[Row]) -> Iterator[tuple[str, str] | None]:
             if _NUMBER.fullmatch(cells[0]) is None:
                 raise row.error(f"{quoted(cells[0])} is no word number; correct it")
             if cells[0].isdecimal():
-                yield _labelled(row, cells[_FORM], cells[_UPOS])
+                yield _labeled(row, cells[_FORM], cells[_UPOS])
 
 
 def _columns(rows: Sequence[Row]) -> Iterator[tuple[str, str] | None]:
@@ -117,7 +117,7 @@ def _columns(rows: Sequence[Row]) -> Iterator[tuple[str, str] | None]:
         elif opens and cells[0] == "#" and "=" in row.text:  # as many cells as words, perhaps
             begins = True
         elif len(cells) == expected:
-            yield _labelled(row, cells[0], cells[-1])
+            yield _labeled(row, cells[0], cells[-1])
         elif not row.text.startswith("#"):  # which, too, may be a word
             raise _ragged(row, len(cells), expected)
 
@@ -127,7 +127,7 @@ def _is_other(text: str) -> bool:
     return text.startswith(("#", _DOCUMENT))
 
 
-def _labelled(row: Row, word: str, tag: str) -> tuple[str, str]:
+def _labeled(row: Row, word: str, tag: str) -> tuple[str, str]:
     """A word and its label, which it must have."""
     if not word.strip() or tag.strip() in ("", "_"):
         raise row.error(f"the word {word!r} has the label {tag!r}; label it, or leave it out")

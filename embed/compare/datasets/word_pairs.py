@@ -22,7 +22,7 @@ DEFAULT_SETS = (
     ("similarity", "simlex999.txt"),
     ("analogy", "questions-words.txt"),
 )
-# Labelled words in sentences, ours: file names begin so, and end in the part.
+# Labeled words in sentences, ours: file names begin so, and end in the part.
 TWO_TAGS = "two-tags"
 _PARTS = ("train", "dev", "test")
 

@@ -23,7 +23,7 @@ _LEAST_BATCHES = 40  # of a round, so that small sets are learnt from long enoug
 
 
 @dataclass(frozen=True, eq=False)
-class LabelledBags:
+class LabeledBags:
     """Sentences with their labels."""
 
     bags: Bags  # of a table
@@ -33,7 +33,7 @@ class LabelledBags:
 
 
 @dataclass(frozen=True, eq=False)
-class LearntAttention:
+class TrainedAttention:
     """Attention pooling that was learnt."""
 
     network: AttentionNetwork  # as it was when it was best on the development part
@@ -51,15 +51,15 @@ class LearntAttention:
         return self.accuracy, self.likelihood
 
 
-def learn_attention(
+def train_attention(
     table: Any,
-    train: LabelledBags,
-    dev: LabelledBags,
+    train: LabeledBags,
+    dev: LabeledBags,
     n_labels: int,
     seed: int,
     *,
     margin: bool = False,
-) -> LearntAttention:
+) -> TrainedAttention:
     """Learn attention pooling and what tells the labels, by AdamW on batches of 64 sentences.
 
     Each learning rate of RATES goes on until two rounds are no better on ``dev`` than the best
@@ -71,7 +71,7 @@ def learn_attention(
     """
     # table: float32 (R, D) or scipy.sparse CSR (R, D)
     kinds = MARGINS if margin else ((None, 0.0),)
-    best: LearntAttention | None = None
+    best: TrainedAttention | None = None
     for scale, by in kinds:
         for rate in RATES:
             network = AttentionNetwork(table, n_labels, scale, seed)
@@ -94,19 +94,19 @@ def margin_loss(logits: Any, labels: np.ndarray, less: float) -> Any:
 
 def _trained(
     network: AttentionNetwork,
-    train: LabelledBags,
-    dev: LabelledBags,
+    train: LabeledBags,
+    dev: LabeledBags,
     rate: float,
     margin: float,
     seed: int,
-) -> LearntAttention:
+) -> TrainedAttention:
     """A network as it was when it was best."""
     import torch
 
     optimizer = torch.optim.AdamW(network.parameters, rate, weight_decay=_DECAY, foreach=False)
     less = margin * (network.scale or 0.0)
     repeats = max(1, _LEAST_BATCHES * _BATCH // len(train.labels))
-    best: LearntAttention | None = None
+    best: TrainedAttention | None = None
     best_round = 0
     for number in range(1, _ROUNDS + 1):
         for epoch in range((number - 1) * repeats, number * repeats):
@@ -118,7 +118,7 @@ def _trained(
                 loss.backward()
                 optimizer.step()
         likely = network.probabilities(dev.bags)
-        found = LearntAttention(network, *_merit(likely, dev.labels), rate, margin, epoch + 1)
+        found = TrainedAttention(network, *_merit(likely, dev.labels), rate, margin, epoch + 1)
         if best is None or found.merit > best.merit:
             best, best_round = replace(found, network=network.copied()), number
         elif number - best_round >= _PATIENCE:

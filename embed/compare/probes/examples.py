@@ -50,7 +50,7 @@ class Bags:
 
 
 @dataclass(frozen=True, eq=False)
-class Learnt:
+class TrainedProbe:
     """A probe that was learnt."""
 
     # gives the label, int64 (n,), of rows (n, w) as those of :class:`Examples`
@@ -66,7 +66,7 @@ def layer_source(layer: int) -> str:
     return f"layer {layer}"
 
 
-def told_of_source(source: str) -> str:
+def source_note(source: str) -> str:
     """Say which source was chosen, where there was a choice."""
     return "" if source == STATIC else f"{source} is best on the development part; "
 

@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from embed.compare.probes.examples import Examples, Learnt, scales, sparse_mean_squares
+from embed.compare.probes.examples import Examples, TrainedProbe, scales, sparse_mean_squares
 
 LINEAR_DECAYS = (1e-3, 1e-4, 1e-5)  # of the mean loss, strong ones first
 _ITERATIONS = 90  # of each, from zero: else the choice of a decay would be one of how many
 
 
-def learn_linear(
+def train_linear(
     table: Any,
     train: Examples,
     dev: Examples,
     n_labels: int,
     *,
     decays: Sequence[float] = LINEAR_DECAYS,
-) -> Learnt:
+) -> TrainedProbe:
     """Learn a linear probe: softmax of a linear map of each word's vector.
 
     The mean negative log-likelihood plus half the decay times the squared weights (the bias
@@ -39,7 +39,7 @@ def learn_linear(
     rows, places = np.unique(train.rows[:, 0], return_inverse=True)
     counts = np.bincount(places * n_labels + train.labels, minlength=len(rows) * n_labels)
     loss = _Loss(_product(table[rows]), counts.reshape(-1, n_labels), table.shape[1])
-    best: Learnt | None = None
+    best: TrainedProbe | None = None
     zero = np.zeros((table.shape[1] + 1) * n_labels)
     for decay in decays:
         found = minimize(
@@ -49,7 +49,7 @@ def learn_linear(
         answer = _linear_answer(table, found.x.reshape(-1, n_labels).astype(np.float32))
         accuracy = float((answer(dev.rows) == dev.labels).mean())
         if best is None or accuracy > best.accuracy:
-            best = Learnt(answer, accuracy, decay, int(found.nit))
+            best = TrainedProbe(answer, accuracy, decay, int(found.nit))
     assert best is not None
     return best
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from embed.compare.probes.examples import Examples, Learnt
+from embed.compare.probes.examples import Examples, TrainedProbe
 
 WINDOW_DECAYS = (0.01, 1.0)  # decoupled, times the learning rate a step
 _HIDDEN = 64
@@ -21,7 +21,9 @@ _GAIN = 1e-4  # in the mean negative log-likelihood; less is none, else what is 
 _ROWS = 1 << 14  # asked at a time
 
 
-def learn_window(table: Any, train: Examples, dev: Examples, n_labels: int, seed: int) -> Learnt:
+def train_window(
+    table: Any, train: Examples, dev: Examples, n_labels: int, seed: int
+) -> TrainedProbe:
     """Learn a network of one hidden layer over the vectors of a word and its neighbors.
 
     The vectors side by side, 64 rectified units, softmax (the window approach of Collobert et
@@ -32,7 +34,7 @@ def learn_window(table: Any, train: Examples, dev: Examples, n_labels: int, seed
     too early: while all words still get the most frequent label, it stays the same.
     """
     # table: float32 (R, D) or scipy.sparse CSR (R, D)
-    best: Learnt | None = None
+    best: TrainedProbe | None = None
     for decay in WINDOW_DECAYS:
         found = _trained(table, train, dev, n_labels, decay, seed, _MOST_STEPS, _MOST_EPOCHS)
         if best is None or found.accuracy > best.accuracy:
@@ -50,7 +52,7 @@ def _trained(
     seed: int,
     most_steps: int,
     most_epochs: int,
-) -> Learnt:
+) -> TrainedProbe:
     """A window probe with one decay, as it was when it was best."""
     import torch
 
@@ -79,7 +81,7 @@ def _trained(
         elif epoch - best_epoch >= patience:
             break
     accuracy = float((kept.answer(dev.rows) == dev.labels).mean())
-    return Learnt(kept.answer, accuracy, decay, best_epoch)
+    return TrainedProbe(kept.answer, accuracy, decay, best_epoch)
 
 
 class _Network:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from embed.compare.statistics.ranking import Rank, rank_runs
+from embed.compare.task import task_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +116,7 @@ def _numbered(
     """Entries with the first five attributes of their panel."""
     seen: Counter[tuple[Any, ...]] = Counter()
     for entry in entries:
-        place = entry["task"], entry["dataset"], entry["metric"], entry.get("section")
+        place = task_name(entry["task"]), entry["dataset"], entry["metric"], entry.get("section")
         key = (*place, entry.get("shared_items"), *(entry[name] for name in names))
         yield (*place, seen[key]), entry
         seen[key] += 1

@@ -11,7 +11,7 @@ from embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from embed.compare.scoring.notes import gather_notes
 from embed.compare.scoring.results import Comparison, Pair, Score
 from embed.compare.statistics.ranking import SURE, Rank, rank_runs
-from embed.compare.task import Measured
+from embed.compare.task import Measurement
 
 _COLUMNS = ("dataset", "metric", "run", "score", "95 %", "items", "knows")
 _LONGEST, _BESIDE_SEEDS = 16, 13  # characters of a name
@@ -106,7 +106,7 @@ def _pair(pair: Pair) -> dict[str, Any]:
     return entry if pair.section is None else {**entry, "section": pair.section}
 
 
-def _group(place: int, what: Measured | Pair) -> Hashable:
+def _group(place: int, what: Measurement | Pair) -> Hashable:
     """What two scores must share to be compared."""
     return place, what.section, what.metric
 
@@ -162,7 +162,7 @@ def _seeds(name: str, comparison: Comparison) -> str:
     return f"{name}: mean of {told}{of_all} seeds ± their standard deviation" if scored else ""
 
 
-def _set_name(measured: Measured, longest: int) -> str:
+def _set_name(measured: Measurement, longest: int) -> str:
     """The set, or below it the name of its section."""
     section = measured.section
     return cut_name(measured.dataset if section is None else f": {section}", longest)

@@ -19,7 +19,7 @@ from embed.compare.statistics.effect_size import EffectSize
 from embed.compare.statistics.estimators import Contingency, Correlation, Means
 from embed.compare.statistics.roc import RocArea
 from embed.compare.statistics.span_f1 import Ratios
-from embed.compare.task import Measured, Task
+from embed.compare.task import Measurement, Task
 from embed.protocols import StaticVectors
 
 FOLDER = "scores"  # in the cache
@@ -60,7 +60,7 @@ class MeasurementCache:
 
     def measure(
         self, name: str, vectors: StaticVectors, items: np.ndarray, unknown: str
-    ) -> list[Measured]:
+    ) -> list[Measurement]:
         """Measure some items."""
         # items: bool (n_items,)
         if name not in self._contents:
@@ -103,7 +103,7 @@ def _hash(*parts: str) -> str:
     return digest.hexdigest()[:32]
 
 
-def _write(path: Path, measured: Sequence[Measured]) -> None:
+def _write(path: Path, measured: Sequence[Measurement]) -> None:
     """Keep it if that can be done; it only saves time."""
     packed = _packed(measured)
     content = hashlib.sha256(packed).digest() + packed
@@ -111,7 +111,7 @@ def _write(path: Path, measured: Sequence[Measured]) -> None:
         write_cached(path, lambda new: new.write_bytes(content))
 
 
-def _read(path: Path) -> list[Measured] | None:
+def _read(path: Path) -> list[Measurement] | None:
     """What was kept, if it is there and whole."""
     try:
         content = path.read_bytes()
@@ -122,7 +122,7 @@ def _read(path: Path) -> list[Measured] | None:
     return _unpacked(packed) if hashlib.sha256(packed).digest() == digest else None
 
 
-def _packed(measured: Sequence[Measured]) -> bytes:
+def _packed(measured: Sequence[Measurement]) -> bytes:
     """Metrics as bytes: an archive of their arrays, and of all else as JSON."""
     arrays: dict[str, np.ndarray] = {}
     heads = []
@@ -141,7 +141,7 @@ def _packed(measured: Sequence[Measured]) -> bytes:
     return file.getvalue()
 
 
-def _unpacked(packed: bytes) -> list[Measured]:
+def _unpacked(packed: bytes) -> list[Measurement]:
     """The metrics again."""
     with np.load(io.BytesIO(packed), allow_pickle=False) as saved:
         arrays = dict(saved)
@@ -149,11 +149,11 @@ def _unpacked(packed: bytes) -> list[Measured]:
     return [_measured(head, place, arrays) for place, head in enumerate(heads)]
 
 
-def _measured(head: dict[str, Any], place: int, arrays: Mapping[str, np.ndarray]) -> Measured:
+def _measured(head: dict[str, Any], place: int, arrays: Mapping[str, np.ndarray]) -> Measurement:
     """One metric, put together."""
     start = f"{place} "
     parts = {n.removeprefix(start): v for n, v in arrays.items() if n.startswith(start)}
     parts |= head.pop("further")
     items, units, kind = parts.pop("items"), parts.pop("units", None), head.pop("sample")
     statistic, note = None if kind is None else _STATISTICS[kind](**parts), head.pop("remark")
-    return Measured(**head, items=items, units=units, statistic=statistic, note=note)
+    return Measurement(**head, items=items, units=units, statistic=statistic, note=note)

@@ -19,7 +19,7 @@ from embed.protocols import StaticVectors
 SET_OPTIONS = {
     "similarity": "similarity",
     "analogy": "analogies",
-    "categorisation": "categories",
+    "categorization": "categories",
     "odd-one-out": "odd_one_out",
     "contexts": "contexts",
     "tagging": "tagging",

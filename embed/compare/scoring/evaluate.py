@@ -22,7 +22,7 @@ from embed.compare.statistics.bootstrap import (
 )
 from embed.compare.statistics.estimators import Counts
 from embed.compare.statistics.significance import Difference, holm, paired
-from embed.compare.task import Measured, Task
+from embed.compare.task import Measurement, Task
 from embed.protocols import StaticVectors
 
 Bands = Mapping[str, np.ndarray]  # name to bool (n_items,): parts of a set by frequency
@@ -42,7 +42,7 @@ class ComparedVectors:
 class _Answer:
     """One metric of one run; its replicates are None where the metric is undefined."""
 
-    measured: Measured
+    measured: Measurement
     resampled: Resampled | None
 
 
@@ -144,7 +144,7 @@ class SetEvaluation:
         ]
         return [self._resampled(each) for each in [*measured, *in_bands]]
 
-    def _resampled(self, measured: Measured) -> _Answer:
+    def _resampled(self, measured: Measurement) -> _Answer:
         """A metric with its replicates; with a reason where these items give no score."""
         if measured.statistic is None:
             return _Answer(measured, None)
@@ -154,7 +154,7 @@ class SetEvaluation:
             return _Answer(replace(measured, statistic=None, reason=why, p=None), None)
         return _Answer(measured, resampled)
 
-    def _counts(self, measured: Measured) -> Counts:
+    def _counts(self, measured: Measurement) -> Counts:
         """The draws of these items: the same for all runs."""
         units = measured.units
         key = str(len(measured.items)).encode() if units is None else units.tobytes()
@@ -213,7 +213,7 @@ class SetEvaluation:
             resampled.deviation, resampled.n_seeds,
         )  # fmt: skip
 
-    def _n_known(self, name: str, measured: Measured) -> int:
+    def _n_known(self, name: str, measured: Measurement) -> int:
         """Of how many items of a set or a part of it a run knows every word."""
         own = next(
             each.measured
@@ -224,7 +224,7 @@ class SetEvaluation:
         first = next(run for run in runs if run in self._found[False])
         return int(self._covered[first][own.items].sum())
 
-    def _pair(self, a: str, b: str, measured: Measured, difference: Difference) -> Pair:
+    def _pair(self, a: str, b: str, measured: Measurement, difference: Difference) -> Pair:
         """One difference."""
         return Pair(
             a, b, self._place, measured.task, measured.dataset, measured.metric, measured.section,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from embed.compare.statistics.significance import Difference
-from embed.compare.task import Measured
+from embed.compare.task import Measurement
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,7 +14,7 @@ class Score:
     run: str  # the run, ``one-hot``, ``random``, or the name of runs that differ in the seed only
     place: int  # position of the set among those compared: two files may share a stem
     shared: bool  # whether the items are those that all runs know; else all that this run knows
-    measured: Measured  # the metric, its items, and what they gave
+    measured: Measurement  # the metric, its items, and what they gave
     score: float | None  # none where the metric is undefined; of several seeds the mean
     low: float | None  # 95 % bootstrap interval over items; None where it is undefined
     high: float | None  # 95 % bootstrap interval over items; None where it is undefined
@@ -30,9 +30,9 @@ class Pair:
     a: str  # the runs
     b: str  # the runs
     place: int  # position of the set among those compared
-    task: str  # as :class:`~embed.compare.task.Measured` has them
-    dataset: str  # as :class:`~embed.compare.task.Measured` has them
-    metric: str  # as :class:`~embed.compare.task.Measured` has them
+    task: str  # as :class:`~embed.compare.task.Measurement` has them
+    dataset: str  # as :class:`~embed.compare.task.Measurement` has them
+    metric: str  # as :class:`~embed.compare.task.Measurement` has them
     section: str | None  # as above
     # of ``a`` less ``b``; its p corrected for the number of pairs (Holm 1979) of this set and
     # metric

@@ -12,7 +12,7 @@ from embed.compare.datasets.association_tests import LEAST, AssociationTest, rea
 from embed.compare.datasets.parts import set_name
 from embed.compare.inputs.lookup import finite_units
 from embed.compare.statistics.effect_size import A, EffectSize, X, Y, permutation_p
-from embed.compare.task import Measured
+from embed.compare.task import Measurement
 from embed.compare.tasks.word_task import Asked, WordTask
 from embed.protocols import StaticVectors
 
@@ -44,7 +44,7 @@ class AssociationTask(WordTask):
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
-    ) -> list[Measured]:
+    ) -> list[Measurement]:
         """Measure the ``effect_size`` of each test, with ``p`` and ``coverage``.
 
         It is undefined where a list has fewer than two words left.
@@ -61,7 +61,7 @@ class AssociationTask(WordTask):
 
     def _of_test(
         self, vectors: StaticVectors, asked: Asked, test: AssociationTest, first: int
-    ) -> Measured:
+    ) -> Measurement:
         """The effect size of one test."""
         sizes = [len(each.words) for each in test.lists]
         lists = np.repeat(np.arange(len(sizes), dtype=np.int8), sizes)

@@ -1,4 +1,4 @@
-"""Categorisation: do clusters of the vectors agree with the categories of people?"""
+"""Categorization: do clusters of the vectors agree with the categories of people?"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from embed.compare.datasets.categories import CategoryWord, read_categories
 from embed.compare.datasets.parts import set_name
 from embed.compare.inputs.lookup import finite_units
 from embed.compare.statistics.estimators import Contingency
-from embed.compare.task import Measured
+from embed.compare.task import Measurement
 from embed.compare.tasks.word_task import WordTask
 from embed.protocols import StaticVectors
 
@@ -24,7 +24,7 @@ _ONE_AT_A_TIME = Lock()
 
 
 @dataclass(frozen=True)
-class CategorisationTask(WordTask):
+class CategorizationTask(WordTask):
     """Words of known categories, scored by how well k-means finds these.
 
     An item is a word; it can be asked when it has a vector. As many clusters
@@ -34,10 +34,10 @@ class CategorisationTask(WordTask):
     """
 
     words: Sequence[CategoryWord]  # the set
-    task = "categorisation"
+    task = "categorization"
 
     @classmethod
-    def read(cls, path: Path, config: CompareConfig) -> "CategorisationTask":
+    def read(cls, path: Path, config: CompareConfig) -> "CategorizationTask":
         """Read a set of words and categories."""
         return cls(set_name(path), read_categories(path))
 
@@ -47,7 +47,7 @@ class CategorisationTask(WordTask):
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
-    ) -> list[Measured]:
+    ) -> list[Measurement]:
         """Cluster words and hold the clusters against the categories: METRICS."""
         asked = self._ask(vectors, items, unknown)
         categories = np.array([self.words[item].category for item in asked.items.tolist()])
@@ -56,14 +56,14 @@ class CategorisationTask(WordTask):
         reason = _why_undefined(len(asked.items), len(names))
         if reason is not None:
             return [self._measured(asked, metric, None, reason) for metric in METRICS]
-        clusters = clusters_of(units, len(names))
+        clusters = cluster_words(units, len(names))
         return [
             self._measured(asked, metric, Contingency(classes, clusters, metric), None)
             for metric in METRICS
         ]
 
 
-def clusters_of(units: Any, n_clusters: int) -> np.ndarray:
+def cluster_words(units: Any, n_clusters: int) -> np.ndarray:
     """Cluster unit vectors by k-means.
 
     Of vectors of length 1 the Euclidean distance orders as the cosine does.

@@ -14,7 +14,7 @@ from embed.compare.datasets.parts import set_name
 from embed.compare.datasets.sentence_pairs import MinimalPair, read_minimal_pairs, sample_pairs
 from embed.compare.inputs.encoder_access import scorer_of
 from embed.compare.statistics.estimators import Means
-from embed.compare.task import Measured
+from embed.compare.task import Measurement
 from embed.protocols import SentenceScorer, StaticVectors
 
 # In nats. In other company a sentence scores up to 2e-5 higher or lower, float32 being what it is,
@@ -67,7 +67,7 @@ class MinimalPairTask:
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
-    ) -> list[Measured]:
+    ) -> list[Measurement]:
         """Score both sentences of each pair."""
         # items: bool (n_items,)
         scorer, asked = scorer_of(vectors), np.flatnonzero(items)
@@ -100,10 +100,10 @@ class MinimalPairTask:
         scores[[not words for words in sentences]] = np.nan
         return preferences(*scores.reshape(-1, 2).T)
 
-    def _whole(self, asked: np.ndarray, values: np.ndarray | None, reason: str) -> Measured:
+    def _whole(self, asked: np.ndarray, values: np.ndarray | None, reason: str) -> Measurement:
         """The whole set."""
         several = len(self._numbers) > 0 and self._numbers.max() > 0
-        return Measured(
+        return Measurement(
             task="minimal-pairs",
             dataset=self.dataset,
             metric="accuracy",
@@ -114,7 +114,7 @@ class MinimalPairTask:
             units=self._numbers[asked][:, None] if several else None,
         )
 
-    def _paradigms(self, whole: Measured) -> Iterable[Measured]:
+    def _paradigms(self, whole: Measurement) -> Iterable[Measurement]:
         """Each paradigm; its pairs are drawn, as its template drew them."""
         names = dict.fromkeys(pair.paradigm for pair in self.pairs)
         for number, name in enumerate(names):

@@ -12,7 +12,7 @@ from embed.compare.datasets.outlier_groups import Topic, read_topics
 from embed.compare.datasets.parts import set_name
 from embed.compare.inputs.lookup import finite_units
 from embed.compare.statistics.estimators import Means
-from embed.compare.task import Measured
+from embed.compare.task import Measurement
 from embed.compare.tasks.word_task import WordTask
 from embed.protocols import StaticVectors
 
@@ -54,7 +54,7 @@ class OddOneOutTask(WordTask):
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
-    ) -> list[Measured]:
+    ) -> list[Measurement]:
         """Find the outlier of each item by compactness.
 
         ``accuracy`` is the share of outliers found, ``opp`` the mean of their positions as shares

@@ -12,7 +12,7 @@ from embed.compare.datasets.parts import set_name
 from embed.compare.datasets.word_pairs import WordPair, read_pairs
 from embed.compare.inputs.lookup import finite_units
 from embed.compare.statistics.estimators import Correlation
-from embed.compare.task import Measured
+from embed.compare.task import Measurement
 from embed.compare.tasks.word_task import WordTask
 from embed.protocols import StaticVectors
 
@@ -42,7 +42,7 @@ class SimilarityTask(WordTask):
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
-    ) -> list[Measured]:
+    ) -> list[Measurement]:
         """Correlate cosines with judgements: ``spearman`` and ``pearson``."""
         asked = self._ask(vectors, items, unknown)
         judged = np.array([self.pairs[item].score for item in asked.items.tolist()])

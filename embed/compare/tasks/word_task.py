@@ -11,7 +11,7 @@ import numpy as np
 from embed.compare.config import CompareConfig
 from embed.compare.inputs.lookup import FoundWords, find_words, has_zero
 from embed.compare.statistics.estimators import Statistic
-from embed.compare.task import Measured
+from embed.compare.task import Measurement
 from embed.protocols import StaticVectors
 
 
@@ -85,7 +85,7 @@ class WordTask(ABC):
     @abstractmethod
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
-    ) -> list[Measured]:
+    ) -> list[Measurement]:
         """Measure every metric on some items."""
         # items: bool (n_items,)
 
@@ -111,10 +111,10 @@ class WordTask(ABC):
         statistic: Statistic | None,
         reason: str | None,
         **about: Any,
-    ) -> Measured:
+    ) -> Measurement:
         """One metric on the items asked; without a statistic if there is a reason."""
         about = {"items_total": self.n_items} | about
-        return Measured(
+        return Measurement(
             task=self.task,
             dataset=self.dataset,
             metric=metric,

@@ -20,7 +20,7 @@ from embed.compare.inputs.long_sentences import long_sentence_note
 from embed.compare.statistics.estimators import Correlation, Means, Statistic
 from embed.compare.statistics.roc import RocArea
 from embed.compare.statistics.thresholds import best_threshold, right_by_halves
-from embed.compare.task import Measured
+from embed.compare.task import Measurement
 from embed.compare.tasks.similarity import METRICS, pair_cosines, why_undefined
 from embed.compare.tasks.target_states import contexts_read, target_states, target_words
 from embed.compare.tasks.word_task import Asked, WordTask
@@ -108,7 +108,7 @@ class ContextsTask(WordTask):
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
-    ) -> list[Measured]:
+    ) -> list[Measurement]:
         """Compare cosines with judgements.
 
         SCWS: ``spearman`` and ``pearson``. CoSimLex: ``change``, the uncentered correlation of how

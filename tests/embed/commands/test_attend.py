@@ -28,7 +28,7 @@ def run(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def labelled(tmp_path_factory):
+def labeled(tmp_path_factory):
     """200 sentences of five fillers and good or bad."""
     rng, lines = np.random.default_rng(2), []
     for number in range(200):
@@ -45,8 +45,8 @@ def attend(*arguments, text=None):
     return CliRunner().invoke(cli.main, ["attend", *map(str, arguments)], input=text)
 
 
-def test_json_holds_weights_that_sum_to_one_and_the_label_that_they_tell(run, labelled):
-    result = attend(run, "--on", labelled, "--json", "fill1 good fill2 xyz !", "fill1 bad fill2")
+def test_json_holds_weights_that_sum_to_one_and_the_label_that_they_tell(run, labeled):
+    result = attend(run, "--on", labeled, "--json", "fill1 good fill2 xyz !", "fill1 bad fill2")
 
     assert result.exit_code == 0, result.output
     first, second = json.loads(result.stdout)
@@ -59,8 +59,8 @@ def test_json_holds_weights_that_sum_to_one_and_the_label_that_they_tell(run, la
     assert first["probabilities"]["yes"] > 0.5
 
 
-def test_a_table_shows_each_word_with_its_bar_and_what_was_learnt_is_told(run, labelled):
-    result = attend(run, "--on", labelled, "fill1 good xyz")
+def test_a_table_shows_each_word_with_its_bar_and_what_was_learnt_is_told(run, labeled):
+    result = attend(run, "--on", labeled, "fill1 good xyz")
 
     lines = [line.split() for line in result.stdout.splitlines()]
     [good] = [line for line in lines if line[:1] == ["good"]]
@@ -68,13 +68,13 @@ def test_a_table_shows_each_word_with_its_bar_and_what_was_learnt_is_told(run, l
     [unknown] = [line for line in lines if line[:1] == ["xyz"]]
     assert unknown[-1] == "unknown"
     assert any(line[:1] == ["yes:"] and line[-1] == "0.333)" for line in lines)
-    assert f"learning 2 labels from 180 sentences of {labelled}\n" in result.stderr
+    assert f"learning 2 labels from 180 sentences of {labeled}\n" in result.stderr
     assert "of the development part\n" in result.stderr
 
 
-def test_lines_of_standard_input_are_the_sentences_and_twice_is_the_same(run, labelled):
+def test_lines_of_standard_input_are_the_sentences_and_twice_is_the_same(run, labeled):
     once, again = (
-        attend(run, "--on", f"{labelled},{labelled}", "--json", "-", text="good fill1\n\nbad\n")
+        attend(run, "--on", f"{labeled},{labeled}", "--json", "-", text="good fill1\n\nbad\n")
         for _ in range(2)
     )
 
@@ -82,9 +82,9 @@ def test_lines_of_standard_input_are_the_sentences_and_twice_is_the_same(run, la
     assert once.stdout == again.stdout
 
 
-def test_another_seed_learns_other_weights(run, labelled):
+def test_another_seed_learns_other_weights(run, labeled):
     first, second = (
-        json.loads(attend(run, "--on", labelled, "--seed", s, "--json", "good fill1").stdout)
+        json.loads(attend(run, "--on", labeled, "--seed", s, "--json", "good fill1").stdout)
         for s in (1, 2)
     )
 
@@ -96,15 +96,15 @@ def test_another_seed_learns_other_weights(run, labelled):
     [
         (["--on", "a,b,c", "x"], ("Error: --on 'a,b,c' names no one or two files; pass TRAIN or "
          "TRAIN,DEV")),
-        (["--on", "{labelled}", "  "], "Error: '  ' is no sentence; pass words in UTF-8"),
-        (["--on", "{labelled}", "-"], "Error: standard input holds no sentence"),
+        (["--on", "{labeled}", "  "], "Error: '  ' is no sentence; pass words in UTF-8"),
+        (["--on", "{labeled}", "-"], "Error: standard input holds no sentence"),
         (["--on", "{run}.none", "x"], "Error: {run}.none: no such evaluation set"),
-        (["--on", "{labelled}", "x", "-"], "Error: - stands alone"),
+        (["--on", "{labeled}", "x", "-"], "Error: - stands alone"),
         (["x"], "Error: Missing option '--on'."),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_told_in_one_line(run, labelled, arguments, message):
-    places = {"run": run, "labelled": labelled}
+def test_what_cannot_be_done_is_told_in_one_line(run, labeled, arguments, message):
+    places = {"run": run, "labeled": labeled}
 
     result = attend(run, *(argument.format(**places) for argument in arguments))
 
@@ -112,8 +112,8 @@ def test_what_cannot_be_done_is_told_in_one_line(run, labelled, arguments, messa
     assert result.stderr.splitlines()[-1] == message.format(**places)
 
 
-def test_a_development_part_that_is_learnt_from_is_told(run, labelled):
-    result = attend(run, "--on", f"{labelled},{labelled}", "good")
+def test_a_development_part_that_is_learnt_from_is_told(run, labeled):
+    result = attend(run, "--on", f"{labeled},{labeled}", "good")
 
     told = "200 sentences of the development part stand in the training part, too"
     assert f"train.tsv: {told}\n" in result.stderr
@@ -150,8 +150,8 @@ def encoder(monkeypatch):
     monkeypatch.setattr("embed.compare.pooling_weights.open_runs", opened)
 
 
-def test_sentences_that_an_encoder_reads_in_windows_are_told(run, labelled, encoder):
-    result = attend(run, "--on", labelled, "good", "fill1 fill2 fill3 fill4")
+def test_sentences_that_an_encoder_reads_in_windows_are_told(run, labeled, encoder):
+    result = attend(run, "--on", labeled, "good", "fill1 fill2 fill3 fill4")
 
     assert result.exit_code == 0, result.output
     assert (
@@ -159,17 +159,17 @@ def test_sentences_that_an_encoder_reads_in_windows_are_told(run, labelled, enco
     ) in result.stderr
 
 
-def test_of_a_sentence_that_leaves_no_word_that_is_said(run, labelled, encoder):
-    shown = attend(run, "--on", labelled, "~ ~")
-    as_json = attend(run, "--on", labelled, "--json", "~ ~")
+def test_of_a_sentence_that_leaves_no_word_that_is_said(run, labeled, encoder):
+    shown = attend(run, "--on", labeled, "~ ~")
+    as_json = attend(run, "--on", labeled, "--json", "~ ~")
 
     assert shown.stdout.startswith("~ ~: no word is left of it\n\n")
     assert "weight" not in shown.stdout
     assert json.loads(as_json.stdout)[0]["words"] == []
 
 
-def test_a_run_that_is_none_is_told(labelled):
-    result = attend("nowhere", "--on", labelled, "x")
+def test_a_run_that_is_none_is_told(labeled):
+    result = attend("nowhere", "--on", labeled, "x")
 
     assert result.exit_code == 1
     assert result.stderr.startswith("Error: nowhere")

@@ -138,7 +138,7 @@ def test_categories_and_odd_ones_out_are_tasks(run, tmp_path):
     assert done.exit_code == 0, done.output
     mine = [e for e in json.loads(done.stdout)["results"] if e["run"] == str(run)]
     assert {(e["task"], e["dataset"], e["metric"]) for e in mine} == {
-        *[("categorisation", "kinds", metric) for metric in ("purity", "nmi", "ari")],
+        *[("categorization", "kinds", metric) for metric in ("purity", "nmi", "ari")],
         *[("odd-one-out", "odd", metric) for metric in ("accuracy", "opp")],
     }
     assert {(e["dataset"], e["items_used"], e["items_total"]) for e in mine} == {

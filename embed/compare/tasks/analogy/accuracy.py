@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from embed.compare.statistics.estimators import Means
-from embed.compare.task import Measured
+from embed.compare.task import Measurement
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ def usable(places: np.ndarray, limit: int, n_words: int) -> np.ndarray:
     return ((places >= 0) & (places < limit)) | (places >= n_words)
 
 
-def nothing_asked(restrict: int | None) -> str:
+def why_unscored(restrict: int | None) -> str:
     """Say why no question was asked."""
     if restrict is None:
         return "no question has all its words in the vocabulary"
@@ -43,7 +43,7 @@ def accuracies(
     *,
     first: int = 0,
     sections: bool = False,
-) -> list[Measured]:
+) -> list[Measurement]:
     """Measure shares of right answers, over the whole set and its sections."""
     parts = [(None, np.ones(len(names), dtype=bool)), *(_sections(names) if sections else ())]
     return [
@@ -67,11 +67,11 @@ def _measured(
     part: np.ndarray,
     first: int,
     reason: str,
-) -> Measured:
+) -> Measurement:
     """One metric over one part of the set."""
     chosen = part[answered.items - first]
     right = answered.right[metric][chosen]
-    return Measured(
+    return Measurement(
         task="analogy",
         dataset=answered.dataset,
         metric=metric,

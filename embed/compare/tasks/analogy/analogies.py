@@ -11,10 +11,10 @@ from embed.compare.config import CompareConfig
 from embed.compare.datasets.parts import set_name
 from embed.compare.datasets.questions import Question, holds_relations, read_questions
 from embed.compare.inputs.lookup import FoundWords, find_words, has_zero
-from embed.compare.task import Measured, Task
-from embed.compare.tasks.analogy.accuracy import Answered, accuracies, nothing_asked, usable
+from embed.compare.task import Measurement, Task
+from embed.compare.tasks.analogy.accuracy import Answered, accuracies, usable, why_unscored
 from embed.compare.tasks.analogy.bats import RelationTask
-from embed.compare.tasks.analogy.offsets import METRICS, answered_rightly
+from embed.compare.tasks.analogy.offsets import METRICS, correct_by_offset
 from embed.protocols import StaticVectors
 
 
@@ -71,7 +71,7 @@ class AnalogyTask:
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
-    ) -> list[Measured]:
+    ) -> list[Measurement]:
         """Answer questions by 3CosAdd, 3CosMul and PairDirection."""
         # items: bool (n_items,)
         found, asked = find_words(vectors, self.texts(), unknown), np.flatnonzero(items)
@@ -79,7 +79,7 @@ class AnalogyTask:
         fourth = places[:, 3:]
         inside = self._candidates(fourth, found.n_words)
         answers = [rows[kept] for rows, kept in zip(fourth, inside, strict=True)]
-        right = answered_rightly(
+        right = correct_by_offset(
             vectors,
             places[:, :3],
             answers,
@@ -96,7 +96,7 @@ class AnalogyTask:
             self._pairs[asked],
         )
         names = [question.section for question in self.questions]
-        reason = nothing_asked(self.restrict)
+        reason = why_unscored(self.restrict)
         return accuracies(answered, names, reason, sections=self.sections)
 
     @cached_property

@@ -11,10 +11,10 @@ from embed.compare.config import CompareConfig
 from embed.compare.datasets.parts import set_name
 from embed.compare.datasets.questions import Relation, read_relations
 from embed.compare.inputs.lookup import FoundWords, find_words, has_zero
-from embed.compare.task import Measured
-from embed.compare.tasks.analogy.accuracy import Answered, accuracies, nothing_asked, usable
-from embed.compare.tasks.analogy.lrcos import answered_by_class
-from embed.compare.tasks.analogy.offsets import METRICS, answered_rightly
+from embed.compare.task import Measurement
+from embed.compare.tasks.analogy.accuracy import Answered, accuracies, usable, why_unscored
+from embed.compare.tasks.analogy.lrcos import correct_by_lrcos
+from embed.compare.tasks.analogy.offsets import METRICS, correct_by_offset
 from embed.protocols import StaticVectors
 
 
@@ -78,14 +78,14 @@ class RelationTask:
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
-    ) -> list[Measured]:
+    ) -> list[Measurement]:
         """Answer questions by 3CosAdd, 3CosMul and PairDirection, lines by LRCos."""
         # items: bool (n_items,)
         found, n_pairs = find_words(vectors, self.texts(), unknown), len(self._pairs)
         names = [line.section for line in self.relations]
         of_pairs = [names[one] for one in self._pairs[:, 0]]
         pairs, lines = np.flatnonzero(items[:n_pairs]), np.flatnonzero(items[n_pairs:])
-        reason = nothing_asked(self.restrict)
+        reason = why_unscored(self.restrict)
         by_pair = self._pairwise(vectors, found, pairs)
         by_line = self._by_class(vectors, found, lines)
         measured = [
@@ -100,7 +100,7 @@ class RelationTask:
         one, other = self._pairs[asked].T
         words, answers = self._words(found), self._answers(found)
         places = np.column_stack([words[one], self._firsts(found)[one], words[other]])
-        right = answered_rightly(
+        right = correct_by_offset(
             vectors,
             places,
             [answers[line] for line in other],
@@ -114,7 +114,7 @@ class RelationTask:
     def _by_class(self, vectors: StaticVectors, found: FoundWords, asked: np.ndarray) -> Answered:
         """The lines, by LRCos."""
         words, answers = self._words(found)[asked], self._answers(found)
-        right = answered_by_class(
+        right = correct_by_lrcos(
             vectors,
             words,
             [answers[line] for line in asked.tolist()],

@@ -16,7 +16,7 @@ class Spots:
     columns: np.ndarray  # int64 (m,): ...and where
 
 
-class Contest:
+class BestAnswers:
     """The best scores of right answers and of all other candidates, question by question.
 
     Questions may be entered by several threads, each question by one at a time.

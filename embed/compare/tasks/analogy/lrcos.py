@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from embed.compare.inputs.lookup import finite_units
-from embed.compare.tasks.analogy.best_answers import Contest
+from embed.compare.tasks.analogy.best_answers import BestAnswers
 from embed.compare.tasks.analogy.offsets import BLOCK, products, single
 from embed.protocols import StaticVectors
 
@@ -37,7 +37,7 @@ class _Classes:
     intercepts: np.ndarray
 
 
-def answered_by_class(
+def correct_by_lrcos(
     vectors: StaticVectors,
     words: np.ndarray,
     answers: Sequence[np.ndarray],
@@ -69,7 +69,7 @@ def answered_by_class(
     units = finite_units(vectors, rows, composed)
     classes = [_learn(part, units, np.searchsorted(rows, part.rows)) for part in parts]
     queries, places = single(units), np.searchsorted(rows, words)
-    contest = Contest(answers, words[:, None] if exclude else words[:, None][:, :0])
+    contest = BestAnswers(answers, words[:, None] if exclude else words[:, None][:, :0])
     for start in range(0, candidates, block):
         some = np.arange(start, min(start + block, candidates))
         cosines = products(queries, single(finite_units(vectors, some)))

@@ -11,7 +11,7 @@ import numpy as np
 
 from corpora.common.threads import thread_count
 from embed.compare.inputs.lookup import finite_units
-from embed.compare.tasks.analogy.best_answers import Contest
+from embed.compare.tasks.analogy.best_answers import BestAnswers
 from embed.protocols import StaticVectors
 
 METRICS = ("accuracy", "accuracy_3cosmul", "accuracy_pairdirection")  # the first is by 3CosAdd
@@ -20,7 +20,7 @@ _EPSILON = np.float32(0.001)  # Levy & Goldberg 2014, section 4
 _NEAREST = np.float32(1e-6)  # a squared distance that float32 cannot tell from none
 
 
-def answered_rightly(
+def correct_by_offset(
     vectors: StaticVectors,
     questions: np.ndarray,
     answers: Sequence[np.ndarray],
@@ -49,7 +49,7 @@ def answered_rightly(
     places = places.reshape(-1, 3)
     queries = single(finite_units(vectors, words, composed))
     excluded = questions if exclude else questions[:, :0]
-    contest = Contest(answers, excluded, len(METRICS))
+    contest = BestAnswers(answers, excluded, len(METRICS))
     among = products(queries, queries)
     a, b, c = places.T
     crossings = among[c, a] - among[c, b]
@@ -110,7 +110,7 @@ class _Block:
     nearness: np.ndarray
 
     def ask(
-        self, contest: Contest, places: np.ndarray, crossings: np.ndarray, chunk: np.ndarray
+        self, contest: BestAnswers, places: np.ndarray, crossings: np.ndarray, chunk: np.ndarray
     ) -> None:
         """Score the block for some questions, in the order of METRICS."""
         a, b, c = (self.cosines[rows] for rows in places[chunk].T)

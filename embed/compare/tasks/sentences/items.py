@@ -1,4 +1,4 @@
-"""A set of labelled sentences: who learns, who decides, who is asked."""
+"""A set of labeled sentences: who learns, who decides, who is asked."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from embed.compare.datasets.labeled_sentences import LabelledSentences
+from embed.compare.datasets.labeled_sentences import LabeledSentences
 from embed.compare.datasets.parts import DEV, HELD_OUT, TEST, TRAIN, Parts
 
 _LISTED = 10  # labels that a remark names
@@ -21,7 +21,7 @@ class SentenceSet:
     in its place.
     """
 
-    parts: Parts[LabelledSentences]  # the files
+    parts: Parts[LabeledSentences]  # the files
     seed: int  # of the sentences held out, and of probes
 
     @cached_property
@@ -50,12 +50,12 @@ class SentenceSet:
         given = (label for part in self.parts.given for label in part.labels)
         return np.array([numbers.get(label, -1) for label in given], np.int64)
 
-    def told_of_learning(self) -> Iterator[str]:
+    def training_notes(self) -> Iterator[str]:
         """Say what of the files that are learnt from is not as it should be."""
         if self.parts.dev is not None:
             yield from self._told("development", self.parts.dev, {"training": self.parts.train})
 
-    def told_of_asking(self) -> Iterator[str]:
+    def test_notes(self) -> Iterator[str]:
         """Say the same of TEST, against TRAIN and DEV."""
         parts = self.parts
         others = {"training": parts.train, "development": parts.dev}
@@ -64,7 +64,7 @@ class SentenceSet:
         )
 
     def _told(
-        self, role: str, part: LabelledSentences, others: Mapping[str, LabelledSentences]
+        self, role: str, part: LabeledSentences, others: Mapping[str, LabeledSentences]
     ) -> Iterator[str]:
         """Labels of a part that cannot be answered, and sentences that other parts have."""
         known = set(self.classes)

@@ -10,7 +10,7 @@ import numpy as np
 from corpora.common.console import Progress, no_progress
 from embed.compare.datasets.parts import DEV, TRAIN
 from embed.compare.inputs.encoder_access import encoder_of
-from embed.compare.probes.attention_pooling import LabelledBags, LearntAttention, learn_attention
+from embed.compare.probes.attention_pooling import LabeledBags, TrainedAttention, train_attention
 from embed.compare.probes.examples import STATIC, layer_source, standardized
 from embed.compare.tasks.sentences.inputs import (
     SentenceInputs,
@@ -38,7 +38,7 @@ class MeanProbe:
 
 
 @dataclass(frozen=True, eq=False)
-class SeenSentences:
+class PooledSentences:
     """What vectors show of a set of sentences."""
 
     source: str  # ``static``, or the layer whose means are best on the development part
@@ -46,48 +46,50 @@ class SeenSentences:
     words: Sequence[Sequence[str]]  # each sentence, cut
     inputs: SentenceInputs  # of ``source``, standardized by the words of the training part
 
-    def labelled(self, sentences: SentenceSet, role: int) -> LabelledBags:
+    def labeled(self, sentences: SentenceSet, role: int) -> LabeledBags:
         """Give the sentences of one role."""
         places = sentences.places(role)
-        return LabelledBags(self.inputs.bags.take(places), sentences.labels[places])
+        return LabeledBags(self.inputs.bags.take(places), sentences.labels[places])
 
-    def attention(self, sentences: SentenceSet, *, margin: bool = False) -> LearntAttention:
+    def attention(self, sentences: SentenceSet, *, margin: bool = False) -> TrainedAttention:
         """Learn attention pooling."""
-        train, dev = (self.labelled(sentences, role) for role in (TRAIN, DEV))
-        return learn_attention(
+        train, dev = (self.labeled(sentences, role) for role in (TRAIN, DEV))
+        return train_attention(
             self.inputs.table, train, dev, len(sentences.classes), sentences.seed, margin=margin
         )
 
 
-def see_sentences(
+def pool_sentences(
     vectors: StaticVectors,
     sentences: SentenceSet,
     progress: Progress = no_progress,
     *,
     static_too: bool = False,
-) -> SeenSentences:
+) -> PooledSentences:
     """Look sentences up, and learn from the means of their words."""
     progress(0)
     encoder, means = encoder_of(vectors), {}
     if encoder is None or static_too:
         words = [cut_sentence(vectors.words, text, as_written=True) for text in sentences.texts]
         inputs = static_sentences(vectors, words)
-        means[STATIC] = learn_mean(mean_pooled(inputs), sentences)
+        means[STATIC] = train_mean_probe(mean_pooled(inputs), sentences)
     source = STATIC
     if encoder is not None:
         words = [cut_sentence(encoder.words, text) for text in sentences.texts]
         for layer in range(encoder.n_layers + 1):
-            means[layer_source(layer)] = learn_mean(state_means(encoder, words, layer), sentences)
+            means[layer_source(layer)] = train_mean_probe(
+                state_means(encoder, words, layer), sentences
+            )
             progress(layer + 1, encoder.n_layers + 2)
         best = max(range(encoder.n_layers + 1), key=lambda each: means[layer_source(each)].accuracy)
         source, inputs = layer_source(best), state_sentences(encoder, words, best)
     learning = inputs.bags.take(sentences.places(TRAIN)).rows
     if len(learning):
         inputs = replace(inputs, table=standardized(inputs.table, learning))
-    return SeenSentences(source, means, words, inputs)
+    return PooledSentences(source, means, words, inputs)
 
 
-def learn_mean(table: Any, sentences: SentenceSet) -> MeanProbe:
+def train_mean_probe(table: Any, sentences: SentenceSet) -> MeanProbe:
     """Learn a multinomial logistic regression, which has one optimum: no seed has a part in it."""
     # table: float32 (n_sentences, D) or scipy.sparse CSR (n_sentences, D)
     train, dev = (sentences.places(role) for role in (TRAIN, DEV))

@@ -1,4 +1,4 @@
-"""Labelling sentences: what can be read off pooled vectors, by the mean or by learnt weights?"""
+"""Labeling sentences: what can be read off pooled vectors, by the mean or by learnt weights?"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,13 +13,13 @@ from embed.compare.datasets.labeled_sentences import read_sentence_parts
 from embed.compare.datasets.parts import TEST, TRAIN
 from embed.compare.inputs.encoder_access import encoder_of
 from embed.compare.inputs.long_sentences import long_sentence_note
-from embed.compare.probes.attention_pooling import LearntAttention
-from embed.compare.probes.examples import told_of_source
+from embed.compare.probes.attention_pooling import TrainedAttention
+from embed.compare.probes.examples import source_note
 from embed.compare.probes.one_thread import ONE_THREAD
 from embed.compare.statistics.estimators import Means
-from embed.compare.task import Measured
+from embed.compare.task import Measurement
 from embed.compare.tasks.sentences.items import SentenceSet
-from embed.compare.tasks.sentences.pooling_probes import SeenSentences, see_sentences
+from embed.compare.tasks.sentences.pooling_probes import PooledSentences, pool_sentences
 from embed.compare.tasks.tagging.inputs import likely_parts
 from embed.protocols import StaticVectors
 
@@ -42,7 +42,7 @@ class SentencesTask:
         """Read the parts of a set."""
         parts = read_sentence_parts(str(path))
         sentences = SentenceSet(parts, config.seed)
-        for text in (*sentences.told_of_learning(), *sentences.told_of_asking()):
+        for text in (*sentences.training_notes(), *sentences.test_notes()):
             note(f"{parts.name}: {text}")
         return cls(parts.name, sentences, config.sections)
 
@@ -72,15 +72,15 @@ class SentencesTask:
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
-    ) -> list[Measured]:
+    ) -> list[Measurement]:
         """Learn from the training part, and score the test part. The time that it took is told."""
         # items: bool (n_items,)
         started, sentences = thread_time(), self.sentences
         with ONE_THREAD:
-            seen = see_sentences(vectors, sentences, static_too=self.layers)
+            seen = pool_sentences(vectors, sentences, static_too=self.layers)
             softmax = seen.attention(sentences)
             margin = seen.attention(sentences, margin=True)
-            asked = seen.labelled(sentences, TEST).bags
+            asked = seen.labeled(sentences, TEST).bags
             answers = {
                 "accuracy_attention": softmax.network.answer(asked),
                 "accuracy_attention_margin": margin.network.answer(asked),
@@ -93,15 +93,15 @@ class SentencesTask:
     def _note_text(
         self,
         vectors: StaticVectors,
-        seen: SeenSentences,
-        softmax: LearntAttention,
-        margin: LearntAttention,
+        seen: PooledSentences,
+        softmax: TrainedAttention,
+        margin: TrainedAttention,
     ) -> str:
         """What was chosen and learnt from; what an encoder had to read in parts."""
         n_train, n_labels = len(self.sentences.places(TRAIN)), len(self.sentences.classes)
         cost = (
             f"learnt from {n_train:,} sentences of {n_labels:,} labels; "
-            f"{told_of_source(seen.source)}weight decay {seen.means[seen.source].decay:g} for "
+            f"{source_note(seen.source)}weight decay {seen.means[seen.source].decay:g} for "
             f"means, learning rate {softmax.rate:g} in {softmax.epochs} epochs for attention, "
             f"{margin.rate:g} in {margin.epochs} with a margin of {margin.margin:g}"
         )
@@ -111,11 +111,11 @@ class SentencesTask:
 
     def _measured(
         self,
-        seen: SeenSentences,
+        seen: PooledSentences,
         answers: dict[str, np.ndarray],
         text: str,
         items: np.ndarray,
-    ) -> Iterator[Measured]:
+    ) -> Iterator[Measurement]:
         """Every metric on some items, ascending."""
         places = self.sentences.places(TEST)
         labels = self.sentences.labels[places]
@@ -125,7 +125,7 @@ class SentencesTask:
 
         means = {source: probe.answers[places] for source, probe in seen.means.items()}
         for metric, answered in {"accuracy": means[seen.source], **answers}.items():
-            whole = Measured(
+            whole = Measurement(
                 task="sentences",
                 dataset=self.dataset,
                 metric=metric,

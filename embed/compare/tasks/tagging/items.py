@@ -1,4 +1,4 @@
-"""A set of labelled words laid end to end: who learns, who decides, who is asked what."""
+"""A set of labeled words laid end to end: who learns, who decides, who is asked what."""
 
 import hashlib
 from collections import Counter, defaultdict

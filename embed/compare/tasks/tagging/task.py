@@ -1,4 +1,4 @@
-"""Labelling each word: can a small probe read parts of speech or entities off frozen vectors?"""
+"""Labeling each word: can a small probe read parts of speech or entities off frozen vectors?"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,13 +14,19 @@ from embed.compare.datasets.parts import DEV, TRAIN
 from embed.compare.datasets.tagged_words import read_parts
 from embed.compare.inputs.encoder_access import encoder_of
 from embed.compare.inputs.long_sentences import long_sentence_note
-from embed.compare.probes.examples import STATIC, Learnt, layer_source, standardized, told_of_source
-from embed.compare.probes.linear import learn_linear
+from embed.compare.probes.examples import (
+    STATIC,
+    TrainedProbe,
+    layer_source,
+    source_note,
+    standardized,
+)
+from embed.compare.probes.linear import train_linear
 from embed.compare.probes.one_thread import ONE_THREAD
-from embed.compare.probes.window import learn_window
+from embed.compare.probes.window import train_window
 from embed.compare.statistics.estimators import Means, Statistic
 from embed.compare.statistics.span_f1 import Ratios, are_entities, span_f1
-from embed.compare.task import Measured
+from embed.compare.task import Measurement
 from embed.compare.tasks.tagging.inputs import (
     N_MARKS,
     Inputs,
@@ -86,7 +92,7 @@ class TaggingTask:
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
-    ) -> list[Measured]:
+    ) -> list[Measurement]:
         """Learn probes, and score them on the test part. The time that it took is told."""
         # items: bool (n_items,)
         started, words = thread_time(), self.words
@@ -141,24 +147,24 @@ class TaggingTask:
         inputs = replace(raw, table=table)
         return _Best(source, inputs, self._learn(inputs, self.words.labels))
 
-    def _learn(self, inputs: Inputs, labels: np.ndarray) -> Learnt:
+    def _learn(self, inputs: Inputs, labels: np.ndarray) -> TrainedProbe:
         """A linear probe for some labels."""
         train, dev = (
             self.words.examples(inputs.rows[:, None], labels, role) for role in (TRAIN, DEV)
         )
-        return learn_linear(inputs.table, train, dev, len(self.words.classes))
+        return train_linear(inputs.table, train, dev, len(self.words.classes))
 
-    def _learn_window(self, inputs: Inputs, rows: np.ndarray, labels: np.ndarray) -> Learnt:
+    def _learn_window(self, inputs: Inputs, rows: np.ndarray, labels: np.ndarray) -> TrainedProbe:
         """A window probe for some labels."""
         words = self.words
         train, dev = (words.examples(rows, labels, role) for role in (TRAIN, DEV))
-        return learn_window(inputs.table, train, dev, len(words.classes), words.seed)
+        return train_window(inputs.table, train, dev, len(words.classes), words.seed)
 
-    def _note_text(self, vectors: StaticVectors, best: "_Best", window: Learnt) -> str:
+    def _note_text(self, vectors: StaticVectors, best: "_Best", window: TrainedProbe) -> str:
         """What was chosen, and what it took; what an encoder had to read in parts."""
         words, encoder = self.words, encoder_of(vectors)
         cost = (
-            f"{told_of_source(best.source)}learnt from {(words.roles == TRAIN).sum():,} words, "
+            f"{source_note(best.source)}learnt from {(words.roles == TRAIN).sum():,} words, "
             f"weight decay {best.probe.decay:g}, of the window {window.decay:g} in "
             f"{window.epochs} epochs"
         )
@@ -173,7 +179,7 @@ class TaggingTask:
         answers: "_Answers",
         by_source: Mapping[str, np.ndarray],
         items: np.ndarray,
-    ) -> Iterator[Measured]:
+    ) -> Iterator[Measurement]:
         """Every metric on some items, ascending."""
         words, asked = self.words, self.words.asked
         labels = words.labels[asked]
@@ -204,11 +210,11 @@ class TaggingTask:
 
     def _one(
         self, metric: str, statistic: Statistic, inputs: Inputs, items: np.ndarray, first: int
-    ) -> Measured:
+    ) -> Measurement:
         """One metric on some items; its statistic is of all."""
         places = self.words.asked[items]
         chosen = np.isin(np.arange(self.n_items), items)
-        return Measured(
+        return Measurement(
             task="tagging",
             dataset=self.dataset,
             metric=metric,
@@ -243,7 +249,7 @@ class _Best:
 
     source: str
     inputs: Inputs
-    probe: Learnt
+    probe: TrainedProbe
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Reading labelled sentences: every form by its content, and one line for what is wrong."""
+"""Reading labeled sentences: every form by its content, and one line for what is wrong."""
 
 import gzip
 
@@ -6,9 +6,9 @@ import pytest
 
 from corpora.common.errors import SettingError, SourceError
 from embed.compare.datasets.labeled_sentences import (
-    read_learning,
     read_sentence_parts,
     read_sentences,
+    read_training_parts,
 )
 
 TEXTS, LABELS = ("a good film", 'so, "bad"'), ("1", "0")
@@ -179,7 +179,7 @@ def test_what_nothing_can_be_learnt_from_is_refused(tmp_path, content, message):
     path = write(tmp_path / "set", content)
 
     with pytest.raises(SourceError) as caught:
-        read_learning([path])
+        read_training_parts([path])
 
     assert str(caught.value) == f"{path}{message}"
 

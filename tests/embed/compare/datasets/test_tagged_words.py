@@ -1,4 +1,4 @@
-"""Labelled words: both forms, what is left out, and what is refused in one line."""
+"""Labeled words: both forms, what is left out, and what is refused in one line."""
 
 import itertools
 import lzma

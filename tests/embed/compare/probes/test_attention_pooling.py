@@ -6,7 +6,7 @@ import scipy.sparse
 import torch
 
 from embed.compare.probes.attention_network import AttentionNetwork
-from embed.compare.probes.attention_pooling import LabelledBags, learn_attention, margin_loss
+from embed.compare.probes.attention_pooling import LabeledBags, margin_loss, train_attention
 from embed.compare.probes.examples import Bags
 from embed.compare.probes.one_thread import ONE_THREAD
 
@@ -144,7 +144,7 @@ def marked_sentences(n, seed):
     table[:2] = [[0, 0, 0, 0, 1, 3], [0, 0, 0, 0, -1, 3]]
     labels = rng.integers(0, 2, size=n)
     rows = np.where(np.arange(12) == 5, labels[:, None], rng.integers(2, 50, size=(n, 12)))
-    return table, LabelledBags(Bags(rows.ravel(), np.arange(n + 1) * 12), labels)
+    return table, LabeledBags(Bags(rows.ravel(), np.arange(n + 1) * 12), labels)
 
 
 @pytest.mark.usefixtures("brief_attention")
@@ -152,13 +152,13 @@ def marked_sentences(n, seed):
 def test_the_word_that_tells_the_label_weighs_most_and_is_heeded(margin):
     table, every = marked_sentences(400, 2)
     train, dev, test = (
-        LabelledBags(every.bags.take(places), every.labels[places])
+        LabeledBags(every.bags.take(places), every.labels[places])
         for places in np.split(np.arange(400), [300, 350])
     )
 
     with ONE_THREAD:
-        found = learn_attention(table, train, dev, 2, seed=1, margin=margin)
-        again = learn_attention(table, train, dev, 2, seed=1, margin=margin)
+        found = train_attention(table, train, dev, 2, seed=1, margin=margin)
+        again = train_attention(table, train, dev, 2, seed=1, margin=margin)
 
     weights = found.network.weights(test.bags).reshape(-1, 12)
     assert weights.mean(axis=0).argmax() == 5

@@ -6,7 +6,7 @@ import scipy.sparse
 
 from embed.compare.probes import linear
 from embed.compare.probes.examples import Examples, standardized
-from embed.compare.probes.linear import learn_linear
+from embed.compare.probes.linear import train_linear
 from tests.embed.compare.probing import separable
 
 
@@ -34,7 +34,7 @@ def test_a_linear_probe_learns_what_is_separable(sparse):
     both = scipy.sparse.csr_matrix(both) if sparse else standardized(both, np.arange(400))
     dev = Examples(held[1].rows + 400, held[1].labels)
 
-    found = learn_linear(both, examples, dev, 4)
+    found = train_linear(both, examples, dev, 4)
 
     assert found.accuracy > 0.95
     assert found.accuracy == (found.answer(dev.rows) == dev.labels).mean()
@@ -48,7 +48,7 @@ def test_on_one_hot_vectors_it_answers_the_most_frequent_label_of_each_word():
     table = scipy.sparse.identity(31, dtype=np.float32, format="csr")
     examples = Examples(rows[:, None], labels)
 
-    found = learn_linear(table, examples, examples, 5)
+    found = train_linear(table, examples, examples, 5)
 
     counts = np.bincount(rows * 5 + labels, minlength=150).reshape(30, 5)
     assert found.answer(np.arange(30)[:, None]).tolist() == counts.argmax(axis=1).tolist()
@@ -62,8 +62,8 @@ def test_words_with_one_vector_count_together_as_they_would_apart():
     repeated = Examples(rows, np.concatenate([examples.labels, examples.labels[:50]]))
     apart = Examples(np.arange(150)[:, None], repeated.labels)
 
-    one = learn_linear(table, repeated, repeated, 4)
-    other = learn_linear(np.concatenate([table, table[:50]]), apart, apart, 4)
+    one = train_linear(table, repeated, repeated, 4)
+    other = train_linear(np.concatenate([table, table[:50]]), apart, apart, 4)
 
     assert one.accuracy == other.accuracy
     assert one.answer(rows).tolist() == other.answer(apart.rows).tolist()
@@ -78,7 +78,7 @@ def test_each_decay_is_learnt_from_zero_whatever_was_learnt_before_it(monkeypatc
     def weights(*decays):
         kept = []
         monkeypatch.setattr(linear, "_linear_answer", lambda t, w: kept.append(w) or _none)
-        learn_linear(both, examples, dev, 4, decays=decays)
+        train_linear(both, examples, dev, 4, decays=decays)
         return kept
 
     strong, weak = weights(1e-3, 1e-5)

@@ -8,9 +8,9 @@ import scipy.sparse
 
 from embed.compare.probes import window as window_probe
 from embed.compare.probes.examples import Examples, standardized
-from embed.compare.probes.linear import learn_linear
+from embed.compare.probes.linear import train_linear
 from embed.compare.probes.one_thread import ONE_THREAD
-from embed.compare.probes.window import learn_window
+from embed.compare.probes.window import train_window
 from tests.embed.compare.probing import separable
 
 
@@ -27,8 +27,8 @@ def test_only_a_window_probe_learns_what_neighbors_tell(sparse):
         Examples(windows[part], labels[part]) for part in (slice(8_000), slice(8_000, None))
     )
 
-    window = learn_window(table, train, dev, 2, seed=1)
-    linear = learn_linear(
+    window = train_window(table, train, dev, 2, seed=1)
+    linear = train_linear(
         table, Examples(train.rows[:, 1:], train.labels), Examples(dev.rows[:, 1:], dev.labels), 2
     )
 
@@ -45,7 +45,7 @@ def test_probes_are_the_same_for_their_seed_and_others_for_another(sparse):
             window_probe._trained(table, examples, examples, 4, 0.01, seed, 256, 8)
             for seed in (1, 1, 2)
         ]
-        answers = [learn_linear(table, examples, examples, 4) for _ in range(2)]
+        answers = [train_linear(table, examples, examples, 4) for _ in range(2)]
 
     # the answer is a method of the network that was kept
     a, b, c = (net.answer.__self__.logits(examples.rows).detach().numpy() for net in nets)
@@ -61,7 +61,7 @@ def test_few_words_are_learnt_in_steps_enough():
     both = standardized(np.concatenate([table, held[0]]), np.arange(120))
     train = Examples(rows[:120], examples.labels)
 
-    found = learn_window(both, train, Examples(rows[120:], held[1].labels), 4, seed=1)
+    found = train_window(both, train, Examples(rows[120:], held[1].labels), 4, seed=1)
 
     assert found.accuracy > 0.95
 
@@ -76,7 +76,7 @@ def test_a_label_that_nine_words_in_ten_have_does_not_end_it_before_others_are_l
     windows = np.column_stack([words[:-1], words[1:]])
     train, dev = (Examples(windows[part], labels[part]) for part in (slice(900), slice(900, None)))
 
-    found = learn_window(table, train, dev, 4, seed=1)
+    found = train_window(table, train, dev, 4, seed=1)
 
     entities = dev.labels > 0
     assert 0.85 < (~entities).mean() < 0.95
@@ -120,6 +120,6 @@ def test_the_development_part_alone_decides_when_to_stop():
     # labels of dev that training never gives: the first epoch is as good as any
     impossible = Examples(examples.rows, np.full(len(examples.labels), -1))
 
-    found = learn_window(table, examples, impossible, 4, seed=1)
+    found = train_window(table, examples, impossible, 4, seed=1)
 
     assert (found.epochs, found.accuracy, found.decay) == (1, 0.0, window_probe.WINDOW_DECAYS[0])

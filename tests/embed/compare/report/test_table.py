@@ -10,7 +10,7 @@ from embed.compare.config import CompareConfig
 from embed.compare.report.table import print_report, to_json
 from embed.compare.scoring.results import Comparison, Pair, Score
 from embed.compare.statistics.significance import Difference
-from embed.compare.task import Measured
+from embed.compare.task import Measurement
 
 EQUAL = "all cosines are equal"
 MARKS = "* best, = not to be told from it (p > 0.05, Holm), ? untested"
@@ -25,7 +25,7 @@ def scored(run, value, used=10, own=None, place=0, **about):
             run,
             place,
             shared,
-            Measured(items=np.arange(items), items_total=12 if items < 12 else 19_544, **entry),
+            Measurement(items=np.arange(items), items_total=12 if items < 12 else 19_544, **entry),
             value,
             *ends,
             known=own or used,

@@ -22,7 +22,7 @@ from embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import score
 
 # the tasks that need nothing but a vector for each word
-OF_VECTORS = ("similarity", "analogy", "categorisation", "odd-one-out", "association")
+OF_VECTORS = ("similarity", "analogy", "categorization", "odd-one-out", "association")
 
 WORDS = ["".join(letters) for letters in itertools.product("bdfgkl", "aeiou", "mn")]
 

@@ -1,4 +1,4 @@
-"""Categorisation: clusters are made once, blind to the categories."""
+"""Categorization: clusters are made once, blind to the categories."""
 
 import warnings
 from collections import Counter
@@ -9,7 +9,7 @@ import scipy.sparse
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from embed.compare.datasets.categories import CategoryWord
-from embed.compare.tasks.categorization import CategorisationTask, clusters_of
+from embed.compare.tasks.categorization import CategorizationTask, cluster_words
 from embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
 
@@ -21,7 +21,7 @@ def planted_words(noise, n_each=20, n_categories=5, dim=30):
     matrix = centers + noise * rng.normal(size=centers.shape)
     matrix *= rng.uniform(0.1, 10, size=(len(matrix), 1))
     words = [f"w{place}" for place in range(len(matrix))]
-    task = CategorisationTask(
+    task = CategorizationTask(
         "set", [CategoryWord(word, f"c{place // n_each}") for place, word in enumerate(words)]
     )
     return task, WordVectors(words, matrix.astype(np.float32))
@@ -39,7 +39,7 @@ def test_metrics_are_those_of_scikit_learn_on_the_same_clusters():
     task, vectors = planted_words(noise=2.5)
     categories = [word.category for word in task.words]
     unit = vectors.matrix / np.linalg.norm(vectors.matrix, axis=1, keepdims=True)
-    clusters = clusters_of(unit.astype(np.float64), 5)
+    clusters = cluster_words(unit.astype(np.float64), 5)
 
     found = scores(task, vectors)
 
@@ -89,7 +89,7 @@ def test_zero_vectors_are_clustered_and_told():
 
 def test_fewer_distinct_vectors_than_categories_are_no_error():
     matrix = np.ones((6, 2), dtype=np.float32)
-    task = CategorisationTask("set", [CategoryWord(w, w if w < "d" else "d") for w in "abcdef"])
+    task = CategorizationTask("set", [CategoryWord(w, w if w < "d" else "d") for w in "abcdef"])
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -106,7 +106,7 @@ def test_fewer_distinct_vectors_than_categories_are_no_error():
     ],
 )
 def test_what_is_undefined_says_why(known, reason):
-    task = CategorisationTask(
+    task = CategorizationTask(
         "set", [CategoryWord("a", "1"), CategoryWord("b", "1"), CategoryWord("c", "2")]
     )
     words = ["z", *known]

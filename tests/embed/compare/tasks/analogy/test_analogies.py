@@ -9,7 +9,7 @@ from embed.compare.datasets.questions import Question
 from embed.compare.datasets.word_pairs import default_sets
 from embed.compare.tasks.analogy.analogies import AnalogyTask
 from embed.compare.tasks.analogy.bats import RelationTask
-from embed.compare.tasks.analogy.offsets import METRICS, answered_rightly
+from embed.compare.tasks.analogy.offsets import METRICS, correct_by_offset
 from embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
 
@@ -66,7 +66,7 @@ def test_answers_match_the_definition(restrict, sparse, exclude):
     )
 
     sizes = {"block": 16, "chunk": 5}  # several blocks and a short last one
-    right = answered_rightly(vectors, asked, answers, restrict, exclude=exclude, **sizes)
+    right = correct_by_offset(vectors, asked, answers, restrict, exclude=exclude, **sizes)
 
     for method, found in zip(METRICS, right, strict=True):
         expected = [

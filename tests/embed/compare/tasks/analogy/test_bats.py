@@ -9,7 +9,7 @@ from embed.compare.datasets.questions import Question, Relation
 from embed.compare.tasks.analogy import lrcos
 from embed.compare.tasks.analogy.analogies import AnalogyTask
 from embed.compare.tasks.analogy.bats import RelationTask
-from embed.compare.tasks.analogy.lrcos import answered_by_class
+from embed.compare.tasks.analogy.lrcos import correct_by_lrcos
 from embed.compare.tasks.analogy.offsets import METRICS
 from embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
@@ -64,7 +64,7 @@ def test_lrcos_matches_the_definition(sparse, exclude):
     relations, vectors = planted(noise=1.1)
     matrix = scipy.sparse.csr_matrix(vectors.matrix) if sparse else vectors.matrix
 
-    found = answered_by_class(
+    found = correct_by_lrcos(
         WordVectors(vectors.vocabulary, matrix),
         np.array([vectors.row(line.word) for line in relations]),
         [np.array([vectors.row(word) for word in line.answers]) for line in relations],
@@ -152,7 +152,7 @@ def test_a_line_alone_is_answered_by_the_nearest_word(tiny):
     words = [tiny.row(word) for word in ("man", "queen")]
     answers = [np.array([tiny.row("king")]), np.array([tiny.row("woman")])]
 
-    right = answered_by_class(tiny, np.array(words), answers, ["one", "two"], 5)
+    right = correct_by_lrcos(tiny, np.array(words), answers, ["one", "two"], 5)
 
     assert right.tolist() == [True, False]  # man is nearest to king, queen to king, too
 

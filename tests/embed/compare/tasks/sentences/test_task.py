@@ -1,4 +1,4 @@
-"""Labelling sentences: who sees what, what is learnt from whom, what is told."""
+"""Labeling sentences: who sees what, what is learnt from whom, what is told."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Labelling words: who sees what, which words are told apart, what is learnt and what is not."""
+"""Labeling words: who sees what, which words are told apart, what is learnt and what is not."""
 
 import re
 import weakref

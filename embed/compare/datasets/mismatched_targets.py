@@ -9,7 +9,7 @@ _N_LETTERS = 2  # that forms of a word begin with
 _SCRIPTS = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN")
 
 
-def tell_unlike(listed: Sequence[tuple[int, str, str]]) -> str | None:
+def mismatch_note(listed: Sequence[tuple[int, str, str]]) -> str | None:
     """Tell how many words begin otherwise where they stand in a text than in a list.
 
     Forms of a word may, as *went* of *go*; where many do, other words are marked than are listed.
