@@ -1,1 +1,1 @@
-"""Count-based vectors: count, weight, factorize."""
+"""Count-based word vectors: count co-occurrences, weight them, factor the matrix."""

@@ -1,8 +1,8 @@
-"""How often each word occurs near each other word: exact, in integers.
+"""Exact co-occurrence counts of words within a window, as integers.
 
-Windows are weighted by distance with fractions; every weight is multiplied by
-their least common denominator, so that counts are integers and any split over
-threads, blocks or machines adds up to the same bytes.
+Window weights are fractions of the distance. All are multiplied by their least
+common denominator, so counts are integers and any split over threads, segments
+or machines adds up to the same bytes.
 """
 
 import queue
@@ -20,10 +20,10 @@ from embed.svd.window_weights import count_type, window_weights
 
 CONTEXTS = ("symmetric", "left", "right")
 
-_PIECE = 1 << 20  # entries of one piece of work: a few MB, so that it stays in cache
-_MOST_TOKENS = (1 << 31) - (1 << 20)  # positions are 32-bit
-_MOST_BLOCKS = 64  # added up before there are more: each holds two open files
-_SHARE = 3  # text and positions, counts, and all else: a third of the memory each
+_CHUNK_ENTRIES = 1 << 20  # entries per chunk of work: a few MB, so that it stays in cache
+_MAX_TOKENS = (1 << 31) - (1 << 20)  # positions are 32-bit
+_MAX_PARTIALS = 64  # partial counts kept before they are merged: each holds two open files
+_MEMORY_SHARES = 3  # one each for text with positions, for counts, and for everything else
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class Cooccurrences:
     """Integer counts, one sparse row per word, columns ascending in each."""
 
     starts: np.ndarray  # int64 (V + 1,): row w is ``columns[starts[w]:starts[w + 1]]``
-    columns: np.ndarray  # int32 (n,): rows of the context words
-    counts: np.ndarray  # uint32 or int64 (n,): weighted co-occurrences times ``unit``
-    unit: int  # what one pair of weight 1 counts
-    on_disk: bool = False  # whether the entries exceeded the memory and lie in a mapped file
+    columns: np.ndarray  # int32 (n,): row numbers of the context words
+    counts: np.ndarray  # uint32 or int64 (n,): weighted co-occurrences times ``denominator``
+    denominator: int  # the count of one pair of weight 1
+    on_disk: bool = False  # whether the entries exceeded the memory and are memory-mapped
 
 
 def count_cooccurrences(
@@ -47,16 +47,18 @@ def count_cooccurrences(
     memory: int | None = None,
     directory: Path | None = None,
     progress: Progress = no_progress,
-    piece: int = _PIECE,
-    most_blocks: int = _MOST_BLOCKS,
+    chunk_entries: int = _CHUNK_ENTRIES,
+    max_partials: int = _MAX_PARTIALS,
 ) -> Cooccurrences:
     """Count the contexts of every word; the same bytes at any ``threads`` and ``memory``.
 
-    The text is inverted (positions grouped by word), and each row counted by
-    itself in a dense accumulator. Text that exceeds the memory is counted in
-    segments whose rows are then added; counts that exceed it are kept on disk.
+    The text is inverted (positions grouped by word), and each row is counted in
+    a dense accumulator. Text that exceeds ``memory`` (bytes) is counted in
+    segments whose rows are then added; counts that exceed it go to unnamed files
+    in ``directory``, which vanish with the process. Raises SettingError if the
+    weights do not fit 64-bit counts.
     """
-    weights, unit = window_weights(window, weighting)
+    weights, denominator = window_weights(window, weighting)
     job = _Job(
         n_words=len(view.counts),
         weights=np.array(weights, dtype=count_type(view.counts, weights)),
@@ -65,31 +67,33 @@ def count_cooccurrences(
         threads=thread_count(threads),
         memory=memory,
         directory=directory,
-        piece=piece,
+        chunk_entries=chunk_entries,
     )
-    told = _Told(progress, view.n_tokens)
+    total_progress = _TotalProgress(progress, view.n_tokens)
     texts = segments(view, job.text_type, job.token_limit)
     first, second = next(texts, None), next(texts, None)
     if first is None:
         writer = RowWriter(job.weights.dtype, 0, 0)
         writer.append(*job.empty(), np.zeros(job.n_words, np.int64))
     elif second is None:
-        writer = _count_segment(first, job, told, job.entry_limit)
+        writer = _count_segment(first, job, total_progress, job.entry_limit)
     else:
-        blocks = [_count_segment(text, job, told, 0).finish() for text in (first, second)]
+        partials = [
+            _count_segment(text, job, total_progress, 0).finish() for text in (first, second)
+        ]
         del first, second
         for text in texts:
-            if len(blocks) == most_blocks:
-                blocks = [_add_blocks(blocks, job, 0).finish()]
-            blocks.append(_count_segment(text, job, told, 0).finish())
-        writer = _add_blocks(blocks, job, job.entry_limit)
+            if len(partials) == max_partials:
+                partials = [_add_partials(partials, job, 0).finish()]
+            partials.append(_count_segment(text, job, total_progress, 0).finish())
+        writer = _add_partials(partials, job, job.entry_limit)
     on_disk = writer.on_disk
-    return Cooccurrences(*writer.finish(), unit=unit, on_disk=on_disk)
+    return Cooccurrences(*writer.finish(), denominator=denominator, on_disk=on_disk)
 
 
 @dataclass(frozen=True)
 class _Job:
-    """What every step of one count needs to know."""
+    """Settings shared by all steps of one count."""
 
     n_words: int
     weights: np.ndarray
@@ -98,116 +102,118 @@ class _Job:
     threads: int
     memory: int | None
     directory: Path | None
-    piece: int
+    chunk_entries: int
 
     @property
     def text_type(self) -> Any:
-        """Smallest type that holds every row and the separator."""
+        """Smallest type that holds every row number and the separator."""
         return np.uint16 if self.n_words < 1 << 16 else np.uint32
 
     @property
     def token_limit(self) -> int:
-        """Tokens of a segment, whose text and positions must fit.
+        """Most tokens of a segment, so that its text and positions fit the memory.
 
-        No fewer than there are words: as much memory goes to a number per word in any case.
+        Never below the vocabulary size, because per-word arrays take that much anyway.
         """
         if self.memory is None:
-            return _MOST_TOKENS
-        each = np.dtype(self.text_type).itemsize * 2 + np.dtype(np.int32).itemsize
-        return min(_MOST_TOKENS, max(self.memory // _SHARE // each, self.n_words))
+            return _MAX_TOKENS
+        token_bytes = np.dtype(self.text_type).itemsize * 2 + np.dtype(np.int32).itemsize
+        return min(_MAX_TOKENS, max(self.memory // _MEMORY_SHARES // token_bytes, self.n_words))
 
     @property
     def entry_limit(self) -> int:
-        """Entries to keep in memory."""
+        """Most entries to keep in memory."""
         if self.memory is None:
             return 1 << 62
-        each = np.dtype(np.int32).itemsize + self.weights.dtype.itemsize
-        return self.memory // _SHARE // each
+        entry_bytes = np.dtype(np.int32).itemsize + self.weights.dtype.itemsize
+        return self.memory // _MEMORY_SHARES // entry_bytes
 
     def empty(self, size: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Room for columns and counts."""
+        """Allocate columns and counts."""
         return np.empty(size, np.int32), np.empty(size, self.weights.dtype)
 
-    def scratches(self) -> "queue.SimpleQueue[Any]":
-        """An accumulator, a bitmap and a list of touched columns for each thread."""
-        spare: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    def scratch_pool(self) -> "queue.SimpleQueue[Any]":
+        """Allocate an accumulator, a bitmap and a list of touched columns per thread."""
+        pool: queue.SimpleQueue[Any] = queue.SimpleQueue()
         for _ in range(self.threads):
             sums = np.zeros(self.n_words + 1, self.weights.dtype)
             bitmap = np.zeros(self.n_words // 64 + 1, np.uint64)
-            spare.put((sums, bitmap, np.empty(self.n_words + 1, np.uint32)))
-        return spare
+            pool.put((sums, bitmap, np.empty(self.n_words + 1, np.uint32)))
+        return pool
 
 
-class _Told:
-    """Progress over several segments."""
+class _TotalProgress:
+    """Progress over all segments together."""
 
     def __init__(self, progress: Progress, total: int) -> None:
         self._progress, self._total, self._done = progress, total, 0
 
     def add(self, tokens: int) -> None:
-        """Tell that so many more are counted."""
+        """Report that ``tokens`` more have been counted."""
         self._done += tokens
         self._progress(self._done, self._total)
 
 
-def _count_segment(text: np.ndarray, job: _Job, told: _Told, limit: int) -> RowWriter:
-    """Count one text; at most ``limit`` entries stay in memory."""
+def _count_segment(
+    text: np.ndarray, job: _Job, total_progress: _TotalProgress, limit: int
+) -> RowWriter:
+    """Count one segment; at most ``limit`` entries stay in memory."""
     from embed.svd.cooccurrence_kernels import count_rows
 
     positions, starts = invert(text, job.n_words, job.threads)
     tokens = np.diff(starts)[: job.n_words]
-    most = np.minimum(job.n_words, tokens * (job.before + job.after))
-    spare = job.scratches()
+    max_lengths = np.minimum(job.n_words, tokens * (job.before + job.after))
+    pool = job.scratch_pool()
 
-    def count(piece: tuple[int, int]) -> Any:
-        first, stop = piece
-        columns, counts = job.empty(int(most[first:stop].sum()))
+    def count(words: tuple[int, int]) -> Any:
+        first, stop = words
+        columns, counts = job.empty(int(max_lengths[first:stop].sum()))
         lengths = np.empty(stop - first, np.int64)
-        scratch = spare.get()
+        scratch = pool.get()
         end = count_rows(
             text, positions, starts, first, stop, job.before, job.after,
             job.weights, scratch, columns, counts, lengths,
         )  # fmt: skip
-        spare.put(scratch)
+        pool.put(scratch)
         return int(tokens[first:stop].sum()), columns[:end], counts[:end], lengths
 
-    writer = RowWriter(job.weights.dtype, int(most.sum()), limit, job.directory)
-    for done, *rows in map_in_order(count, even_ranges(most + tokens, job.piece), job.threads):
+    writer = RowWriter(job.weights.dtype, int(max_lengths.sum()), limit, job.directory)
+    ranges = even_ranges(max_lengths + tokens, job.chunk_entries)
+    for n_tokens, *rows in map_in_order(count, ranges, job.threads):
         writer.append(*rows)
-        told.add(done)
+        total_progress.add(n_tokens)
     return writer
 
 
-def _add_blocks(blocks: list[Any], job: _Job, limit: int) -> RowWriter:
-    """Add counts of several texts, row by row; at most ``limit`` entries stay in memory."""
+def _add_partials(partials: list[Any], job: _Job, limit: int) -> RowWriter:
+    """Add the counts of several segments row by row; at most ``limit`` entries stay in memory."""
     from embed.svd.cooccurrence_kernels import add_rows
 
-    lengths_in = sum(np.diff(starts) for starts, _, _ in blocks)
-    spare = job.scratches()
+    max_lengths = sum(np.diff(starts) for starts, _, _ in partials)
+    pool = job.scratch_pool()
 
-    def add(piece: tuple[int, int]) -> Any:
-        first, stop = piece
-        spans = [slice(starts[first], starts[stop]) for starts, _, _ in blocks]
-        columns, counts = job.empty(int(lengths_in[first:stop].sum()))
+    def add(words: tuple[int, int]) -> Any:
+        first, stop = words
+        spans = [slice(starts[first], starts[stop]) for starts, _, _ in partials]
+        columns, counts = job.empty(int(max_lengths[first:stop].sum()))
         lengths = np.empty(stop - first, np.int64)
-        scratch = spare.get()
+        scratch = pool.get()
         end = add_rows(
-            np.concatenate([block[1][span] for block, span in zip(blocks, spans, strict=True)]),
-            np.concatenate([block[2][span] for block, span in zip(blocks, spans, strict=True)]),
-            _block_starts([block[0][first : stop + 1] for block in blocks]),
+            np.concatenate([part[1][span] for part, span in zip(partials, spans, strict=True)]),
+            np.concatenate([part[2][span] for part, span in zip(partials, spans, strict=True)]),
+            _concatenated_starts([part[0][first : stop + 1] for part in partials]),
             scratch, columns, counts, lengths,
         )  # fmt: skip
-        spare.put(scratch)
+        pool.put(scratch)
         return columns[:end], counts[:end], lengths
 
-    most = int(lengths_in.sum())
-    writer = RowWriter(job.weights.dtype, most, limit, job.directory)
-    for rows in map_in_order(add, even_ranges(lengths_in + 1, job.piece), job.threads):
+    writer = RowWriter(job.weights.dtype, int(max_lengths.sum()), limit, job.directory)
+    for rows in map_in_order(add, even_ranges(max_lengths + 1, job.chunk_entries), job.threads):
         writer.append(*rows)
     return writer
 
 
-def _block_starts(starts: list[np.ndarray]) -> np.ndarray:
-    """Starts of the rows once the blocks' entries lie end to end."""
-    ends = np.cumsum([0, *(block[-1] - block[0] for block in starts)])
-    return np.stack([block - block[0] + end for block, end in zip(starts, ends[:-1], strict=True)])
+def _concatenated_starts(starts: list[np.ndarray]) -> np.ndarray:
+    """Return where each row of each part starts once the parts' entries are concatenated."""
+    ends = np.cumsum([0, *(part[-1] - part[0] for part in starts)])
+    return np.stack([part - part[0] + end for part, end in zip(starts, ends[:-1], strict=True)])

@@ -1,9 +1,13 @@
-"""Inner loops of counting: invert a text, count rows, add the rows of several blocks.
+"""Inner loops of counting: invert a text, count rows, add rows of partial counts.
 
-A row is counted in a dense accumulator. Columns are noted when they are first
-touched, their bits set in a bitmap, and the bitmap read in order: columns come
-out sorted without a sort. Indices are unsigned throughout, because a signed
-one costs numba a test for a negative index at every access.
+A row is counted in a dense accumulator. Columns are listed when they are first
+touched, then marked in a bitmap that is read in order, so columns come out
+sorted without a sort. Indices are unsigned throughout, because numba tests a
+signed index for being negative at every access.
+
+Text is rows of words as uint16 or uint32, with a separator (the number of words)
+before the first unit and after each; a unit is a sentence, paragraph or document.
+No output is bounds-checked.
 """
 
 from typing import Any
@@ -16,14 +20,14 @@ from numba.extending import intrinsic
 from corpora.common.jit import compiled
 
 _ONE = np.uint64(1)
-_WORD = np.uint64(6)  # a word of the bitmap holds 2**6 columns
-_BIT = np.uint64(63)
-_AHEAD = 12  # positions between prefetch and use; 8 to 16 are alike on AA
+_WORD_SHIFT = np.uint64(6)  # a 64-bit word of the bitmap holds 2**6 columns
+_BIT_MASK = np.uint64(63)
+_AHEAD = 12  # positions between prefetch and use; 8 to 16 are equally fast on enwiki2015-AA
 
 
 @intrinsic
 def _lowest_bit(_context: Any, word: Any) -> Any:
-    """Number of the lowest set bit of a word that is not zero."""
+    """Return the index of the lowest set bit; ``word`` must not be zero."""
 
     def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
@@ -33,7 +37,7 @@ def _lowest_bit(_context: Any, word: Any) -> Any:
 
 @intrinsic
 def _prefetch(_context: Any, array: Any, index: Any) -> Any:
-    """Ask for the cache line of ``array[index]``: rare words lie all over the text."""
+    """Prefetch the cache line of ``array[index]``; rare words are scattered over the text."""
 
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = target.make_array(signature.args[0])(target, builder, arguments[0]).data
@@ -50,9 +54,12 @@ def _prefetch(_context: Any, array: Any, index: Any) -> Any:
 
 @compiled
 def lay_out(rows: Any, offsets: Any, separator: Any, text: Any) -> Any:
-    """Write the units of a shard with a separator after each; units of one word are left out."""
-    # rows: int32 (n_tokens,); offsets: int64 (n_units + 1,); text: uint16 or uint32 (n_tokens +
-    # n_units,)
+    """Write the units of a shard, a separator after each, and return the length of the text.
+
+    Units of one word are left out: they have no contexts.
+    """
+    # rows: int32 (n_tokens,); offsets: int64 (n_units + 1,)
+    # text: output, capacity n_tokens + n_units
     at = np.uint64(0)
     for unit in range(len(offsets) - 1):
         if offsets[unit + 1] - offsets[unit] < 2:
@@ -67,8 +74,8 @@ def lay_out(rows: Any, offsets: Any, separator: Any, text: Any) -> Any:
 
 @compiled
 def histogram(text: Any, start: Any, stop: Any, counts: Any) -> None:
-    """Count every type of ``text[start:stop]``."""
-    # text: uint16 or uint32 (n,); counts: int64 (n_types,)
+    """Add the occurrences of each type in ``text[start:stop]`` to ``counts``."""
+    # counts: int64 (n_types,)
     for i in range(np.uint64(start), np.uint64(stop)):
         counts[np.uint64(text[i])] += 1
 
@@ -76,7 +83,8 @@ def histogram(text: Any, start: Any, stop: Any, counts: Any) -> None:
 @compiled
 def scatter(text: Any, start: Any, stop: Any, free: Any, positions: Any) -> None:
     """Write the positions of ``text[start:stop]`` grouped by type, ascending in each."""
-    # text: uint16 or uint32 (n,); free: int64 (n_types,); positions: int32 (n,)
+    # free: int64 (n_types,), where the next position of each type goes, advanced in place
+    # positions: int32 (n,), output
     for i in range(np.uint64(start), np.uint64(stop)):
         word = np.uint64(text[i])
         positions[np.uint64(free[word])] = i
@@ -98,16 +106,20 @@ def count_rows(
     counts: Any,
     lengths: Any,
 ) -> Any:
-    """Count the contexts of the words ``first`` to ``stop - 1``, one row after another."""
-    # text: uint16 or uint32 (n,); positions: int32 (n,); starts: int64 (n_words + 2,); weights:
-    # uint32 or int64 (window + 1,); columns, counts: int32 (capacity,), uint32 or int64
-    # (capacity,); lengths: int64 (stop - first,)
+    """Count the contexts of the words ``first`` to ``stop - 1``; return the number of entries."""
+    # positions: int32 (n,), word w is at positions[starts[w]:starts[w + 1]]
+    # starts: int64 (n_words + 2,)
+    # weights: uint32 or int64 (window + 1,), by distance; their type is the accumulator's
+    # scratch: accumulator (n_words + 1,), bitmap uint64, touched uint32 (n_words + 1,); the first
+    #   two are zero before and after
+    # columns: int32 (capacity,), counts: as weights (capacity,): the rows end to end
+    # lengths: int64 (stop - first,), entries of each row
     sums, bitmap, touched = scratch
     separator = len(starts) - 2
     end = np.uint64(0)
     last = np.uint64(len(positions) - 1)
     for word in range(np.uint64(first), np.uint64(stop)):
-        begun = end
+        row_start = end
         seen = np.uint64(0)
         for k in range(np.uint64(starts[word]), np.uint64(starts[word + _ONE])):
             at = np.uint64(positions[k])
@@ -117,7 +129,7 @@ def count_rows(
                 if column == separator:
                     break
                 total = sums[column]
-                touched[seen] = column  # kept only if it is new: no branch to mispredict
+                touched[seen] = column  # overwritten unless it is new: no branch to mispredict
                 seen += np.uint64(total == 0)
                 sums[column] = total + weights[distance]
             for distance in range(_ONE, np.uint64(after + 1)):
@@ -129,38 +141,38 @@ def count_rows(
                 seen += np.uint64(total == 0)
                 sums[column] = total + weights[distance]
         end = _write_row(sums, bitmap, touched, seen, columns, counts, end)
-        lengths[word - np.uint64(first)] = end - begun
+        lengths[word - np.uint64(first)] = end - row_start
     return end
 
 
 @compiled
 def add_rows(
-    block_columns: Any,
-    block_counts: Any,
+    partial_columns: Any,
+    partial_counts: Any,
     starts: Any,
     scratch: Any,
     columns: Any,
     counts: Any,
     lengths: Any,
 ) -> Any:
-    """Add the same rows of several blocks of counts."""
-    # block_columns, block_counts: int32 (n,), uint32 or int64 (n,); starts: int64 (n_blocks,
-    # n_rows + 1); columns, counts: int32 (capacity,), uint32 or int64 (capacity,); lengths: int64
-    # (n_rows,)
+    """Add the same rows of several partial counts; return the number of entries."""
+    # partial_columns, partial_counts: (n,), the partial counts end to end
+    # starts: int64 (n_partials, n_rows + 1), row r of part p is [starts[p, r]:starts[p, r + 1]]
+    # scratch, columns, counts, lengths: as for count_rows
     sums, bitmap, touched = scratch
     end = np.uint64(0)
     for row in range(starts.shape[1] - 1):
-        begun = end
+        row_start = end
         seen = np.uint64(0)
-        for block in range(starts.shape[0]):
-            for k in range(np.uint64(starts[block, row]), np.uint64(starts[block, row + 1])):
-                column = np.uint32(block_columns[k])
+        for part in range(starts.shape[0]):
+            for k in range(np.uint64(starts[part, row]), np.uint64(starts[part, row + 1])):
+                column = np.uint32(partial_columns[k])
                 total = sums[column]
                 touched[seen] = column
                 seen += np.uint64(total == 0)
-                sums[column] = total + block_counts[k]
+                sums[column] = total + partial_counts[k]
         end = _write_row(sums, bitmap, touched, seen, columns, counts, end)
-        lengths[row] = end - begun
+        lengths[row] = end - row_start
     return end
 
 
@@ -168,17 +180,17 @@ def add_rows(
 def _write_row(
     sums: Any, bitmap: Any, touched: Any, seen: Any, columns: Any, counts: Any, end: Any
 ) -> Any:
-    """Write the touched columns in order from ``end`` on; leave accumulator and bitmap zero."""
+    """Append the touched columns in order and return the new end; zero accumulator and bitmap."""
     top = np.uint64(0)
     for i in range(seen):
         column = np.uint64(touched[i])
-        bitmap[column >> _WORD] |= _ONE << (column & _BIT)
-        top = max(top, column >> _WORD)
+        bitmap[column >> _WORD_SHIFT] |= _ONE << (column & _BIT_MASK)
+        top = max(top, column >> _WORD_SHIFT)
     for word in range(top + _ONE if seen else np.uint64(0)):
         bits = bitmap[word]
         bitmap[word] = 0
         while bits != 0:
-            column = (word << _WORD) + _lowest_bit(bits)
+            column = (word << _WORD_SHIFT) + _lowest_bit(bits)
             bits &= bits - _ONE
             columns[end] = column
             counts[end] = sums[column]

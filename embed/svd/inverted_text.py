@@ -1,4 +1,4 @@
-"""Text laid out for counting: in segments that fit the memory, and inverted."""
+"""Prepare text for counting: split it into segments that fit the memory, and invert it."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
@@ -9,43 +9,47 @@ from corpora.common.threads import map_in_order
 
 
 class CountableView(Protocol):
-    """What counting asks of a view of a corpus."""
+    """The parts of a corpus view that counting reads."""
 
     @property
     def counts(self) -> np.ndarray:
-        """Occurrences of each row's word: int64 (V,)."""
+        """Occurrences of each word: int64 (V,)."""
 
     @property
     def n_tokens(self) -> int:
-        """Their sum."""
+        """Sum of ``counts``."""
 
     def shards(self) -> Iterable[tuple[np.ndarray, np.ndarray]]:
-        """Rows of the tokens and the offsets of their units, a shard at a time."""
+        """Yield the rows of the tokens and the offsets of their units, one shard at a time."""
 
 
 def segments(view: CountableView, text_type: Any, limit: int) -> Iterator[np.ndarray]:
-    """Lay the text of a view out in segments, a separator between its units."""
+    """Yield the text in segments of at most ``limit`` tokens and separators.
+
+    The separator is the number of words; one comes first and one after each unit. A unit longer
+    than ``limit`` stays whole.
+    """
     # yields text_type (n,)
     from embed.svd.cooccurrence_kernels import lay_out
 
     n_words = len(view.counts)
-    opening = np.full(1, n_words, text_type)
-    parts, size = [opening], 0
+    separator = np.full(1, n_words, text_type)
+    parts, size = [separator], 0
     for rows, offsets in view.shards():
-        for units in _cuts(offsets, limit):
+        for units in _split_offsets(offsets, limit):
             text = np.empty(int(units[-1] - units[0]) + len(units) - 1, text_type)
             text = text[: lay_out(rows, units, n_words, text)]
             if size and size + len(text) > limit:
                 yield np.concatenate(parts)
-                parts, size = [opening], 0
+                parts, size = [separator], 0
             parts.append(text)
             size += len(text)
     if size:
         yield np.concatenate(parts)
 
 
-def _cuts(offsets: np.ndarray, limit: int) -> Iterator[np.ndarray]:
-    """A shard's offsets in runs of at most ``limit`` tokens, or of one unit that exceeds it."""
+def _split_offsets(offsets: np.ndarray, limit: int) -> Iterator[np.ndarray]:
+    """Yield a shard's offsets in runs of at most ``limit`` tokens, or of one longer unit."""
     begin, n_units = 0, len(offsets) - 1
     while begin < n_units:
         stop = int(np.searchsorted(offsets, offsets[begin] + limit, "right")) - 1
@@ -56,19 +60,20 @@ def _cuts(offsets: np.ndarray, limit: int) -> Iterator[np.ndarray]:
 
 def invert(text: np.ndarray, n_words: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
     """Group the positions of a text by word; the same at any ``threads``."""
-    # text: unsigned integers (n,); returns positions: int32 (n,); returns starts: int64 (n_words +
-    # 2,)
+    # text: unsigned integers (n,)
+    # returns positions: int32 (n,), word w is at positions[starts[w]:starts[w + 1]]
+    # returns starts: int64 (n_words + 2,), the separator counts as one more word
     from embed.svd.cooccurrence_kernels import histogram, scatter
 
-    cuts = [len(text) * part // threads for part in range(threads + 1)]
+    bounds = [len(text) * part // threads for part in range(threads + 1)]
     counts = np.zeros((threads, n_words + 1), np.int64)
     parts = range(threads)
 
     def count(part: int) -> None:
-        histogram(text, cuts[part], cuts[part + 1], counts[part])
+        histogram(text, bounds[part], bounds[part + 1], counts[part])
 
     def place(part: int) -> None:
-        scatter(text, cuts[part], cuts[part + 1], free[part], positions)
+        scatter(text, bounds[part], bounds[part + 1], free[part], positions)
 
     list(map_in_order(count, parts, threads))
     starts = np.concatenate([[0], counts.sum(axis=0)]).cumsum()

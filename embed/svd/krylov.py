@@ -1,4 +1,4 @@
-"""Block Golub-Kahan bidiagonalization: the singular part of a matrix that a Krylov space holds.
+"""Block Golub-Kahan bidiagonalization: singular values of a matrix within a Krylov space.
 
 Golub, Luk and Overton 1981, "A Block Lanczos Method for Computing the Singular
 Values and Corresponding Singular Vectors of a Matrix", ACM TOMS 7(2), with full
@@ -8,9 +8,9 @@ reorthogonalization. From a block X_1, with the sparse matrix M:
     X_{j+1} S_j = M^T Y_j - X_j R_j^T          (columns of X_{j+1} orthonormal)
 
 so that Y^T M = B X^T exactly, with B block upper bidiagonal. The singular
-values of B are those that M has within the span of Y; each step costs one
-product with M and one with M^T, and adds a degree to the polynomials in M M^T
-that the span holds, where randomized subspace iteration keeps only the last.
+values of B are those of M restricted to the span of Y. Each step costs one
+product with M and one with M^T, and raises by one the degree of the polynomials
+in M M^T that the span contains; randomized subspace iteration keeps only the last.
 """
 
 from dataclasses import dataclass
@@ -22,24 +22,24 @@ from corpora.common.console import Progress
 from embed.svd.product_kernels import WIDTH
 from embed.svd.sparse_products import Operations
 
-# A direction this much smaller than the largest one of its block is scaled up in two goes:
-# the Gram matrix, of products in float32, does not resolve it in one.
+# A direction smaller than this share of the largest one in its block is scaled up in two rounds:
+# the Gram matrix, of float32 products, does not resolve it in one.
 _RESOLVED = 1e-3
-# A projection counts as the last only if what it leaves is longer than this share of the block
-# before it, and what it takes away is shorter than this share of what it leaves. Let the basis Q
-# have Q^T Q = I + E. Of a block B the projection takes Q C, C = Q^T B, and leaves, scaled by its
-# smallest singular value s, Q^T (B - Q C) / s = -E C / s + rounding of u |B| / s: by the first
-# condition the rounding stays below some 20 u, by the second E does not grow from block to block.
-# Where a block is all rounding, as behind a matrix of small rank, C is longer than what is left.
+# Orthogonalization is done when a projection leaves more than this share of the block, and removes
+# less than this share of what it leaves. Let the basis Q have Q^T Q = I + E. From a block B the
+# projection removes Q C, C = Q^T B. What is left, scaled by its smallest singular value s, has
+# Q^T (B - Q C) / s = -E C / s + rounding of u |B| / s: the first condition keeps the rounding below
+# about 20 u, the second keeps E from growing from block to block. Where a block is all rounding, as
+# beyond the rank of a low-rank matrix, C is longer than what is left.
 _CLEAN = 0.05
-_ROUNDS = 6
-_CONVERGED = 1e-5  # relative change of every value that is kept, between two checks
-_CHECKS = 6  # at most, since each solves a problem of the size of the basis
+_MAX_ROUNDS = 6
+_CONVERGED = 1e-5  # largest relative change of any wanted value between two checks
+_MAX_CHECKS = 6  # each check solves an eigenproblem of the size of the basis
 
 
 @dataclass(frozen=True)
 class Bidiagonal:
-    """Orthonormal bases and what the matrix is between them."""
+    """Orthonormal bases and the matrix projected onto them."""
 
     left: Any  # device array, float32 (V, n): the basis Y
     right: Any  # device array, float32 (C, m): the basis X
@@ -50,20 +50,23 @@ class Bidiagonal:
 def bidiagonalize(
     operations: Operations, rank: int, columns: int, seed: int, progress: Progress
 ) -> Bidiagonal:
-    """Grow bases until the largest singular values have settled, or to a given size."""
+    """Grow the bases until the ``rank`` largest singular values converge, or to ``columns``.
+
+    ``columns`` is rounded up to whole blocks; the result has at least ``rank`` basis vectors.
+    """
     V, C = operations.shape
     steps = -(-columns // WIDTH)
     left = _Basis(operations, V, steps * WIDTH, (seed, 0))
     right = _Basis(operations, C, (steps + 1) * WIDTH, (seed, 1))
-    B = np.zeros((left.room, right.room))
-    # M^T times noise: half a step ahead of noise, and columns without entries stay zero
-    x, _ = right.add(operations.multiply(left.noise(), transposed=True))
+    B = np.zeros((left.capacity, right.capacity))
+    # M^T times random columns: half a step ahead of random x, and columns without entries stay zero
+    x, _ = right.add(operations.multiply(left.random_block(), transposed=True))
     y: Any = None
     S = np.empty(0)
-    settled = _Settled(rank, steps)
+    converged = _ConvergenceCheck(rank, steps)
     for step in range(steps):
         here, following = _block(step), _block(step + 1)
-        complete = right.is_full  # all of it has been multiplied once this step is done
+        complete = right.is_full  # every column will have been multiplied after this step
         z = operations.multiply(x)
         if step:
             operations.subtract(z, y, S.T)
@@ -73,42 +76,44 @@ def bidiagonalize(
         x, S = right.add(z)
         B[here, here], B[here, following] = R, S.T
         progress(step + 1, steps)
-        if complete or left.is_full or settled(step + 1, B[: here.stop, : following.stop]):
+        if complete or left.is_full or converged(step + 1, B[: here.stop, : following.stop]):
             break
-    return _without_empty_columns(left, right, B, step + 1)
+    return _without_zero_columns(left, right, B, step + 1)
 
 
 def _block(number: int) -> slice:
-    """Columns of a basis that a block takes."""
+    """Return the basis columns of a block."""
     return slice(number * WIDTH, (number + 1) * WIDTH)
 
 
-class _Settled:
-    """Tells, at a few steps, whether the wanted singular values still change."""
+class _ConvergenceCheck:
+    """Checks every few steps whether the wanted singular values have stopped changing."""
 
     def __init__(self, rank: int, steps: int) -> None:
         self._rank = rank
-        self._stride = max(2, -(-steps // _CHECKS))
-        self._before = np.full(rank, np.inf)
+        self._stride = max(2, -(-steps // _MAX_CHECKS))
+        self._previous = np.full(rank, np.inf)
 
     def __call__(self, step: int, middle: np.ndarray) -> bool:
         if step % self._stride or len(middle) < self._rank:
             return False
         squares = np.linalg.eigvalsh(middle @ middle.T)[::-1][: self._rank]
         values = np.sqrt(np.maximum(squares, 0))
-        change = np.abs(values - self._before)
-        self._before = values
+        change = np.abs(values - self._previous)
+        self._previous = values
         return bool((change <= _CONVERGED * values + 1e-7 * values[0]).all())
 
 
 class _Basis:
-    """Orthonormal columns of one side, grown by a block at a time."""
+    """Orthonormal columns of one side, grown one block at a time."""
 
-    def __init__(self, operations: Operations, rows: int, room: int, seed: tuple[int, int]) -> None:
-        self.room = room
+    def __init__(
+        self, operations: Operations, rows: int, capacity: int, seed: tuple[int, int]
+    ) -> None:
+        self.capacity = capacity
         self.used = 0
-        self.empty: list[int] = []  # columns left zero, because the space is exhausted
-        self.columns = operations.empty(rows, room)
+        self.zero_columns: list[int] = []  # left zero because the space is exhausted
+        self.columns = operations.empty(rows, capacity)
         self._rows = rows
         self._operations = operations
         self._random = np.random.default_rng(seed)
@@ -116,15 +121,15 @@ class _Basis:
     @property
     def is_full(self) -> bool:
         """Whether the basis spans the whole space."""
-        return self.used - len(self.empty) >= self._rows
+        return self.used - len(self.zero_columns) >= self._rows
 
-    def noise(self) -> Any:
-        """Random columns with norms of about one."""
-        noise = self._random.standard_normal((self._rows, WIDTH), dtype=np.float32)
-        return self._operations.load(noise / np.float32(np.sqrt(self._rows)))
+    def random_block(self) -> Any:
+        """Return random columns with norms of about one."""
+        block = self._random.standard_normal((self._rows, WIDTH), dtype=np.float32)
+        return self._operations.load(block / np.float32(np.sqrt(self._rows)))
 
     def add(self, block: Any) -> tuple[Any, np.ndarray]:
-        """Add the part of a block that is new; give it as Q and R with Q R = that part."""
+        """Append the part of a block orthogonal to the basis, as Q; return Q and R, part = Q R."""
         Q, R, lost = self._orthonormal(block)
         if lost.any():
             R[lost] = 0
@@ -134,15 +139,15 @@ class _Basis:
         return Q, R
 
     def _orthonormal(self, block: Any) -> tuple[Any, np.ndarray, np.ndarray]:
-        """Columns orthonormal and orthogonal to the basis, R, and which columns came to nothing.
+        """Return orthonormal columns orthogonal to the basis, R, and which columns vanished.
 
-        By eigenvectors of the Gram matrix (Stathopoulos and Wu 2002), in rounds.
+        Uses eigenvectors of the Gram matrix (Stathopoulos and Wu 2002), in rounds.
         """
         R = np.eye(WIDTH)
         clean = False
         norm = _largest_norm(self._operations.cross(block, block))
-        for _ in range(_ROUNDS):
-            taken = 0.0 if clean else self._project(block)
+        for _ in range(_MAX_ROUNDS):
+            removed = 0.0 if clean else self._project(block)
             squares, U = np.linalg.eigh(self._operations.cross(block, block))
             if squares[-1] <= 0:
                 return block, R, np.ones(WIDTH, dtype=bool)
@@ -151,53 +156,53 @@ class _Basis:
             R = scales[:, None] * U.T @ R
             if clean and squares[0] > 0.5:
                 break
-            clean = scales[0] > _CLEAN * norm and taken <= _CLEAN * scales[0]
-            norm = 1.0  # from now on
+            clean = scales[0] > _CLEAN * norm and removed <= _CLEAN * scales[0]
+            norm = 1.0  # the block has just been scaled
         return block, R, squares < 0.25
 
     def _project(self, block: Any) -> float:
-        """Take away what the basis holds; give its Frobenius norm."""
+        """Subtract the projection onto the basis; return its Frobenius norm."""
         if not self.used:
             return 0.0
-        held = self.columns[:, : self.used]
-        coefficients = self._operations.cross(held, block)
-        self._operations.subtract(block, held, coefficients)
+        basis = self.columns[:, : self.used]
+        coefficients = self._operations.cross(basis, block)
+        self._operations.subtract(block, basis, coefficients)
         return float(np.linalg.norm(coefficients))
 
     def _fill(self, Q: Any, lost: np.ndarray) -> None:
-        """Put random directions, coupled to nothing, where a block has fewer than it should.
+        """Replace vanished columns with random directions orthogonal to everything else.
 
-        This happens when the space reached is closed under the matrix, as when its rank is
-        small or its singular values are repeated.
+        Columns vanish when the space reached is invariant under the matrix, as when the matrix
+        has low rank or repeated singular values.
         """
-        fresh = self.noise()
+        fresh = self.random_block()
         Q[:, lost.tolist()] = 0
         for _ in range(3):
             self._project(fresh)
             self._operations.subtract(fresh, Q, self._operations.cross(Q, fresh))
             squares, U = np.linalg.eigh(self._operations.cross(fresh, fresh))
-            alive = squares > 1e-6 * max(1e-6, squares[-1])
-            scales = np.where(alive, 1 / np.sqrt(np.where(alive, squares, 1)), 0)
+            nonzero = squares > 1e-6 * max(1e-6, squares[-1])
+            scales = np.where(nonzero, 1 / np.sqrt(np.where(nonzero, squares, 1)), 0)
             fresh = self._operations.combine(fresh, U * scales)
-        room = min(len(lost), int(np.count_nonzero(alive)))
-        if room:  # the last columns are those that had most left
-            Q[:, lost[:room].tolist()] = fresh[:, WIDTH - room :]
-        self.empty.extend((self.used + lost[room:]).tolist())
+        n_filled = min(len(lost), int(np.count_nonzero(nonzero)))
+        if n_filled:  # eigh sorts ascending: the last columns had the largest remainder
+            Q[:, lost[:n_filled].tolist()] = fresh[:, WIDTH - n_filled :]
+        self.zero_columns.extend((self.used + lost[n_filled:]).tolist())
 
 
 def _largest_norm(gram: np.ndarray) -> float:
-    """Norm of the longest column, from the Gram matrix."""
+    """Return the norm of the longest column, given the Gram matrix."""
     return float(np.sqrt(np.max(np.diag(gram))))
 
 
-def _without_empty_columns(left: _Basis, right: _Basis, B: np.ndarray, steps: int) -> Bidiagonal:
-    """The bases and the matrix between them, without columns that hold nothing."""
-    rows, columns = (_kept(basis) for basis in (left, right))
+def _without_zero_columns(left: _Basis, right: _Basis, B: np.ndarray, steps: int) -> Bidiagonal:
+    """Return the bases and the projected matrix, zero columns removed."""
+    rows, columns = (_nonzero_columns(basis) for basis in (left, right))
     return Bidiagonal(left.columns[:, rows], right.columns[:, columns], B[rows][:, columns], steps)
 
 
-def _kept(basis: _Basis) -> Any:
-    """The columns in use, as a slice (a view, no copy) unless some are empty."""
-    if not basis.empty:
+def _nonzero_columns(basis: _Basis) -> Any:
+    """Return the nonzero columns, as a slice (so a view, no copy) where possible."""
+    if not basis.zero_columns:
         return slice(0, basis.used)
-    return np.setdiff1d(np.arange(basis.used), basis.empty).tolist()
+    return np.setdiff1d(np.arange(basis.used), basis.zero_columns).tolist()

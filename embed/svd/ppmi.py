@@ -1,8 +1,8 @@
-"""From counts to a weighted matrix: shifted positive PMI, or the counts themselves.
+"""Turn co-occurrence counts into a weighted matrix: shifted positive PMI, counts or log counts.
 
 Levy, Goldberg and Dagan 2015, "Improving Distributional Similarity with Lessons
-Learned from Word Embeddings", TACL 3, sections 2 and 3, with the same names
-except where ours say more (``context_smoothing``: cds; ``shift``: neg).
+Learned from Word Embeddings", TACL 3, sections 2 and 3. ``context_smoothing`` is
+their cds, ``shift`` their neg.
 """
 
 from collections.abc import Callable
@@ -15,17 +15,18 @@ from embed.svd.cooccurrence import Cooccurrences
 
 WEIGHTINGS = ("ppmi", "counts", "log-counts")
 
-_MOST_PIECES = 64  # each has a float64 sum per column
+_MAX_CHUNKS = 64  # each holds a float64 sum per column
 
 
 def keep_probabilities(counts: np.ndarray, subsample: float) -> np.ndarray:
-    """Give the probability that subsampling keeps an occurrence of each word.
+    """Return the probability that subsampling keeps an occurrence of each word.
 
     min(1, sqrt(t / f)) with f the word's share of all tokens: the formula of
     Mikolov et al. 2013 (NIPS, equation 5) and of hyperwords, not the one of
-    word2vec's C code.
+    word2vec's C code. A word that is 1 % of the tokens at t = 1e-4 is kept with
+    probability 0.1.
     """
-    # counts: int64 (V,); returns float64 (V,)
+    # counts: int64 (V,); returns float64 (V,), above 0 and at most 1
     if subsample == 0 or not len(counts):
         return np.ones(len(counts))
     share = np.maximum(counts, 1) / max(1, int(counts.sum()))
@@ -40,37 +41,43 @@ def weigh(
     context_smoothing: float = 1.0,
     shift: float = 1.0,
     threads: int | None = None,
-    piece: int = 1 << 19,
+    chunk_entries: int = 1 << 19,
 ) -> Any:
-    """Turn co-occurrence counts into the matrix that is to be factored.
+    """Return the matrix to factor, from co-occurrence counts, whose memory is overwritten.
 
-    With N(w, c) the counts times the factors of subsampling, the value of
-    ``ppmi`` is max(log(N(w, c) S / (N(w) N(c)^a)) - log(shift), 0), where N(w)
-    and N(c) are the sums of row and column, a is ``context_smoothing`` and S the
-    sum of N(c)^a (Levy et al. 2015, equations 3 and 5). ``counts`` is N(w, c)
-    in pairs of weight 1, ``log-counts`` log(1 + N(w, c)).
+    With N(w, c) the counts times keep[w] keep[c], the value of ``ppmi`` is
+    max(log(N(w, c) S / (N(w) N(c)^a)) - log(shift), 0), where N(w) and N(c) are
+    the sums of row and column, a is ``context_smoothing`` and S the sum of N(c)^a
+    (Levy et al. 2015, equations 3 and 5). ``counts`` is N(w, c) in pairs of
+    weight 1, ``log-counts`` is log(1 + N(w, c)).
 
-    The work is done in the memory of ``cooccurrences``, which is of no use
-    afterwards. Computed in float64; the same bytes at any ``threads``.
+    Computed in float64; the same bytes at any ``threads``, but not at any
+    ``chunk_entries``, since column sums are added up per chunk.
     """
-    # keep: float64 (V,); returns scipy.sparse.csr_matrix, float32 (V, V)
+    # keep: float64 (V,); returns scipy.sparse.csr_matrix, float32 (V, V), columns ascending
     from embed.svd.ppmi_kernels import positive_log, scaled
 
     keep = np.ones(len(cooccurrences.starts) - 1) if keep is None else keep
     threads = thread_count(threads)
     if weighting == "ppmi":
-        by_row, by_context = _pmi_factors(cooccurrences, keep, context_smoothing, threads, piece)
+        by_row, by_context = _pmi_factors(
+            cooccurrences, keep, context_smoothing, threads, chunk_entries
+        )
         factors = (by_row / shift, by_context)
-        return _rewrite(cooccurrences, positive_log, factors, threads, piece)
-    arguments = (keep / cooccurrences.unit, keep, weighting == "log-counts")
-    return _rewrite(cooccurrences, scaled, arguments, threads, piece)
+        return _apply_in_place(cooccurrences, positive_log, factors, threads, chunk_entries)
+    arguments = (keep / cooccurrences.denominator, keep, weighting == "log-counts")
+    return _apply_in_place(cooccurrences, scaled, arguments, threads, chunk_entries)
 
 
 def _pmi_factors(
-    cooccurrences: Cooccurrences, keep: np.ndarray, smoothing: float, threads: int, piece: int
+    cooccurrences: Cooccurrences,
+    keep: np.ndarray,
+    smoothing: float,
+    threads: int,
+    chunk_entries: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What a count is multiplied by to become exp(PMI): one factor by row, one by column."""
-    rows, contexts = _margins(cooccurrences, keep, threads, piece)
+    """Return factors per row and per column that turn a count into exp(PMI)."""
+    rows, contexts = _margins(cooccurrences, keep, threads, chunk_entries)
     smoothed = contexts**smoothing
     with np.errstate(divide="ignore"):  # words without pairs have no entries either
         by_row = np.where(rows > 0, keep / rows, 0.0)
@@ -79,9 +86,9 @@ def _pmi_factors(
 
 
 def _margins(
-    cooccurrences: Cooccurrences, keep: np.ndarray, threads: int, piece: int
+    cooccurrences: Cooccurrences, keep: np.ndarray, threads: int, chunk_entries: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sums of the rows and of the columns of the subsampled counts."""
+    """Return the row sums and the column sums of the subsampled counts."""
     from embed.svd.ppmi_kernels import margins
 
     starts, columns, counts = _arrays(cooccurrences)
@@ -93,18 +100,18 @@ def _margins(
         return contexts
 
     contexts = np.zeros(len(keep))
-    size = max(piece, len(columns) / _MOST_PIECES)
+    size = max(chunk_entries, len(columns) / _MAX_CHUNKS)
     for part in map_in_order(sums, even_ranges(np.diff(starts), size), threads):
-        contexts += part  # in the order of the pieces: the same sum at any thread count
+        contexts += part  # in the order of the chunks: the same sum at any thread count
     return rows, contexts * keep
 
 
-def _rewrite(
+def _apply_in_place(
     cooccurrences: Cooccurrences,
     kernel: Callable[..., int],
     arguments: tuple[Any, ...],
     threads: int,
-    piece: int,
+    chunk_entries: int,
 ) -> Any:
     """Turn counts into float32 values in their own memory, then close the gaps."""
     from scipy import sparse
@@ -114,22 +121,22 @@ def _rewrite(
     scale = counts.dtype.itemsize // values.dtype.itemsize
     lengths = np.zeros(len(starts) - 1, np.int64)
 
-    def rewrite(span: tuple[int, int]) -> tuple[int, int]:
+    def apply(span: tuple[int, int]) -> tuple[int, int]:
         first, stop = span
         base = int(starts[first])
-        room = values[base * scale : int(starts[stop]) * scale]
-        return base, int(kernel(starts, columns, counts, first, stop, *arguments, room, lengths))
+        out = values[base * scale : int(starts[stop]) * scale]
+        return base, int(kernel(starts, columns, counts, first, stop, *arguments, out, lengths))
 
     end = 0
-    for base, left in map_in_order(rewrite, even_ranges(np.diff(starts) + 1, piece), threads):
-        columns[end : end + left] = columns[base : base + left]
-        values[end : end + left] = values[base * scale : base * scale + left]
-        end += left
+    for base, kept in map_in_order(apply, even_ranges(np.diff(starts) + 1, chunk_entries), threads):
+        columns[end : end + kept] = columns[base : base + kept]
+        values[end : end + kept] = values[base * scale : base * scale + kept]
+        end += kept
     shape = (len(lengths), len(lengths))
     row_starts = np.concatenate([[0], lengths]).cumsum()
     return sparse.csr_matrix((values[:end], columns[:end], row_starts), shape=shape, copy=False)
 
 
 def _arrays(cooccurrences: Cooccurrences) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The three arrays of a sparse matrix."""
+    """Return the starts, columns and counts."""
     return cooccurrences.starts, cooccurrences.columns, cooccurrences.counts

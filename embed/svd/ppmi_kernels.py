@@ -1,4 +1,7 @@
-"""Inner loops of weighting, each over a range of rows."""
+"""Inner loops of weighting, over the rows ``first`` to ``stop - 1`` of a co-occurrence matrix.
+
+``starts`` int64 (V + 1,), ``columns`` int32 (n,) and ``counts`` uint32 or int64 (n,) hold it.
+"""
 
 import math
 from typing import Any
@@ -19,9 +22,8 @@ def margins(
     rows: Any,
     contexts: Any,
 ) -> None:
-    """Sum the subsampled counts of each row and each column."""
-    # starts, columns, counts: int64 (V + 1,), int32 (n,), uint32 or int64 (n,); keep: float64
-    # (V,); rows: float64 (V,); contexts: float64 (V,)
+    """Write the sum of subsampled counts of each row; add those of each column."""
+    # keep, rows, contexts: float64 (V,)
     for row in range(first, stop):
         total = 0.0
         for k in range(np.uint64(starts[row]), np.uint64(starts[row + 1])):
@@ -29,7 +31,7 @@ def margins(
             total += counts[k] * keep[column]
             contexts[column] += counts[k] * keep[row]
         rows[row] = total * keep[row]
-    # a column's own factor is the same in every row: the caller multiplies it once
+    # a column's own factor is the same in every row, so the caller multiplies by it once
 
 
 @compiled
@@ -44,22 +46,26 @@ def positive_log(
     values: Any,
     lengths: Any,
 ) -> Any:
-    """Replace counts by max(log(count * row factor * context factor), 0), zeros left out."""
-    # starts, columns, counts: int64 (V + 1,), int32 (n,), uint32 or int64 (n,); row_factors,
-    # context_factors: float64 (V,); values: float32 (at least as many as the rows have entries);
-    # lengths: int64 (V,)
+    """Write max(log(count * row factor * context factor), 0); return the number of entries.
+
+    Zeros are dropped and ``columns`` is compacted in place, from the first entry of row ``first``.
+    ``values`` may share the memory of these rows' counts: each count is read before its place
+    is overwritten.
+    """
+    # row_factors, context_factors: float64 (V,); values: float32, at least one per entry
+    # lengths: int64 (V,), entries left in each row
     base = np.uint64(starts[first])
     end = np.uint64(0)
     for row in range(first, stop):
-        begun = end
+        row_start = end
         for k in range(np.uint64(starts[row]), np.uint64(starts[row + 1])):
             column = np.uint32(columns[k])
             ratio = counts[k] * row_factors[row] * context_factors[column]
-            if ratio > 1.0:  # most logarithms of PMI need not be taken
+            if ratio > 1.0:  # saves most of the logarithms
                 values[end] = math.log(ratio)
                 columns[base + end] = column
                 end += np.uint64(1)
-        lengths[row] = end - begun
+        lengths[row] = end - row_start
     return end
 
 
@@ -76,9 +82,8 @@ def scaled(
     values: Any,
     lengths: Any,
 ) -> Any:
-    """Replace counts by count * row factor * context factor, or by log(1 + that)."""
-    # starts, columns, counts: int64 (V + 1,), int32 (n,), uint32 or int64 (n,); row_factors,
-    # context_factors: float64 (V,); values: float32; lengths: int64 (V,)
+    """Write count * row factor * context factor, or log(1 + that); return the number of entries."""
+    # other arguments: as for positive_log
     end = np.uint64(0)
     for row in range(first, stop):
         for k in range(np.uint64(starts[row]), np.uint64(starts[row + 1])):

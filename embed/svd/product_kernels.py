@@ -10,16 +10,16 @@ from numba.extending import intrinsic
 
 from corpora.common.jit import compiled
 
-# Columns of a block: two vectors of AVX-512, four of AVX2. Wider blocks would save little per
-# column and, at the same size of the basis, capture less.
+# Columns of a block: two AVX-512 vectors, four AVX2 vectors. Wider blocks would save little per
+# column and, at the same basis size, capture less.
 WIDTH = 32
 
-_AHEAD = 32  # entries between prefetch and use; 16 costs a fifth more on AA
-_LANES = 2  # sums kept side by side, since one alone waits for itself
+_AHEAD = 32  # entries between prefetch and use; 16 is a fifth slower on enwiki2015-AA
+_LANES = 2  # independent sums, because each addition to one sum waits for the one before
 
 _LONG = ir.IntType(64)
 _BLOCK = ir.VectorType(ir.FloatType(), WIDTH)
-_FUSED = ("contract",)  # a product and a sum may become one instruction
+_FUSED = ("contract",)  # let LLVM fuse a product and a sum into one instruction
 
 
 @intrinsic
@@ -33,10 +33,10 @@ def _write_row(
     product: Any,
     r: Any,
 ) -> Any:
-    """Write row r of the product, its sums held in registers.
+    """Write row r of the product, with its sums in registers.
 
-    A loop over NumPy slices loads and stores the sums at every few entries and tests each time
-    whether block and product overlap: 2.3 times slower.
+    A loop over NumPy slices is 2.3 times slower: it loads and stores the sums every few entries,
+    and tests each time whether block and product overlap.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -45,7 +45,7 @@ def _write_row(
             return array(context, builder, arguments[number])
 
         column_data, value_data, block_data = (array_of(n).data for n in (0, 1, 4))
-        last = builder.sub(array_of(0).nitems, _LONG(1))  # nothing beyond it is read
+        last = builder.sub(array_of(0).nitems, _LONG(1))  # prefetches stop here
         start, stop = arguments[2], arguments[3]
         zero = ir.Constant(_BLOCK, [0.0] * WIDTH)
         sums = [cgutils.alloca_once_value(builder, zero) for _ in range(_LANES)]
@@ -53,10 +53,14 @@ def _write_row(
         def add(k: Any, lane: int) -> None:
             ahead = builder.add(k, _LONG(_AHEAD))
             ahead = builder.select(builder.icmp_unsigned("<", ahead, last), ahead, last)
-            _prefetch(builder, _block_row(builder, block_data, _at(builder, column_data, ahead)))
-            place = _block_row(builder, block_data, _at(builder, column_data, k))
+            _prefetch(
+                builder, _block_row(builder, block_data, _column_at(builder, column_data, ahead))
+            )
+            place = _block_row(builder, block_data, _column_at(builder, column_data, k))
             value = builder.load(builder.gep(value_data, [k]))
-            term = builder.fmul(_spread(builder, value), builder.load(place, align=4), flags=_FUSED)
+            term = builder.fmul(
+                _broadcast(builder, value), builder.load(place, align=4), flags=_FUSED
+            )
             total = builder.fadd(builder.load(sums[lane]), term, flags=_FUSED)
             builder.store(total, sums[lane])
 
@@ -75,27 +79,27 @@ def _write_row(
     return types.void(columns, values, start, stop, block, product, r), generate
 
 
-def _at(builder: Any, columns: Any, k: Any) -> Any:
-    """Column of entry k, as 64 bits."""
+def _column_at(builder: Any, columns: Any, k: Any) -> Any:
+    """Return the column of entry k as 64 bits."""
     return builder.zext(builder.load(builder.gep(columns, [k])), _LONG)
 
 
 def _block_row(builder: Any, data: Any, row: Any) -> Any:
-    """Where a row of a block begins, as a pointer to one vector."""
+    """Return a pointer to a row of a block, as one vector."""
     place = builder.gep(data, [builder.mul(row, _LONG(WIDTH))])
     return builder.bitcast(place, _BLOCK.as_pointer())
 
 
-def _spread(builder: Any, value: Any) -> Any:
-    """A vector of WIDTH times the value."""
-    nothing = ir.Constant(_BLOCK, ir.Undefined)
-    first = builder.insert_element(nothing, value, ir.IntType(32)(0))
+def _broadcast(builder: Any, value: Any) -> Any:
+    """Return a vector with the value in all WIDTH lanes."""
+    undefined = ir.Constant(_BLOCK, ir.Undefined)
+    first = builder.insert_element(undefined, value, ir.IntType(32)(0))
     zeros = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
-    return builder.shuffle_vector(first, nothing, zeros)
+    return builder.shuffle_vector(first, undefined, zeros)
 
 
 def _prefetch(builder: Any, place: Any) -> None:
-    """Ask for the cache lines of one row of a block."""
+    """Prefetch the cache lines of one row of a block."""
     byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
     kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
     function = builder.module.declare_intrinsic("llvm.prefetch", (byte,), kind)
@@ -109,13 +113,13 @@ def _prefetch(builder: Any, place: Any) -> None:
 def multiply_rows(
     starts: Any, columns: Any, values: Any, block: Any, first: Any, last: Any, product: Any
 ) -> None:
-    """Write rows ``first`` to ``last`` of a CSR matrix times a dense block.
+    """Write rows ``first`` to ``last - 1`` of a CSR matrix times a dense block.
 
     The entries of a row are summed in the order stored, even and odd ones
-    apart, so that the result does not depend on how the rows are shared out.
+    separately, so the result does not depend on how rows are split over threads.
     Nothing is bounds-checked.
     """
-    # starts: int64 (V + 1,); columns: uint32 (n,); values: float32 (n,); block: float32 (C,
-    # WIDTH); first, last: int64; product: float32 (V, WIDTH)
+    # starts: int64 (V + 1,); columns: uint32 (n,); values: float32 (n,)
+    # block: float32 (C, WIDTH), product: float32 (V, WIDTH), both contiguous, must not overlap
     for r in range(first, last):
         _write_row(columns, values, starts[r], starts[r + 1], block, product, np.int64(r))

@@ -1,4 +1,4 @@
-"""Rows of a sparse matrix gathered in memory, or on disk once they exceed a limit."""
+"""Collect the rows of a sparse matrix in memory, or on disk once they exceed a limit."""
 
 import tempfile
 from pathlib import Path
@@ -8,21 +8,25 @@ import numpy as np
 
 
 class RowWriter:
-    """Takes a sparse integer matrix row range by row range.
+    """Collects a sparse integer matrix, one range of rows at a time.
 
-    The disk files have no name: however the process ends, they are gone.
+    Up to ``limit`` entries stay in memory. The disk files are unnamed, so they vanish however
+    the process ends.
     """
 
-    def __init__(self, dtype: Any, most: int, limit: int, directory: Path | None = None) -> None:
-        self._columns = np.empty(min(most, limit), np.int32)  # untouched pages cost nothing
-        self._values = np.empty(min(most, limit), dtype)
+    def __init__(
+        self, dtype: Any, max_entries: int, limit: int, directory: Path | None = None
+    ) -> None:
+        size = min(max_entries, limit)
+        self._columns = np.empty(size, np.int32)  # untouched pages cost nothing
+        self._values = np.empty(size, dtype)
         self._lengths: list[np.ndarray] = []
         self._end = 0
         self._directory = directory
         self._files: tuple[BinaryIO, BinaryIO] | None = None
 
     def append(self, columns: np.ndarray, values: np.ndarray, lengths: np.ndarray) -> None:
-        """Take the next rows."""
+        """Append rows, given the number of entries in each."""
         # columns: int32 (n,); values: (n,); lengths: int64 (n_rows,)
         stop = self._end + len(columns)
         if self._files is None and stop > len(self._columns):
@@ -31,21 +35,21 @@ class RowWriter:
             self._columns[self._end : stop] = columns
             self._values[self._end : stop] = values
         else:
-            # write(), because tofile() hides why a disk refused
+            # write(), because the error of tofile() does not say why it failed
             self._files[0].write(columns.view(np.uint8).data)
             self._files[1].write(values.view(np.uint8).data)
         self._end = stop
         self._lengths.append(lengths)
 
     def finish(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Hand the matrix over."""
-        # returns starts: int64 (n_rows + 1,); returns columns: int32 (n,); returns values: (n,)
+        """Return the matrix as starts, columns and values; memory-mapped if on disk."""
+        # returns int64 (n_rows + 1,), int32 (n,), (n,)
         starts = np.concatenate([[0], *self._lengths]).cumsum()
         if self._files is None:
-            self._columns.resize(self._end, refcheck=False)  # gives the rest back in place
+            self._columns.resize(self._end, refcheck=False)  # frees the rest in place
             self._values.resize(self._end, refcheck=False)
             return starts, self._columns, self._values
-        return starts, self._mapped(0, np.int32), self._mapped(1, self._values.dtype)
+        return starts, self._map_file(0, np.int32), self._map_file(1, self._values.dtype)
 
     @property
     def on_disk(self) -> bool:
@@ -53,7 +57,7 @@ class RowWriter:
         return self._files is not None
 
     def _spill(self) -> None:
-        """Move what is in memory to disk and go on there."""
+        """Move the entries from memory to disk, where later ones follow."""
         self._files = (
             tempfile.TemporaryFile(dir=self._directory),  # noqa: SIM115 - mapped by finish()
             tempfile.TemporaryFile(dir=self._directory),  # noqa: SIM115 - mapped by finish()
@@ -63,13 +67,13 @@ class RowWriter:
         self._columns = self._columns[:0].copy()
         self._values = self._values[:0].copy()
 
-    def _mapped(self, which: int, dtype: Any) -> np.ndarray:
-        """One disk file as a writable array."""
+    def _map_file(self, which: int, dtype: Any) -> np.ndarray:
+        """Map one disk file as a writable array."""
         assert self._files is not None
         file = self._files[which]
         file.flush()
         if self._end == 0:
             return np.empty(0, dtype)
         mapped = np.memmap(file, dtype, "r+", shape=(self._end,))
-        file.close()  # the mapping keeps the nameless file alive
+        file.close()  # the mapping keeps the unnamed file alive
         return mapped.view(np.ndarray)

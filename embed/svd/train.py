@@ -1,8 +1,8 @@
-"""Count-based vectors: co-occurrence counts, PPMI, truncated SVD, as one run.
+"""Train count-based word vectors: co-occurrence counts, PPMI, truncated SVD.
 
 Levy, Goldberg and Dagan 2015, "Improving Distributional Similarity with Lessons
-Learned from Word Embeddings", TACL 3: every count-side hyperparameter of theirs
-is an option here.
+Learned from Word Embeddings", TACL 3: all their hyperparameters of count-based
+methods are options here.
 """
 
 import contextlib
@@ -28,20 +28,20 @@ from embed.svd.cooccurrence import CONTEXTS, Cooccurrences, count_cooccurrences
 from embed.svd.window_weights import WEIGHTINGS
 from embed.vectors.word_vectors import WordVectors
 
-if TYPE_CHECKING:  # numba comes with it, and --help needs only the config
+if TYPE_CHECKING:  # it imports numba, and --help needs only the config
     from corpora.store.corpus import Corpus, View
 
 FORMAT = 1
 METHOD = "svd"
-_NEGLIGIBLE = 1e-6  # of the largest singular value: rounding, in float32
+_NEGLIGIBLE = 1e-6  # share of the largest singular value below which a value is rounding error
 
 
 @dataclass(frozen=True, kw_only=True)
 class SvdConfig:
     """Truncated SVD of a weighted co-occurrence matrix (Levy, Goldberg and Dagan 2015).
 
-    The defaults are those that did best over the similarity and analogy sets on
-    16 million words of English Wikipedia.
+    The defaults scored best over the similarity and analogy sets on 16 million
+    words of English Wikipedia.
     """
 
     dim: int = setting(300, "Width of the word vectors.", at_least=1)
@@ -54,48 +54,54 @@ class SvdConfig:
         "harmonic is 1 / d, flat is 1.",
         choices=WEIGHTINGS,
     )
-    context: str = setting("symmetric", "Which side of a word is its context.", choices=CONTEXTS)
+    context: str = setting(
+        "symmetric", "Side of a word from which its context is taken.", choices=CONTEXTS
+    )
     weighting: str = setting(
         "ppmi",
-        "What is factored: positive PMI, the counts, or log(1 + count); the textbook's SVD of "
-        "the counts takes --subsample 0 and --singular-power 1 as well.",
+        "Matrix to factor: positive PMI, the counts, or log(1 + count). For the textbook SVD of "
+        "the counts, also pass --subsample 0 and --singular-power 1.",
         choices=ppmi.WEIGHTINGS,
     )
     subsample: float = setting(
         1e-5,
-        "Frequent words count for less: each occurrence by the probability min(1, sqrt(t / f)) "
-        "of keeping it, f being the word's share of the tokens; 0 for off.",
+        "Downweight frequent words: each occurrence counts min(1, sqrt(t / f)), the probability "
+        "of keeping it, with f the word's share of the tokens; 0 for off.",
         at_least=0,
         metavar="T",
     )
     context_smoothing: float = setting(
-        0.75, "Exponent of the contexts' frequencies in PPMI; 1 for none.", at_least=0, at_most=1
+        0.75, "Exponent of context frequencies in PMI; 1 for none.", at_least=0, at_most=1
     )
     shift: float = setting(
-        1.0, "log(shift) is taken from PMI, as by that many negative samples.", above=0
+        1.0, "Subtract log(shift) from PMI, as with that many negative samples.", above=0
     )
     singular_power: float = setting(
         0.5, "Exponent p of the singular values in W = U S^p.", at_least=0
     )
-    add_contexts: bool = setting(False, "Add each word's vector as a context, V S^p, to its own.")
+    add_contexts: bool = setting(False, "Add each word's context vector, V S^p, to its own.")
     normalize: bool = setting(False, "Scale every vector to length 1.")
-    min_count: int = setting(5, "Words with fewer tokens are dropped.", at_least=1)
+    min_count: int = setting(5, "Drop words with fewer tokens.", at_least=1)
     max_vocabulary: int = setting(50_000, "Keep at most this many words.", at_least=1)
     boundary: str = setting(
-        "paragraph", "What no window crosses.", choices=("sentence", "paragraph", "document")
+        "paragraph",
+        "Unit of text that windows stay within.",
+        choices=("sentence", "paragraph", "document"),
     )
     punctuation: str = setting(
         "drop", "Whether punctuation marks count as words.", choices=("drop", "keep")
     )
-    seed: int = setting(1, "Where the SVD starts from.", at_least=0)
+    seed: int = setting(1, "Seed of the SVD's random start.", at_least=0)
     device: str = setting(
-        "auto", "Where the SVD runs; auto is cuda if there is one.", choices=("auto", "cpu", "cuda")
+        "auto",
+        "Where the SVD runs; auto is cuda if available, else cpu.",
+        choices=("auto", "cpu", "cuda"),
     )
     threads: int | None = setting(None, "Threads; all cores by default.", at_least=1)
     memory: str | None = setting(
         None,
-        "Memory for counting, such as 512M or 4G; beyond it counts go to disk. Half of the "
-        "machine by default.",
+        "Memory for counting, such as 512M or 4G; counts that exceed it go to disk. Half of the "
+        "machine's memory by default.",
         metavar="SIZE",
     )
 
@@ -105,20 +111,20 @@ class SvdConfig:
 
 
 def train_svd(corpus: "Corpus", config: SvdConfig, out: str | Path, *, force: bool = False) -> Path:
-    """Count, weigh, factor; write the vectors as a run.
+    """Train count-based word vectors on a corpus and write them as a run.
 
-    The same vectors at any ``threads`` and ``memory``, byte for byte.
+    The vectors are byte-identical at any ``threads`` and ``memory``.
 
     Parameters
     ----------
     corpus : Corpus
-        Its training documents are counted.
+        The training documents are read.
     config : SvdConfig
-        Every option.
+        The options.
     out : str or Path
-        Where the run will stand.
+        Folder of the new run.
     force : bool
-        Replace a run that stands there.
+        Replace an existing run.
 
     Returns
     -------
@@ -129,12 +135,12 @@ def train_svd(corpus: "Corpus", config: SvdConfig, out: str | Path, *, force: bo
     Raises
     ------
     ArtifactError
-        ``out`` exists or is being made.
+        ``out`` exists, or another process is writing it.
     SettingError
         No word is frequent enough, ``dim`` is larger than the vocabulary, or
-        there is no such device.
+        the device is not available.
     FirthError
-        No two words stand near each other.
+        No two words occur in the same unit.
     """
     from corpora.common.device import choose_device
 
@@ -151,10 +157,10 @@ def train_svd(corpus: "Corpus", config: SvdConfig, out: str | Path, *, force: bo
             about.update(tokens=view.n_tokens, nonzeros=nonzeros, on_disk=counts.on_disk)
         if not nonzeros:
             raise FirthError(
-                f"{corpus.path}: no two of the {len(view.words)} words stand in one "
+                f"{corpus.path}: no two of the {len(view.words)} words occur in the same "
                 f"{config.boundary}; pass a wider --boundary or a smaller --min-count"
             )
-        _tell_lonely_words(corpus, counts)
+        _note_words_without_contexts(corpus, counts)
         vectors = _factor(_weigh(view, counts, config, metrics), config, metrics)
         WordVectors(view.words, vectors, counts=view.counts).save(partial)
         head = {"format": FORMAT, "method": METHOD}
@@ -165,18 +171,18 @@ def train_svd(corpus: "Corpus", config: SvdConfig, out: str | Path, *, force: bo
 
 
 class _Metrics:
-    """``metrics.jsonl``: a line per step, to be followed while the run is made."""
+    """Appends a line to ``metrics.jsonl`` after each step."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     @contextlib.contextmanager
     def step(self, name: str) -> Iterator[dict[str, Any]]:
-        """Time a step; what the block puts in the dictionary joins its line."""
+        """Time a step; entries added to the dictionary are written with it."""
         about: dict[str, Any] = {}
-        begun = time.perf_counter()
+        started = time.perf_counter()
         yield about
-        seconds = time.perf_counter() - begun
+        seconds = time.perf_counter() - started
         line = {"step": name, "seconds": round(seconds, 3), **about}
         if "tokens" in about and seconds > 0:
             line["tokens_per_second"] = round(about["tokens"] / seconds)
@@ -185,7 +191,7 @@ class _Metrics:
 
 
 def _view(corpus: "Corpus", config: SvdConfig) -> "View":
-    """The words and text to count; refused where they are fewer than the dimensions."""
+    """Open the words and text to count; raise if there are fewer words than dimensions."""
     view = corpus.view(
         min_count=config.min_count,
         max_vocabulary=config.max_vocabulary,
@@ -202,7 +208,7 @@ def _view(corpus: "Corpus", config: SvdConfig) -> "View":
 
 
 def _count(view: "View", config: SvdConfig, directory: Path) -> Cooccurrences:
-    """Count within the memory."""
+    """Count co-occurrences, spilling to files in ``directory``."""
     with progress("counting", "tokens") as show:
         return count_cooccurrences(
             view,
@@ -216,16 +222,16 @@ def _count(view: "View", config: SvdConfig, directory: Path) -> Cooccurrences:
         )
 
 
-def _tell_lonely_words(corpus: "Corpus", counts: Cooccurrences) -> None:
-    """Say how many words are alone in all their units."""
-    lonely = int((np.diff(counts.starts) == 0).sum())
-    if lonely:
-        words = "1 word has" if lonely == 1 else f"{lonely} words have"
+def _note_words_without_contexts(corpus: "Corpus", counts: Cooccurrences) -> None:
+    """Print how many words never co-occur with another."""
+    n_words = int((np.diff(counts.starts) == 0).sum())
+    if n_words:
+        words = "1 word has" if n_words == 1 else f"{n_words} words have"
         note(f"{corpus.path}: {words} no context words and a zero vector")
 
 
 def _weigh(view: "View", counts: Cooccurrences, config: SvdConfig, metrics: _Metrics) -> Any:
-    """The matrix to factor; uses the counts up."""
+    """Return the matrix to factor; overwrites the counts."""
     with metrics.step("weigh") as about:
         matrix = ppmi.weigh(
             counts,
@@ -244,7 +250,7 @@ def _weigh(view: "View", counts: Cooccurrences, config: SvdConfig, metrics: _Met
 
 
 def _factor(matrix: Any, config: SvdConfig, metrics: _Metrics) -> np.ndarray:
-    """The word vectors U S^p, float32 (V, dim)."""
+    """Return the word vectors U S^p, float32 (V, dim)."""
     from embed.svd.truncated_svd import truncated_svd
 
     with metrics.step("svd") as about, progress("factoring", "steps") as show:
@@ -258,27 +264,26 @@ def _factor(matrix: Any, config: SvdConfig, metrics: _Metrics) -> np.ndarray:
         )
         about.update(captured=found.captured, total=found.total, share=found.captured / found.total)
         about.update(steps=found.steps, basis=found.basis, device=found.device)
-    with np.errstate(over="ignore", invalid="ignore"):  # refused below
+    with np.errstate(over="ignore", invalid="ignore"):  # checked below
         powers = _powers(found.values, config.singular_power)
         vectors: np.ndarray = found.left * powers
         if config.add_contexts:
             vectors += found.right * powers
     if not np.isfinite(vectors).all():
         raise SettingError(
-            f"--singular-power {config.singular_power:g} gives numbers beyond float32; pass a "
-            "smaller one"
+            f"--singular-power {config.singular_power:g} overflows float32; pass a smaller one"
         )
     return _normalized(vectors) if config.normalize else vectors
 
 
 def _powers(values: np.ndarray, power: float) -> np.ndarray:
-    """values ** power in float32; 0 for directions that the matrix does not have."""
+    """Return values ** power in float32, 0 for negligible values, whatever the power."""
     powers = np.zeros(len(values))
     np.power(values, power, where=values > _NEGLIGIBLE * values.max(), out=powers)
     return powers.astype(np.float32)
 
 
 def _normalized(vectors: np.ndarray) -> np.ndarray:
-    """Rows of length 1; zero rows stay zero."""
+    """Scale rows to length 1; zero rows stay zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, lengths, where=lengths > 0, out=np.zeros_like(vectors))

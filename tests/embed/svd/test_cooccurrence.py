@@ -1,4 +1,4 @@
-"""Counting: against the definition, worked by hand, and the same bytes however it is split."""
+"""Counting against the definition, by hand, and byte-identical however the work is split."""
 
 import itertools
 from fractions import Fraction
@@ -22,7 +22,7 @@ FRACTIONS = {
 
 
 def naive_counts(view, window, weighting, context):
-    """The definition, word for word; slow on purpose."""
+    """Count by the definition; slow on purpose."""
     matrix = [[Fraction(0)] * len(view.words) for _ in view.words]
     for unit in view.units:
         for i, word in enumerate(unit):
@@ -34,16 +34,16 @@ def naive_counts(view, window, weighting, context):
 
 
 def as_fractions(counts, n_words):
-    """The counts divided by their unit, dense."""
+    """Return the dense counts divided by their denominator."""
     matrix = [[Fraction(0)] * n_words for _ in range(n_words)]
     for row in range(n_words):
         for k in range(counts.starts[row], counts.starts[row + 1]):
-            matrix[row][counts.columns[k]] = Fraction(int(counts.counts[k]), counts.unit)
+            matrix[row][counts.columns[k]] = Fraction(int(counts.counts[k]), counts.denominator)
     return matrix
 
 
 def same_bytes(a, b):
-    return (a.unit, a.counts.dtype) == (b.unit, b.counts.dtype) and all(
+    return (a.denominator, a.counts.dtype) == (b.denominator, b.counts.dtype) and all(
         getattr(a, name).tobytes() == getattr(b, name).tobytes()
         for name in ("starts", "columns", "counts")
     )
@@ -83,15 +83,15 @@ def test_symmetric_counts_are_left_plus_right_and_right_is_left_transposed(
 
 
 @pytest.mark.parametrize(
-    ("weighting", "weights", "unit"),
+    ("weighting", "weights", "denominator"),
     [
         ("dynamic", [0, 4, 3, 2, 1], 4),
         ("harmonic", [0, 12, 6, 4, 3], 12),
         ("flat", [0, 1, 1, 1, 1], 1),
     ],
 )
-def test_weights_of_a_window_of_four(weighting, weights, unit):
-    assert window_weights(4, weighting) == (weights, unit)
+def test_weights_of_a_window_of_four(weighting, weights, denominator):
+    assert window_weights(4, weighting) == (weights, denominator)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_weights_of_a_window_of_four(weighting, weights, unit):
     [("dynamic", "2/3", "5/3"), ("harmonic", "2/3", "3/2"), ("flat", 2, 2)],
 )
 def test_counts_worked_by_hand(weighting, aa, ab):
-    # a b c a: the two a stand 3 apart; b and c stand 1 and 2 from them, once each
+    # a b c a: the two a are 3 apart; b and c are at distances 1 and 2 from them
     view = SmallView([["a", "b", "c", "a"], ["a"]])
     counts = as_fractions(count_cooccurrences(view, window=3, weighting=weighting), 3)
     assert counts[0] == [Fraction(aa), Fraction(ab), Fraction(ab)]
@@ -116,7 +116,7 @@ def test_windows_never_cross_a_boundary():
 
 @pytest.fixture(scope="module")
 def long_view():
-    """Words as frequent as in text, enough for several segments and pieces."""
+    """Zipf-distributed words, enough for several segments and chunks."""
     rng = np.random.default_rng(11)
     ranks = np.minimum(rng.zipf(1.3, 60_000), 3000)
     words = [f"w{rank}" for rank in ranks]
@@ -132,20 +132,20 @@ def long_counts(long_view):
 
 @pytest.mark.parametrize("threads", [2, 3, 8])
 def test_any_number_of_threads_gives_the_same_bytes(long_view, long_counts, threads):
-    counts = count_cooccurrences(long_view, window=5, threads=threads, piece=5000)
+    counts = count_cooccurrences(long_view, window=5, threads=threads, chunk_entries=5000)
     assert same_bytes(counts, long_counts)
 
 
 @pytest.mark.parametrize("memory", [1, 30_000, 500_000, 1_500_000])
-def test_a_tiny_memory_gives_the_same_bytes_from_disk(long_view, long_counts, memory, tmp_path):
+def test_counts_on_disk_are_the_same_bytes(long_view, long_counts, memory, tmp_path):
     counts = count_cooccurrences(long_view, window=5, memory=memory, directory=tmp_path)
     assert counts.on_disk
     assert same_bytes(counts, long_counts)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_many_segments_are_added_up_on_the_way(long_view, long_counts, tmp_path):
-    limits = {"memory": 1, "most_blocks": 3}
+def test_many_segments_are_merged_on_the_way(long_view, long_counts, tmp_path):
+    limits = {"memory": 1, "max_partials": 3}
     counts = count_cooccurrences(long_view, window=5, directory=tmp_path, **limits)
     assert counts.on_disk
     assert same_bytes(counts, long_counts)
@@ -159,7 +159,7 @@ def test_a_segment_is_no_shorter_than_the_vocabulary(long_view, monkeypatch):
 
 
 def recorded(lengths):
-    """``segments`` that notes its limit."""
+    """Wrap ``segments`` to record its limit."""
 
     def segments_of(view, text_type, limit):
         lengths.append(limit)
@@ -175,16 +175,16 @@ def test_ample_memory_stays_off_the_disk(long_view, long_counts, tmp_path):
 
 
 def test_progress_ends_at_all_tokens(long_view):
-    told = []
+    calls = []
     count_cooccurrences(
-        long_view, window=1, memory=200_000, progress=lambda *done: told.append(done)
+        long_view, window=1, memory=200_000, progress=lambda *done: calls.append(done)
     )
     alone = sum(len(unit) for unit in long_view.units if len(unit) < 2)
-    assert told[-1] == (long_view.n_tokens - alone, long_view.n_tokens)
-    assert told == sorted(told)
+    assert calls[-1] == (long_view.n_tokens - alone, long_view.n_tokens)
+    assert calls == sorted(calls)
 
 
-def test_counts_that_might_overflow_32_bits_take_64():
+def test_counts_that_might_overflow_32_bits_use_64():
     view = SmallView([["a", "b"]])
     assert count_cooccurrences(view, window=5).counts.dtype == np.uint32
     view.counts = np.array([1 << 30, 1])
@@ -201,17 +201,17 @@ def test_a_vocabulary_beyond_16_bits_is_counted():
 
 
 @pytest.mark.parametrize("window", [50, 1_000_000])
-def test_weights_too_fine_for_64_bits_are_refused(window):
+def test_weights_that_overflow_64_bits_are_refused(window):
     view = SmallView([["a", "b"]])
     with pytest.raises(SettingError) as caught:
         count_cooccurrences(view, window=window, weighting="harmonic")
     assert str(caught.value) == (
-        f"--window: {window}: its weights are too fine to count in 64 bits; "
+        f"--window: {window}: weighted counts would overflow 64 bits; "
         "pass a smaller --window or another --window-weighting"
     )
 
 
-def test_nothing_to_count_gives_empty_rows():
+def test_text_without_pairs_gives_empty_rows():
     for units in ([], [["a"], ["b"]]):
         counts = count_cooccurrences(SmallView(units, words=["a", "b"]), window=2)
         assert counts.starts.tolist() == [0, 0, 0]

@@ -1,4 +1,4 @@
-"""Weighting: against the dense formula, worked by hand, and subsampling as an expectation."""
+"""Weighting against the dense formula, by hand, and subsampling as an expectation."""
 
 import dataclasses
 import math
@@ -13,18 +13,18 @@ from embed.svd.ppmi import keep_probabilities, weigh
 from tests.embed.small_corpus import SmallView, dense
 
 
-def from_dense(matrix, unit=1, dtype=np.uint32):
-    """Counts of a dense integer matrix; a copy, since weighing uses counts up."""
+def from_dense(matrix, denominator=1, dtype=np.uint32):
+    """Return the counts of a dense integer matrix, as a copy, since ``weigh`` overwrites them."""
     matrix = np.asarray(matrix)
     rows, columns = matrix.nonzero()
     starts = np.searchsorted(rows, np.arange(len(matrix) + 1))
     return Cooccurrences(
-        starts, columns.astype(np.int32), matrix[rows, columns].astype(dtype), unit
+        starts, columns.astype(np.int32), matrix[rows, columns].astype(dtype), denominator
     )
 
 
 def naive_ppmi(counts, keep, smoothing, shift):
-    """max(PMI - log shift, 0) as Levy, Goldberg and Dagan 2015 write it, dense."""
+    """Return dense max(PMI - log shift, 0) as in Levy, Goldberg and Dagan 2015."""
     pairs = counts * keep[:, None] * keep[None, :]
     word, context = pairs.sum(axis=1), pairs.sum(axis=0) ** smoothing
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -52,7 +52,7 @@ def test_ppmi_equals_the_dense_formula(counts, smoothing, shift, dtype, seed):
     keep = np.random.default_rng(seed).uniform(0.1, 1, len(counts))
 
     matrix = weigh(
-        from_dense(counts, unit=3, dtype=dtype),
+        from_dense(counts, denominator=3, dtype=dtype),
         keep=keep, context_smoothing=smoothing, shift=shift,
     )  # fmt: skip
 
@@ -77,7 +77,7 @@ def test_smoothing_worked_by_hand():
     assert matrix[1, 0] == pytest.approx(math.log(3 * total / (3 * math.sqrt(5))))
 
 
-def test_a_shift_takes_its_logarithm_away():
+def test_a_shift_subtracts_its_logarithm():
     plain = weigh(from_dense([[0, 9], [9, 1]])).toarray()
     shifted = weigh(from_dense([[0, 9], [9, 1]]), shift=1.5).toarray()
     assert shifted[0, 1] == pytest.approx(plain[0, 1] - math.log(1.5))
@@ -88,7 +88,7 @@ def test_counts_and_log_counts_are_in_pairs_of_weight_1(dtype):
     dense = np.array([[0, 6, 3], [6, 0, 0], [3, 0, 0]])
     keep = np.array([0.5, 1, 1])
     for weighting, expected in (("counts", dense / 3 / 2), ("log-counts", np.log1p(dense / 3 / 2))):
-        counts = from_dense(dense, unit=3, dtype=dtype)
+        counts = from_dense(dense, denominator=3, dtype=dtype)
         matrix = weigh(counts, weighting=weighting, keep=keep).toarray()
         np.testing.assert_allclose(matrix, expected, rtol=1e-6)
 
@@ -103,21 +103,21 @@ def test_words_without_pairs_have_empty_rows():
 @pytest.mark.parametrize("weighting", ["ppmi", "log-counts"])
 def test_any_number_of_threads_gives_the_same_bytes(weighting, dtype):
     rng = np.random.default_rng(3)
-    counts = from_dense(rng.poisson(0.3, (150, 150)), unit=5, dtype=dtype)
+    counts = from_dense(rng.poisson(0.3, (150, 150)), denominator=5, dtype=dtype)
 
     def weighed(threads):
         copy = dataclasses.replace(
             counts, columns=counts.columns.copy(), counts=counts.counts.copy()
         )
         keep = np.linspace(0.1, 1, 150)
-        how = {"weighting": weighting, "keep": keep, "context_smoothing": 0.75}
-        matrix = weigh(copy, **how, threads=threads, piece=300)
+        options = {"weighting": weighting, "keep": keep, "context_smoothing": 0.75}
+        matrix = weigh(copy, **options, threads=threads, chunk_entries=300)
         return [part.tobytes() for part in (matrix.data, matrix.indices, matrix.indptr)]
 
     assert weighed(1) == weighed(2) == weighed(7)
 
 
-def test_the_matrix_lies_in_the_memory_of_the_counts():
+def test_the_matrix_shares_the_memory_of_the_counts():
     counts = from_dense([[0, 9], [9, 1]])
     assert np.shares_memory(weigh(counts).data, counts.counts)
 
@@ -131,8 +131,8 @@ def test_keep_probabilities_follow_the_paper():
 
 
 def test_subsampling_weights_are_the_expectation_of_dropping_pairs_at_random():
-    # Each end of a pair is kept by its own coin; 6 cells within 5 standard errors of 4000
-    # draws: a false alarm in fewer than 1 of 10^5 seeds, and the seed is fixed.
+    # Each end of a pair is kept independently; 6 cells within 5 standard errors of 4000 draws
+    # give a false alarm for fewer than 1 in 10^5 seeds, and the seed is fixed.
     rng = np.random.default_rng(5)
     units = [[*rng.choice(list("aaaab"), 40).tolist(), "c"] for _ in range(5)]
     view = SmallView(units)

@@ -1,4 +1,4 @@
-"""The run that train-svd makes, and what it refuses before any work."""
+"""The run that train-svd writes, and its errors."""
 
 import errno
 import json
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def text_of(n_lines=300, seed=4):
-    """Lines about one of two themes, with a function word in each."""
+    """Return lines on one of two themes, each with a function word."""
     rng = np.random.default_rng(seed)
     themes = [[f"{theme}{n}" for n in range(15)] for theme in ("sea", "sun")]
     lines = ([*rng.choice(themes[n % 2], 6).tolist(), "the"] for n in range(n_lines))
@@ -44,7 +44,7 @@ def run(corpus, tmp_path_factory):
     return train_svd(corpus, config(), tmp_path_factory.mktemp("runs") / "svd")
 
 
-def test_a_run_holds_its_files_and_they_are_whole(run):
+def test_a_run_has_all_files_and_passes_verification(run):
     verify(run)
     assert sorted(path.name for path in run.iterdir()) == [
         "checksums.json", "config.json", "metrics.jsonl", "provenance.json", "vectors.npy",
@@ -75,7 +75,7 @@ def test_the_provenance_names_corpus_seed_and_threads(run, corpus):
     assert (provenance["seeds"], provenance["threads"]) == ([1], 1)
 
 
-def test_the_metrics_hold_each_step_and_the_captured_share(run):
+def test_the_metrics_have_each_step_and_the_captured_share(run):
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines] == ["count", "weigh", "svd"]
     count, _, svd = lines
@@ -110,7 +110,7 @@ def test_threads_and_memory_change_no_byte(run, corpus, tmp_path, options):
     )
 
 
-def test_at_full_rank_and_power_1_the_vectors_give_back_the_matrix(tmp_path):
+def test_at_full_rank_and_power_1_the_vectors_reconstruct_the_matrix(tmp_path):
     # U S times its transpose is M M^T
     corpus = SmallCorpus("a b c a\nb b a\nc a")
     vectors = matrix_of(
@@ -123,7 +123,7 @@ def test_at_full_rank_and_power_1_the_vectors_give_back_the_matrix(tmp_path):
 
 
 def test_contexts_of_a_symmetric_matrix_double_or_cancel(tmp_path):
-    # eigenvalue e of a symmetric matrix: the context's column is the word's times sign(e)
+    # for an eigenvalue e of a symmetric matrix, the context column is the word's times sign(e)
     corpus = SmallCorpus("a b c a\nb b a\nc a")
     options = {"dim": 3, "weighting": "counts", "subsample": 0.0, "window": 1}
     plain = matrix_of(corpus, tmp_path / "plain", **options)
@@ -133,7 +133,7 @@ def test_contexts_of_a_symmetric_matrix_double_or_cancel(tmp_path):
     np.testing.assert_allclose(added, plain * (1 + signs), atol=1e-4)
 
 
-def test_normalized_rows_have_length_1_and_lonely_words_stay_zero(tmp_path, capsys):
+def test_normalized_rows_have_length_1_and_words_without_contexts_stay_zero(tmp_path, capsys):
     corpus = SmallCorpus(text_of() + "\nalone")
     vectors = matrix_of(corpus, tmp_path, normalize=True)
     lengths = np.linalg.norm(vectors, axis=1)
@@ -165,13 +165,13 @@ def test_a_corpus_without_pairs_is_refused(tmp_path):
     with pytest.raises(FirthError) as caught:
         train_svd(SmallCorpus("a\nb\na\n"), config(dim=2), tmp_path / "run")
     assert str(caught.value) == (
-        "small: no two of the 2 words stand in one paragraph; "
+        "small: no two of the 2 words occur in the same paragraph; "
         "pass a wider --boundary or a smaller --min-count"
     )
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_shift_that_leaves_nothing_is_refused(tmp_path):
+def test_a_shift_that_leaves_no_positive_pmi_is_refused(tmp_path):
     with pytest.raises(SettingError) as caught:
         train_svd(SmallCorpus("a b\n" * 3), config(dim=2, shift=1e6), tmp_path / "run")
     assert str(caught.value) == "--shift 1e+06 leaves no positive PMI; pass a smaller --shift"
@@ -180,9 +180,7 @@ def test_a_shift_that_leaves_nothing_is_refused(tmp_path):
 def test_a_power_beyond_float32_is_refused(corpus, tmp_path):
     with pytest.raises(SettingError) as caught:
         train_svd(corpus, config(singular_power=1e3), tmp_path / "run")
-    assert str(caught.value) == (
-        "--singular-power 1000 gives numbers beyond float32; pass a smaller one"
-    )
+    assert str(caught.value) == ("--singular-power 1000 overflows float32; pass a smaller one")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -194,7 +192,7 @@ def test_an_output_that_exists_is_refused_and_replaced_by_force(run, corpus, tmp
     assert np.load(out / "vectors.npy").shape == (31, 4)
 
 
-def test_a_full_disk_raises_a_one_line_error_and_leaves_no_file(corpus, tmp_path, monkeypatch):
+def test_a_full_disk_gives_a_one_line_error_and_leaves_nothing(corpus, tmp_path, monkeypatch):
     def full(*rows):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -207,7 +205,7 @@ def test_a_full_disk_raises_a_one_line_error_and_leaves_no_file(corpus, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_cuda_is_refused_where_there_is_none(corpus, tmp_path, monkeypatch):
+def test_cuda_is_refused_if_not_available(corpus, tmp_path, monkeypatch):
     torch = pytest.importorskip("torch")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(SettingError, match="cuda"):
@@ -230,7 +228,7 @@ def test_a_setting_out_of_range_is_refused(option, value, message):
     assert str(caught.value) == message
 
 
-def test_the_command_trains_what_the_options_say(corpus, tmp_path, monkeypatch):
+def test_the_command_trains_with_its_options(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr("corpora.build.open_or_build.open_or_build", lambda source: corpus)
     arguments = ["train-svd", "small", "--out", str(tmp_path / "run"), "--dim", "7"]
 
@@ -257,7 +255,7 @@ train_svd(corpus, SvdConfig(dim=10, min_count=1, threads=1, device="cpu"), sys.a
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.02, 0.1, 0.3, 0.8])
-def test_a_killed_training_leaves_a_whole_run_or_none(run, corpus, tmp_path, delay):
+def test_a_killed_training_leaves_a_complete_run_or_none(run, corpus, tmp_path, delay):
     out = tmp_path / "run"
     process = subprocess.Popen(
         [sys.executable, "-c", TRAIN, str(out)], cwd=ROOT, stdout=subprocess.PIPE

@@ -1,4 +1,4 @@
-"""The truncated SVD against NumPy's, its promises (order, signs, threads) and its refusals."""
+"""The truncated SVD against NumPy's, its guarantees (order, signs, threads) and its errors."""
 
 import functools
 import sys
@@ -21,20 +21,19 @@ from embed.svd.truncated_svd import truncated_svd
 U = 2.0**-24  # unit roundoff of float32
 EPS = 2.0**-52  # machine epsilon of float64
 
-# Largest entry of basis^T basis - 1. The last projection of a block scales what is left up 20
-# times at most, with a rounding of some u: of a dot product and a difference of vectors no longer
-# than 1. "Some" is 8 here, however many blocks there are and on whatever processor: what earlier
-# blocks lost does not grow. Bases that are orthonormal to so much, of whatever they span, move
-# the singular values between them by the same share of |M|.
+# Largest entry of basis^T basis - 1. The last projection of a block scales what is left up by at
+# most 20, with a rounding of a few u from a dot product and a difference of vectors no longer than
+# 1. A few is 8 here, for any number of blocks and any processor, since losses of earlier blocks do
+# not grow. Bases orthonormal within this bound change the singular values by the same share of |M|.
 ROUNDING = 8 * 20 * U
 
-# The method stops when values change by less between two checks, and with each check, two steps
-# or more later, what is missing shrinks by more than half.
-SETTLED = 1e-5
+# The method stops when values change by less than this between two checks; from check to check, two
+# steps or more, the remaining error shrinks by more than half.
+CONVERGED = 1e-5
 
 
-def planted(V, C, values, seed=1):
-    """A matrix with given singular values and random singular vectors."""
+def with_singular_values(V, C, values, seed=1):
+    """Return a matrix with the given singular values and random singular vectors."""
     rng = np.random.default_rng(seed)
     left, _ = np.linalg.qr(rng.standard_normal((V, len(values))))
     right, _ = np.linalg.qr(rng.standard_normal((C, len(values))))
@@ -42,7 +41,7 @@ def planted(V, C, values, seed=1):
 
 
 def sparse(V, C, density, seed=2):
-    """A random sparse matrix with a few heavy rows and columns, as counts have."""
+    """Return a random sparse matrix with a few heavy rows and columns, as counts have."""
     rng = np.random.default_rng(seed)
     matrix = sp.random(V, C, density, format="csr", dtype=np.float32, random_state=rng)
     heavy = sp.diags_array(1 / np.arange(1, V + 1) ** 0.5) @ matrix
@@ -50,7 +49,7 @@ def sparse(V, C, density, seed=2):
 
 
 def krylov(matrix, rank, columns, *, operations=None):
-    """The singular values by the Krylov method, whatever the size of the matrix."""
+    """Return the bases and singular values of the Krylov method, even for a small matrix."""
     rows = as_float32_csr(matrix)
     with CpuOperations(rows) as own:
         found = bidiagonalize(operations or own, rank, columns, 0, lambda done, total: None)
@@ -58,14 +57,14 @@ def krylov(matrix, rank, columns, *, operations=None):
 
 
 def off_orthonormal(basis):
-    """Largest entry of basis^T basis - 1."""
+    """Return the largest entry of basis^T basis - 1."""
     basis = np.asarray(basis, dtype=np.float64)
     return np.abs(basis.T @ basis - np.eye(basis.shape[1])).max()
 
 
 @functools.cache
-def middling():
-    """A matrix for the Krylov method, and its SVD: decaying values, some empty rows and columns."""
+def medium_matrix():
+    """Return a matrix with decaying values and some empty rows and columns, and its SVD."""
     matrix = sparse(1500, 1300, 0.03).tolil()
     matrix[[3, 700, 1499]] = 0
     matrix[:, [0, 650]] = 0
@@ -73,7 +72,7 @@ def middling():
 
 
 def naive_product(matrix, block):
-    """Row by row and entry by entry, in float64."""
+    """Multiply entry by entry, in float64."""
     product = np.zeros((matrix.shape[0], block.shape[1]))
     block = block.astype(np.float64)
     for r in range(matrix.shape[0]):
@@ -83,7 +82,7 @@ def naive_product(matrix, block):
 
 
 @pytest.mark.parametrize("density", [0.0, 0.02, 0.5])
-def test_the_kernel_multiplies_rows_as_the_definition_does(density):
+def test_multiply_rows_matches_the_definition(density):
     matrix = as_float32_csr(sparse(130, 90, density))
     block = np.random.default_rng(3).standard_normal((90, WIDTH), dtype=np.float32)
     product = np.full((130, WIDTH), np.nan, dtype=np.float32)
@@ -104,12 +103,12 @@ def test_small_matrices_are_exact(V, C, rank):
     found = truncated_svd(matrix, rank)
 
     expected = np.linalg.svd(matrix.toarray().astype(np.float64), compute_uv=False)[:rank]
-    # by LAPACK in float64, whose values are those of a matrix that differs by some n eps |M|
+    # LAPACK in float64 gives the values of a matrix that differs by about n eps |M|
     lapack = 10 * max(V, C) * EPS
     np.testing.assert_allclose(found.values, expected, rtol=0, atol=lapack * expected[0])
     assert found.steps == 0
     if rank == min(V, C):
-        # the vectors alone are rounded to float32
+        # only the vectors are rounded to float32
         left, right = (np.abs(each).astype(np.float64) for each in (found.left, found.right))
         bound = (2.1 * U) * (left * found.values) @ right.T + lapack * expected[0]
         whole = found.left * found.values @ found.right.T
@@ -117,51 +116,51 @@ def test_small_matrices_are_exact(V, C, rank):
         assert found.captured == pytest.approx(found.total, rel=2 * rank * lapack)
 
 
-def test_large_matrices_are_as_exact_as_numpy_in_float32():
-    matrix, found = middling()
+def test_singular_values_match_numpy_within_float32_rounding():
+    matrix, found = medium_matrix()
 
     expected = np.linalg.svd(matrix.toarray().astype(np.float64), compute_uv=False)
 
     assert found.steps > 0
     np.testing.assert_allclose(
-        found.values, expected[:60], rtol=SETTLED, atol=ROUNDING * expected[0]
+        found.values, expected[:60], rtol=CONVERGED, atol=ROUNDING * expected[0]
     )
-    assert found.captured == pytest.approx(np.square(expected[:60]).sum(), rel=2 * SETTLED)
+    assert found.captured == pytest.approx(np.square(expected[:60]).sum(), rel=2 * CONVERGED)
     assert found.total == pytest.approx(np.square(expected).sum(), rel=1e-12)  # in float64
 
 
-def test_vectors_are_orthonormal_and_belong_to_the_values():
-    matrix, found = middling()
+def test_singular_vectors_are_orthonormal_and_match_their_values():
+    matrix, found = medium_matrix()
 
     assert off_orthonormal(found.left) < ROUNDING
     assert off_orthonormal(found.right) < ROUNDING
     assert found.left.dtype == found.right.dtype == np.float32
-    # M^T left = right values up to rounding however far the values are from settled, and up to
-    # what was taken of a block because it lay in the basis already
+    # M^T left = right values up to rounding even before the values converge, and up to the part
+    # of each block that was removed because the basis contained it
     gaps = matrix.T.astype(np.float64) @ found.left - found.right * found.values
     assert np.linalg.norm(gaps, axis=0).max() < ROUNDING * found.values[0]
 
 
 def test_rows_without_entries_get_zeros():
-    matrix, found = middling()
+    matrix, found = medium_matrix()
 
     assert not found.left[[3, 700, 1499]].any()
     assert not found.right[[0, 650]].any()
     assert found.left[found.left.any(axis=1)].shape[0] == np.count_nonzero(matrix.getnnz(axis=1))
 
 
-def test_planted_singular_values_are_recovered():
+def test_known_singular_values_are_recovered():
     values = 100 * 0.9 ** np.arange(70)
-    matrix = planted(2400, 2000, values)
+    matrix = with_singular_values(2400, 2000, values)
 
     found = truncated_svd(matrix, 50)
 
     assert found.steps > 0
-    np.testing.assert_allclose(found.values, values[:50], rtol=SETTLED, atol=ROUNDING * values[0])
+    np.testing.assert_allclose(found.values, values[:50], rtol=CONVERGED, atol=ROUNDING * values[0])
 
 
-def test_values_fall_and_the_captured_share_is_at_most_all():
-    _, found = middling()
+def test_values_descend_and_captured_is_at_most_total():
+    _, found = medium_matrix()
 
     assert (np.diff(found.values) <= 0).all()
     assert found.captured == pytest.approx(np.square(found.values).sum())
@@ -169,14 +168,14 @@ def test_values_fall_and_the_captured_share_is_at_most_all():
 
 
 def test_the_largest_entry_of_each_left_vector_is_positive():
-    for found in (middling()[1], truncated_svd(sparse(40, 30, 0.5), 12)):
+    for found in (medium_matrix()[1], truncated_svd(sparse(40, 30, 0.5), 12)):
         largest = np.abs(found.left).argmax(axis=0)
         assert (found.left[largest, np.arange(found.left.shape[1])] > 0).all()
 
 
 @pytest.mark.parametrize("threads", [2, 3, 5])
 def test_the_bytes_do_not_depend_on_the_threads(threads):
-    matrix = sparse(9000, 5000, 0.004)  # several panels and pieces
+    matrix = sparse(9000, 5000, 0.004)  # several panels and chunks
 
     one, many = (truncated_svd(matrix, 20, threads=n, device="cpu") for n in (1, threads))
 
@@ -184,22 +183,22 @@ def test_the_bytes_do_not_depend_on_the_threads(threads):
         assert getattr(one, name).tobytes() == getattr(many, name).tobytes()
 
 
-def test_the_seed_moves_rounding_only_once_the_values_have_settled():
-    matrix = planted(2400, 2000, 100 * 0.8 ** np.arange(60))
+def test_the_seed_changes_only_rounding_once_the_values_have_converged():
+    matrix = with_singular_values(2400, 2000, 100 * 0.8 ** np.arange(60))
 
     one, again, other = (truncated_svd(matrix, 20, seed=s, device="cpu") for s in (1, 1, 2))
 
     assert one.left.tobytes() == again.left.tobytes() != other.left.tobytes()
     values = one.values
-    np.testing.assert_allclose(values, other.values, rtol=SETTLED, atol=ROUNDING * values[0])
-    # a vector turns by the change of the matrix over the gap to the next value, a fifth of its own
+    np.testing.assert_allclose(values, other.values, rtol=CONVERGED, atol=ROUNDING * values[0])
+    # a vector rotates by the matrix's change over the gap to the next value, a fifth of its own
     turns = np.linalg.norm(one.left - other.left, axis=0)
-    assert (turns <= (SETTLED * values + ROUNDING * values[0]) / (0.2 * values)).all()
+    assert (turns <= (CONVERGED * values + ROUNDING * values[0]) / (0.2 * values)).all()
 
 
 @pytest.mark.parametrize("values", [[5.0, 3.0, 2.0], [7.0], []])
-def test_a_matrix_of_small_rank_has_zero_values_and_finite_orthonormal_vectors(values):
-    matrix = planted(2500, 2100, np.array(values))
+def test_a_low_rank_matrix_has_zero_values_and_orthonormal_vectors(values):
+    matrix = with_singular_values(2500, 2100, np.array(values))
 
     found = truncated_svd(matrix, 40)
 
@@ -211,7 +210,7 @@ def test_a_matrix_of_small_rank_has_zero_values_and_finite_orthonormal_vectors(v
     assert off_orthonormal(found.right) < ROUNDING
 
 
-def test_singular_values_repeated_more_often_than_a_block_is_wide_are_all_found():
+def test_repeated_singular_values_are_all_found_even_beyond_the_block_width():
     matrix = sp.eye_array(2500, format="csr", dtype=np.float32) * 3
 
     found = truncated_svd(matrix, 100)
@@ -221,7 +220,7 @@ def test_singular_values_repeated_more_often_than_a_block_is_wide_are_all_found(
 
 
 @pytest.mark.parametrize(("V", "C"), [(900, 70), (70, 900), (64, 64), (33, 1000), (150, 150)])
-def test_a_basis_that_fills_the_space_ends_exactly(V, C):
+def test_a_basis_that_spans_the_whole_space_gives_exact_values(V, C):
     matrix = sparse(V, C, 0.4)
 
     found, values = krylov(matrix, min(V, C), min(V, C))
@@ -233,9 +232,9 @@ def test_a_basis_that_fills_the_space_ends_exactly(V, C):
     assert min(found.middle.shape) >= min(V, C)
 
 
-def test_values_of_very_different_size_keep_float32s_share_of_the_largest():
+def test_values_over_six_decades_are_accurate_relative_to_the_largest():
     values = 10.0 ** -np.arange(0, 6, 0.1)
-    matrix = planted(2400, 2000, values)
+    matrix = with_singular_values(2400, 2000, values)
 
     found = truncated_svd(matrix, 40)
 
@@ -243,18 +242,18 @@ def test_values_of_very_different_size_keep_float32s_share_of_the_largest():
     assert off_orthonormal(found.left) < ROUNDING
 
 
-@pytest.mark.parametrize("unit", [2.0**-90, 2.0**60])
-def test_very_small_and_very_large_units_change_nothing_else(unit):
-    matrix, found = middling()
+@pytest.mark.parametrize("scale", [2.0**-90, 2.0**60])
+def test_very_small_and_very_large_scales_only_scale_the_result(scale):
+    matrix, found = medium_matrix()
 
-    scaled = truncated_svd(matrix * np.float32(unit), 60, device="cpu")
+    scaled = truncated_svd(matrix * np.float32(scale), 60, device="cpu")
 
     atol = ROUNDING * found.values[0]
-    np.testing.assert_allclose(scaled.values / unit, found.values, rtol=0, atol=atol)
-    assert scaled.total == found.total * unit**2  # a power of two: exact
+    np.testing.assert_allclose(scaled.values / scale, found.values, rtol=0, atol=atol)
+    assert scaled.total == found.total * scale**2  # a power of two is exact
 
 
-def test_repeated_entries_count_as_their_sum_and_the_matrix_is_left_alone():
+def test_duplicate_entries_are_summed_and_the_matrix_is_not_changed():
     rows, columns = np.array([0, 0, 1]), np.array([1, 1, 0])
     matrix = sp.csr_matrix((2, 2), dtype=np.float32)
     matrix.indptr, matrix.indices = np.array([0, 2, 3]), columns.astype(np.int32)
@@ -267,7 +266,7 @@ def test_repeated_entries_count_as_their_sum_and_the_matrix_is_left_alone():
     assert len(matrix.data) == len(rows)
 
 
-def test_torch_does_the_same_operations():
+def test_torch_operations_match_the_cpu():
     matrix = as_float32_csr(sparse(900, 700, 0.05))
     rng = np.random.default_rng(5)
     basis = rng.standard_normal((900, 40), dtype=np.float32)
@@ -296,42 +295,42 @@ def test_torch_does_the_same_operations():
     for part, wanted, size in zip(everything(torchs, *given), expected, sizes, strict=True):
         fetched = part if isinstance(part, np.ndarray) else torchs.fetch(part)
         assert fetched.dtype == wanted.dtype
-        # up to 900 terms in any order: sqrt(n) u of their sizes, eight times that for the tail
+        # up to 900 terms in any order: sqrt(n) u times their sizes, times eight for the tail
         assert (np.abs(fetched - wanted) <= 8 * 30 * U * np.abs(size)).all()
 
 
 @pytest.mark.parametrize("values", [100 * 0.9 ** np.arange(60), np.array([4.0, 1.0])], ids=len)
 @pytest.mark.parametrize("by_torch", [False, True])
-def test_bases_stay_orthonormal_behind_the_rank_of_the_matrix(by_torch, values):
-    # of rank 2, so that all blocks but the first are rounding
-    matrix = as_float32_csr(planted(800, 600, values))
+def test_bases_stay_orthonormal_beyond_the_rank_of_the_matrix(by_torch, values):
+    # at rank 2 all blocks but the first are rounding
+    matrix = as_float32_csr(with_singular_values(800, 600, values))
 
     operations = TorchOperations(matrix, "cpu") if by_torch else None
     found, own = krylov(matrix, 40, 192, operations=operations)
 
     expected = np.zeros(40)
     expected[: len(values)] = values[:40]
-    np.testing.assert_allclose(own, expected, rtol=SETTLED, atol=ROUNDING * values[0])
+    np.testing.assert_allclose(own, expected, rtol=CONVERGED, atol=ROUNDING * values[0])
     assert off_orthonormal(found.left) < ROUNDING
     assert off_orthonormal(found.right) < ROUNDING
 
 
-def test_progress_is_told_every_step():
-    told = []
+def test_progress_is_called_at_every_step():
+    calls = []
 
     truncated_svd(
         sparse(1200, 1100, 0.02),
         30,
         device="cpu",
-        progress=lambda done, total=None: told.append((done, total)),
+        progress=lambda done, total=None: calls.append((done, total)),
     )
 
-    assert [done for done, _ in told] == list(range(1, len(told) + 1))
-    assert {total for _, total in told} == {-(-(30 + 384) // WIDTH)}
+    assert [done for done, _ in calls] == list(range(1, len(calls) + 1))
+    assert {total for _, total in calls} == {-(-(30 + 384) // WIDTH)}
 
 
-def test_results_hold_when_called_from_a_thread():
-    matrix, found = middling()
+def test_results_are_the_same_when_called_from_a_thread():
+    matrix, found = medium_matrix()
 
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(truncated_svd, matrix, 60, device="cpu").result()
@@ -342,15 +341,20 @@ def test_results_hold_when_called_from_a_thread():
 @pytest.mark.parametrize(
     ("shape", "rank", "options", "message"),
     [
-        ((0, 5), 1, {}, "svd: the matrix is empty: 0 x 5; there is nothing to factor"),
+        ((0, 5), 1, {}, "svd: the matrix is empty (0 x 5)"),
         ((4, 5), 0, {}, "svd: rank must be at least 1, got 0"),
-        ((4, 5), 5, {}, "svd: rank 5 is more than a matrix of 4 x 5 has; ask for 4 or fewer"),
+        (
+            (4, 5),
+            5,
+            {},
+            "svd: rank must be at most 4, the smaller side of the 4 x 5 matrix, got 5",
+        ),
         ((4, 5), 2, {"seed": -1}, "svd: seed must be at least 0, got -1"),
         ((4, 5), 2, {"threads": 0}, "svd: threads must be at least 1, got 0"),
         ((4, 5), 2, {"device": "tpu"}, "device must be one of auto, cpu, cuda, got 'tpu'"),
     ],
 )
-def test_what_cannot_be_done_is_refused(shape, rank, options, message):
+def test_invalid_arguments_are_refused(shape, rank, options, message):
     matrix = sp.csr_matrix(np.ones(shape, dtype=np.float32))
 
     with pytest.raises(SettingError) as refusal:
@@ -366,12 +370,12 @@ def test_entries_that_are_not_finite_are_refused(bad):
     with pytest.raises(SettingError) as refusal:
         truncated_svd(matrix, 1)
 
-    assert (
-        str(refusal.value) == "svd: 1 entries of the matrix are not finite; weigh it without them"
+    assert str(refusal.value) == (
+        "svd: 1 entries of the matrix are NaN or infinite; remove them before factoring"
     )
 
 
-def test_cuda_is_refused_where_there_is_none(monkeypatch):
+def test_cuda_is_refused_if_not_available(monkeypatch):
     torch = pytest.importorskip("torch")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
 

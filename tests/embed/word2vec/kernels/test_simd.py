@@ -300,7 +300,7 @@ from embed.svd import product_kernels
 
 here = "tests/embed/word2vec/kernels/test_simd.py"
 status = pytest.main(["-p", "no:xdist", "-p", "no:cacheprovider", here,
-    "tests/embed/svd/test_truncated_svd.py::test_the_kernel_multiplies_rows_as_the_definition_does",
+    "tests/embed/svd/test_truncated_svd.py::test_multiply_rows_matches_the_definition",
     "--deselect", here + "::test_all_this_holds_on_a_processor_without_wide_vectors"])
 assert status == 0, status
 assert CPU_NAME == "generic"
