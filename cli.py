@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from corpora.common.errors import FirthError
+from corpora.common.options import as_command_line
 
 # Command to module; the module's ``command`` is imported only when it is asked for.
 COMMANDS = {
@@ -98,7 +99,7 @@ class FirthGroup(click.Group):
         except FirthError as error:
             if ctx.params.get("debug"):
                 raise
-            raise click.ClickException(_one_line(str(error))) from error
+            raise click.ClickException(_one_line(as_command_line(str(error)))) from error
         except OSError as error:  # what the system refuses is no bug of ours
             if ctx.params.get("debug") or error.errno in (None, errno.EPIPE):
                 raise

@@ -67,22 +67,22 @@ class EncoderConfig:
         self._check_kinds()
         if self.dim % self.heads:
             raise SettingError(
-                f"--dim {self.dim} does not divide by --heads {self.heads}; take a multiple"
+                f"`dim={self.dim}` does not divide by `heads={self.heads}`; take a multiple"
             )
         if self.positions == "rotary" and self.head_dim % 2:
             raise SettingError(
-                f"--positions rotary turns pairs of numbers, and --dim {self.dim} by --heads "
-                f"{self.heads} is odd, {self.head_dim}; take another number of heads"
+                f"`positions=rotary` turns pairs of numbers, and `dim={self.dim}` by "
+                f"`heads={self.heads}` is odd, {self.head_dim}; take another number of heads"
             )
         if self.positions == "sinusoidal" and self.dim % 2:
-            raise SettingError(f"--positions sinusoidal needs an even --dim, not {self.dim}")
+            raise SettingError(f"`positions=sinusoidal` needs an even `dim`, not {self.dim}")
         if self.attention_span is not None and self.attention_span >= self.max_length:
             raise SettingError(
-                f"--attention-span {self.attention_span} reaches beyond rows of "
+                f"`attention_span={self.attention_span}` reaches beyond rows of "
                 f"{self.max_length} pieces; take a smaller one or leave it out"
             )
         if self.global_every is not None and self.attention_span is None:
-            raise SettingError("--global-every goes with --attention-span; without it all are")
+            raise SettingError("`global_every` goes with `attention_span`; without it all are")
 
     def _check_kinds(self) -> None:
         """Every field by itself: a file that describes an encoder may say anything."""
@@ -161,14 +161,14 @@ class MlmConfig:
     )
     positions: str | None = setting(
         None,
-        "How positions are told; by default rotary with --norm pre, learned with --norm post.",
+        "How positions are told; by default rotary with `norm=pre`, learned with `norm=post`.",
         choices=_POSITIONS,
     )
     attention_span: int | None = setting(
         None, "Each piece attends to so many neighbours each side; all by default.", at_least=1
     )
     global_every: int | None = setting(
-        None, "With --attention-span: every so many layers, one attends to all.", at_least=1
+        None, "With `attention_span`: every so many layers, one attends to all.", at_least=1
     )
     norm: str = setting(
         "pre",
@@ -177,7 +177,7 @@ class MlmConfig:
     )
     feed_forward: str | None = setting(
         None,
-        "Feed-forward part; by default geglu with --norm pre, gelu with --norm post.",
+        "Feed-forward part; by default geglu with `norm=pre`, gelu with `norm=post`.",
         choices=_FEED_FORWARDS,
     )
     dropout: float = setting(0.0, "Share of activations dropped.", at_least=0, below=1)
@@ -275,23 +275,23 @@ class MlmConfig:
         check(self)
         given = [name for name in _BUDGETS if getattr(self, name) is not None]
         if len(given) > 1:
-            raise SettingError(f"--{given[0]} and --{given[1]} are both budgets; give one")
+            raise SettingError(f"`{given[0]}` and `{given[1]}` are both budgets; give one")
         if self.mask_share + self.random_share > 1 + 1e-9:
             raise SettingError(
-                f"--mask-share {self.mask_share:g} and --random-share {self.random_share:g} "
+                f"`mask_share={self.mask_share:g}` and `random_share={self.random_share:g}` "
                 "make more than 1"
             )
         if self.pieces != "auto" and not _is_number(self.pieces, _MOST_PIECES):
             raise SettingError(
-                f"--pieces {self.pieces}: is neither auto nor a number up to {_MOST_PIECES:,}"
+                f"`pieces={self.pieces}`: is neither auto nor a number up to {_MOST_PIECES:,}"
             )
         if self.micro_batch and self.batch and self.batch % self.micro_batch:
             raise SettingError(
-                f"--batch {self.batch} does not divide by --micro-batch {self.micro_batch}"
+                f"`batch={self.batch}` does not divide by `micro_batch={self.micro_batch}`"
             )
         parse_rates(self.mask_rate)
-        parse_every("--checkpoint-every", self.checkpoint_every)
-        parse_every("--evaluate-every", self.evaluate_every)
+        parse_every("checkpoint_every", self.checkpoint_every)
+        parse_every("evaluate_every", self.evaluate_every)
         self.encoder(n_pieces=1)
 
     def settled(self) -> "MlmConfig":
@@ -379,12 +379,12 @@ def parse_rates(text: str) -> tuple[float, float]:
         rates = (0.0, 0.0)
     if not all(_LEAST_RATE <= rate < 1 for rate in rates):
         raise SettingError(
-            f"--mask-rate {text}: give a share from {_LEAST_RATE} to below 1, or FIRST:LAST"
+            f"`mask_rate={text}`: give a share from {_LEAST_RATE} to below 1, or FIRST:LAST"
         )
     return rates
 
 
-def parse_every(option: str, text: str) -> tuple[int | None, float | None]:
+def parse_every(setting: str, text: str) -> tuple[int | None, float | None]:
     """Read an interval."""
     try:
         if text.endswith("m"):
@@ -395,7 +395,7 @@ def parse_every(option: str, text: str) -> tuple[int | None, float | None]:
             return int(text), None
     except ValueError:
         pass
-    raise SettingError(f"{option} {text}: give steps, such as 500, or minutes, such as 10m")
+    raise SettingError(f"`{setting}={text}`: give steps, such as 500, or minutes, such as 10m")
 
 
 def _feed_forward_dim(kind: str, dim: int) -> int:

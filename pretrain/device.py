@@ -24,7 +24,7 @@ def choose_device(asked: str, local_rank: int = 0) -> torch.device:
         return torch.device("cpu")
     if local_rank >= torch.cuda.device_count():
         raise SettingError(
-            f"--device cuda: {torch.cuda.device_count()} devices are too few for process "
+            f"`device=cuda`: {torch.cuda.device_count()} devices are too few for process "
             f"{local_rank + 1} of this machine; start fewer"
         )
     return torch.device("cuda", local_rank)
@@ -128,5 +128,5 @@ def enough_memory() -> Iterator[None]:
             raise
         raise SettingError(
             f"the memory of this {'GPU' if is_gpu else 'machine'} does not suffice; pass a smaller "
-            "--batch, --micro-batch, --sequence-length or --dim"
+            "`batch`, `micro_batch`, `sequence_length` or `dim`"
         ) from error

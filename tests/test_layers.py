@@ -292,6 +292,44 @@ def test_import_paths_in_text_lead_somewhere():
     assert len(found) > 40  # commands, methods, encoders, tasks: the pattern still finds them
 
 
+# Strings with an option that are no message: command lines for other processes, and click's own.
+OPTIONS_ALLOWED = {
+    "corpora/artifacts/provenance.py": "arguments of git",
+    "corpora/artifacts/seeds.py": "declares the option --seeds of the training commands",
+    "corpora/datasets/named.py": "an option of pip",
+    "embed/formats/vector_files.py": "a whole command to type",
+    "embed/study/choices.py": "a command line that it runs",
+    "embed/study/steps.py": "command lines that it runs",
+    "embed/study/study.py": "command lines that it runs",
+}
+
+
+def strings_of(tree: ast.AST) -> Iterator[ast.Constant]:
+    """Every string of a module that is not a docstring."""
+    owners = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, owners) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if is_text and id(node) not in docstrings:
+            yield node
+
+
+def test_messages_of_the_library_name_settings_not_options():
+    found = {
+        path.relative_to(ROOT).as_posix(): node.value
+        for path in FILES
+        if path != ROOT / "cli.py" and path.parent.name != "commands"
+        for node in strings_of(ast.parse(path.read_text(encoding="utf-8")))
+        if re.search(r"--[a-z]", node.value)
+    }
+    assert {file: text for file, text in found.items() if file not in OPTIONS_ALLOWED} == {}
+    assert sorted(found) == sorted(OPTIONS_ALLOWED)
+
+
 def test_of_corpora_only_the_choice_of_a_device_asks_torch():
     found = offenders("corpora/", ("torch",))
     assert [line for line in found if not line.startswith("corpora/common/device.py:")] == []

@@ -82,9 +82,9 @@ def refuse_existing(out: Path, force: bool) -> None:
     if not out.exists():
         return
     if not force:
-        raise ArtifactError(f"{out}: exists already; choose another --out or pass --force")
+        raise ArtifactError(f"{out}: exists already; choose another `out` or pass `force=True`")
     if not (out / CHECKSUMS).is_file() and not (out.is_dir() and not any(out.iterdir())):
-        raise ArtifactError(f"{out}: is no corpus or run, so --force does not replace it")
+        raise ArtifactError(f"{out}: is no corpus or run, so `force=True` does not replace it")
 
 
 def verify(directory: Path, names: Sequence[str] | None = None) -> None:
@@ -175,7 +175,7 @@ def _refuse_others(directory: Path, *marks: str) -> None:
     if names and not set(marks) & set(names):
         raise ArtifactError(
             f"{directory}: stands in the way and is no unfinished work of ours; "
-            "move it or choose another --out"
+            "move it or choose another `out`"
         )
 
 
@@ -200,7 +200,7 @@ def _lock(lock: Any, partial: Path) -> None:
         ours = False
     if not ours:
         raise ArtifactError(
-            f"{partial}: another process is making it; wait for it or choose another --out"
+            f"{partial}: another process is making it; wait for it or choose another `out`"
         )
 
 
@@ -219,14 +219,14 @@ def _take_over(out: Path, maker: Mapping[str, Any], force: bool, resume: str | N
         if other.get("command") != maker.get("command"):
             raise ArtifactError(
                 f"{partial}: was left unfinished by {other.get('command')!r}; "
-                "run that again, choose another --out or pass --force"
+                "run that again, choose another `out` or pass `force=True`"
             )
         if resume and (partial / resume).is_dir() and any((partial / resume).iterdir()):
             keys = sorted({*maker, *other})
             differ = ", ".join(key for key in keys if maker.get(key) != other.get(key))
             raise ArtifactError(
                 f"{partial}: was left unfinished with another {differ}; give the same to go on, "
-                "choose another --out or pass --force"
+                "choose another `out` or pass `force=True`"
             )
     for path in left:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -297,10 +297,10 @@ def _disk_errors(out: Path, *, every: bool = False) -> Iterator[None]:
         cut_short = error.errno is None and str(error).endswith(" written")
         if cut_short or error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise ArtifactError(
-                f"{out}: the disk is full; free some space or choose another --out"
+                f"{out}: the disk is full; free some space or choose another `out`"
             ) from error
         if every or error.errno in _REFUSALS:
             raise ArtifactError(
-                f"{out}: cannot be written: {error.strerror}; choose another --out"
+                f"{out}: cannot be written: {error.strerror}; choose another `out`"
             ) from error
         raise

@@ -36,7 +36,7 @@ def refuse_overwrite(out: Path, force: bool, may_replace: Sequence[str] = ()) ->
     if not out.exists():
         return
     if not force:
-        raise ArtifactError(f"{out}: exists already; choose another OUT or pass --force")
+        raise ArtifactError(f"{out}: exists already; choose another OUT or pass `force=True`")
     if out.is_dir() and not {path.name for path in out.iterdir()} <= set(may_replace):
         raise ArtifactError(f"{out}: is a folder that no export made; choose another OUT")
 

@@ -41,16 +41,16 @@ _STYLE: Any = {
 }
 
 
-def picture_kind(path: Path, option: str = "--plot") -> str:
+def picture_kind(path: Path, setting: str = "plot") -> str:
     """Tell the kind of a picture by its name."""
     kind = path.suffix.lower()
     if kind not in KINDS:
-        raise SettingError(f"{option} {path}: is neither .png nor .svg; name one of them")
+        raise SettingError(f"`{setting}={path}`: is neither .png nor .svg; name one of them")
     try:
         import matplotlib  # noqa: F401 - only whether it is there
     except ImportError:
         raise SettingError(
-            f"{option}: pictures need the package matplotlib; pip install 'firth[plots]'"
+            f"`{setting}`: pictures need the package matplotlib; pip install 'firth[plots]'"
         ) from None
     return kind
 

@@ -95,7 +95,7 @@ class SeedRuns(Generic[ConfigT]):
         seeds = range(options["seed"], options["seed"] + self.seeds)
         if self.out.name in ("", ".."):
             raise SettingError(
-                f"--out {self.out}: has no name to add -seed{seeds[0]} to; name the runs"
+                f"`out={self.out}`: has no name to add -seed{seeds[0]} to; name the runs"
             )
         return {
             Path(f"{self.out}-seed{seed}"): take(type(self.config), {**options, "seed": seed})
@@ -193,7 +193,7 @@ def _is_by(wanted: Mapping[str, tuple[Any, ...]], run: Path) -> bool:
     if differ:
         raise ArtifactError(
             f"{run}: was trained with another {', '.join(differ)}; give the same to keep it, "
-            "choose another --out or pass --force"
+            "choose another `out` or pass `force=True`"
         )
     if "corpus" in wanted:  # else it is asked again when the text is known
         verify(run)

@@ -186,15 +186,15 @@ class _Builder:
         """Given tokens and running text would be divided by different rules."""
         if about.pretokenized and self.text.segmenter in ("characters", "jieba"):
             raise SourceError(
-                f"{about.source}: its tokens are given (CoNLL-U), so --segmenter "
-                f"{self.text.segmenter} has nothing to divide; leave it out"
+                f"{about.source}: its tokens are given (CoNLL-U), so "
+                f"`segmenter={self.text.segmenter}` has nothing to divide; leave it out"
             )
         if self.given is None:
             self.given = about.pretokenized
         if self.given != about.pretokenized and self.text.segmenter != "whitespace":
             raise SourceError(
                 f"{about.source}: mixes given tokens (CoNLL-U) with running text; "
-                "build two corpora or pass --segmenter whitespace"
+                "build two corpora or pass `segmenter=whitespace`"
             )
 
     def _next_shard(self) -> None:

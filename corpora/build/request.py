@@ -95,6 +95,6 @@ def _with_required(read: ReadOptions, name: str, required: dict[str, Any]) -> Re
         asked = getattr(read, option)
         if asked not in (value, getattr(default, option)):
             raise SourceError(
-                f"{name}: is read with --{option} {value}, not {asked}; leave --{option} out"
+                f"{name}: is read with `{option}={value}`, not {asked}; leave `{option}` out"
             )
     return dataclasses.replace(read, **required)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from corpora.common.options import as_command_line
+
 _QUIET_SECONDS = 2.0
 _LINE_SECONDS = 10.0
 _SILENT_SECONDS = 3.0
@@ -191,7 +193,7 @@ def _escaped(character: str) -> str:
 
 def note(message: str) -> None:
     """Tell the person something on standard error, beside the result."""
-    _tell(message + "\n")
+    _tell(as_command_line(message) + "\n")
 
 
 def _tell(text: str) -> None:

@@ -22,7 +22,7 @@ def choose_device(asked: str) -> str:
         return "cuda"
     if asked == "cuda":
         raise SettingError(
-            f"--device cuda: torch {torch.__version__} sees no CUDA device; pass --device cpu"
+            f"`device=cuda`: torch {torch.__version__} sees no CUDA device; pass `device=cpu`"
         )
     return "cpu"
 

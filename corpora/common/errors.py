@@ -1,16 +1,21 @@
-"""The user's mistakes, each told in one line."""
+"""Errors caused by user input, each with a one-line message."""
 
 
 class FirthError(Exception):
-    """A mistake of the user, not of the program.
+    """An error caused by user input, not by a bug.
 
-    The message says what, where, the value and the remedy, in one line. The
-    command line prints it without a traceback and exits with status 1.
+    The message says what, where, the value and the remedy in one line, and writes
+    settings as in Python: `` `min_count=5` ``. The command line shows them as options
+    (:func:`corpora.common.options.as_command_line`), prints no traceback and exits with status 1.
     """
 
 
 class SettingError(FirthError):
-    """An option has a value outside its stated range."""
+    """A setting has a value outside its stated range."""
+
+    def __init__(self, message: str, setting: str | None = None) -> None:
+        super().__init__(message)
+        self.setting = setting  # the config field, if the value of one is at fault
 
 
 class SourceError(FirthError):
@@ -18,8 +23,8 @@ class SourceError(FirthError):
 
 
 class ArtifactError(FirthError):
-    """A corpus or run is missing, incomplete, damaged, in use or already there."""
+    """A corpus or run is missing, incomplete, damaged, in use or already exists."""
 
 
 class UnknownWordError(FirthError):
-    """A word has no vector in the run that was asked."""
+    """A word has no vector in the run."""

@@ -14,7 +14,7 @@ def parse_memory(size: str | None) -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", size.strip().lower())
     if not found or not float(found[1]):
-        raise SettingError(f"--memory must be a size such as 4G or 512M, got {size!r}")
+        raise SettingError(f"`memory` must be a size such as 4G or 512M, got {size!r}")
     return int(float(found[1]) * _UNITS[found[2]])
 
 

@@ -1,12 +1,13 @@
-"""Options stated once: default, help and range beside the field that owns them.
+"""Settings declared once: default, help and range beside the config field they belong to.
 
 A config is a frozen, keyword-only dataclass whose fields are made by
 :func:`setting`. The command's options, the range check, its message and the
-``config.json`` of a run all come from that one statement.
+``config.json`` of a run all come from that one declaration.
 """
 
 import dataclasses
 import math
+import re
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,9 @@ from typing import Any, TypeVar
 from corpora.common.errors import SettingError
 
 ConfigT = TypeVar("ConfigT")
+
+# A setting in a message: `name` or `name=value`.
+_SETTING = re.compile(r"`(?P<name>[a-z][a-z0-9_]*)(?:=(?P<value>[^`]*))?`")
 
 _BOUNDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
     "at_least": ("at least", lambda value, bound: value >= bound),
@@ -36,7 +40,7 @@ def setting(
     metavar: str | None = None,
     opposite: str | None = None,
 ) -> Any:
-    """State one option of a config: its default, help and permitted range."""
+    """Declare one field of a config: its default, help and permitted range."""
     bounds = {"at_least": at_least, "at_most": at_most, "above": above, "below": below}
     return dataclasses.field(
         default=default,
@@ -51,25 +55,31 @@ def setting(
 
 
 def check(config: Any) -> None:
-    """Hold every field of a config against its type and range; call it in ``__post_init__``."""
+    """Raise if a field of a config violates its type or range; call it in ``__post_init__``."""
     owner = type(config).__name__
     kinds = typing.get_type_hints(type(config))
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if not field.metadata or (value is None and field.default is None):
             continue
-        _check_kind(f"{owner}.{field.name}", _plain_type(kinds[field.name]), value)
+        _check_kind(owner, field.name, _plain_type(kinds[field.name]), value)
         choices = field.metadata["choices"]
         if choices is not None and value not in choices:
             raise SettingError(
-                f"{owner}.{field.name} must be one of {', '.join(choices)}, got {value!r}"
+                f"{owner}.{field.name} must be one of {', '.join(choices)}, got {value!r}",
+                setting=field.name,
             )
         for name, bound in field.metadata["bounds"].items():
             words, holds = _BOUNDS[name]
             if not holds(value, bound):  # NaN holds no bound
-                raise SettingError(f"{owner}.{field.name} must be {words} {bound}, got {value}")
+                raise SettingError(
+                    f"{owner}.{field.name} must be {words} {bound}, got {value}",
+                    setting=field.name,
+                )
         if isinstance(value, float) and not math.isfinite(value):
-            raise SettingError(f"{owner}.{field.name} must be a finite number, got {value}")
+            raise SettingError(
+                f"{owner}.{field.name} must be a finite number, got {value}", setting=field.name
+            )
 
 
 def click_options(config_class: type, *, skip: Sequence[str] = ()) -> Callable[[Any], Any]:
@@ -94,15 +104,22 @@ def take(config_class: type[ConfigT], options: Mapping[str, Any]) -> ConfigT:
     try:
         return config_class(**{name: value for name, value in options.items() if name in names})
     except SettingError as error:
-        raise SettingError(_as_option(str(error), config_class.__name__)) from None
+        # "SvdConfig.dim must be" becomes "`dim` must be", which the command line shows as "--dim"
+        start, _, rest = str(error).partition(" ")
+        owner, _, field = start.partition(".")
+        message = f"`{field}` {rest}" if owner == config_class.__name__ else str(error)
+        raise SettingError(message, error.setting) from None
 
 
-def _as_option(message: str, owner: str) -> str:
-    """Name a field as the option that a person typed."""
-    start, _, rest = message.partition(" ")
-    if not start.startswith(f"{owner}."):
-        return message
-    return f"--{start.removeprefix(f'{owner}.').replace('_', '-')} {rest}"
+def as_command_line(message: str) -> str:
+    """Write the settings in a message as options: `` `min_count=5` `` becomes ``--min-count 5``."""
+    return _SETTING.sub(_as_option, message)
+
+
+def _as_option(found: re.Match[str]) -> str:
+    """Write one setting as an option; ``name=True`` is a bare flag."""
+    option, value = f"--{found['name'].replace('_', '-')}", found["value"]
+    return option if value in (None, "True") else f"{option} {value}"
 
 
 def _plain_type(kind: Any) -> Any:
@@ -112,18 +129,23 @@ def _plain_type(kind: Any) -> Any:
     return kind
 
 
-def _check_kind(name: str, kind: Any, value: Any) -> None:
-    """Refuse a value of another type; an int serves where a float is asked for."""
+def _check_kind(owner: str, name: str, kind: Any, value: Any) -> None:
+    """Raise if a value has the wrong type; an int may stand for a float."""
     kind = typing.get_origin(kind) or kind
     right = isinstance(value, (int, float) if kind is float else kind)
     if not right or (isinstance(value, bool) and kind is not bool):
-        raise SettingError(f"{name} must be of type {kind.__name__}, got {value!r}")
+        raise SettingError(
+            f"{owner}.{name} must be of type {kind.__name__}, got {value!r}", setting=name
+        )
 
 
 def _click_option(click: Any, field: Any, kind: Any) -> Any:
     """One click option from one field."""
     name = "--" + field.name.replace("_", "-")
-    about: dict[str, Any] = {"help": field.metadata["help"], "default": field.default}
+    about: dict[str, Any] = {
+        "help": as_command_line(field.metadata["help"]),
+        "default": field.default,
+    }
     if kind is bool:
         if opposite := field.metadata["opposite"]:
             name, about["show_default"] = f"{name}/--{opposite}", True

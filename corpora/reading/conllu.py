@@ -101,7 +101,7 @@ class _DocumentBuilder:
         if len(cells) != _N_COLUMNS:
             raise SourceError(
                 f"{self._source}:{number}: {len(cells)} columns, but CoNLL-U has {_N_COLUMNS}; "
-                "fix the line, or pass --format text"
+                "fix the line, or pass `format=text`"
             )
         first, dash, last = cells[0].partition("-")
         if "." in first or (dash and self._column == _COLUMNS["lemma"]):

@@ -56,7 +56,7 @@ def checked_utf8(data: bytes, source: str, first_line: int, errors: str) -> tupl
         data.decode()
         line = line_of(data, nul, first_line)
         raise SourceError(
-            f"{source}:{line}: contains a NUL byte; pass --errors replace if the file "
+            f"{source}:{line}: contains a NUL byte; pass `errors=replace` if the file "
             "is otherwise text"
         )
     except UnicodeDecodeError as error:
@@ -70,12 +70,12 @@ def checked_utf8(data: bytes, source: str, first_line: int, errors: str) -> tupl
 def _remedy(data: bytes, at: int) -> str:
     """Suggest options for a byte that is not UTF-8, judging by the text around it."""
     if not data[:at].isascii():
-        return "--errors replace"
+        return "`errors=replace`"
     near = data[max(0, at - 1000) : at + 1000]
     if 3 * sum(byte >= 0x80 for byte in near) > len(near):
-        return "its --encoding, for example gb18030 or koi8-r"
+        return "its `encoding`, for example gb18030 or koi8-r"
     windows = any(0x80 <= byte <= 0x9F for byte in near)  # these are control codes in latin-1
-    return "--encoding windows-1252" if windows else "--encoding latin-1"
+    return "`encoding=windows-1252`" if windows else "`encoding=latin-1`"
 
 
 def is_utf8(encoding: str) -> bool:
@@ -110,11 +110,11 @@ class Recoder:
             raise SourceError(
                 f"{self.source}:{self._line + _count_text_lines(before)}: byte "
                 f"0x{error.object[error.start]:02X} is not {self.encoding}; "
-                "pass another --encoding, or --errors replace"
+                "pass another `encoding`, or `errors=replace`"
             ) from None
         except UnicodeError as error:  # some codecs, such as punycode, give no position
             raise SourceError(
-                f"{self.source}: not {self.encoding} ({error}); pass another --encoding"
+                f"{self.source}: not {self.encoding} ({error}); pass another `encoding`"
             ) from None
         self.replaced += _replaced.bytes
         self._line += _count_text_lines(text)
@@ -127,7 +127,7 @@ def refuse_utf16(head: bytes, source: str) -> None:
     for mark, name in _BYTE_ORDER_MARKS.items():
         if head.startswith(mark):
             raise SourceError(
-                f"{source}: starts with a {name} byte order mark; pass --encoding {name.lower()}"
+                f"{source}: starts with a {name} byte order mark; pass `encoding={name.lower()}`"
             )
 
 

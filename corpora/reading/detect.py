@@ -69,7 +69,7 @@ def refuse_binary(head: bytes, source: str) -> None:
     n_controls = len(head.translate(None, _NO_CONTROLS)) - min(head.count(b"\0"), _STRAY_NULS)
     if _BYTES_PER_CONTROL * n_controls > len(head):
         raise SourceError(
-            f"{source}: contains control bytes, so it is not text; exclude it, or pass --encoding"
+            f"{source}: contains control bytes, so it is not text; exclude it, or pass `encoding`"
         )
 
 
@@ -112,7 +112,7 @@ def _by_name(source: str, head: bytes) -> str | None:
         )
     if suffix not in _NAMES and _MARKUP.match(head):
         raise SourceError(
-            f"{source}: markup of an unknown kind; extract its text first, or pass --format text"
+            f"{source}: markup of an unknown kind; extract its text first, or pass `format=text`"
         )
     return _NAMES.get(suffix)
 
@@ -132,16 +132,18 @@ def _check_options(found: str, source: str, options: ReadOptions) -> None:
     """Raise for options that the format would ignore."""
     if found != "text" and options.documents != "file":
         raise SourceError(
-            f"{source}: --documents {options.documents} is for plain text, not for {found}"
+            f"{source}: `documents={options.documents}` is for plain text, not for {found}"
         )
     if options.wrapped and found not in ("text", *_RECORDS):
-        raise SourceError(f"{source}: --wrapped is for plain text and records, not for {found}")
+        raise SourceError(
+            f"{source}: `wrapped=True` is for plain text and records, not for {found}"
+        )
     if options.field is not None and found not in ("conllu", *_RECORDS):
         raise SourceError(
-            f"{source}: {found} has no field {options.field!r}; drop --field, or pass --format"
+            f"{source}: {found} has no field {options.field!r}; drop `field`, or pass `format`"
         )
     if options.keep and found == "text":
         raise SourceError(
-            f"{source}: plain text has no field {options.keep[0]!r} to keep; drop --keep, "
-            "or pass --format"
+            f"{source}: plain text has no field {options.keep[0]!r} to keep; drop `keep`, "
+            "or pass `format`"
         )

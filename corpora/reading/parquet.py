@@ -77,7 +77,7 @@ def _check_text_type(field: Any, source: str) -> None:
     kind = str(field.type)
     if "string" not in kind or kind.startswith(("list", "struct", "map", "large_list")):
         raise SourceError(
-            f"{source}: field {field.name!r} has type {kind}, not string; pass another --field"
+            f"{source}: field {field.name!r} has type {kind}, not string; pass another `field`"
         )
 
 

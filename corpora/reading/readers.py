@@ -87,7 +87,7 @@ def _file_blocks(stream: Stream, options: ReadOptions, block_bytes: int) -> Iter
     """Yield the blocks of one file; an empty file is an error only if it was named explicitly."""
     is_parquet = stream.head.startswith(b"PAR1")
     if options.format == "parquet" and not is_parquet:
-        raise SourceError(f"{stream.name}: not a Parquet file; drop --format to detect its format")
+        raise SourceError(f"{stream.name}: not a Parquet file; drop `format` to detect its format")
     if is_parquet and options.format in ("auto", "parquet"):
         return parquet_blocks(stream, options, block_bytes)
     head, chunks = peek(stream.text(), HEAD_BYTES)

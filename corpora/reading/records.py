@@ -106,7 +106,7 @@ def _encoded(text: str, raw: RawBlock, position: int, counts: dict[str, int]) ->
         if raw.options.errors == "strict":
             raise SourceError(
                 f"{raw.source}:{position}: the text contains a lone surrogate; "
-                "pass --errors replace"
+                "pass `errors=replace`"
             ) from None
         text, replaced = LONE_SURROGATE.subn("\ufffd", text)
         counts["replaced_characters"] = counts.get("replaced_characters", 0) + replaced
@@ -134,7 +134,7 @@ def _json_text(record: dict[str, Any], name: str, where: str) -> str:
     if not isinstance(text, str):
         raise SourceError(
             f"{where}: field {name!r} is {_json_kind(text)}, not a string; "
-            "pass another --field, or fix the record"
+            "pass another `field`, or fix the record"
         )
     return text
 

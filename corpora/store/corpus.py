@@ -167,7 +167,7 @@ class Corpus:
         lines = [f"{tally[name]:,} {words}" for name, words in _TOLD.items() if tally.get(name)]
         if self.vocabulary[len(self.vocabulary) - 1] == PRUNED:
             pruned = self.vocabulary.counts[-1]
-            lines.append(f"{pruned:,} tokens are of types beyond --max-types, now one type")
+            lines.append(f"{pruned:,} tokens are of types beyond `max_types`, now one type")
         if self.manifest["settings"]["held_out"] and not self.manifest["held_out_documents"]:
             lines.append("too few documents for a held-out slice: all are for training")
         if apart := self._decomposed():
@@ -289,7 +289,7 @@ class Corpus:
         if not len(types):
             raise SettingError(
                 f"{self.path}: no word occurs {min_count} times or more in its "
-                f"{documents} documents; pass a smaller --min-count"
+                f"{documents} documents; pass a smaller `min_count`"
             )
         return View(self.stored, types, lacking, counts, boundary=boundary, documents=documents)
 

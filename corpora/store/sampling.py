@@ -48,7 +48,7 @@ def parse_sizes(sizes: str) -> list[int]:
         if not number:
             shown = part if len(part) <= _SHOWN else f"{part[:_SHOWN]}..."
             raise SettingError(
-                f"--sizes must be numbers of tokens such as 500K,1M,2.5M, got {shown!r}"
+                f"`sizes` must be numbers of tokens such as 500K,1M,2.5M, got {shown!r}"
             )
         numbers.add(number)
     return sorted(numbers)

@@ -142,7 +142,7 @@ def jieba_cutter() -> Callable[[str], list[str]]:
         import jieba
     except ImportError:
         raise SettingError(
-            "--segmenter jieba needs the package jieba; pip install 'firth[zh]'"
+            "`segmenter=jieba` needs the package jieba; pip install 'firth[zh]'"
         ) from None
     jieba.setLogLevel("CRITICAL")  # a cache that it cannot write is no matter
     cut: Callable[[str], list[str]] = jieba.lcut
@@ -159,8 +159,8 @@ def unspaced_advice(
         return None  # its words were divided before
     return (
         f"{n_unspaced / n_characters:.0%} of the characters belong to scripts without spaces "
-        f"between words, which --segmenter {segmenter} does not divide well; "
-        "take --segmenter jieba (Chinese) or --segmenter characters"
+        f"between words, which `segmenter={segmenter}` does not divide well; "
+        "take `segmenter=jieba` (Chinese) or `segmenter=characters`"
     )
 
 

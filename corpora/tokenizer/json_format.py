@@ -33,7 +33,7 @@ def why_not_exportable(text: TextSettings) -> str | None:
     if text.segmenter == "jieba":
         return (
             "the corpus was divided into words by jieba, which no tokenizer.json can hold; "
-            "build it with --segmenter characters or words instead"
+            "build it with `segmenter=characters` or words instead"
         )
     return None
 

@@ -128,23 +128,23 @@ def learn_pieces(
         raise SettingError(f"coverage must be above 0 and at most 1, got {coverage}")
     codes, word_of, counts = _learnable(words, counts, coverage)
     if not len(counts):
-        raise SettingError(f"--pieces {size}: the corpus has no words to learn pieces from")
+        raise SettingError(f"`pieces={size}`: the corpus has no words to learn pieces from")
     alphabet, symbols = _alphabet(codes, word_of)
     n_single = FIRST_PIECE + len(alphabet)
     if not exactly:
         size = max(size, n_single)
     if size < n_single:
         raise SettingError(
-            f"--pieces {size}: characters and special pieces alone are {n_single}; "
-            f"pass --pieces {n_single} or more"
+            f"`pieces={size}`: characters and special pieces alone are {n_single}; "
+            f"pass `pieces={n_single}` or more"
         )
     merges = np.empty((size - n_single, 2), dtype=np.int32)
     n_merges = learn_merges(*_bordered(symbols, word_of), counts, n_single, merges)
     if n_merges < len(merges) and exactly:
         most = n_single + n_merges
         raise SettingError(
-            f"--pieces {size}: the words of this corpus give at most {most} pieces; "
-            f"pass --pieces {most} or less"
+            f"`pieces={size}`: the words of this corpus give at most {most} pieces; "
+            f"pass `pieces={most}` or less"
         )
     names = [*SPECIAL, *alphabet]
     pairs = []

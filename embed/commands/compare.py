@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from corpora.common.options import click_options, take
+from corpora.common.options import as_command_line, click_options, take
 from embed.compare.config import EXAMPLE, CompareConfig
 
 
@@ -119,12 +119,14 @@ def command(
         writes.append(
             partial(compared.write_report, report, examples=examples, curve=shown, force=force)
         )
-    failures = list(compared.failures)
+    failures = [as_command_line(failure) for failure in compared.failures]
+    if failures:
+        compared.document["failures"] = list(failures)
     for write in writes:  # before printing, which the end of a pipe may end
         try:
             write()
         except FirthError as error:
-            failures.append(str(error))
+            failures.append(as_command_line(str(error)))
     if as_json:
         print_json(compared.document)
     elif as_csv:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corpora.common.options import click_options, take
+from corpora.common.options import as_command_line, click_options, take
 from embed.compare.config import CompareConfig
 from embed.compare.curves.learning_curve import CurveConfig
 
@@ -78,7 +78,7 @@ def command(
 def _tell(failures: list[str]) -> None:
     """A line each, on standard error."""
     for failure in failures:
-        click.echo(f"Error: {failure}", err=True)
+        click.echo(f"Error: {as_command_line(failure)}", err=True)
 
 
 def _recipes(config: CurveConfig) -> "dict[str, Recipe]":

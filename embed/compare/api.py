@@ -110,7 +110,7 @@ class Compared:
         asked = list(dict.fromkeys(examples)) or [EXAMPLE]
         attention = read_attention(runs, asked)
         if examples and not attention:
-            note("--example: no RUN has an encoder that could read it")
+            note("`example`: no RUN has an encoder that could read it")
         contexts = find_in_context(runs, asked)
         found = (each for each in contexts.values() if not isinstance(each, str))
         marked = [a.word for answers in found for a in answers if not isinstance(a, str)]

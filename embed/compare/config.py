@@ -102,7 +102,7 @@ class CompareConfig:
     seed: int = setting(
         1,
         "Seed of the random baseline, of the draws, of probes, of the halves of WiC that choose "
-        "each other's threshold, and of which minimal pairs --limit takes.",
+        "each other's threshold, and of which minimal pairs `limit` takes.",
         at_least=0,
         below=2**64,
         metavar="SEED",

@@ -60,7 +60,7 @@ def pooling_weights(
     """
     names = split_names(on)
     if len(names) > 2 or not all(names):
-        raise SettingError(f"--on {on!r} names no one or two files; pass TRAIN or TRAIN,DEV")
+        raise SettingError(f"`on={on!r}` names no one or two files; pass TRAIN or TRAIN,DEV")
     paths = [Path(name) for name in names]
     for text in texts:
         if not text.strip() or LONE_SURROGATE.search(text):

@@ -75,7 +75,7 @@ def encode_file(
 def refuse_suffix(out: Path) -> None:
     """Refuse an output whose kind its name does not tell."""
     if out.suffix not in SUFFIXES:
-        raise SettingError(f"--out {out}: must end in {' or '.join(SUFFIXES)}")
+        raise SettingError(f"`out={out}`: must end in {' or '.join(SUFFIXES)}")
 
 
 class _Arrays:

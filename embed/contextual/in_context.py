@@ -153,6 +153,6 @@ def _pooled_layers(run: Path) -> str:
     layers = pooling.get("layers") if isinstance(pooling, dict) else None
     if not layers:
         raise SettingError(
-            f"{run}: its vectors are no means of states; pass --layers to choose the states"
+            f"{run}: its vectors are no means of states; pass `layers` to choose the states"
         )
     return ",".join(map(str, layers))

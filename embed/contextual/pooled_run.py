@@ -71,7 +71,7 @@ def pool_run(
     """
     run, out, started = encoder_run(Path(run).resolve()), Path(out), now()
     if out.resolve() == run:
-        raise SettingError(f"--out {out}: has the encoder, which would be lost; choose another")
+        raise SettingError(f"`out={out}`: has the encoder, which would be lost; choose another")
     corpus = corpus or trained_corpus(run)
     _refuse_other_text(corpus, run)
     source = encoder_fingerprint(run)
@@ -104,16 +104,16 @@ def trained_corpus(run: Path) -> "Corpus":
 
     known: Any = run_options(run).get(CORPUS)
     if not isinstance(known, dict) or not {"path", "fingerprint"} <= known.keys():
-        raise ArtifactError(f"{run}: does not tell what corpus it was trained on; pass --corpus")
+        raise ArtifactError(f"{run}: does not tell what corpus it was trained on; pass `corpus`")
     path = Path(str(known["path"]))
     if not is_corpus(path):
-        raise ArtifactError(f"{path}: the corpus of {run} is gone; pass --corpus")
+        raise ArtifactError(f"{path}: the corpus of {run} is gone; pass `corpus`")
     corpus = Corpus.open(path)
     if "sample" in known:
         corpus = corpus.sample_again(known["sample"])
     if corpus.fingerprint != known["fingerprint"]:
         raise ArtifactError(
-            f"{path}: is no longer the corpus that {run} was trained on; pass --corpus to take it "
+            f"{path}: is no longer the corpus that {run} was trained on; pass `corpus` to take it "
             "all the same"
         )
     corpus.verify()
@@ -137,5 +137,5 @@ def _tell_lost_case(encoder: ContextualEncoder, corpus: "Corpus") -> None:
     if not corpus.text.keep_case and encoder.words("A") == ["A"]:
         note(
             f"{corpus.path}: is lower-cased, and the encoder tells case apart; build the corpus "
-            "with --keep-case for what it knows of capitals"
+            "with `keep_case=True` for what it knows of capitals"
         )

@@ -58,7 +58,7 @@ class PoolConfig:
     def __post_init__(self) -> None:
         check(self)
         if self.source != "states" and self.layers != AUTO:
-            raise SettingError(f"--layers {self.layers}: goes with --source states")
+            raise SettingError(f"`layers={self.layers}`: goes with `source=states`")
 
 
 @dataclass(frozen=True)
@@ -133,11 +133,11 @@ def parse_layers(text: str, n_layers: int) -> tuple[int, ...]:
         return tuple(range(n_layers // 2, n_layers + 1))
     cells = [cell.strip() for cell in text.split(",")]
     if not all(cell.isascii() and cell.isdigit() for cell in cells):
-        raise SettingError(f"--layers {text}: give numbers between commas, such as 0,1, or {AUTO}")
+        raise SettingError(f"`layers={text}`: give numbers between commas, such as 0,1, or {AUTO}")
     layers = sorted({int(cell) for cell in cells})
     if layers[-1] > n_layers:
         raise SettingError(
-            f"--layers {text}: there is no layer {layers[-1]}; the encoder has 0, the embeddings, "
+            f"`layers={text}`: there is no layer {layers[-1]}; the encoder has 0, the embeddings, "
             f"to {n_layers}"
         )
     return tuple(layers)
@@ -274,7 +274,7 @@ def _look_up(
 ) -> np.ndarray:
     """Input embeddings of each word, float32 (V, D)."""
     if not isinstance(encoder, InputEmbeddings):
-        raise SettingError("--source input-embeddings: this encoder has none; take states")
+        raise SettingError("`source=input-embeddings`: this encoder has none; take states")
     parts = []
     for first in range(0, len(words), words_at_once):
         parts.append(encoder.input_embeddings(words[first : first + words_at_once]))

@@ -159,7 +159,7 @@ def vector_of(vectors: StaticVectors, word: str) -> np.ndarray:
     name = getattr(vectors, "name", "vectors")
     close = close_spellings(word, vectors.vocabulary)
     offer = f"did you mean {' or '.join(map(repr, close))}?" if close else "check the spelling"
-    raise UnknownWordError(f"{name}: no vector for {word!r}; {offer} (--skip-unknown goes on)")
+    raise UnknownWordError(f"{name}: no vector for {word!r}; {offer}")
 
 
 def _multiplied(cosines: np.ndarray) -> np.ndarray:

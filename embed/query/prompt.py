@@ -11,6 +11,8 @@ from corpora.text.segment import LONE_SURROGATE
 from embed.query.neighbors import vector_of
 from embed.vectors.word_vectors import WordVectors
 
+_SKIP_HINT = " (`skip_unknown=True` skips it)"
+
 
 def find_word(vectors: WordVectors, asked: str) -> str:
     """Find the word of a run that a person means.
@@ -31,13 +33,21 @@ def find_word(vectors: WordVectors, asked: str) -> str:
         )
     row = vectors.row(words[0])
     if row is None:
-        vector_of(vectors, words[0])
+        _refuse_unknown(vectors, words[0])
     if words[0] != asked:
         note(f"{asked!r} is read as {words[0]!r}")
     if row is None:
         made_of = vectors.composed_of
         note(f"{words[0]!r} is not in the vocabulary; its vector is composed of its {made_of}")
     return words[0]
+
+
+def _refuse_unknown(vectors: WordVectors, word: str) -> None:
+    """Raise if a word has no vector, with a hint how to skip it."""
+    try:
+        vector_of(vectors, word)
+    except UnknownWordError as error:
+        raise UnknownWordError(f"{error}{_SKIP_HINT}") from None
 
 
 def find_words(
@@ -51,7 +61,7 @@ def find_words(
         except UnknownWordError as error:
             if not skip_unknown:
                 raise
-            note(f"skipped: {str(error).removesuffix(' (--skip-unknown goes on)')}")
+            note(f"skipped: {str(error).removesuffix(_SKIP_HINT)}")
             found.append(None)
     return found
 

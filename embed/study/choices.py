@@ -113,6 +113,6 @@ def _with_sets(study: Study, corpus: "Corpus") -> Study:
     note(
         "the text does not look English, and all sets that come along are: what they score says "
         "nothing of it; name sets of its language in [compare]; vectors are measured by "
-        "themselves, too (--intrinsic)"
+        "themselves, too (`intrinsic=True`)"
     )
     return study.with_options(COMPARE, intrinsic=True)

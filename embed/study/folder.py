@@ -50,7 +50,7 @@ class Folder:
             except OSError as error:
                 raise ArtifactError(
                     f"{path}: another study is at work here, or a step that outlived it; wait for "
-                    "it or choose another --out"
+                    "it or choose another `out`"
                 ) from error
             yield cls(path, _read_record(path), lock.fileno())
 
@@ -63,8 +63,8 @@ class Folder:
             names = known.keys() | wanted.keys()
             differ = sorted(name for name in names if known.get(name) != wanted.get(name))
             raise ArtifactError(
-                f"{self.path}: holds a study with other {', '.join(differ)}; choose another --out, "
-                "or pass --force to make anew what that changes"
+                f"{self.path}: holds a study with other {', '.join(differ)}; choose another `out`, "
+                "or pass `force=True` to make anew what that changes"
             )
         self._write({"asked": wanted})
 
@@ -110,7 +110,7 @@ class Folder:
         if changed and not force:
             raise ArtifactError(
                 f"{step.out}: was made with other settings or from another text; choose another "
-                "--out, or pass --force"
+                "`out`, or pass `force=True`"
             )
         # before it starts, so that what is half done is known to be ours, and what stands, old
         self._write_step(name, {**wanted, _REPLACES: seal})
@@ -134,7 +134,7 @@ def _refuse_strange(path: Path) -> None:
     if not path.exists() or (path / RECORD).exists():
         return
     if not path.is_dir() or {each.name for each in path.iterdir()} - {_LOCK, f"{RECORD}.new"}:
-        raise ArtifactError(f"{path}: not a study folder; choose another --out")
+        raise ArtifactError(f"{path}: not a study folder; choose another `out`")
 
 
 def _read_record(path: Path) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def _read_record(path: Path) -> dict[str, Any]:
     record = read_json(path / RECORD)
     steps = record.get("steps") if isinstance(record, dict) else None
     if not isinstance(steps, dict) or not all(isinstance(each, dict) for each in steps.values()):
-        raise ArtifactError(f"{path / RECORD}: is damaged; choose another --out")
+        raise ArtifactError(f"{path / RECORD}: is damaged; choose another `out`")
     return dict(record)
 
 
@@ -155,5 +155,5 @@ def _is_whole(out: Path, force: bool) -> bool:
     except ArtifactError as error:
         if force:
             return False
-        raise ArtifactError(f"{error}: pass --force") from error
+        raise ArtifactError(f"{error}: pass `force=True`") from error
     return True

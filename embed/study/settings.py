@@ -118,7 +118,7 @@ def parse_budget(text: str) -> float:
     """Read a time."""
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh])", text)
     if found is None or float(found[1]) <= 0:
-        raise SettingError(f"--budget must be a time such as 90s, 10m or 1.5h, got {text!r}")
+        raise SettingError(f"`budget` must be a time such as 90s, 10m or 1.5h, got {text!r}")
     return float(found[1]) * _SECONDS[found[2]]
 
 

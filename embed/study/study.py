@@ -134,8 +134,8 @@ def _build(asked: Study, request: Request, folder: Folder, force: bool) -> Path:
         return out
     if is_corpus(out) and not force:
         raise ArtifactError(
-            f"{out}: was built from other texts or with other settings; choose another --out, or "
-            "pass --force to make the study anew"
+            f"{out}: was built from other texts or with other settings; choose another `out`, or "
+            "pass `force=True` to make the study anew"
         )
     step = Step(BUILD, tuple(asked.sources), tuple(typed_options(options, BUILD)), out)
     status = run(step.typed(force=is_corpus(out)), folder.lock)
@@ -149,7 +149,7 @@ def _refuse_inside(out: Path, files: Sequence[SourceFile], sources: Sequence[str
     folders = [Path(source).resolve() for source in sources if Path(source).is_dir()]
     inside = [folder for folder in folders if folder in (out.resolve(), *out.resolve().parents)]
     if inside and files:
-        raise SettingError(f"--out {out}: lies in {inside[0]}, which is read; choose another")
+        raise SettingError(f"`out={out}`: lies in {inside[0]}, which is read; choose another")
 
 
 def _compare(study: Study, folder: Folder, runs: Sequence[Path]) -> int:

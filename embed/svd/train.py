@@ -60,7 +60,7 @@ class SvdConfig:
     weighting: str = setting(
         "ppmi",
         "Matrix to factor: positive PMI, the counts, or log(1 + count). For the textbook SVD of "
-        "the counts, also pass --subsample 0 and --singular-power 1.",
+        "the counts, also pass `subsample=0` and `singular_power=1`.",
         choices=ppmi.WEIGHTINGS,
     )
     subsample: float = setting(
@@ -158,7 +158,7 @@ def train_svd(corpus: "Corpus", config: SvdConfig, out: str | Path, *, force: bo
         if not nonzeros:
             raise FirthError(
                 f"{corpus.path}: no two of the {len(view.words)} words occur in the same "
-                f"{config.boundary}; pass a wider --boundary or a smaller --min-count"
+                f"{config.boundary}; pass a wider `boundary` or a smaller `min_count`"
             )
         _note_words_without_contexts(corpus, counts)
         vectors = _factor(_weigh(view, counts, config, metrics), config, metrics)
@@ -201,8 +201,8 @@ def _view(corpus: "Corpus", config: SvdConfig) -> "View":
     n_words = len(view.counts)
     if config.dim > n_words:
         raise SettingError(
-            f"--dim {config.dim} is larger than the vocabulary ({n_words} words after "
-            f"--min-count {config.min_count}); pass --dim {n_words} or less"
+            f"`dim={config.dim}` is larger than the vocabulary ({n_words} words after "
+            f"`min_count={config.min_count}`); pass `dim={n_words}` or less"
         )
     return view
 
@@ -244,7 +244,7 @@ def _weigh(view: "View", counts: Cooccurrences, config: SvdConfig, metrics: _Met
         about["nonzeros"] = int(matrix.nnz)
     if not matrix.nnz:
         raise SettingError(
-            f"--shift {config.shift:g} leaves no positive PMI; pass a smaller --shift"
+            f"`shift={config.shift:g}` leaves no positive PMI; pass a smaller `shift`"
         )
     return matrix
 
@@ -271,7 +271,7 @@ def _factor(matrix: Any, config: SvdConfig, metrics: _Metrics) -> np.ndarray:
             vectors += found.right * powers
     if not np.isfinite(vectors).all():
         raise SettingError(
-            f"--singular-power {config.singular_power:g} overflows float32; pass a smaller one"
+            f"`singular_power={config.singular_power:g}` overflows float32; pass a smaller one"
         )
     return _normalized(vectors) if config.normalize else vectors
 

@@ -46,6 +46,6 @@ def count_type(counts: np.ndarray, weights: Sequence[int]) -> Any:
 def _overflow_error(window: int) -> SettingError:
     """Return the error for windows whose least common denominator is too large."""
     return SettingError(
-        f"--window: {window}: weighted counts would overflow 64 bits; "
-        "pass a smaller --window or another --window-weighting"
+        f"`window`: {window}: weighted counts would overflow 64 bits; "
+        "pass a smaller `window` or another `window_weighting`"
     )

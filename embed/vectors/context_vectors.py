@@ -62,7 +62,7 @@ def with_contexts(vectors: WordVectors) -> WordVectors:
     contexts = open_contexts(vectors)
     if contexts is None:
         raise SettingError(
-            f"--add-contexts: {vectors.name} has no context vectors ({CONTEXTS}); only runs of "
+            f"`add_contexts`: {vectors.name} has no context vectors ({CONTEXTS}); only runs of "
             "skip-gram and CBOW with negative sampling have"
         )
     # np.add walks over both mapped files once, and holds nothing but the sums

@@ -27,7 +27,7 @@ def parse_subwords(text: str) -> tuple[int, int]:
     if found and 1 <= int(found[1]) <= int(found[2]):
         return int(found[1]), int(found[2])
     raise SettingError(
-        "--subwords must be MIN-MAX with 1 <= MIN <= MAX <= 999, lengths of n-grams in characters "
+        "`subwords` must be MIN-MAX with 1 <= MIN <= MAX <= 999, lengths of n-grams in characters "
         f"such as 3-6, got {text!r}"
     )
 

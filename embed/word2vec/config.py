@@ -30,7 +30,7 @@ class _Word2VecConfig:
     window: int = setting(5, _WINDOW_HELP, at_least=1, at_most=_MOST_WINDOW)
     window_weighting: str = setting(
         "dynamic",
-        "Size of each window: dynamic draws it from 1 to --window, flat always takes --window.",
+        "Size of each window: dynamic draws it from 1 to `window`, flat always takes `window`.",
         choices=("dynamic", "flat"),
     )
     negatives: int = setting(5, "Negative samples of each window.", at_least=1, at_most=1000)
@@ -86,7 +86,7 @@ class _Word2VecConfig:
         "firth", "Whose training loop: ours, or gensim's.", choices=("firth", "gensim")
     )
     hierarchical_softmax: bool = setting(
-        False, "Hierarchical softmax in the place of negative samples; --engine gensim."
+        False, "Hierarchical softmax in the place of negative samples; `engine=gensim`."
     )
     deterministic: bool = setting(
         False, "The same bytes at any number of threads, somewhat slower."
@@ -104,7 +104,7 @@ class _Word2VecConfig:
             )
         _ = self.ngrams  # refuses what are no lengths
         if self.hierarchical_softmax and self.engine != "gensim":
-            raise SettingError("--hierarchical-softmax needs --engine gensim")
+            raise SettingError("`hierarchical_softmax=True` needs `engine=gensim`")
         if self.engine == "gensim":
             self._refuse_for_gensim()
 
@@ -120,25 +120,25 @@ class _Word2VecConfig:
     def _refuse_for_gensim(self) -> None:
         """Raise if gensim is not installed or cannot do what is asked for."""
         given = {
-            "--subwords": self.subwords is not None,
-            "--init": self.init is not None,
-            "--deterministic": self.deterministic,
+            "`subwords`": self.subwords is not None,
+            "`init`": self.init is not None,
+            "`deterministic=True`": self.deterministic,
         }
         refused = [option for option, is_given in given.items() if is_given]
         if refused:
             them = "it" if len(refused) == 1 else "them"
             raise SettingError(
-                f"--engine gensim does not go with {' and '.join(refused)}; "
-                f"leave {them} out or pass --engine firth"
+                f"`engine=gensim` does not go with {' and '.join(refused)}; "
+                f"leave {them} out or pass `engine=firth`"
             )
         if importlib.util.find_spec("gensim") is None:
             raise SettingError(
-                "--engine gensim needs gensim; pip install gensim, or pass --engine firth"
+                "`engine=gensim` needs gensim; pip install gensim, or pass `engine=firth`"
             )
         if self.seed >= _GENSIM_SEEDS:
             raise SettingError(
-                f"--engine gensim takes seeds below {_GENSIM_SEEDS}, got {self.seed}; pass a "
-                "smaller --seed"
+                f"`engine=gensim` takes seeds below {_GENSIM_SEEDS}, got {self.seed}; pass a "
+                "smaller `seed`"
             )
 
 

@@ -33,23 +33,23 @@ def refuse_unfit(init: WordVectors, config: Word2VecConfig) -> None:
     rows; the reverse would lose the n-grams.
     """
     if not isinstance(init.matrix, np.ndarray):
-        raise SettingError(f"--init {init.name}: its vectors are sparse; pass a run of dense ones")
+        raise SettingError(f"`init={init.name}`: its vectors are sparse; pass a run of dense ones")
     n_words, dim = init.matrix.shape
     if config.max_vocabulary is not None and config.max_vocabulary < n_words:
         raise SettingError(
-            f"--max-vocabulary {config.max_vocabulary} is smaller than the vocabulary of "
-            f"{init.name} ({n_words} words), which stays whole; pass --max-vocabulary {n_words} "
+            f"`max_vocabulary={config.max_vocabulary}` is smaller than the vocabulary of "
+            f"{init.name} ({n_words} words), which stays whole; pass `max_vocabulary={n_words}` "
             "or more"
         )
     if dim != config.dim:
         raise SettingError(
-            f"--dim {config.dim} differs from the {dim} dimensions of {init.name}; pass --dim {dim}"
+            f"`dim={config.dim}` differs from the {dim} dimensions of {init.name}; pass `dim={dim}`"
         )
     table = init.subwords
     if table is not None and (table.shortest, table.longest, table.n_buckets) != config.ngrams:
         raise SettingError(
-            f"--init {init.name}: was trained with --subwords {table.shortest}-{table.longest} "
-            f"--buckets {table.n_buckets}; pass the same"
+            f"`init={init.name}`: was trained with `subwords={table.shortest}-{table.longest}` "
+            f"`buckets={table.n_buckets}`; pass the same"
         )
 
 

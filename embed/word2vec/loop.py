@@ -130,7 +130,7 @@ class _Training:
         if at.pairs and at.loss / at.pairs > math.log(2) * (1 + self._config.negatives):
             note(
                 f"epoch {at.epoch + 1}: the loss, {at.loss / at.pairs:.3g}, is worse than that of "
-                "knowing nothing; a smaller --learning-rate may help"
+                "knowing nothing; a smaller `learning_rate` may help"
             )
         self._told.end_epoch(at.epoch, Tally(at.loss, at.pairs), held_out)
         self._position = Position(at.epoch + 1, tokens=at.tokens)
@@ -144,8 +144,8 @@ class _Training:
         clear_checkpoints(self._directory / CHECKPOINTS)
         raise FirthError(
             f"training diverged in epoch {epoch + 1}, after {self._position.tokens:,} tokens: the "
-            f"loss is {tally.mean:.3g} at a rate of {rate:.3g}; pass --learning-rate "
-            f"{self._config.learning_rate / 4:.2g} or less"
+            f"loss is {tally.mean:.3g} at a rate of {rate:.3g}; pass "
+            f"`learning_rate={self._config.learning_rate / 4:.2g}` or less"
         )
 
     def _load(self) -> Position:

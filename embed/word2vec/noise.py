@@ -88,9 +88,9 @@ def _refusal(weights: np.ndarray, exponent: float) -> str:
     if np.count_nonzero(weights) < 2 and abs(exponent) <= 1:
         return (
             f"negative samples need a vocabulary of at least 2 words, this one has "
-            f"{np.count_nonzero(weights)}; pass a smaller --min-count or more text"
+            f"{np.count_nonzero(weights)}; pass a smaller `min_count` or more text"
         )
     return (
-        f"--unigram-exponent {exponent:g} leaves one word nearly all of the negative samples; "
+        f"`unigram_exponent={exponent:g}` leaves one word nearly all of the negative samples; "
         "pass one nearer to 0"
     )

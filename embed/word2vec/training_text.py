@@ -68,7 +68,7 @@ def open_text(corpus: "Corpus", config: Word2VecConfig, init: WordVectors | None
     if not view.n_tokens:
         raise SettingError(
             f"{corpus.path}: has no word of {init.name}, and none occurs {config.min_count} times "
-            "or more; pass a smaller --min-count"
+            "or more; pass a smaller `min_count`"
         )
     return _grown(view, init)
 

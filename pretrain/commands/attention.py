@@ -49,7 +49,7 @@ def command(
     from pretrain.inference.attention_weights import attend
 
     if out is not None:
-        picture_kind(out, "--out")  # both before any work
+        picture_kind(out, "out")  # both before any work
         refuse_overwrite(out, force)
     attention = attend(run, sentence, layer=layer, head=head)
     if out is not None:

@@ -52,7 +52,7 @@ class PackedRows:
         """
         if sequence_length < _LEAST_LENGTH:
             raise SettingError(
-                f"--sequence-length must be at least {_LEAST_LENGTH}, got {sequence_length}"
+                f"`sequence_length` must be at least {_LEAST_LENGTH}, got {sequence_length}"
             )
         if view.n_tokens == 0:
             raise SettingError(

@@ -35,7 +35,7 @@ def open_text(corpus: "Corpus", config: MlmConfig) -> Text:
     if not corpus.manifest["held_out_tokens"]:
         raise SettingError(
             f"{corpus.path}: has no held-out text to judge the training by; build it with "
-            f"--held-out, of {ENOUGH_DOCUMENTS} documents or more"
+            f"`held_out`, of {ENOUGH_DOCUMENTS} documents or more"
         )
     every = corpus.view(
         min_count=1,

@@ -22,19 +22,19 @@ _THETA = 10_000.0  # as pretrain.model.positions turns them; the stock ones of f
 def layout_refusal(config: EncoderConfig) -> str | None:
     """Say what of an encoder neither of the two stock models has."""
     if config.attention_score == "additive":
-        return "BERT and ModernBERT score by products, not by --attention-score additive"
+        return "BERT and ModernBERT score by products, not by `attention_score=additive`"
     if config.norm == "pre":
         if config.positions != "rotary":
-            return f"ModernBERT (--norm pre) has rotary positions, not {config.positions}"
+            return f"ModernBERT (`norm=pre`) has rotary positions, not {config.positions}"
         if config.feed_forward != "geglu":
-            return f"ModernBERT (--norm pre) has a geglu feed-forward, not {config.feed_forward}"
+            return f"ModernBERT (`norm=pre`) has a geglu feed-forward, not {config.feed_forward}"
         return None
     if config.positions not in ("learned", "sinusoidal"):
-        return f"BERT (--norm post) has a table of positions, not {config.positions}"
+        return f"BERT (`norm=post`) has a table of positions, not {config.positions}"
     if config.feed_forward == "geglu":
-        return "BERT (--norm post) has a relu or gelu feed-forward, not geglu"
+        return "BERT (`norm=post`) has a relu or gelu feed-forward, not geglu"
     if config.attention_span is not None:
-        return f"BERT (--norm post) attends to all, not to --attention-span {config.attention_span}"
+        return f"BERT (`norm=post`) attends to all, not to `attention_span={config.attention_span}`"
     return None
 
 

@@ -42,7 +42,7 @@ def draw_attention(attention: SentenceAttention, path: str | Path, *, force: boo
     SettingError
         As :func:`~corpora.artifacts.figures.picture_kind` does.
     """
-    picture_kind(Path(path), "--out")
+    picture_kind(Path(path), "out")
     with picture_style():
         write_figure(_lay_out(attention), Path(path), force=force)
 

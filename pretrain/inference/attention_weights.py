@@ -80,16 +80,16 @@ def attend(
     """
     encoder = open_run(run, "cpu")
     config = encoder.model.config
-    layers = _chosen("--layer", layer, "layers", config.layers)
-    heads = _chosen("--head", head, "heads", config.heads)
+    layers = _chosen("layer", layer, "layers", config.layers)
+    heads = _chosen("head", head, "heads", config.heads)
     pieces, weights = encoder.attention(encoder.words(sentence))
     return SentenceAttention(sentence, tuple(pieces), layers, heads, weights[np.ix_(layers, heads)])
 
 
-def _chosen(option: str, number: int | None, what: str, n: int) -> tuple[int, ...]:
+def _chosen(setting: str, number: int | None, what: str, n: int) -> tuple[int, ...]:
     """All of them, or the one that was asked for."""
     if number is None:
         return tuple(range(n))
     if not 0 <= number < n:
-        raise SettingError(f"{option} {number}: the encoder has {what} 0 to {n - 1}")
+        raise SettingError(f"`{setting}={number}`: the encoder has {what} 0 to {n - 1}")
     return (number,)

@@ -106,8 +106,8 @@ def batch_rows(config: MlmConfig, device: torch.device, world: World) -> int:
     first, stop = world.share(config.batch)
     if config.micro_batch is not None and (stop - first) % config.micro_batch:
         raise SettingError(
-            f"--micro-batch {config.micro_batch} does not divide the {stop - first} rows that "
-            f"each of {world.size} processes has of --batch {config.batch}"
+            f"`micro_batch={config.micro_batch}` does not divide the {stop - first} rows that "
+            f"each of {world.size} processes has of `batch={config.batch}`"
         )
     return config.batch
 
@@ -116,7 +116,7 @@ def refuse_settings(config: MlmConfig, device: torch.device) -> None:
     """Refuse what cannot work on this machine, before any work."""
     refusal = compiler_refusal(device)
     if config.compile == "on" and refusal is not None:
-        raise SettingError(f"--compile on: {refusal}; pass --compile off")
+        raise SettingError(f"`compile=on`: {refusal}; pass `compile=off`")
 
 
 def decide(trials: Trials, budget: Budget, batch: int, threads: int, world: World) -> Decisions:
@@ -180,7 +180,7 @@ def read_decisions(path: Path) -> Decisions | None:
     found: Any = read_json(path)
     names = {field.name for field in dataclasses.fields(Decisions)}
     if not isinstance(found, dict) or found.keys() != names:
-        raise ArtifactError(f"{path}: is damaged; pass --force to start anew")
+        raise ArtifactError(f"{path}: is damaged; pass `force=True` to start anew")
     return Decisions(**found)
 
 
@@ -221,7 +221,7 @@ def _fitting(trials: Trials, how: How) -> tuple[How, float]:
             if trials.config.micro_batch is not None or how.micro_batch % 2:
                 raise SettingError(
                     f"{how.micro_batch} rows at once do not fit the memory of "
-                    f"{trials.device}; pass a smaller --micro-batch"
+                    f"{trials.device}; pass a smaller `micro_batch`"
                 ) from None
             how = dataclasses.replace(how, micro_batch=how.micro_batch // 2)
 

@@ -48,7 +48,7 @@ class World:
         """Give this process's rows of a batch."""
         if n_rows % self.size:
             raise SettingError(
-                f"--batch {n_rows} does not divide by {self.size} processes; take a multiple"
+                f"`batch={n_rows}` does not divide by {self.size} processes; take a multiple"
             )
         each = n_rows // self.size
         return self.rank * each, (self.rank + 1) * each

@@ -94,8 +94,8 @@ class _Training:
         if world.is_first:
             device = model.pieces.weight.device
             self._log = Log(course.directory / METRICS, self._step, course.scale, device, tell)
-        self._evaluations = _Every("--evaluate-every", config.evaluate_every)
-        self._checkpoints = _Every("--checkpoint-every", config.checkpoint_every)
+        self._evaluations = _Every("evaluate_every", config.evaluate_every)
+        self._checkpoints = _Every("checkpoint_every", config.checkpoint_every)
         self._last = (0.0, self._rates[0])
         self._begun = time.monotonic()
         self._evaluated = -1
@@ -245,9 +245,9 @@ class _Training:
         kept = load_checkpoint(self._course.directory / CHECKPOINTS)
         where = f"; step {kept[1]['step']:,} is kept" if kept else ""
         raise FirthError(
-            f"training diverged at step {step:,}: {what}; pass --force to start anew, and "
-            f"--learning-rate {self._rate / 4:.2g} or less, a smaller --clip or --dtype "
-            f"float32{where}"
+            f"training diverged at step {step:,}: {what}; pass `force=True` to start anew, and "
+            f"`learning_rate={self._rate / 4:.2g}` or less, a smaller `clip` or "
+            f"`dtype=float32`{where}"
         )
 
     def _now(self) -> Moment:
@@ -266,10 +266,10 @@ class _Training:
         if state.get("format") != FORMAT:
             raise ArtifactError(
                 f"{folder}: format {state.get('format')} is not known, this version reads "
-                f"{FORMAT}; pass --force to start anew"
+                f"{FORMAT}; pass `force=True` to start anew"
             )
         if state["text"] != self._course.text:
-            raise ArtifactError(f"{folder}: is of another text; pass --force to start anew")
+            raise ArtifactError(f"{folder}: is of another text; pass `force=True` to start anew")
         load_state(self._model, self._optimizer, arrays, state["step"])
         return state["step"], state["seconds"]
 
@@ -277,8 +277,8 @@ class _Training:
 class _Every:
     """An interval in steps or seconds."""
 
-    def __init__(self, option: str, text: str) -> None:
-        self._steps, self._seconds = parse_every(option, text)
+    def __init__(self, setting: str, text: str) -> None:
+        self._steps, self._seconds = parse_every(setting, text)
         self.restart()
 
     def is_due(self, step: int) -> bool:

@@ -154,7 +154,7 @@ def held_out_batches(rows: PackedRows, pieces: Pieces, at_once: int) -> list[Bat
     )
     if not any(float(batch.n_targets) for batch in batches):
         raise SettingError(
-            "the held-out text has no pieces to predict; build the corpus with a greater --held-out"
+            "the held-out text has no pieces to predict; build the corpus with a greater `held_out`"
         )
     return batches
 
@@ -166,5 +166,5 @@ def _threads(
     if before is None or not before.holds_for(device, world):
         return thread_count(config.threads, world.size)
     if config.threads is not None and config.threads != before.threads:
-        note(f"--threads {config.threads}: the run was begun with {before.threads} and keeps them")
+        note(f"`threads={config.threads}`: the run was begun with {before.threads} and keeps them")
     return before.threads

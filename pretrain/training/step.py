@@ -77,7 +77,7 @@ class Stepper:
             raise
         except (RuntimeError, OSError, ImportError) as error:
             raise FirthError(
-                f"torch.compile failed: {first_line(error)}; pass --compile off"
+                f"torch.compile failed: {first_line(error)}; pass `compile=off`"
             ) from error
         self._optimizer.zero_grad(set_to_none=True)
 

@@ -37,7 +37,7 @@ def test_without_a_gpu_auto_is_the_cpu_and_cuda_is_refused(no_gpu):
     with pytest.raises(SettingError) as refused:
         choose_device("cuda")
     assert str(refused.value) == (
-        f"--device cuda: torch {torch.__version__} sees no CUDA device; pass --device cpu"
+        f"`device=cuda`: torch {torch.__version__} sees no CUDA device; pass `device=cpu`"
     )
 
 
@@ -47,7 +47,7 @@ def test_each_process_of_a_machine_takes_its_own_gpu(two_gpus):
     with pytest.raises(SettingError) as refused:
         choose_device("cuda", 2)
     assert str(refused.value) == (
-        "--device cuda: 2 devices are too few for process 3 of this machine; start fewer"
+        "`device=cuda`: 2 devices are too few for process 3 of this machine; start fewer"
     )
 
 
@@ -96,8 +96,8 @@ def test_memory_that_does_not_suffice_is_told_in_one_line(error, whose):
     with pytest.raises(SettingError) as refused, enough_memory():
         raise error
     assert str(refused.value) == (
-        f"the memory of this {whose} does not suffice; pass a smaller --batch, --micro-batch, "
-        "--sequence-length or --dim"
+        f"the memory of this {whose} does not suffice; pass a smaller `batch`, `micro_batch`, "
+        "`sequence_length` or `dim`"
     )
 
 

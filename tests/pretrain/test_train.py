@@ -309,7 +309,7 @@ def test_a_corpus_without_held_out_text_is_refused(tmp_path):
     corpus = corpus_of(tmp_path, held_out=0.0)
     assert refusal(SettingError, corpus, small(), tmp_path / "run") == (
         f"{corpus.path}: has no held-out text to judge the training by; build it with "
-        "--held-out, of 10 documents or more"
+        "`held_out`, of 10 documents or more"
     )
     assert not (tmp_path / "run.partial").exists()
 
@@ -317,7 +317,7 @@ def test_a_corpus_without_held_out_text_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"pieces": "9000"}, "--pieces 9000: the words of this corpus give at most "),
+        ({"pieces": "9000"}, "`pieces=9000`: the words of this corpus give at most "),
         ({"min_count": 10**6}, "no word occurs 1000000 times or more"),
     ],
 )
@@ -331,7 +331,7 @@ def test_what_the_corpus_cannot_give_is_refused_before_anything_is_written(
 def test_what_stands_there_is_refused_and_untouched(corpus, run):
     before = (run / "model.safetensors").stat()
     message = refusal(ArtifactError, corpus, small(), run)
-    assert message == f"{run}: exists already; choose another --out or pass --force"
+    assert message == f"{run}: exists already; choose another `out` or pass `force=True`"
     assert (run / "model.safetensors").stat() == before
 
 
@@ -349,8 +349,11 @@ def test_other_options_do_not_go_on_from_a_checkpoint(corpus, tmp_path, stop_at)
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": 0}, "format 0 is not known, this version reads 1; pass --force to start anew"),
-        ({"text": "0"}, "is of another text; pass --force to start anew"),
+        (
+            {"format": 0},
+            "format 0 is not known, this version reads 1; pass `force=True` to start anew",
+        ),
+        ({"text": "0"}, "is of another text; pass `force=True` to start anew"),
     ],
 )
 def test_a_checkpoint_of_another_format_or_text_is_refused_and_stays(
@@ -384,8 +387,8 @@ def test_a_loss_that_is_no_number_ends_the_training_and_says_what_to_try(
         FirthError, corpus, small(checkpoint_every="3", evaluate_every="100"), tmp_path / "run"
     )
     assert message == (
-        "training diverged at step 8: the loss is nan; pass --force to start anew, and "
-        "--learning-rate 0.0025 or less, a smaller --clip or --dtype float32; step 6 is kept"
+        "training diverged at step 8: the loss is nan; pass `force=True` to start anew, and "
+        "`learning_rate=0.0025` or less, a smaller `clip` or `dtype=float32`; step 6 is kept"
     )
     arrays, state = load_checkpoint(tmp_path / "run.partial" / "checkpoints")
     assert state["step"] == 6
@@ -396,4 +399,4 @@ def test_a_loss_beyond_reason_ends_the_training(corpus, tmp_path):
     config = small(steps=300, learning_rate=1e4, warmup=0.0, evaluate_every="10", clip=1e9)
     message = refusal(FirthError, corpus, config, tmp_path / "run")
     assert message.startswith("training diverged at step ")
-    assert "pass --force to start anew, and --learning-rate 2.5e+03 or less" in message
+    assert "pass `force=True` to start anew, and `learning_rate=2.5e+03` or less" in message

@@ -30,7 +30,7 @@ class CurveConfig:
     )
     seeds: int = setting(
         1,
-        "Train so many times, with --seed and those that follow; svd once, as it only starts "
+        "Train so many times, with `seed` and those that follow; svd once, as it only starts "
         "from its seed.",
         at_least=1,
         at_most=1_000,

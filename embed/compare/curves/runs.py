@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # numba comes with it
     from embed.compare.curves.learning_curve import Sampled
 
 RECORDS = "runs.json"
-_ELSEWHERE = "move it or choose another --out"
+_ELSEWHERE = "move it or choose another `out`"
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def refuse_others(points: Sequence[Point], recipes: Mapping[str, Recipe], out: P
     options and text, its own files agree, and every one of them is whole.
     """
     if (out / CHECKSUMS).exists() or (out.exists() and not out.is_dir()):
-        raise ArtifactError(f"{out}: is no folder for the runs of a curve; choose another --out")
+        raise ArtifactError(f"{out}: is no folder for the runs of a curve; choose another `out`")
     for path in (out / CURVE, out / RECORDS):
         if path.exists() and not path.is_file():
             raise ArtifactError(f"{path}: is no file, and a curve writes one there; {_ELSEWHERE}")
@@ -131,7 +131,7 @@ def _read_records(out: Path) -> dict[str, Any]:
     path = out / RECORDS
     records = read_json(path) if path.exists() else {}
     if not isinstance(records, dict):
-        raise ArtifactError(f"{path}: is damaged; choose another --out")
+        raise ArtifactError(f"{path}: is damaged; choose another `out`")
     return records
 
 

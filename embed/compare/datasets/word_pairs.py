@@ -61,7 +61,7 @@ def default_sets() -> list[tuple[str, Path]]:
     if package is None or not package.submodule_search_locations:
         raise SourceError(
             "gensim: not installed, and the default evaluation sets come with it; "
-            "pass --similarity FILE or --analogies FILE"
+            "pass `similarity=FILE` or `analogies=FILE`"
         )
     folder = Path(package.submodule_search_locations[0]) / "test" / "test_data"
     sets = [(task, folder / name) for task, name in DEFAULT_SETS]
@@ -69,7 +69,7 @@ def default_sets() -> list[tuple[str, Path]]:
         if not path.is_file():
             raise SourceError(
                 f"{path}: the installed gensim does not carry this default evaluation set; "
-                "pass --similarity FILE or --analogies FILE"
+                "pass `similarity=FILE` or `analogies=FILE`"
             )
     return sets
 
@@ -113,7 +113,7 @@ def _pair_columns(rows: Sequence[Row]) -> _PairColumns:
     scores = [column for column in range(width) if numeric[column] and column > last]
     if len(words) < 2 or not scores:
         raise first.wrong(
-            "begins no list of word, word, score; a set of analogies is passed with --analogies"
+            "begins no list of word, word, score; a set of analogies is passed with `analogies`"
         )
     names = first.fields if len(first.fields) == width else []
     named = [column for column in scores if names and _SCORE_NAME.search(names[column])]

@@ -17,7 +17,7 @@ def refuse_unmarked(examples: Sequence[str]) -> None:
         if not all(map(str.strip, BRACKETED.findall(text))) or set("[]") & set(
             BRACKETED.sub("", text)
         ):
-            raise SettingError(f"--example {text!r}: brackets go around words; write [word]")
+            raise SettingError(f"`example={text!r}`: brackets go around words; write [word]")
 
 
 def read_attention(

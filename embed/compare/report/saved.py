@@ -22,12 +22,12 @@ def refuse_out(out: Path, read: Sequence[Path], *, force: bool) -> None:
     """Refuse a place where a comparison must not be written."""
     refuse_existing(out, force)
     if out.exists() and any(out.iterdir()) and run_options(out).get("method") != METHOD:
-        raise ArtifactError(f"{out}: is no comparison, so --force does not replace it")
+        raise ArtifactError(f"{out}: is no comparison, so `force=True` does not replace it")
     place = out.resolve()
     for path in (each.resolve() for each in read):
         if place == path or place in path.parents or path in place.parents:
             raise ArtifactError(
-                f"--out {out}: holds or lies in {path}, which is read; choose another"
+                f"`out={out}`: holds or lies in {path}, which is read; choose another"
             )
 
 

@@ -116,7 +116,7 @@ def test_hours_of_work_are_not_cleared_because_a_setting_is_another(tmp_path):
         raise ZeroDivisionError
     message = (
         f"{tmp_path / 'out'}.partial: was left unfinished with another cups; give the same to "
-        "go on, choose another --out or pass --force"
+        "go on, choose another `out` or pass `force=True`"
     )
 
     other = {**MAKER, "cups": 3}
@@ -153,7 +153,7 @@ def test_what_another_command_left_is_refused_unless_forced(tmp_path):
         make(tmp_path / "out")
     assert str(caught.value) == (
         f"{tmp_path}/out.partial: was left unfinished by 'make-coffee'; "
-        "run that again, choose another --out or pass --force"
+        "run that again, choose another `out` or pass `force=True`"
     )
     assert (tmp_path / "out.partial" / "deep" / "old.txt").is_file()
 
@@ -168,7 +168,7 @@ def test_an_artifact_that_exists_is_refused_and_unharmed(tmp_path):
         make(tmp_path / "out", "other")
 
     assert str(caught.value) == (
-        f"{tmp_path}/out: exists already; choose another --out or pass --force"
+        f"{tmp_path}/out: exists already; choose another `out` or pass `force=True`"
     )
     assert (tmp_path / "out" / "a.txt").read_text() == "tea"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
@@ -197,7 +197,7 @@ def test_force_does_not_replace_what_is_no_artifact(tmp_path):
         make(tmp_path / "out", force=True)
 
     assert str(caught.value) == (
-        f"{tmp_path}/out: is no corpus or run, so --force does not replace it"
+        f"{tmp_path}/out: is no corpus or run, so `force=True` does not replace it"
     )
     assert (tmp_path / "out" / "thesis.doc").read_text() == "precious"
 
@@ -221,7 +221,7 @@ def test_what_another_process_is_making_is_refused_even_when_forced(tmp_path):
                 make(tmp_path / "out", force=force)
             assert str(caught.value) == (
                 f"{tmp_path}/out.partial: another process is making it; "
-                "wait for it or choose another --out"
+                "wait for it or choose another `out`"
             )
     finally:
         done.set()
@@ -295,7 +295,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, code):
         (partial / "a.txt").write_text("tea")
         raise OSError(code, os.strerror(code))
     assert str(caught.value) == (
-        f"{tmp_path}/out: the disk is full; free some space or choose another --out"
+        f"{tmp_path}/out: the disk is full; free some space or choose another `out`"
     )
     assert names(tmp_path) == []
 
@@ -426,7 +426,7 @@ def test_what_somebody_else_put_in_our_way_is_not_touched(tmp_path, name):
             make(tmp_path / "out", force=force)
         assert str(caught.value) == (
             f"{tmp_path}/{name}: stands in the way and is no unfinished work of ours; "
-            "move it or choose another --out"
+            "move it or choose another `out`"
         )
     assert names(tmp_path) == [name, f"{name}/thesis.doc"]
 

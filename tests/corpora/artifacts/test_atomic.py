@@ -49,7 +49,7 @@ def test_a_file_is_replaced_only_by_force(tmp_path):
     out.write_text("mine")
     with pytest.raises(ArtifactError) as refusal:
         fill(out)
-    assert str(refusal.value) == f"{out}: exists already; choose another OUT or pass --force"
+    assert str(refusal.value) == f"{out}: exists already; choose another OUT or pass `force=True`"
     assert out.read_text() == "mine"
     fill(out, force=True)
     assert out.read_text() == "new"

@@ -46,10 +46,10 @@ def test_a_picture_is_of_the_kind_that_its_name_says(name):
 def test_other_kinds_are_refused_by_the_option_that_named_them():
     with pytest.raises(SettingError) as refusal:
         picture_kind(Path("a.pdf"))
-    assert str(refusal.value) == "--plot a.pdf: is neither .png nor .svg; name one of them"
+    assert str(refusal.value) == "`plot=a.pdf`: is neither .png nor .svg; name one of them"
     with pytest.raises(SettingError) as refusal:
-        picture_kind(Path("a"), "--out")
-    assert str(refusal.value) == "--out a: is neither .png nor .svg; name one of them"
+        picture_kind(Path("a"), "out")
+    assert str(refusal.value) == "`out=a`: is neither .png nor .svg; name one of them"
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
@@ -57,7 +57,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
     with pytest.raises(SettingError) as refusal:
         picture_kind(Path("a.svg"))
     assert str(refusal.value) == (
-        "--plot: pictures need the package matplotlib; pip install 'firth[plots]'"
+        "`plot`: pictures need the package matplotlib; pip install 'firth[plots]'"
     )
 
 
@@ -182,7 +182,7 @@ def test_a_standing_picture_is_replaced_only_by_force(tmp_path):
     out.write_text("mine")
     with pytest.raises(ArtifactError) as refusal:
         write_figure(new_figure(1, 1), out)
-    assert str(refusal.value) == f"{out}: exists already; choose another OUT or pass --force"
+    assert str(refusal.value) == f"{out}: exists already; choose another OUT or pass `force=True`"
     assert out.read_text() == "mine"
     write_figure(new_figure(1, 1), out, force=True)
     assert out.read_bytes().startswith(b"\x89PNG")

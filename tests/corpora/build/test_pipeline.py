@@ -173,7 +173,7 @@ def test_pruned_types_become_one_entry(tmp_path):
     assert pruned.vocabulary.counts.sum() == full.vocabulary.counts.sum()
     assert "" not in pruned.view(documents="all").words
     n_pruned = full.n_tokens - full.vocabulary.counts[:3].sum()
-    assert f"{n_pruned} tokens are of types beyond --max-types, now one type" in pruned.advice()
+    assert f"{n_pruned} tokens are of types beyond `max_types`, now one type" in pruned.advice()
     assert not any("--max-types" in line for line in full.advice())
 
 
@@ -263,7 +263,7 @@ def test_a_view_keeps_the_words_and_documents_it_says(
     ][:max_vocabulary]
     how = {"min_count": min_count, "max_vocabulary": max_vocabulary, "punctuation": punctuation}
     if not kept:
-        with pytest.raises(SettingError, match=r"pass a smaller --min-count$"):
+        with pytest.raises(SettingError, match=r"pass a smaller `min_count`$"):
             corpus.view(**how, boundary=boundary, documents=documents)
         return
 
@@ -296,7 +296,7 @@ def test_an_existing_corpus_is_not_overwritten(tmp_path):
     with pytest.raises(ArtifactError) as refusal:
         build(tmp_path)
     assert str(refusal.value) == (
-        f"{corpus.path}: exists already; choose another --out or pass --force"
+        f"{corpus.path}: exists already; choose another `out` or pass `force=True`"
     )
 
 
@@ -359,7 +359,7 @@ def test_given_tokens_are_not_divided_further(tmp_path):
     with pytest.raises(SourceError) as refusal:
         build_corpus(request(source, segmenter="characters"), tmp_path / "out")
     assert str(refusal.value) == (
-        f"{source}: its tokens are given (CoNLL-U), so --segmenter characters has nothing to "
+        f"{source}: its tokens are given (CoNLL-U), so `segmenter=characters` has nothing to "
         "divide; leave it out"
     )
 
@@ -368,7 +368,7 @@ def test_a_named_corpus_is_read_as_it_is_written():
     with pytest.raises(SourceError) as refusal:
         make_request(["lee"], read=ReadOptions(documents="block"))
     assert str(refusal.value) == (
-        "lee: is read with --documents line, not block; leave --documents out"
+        "lee: is read with `documents=line`, not block; leave `documents` out"
     )
 
 
@@ -382,14 +382,14 @@ def test_jieba_words_reach_the_store(tmp_path):
 
 def test_chinese_text_brings_advice(tmp_path):
     corpus = build(tmp_path, "我来到北京。我爱清华大学！")
-    assert any("--segmenter jieba" in line for line in corpus.advice())
+    assert any("`segmenter=jieba`" in line for line in corpus.advice())
 
 
 def test_words_divided_before_bring_no_advice(tmp_path):
     divided = build(tmp_path, "我 来到 北京 。 我 爱 清华大学 ！", segmenter="whitespace")
     running = build(tmp_path, "我来到北京我爱清华大学", "running", segmenter="whitespace")
     assert not any("--segmenter" in line for line in divided.advice())
-    assert any("--segmenter jieba" in line for line in running.advice())
+    assert any("`segmenter=jieba`" in line for line in running.advice())
 
 
 def test_a_corpus_may_stand_in_the_folder_that_it_is_built_from(tmp_path):
@@ -500,7 +500,7 @@ def test_a_source_without_words_is_refused_and_leaves_nothing(tmp_path, text):
 def test_memory_sizes_are_checked(size):
     with pytest.raises(SettingError) as refusal:
         BuildOptions(memory=size)
-    assert str(refusal.value) == f"--memory must be a size such as 4G or 512M, got {size!r}"
+    assert str(refusal.value) == f"`memory` must be a size such as 4G or 512M, got {size!r}"
 
 
 def test_accents_apart_from_their_letters_bring_advice(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from corpora.common.errors import SettingError
-from corpora.common.options import check, click_options, setting, take
+from corpora.common.options import as_command_line, check, click_options, setting, take
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -123,7 +123,7 @@ def test_a_word_that_is_no_number_is_a_usage_error():
 def test_an_infinite_number_is_refused_by_the_name_of_its_option():
     with pytest.raises(SettingError) as refusal:
         take(BrewConfig, {"price": float("inf")})
-    assert str(refusal.value) == "--price must be a finite number, got inf"
+    assert str(refusal.value) == "`price` must be a finite number, got inf"
 
 
 def test_skipped_fields_are_no_options():
@@ -146,7 +146,7 @@ def test_take_checks():
         take(BrewConfig, {"window": 0})
 
 
-def test_a_command_names_the_option_not_the_field():
+def test_take_names_the_setting_without_its_class():
     @dataclasses.dataclass(frozen=True, kw_only=True)
     class Config:
         window_size: int = setting(5, "Tokens.", at_least=1)
@@ -156,4 +156,25 @@ def test_a_command_names_the_option_not_the_field():
 
     with pytest.raises(SettingError) as refusal:
         take(Config, {"window_size": 0, "other": 1})
-    assert str(refusal.value) == "--window-size must be at least 1, got 0"
+    assert str(refusal.value) == "`window_size` must be at least 1, got 0"
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("a.txt: not UTF-8; pass `encoding=latin-1`", "a.txt: not UTF-8; pass --encoding latin-1"),
+        ("out: exists; pass `force=True`", "out: exists; pass --force"),
+        ("pass a smaller `min_count`", "pass a smaller --min-count"),
+        ("`out=a b/c`: has no name", "--out a b/c: has no name"),
+        ("`layers=`: give numbers", "--layers : give numbers"),
+        ("no vector for '`'", "no vector for '`'"),
+    ],
+)
+def test_settings_in_a_message_become_options_on_the_command_line(message, shown):
+    assert as_command_line(message) == shown
+
+
+def test_a_refused_setting_is_named_by_the_error():
+    with pytest.raises(SettingError) as refusal:
+        BrewConfig(window=0)
+    assert refusal.value.setting == "window"

@@ -63,7 +63,7 @@ def test_a_file_without_newdoc_is_one_document(write, read_all):
 
 def test_errors_name_file_and_line(write, read_all):
     for bad, message in {
-        "2\ta\ta\n": "3 columns, but CoNLL-U has 10; fix the line, or pass --format text",
+        "2\ta\ta\n": "3 columns, but CoNLL-U has 10; fix the line, or pass `format=text`",
         "x" + "\t_" * 9 + "\n": "'x' is not a word number; fix the line",
     }.items():
         write("a.conllu", SAMPLE + bad)

@@ -123,17 +123,17 @@ def test_the_error_for_invalid_utf8_names_file_and_line(write, read_all):
             with pytest.raises(SourceError) as caught:
                 read_all("news.txt", block_bytes=block_bytes, documents=documents)
             assert str(caught.value) == (
-                "news.txt:4812: byte 0xE9 is not UTF-8; pass --encoding latin-1"
+                "news.txt:4812: byte 0xE9 is not UTF-8; pass `encoding=latin-1`"
             )
 
 
 @pytest.mark.parametrize(
     ("content", "remedy"),
     [
-        ("café".encode("latin-1"), "--encoding latin-1"),
-        ("a “café” – or so".encode("cp1252"), "--encoding windows-1252"),
-        ("海内存知己".encode("gb18030"), "its --encoding, for example gb18030 or koi8-r"),
-        ("größer, grö".encode()[:-1], "--errors replace"),
+        ("café".encode("latin-1"), "`encoding=latin-1`"),
+        ("a “café” – or so".encode("cp1252"), "`encoding=windows-1252`"),
+        ("海内存知己".encode("gb18030"), "its `encoding`, for example gb18030 or koi8-r"),
+        ("größer, grö".encode()[:-1], "`errors=replace`"),
     ],
     ids=["latin-1", "windows-1252", "gb18030", "cut"],
 )
@@ -182,7 +182,7 @@ def test_the_error_for_a_byte_invalid_in_another_encoding_names_file_and_line(wr
         with pytest.raises(SourceError) as caught:
             read_all("news.txt", encoding="cp1252", block_bytes=block_bytes)
         assert str(caught.value) == (
-            "news.txt:3: byte 0x81 is not cp1252; pass another --encoding, or --errors replace"
+            "news.txt:3: byte 0x81 is not cp1252; pass another `encoding`, or `errors=replace`"
         )
     reading = read_all("news.txt", encoding="cp1252", errors="replace")
     assert reading.texts == ["one\ntwo\nthree \ufffd\n"]
@@ -201,7 +201,7 @@ def test_utf16_and_utf32_are_recognized_by_their_byte_order_mark(name, write, re
     with pytest.raises(SourceError) as caught:
         read_all("news.txt")
     assert str(caught.value) == (
-        f"news.txt: starts with a {name.upper()} byte order mark; pass --encoding {name}"
+        f"news.txt: starts with a {name.upper()} byte order mark; pass `encoding={name}`"
     )
 
 
@@ -225,7 +225,7 @@ BINARY = {
     ): "compressed twice, not text; exclude it, or extract its text first",
     b"x" * 257 + b"ustar": "a tar archive, not text; exclude it, or extract its text first",
     b"<!DOCTYPE html><p>x": "markup of an unknown kind; extract its text first, or pass "
-    "--format text",
+    "`format=text`",
 }
 
 
@@ -247,7 +247,7 @@ def test_the_error_for_a_nul_far_into_a_file_names_its_line(write, read_all):
     with pytest.raises(SourceError) as caught:
         read_all("a.txt")
     assert str(caught.value) == (
-        "a.txt:20001: contains a NUL byte; pass --errors replace if the file is otherwise text"
+        "a.txt:20001: contains a NUL byte; pass `errors=replace` if the file is otherwise text"
     )
     assert read_all("a.txt", errors="replace").counts == {"replaced_bytes": 1}
 
@@ -348,13 +348,13 @@ def test_a_closed_standard_input_is_an_error(monkeypatch, read_all):
 
 def test_the_error_of_a_codec_without_positions_is_one_line(write, read_all):
     write("a.txt", "one two. Three\n")
-    with pytest.raises(SourceError, match=r"^a\.txt: not punycode \(.*\); pass another --encod"):
+    with pytest.raises(SourceError, match=r"^a\.txt: not punycode \(.*\); pass another `encod"):
         read_all("a.txt", encoding="punycode")
 
 
 def test_a_stray_nul_is_an_error_and_can_be_replaced(write, read_all):
     write("a.txt", b"one\ntw\0o\n")
-    with pytest.raises(SourceError, match=r"^a\.txt:2: contains a NUL byte; pass --err"):
+    with pytest.raises(SourceError, match=r"^a\.txt:2: contains a NUL byte; pass `err"):
         read_all("a.txt")
     reading = read_all("a.txt", errors="replace")
     assert reading.texts == ["one\ntw\ufffdo\n"]
@@ -431,14 +431,18 @@ def test_options_that_would_be_ignored_are_refused(write, read_all):
     for name, content, _, _ in SMALL.values():
         write(name, content)
     for name, options, message in [
-        ("AA", {"documents": "line"}, "--documents line is for plain text, not for wikiextractor"),
-        ("a.conllu", {"wrapped": True}, "--wrapped is for plain text and records, not for conllu"),
-        ("a.txt", {"field": "x"}, "text has no field 'x'; drop --field, or pass --format"),
-        ("a.xml", {"field": "x"}, "mediawiki has no field 'x'; drop --field, or pass --format"),
+        ("AA", {"documents": "line"}, "`documents=line` is for plain text, not for wikiextractor"),
+        (
+            "a.conllu",
+            {"wrapped": True},
+            "`wrapped=True` is for plain text and records, not for conllu",
+        ),
+        ("a.txt", {"field": "x"}, "text has no field 'x'; drop `field`, or pass `format`"),
+        ("a.xml", {"field": "x"}, "mediawiki has no field 'x'; drop `field`, or pass `format`"),
         (
             "a.txt",
             {"keep": ("x",)},
-            "plain text has no field 'x' to keep; drop --keep, or pass --format",
+            "plain text has no field 'x' to keep; drop `keep`, or pass `format`",
         ),
         ("AA", {"keep": ("x",)}, "no field 'x' to keep; its fields are id, url, title"),
     ]:

@@ -55,13 +55,13 @@ def test_jsonl_errors_name_file_and_line(write, read_all):
         "7\n": "a number, not an object; each line must be one JSON object",
         '{"body": "x", "n": 2}\n': "no field 'text'; the fields are: body, n",
         "{}\n": "no field 'text'; the fields are: (none)",
-        '{"text": null}\n': "field 'text' is null, not a string; pass another --field, or "
+        '{"text": null}\n': "field 'text' is null, not a string; pass another `field`, or "
         "fix the record",
-        '{"text": 3}\n': "field 'text' is a number, not a string; pass another --field, or "
+        '{"text": 3}\n': "field 'text' is a number, not a string; pass another `field`, or "
         "fix the record",
         '{"text": true}\n': "field 'text' is a boolean, not a string; pass another "
-        "--field, or fix the record",
-        '{"text": "\\ud800"}\n': "the text contains a lone surrogate; pass --errors replace",
+        "`field`, or fix the record",
+        '{"text": "\\ud800"}\n': "the text contains a lone surrogate; pass `errors=replace`",
     }.items():
         write("a.jsonl", good * 2 + bad)
         for block_bytes in (1, 1 << 20):
@@ -142,7 +142,7 @@ def test_csv_errors_name_file_and_line(write, read_all):
 def test_invalid_bytes_in_csv_are_an_error_or_replaced_and_counted(write, read_all):
     write("a.csv", b"id,text\n1,one\n2,caf\xe9\n")
     assert _error_of(read_all, "a.csv") == (
-        "a.csv:3: byte 0xE9 is not UTF-8; pass --encoding latin-1"
+        "a.csv:3: byte 0xE9 is not UTF-8; pass `encoding=latin-1`"
     )
     for block_bytes in (1, 1 << 20):
         reading = read_all("a.csv", errors="replace", block_bytes=block_bytes)
@@ -229,7 +229,7 @@ def test_parquet_errors_name_file_and_record(write_parquet, write, read_all, tmp
         "a.parquet:2: the text of the record is null; drop such records"
     )
     assert _error_of(read_all, "a.parquet", field="n") == (
-        "a.parquet: field 'n' has type int64, not string; pass another --field"
+        "a.parquet: field 'n' has type int64, not string; pass another `field`"
     )
     assert _error_of(read_all, "a.parquet", field="x") == (
         "a.parquet: no field 'x'; the fields are: text, n"
@@ -238,7 +238,7 @@ def test_parquet_errors_name_file_and_record(write_parquet, write, read_all, tmp
     assert _error_of(read_all, "cut.parquet").startswith("cut.parquet: corrupt Parquet (")
     write("a.txt", "text\n")
     assert _error_of(read_all, "a.txt", format="parquet") == (
-        "a.txt: not a Parquet file; drop --format to detect its format"
+        "a.txt: not a Parquet file; drop `format` to detect its format"
     )
 
 

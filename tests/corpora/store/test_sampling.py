@@ -243,7 +243,7 @@ def test_a_unit_may_stand_apart_from_its_number():
     ["", "0", "0.4", "-5", "1T", "1e6", "5M;2", "1 2", "1.", ".5M", "٣", "9" * 19],
 )
 def test_what_is_no_size_is_refused(wrong):
-    message = f"--sizes must be numbers of tokens such as 500K,1M,2.5M, got {wrong!r}"
+    message = f"`sizes` must be numbers of tokens such as 500K,1M,2.5M, got {wrong!r}"
     for sizes in (wrong, f"1M,{wrong}", f"{wrong},1M"):
         with pytest.raises(SettingError) as refused:
             parse_sizes(sizes)

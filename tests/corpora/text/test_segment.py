@@ -152,4 +152,4 @@ def test_text_without_spaces_brings_advice():
     assert unspaced_advice(5, 100, 90, "whitespace") is not None
     advice = unspaced_advice(40, 100, 90, "words")
     assert advice is not None
-    assert "--segmenter jieba" in advice
+    assert "`segmenter=jieba`" in advice

@@ -125,9 +125,9 @@ def learn(counts: dict[str, int], size: int, kind: str = "wordpiece", coverage: 
 
 def size_named(counts: dict[str, int], size: int, coverage: float) -> int:
     """The size that a refusal of another size advises."""
-    with pytest.raises(SettingError, match=r"pass --pieces \d+ or (more|less)$") as refusal:
+    with pytest.raises(SettingError, match=r"pass `pieces=\d+` or (more|less)$") as refusal:
         learn(counts, size, coverage=coverage)
-    return int(str(refusal.value).split()[-3])
+    return int(str(refusal.value).rpartition("`pieces=")[2].partition("`")[0])
 
 
 def learn_some(counts: dict[str, int], n: int, kind: str, coverage: float = 1.0) -> Pieces:
@@ -305,14 +305,14 @@ def test_many_words_divide_as_few_do(mixed):
         (
             {"ab": 1},
             6,
-            "--pieces 6: characters and special pieces alone are 7; pass --pieces 7 or more",
+            "`pieces=6`: characters and special pieces alone are 7; pass `pieces=7` or more",
         ),
         (
             {"ab": 1},
             9,
-            "--pieces 9: the words of this corpus give at most 8 pieces; pass --pieces 8 or less",
+            "`pieces=9`: the words of this corpus give at most 8 pieces; pass `pieces=8` or less",
         ),
-        ({PRUNED: 5, "[MASK]": 1}, 9, "--pieces 9: the corpus has no words to learn pieces from"),
+        ({PRUNED: 5, "[MASK]": 1}, 9, "`pieces=9`: the corpus has no words to learn pieces from"),
     ],
 )
 def test_impossible_sizes_are_refused(words, size, message):
@@ -416,7 +416,7 @@ def test_only_jieba_has_no_equal_in_the_library():
     assert all(why_not_exportable(text) is None for text in TEXTS)
     assert why_not_exportable(TextSettings(segmenter="jieba")) == (
         "the corpus was divided into words by jieba, which no tokenizer.json can hold; "
-        "build it with --segmenter characters or words instead"
+        "build it with `segmenter=characters` or words instead"
     )
 
 

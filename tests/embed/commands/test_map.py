@@ -169,7 +169,7 @@ def test_distances_in_the_picture_are_to_one_scale(run, tmp_path):
 def test_a_mistake_is_one_line(run, tmp_path):
     messages = {
         ("cat", "dog", "cst"): f"{run}: no vector for 'cst'; did you mean 'cat'? "
-        "(--skip-unknown goes on)",
+        "(--skip-unknown skips it)",
         ("cat", "dog"): "a map needs at least 3 words, got 2; give more",
         ("cat", "--words", str(tmp_path)): None,
         ("--words", str(tmp_path)): f"{tmp_path}: no such file of words",

@@ -87,7 +87,7 @@ def test_for_a_plain_file_words_are_as_written_then_lower_cased(file):
     result = invoke("similarity", file, "paris", "woman")
     assert result.exit_code == 1
     assert result.stderr == (
-        f"Error: {file}: no vector for 'paris'; did you mean 'Paris'? (--skip-unknown goes on)\n"
+        f"Error: {file}: no vector for 'paris'; did you mean 'Paris'? (--skip-unknown skips it)\n"
     )
 
 
@@ -144,7 +144,7 @@ def test_an_unknown_word_is_an_error_unless_skipped(run, arguments, known):
     why = f"{run}: no vector for 'kin'; did you mean 'king' or 'man'?"
     result = invoke(*arguments)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == f"Error: {why} (--skip-unknown goes on)\n".replace(" or 'man'", "")
+    assert result.stderr == f"Error: {why} (--skip-unknown skips it)\n".replace(" or 'man'", "")
     result = invoke(*arguments, "--skip-unknown")
     assert result.exit_code == 0
     assert result.stderr == f"skipped: {why}\n".replace(" or 'man'", "")

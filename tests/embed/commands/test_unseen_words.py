@@ -94,7 +94,7 @@ def test_a_word_without_any_known_ngram_is_refused_as_before(tmp_path):
     result = invoke("neighbors", str(tmp_path), "xxxx")
     assert result.exit_code == 1
     assert result.stderr == (
-        f"Error: {tmp_path}: no vector for 'xxxx'; check the spelling (--skip-unknown goes on)\n"
+        f"Error: {tmp_path}: no vector for 'xxxx'; check the spelling (--skip-unknown skips it)\n"
     )
     result = invoke("neighbors", str(tmp_path), "riverss", "xxxx", "--skip-unknown", "-k", "1")
     assert result.exit_code == 0

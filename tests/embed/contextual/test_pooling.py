@@ -260,7 +260,7 @@ def test_a_corpus_without_a_known_word_is_refused_before_any_work():
 def test_layers_go_with_states_alone():
     with pytest.raises(SettingError) as error:
         PoolConfig(source="input-embeddings", layers="0,1")
-    assert str(error.value) == "--layers 0,1: goes with --source states"
+    assert str(error.value) == "`layers=0,1`: goes with `source=states`"
     assert PoolConfig(source="input-embeddings", layers="auto").layers == "auto"
 
 
@@ -268,7 +268,7 @@ def test_an_encoder_without_a_table_is_told_so():
     config = PoolConfig(source="input-embeddings", min_count=1)
     with pytest.raises(SettingError) as error:
         pool_words(StandIn(), CorpusInShards("a b"), config, no_progress)
-    assert str(error.value) == "--source input-embeddings: this encoder has none; take states"
+    assert str(error.value) == "`source=input-embeddings`: this encoder has none; take states"
 
 
 def test_pooled_vectors_are_saved_as_a_run_has_them(tmp_path):
@@ -284,11 +284,11 @@ def test_pooled_vectors_are_saved_as_a_run_has_them(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("5", "--layers 5: there is no layer 5; the encoder has 0, the embeddings, to 4"),
-        ("-1", "--layers -1: give numbers between commas, such as 0,1, or auto"),
-        ("0,,1", "--layers 0,,1: give numbers between commas, such as 0,1, or auto"),
-        ("", "--layers : give numbers between commas, such as 0,1, or auto"),
-        ("last", "--layers last: give numbers between commas, such as 0,1, or auto"),
+        ("5", "`layers=5`: there is no layer 5; the encoder has 0, the embeddings, to 4"),
+        ("-1", "`layers=-1`: give numbers between commas, such as 0,1, or auto"),
+        ("0,,1", "`layers=0,,1`: give numbers between commas, such as 0,1, or auto"),
+        ("", "`layers=`: give numbers between commas, such as 0,1, or auto"),
+        ("last", "`layers=last`: give numbers between commas, such as 0,1, or auto"),
     ],
 )
 def test_layers_that_are_none_are_refused_before_any_work(text, message):

@@ -93,7 +93,9 @@ def test_a_damaged_run_is_told_and_made_again_by_force(tmp_path, runs):
     do(out)
     (out / "svd" / "words.json").write_text("")
 
-    with pytest.raises(ArtifactError, match=r"words\.json: the checksum differs.*: pass --force"):
+    with pytest.raises(
+        ArtifactError, match=r"words\.json: the checksum differs.*: pass `force=True`"
+    ):
         do(out)
     assert do(out, force=True) == 0
 

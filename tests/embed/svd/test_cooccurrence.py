@@ -206,8 +206,8 @@ def test_weights_that_overflow_64_bits_are_refused(window):
     with pytest.raises(SettingError) as caught:
         count_cooccurrences(view, window=window, weighting="harmonic")
     assert str(caught.value) == (
-        f"--window: {window}: weighted counts would overflow 64 bits; "
-        "pass a smaller --window or another --window-weighting"
+        f"`window`: {window}: weighted counts would overflow 64 bits; "
+        "pass a smaller `window` or another `window_weighting`"
     )
 
 

@@ -155,8 +155,8 @@ def test_a_dimension_beyond_the_vocabulary_is_refused(corpus, tmp_path):
     with pytest.raises(SettingError) as caught:
         train_svd(corpus, config(dim=32), tmp_path / "run")
     assert str(caught.value) == (
-        "--dim 32 is larger than the vocabulary (31 words after --min-count 1); "
-        "pass --dim 31 or less"
+        "`dim=32` is larger than the vocabulary (31 words after `min_count=1`); "
+        "pass `dim=31` or less"
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -166,7 +166,7 @@ def test_a_corpus_without_pairs_is_refused(tmp_path):
         train_svd(SmallCorpus("a\nb\na\n"), config(dim=2), tmp_path / "run")
     assert str(caught.value) == (
         "small: no two of the 2 words occur in the same paragraph; "
-        "pass a wider --boundary or a smaller --min-count"
+        "pass a wider `boundary` or a smaller `min_count`"
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -174,13 +174,13 @@ def test_a_corpus_without_pairs_is_refused(tmp_path):
 def test_a_shift_that_leaves_no_positive_pmi_is_refused(tmp_path):
     with pytest.raises(SettingError) as caught:
         train_svd(SmallCorpus("a b\n" * 3), config(dim=2, shift=1e6), tmp_path / "run")
-    assert str(caught.value) == "--shift 1e+06 leaves no positive PMI; pass a smaller --shift"
+    assert str(caught.value) == "`shift=1e+06` leaves no positive PMI; pass a smaller `shift`"
 
 
 def test_a_power_beyond_float32_is_refused(corpus, tmp_path):
     with pytest.raises(SettingError) as caught:
         train_svd(corpus, config(singular_power=1e3), tmp_path / "run")
-    assert str(caught.value) == ("--singular-power 1000 overflows float32; pass a smaller one")
+    assert str(caught.value) == ("`singular_power=1000` overflows float32; pass a smaller one")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -200,7 +200,7 @@ def test_a_full_disk_gives_a_one_line_error_and_leaves_nothing(corpus, tmp_path,
     with pytest.raises(ArtifactError) as caught:
         train_svd(corpus, config(), tmp_path / "run")
     assert str(caught.value) == (
-        f"{tmp_path / 'run'}: the disk is full; free some space or choose another --out"
+        f"{tmp_path / 'run'}: the disk is full; free some space or choose another `out`"
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -219,7 +219,7 @@ def test_cuda_is_refused_if_not_available(corpus, tmp_path, monkeypatch):
         ("window", 0, "SvdConfig.window must be at least 1, got 0"),
         ("context_smoothing", 1.5, "SvdConfig.context_smoothing must be at most 1, got 1.5"),
         ("shift", 0, "SvdConfig.shift must be above 0, got 0"),
-        ("memory", "much", "--memory must be a size such as 4G or 512M, got 'much'"),
+        ("memory", "much", "`memory` must be a size such as 4G or 512M, got 'much'"),
     ],
 )
 def test_a_setting_out_of_range_is_refused(option, value, message):

@@ -383,7 +383,7 @@ def test_cuda_is_refused_if_not_available(monkeypatch):
         truncated_svd(sparse(4, 5, 0.5), 2, device="cuda")
 
     assert str(refusal.value) == (
-        f"--device cuda: torch {torch.__version__} sees no CUDA device; pass --device cpu"
+        f"`device=cuda`: torch {torch.__version__} sees no CUDA device; pass `device=cpu`"
     )
 
 

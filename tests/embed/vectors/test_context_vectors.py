@@ -51,7 +51,7 @@ def test_a_run_without_contexts_is_told_who_has_some(run):
     with pytest.raises(SettingError) as refusal:
         with_contexts(load_vectors(run))
     assert str(refusal.value) == (
-        f"--add-contexts: {run} has no context vectors (contexts.npy); only runs of skip-gram and "
+        f"`add_contexts`: {run} has no context vectors (contexts.npy); only runs of skip-gram and "
         "CBOW with negative sampling have"
     )
 

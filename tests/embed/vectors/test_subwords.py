@@ -90,7 +90,7 @@ def test_lengths_that_make_no_sense_are_refused(text):
     with pytest.raises(SettingError) as refusal:
         parse_subwords(text)
     assert str(refusal.value) == (
-        "--subwords must be MIN-MAX with 1 <= MIN <= MAX <= 999, lengths of n-grams in characters "
+        "`subwords` must be MIN-MAX with 1 <= MIN <= MAX <= 999, lengths of n-grams in characters "
         f"such as 3-6, got {text!r}"
     )
 

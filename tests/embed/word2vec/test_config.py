@@ -36,28 +36,28 @@ from embed.word2vec.config import CbowConfig, Ngrams, SkipGramConfig
         (
             {"subwords": "6-3"},
             (
-                "--subwords must be MIN-MAX with 1 <= MIN <= MAX <= 999, lengths of n-grams in "
+                "`subwords` must be MIN-MAX with 1 <= MIN <= MAX <= 999, lengths of n-grams in "
                 "characters such as 3-6, got '6-3'"
             ),
         ),
-        ({"hierarchical_softmax": True}, "--hierarchical-softmax needs --engine gensim"),
+        ({"hierarchical_softmax": True}, "`hierarchical_softmax=True` needs `engine=gensim`"),
         (
             {"engine": "gensim", "deterministic": True},
             (
-                "--engine gensim does not go with --deterministic; leave it out or pass "
-                "--engine firth"
+                "`engine=gensim` does not go with `deterministic=True`; leave it out or pass "
+                "`engine=firth`"
             ),
         ),
         (
             {"engine": "gensim", "deterministic": True, "init": "run"},
             (
-                "--engine gensim does not go with --init and --deterministic; leave them out or "
-                "pass --engine firth"
+                "`engine=gensim` does not go with `init` and `deterministic=True`; leave them out "
+                "or pass `engine=firth`"
             ),
         ),
         (
             {"engine": "gensim", "seed": 2**32},
-            "--engine gensim takes seeds below 4294967296, got 4294967296; pass a smaller --seed",
+            "`engine=gensim` takes seeds below 4294967296, got 4294967296; pass a smaller `seed`",
         ),
     ],
 )  # fmt: skip

@@ -149,16 +149,16 @@ def test_vectors_without_ngrams_become_own_rows(old):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"dim": 7}, "--dim 7 differs from the 6 dimensions of {name}; pass --dim 6"),
+        ({"dim": 7}, "`dim=7` differs from the 6 dimensions of {name}; pass `dim=6`"),
         (
             {"max_vocabulary": 3},
             (
-                "--max-vocabulary 3 is smaller than the vocabulary of {name} (4 words), which "
-                "stays whole; pass --max-vocabulary 4 or more"
+                "`max_vocabulary=3` is smaller than the vocabulary of {name} (4 words), which "
+                "stays whole; pass `max_vocabulary=4` or more"
             ),
         ),
         *(
-            (ngrams, "--init {name}: was trained with --subwords 3-4 --buckets 50; pass the same")
+            (ngrams, "`init={name}`: was trained with `subwords=3-4` `buckets=50`; pass the same")
             for ngrams in (
                 {},
                 {"subwords": "3-5", "buckets": 50},
@@ -176,7 +176,7 @@ def test_vectors_that_do_not_fit_are_refused(old_ngrams, options, message):
 
 
 def test_sparse_vectors_are_refused():
-    with pytest.raises(SettingError, match=r"^--init .*: its vectors are sparse; pass a run of"):
+    with pytest.raises(SettingError, match=r"^`init=.*`: its vectors are sparse; pass a run of"):
         refuse_unfit(one_hot(["the", "cat"]), SkipGramConfig())
 
 

@@ -294,7 +294,7 @@ def test_without_held_out_text_its_loss_is_null(tmp_path):
 
 DIVERGED = re.compile(
     r"training diverged in epoch \d, after [\d,]+ tokens: the loss is (\S+) at a rate of \d\S*; "
-    r"pass --learning-rate (\S+) or less"
+    r"pass `learning_rate=(\S+)` or less"
 )
 
 

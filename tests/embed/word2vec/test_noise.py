@@ -126,7 +126,7 @@ def test_noise_of_fewer_than_two_words_is_refused(counts):
 
 @pytest.mark.parametrize("exponent", [40.0, -400.0, 1e300])
 def test_an_exponent_that_leaves_one_word_is_refused(exponent):
-    with pytest.raises(SettingError, match=r"^--unigram-exponent .* leaves one word nearly all"):
+    with pytest.raises(SettingError, match=r"^`unigram_exponent=.*` leaves one word nearly all"):
         noise_table(np.array([1000, 100, 10, 1000 * 3]), exponent)
 
 

@@ -265,15 +265,15 @@ def test_what_does_not_fit_the_corpus_is_refused_in_one_line(corpus, tmp_path):
     out = tmp_path / "run"
     assert refusal_of(corpus, out, min_count=10**6) == (
         f"{corpus.path}: no word occurs 1000000 times or more in its train documents; "
-        "pass a smaller --min-count"
+        "pass a smaller `min_count`"
     )
     assert refusal_of(corpus, out, max_vocabulary=1) == (
         "negative samples need a vocabulary of at least 2 words, this one has 1; "
-        "pass a smaller --min-count or more text"
+        "pass a smaller `min_count` or more text"
     )
     uneven = corpus_of(tmp_path, ["a a a a a a b"], name="uneven")
     assert refusal_of(uneven, out, unigram_exponent=10.0) == (
-        "--unigram-exponent 10 leaves one word nearly all of the negative samples; "
+        "`unigram_exponent=10` leaves one word nearly all of the negative samples; "
         "pass one nearer to 0"
     )
 
@@ -283,11 +283,11 @@ def test_starting_points_that_do_not_fit_are_refused(corpus, tmp_path):
     narrow.write_text("2 3\na 1 2 3\nb 1 2 3\n")
     name = load_vectors(narrow).name
     assert refusal_of(corpus, out, init=str(narrow)) == (
-        f"--dim 8 differs from the 3 dimensions of {name}; pass --dim 3"
+        f"`dim=8` differs from the 3 dimensions of {name}; pass `dim=3`"
     )
     ngrams = train(corpus, tmp_path / "ngrams", subwords="2-3", buckets=300)
     assert refusal_of(corpus, out, init=str(ngrams)) == (
-        f"--init {load_vectors(ngrams).name}: was trained with --subwords 2-3 --buckets 300; "
+        f"`init={load_vectors(ngrams).name}`: was trained with `subwords=2-3` `buckets=300`; "
         "pass the same"
     )
     assert not out.exists()
@@ -297,7 +297,7 @@ def test_starting_points_that_do_not_fit_are_refused(corpus, tmp_path):
 def test_a_run_that_stands_is_replaced_by_force_only(corpus, tmp_path):
     run = train(corpus, tmp_path / "run")
     assert refusal_of(corpus, run) == (
-        f"{run}: exists already; choose another --out or pass --force"
+        f"{run}: exists already; choose another `out` or pass `force=True`"
     )
     again = train_skipgram(corpus, SkipGramConfig(**{**SMALL, "seed": 2}), run, force=True)
     assert json.loads((again / "config.json").read_text())["seed"] == 2
@@ -380,7 +380,7 @@ def test_a_disk_that_is_full_at_the_end_does_not_cost_the_training(corpus, tmp_p
     with monkeypatch.context() as patch:
         patch.setattr(Tables, "save", full)
         assert refusal_of(corpus, tmp_path / "run", tuning=tuning).endswith(
-            "run: the disk is full; free some space or choose another --out"
+            "run: the disk is full; free some space or choose another `out`"
         )
     trained.clear()
 
@@ -392,7 +392,7 @@ def test_a_disk_that_is_full_at_the_end_does_not_cost_the_training(corpus, tmp_p
 def test_a_training_that_diverged_leaves_no_run(corpus, tmp_path):
     message = refusal_of(corpus, tmp_path / "run", learning_rate=80.0, epochs=5)
     assert message.startswith("training diverged in epoch ")
-    assert message.endswith("; pass --learning-rate 20 or less")
+    assert message.endswith("; pass `learning_rate=20` or less")
     assert not (tmp_path / "run").exists()
 
 

@@ -142,7 +142,7 @@ def test_a_grown_vocabulary_is_what_it_is_by_definition(
     words = sorted(counts, key=lambda word: (-counts[word], word))
     how = {"min_count": min_count, "max_vocabulary": limit, "punctuation": punctuation}
     if not any(new[word] for word in words):
-        with pytest.raises(SettingError, match=r"pass a smaller --min-count$"):
+        with pytest.raises(SettingError, match=r"pass a smaller `min_count`$"):
             open_text(corpus, init, **how)
         return
 
@@ -221,5 +221,5 @@ def test_a_text_without_any_of_the_words_is_refused(tmp_path):
         open_text(corpus, vectors_of(["other"], name="old"), min_count=100)
     assert str(refusal.value) == (
         f"{corpus.path}: has no word of old, and none occurs 100 times or more; pass a smaller "
-        "--min-count"
+        "`min_count`"
     )

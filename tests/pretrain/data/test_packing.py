@@ -151,7 +151,7 @@ def test_the_fingerprint_follows_the_content():
 def test_rows_that_are_too_short_are_refused():
     with pytest.raises(SettingError) as error:
         packed([["a"]], length=7)
-    assert str(error.value) == "--sequence-length must be at least 8, got 7"
+    assert str(error.value) == "`sequence_length` must be at least 8, got 7"
 
 
 def test_no_text_is_refused():

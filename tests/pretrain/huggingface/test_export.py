@@ -182,20 +182,20 @@ def test_exporting_leaves_the_model_as_it_is():
 REFUSALS = [
     (
         {"attention_score": "additive"},
-        "BERT and ModernBERT score by products, not by --attention-score additive",
+        "BERT and ModernBERT score by products, not by `attention_score=additive`",
     ),
-    ({"positions": "none"}, "ModernBERT (--norm pre) has rotary positions, not none"),
-    ({"positions": "learned"}, "ModernBERT (--norm pre) has rotary positions, not learned"),
-    ({"feed_forward": "relu"}, "ModernBERT (--norm pre) has a geglu feed-forward, not relu"),
-    (POST | {"positions": "none"}, "BERT (--norm post) has a table of positions, not none"),
-    (POST | {"positions": "rotary"}, "BERT (--norm post) has a table of positions, not rotary"),
+    ({"positions": "none"}, "ModernBERT (`norm=pre`) has rotary positions, not none"),
+    ({"positions": "learned"}, "ModernBERT (`norm=pre`) has rotary positions, not learned"),
+    ({"feed_forward": "relu"}, "ModernBERT (`norm=pre`) has a geglu feed-forward, not relu"),
+    (POST | {"positions": "none"}, "BERT (`norm=post`) has a table of positions, not none"),
+    (POST | {"positions": "rotary"}, "BERT (`norm=post`) has a table of positions, not rotary"),
     (
         POST | {"feed_forward": "geglu"},
-        "BERT (--norm post) has a relu or gelu feed-forward, not geglu",
+        "BERT (`norm=post`) has a relu or gelu feed-forward, not geglu",
     ),
     (
         POST | {"attention_span": 4},
-        "BERT (--norm post) attends to all, not to --attention-span 4",
+        "BERT (`norm=post`) attends to all, not to `attention_span=4`",
     ),
 ]
 

@@ -312,44 +312,44 @@ def test_what_norm_implies_can_be_overridden():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"heads": 3}, "--dim 16 does not divide by --heads 3; take a multiple"),
+        ({"heads": 3}, "`dim=16` does not divide by `heads=3`; take a multiple"),
         (
             {"dim": 6, "heads": 2},
             (
-                "--positions rotary turns pairs of numbers, and --dim 6 by --heads 2 is odd, 3; "
+                "`positions=rotary` turns pairs of numbers, and `dim=6` by `heads=2` is odd, 3; "
                 "take another number of heads"
             ),
         ),
         (
             {"attention_span": 24},
             (
-                "--attention-span 24 reaches beyond rows of 24 pieces; take a smaller one or "
+                "`attention_span=24` reaches beyond rows of 24 pieces; take a smaller one or "
                 "leave it out"
             ),
         ),
-        ({"steps": 3, "minutes": 1.0}, "--steps and --minutes are both budgets; give one"),
-        ({"pieces": "many"}, "--pieces many: is neither auto nor a number up to 1,000,000"),
+        ({"steps": 3, "minutes": 1.0}, "`steps` and `minutes` are both budgets; give one"),
+        ({"pieces": "many"}, "`pieces=many`: is neither auto nor a number up to 1,000,000"),
         (
             {"pieces": "9" * 5000},
-            f"--pieces {'9' * 5000}: is neither auto nor a number up to 1,000,000",
+            f"`pieces={'9' * 5000}`: is neither auto nor a number up to 1,000,000",
         ),
         *(
             (
                 {"mask_rate": rate},
-                f"--mask-rate {rate}: give a share from 0.001 to below 1, or FIRST:LAST",
+                f"`mask_rate={rate}`: give a share from 0.001 to below 1, or FIRST:LAST",
             )
             for rate in ("0.3:1.5", "0.15:", "1e-12", "nan")
         ),
         (
             {"checkpoint_every": "10s"},
-            "--checkpoint-every 10s: give steps, such as 500, or minutes, such as 10m",
+            "`checkpoint_every=10s`: give steps, such as 500, or minutes, such as 10m",
         ),
-        ({"batch": 10, "micro_batch": 4}, "--batch 10 does not divide by --micro-batch 4"),
+        ({"batch": 10, "micro_batch": 4}, "`batch=10` does not divide by `micro_batch=4`"),
         (
             {"mask_share": 0.8, "random_share": 0.3},
-            "--mask-share 0.8 and --random-share 0.3 make more than 1",
+            "`mask_share=0.8` and `random_share=0.3` make more than 1",
         ),
-        ({"global_every": 2}, "--global-every goes with --attention-span; without it all are"),
+        ({"global_every": 2}, "`global_every` goes with `attention_span`; without it all are"),
     ],
 )
 def test_impossible_options_are_refused(options, message):

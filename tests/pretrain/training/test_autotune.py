@@ -110,7 +110,7 @@ def test_compiling_that_is_asked_for_without_a_compiler_is_refused(monkeypatch):
     monkeypatch.setattr(autotune, "compiler_refusal", lambda device: "there is none")
     with pytest.raises(SettingError) as refused:
         refuse_settings(MlmConfig(compile="on"), CPU)
-    assert str(refused.value) == "--compile on: there is none; pass --compile off"
+    assert str(refused.value) == "`compile=on`: there is none; pass `compile=off`"
     refuse_settings(MlmConfig(compile="auto"), CPU)
 
 
@@ -128,7 +128,7 @@ def test_a_micro_batch_too_large_for_the_memory_is_halved():
     with pytest.raises(SettingError) as refused:
         decided(given, 1)
     assert str(refused.value) == (
-        "8 rows at once do not fit the memory of cpu; pass a smaller --micro-batch"
+        "8 rows at once do not fit the memory of cpu; pass a smaller `micro_batch`"
     )
 
 
@@ -167,10 +167,10 @@ def test_the_rows_of_a_step_can_be_shared(options, world, rows):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"batch": 7}, "--batch 7 does not divide by 2 processes; take a multiple"),
+        ({"batch": 7}, "`batch=7` does not divide by 2 processes; take a multiple"),
         (
             {"batch": 12, "micro_batch": 4},
-            "--micro-batch 4 does not divide the 6 rows that each of 2 processes has of --batch 12",
+            "`micro_batch=4` does not divide the 6 rows that each of 2 processes has of `batch=12`",
         ),
     ],
 )

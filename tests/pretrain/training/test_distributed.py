@@ -73,7 +73,7 @@ def test_shares_cover_the_batch_once():
     assert shares == [(0, 3), (3, 6), (6, 9), (9, 12)]
     with pytest.raises(SettingError) as refused:
         World(0, 4).share(6)
-    assert str(refused.value) == "--batch 6 does not divide by 4 processes; take a multiple"
+    assert str(refused.value) == "`batch=6` does not divide by 4 processes; take a multiple"
 
 
 # ---- two processes

@@ -89,5 +89,5 @@ def test_held_out_text_with_nothing_to_predict_is_refused():
     with pytest.raises(SettingError) as refused:
         held_out_batches(rows, LETTERS, 4)
     assert str(refused.value) == (
-        "the held-out text has no pieces to predict; build the corpus with a greater --held-out"
+        "the held-out text has no pieces to predict; build the corpus with a greater `held_out`"
     )

@@ -48,7 +48,7 @@ def pretend(corpus: Corpus, options: Options, out: Path) -> Path:
     """A run as methods make them: random vectors of all words that the sample has."""
     view = corpus.view()
     if len(view.words) < 40:
-        raise SettingError(f"--width {options.width} is too wide for {len(view.words)} words")
+        raise SettingError(f"`width={options.width}` is too wide for {len(view.words)} words")
     method = out.name.split("-")[0]
     maker = {"command": f"train-{method}", "corpus": corpus.fingerprint, **asdict(options)}
     with new_artifact(out, maker, resume="work") as partial:
@@ -192,7 +192,7 @@ def test_what_was_stopped_goes_on_where_it_stopped(corpus, tmp_path):
 def test_a_sample_with_too_little_text_does_not_lose_the_others(corpus, tmp_path):
     document = curve_of(corpus, tmp_path, sizes=[1, 1_000])
     assert document["failures"] == [
-        f"{method}-1: --width 6 is too wide for {len(corpus.sample(1).view().words)} words"
+        f"{method}-1: `width=6` is too wide for {len(corpus.sample(1).view().words)} words"
         for method in RECIPES
     ]
     assert document["sizes"] == [1_000, corpus.training_tokens]
@@ -213,7 +213,7 @@ def refusal(points, recipes, out):
     return str(refused.value)
 
 
-END = "; move it or choose another --out"
+END = "; move it or choose another `out`"
 
 
 def points_of(corpus, out, *, sample_seed=1, seed=1):
@@ -349,7 +349,7 @@ def test_what_nobody_knows_who_left_it_unfinished_is_refused(corpus, stopped):
     (stopped / ".lock").unlink()
     assert refusal(points, RECIPES, folder) == (
         f"{stopped}: stands in the way and is no unfinished work of ours; move it or choose "
-        "another --out"
+        "another `out`"
     )
     assert (stopped / "half").is_file()
 
@@ -358,7 +358,7 @@ def test_a_run_that_another_process_is_making_is_refused_before_any_work(corpus,
     with open(stopped / ".lock") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         said = refusal(points_of(corpus, stopped.parent), RECIPES, stopped.parent)
-    assert said == f"{stopped}: another process is making it; wait for it or choose another --out"
+    assert said == f"{stopped}: another process is making it; wait for it or choose another `out`"
 
 
 def test_what_is_no_run_and_no_folder_of_runs_is_refused_before_any_work(corpus, tmp_path):
@@ -370,11 +370,11 @@ def test_what_is_no_run_and_no_folder_of_runs_is_refused_before_any_work(corpus,
     (tmp_path / "file").write_text("")
     for out in (corpus.path, tmp_path / "file"):
         assert refusal([], RECIPES, out) == (
-            f"{out}: is no folder for the runs of a curve; choose another --out"
+            f"{out}: is no folder for the runs of a curve; choose another `out`"
         )
     (tmp_path / "runs.json").write_text("[]")
     assert refusal([], RECIPES, tmp_path) == (
-        f"{tmp_path}/runs.json: is damaged; choose another --out"
+        f"{tmp_path}/runs.json: is damaged; choose another `out`"
     )
 
 

@@ -122,7 +122,7 @@ def test_forms_of_the_field_are_told_apart(tmp_path, text, expected):
             ": capitals\nAthens Greece Paris France\n",
             (
                 ":1: ': capitals' begins no list of word, word, score; "
-                "a set of analogies is passed with --analogies"
+                "a set of analogies is passed with `analogies`"
             ),
         ),
     ],
@@ -200,7 +200,7 @@ def test_without_gensim_the_remedy_is_told(monkeypatch):
 
     assert str(error.value) == (
         "gensim: not installed, and the default evaluation sets come with it; "
-        "pass --similarity FILE or --analogies FILE"
+        "pass `similarity=FILE` or `analogies=FILE`"
     )
 
 

@@ -119,4 +119,4 @@ def test_an_encoder_is_opened_once_for_all_examples(opened, run, example, monkey
 def test_brackets_that_mark_nothing_are_refused(text):
     with pytest.raises(SettingError) as refused:
         refuse_unmarked(["fine [here]", text])
-    assert str(refused.value) == f"--example {text!r}: brackets go around words; write [word]"
+    assert str(refused.value) == f"`example={text!r}`: brackets go around words; write [word]"
