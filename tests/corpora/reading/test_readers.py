@@ -213,7 +213,7 @@ def test_the_byte_order_mark_is_not_part_of_the_text(write, read_all):
     assert read_all("a.txt", encoding="utf-16-le").texts == ["one\n"]
 
 
-CONTROL_BYTES = "contains control bytes, so it is not text; exclude it, or pass --encoding"
+CONTROL_BYTES = "contains control bytes, so it is not text; exclude it, or pass `encoding`"
 BINARY = {
     b"%PDF-1.4 ...": "a PDF file, not text; exclude it, or extract its text first",
     b"PK\x03\x04...": "a ZIP archive or office document, not text; exclude it, or extract its "

@@ -161,5 +161,5 @@ def test_what_cannot_be_compiled_is_one_line(monkeypatch):
     with pytest.raises(FirthError) as refused:
         takes.warm_up(random_batch())
     assert str(refused.value) == (
-        "torch.compile failed: RuntimeError: no such header; pass --compile off"
+        "torch.compile failed: RuntimeError: no such header; pass `compile=off`"
     )
