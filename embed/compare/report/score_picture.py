@@ -23,7 +23,7 @@ from corpora.common.errors import SettingError
 from embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from embed.compare.report.result_groups import ResultGroup, group_results, rows_of
 from embed.compare.report.table import short_names
-from embed.compare.statistics.ranking import SURE
+from embed.compare.statistics.ranking import ALPHA
 
 _GREY, _PALE = "#767676", "#e6e6e6"
 _COLUMNS = 4  # panels beside each other
@@ -34,7 +34,7 @@ _FOOT = 0.42
 _POINTS, _SMALL = 8.0, 7.0
 _LEGEND = (
     "point: score; line: 95 % interval; thick line: ± deviation over seeds; n: items scored",
-    f"filled: the best, and what cannot be told from it (p > {SURE:g}, Holm); hollow: the others",
+    f"filled: the best, and what cannot be told from it (p > {ALPHA:g}, Holm); hollow: the others",
 )
 
 

@@ -10,7 +10,7 @@ from embed.compare.config import CompareConfig
 from embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from embed.compare.scoring.notes import gather_notes
 from embed.compare.scoring.results import Comparison, Pair, Score
-from embed.compare.statistics.ranking import SURE, Rank, rank_runs
+from embed.compare.statistics.ranking import ALPHA, Rank, rank_runs
 from embed.compare.task import Measurement
 
 _COLUMNS = ("dataset", "metric", "run", "score", "95 %", "items", "knows")
@@ -47,7 +47,9 @@ def print_report(comparison: Comparison, unknown: str) -> None:
     """Print a table of at most 100 columns and, below it, what needs saying."""
     print_table(_COLUMNS, list(_rows(comparison)))
     ranked = any(score.measured.ranked for score in comparison.scores)
-    marks = f"; * best, = not to be told from it (p > {SURE:g}, Holm), ? untested" if ranked else ""
+    marks = (
+        f"; * best, = not to be told from it (p > {ALPHA:g}, Holm), ? untested" if ranked else ""
+    )
     print(f"on {_ITEMS[unknown]}{marks}")
     for name in comparison.groups:
         if told := _seeds(name, comparison):

@@ -1,1 +1,1 @@
-"""Runs times tasks: scores, intervals, paired tests."""
+"""Score runs on tasks: scores, intervals, paired tests."""

@@ -1,4 +1,4 @@
-"""What a set measured of a run, kept so that it need not be measured again."""
+"""Cache of measurements: what a task measured of a run, by content."""
 
 import contextlib
 import hashlib
@@ -22,22 +22,25 @@ from embed.compare.statistics.span_f1 import Ratios
 from embed.compare.task import Measurement, Task
 from embed.protocols import StaticVectors
 
-FOLDER = "scores"  # in the cache
-# Raise it with every change of what a set measures of the same vectors and items: of a task, of
-# what it asks (inputs, probes, queries, poolings, encoders), of what is kept here of its answer.
+FOLDER = "scores"  # in the cache directory
+# Increase it with every change of what a task measures on the same vectors and items: in the task,
+# in what it uses (inputs, probes, queries, poolings, encoders), or in what is stored here.
 MEASUREMENTS = 1
 _KINDS: tuple[Any, ...] = (Means, Correlation, Contingency, EffectSize, Ratios, RocArea)
 _STATISTICS = {kind.__name__: kind for kind in _KINDS}
 _PACKAGES = (
     "firth", "numpy", "scipy", "scikit-learn", "tokenizers", "jieba", "torch", "transformers",
 )  # fmt: skip
-_DIGEST = 32  # bytes of SHA-256 before what they are of
+_DIGEST = 32  # bytes of SHA-256 at the start of a file, of the rest of it
 
 
 def name_contents(
     fingerprints: Mapping[str, str], baselines: Sequence[str], about: Sequence[str]
 ) -> dict[str, str]:
-    """Name the content of runs and of the baselines that are made from them."""
+    """Return cache names of the content of runs and of the baselines made from them.
+
+    ``about`` is what baselines depend on besides the runs. Empty without fingerprints.
+    """
     if not fingerprints:
         return {}
     made_from = _hash(*fingerprints.values(), *about)
@@ -45,11 +48,11 @@ def name_contents(
 
 
 class MeasurementCache:
-    """Measures one set, or tells what it measured before of vectors whose content has a name.
+    """Measures one set, or returns the stored measurements of vectors with a content name.
 
-    What is kept are the items' own values: intervals and tests, which depend on other runs and
-    options, are made of them anew. A file is named by a hash of all that its content depends on:
-    vectors, set, settings, items, :data:`MEASUREMENTS` and the versions of packages.
+    Per-item values are stored; intervals and tests, which depend on the other runs and options,
+    are computed from them every time. File names hash everything that the content depends on:
+    vectors, set, settings, items, :data:`MEASUREMENTS` and package versions.
     """
 
     def __init__(
@@ -61,33 +64,33 @@ class MeasurementCache:
     def measure(
         self, name: str, vectors: StaticVectors, items: np.ndarray, unknown: str
     ) -> list[Measurement]:
-        """Measure some items."""
+        """Measure the chosen items, or read the measurements from the cache."""
         # items: bool (n_items,)
         if name not in self._contents:
             return self._task.measure(vectors, items, unknown)
         key = _hash(self._contents[name], self._about, unknown, items.tobytes().hex())
         path = cache_directory() / FOLDER / f"{key}.npz"
-        kept = _read(path)
-        if kept is None:
-            kept = self._task.measure(vectors, items, unknown)
-            _write(path, kept)
-        return kept
+        measured = _read(path)
+        if measured is None:
+            measured = self._task.measure(vectors, items, unknown)
+            _write(path, measured)
+        return measured
 
 
-def forget_oldest(most: int = 256_000_000) -> None:
-    """Remove what was used longest ago, where much is kept."""
+def evict_oldest(max_bytes: int = 256_000_000) -> None:
+    """Remove the least recently used files beyond ``max_bytes``."""
     with contextlib.suppress(OSError):
         files = [(file.stat(), file) for file in (cache_directory() / FOLDER).iterdir()]
         size = 0
         for about, file in sorted(files, key=lambda each: -each[0].st_mtime):
             size += about.st_size
-            if size > most:
+            if size > max_bytes:
                 file.unlink()
 
 
 @cache
 def _versions() -> tuple[str, ...]:
-    """Name the packages that measure."""
+    """Return names and versions of the packages that measurements depend on."""
     versions = []
     for name in _PACKAGES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
@@ -96,7 +99,7 @@ def _versions() -> tuple[str, ...]:
 
 
 def _hash(*parts: str) -> str:
-    """A name for some texts in their order."""
+    """Return a hash of texts in their order."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(hashlib.sha256(part.encode(errors="surrogatepass")).digest())
@@ -104,7 +107,7 @@ def _hash(*parts: str) -> str:
 
 
 def _write(path: Path, measured: Sequence[Measurement]) -> None:
-    """Keep it if that can be done; it only saves time."""
+    """Store measurements; ignore failures, since the cache only saves time."""
     packed = _packed(measured)
     content = hashlib.sha256(packed).digest() + packed
     with contextlib.suppress(OSError):
@@ -112,10 +115,10 @@ def _write(path: Path, measured: Sequence[Measurement]) -> None:
 
 
 def _read(path: Path) -> list[Measurement] | None:
-    """What was kept, if it is there and whole."""
+    """Return stored measurements; None if missing or damaged."""
     try:
         content = path.read_bytes()
-        os.utime(path)  # used now
+        os.utime(path)  # mark as recently used
     except OSError:
         return None
     digest, packed = content[:_DIGEST], content[_DIGEST:]
@@ -123,7 +126,10 @@ def _read(path: Path) -> list[Measurement] | None:
 
 
 def _packed(measured: Sequence[Measurement]) -> bytes:
-    """Metrics as bytes: an archive of their arrays, and of all else as JSON."""
+    """Return measurements as an NPZ archive: arrays, and all else as JSON.
+
+    Keys ``remark`` and ``sample`` keep their stored names.
+    """
     arrays: dict[str, np.ndarray] = {}
     heads = []
     for place, each in enumerate(measured):
@@ -142,7 +148,7 @@ def _packed(measured: Sequence[Measurement]) -> bytes:
 
 
 def _unpacked(packed: bytes) -> list[Measurement]:
-    """The metrics again."""
+    """Return the measurements of an archive."""
     with np.load(io.BytesIO(packed), allow_pickle=False) as saved:
         arrays = dict(saved)
     heads = json.loads(arrays.pop("heads").tobytes())
@@ -150,7 +156,7 @@ def _unpacked(packed: bytes) -> list[Measurement]:
 
 
 def _measured(head: dict[str, Any], place: int, arrays: Mapping[str, np.ndarray]) -> Measurement:
-    """One metric, put together."""
+    """Return one measurement from its JSON and arrays."""
     start = f"{place} "
     parts = {n.removeprefix(start): v for n, v in arrays.items() if n.startswith(start)}
     parts |= head.pop("further")

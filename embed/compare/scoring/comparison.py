@@ -1,4 +1,4 @@
-"""Score runs and baselines on every evaluation set, and test every difference."""
+"""Score runs and baselines on every evaluation set, and test all pairwise differences."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,14 +8,14 @@ from corpora.common.errors import FirthError
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.word_pairs import default_sets, find_set
 from embed.compare.inputs.baselines import make_baselines
-from embed.compare.scoring.cache import MeasurementCache, forget_oldest, name_contents
+from embed.compare.scoring.cache import MeasurementCache, evict_oldest, name_contents
 from embed.compare.scoring.evaluate import ComparedVectors, SetEvaluation
 from embed.compare.scoring.frequency_bands import EDGES, frequency_bands
 from embed.compare.scoring.results import Comparison, Pair, Score
 from embed.compare.task import Task, read_task
 from embed.protocols import StaticVectors
 
-# Task to the field of CompareConfig that names its sets.
+# task name -> CompareConfig field that lists its sets
 SET_OPTIONS = {
     "similarity": "similarity",
     "analogy": "analogies",
@@ -35,13 +35,16 @@ def read_tasks(config: CompareConfig) -> list[Task]:
 
 
 def readable_tasks(config: CompareConfig) -> tuple[list[Task], list[str]]:
-    """Read those evaluation sets of a comparison that can be read."""
+    """Read the evaluation sets of a comparison; return those that can be read, and the errors.
+
+    Raise the first error if no set can be read.
+    """
     tasks: list[Task] = []
     failures: list[FirthError] = []
     for name, path in named_sets(config):
         try:
             tasks.append(read_task(name, path, config))
-        except FirthError as error:  # of this set; the others are scored
+        except FirthError as error:  # score the other sets
             failures.append(error)
     if not tasks:
         raise failures[0]
@@ -49,7 +52,7 @@ def readable_tasks(config: CompareConfig) -> tuple[list[Task], list[str]]:
 
 
 def named_sets(config: CompareConfig) -> list[tuple[str, Path]]:
-    """Name the sets of a comparison."""
+    """Return task and path of every set of a comparison; the default sets if none is given."""
     named = [
         (task, find_set(task, file))
         for task, option in SET_OPTIONS.items()
@@ -69,29 +72,32 @@ def compare(
     edges: Mapping[str, int] = EDGES,
     threads: int | None = None,
 ) -> Comparison:
-    """Score runs, then one-hot and random vectors, and test the differences of every two."""
+    """Score runs, then one-hot and random vectors, and test the difference of every pair.
+
+    ``groups`` names runs that differ only in the seed. Measurements are cached for runs with
+    ``fingerprints``. ``edges`` are the frequency bands of ``CompareConfig.bands``.
+    """
     texts = [text for task in tasks for text in task.texts()]
     limit = config.candidates or max(len(vectors.vocabulary) for vectors in runs.values())
     baselines = make_baselines(list(runs.values()), texts, limit, config.seed)
-    entrants = ComparedVectors({**runs, **baselines}, list(runs), groups or {})
+    compared = ComparedVectors({**runs, **baselines}, list(runs), groups or {})
     about_baselines = [*texts, str(limit), str(config.seed)]
     contents = name_contents(fingerprints or {}, list(baselines), about_baselines)
     scores: list[Score] = []
     pairs: list[Pair] = []
     failures: list[str] = []
-    n_entrants = len(entrants.vectors)
+    n_vectors = len(compared.vectors)
     for place, task in enumerate(tasks):
         bands = frequency_bands(task, next(iter(runs.values())), edges) if config.bands else {}
-        judge = SetEvaluation(
-            task, place, entrants, config, MeasurementCache(task, contents), bands
-        )
-        failures += judge.look_up()
-        for done, failure in enumerate(judge.measure(threads), start=1):
+        cache = MeasurementCache(task, contents)
+        evaluation = SetEvaluation(task, place, compared, config, cache, bands)
+        failures += evaluation.find_known_items()
+        for done, failure in enumerate(evaluation.measure(threads), start=1):
             failures += [] if failure is None else [failure]
-            progress(place * n_entrants + done, len(tasks) * n_entrants)
-        scores += judge.scores()
-        pairs += judge.pairs()
+            progress(place * n_vectors + done, len(tasks) * n_vectors)
+        scores += evaluation.scores()
+        pairs += evaluation.pairs()
     if contents:
-        forget_oldest()
-    shown = {name: tuple(members) for name, members in entrants.groups.items()}
-    return Comparison(tuple(entrants.vectors), scores, pairs, failures, shown)
+        evict_oldest()
+    seed_groups = {name: tuple(members) for name, members in compared.groups.items()}
+    return Comparison(tuple(compared.vectors), scores, pairs, failures, seed_groups)

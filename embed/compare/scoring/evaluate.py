@@ -1,4 +1,4 @@
-"""One evaluation set, as all runs answer it: scores with intervals, and paired tests."""
+"""Evaluate all runs on one set: scores with intervals, and paired tests."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,77 +25,76 @@ from embed.compare.statistics.significance import Difference, holm, paired
 from embed.compare.task import Measurement, Task
 from embed.protocols import StaticVectors
 
-Bands = Mapping[str, np.ndarray]  # name to bool (n_items,): parts of a set by frequency
+Bands = Mapping[str, np.ndarray]  # name -> bool (n_items,): parts of a set by frequency
 
 
 @dataclass(frozen=True, eq=False)
 class ComparedVectors:
-    """Who answers the sets."""
+    """Runs and baselines of a comparison."""
 
     vectors: Mapping[str, StaticVectors]  # runs by name, then the baselines
-    runs: Sequence[str]  # those whose knowledge decides which items are shared: not the baselines
-    # runs that differ in the seed only, by a name for all of them
-    groups: Mapping[str, Sequence[str]]
+    runs: Sequence[str]  # without the baselines; their coverage decides which items are shared
+    groups: Mapping[str, Sequence[str]]  # group name -> runs that differ only in the seed
 
 
 @dataclass(frozen=True, eq=False)
-class _Answer:
-    """One metric of one run; its replicates are None where the metric is undefined."""
+class _Result:
+    """One metric of one run; ``resampled`` is None if the metric is undefined."""
 
     measured: Measurement
     resampled: Resampled | None
 
 
-_Answers = dict[str, list[_Answer]]  # by run, every metric; sections perhaps of some runs only
+_Results = dict[str, list[_Result]]  # run -> its metrics; only some runs may have a section
 
 
 class SetEvaluation:
-    """Asks all runs one set."""
+    """Evaluates all runs on one set: find known items, measure, then read scores and pairs."""
 
     def __init__(
         self,
         task: Task,
         place: int,
-        entrants: ComparedVectors,
+        compared: ComparedVectors,
         config: CompareConfig,
-        measurer: MeasurementCache,
+        cache: MeasurementCache,
         bands: Bands,
     ) -> None:
-        # bands: mapping of str to bool (n_items,)
-        self._task, self._place, self._entrants = task, place, entrants
-        self._config, self._measurer, self._bands = config, measurer, bands
+        self._task, self._place, self._compared = task, place, compared
+        self._config, self._cache, self._bands = config, cache, bands
         self._known: dict[str, np.ndarray] = {}
         self._covered: dict[str, np.ndarray] = {}
         self._shared = np.zeros(task.n_items, dtype=bool)
-        self._found: dict[bool, _Answers] = {True: {}, False: {}}
+        # by whether items are shared by all runs
+        self._found: dict[bool, _Results] = {True: {}, False: {}}
         self._draws: dict[bytes, Counts] = {}
         self._drawing = Lock()
 
-    def look_up(self) -> Iterator[str]:
-        """Find the words of the set in all vectors."""
+    def find_known_items(self) -> Iterator[str]:
+        """Find the items that each run knows and that all share; yield errors of damaged runs."""
         unknown = self._config.unknown
-        asked = []
-        for name, vectors in self._entrants.vectors.items():
+        known = []
+        for name, vectors in self._compared.vectors.items():
             try:
                 covered = self._task.known(vectors)
                 own = covered if unknown == "skip" else self._task.known(vectors, unknown)
-            except ArtifactError as error:  # of this run; the others can be asked
+            except ArtifactError as error:  # evaluate the other runs
                 yield f"{self._task.dataset}: {error}"
             else:
-                if own is None or covered is None:  # others are asked what it cannot be
+                if own is None or covered is None:  # no effect on the shared items
                     own = covered = np.zeros(self._task.n_items, dtype=bool)
-                elif name in self._entrants.runs:
-                    asked.append(own)
+                elif name in self._compared.runs:
+                    known.append(own)
                 self._known[name], self._covered[name] = own, covered
-        if asked:
-            self._shared = np.logical_and.reduce(asked)
+        if known:
+            self._shared = np.logical_and.reduce(known)
 
     def measure(self, threads: int | None = None) -> Iterator[str | None]:
-        """Score every run on the shared items, and on all of its own where these are more."""
+        """Score every run on the shared items and on all items it knows; yield error or None."""
         names = list(self._known)
-        answers = map_in_order(self._answer, names, thread_count(threads))
-        for name, found in zip(names, answers, strict=True):
-            if isinstance(found, ArtifactError):  # of this run; the others have their scores
+        results = map_in_order(self._evaluate_run, names, thread_count(threads))
+        for name, found in zip(names, results, strict=True):
+            if isinstance(found, ArtifactError):  # keep the other runs
                 yield f"{self._task.dataset}: {found}"
             else:
                 self._found[True][name], self._found[False][name] = found
@@ -104,27 +103,27 @@ class SetEvaluation:
             self._found[shared] = self._with_groups(by_run)
 
     def scores(self) -> Iterator[Score]:
-        """Tell every metric of every run."""
+        """Yield the score of every metric, item choice and run."""
         for shared, by_run in self._found.items():
             for column in _columns(by_run):
-                for name, answer in column.items():
-                    yield self._score(name, shared, answer)
+                for name, result in column.items():
+                    yield self._score(name, shared, result)
 
     def pairs(self) -> Iterator[Pair]:
         """Test the difference of every two runs.
 
-        The corrections for many comparisons are two: one among methods, each with all of its
-        seeds, and one among single runs. For few would be found among many seeds otherwise.
+        Holm's correction is applied separately to methods, each with all its seeds, and to single
+        runs: otherwise many seeds would leave few significant differences.
         """
-        found, groups = self._found[True], self._entrants.groups
+        found, groups = self._found[True], self._compared.groups
         members = {run for name, runs in groups.items() if name in found for run in runs}
         yield from self._family([name for name in found if name not in members])
         for pair in self._family([n for n in found if n not in groups] if members else []):
             if members & {pair.a, pair.b}:
                 yield pair
 
-    def _answer(self, name: str) -> tuple[list[_Answer], list[_Answer]] | ArtifactError:
-        """All metrics of a run, on the shared items and on its own."""
+    def _evaluate_run(self, name: str) -> tuple[list[_Result], list[_Result]] | ArtifactError:
+        """Return all metrics of a run, on the shared items and on all items it knows."""
         own = self._known[name]
         shared = self._shared & own
         try:
@@ -134,28 +133,28 @@ class SetEvaluation:
         except ArtifactError as error:
             return error
 
-    def _measured(self, name: str, items: np.ndarray) -> list[_Answer]:
-        """Every metric of a run on some items, over all of them and by band."""
-        vectors, unknown = self._entrants.vectors[name], self._config.unknown
-        measured = self._measurer.measure(name, vectors, items, unknown)
+    def _measured(self, name: str, items: np.ndarray) -> list[_Result]:
+        """Return every metric of a run on some items, on all of them and by band."""
+        vectors, unknown = self._compared.vectors[name], self._config.unknown
+        measured = self._cache.measure(name, vectors, items, unknown)
         whole = [each for each in measured if each.section is None]
         in_bands = [
             each.part(band, inside) for band, inside in self._bands.items() for each in whole
         ]
         return [self._resampled(each) for each in [*measured, *in_bands]]
 
-    def _resampled(self, measured: Measurement) -> _Answer:
-        """A metric with its replicates; with a reason where these items give no score."""
+    def _resampled(self, measured: Measurement) -> _Result:
+        """Add replicates to a metric, or the reason why it is undefined on its items."""
         if measured.statistic is None:
-            return _Answer(measured, None)
+            return _Result(measured, None)
         resampled = resample(measured.statistic, self._counts(measured))
         if math.isnan(resampled.score):
-            why = "the items scored give no score: they are too few or all alike"
-            return _Answer(replace(measured, statistic=None, reason=why, p=None), None)
-        return _Answer(measured, resampled)
+            reason = "too few items, or all alike"
+            return _Result(replace(measured, statistic=None, reason=reason, p=None), None)
+        return _Result(measured, resampled)
 
     def _counts(self, measured: Measurement) -> Counts:
-        """The draws of these items: the same for all runs."""
+        """Return the bootstrap draws of these items, the same for all runs."""
         units = measured.units
         key = str(len(measured.items)).encode() if units is None else units.tobytes()
         with self._drawing:
@@ -166,32 +165,29 @@ class SetEvaluation:
                 )
         return self._draws[key]
 
-    def _with_groups(self, by_run: _Answers) -> _Answers:
-        """The same with an entry for each method of which several seeds were scored.
-
-        It stands before the first of them.
-        """
-        every: _Answers = {}
-        for name, answers in by_run.items():
-            for group, runs in self._entrants.groups.items():
+    def _with_groups(self, by_run: _Results) -> _Results:
+        """Insert the mean of each group with several scored seeds before its first run."""
+        results: _Results = {}
+        for name, of_run in by_run.items():
+            for group, runs in self._compared.groups.items():
                 scored = [by_run[run] for run in runs if run in by_run]
-                if name in runs and group not in every and len(scored) > 1:
-                    every[group] = [_average(column) for column in zip(*scored, strict=True)]
-            every[name] = answers
-        return every
+                if name in runs and group not in results and len(scored) > 1:
+                    results[group] = [_average(column) for column in zip(*scored, strict=True)]
+            results[name] = of_run
+        return results
 
     def _family(self, names: Sequence[str]) -> Iterator[Pair]:
-        """Every two of these runs, by metric, corrected for their number."""
+        """Test every two of these runs, with Holm's correction for each metric."""
         found = self._found[True]
         for column in _columns({name: found[name] for name in names}):
-            # a run may have no part in this, and baselines may lack an item that all runs know
+            # a run may have no items here, and baselines may lack an item that all runs know
             parts = [each.measured for each in column.values()]
             whole = max(parts, key=lambda part: len(part.items))
             defined = [
-                (name, answer.resampled)
-                for name, answer in column.items()
-                if answer.resampled is not None
-                and np.array_equal(answer.measured.items, whole.items)
+                (name, result.resampled)
+                for name, result in column.items()
+                if result.resampled is not None
+                and np.array_equal(result.measured.items, whole.items)
             ]
             two = list(combinations(defined, 2))
             differences = [paired(a, b, whole.units) for (_, a), (_, b) in two]
@@ -199,60 +195,60 @@ class SetEvaluation:
             for ((a, _), (b, _)), difference, p in zip(two, differences, corrected, strict=True):
                 yield self._pair(a, b, whole, replace(difference, p=p))
 
-    def _score(self, name: str, shared: bool, answer: _Answer) -> Score:
-        """Numbers of one run, undefined ones as None."""
-        known, resampled = self._n_known(name, answer.measured), answer.resampled
+    def _score(self, name: str, shared: bool, result: _Result) -> Score:
+        """Return the score of one run, with None for undefined numbers."""
+        known, resampled = self._n_known(name, result.measured), result.resampled
         if resampled is None:
-            return Score(name, self._place, shared, answer.measured, None, None, None, known)
+            return Score(name, self._place, shared, result.measured, None, None, None, known)
         score, low, high = (
             None if np.isnan(number) else number
             for number in (resampled.score, *interval(resampled))
         )
         return Score(
-            name, self._place, shared, answer.measured, score, low, high, known,
+            name, self._place, shared, result.measured, score, low, high, known,
             resampled.deviation, resampled.n_seeds,
         )  # fmt: skip
 
     def _n_known(self, name: str, measured: Measurement) -> int:
-        """Of how many items of a set or a part of it a run knows every word."""
+        """Return the number of items of a set or section of which a run knows every word."""
         own = next(
             each.measured
             for each in self._found[False][name]
             if (each.measured.metric, each.measured.section) == (measured.metric, measured.section)
         )
-        runs = self._entrants.groups.get(name, [name])
+        runs = self._compared.groups.get(name, [name])
         first = next(run for run in runs if run in self._found[False])
         return int(self._covered[first][own.items].sum())
 
     def _pair(self, a: str, b: str, measured: Measurement, difference: Difference) -> Pair:
-        """One difference."""
+        """Return one tested difference."""
         return Pair(
             a, b, self._place, measured.task, measured.dataset, measured.metric, measured.section,
             difference,
         )  # fmt: skip
 
 
-def _columns(by_run: _Answers) -> Iterator[dict[str, _Answer]]:
-    """Each metric and section, by the runs that have it: layers are sections of some runs only."""
-    columns: dict[tuple[str, str | None], dict[str, _Answer]] = {}
-    for name, answers in by_run.items():
-        for answer in answers:
-            key = answer.measured.metric, answer.measured.section
-            columns.setdefault(key, {})[name] = answer
+def _columns(by_run: _Results) -> Iterator[dict[str, _Result]]:
+    """Yield run -> result for each metric and section; layers are sections of some runs only."""
+    columns: dict[tuple[str, str | None], dict[str, _Result]] = {}
+    for name, results in by_run.items():
+        for result in results:
+            key = result.measured.metric, result.measured.section
+            columns.setdefault(key, {})[name] = result
     yield from columns.values()
 
 
-def _average(answers: Sequence[_Answer]) -> _Answer:
-    """One metric over several seeds; undefined where it is for any, or their items differ."""
-    first = answers[0].measured
-    if not all(np.array_equal(answer.measured.items, first.items) for answer in answers):
-        reason = "the seeds do not know the same items"
-        return _Answer(replace(first, statistic=None, reason=reason), None)
-    resampled = [answer.resampled for answer in answers if answer.resampled is not None]
-    if len(resampled) < len(answers):
-        undefined = next(each.measured for each in answers if each.resampled is None)
-        return _Answer(replace(undefined, p=None), None)
+def _average(results: Sequence[_Result]) -> _Result:
+    """Average one metric over seeds; undefined if it is for any seed, or if their items differ."""
+    first = results[0].measured
+    if not all(np.array_equal(result.measured.items, first.items) for result in results):
+        reason = "the seeds do not cover the same items"
+        return _Result(replace(first, statistic=None, reason=reason), None)
+    resampled = [result.resampled for result in results if result.resampled is not None]
+    if len(resampled) < len(results):
+        undefined = next(each.measured for each in results if each.resampled is None)
+        return _Result(replace(undefined, p=None), None)
     averaged = average_over_seeds(resampled)
-    remarks = dict.fromkeys(answer.measured.note for answer in answers if answer.measured.note)
-    remark = "; ".join(filter(None, remarks)) or None  # each seed's own
-    return _Answer(replace(first, statistic=averaged.statistic, p=None, note=remark), averaged)
+    notes = dict.fromkeys(result.measured.note for result in results if result.measured.note)
+    note = "; ".join(filter(None, notes)) or None
+    return _Result(replace(first, statistic=averaged.statistic, p=None, note=note), averaged)

@@ -1,4 +1,4 @@
-"""Parts of an evaluation set by the frequency of its words."""
+"""Frequency bands: parts of an evaluation set by the rank of its words."""
 
 import sys
 from collections.abc import Mapping
@@ -14,8 +14,7 @@ EDGES = {"top 1,000": 1_000, "top 10,000": 10_000, "rarer": sys.maxsize}
 def frequency_bands(
     task: Task, vectors: StaticVectors, edges: Mapping[str, int] = EDGES
 ) -> Mapping[str, np.ndarray]:
-    """Divide a set by the rank of the rarest word of each item."""
-    # returns mapping of str to bool (n_items,)
+    """Split a set by the rank of each item's rarest word; values are bool (n_items,)."""
     ranks = {text: _rank(vectors, text) for text in dict.fromkeys(task.texts())}
     rarest = np.array(
         [max(ranks[text] for text in texts) for texts in task.items()], dtype=np.int64
@@ -29,7 +28,7 @@ def frequency_bands(
 
 
 def _rank(vectors: StaticVectors, text: str) -> int:
-    """Rank of a word, from 0; of several words, that of the rarest."""
+    """Return the rank of a text's rarest word, from 0; last if any word is unknown."""
     rows = [vectors.row(word) for word in vectors.words(text)]
     known = [row for row in rows if row is not None]
     return max(known) if known and len(known) == len(rows) else sys.maxsize - 1

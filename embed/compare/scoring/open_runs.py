@@ -1,4 +1,4 @@
-"""Open what is to be compared, and find out what names it and what belongs together."""
+"""Open the runs of a comparison, with their fingerprints and seed groups."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,26 +24,23 @@ from embed.vectors.context_vectors import open_contexts, with_contexts
 from embed.vectors.run_files import run_options
 from embed.vectors.word_vectors import WordVectors
 
-_SUMMED = " w+c"  # ends the names of runs whose context vectors were added
+_SUMMED = " w+c"  # suffix of the names of runs whose context vectors were added
 
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """Runs, ready to be compared."""
+    """Opened runs, by the names they have in the comparison."""
 
-    # by the name that the comparison gives each; with its encoder where a run has one
-    vectors: Mapping[str, StaticVectors]
-    about: Mapping[str, Mapping[str, str]]  # the ``method`` and ``fingerprint`` of each
-    # those that differ in the seed only, by a name for all of them
-    groups: Mapping[str, Sequence[str]]
-    # what names the vectors of each, for those of which that is sure: runs, which are never
-    # changed once they stand, with or without their contexts added
+    vectors: Mapping[str, StaticVectors]  # with the encoder of a run that has one
+    about: Mapping[str, Mapping[str, str]]  # ``method`` and ``fingerprint`` of each
+    groups: Mapping[str, Sequence[str]]  # group name -> runs that differ only in the seed
+    # cache names of the vectors; only of runs with checksums, which never change once written
     fingerprints: Mapping[str, str]
-    paths: Mapping[str, Path]  # where each lies
+    paths: Mapping[str, Path]
 
 
 def open_runs(runs: Sequence[str], *, add_contexts: bool = False) -> Opened:
-    """Open runs by their paths."""
+    """Open runs; raise ArtifactError if a run is damaged or replaced while it is read."""
     paths = _named(runs)
     about, fingerprints = {}, {}
     vectors: dict[str, WordVectors] = {}
@@ -59,12 +56,12 @@ def open_runs(runs: Sequence[str], *, add_contexts: bool = False) -> Opened:
         return _with_contexts(vectors, Opened({}, about, seed_groups(paths), fingerprints, paths))
     contextual = {name: _with_encoder(path, vectors[name]) for name, path in paths.items()}
     return Opened(
-        contextual, about, seed_groups(paths), _named_apart(fingerprints, contextual), paths
+        contextual, about, seed_groups(paths), _with_layers(fingerprints, contextual), paths
     )
 
 
 def compare_opened(opened: Opened, tasks: Sequence[Task], config: CompareConfig) -> Comparison:
-    """Compare what was opened, and show how far that is."""
+    """Compare opened runs with a progress display."""
     with progress("comparing", "sets") as show:
         return compare(
             opened.vectors,
@@ -77,7 +74,7 @@ def compare_opened(opened: Opened, tasks: Sequence[Task], config: CompareConfig)
 
 
 def describe_run(path: Path) -> dict[str, str]:
-    """Tell the method of a run, and what names its content."""
+    """Return the method and the fingerprint of a run or vectors file."""
     if not path.is_dir():
         return {"method": "vectors file", "fingerprint": checksum(path)[:16]}
     if is_huggingface(path):
@@ -88,7 +85,7 @@ def describe_run(path: Path) -> dict[str, str]:
 
 
 def _with_encoder(path: Path, vectors: WordVectors) -> StaticVectors:
-    """The vectors with the encoder that they were pooled from, where it is there."""
+    """Return the vectors with the encoder they were pooled from, if it exists."""
     try:
         run = encoder_run(path)
     except ArtifactError as error:
@@ -101,12 +98,12 @@ def _with_encoder(path: Path, vectors: WordVectors) -> StaticVectors:
 
 
 def _kept_checksums(path: Path) -> Any:
-    """The checksums that a run keeps of its files; None where it keeps none."""
+    """Return the stored checksums of a run's files; None if it has none."""
     return read_json(path / CHECKSUMS) if (path / CHECKSUMS).is_file() else None
 
 
 def _named(runs: Sequence[str]) -> dict[str, Path]:
-    """Each run once, by the name that it goes by."""
+    """Return the path of each distinct run by its name in the comparison."""
     paths: dict[str, Path] = {}
     places: set[Path] = set()
     for run in runs:
@@ -120,7 +117,10 @@ def _named(runs: Sequence[str]) -> dict[str, Path]:
 
 
 def _with_contexts(runs: Mapping[str, WordVectors], opened: Opened) -> Opened:
-    """Runs with contexts under a name that says so, others as they are; some must have them."""
+    """Add context vectors to the runs that have them, under names that end in ``w+c``.
+
+    Raise SettingError if no run has context vectors.
+    """
     with_some = {name for name, run in runs.items() if open_contexts(run) is not None}
     new = {name: name for name in runs}
     new |= {name: f"{name}{_SUMMED}" for name in (with_some or runs)}
@@ -129,9 +129,9 @@ def _with_contexts(runs: Mapping[str, WordVectors], opened: Opened) -> Opened:
         if new[name] == name:
             note(f"{name}: has no context vectors, compared as it is")
             vectors[name] = _with_encoder(opened.paths[name], run)
-        else:  # with none at all, the first is refused
+        else:  # raises for the first run if none has context vectors
             vectors[new[name]] = with_contexts(run)
-    about = {new[name]: told for name, told in opened.about.items()}
+    about = {new[name]: facts for name, facts in opened.about.items()}
     groups = {
         f"{group}{_SUMMED}" if runs[0] in with_some else group: tuple(new[run] for run in runs)
         for group, runs in opened.groups.items()
@@ -141,13 +141,13 @@ def _with_contexts(runs: Mapping[str, WordVectors], opened: Opened) -> Opened:
         for name, content in opened.fingerprints.items()
     }
     paths = {new[name]: path for name, path in opened.paths.items()}
-    return Opened(vectors, about, groups, _named_apart(fingerprints, vectors), paths)
+    return Opened(vectors, about, groups, _with_layers(fingerprints, vectors), paths)
 
 
-def _named_apart(
+def _with_layers(
     fingerprints: Mapping[str, str], vectors: Mapping[str, StaticVectors]
 ) -> dict[str, str]:
-    """What names vectors, and whether an encoder answers for them: answers to sets depend on it."""
+    """Add the layers of an encoder to the cache name of its run: measurements depend on them."""
     named = dict(fingerprints)
     for name in named:
         run = vectors[name]

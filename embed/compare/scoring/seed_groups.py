@@ -1,4 +1,4 @@
-"""Find the runs of a comparison that differ in the seed alone."""
+"""Find the runs of a comparison that differ only in the seed."""
 
 import json
 from collections import defaultdict
@@ -12,11 +12,10 @@ from embed.contextual.encoders import ENCODER, encoder_run
 
 
 def seed_groups(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
-    """Find the runs of a comparison that differ in the seed alone.
+    """Group the runs of a comparison that differ only in the seed, by a name such as ``sg-seed*``.
 
-    They have one method, the same options but for those that change no result, the same text, and
-    different seeds. Vectors that were pooled from encoders count as runs of their encoders: those
-    of one training with different seeds are a group.
+    Runs of a group have the same method, text and options (options that change no result are
+    ignored). Vectors pooled from encoders are grouped by the training of their encoders.
     """
     seeds: defaultdict[str, dict[int, str]] = defaultdict(dict)
     for name, path in runs.items():
@@ -35,9 +34,9 @@ def seed_groups(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
 
 
 def _without_encoder(run: Path, training: Training) -> tuple[dict[str, Any], int]:
-    """Options and seed; where the run was pooled from an encoder, those of its training.
+    """Return options and seed; for a pooled run, those of its encoder's training.
 
-    Where the encoder is gone, its fingerprint stays among the options.
+    If the encoder is gone, its fingerprint stays among the options.
     """
     known = training.options.get(ENCODER)
     try:
@@ -46,14 +45,14 @@ def _without_encoder(run: Path, training: Training) -> tuple[dict[str, Any], int
         encoder = None
     source = read_training(encoder) if encoder is not None else None
     if source is None:
-        named = known.get("fingerprint", known) if isinstance(known, dict) else known
-        return {**training.options, ENCODER: named}, training.seed
+        fingerprint = known.get("fingerprint", known) if isinstance(known, dict) else known
+        return {**training.options, ENCODER: fingerprint}, training.seed
     trained = [source.method, source.corpus, source.options]
     return {**training.options, ENCODER: trained}, source.seed
 
 
 def _common_name(names: Sequence[str]) -> str:
-    """What all names begin with and a star, which stands for whole numbers."""
+    """Return the common prefix of names and a star, which stands for whole numbers."""
     common = names[0]
     while not all(name.startswith(common) for name in names):
         common = common[:-1]
@@ -63,7 +62,7 @@ def _common_name(names: Sequence[str]) -> str:
 
 
 def _unused(name: str, used: Collection[str]) -> str:
-    """A name that nothing else has."""
+    """Return the name, numbered if it is in use."""
     number, unused = 1, name
     while unused in used:
         number += 1

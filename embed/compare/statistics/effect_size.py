@@ -1,4 +1,4 @@
-"""How far two lists of words differ in what they are associated with: effect size and chance."""
+"""Effect size and permutation test of word association tests (WEAT)."""
 
 import hashlib
 import itertools
@@ -10,29 +10,28 @@ import numpy as np
 from embed.compare.statistics.estimators import Counts, Statistic, in_blocks
 
 X, Y, A, B = range(4)  # targets, attributes
-_EXACT = 20_000  # partitions that are all counted; more are drawn
+_EXACT = 20_000  # enumerate up to this many partitions; sample beyond
 _DRAWS = 9_999
 _BLOCK = 1 << 19  # values shuffled at a time
-_ROUNDING = 1e-12  # what adding cosines in another order may change
+_ROUNDING = 1e-12  # error of summing cosines in another order
 
 
 @dataclass(frozen=True, eq=False)
 class EffectSize(Statistic):
-    """The difference of two lists of target words in their association with attributes.
+    """The difference of two target lists in their association with attribute words.
 
     Caliskan, Bryson and Narayanan 2017, "Semantics derived automatically from language corpora
     contain human-like biases", Science 356, supplement. A target word's association is its mean
-    cosine with the words of A less that with the words of B; the effect size is the mean
-    association of X less that of Y over the standard deviation, n - 1, of both together. It is
-    not beyond 2 where X and Y are equally many.
+    cosine with the words of A minus its mean cosine with the words of B. The effect size is the
+    mean association of X minus that of Y, divided by the standard deviation (n - 1) of both
+    lists together. Its absolute value is at most 2 if X and Y have the same size.
 
-    Items are the words of all four lists, so that a draw draws attributes, too: one list of
-    pleasant words is as much a choice as one list of flowers. A draw's lists may differ in their
-    numbers of words; where one is empty the score is undefined.
+    Items are the words of all four lists, so a draw also draws attributes: one list of pleasant
+    words is as much a choice as one list of flowers. List sizes vary between draws; the score is
+    undefined if one list is empty.
     """
 
-    # float64 (n_targets, n_attributes): of target words, those of X and Y in the order of
-    # ``lists``, with attribute words
+    # float64 (n_targets, n_attributes): rows are the words of X and Y in the order of ``lists``
     cosines: np.ndarray
     lists: np.ndarray  # int8 (n,): the list of each item: X, Y, A or B
 
@@ -42,34 +41,34 @@ class EffectSize(Statistic):
         return len(self.lists)
 
     def evaluate(self, counts: Counts) -> np.ndarray:
-        """Compute the effect size; NaN where a list is empty or all targets are associated alike.
+        """Return effect sizes; NaN if a list is empty or all associations are equal.
 
-        NaN in every replicate where a list has fewer than two items.
+        NaN in every replicate if a list has fewer than two words.
         """
         if np.bincount(self.lists, minlength=4).min() < 2:
             return np.full(len(counts), np.nan)
-        return in_blocks(counts, self._of_blocks)
+        return in_blocks(counts, self._effect_sizes)
 
     def take(self, chosen: np.ndarray) -> "EffectSize":
-        """Give some of the items."""
+        """Return the statistic restricted to the chosen items."""
         targets = self.lists < A
         cosines = self.cosines[chosen[targets]][:, chosen[~targets]]
         return EffectSize(cosines, self.lists[chosen])
 
     def associations(self, counts: np.ndarray) -> np.ndarray:
-        """Compute the association of each target word."""
+        """Return the association of each target word."""
         # counts: float64 (B, n_items); returns float64 (B, n_targets)
         attributes = self.lists[self.lists >= A]
-        a, b = (
+        to_a, to_b = (
             counts[:, self.lists == each]
             @ self.cosines[:, attributes == each].T
             / counts[:, self.lists == each].sum(axis=1, keepdims=True)
             for each in (A, B)
         )
-        return np.asarray(a - b)
+        return np.asarray(to_a - to_b)
 
-    def _of_blocks(self, rows: np.ndarray) -> np.ndarray:
-        """Effect sizes of some replicates."""
+    def _effect_sizes(self, rows: np.ndarray) -> np.ndarray:
+        """Return the effect sizes of some replicates."""
         found = self.associations(rows)
         counts, lists = rows[:, self.lists < A], self.lists[self.lists < A]
         x, y = (
@@ -84,31 +83,31 @@ class EffectSize(Statistic):
 
 
 def permutation_p(x: np.ndarray, y: np.ndarray, key: str) -> float:
-    """Tell how often chance gives X associations as high as it has.
+    """Return the one-sided permutation p-value of the associations of X against those of Y.
 
-    Caliskan et al. 2017: were X and Y of one kind, any division of their words into lists of
-    these sizes would be as likely as the one found. One-sided: the share of divisions whose sum
-    over X is at least as high, so that a p near 1 says that Y is the one nearer to A. All of up
-    to 20,000 divisions are counted (eight words against eight are 12,870); of more, 9,999 are
-    drawn and the one found is added (Phipson & Smyth 2010, "Permutation p-values should never be
-    zero"), so that p is 0.0001 or more.
+    Caliskan et al. 2017: if X and Y do not differ, every partition of their words into lists of
+    these sizes is equally likely. p is the share of partitions whose sum over X is at least the
+    observed one, so a p near 1 means that Y is closer to A. Up to 20,000 partitions are
+    enumerated (eight words against eight have 12,870); beyond that 9,999 are sampled and the
+    observed one is added (Phipson & Smyth 2010, "Permutation p-values should never be zero"), so
+    p is at least 0.0001.
     """
     # x, y: float64 (n,), (m,)
-    every = np.sort(np.concatenate([x, y]))
-    least = x.sum() - _ROUNDING * len(every)
-    if math.comb(len(every), len(x)) <= _EXACT:
-        sums = every[np.array(list(itertools.combinations(range(len(every)), len(x))))].sum(axis=1)
-        return float((sums >= least).mean())
-    return (1 + _as_high(every, len(x), least, key)) / (1 + _DRAWS)
+    pooled = np.sort(np.concatenate([x, y]))
+    least = x.sum() - _ROUNDING * len(pooled)
+    if math.comb(len(pooled), len(x)) <= _EXACT:
+        chosen = np.array(list(itertools.combinations(range(len(pooled)), len(x))))
+        return float((pooled[chosen].sum(axis=1) >= least).mean())
+    return (1 + _count_as_high(pooled, len(x), least, key)) / (1 + _DRAWS)
 
 
-def _as_high(every: np.ndarray, n_x: int, least: float, key: str) -> int:
-    """How many of the drawn divisions have so high a sum."""
+def _count_as_high(pooled: np.ndarray, n_x: int, least: float, key: str) -> int:
+    """Count the sampled partitions whose sum over X is at least ``least``."""
     digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     generator = np.random.default_rng(int.from_bytes(digest, "little"))
-    step, found = max(1, _BLOCK // len(every)), 0
+    step, found = max(1, _BLOCK // len(pooled)), 0
     for start in range(0, _DRAWS, step):
-        rows = np.tile(every, (min(step, _DRAWS - start), 1))
+        rows = np.tile(pooled, (min(step, _DRAWS - start), 1))
         sums = generator.permuted(rows, axis=1)[:, :n_x].sum(axis=1)
         found += int((sums >= least).sum())
     return found

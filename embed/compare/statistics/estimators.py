@@ -1,8 +1,8 @@
-"""Scores as functions of how often each item counts, so that any of them can be resampled.
+"""Scores as functions of item counts, so that any of them can be bootstrapped.
 
-The score of a set is what its statistic gives when every item counts once; a bootstrap replicate is
-the same with the items of one draw with replacement. Draws come as counts, many at a time, so
-that a replicate costs a few sums over arrays, and no item is ever copied.
+The score of a set is its statistic with every count 1; a bootstrap replicate is the statistic with
+the counts of one draw with replacement. Counts of many draws come at once, so a replicate costs a
+few sums over arrays and no item is copied.
 """
 
 from collections.abc import Callable
@@ -16,40 +16,40 @@ from embed.compare.statistics.spearman_kernels import rank_correlations
 
 
 class Counts(Protocol):
-    """How often each item counts in each replicate: an array (B, n_items), or what acts as one."""
+    """Item counts of each replicate: an int array (B, n_items), or an object that acts as one."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """B and n_items."""
+        """The shape (B, n_items)."""
 
     def __len__(self) -> int:
-        """B."""
+        """The number of replicates, B."""
 
     def __getitem__(self, rows: slice, /) -> np.ndarray:
-        """Counts of some replicates, int (rows, n_items)."""
+        """Return the counts of some replicates, int (rows, n_items)."""
 
 
 class Statistic(Protocol):
-    """Scored items of one set, for one run."""
+    """The score of one run on one set, as a function of item counts."""
 
     @property
     def n_items(self) -> int:
-        """How many items there are, at least one."""
+        """Number of items, at least one."""
 
     def evaluate(self, counts: Counts) -> np.ndarray:
-        """Score the items, each taken as often as it counts."""
+        """Return one score per replicate, with each item weighted by its count."""
         # counts: int (B, n_items); returns float64 (B,)
 
     def take(self, chosen: np.ndarray) -> "Statistic":
-        """Give some of the items."""
+        """Return the statistic restricted to the chosen items."""
         # chosen: bool (n_items,)
 
 
 @dataclass(frozen=True, eq=False)
 class Means(Statistic):
-    """The mean of a value per item: accuracy, where a right answer is 1 and a wrong one 0."""
+    """The mean of one value per item; accuracy if values are 1 (right) and 0 (wrong)."""
 
-    values: np.ndarray  # float or bool (n,): one value an item
+    values: np.ndarray  # float or bool (n,)
 
     @property
     def n_items(self) -> int:
@@ -57,27 +57,27 @@ class Means(Statistic):
         return len(self.values)
 
     def evaluate(self, counts: Counts) -> np.ndarray:
-        """Average the values, weighted."""
+        """Return weighted means."""
         values = self.values.astype(np.float64)
         return in_blocks(counts, lambda rows: (rows @ values) / rows.sum(axis=1))
 
     def take(self, chosen: np.ndarray) -> "Means":
-        """Give some of the items."""
+        """Return the statistic restricted to the chosen items."""
         return Means(self.values[chosen])
 
 
 @dataclass(frozen=True, eq=False)
 class Correlation(Statistic):
-    """The correlation of two series: Pearson's, or Spearman's of ranks.
+    """Pearson's correlation of two series, or Spearman's.
 
     Spearman 1904, "The proof and measurement of association between two things": Pearson's
-    correlation of ranks, equal values sharing their mean rank. Every replicate has ranks of its
-    own, in which copies of one item are equal values.
+    correlation of ranks, where ties share their mean rank. Every replicate is ranked anew, with
+    copies of one item tied.
     """
 
-    x: np.ndarray  # float (n,): judgements and cosines, finite
-    y: np.ndarray  # float (n,): judgements and cosines, finite
-    ranked: bool  # whether ranks are correlated rather than values
+    x: np.ndarray  # float (n,), finite
+    y: np.ndarray  # float (n,), finite
+    ranked: bool  # Spearman's rather than Pearson's
 
     @property
     def n_items(self) -> int:
@@ -85,24 +85,24 @@ class Correlation(Statistic):
         return len(self.x)
 
     def evaluate(self, counts: Counts) -> np.ndarray:
-        """Correlate; NaN where either series is constant."""
+        """Return correlations; NaN if either series is constant."""
         return in_blocks(counts, self._of_ranks if self.ranked else self._of_values)
 
     def take(self, chosen: np.ndarray) -> "Correlation":
-        """Give some of the items."""
+        """Return the statistic restricted to the chosen items."""
         return Correlation(self.x[chosen], self.y[chosen], self.ranked)
 
     @cached_property
     def _moments(self) -> np.ndarray:
-        """Both series about their means, their squares and their product (n, 5)."""
+        """Both centered series, their squares and their product, (n, 5)."""
         x, y = (np.asarray(s, dtype=np.float64) - np.mean(s) for s in (self.x, self.y))
         return np.column_stack([x, y, x * x, y * y, x * y])
 
     def _of_values(self, rows: np.ndarray) -> np.ndarray:
-        """Pearson's correlation from weighted sums."""
+        """Return Pearson's correlation from weighted sums."""
         size = rows.sum(axis=1)
         x, y, xx, yy, xy = (rows @ self._moments).T
-        # A constant series leaves no more than the rounding of its sums.
+        # the variance of a constant series is rounding error of its sums
         least = self.n_items * np.finfo(np.float64).eps
         spreads = [
             np.where(squares - s * s / size > least * squares, squares - s * s / size, 0.0)
@@ -113,12 +113,12 @@ class Correlation(Statistic):
 
     @cached_property
     def _order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Items by ascending x and where each distinct value ends, then the same of y."""
+        """Item order by x and the end of each run of equal x, then the same for y."""
         x, y = _Groups.of(self.x), _Groups.of(self.y)
         return x.order, x.stops, y.order, y.stops
 
     def _of_ranks(self, rows: np.ndarray) -> np.ndarray:
-        """Spearman's correlation from cumulative counts."""
+        """Return Spearman's correlation from cumulative counts."""
         scores = np.empty(len(rows))
         rank_correlations(rows, *self._order, scores)
         return scores
@@ -128,29 +128,27 @@ class Correlation(Statistic):
 class Contingency(Statistic):
     """How well clusters agree with classes.
 
-    With n items, of which a table counts how many of each class lie in each cluster:
-
-    - ``purity``: the share of items whose class is the most frequent one of their cluster.
-    - ``nmi``: mutual information over the mean of both entropies (Strehl & Ghosh 2002,
-      "Cluster ensembles", with the arithmetic mean as scikit-learn has it).
-    - ``ari``: the share of pairs of items on which both agree, adjusted for chance
+    - ``purity``: the share of items in the most frequent class of their cluster.
+    - ``nmi``: mutual information divided by the arithmetic mean of both entropies (Strehl & Ghosh
+      2002, "Cluster ensembles"; arithmetic as in scikit-learn).
+    - ``ari``: the share of item pairs on which both partitions agree, adjusted for chance
       (Hubert & Arabie 1985, "Comparing partitions", eq. 5).
 
-    As in scikit-learn, ``nmi`` is 1 where there is one class and one cluster, and ``ari`` where
-    both put all items together or all apart.
+    As in scikit-learn, ``nmi`` is 1 for one class and one cluster, and ``ari`` is 1 if both
+    partitions put all items together or all apart.
     """
 
-    classes: np.ndarray  # int or str (n,): of each item; the labels' own values do not matter
-    clusters: np.ndarray  # int or str (n,): of each item; the labels' own values do not matter
-    measure: Literal["purity", "nmi", "ari"]  # ``purity``, ``nmi`` or ``ari``
+    classes: np.ndarray  # int or str (n,): labels, compared for equality only
+    clusters: np.ndarray  # int or str (n,): labels, compared for equality only
+    measure: Literal["purity", "nmi", "ari"]
 
     @property
     def n_items(self) -> int:
-        """Number of items in clusters."""
+        """Number of clustered items."""
         return len(self.classes)
 
     def evaluate(self, counts: Counts) -> np.ndarray:
-        """Compare clusters with classes."""
+        """Return the agreement of clusters with classes."""
         measures = {"purity": _purity, "nmi": _mutual_information, "ari": _adjusted_rand}
         measure, (cells, by_class, by_cluster) = measures[self.measure], self._table
 
@@ -160,12 +158,12 @@ class Contingency(Statistic):
         return in_blocks(counts, score)
 
     def take(self, chosen: np.ndarray) -> "Contingency":
-        """Give some of the items, in the clusters that all of them were in."""
+        """Return the statistic of the chosen items; clusters are not recomputed."""
         return Contingency(self.classes[chosen], self.clusters[chosen], self.measure)
 
     @cached_property
     def _table(self) -> tuple["_Groups", "_Groups", "_Groups"]:
-        """Items by cells of the table that are not empty; these by class and by cluster."""
+        """Items grouped by nonempty cell of the table; cells by class and by cluster."""
         classes, clusters = _Groups.of(self.classes), _Groups.of(self.clusters)
         places = classes.labels * (clusters.labels.max() + 1) + clusters.labels
         cells, first = _Groups.of(places), np.unique(places, return_index=True)[1]
@@ -174,37 +172,36 @@ class Contingency(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class SeedMean(Statistic):
-    """The mean score of several statistics of the same items: of runs that differ in the seed."""
+    """The mean of several statistics of the same items, one per seed."""
 
     statistics: tuple[Statistic, ...]  # at least one
 
     @property
     def n_items(self) -> int:
-        """Number of items of each."""
+        """Number of items, the same for every seed."""
         return self.statistics[0].n_items
 
     def evaluate(self, counts: Counts) -> np.ndarray:
-        """Average the scores of all statistics."""
+        """Return scores averaged over seeds."""
         return np.mean([statistic.evaluate(counts) for statistic in self.statistics], axis=0)
 
     def take(self, chosen: np.ndarray) -> "SeedMean":
-        """Give some of the items."""
+        """Return the statistic restricted to the chosen items."""
         return SeedMean(tuple(statistic.take(chosen) for statistic in self.statistics))
 
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
-    """Rows of one label side by side, so that groups are summed without loops."""
+    """Rows sorted by label, so that groups are reduced without Python loops."""
 
-    # int64 (n,): group of each row; groups are numbered in ascending order of their labels
-    labels: np.ndarray
+    labels: np.ndarray  # int64 (n,): group of each row, numbered in ascending order of values
     order: np.ndarray  # int64 (n,): rows, group by group
-    starts: np.ndarray  # int64 (n_groups,): where in ``order`` each group begins and ends
-    stops: np.ndarray  # int64 (n_groups,): where in ``order`` each group begins and ends
+    starts: np.ndarray  # int64 (n_groups,): first position of each group in ``order``
+    stops: np.ndarray  # int64 (n_groups,): end position of each group in ``order``
 
     @classmethod
     def of(cls, values: np.ndarray) -> "_Groups":
-        """Group equal values."""
+        """Group rows with equal values."""
         _, labels, sizes = np.unique(values, return_inverse=True, return_counts=True)
         stops = np.cumsum(sizes)
         return cls(labels, np.argsort(labels, kind="stable"), stops - sizes, stops)
@@ -214,14 +211,14 @@ class _Groups:
         return np.add.reduceat(columns[self.order], self.starts, axis=0)
 
     def largest(self, columns: np.ndarray) -> np.ndarray:
-        """The largest row of each group: (n, B) to (n_groups, B)."""
+        """Take the maximum over each group: (n, B) to (n_groups, B)."""
         return np.maximum.reduceat(columns[self.order], self.starts, axis=0)
 
 
 def in_blocks(
     counts: Counts, score: Callable[[np.ndarray], np.ndarray], *, block: int = 1 << 16
 ) -> np.ndarray:
-    """Score replicates some at a time."""
+    """Score replicates in blocks of about ``block`` counts, to bound memory."""
     # counts: int (B, n_items); returns float64 (B,)
     scores = np.empty(len(counts))
     step = max(1, block // counts.shape[1])
@@ -233,12 +230,12 @@ def in_blocks(
 
 
 def _purity(cells: np.ndarray, _by_class: _Groups, by_cluster: _Groups) -> np.ndarray:
-    """Share of items in their cluster's most frequent class."""
+    """Return the share of items in their cluster's most frequent class."""
     return by_cluster.largest(cells).sum(axis=0) / cells.sum(axis=0)
 
 
 def _mutual_information(cells: np.ndarray, by_class: _Groups, by_cluster: _Groups) -> np.ndarray:
-    """Mutual information over mean entropy, each times the number of items."""
+    """Return mutual information over mean entropy; both are scaled by the number of items."""
     size = cells.sum(axis=0)
     whole = size * np.log(size)
     a, b, both = (
@@ -249,7 +246,7 @@ def _mutual_information(cells: np.ndarray, by_class: _Groups, by_cluster: _Group
 
 
 def _adjusted_rand(cells: np.ndarray, by_class: _Groups, by_cluster: _Groups) -> np.ndarray:
-    """Adjusted Rand index, numerator and denominator times the number of pairs of items."""
+    """Return the adjusted Rand index; both terms are scaled by the number of item pairs."""
     pairs, a, b, both = (
         (sums * (sums - 1) / 2).sum(axis=0)
         for sums in (

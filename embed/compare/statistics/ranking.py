@@ -1,18 +1,18 @@
-"""Who is best, and who cannot be told from the best: one decision for tables, pictures, pages."""
+"""Rank runs and mark statistical ties, for tables, pictures and pages alike."""
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
 
-SURE = 0.05  # a corrected p above it: the difference may be chance
+ALPHA = 0.05  # significance level of Holm-corrected p-values
 
 
 class Rank(Enum):
-    """How a run stands to the best of those that it was compared with."""
+    """How a run compares with the best run."""
 
     BEST = "best"
-    EQUAL = "equal"  # a test cannot tell it from the best
+    EQUAL = "equal"  # no significant difference from the best
     WORSE = "worse"
-    UNTESTED = "untested"  # no test could hold it against the best
+    UNTESTED = "untested"  # no test against the best was possible
 
 
 def rank_runs(
@@ -21,21 +21,24 @@ def rank_runs(
     *,
     ranked: bool = True,
 ) -> dict[str, Rank]:
-    """Tell how every run stands to the best one."""
-    # scores: mapping of str to (float or None)
+    """Rank every run with a score against the best.
+
+    ``pairs`` holds (run, run, corrected p); p is None if the test is undefined. Empty if higher
+    scores are not better (``ranked=False``).
+    """
     scored = {run: score for run, score in scores.items() if score is not None} if ranked else {}
     top = max(scored.values(), default=None)
     best = {run for run, score in scored.items() if score == top}
-    chances: dict[str, list[float]] = {run: [] for run in scored}
+    p_values: dict[str, list[float]] = {run: [] for run in scored}
     for a, b, p in pairs:
         for run, other in ((a, b), (b, a)):
             if run in scored and other in best and p is not None:
-                chances[run].append(p)
-    return {run: Rank.BEST if run in best else _against(chances[run]) for run in scored}
+                p_values[run].append(p)
+    return {run: Rank.BEST if run in best else _rank(p_values[run]) for run in scored}
 
 
-def _against(chances: list[float]) -> Rank:
-    """How a run stands to the best, by the p of each test against one of these."""
-    if not chances:
+def _rank(p_values: list[float]) -> Rank:
+    """Return the rank of a run, given p of its test against each best run."""
+    if not p_values:
         return Rank.UNTESTED
-    return Rank.EQUAL if min(chances) > SURE else Rank.WORSE
+    return Rank.EQUAL if min(p_values) > ALPHA else Rank.WORSE

@@ -1,4 +1,4 @@
-"""Is a difference real: paired tests of two runs, and the correction for many comparisons."""
+"""Paired tests of two runs, and Holm's correction for multiple comparisons."""
 
 import math
 from collections.abc import Sequence
@@ -10,82 +10,78 @@ from embed.compare.statistics.bootstrap import LEVEL, Resampled, percentiles
 from embed.compare.statistics.estimators import Means
 
 _FLIPS = 9_999
-_ROUNDING = 1e-9  # of a sum, what adding in another order may change
+_ROUNDING = 1e-9  # relative error of summing in another order
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How far one run is ahead of another on the same items."""
+    """The difference between two runs on the same items."""
 
-    difference: float  # the one's score less the other's; NaN where either is undefined
-    low: float  # its 95 % bootstrap interval; NaN where undefined
-    high: float  # its 95 % bootstrap interval; NaN where undefined
-    # chance of a difference at least as large, to either side, between runs that are equally good;
-    # not corrected for other comparisons. NaN where undefined
-    p: float
+    difference: float  # score of the first minus score of the second; NaN if either is undefined
+    low: float  # 95 % bootstrap interval of the difference; NaN if undefined
+    high: float
+    p: float  # two-sided, not corrected for multiple comparisons; NaN if undefined
 
 
 def paired(a: Resampled, b: Resampled, units: np.ndarray | None = None) -> Difference:
-    """Compare two runs, or methods of several seeds, on the same items.
+    """Test two runs, or two methods with several seeds, on the same items.
 
-    The interval is the percentile interval of the replicates' differences. Means are
-    tested by flipping signs (:func:`sign_flip`), since the bootstrap finds differences too
-    easily where few items differ: at five questions, all answered by the same run alone,
-    it gives p = 0.01, though chance does that to one side or the other in 1 of 16 cases.
+    The interval is the percentile interval of the replicates' differences. Means are tested by
+    sign flips (:func:`sign_flip`), since the bootstrap is too liberal if few items differ: for
+    five questions that only one of the runs answers correctly it gives p = 0.01, but the
+    two-sided probability is 1/16.
 
-    Correlations and clusters have no differences item by item. There p is that of
-    difference / (standard deviation of the replicates' differences) as a standard normal
-    deviate (Efron & Tibshirani 1993, section 12.2 and chapter 15). Counting replicates
-    beyond zero instead could give nothing below 2 / (B + 1), too much to survive the
-    correction for many comparisons. In simulations of equally good runs p was 0.05 or less
-    in 1 to 6 % of cases for Spearman's correlation (4 to 353 pairs), in 2 to 7 % for
-    Pearson's (4 to 100), and in 2 to 8 % for clusters (45 to 402 items), mutual information
-    erring most.
+    Correlations and clusterings have no per-item differences. Their p is that of difference /
+    (standard deviation of the replicates' differences) as a standard normal deviate (Efron &
+    Tibshirani 1993, section 12.2 and chapter 15). Counting replicates beyond zero instead could
+    not give less than 2 / (B + 1), too much to survive correction for multiple comparisons. In
+    simulations of equally good runs, p <= 0.05 in 1 to 6 % of cases for Spearman's correlation (4
+    to 353 pairs), 2 to 7 % for Pearson's (4 to 100), and 2 to 8 % for clusterings (45 to 402
+    items), most for mutual information.
 
-    Where items share units, flipping the sign of each by itself finds differences too easily.
-    There the signs of units are flipped, each with the differences of all its items, for each of
-    the k places by itself, and p is the largest one of these and of that by the normal
-    distribution.
+    If items share units, flipping the sign of each item independently is too liberal. The signs
+    of units are flipped instead, with the differences of all their items, separately for each of
+    the k unit columns; p is the maximum of these and of the normal one.
 
-    Where methods have several seeds, other seeds might have changed the difference, too. Then the
-    variance is the replicates' plus those of both means over seeds, and p is that of Student's t
-    with the degrees of freedom of this sum (Satterthwaite 1946, "An approximate distribution of
-    estimates of variance components"); of shares the larger one of this and of flipped signs.
+    With several seeds, the variance is that of the replicates plus that of both means over seeds,
+    and p is that of Student's t with the degrees of freedom of this sum (Satterthwaite 1946, "An
+    approximate distribution of estimates of variance components"); for means the maximum of this
+    and of the sign flips.
     """
     # units: int64 (n_items, k)
     difference = a.score - b.score
     replicates = a.replicates - b.replicates
     low, high = percentiles(replicates, LEVEL)
-    shares = isinstance(a.statistic, Means) and isinstance(b.statistic, Means)
+    are_means = isinstance(a.statistic, Means) and isinstance(b.statistic, Means)
     if difference == 0:
         p = 1.0
-    elif shares and units is None and a.n_seeds == b.n_seeds == 1:
-        p = _flipped(a, b, None)
+    elif are_means and units is None and a.n_seeds == b.n_seeds == 1:
+        p = _sign_flip_p(a, b, None)
     elif math.isnan(low):
         p = math.nan
     else:
         p = _normal_p(difference, float(np.nanvar(replicates, ddof=1)), (a, b))
-        p = float(np.fmax(p, _flipped(a, b, units))) if shares else p  # one may be undefined
+        if are_means:
+            p = float(np.fmax(p, _sign_flip_p(a, b, units)))  # fmax: one may be NaN
     return Difference(difference, low, high, p)
 
 
 def sign_flip(differences: np.ndarray, *, block: int = 1 << 19) -> float:
-    """Test whether the mean of paired differences is zero.
+    """Return the two-sided sign-flip p of the hypothesis that paired differences have mean zero.
 
-    Fisher 1935, "The Design of Experiments", section 21: were two runs equally good, each
-    item might as well have favored the other, so every choice of signs is as likely as
-    the one found. Where all differences that are not zero have one size, as those of
-    right and wrong answers, p is exact (McNemar 1947, "Note on the sampling error of the
-    difference between correlated proportions", by the binomial distribution). Else 9,999
-    choices are drawn, always from the same stream, and p is the share of them, the one
-    found included, whose sum is as far from zero (Phipson & Smyth 2010, "Permutation
-    p-values should never be zero").
+    Fisher 1935, "The Design of Experiments", section 21: if two runs are equally good, each
+    difference is as likely to favor the other run, so all sign assignments are equally likely. If
+    all nonzero differences have the same size, as for right and wrong answers, p is exact
+    (McNemar 1947, "Note on the sampling error of the difference between correlated proportions",
+    by the binomial distribution). Otherwise 9,999 assignments are drawn from a fixed stream, and
+    p is the share of them, including the observed one, whose sum is at least as far from zero
+    (Phipson & Smyth 2010, "Permutation p-values should never be zero").
     """
     # differences: float64 (n,)
     moved = differences[differences != 0]
     if len(moved) == 0:
         return 1.0
-    sizes = np.sort(np.abs(moved))  # sorted, lest p depend on the order of the items
+    sizes = np.sort(np.abs(moved))  # sorted so that p does not depend on item order
     if (sizes == sizes[0]).all():
         from scipy.special import bdtr
 
@@ -96,12 +92,11 @@ def sign_flip(differences: np.ndarray, *, block: int = 1 << 19) -> float:
 
 
 def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Correct p-values for being many.
+    """Return Holm-corrected p-values; NaN entries stay NaN and are not counted.
 
-    Holm 1979, "A simple sequentially rejective multiple test procedure": the k-th smallest
-    of m is multiplied by m + 1 - k, and none falls below a smaller one. To call a
-    difference real where its corrected p is at most x keeps the chance of even one false
-    call at x or less, however the comparisons depend on each other.
+    Holm 1979, "A simple sequentially rejective multiple test procedure": the k-th smallest of m
+    is multiplied by m + 1 - k, then made monotone. Rejecting at corrected p <= alpha bounds the
+    family-wise error rate by alpha under any dependence.
     """
     # returns float64 (m,)
     corrected = np.array(p, dtype=np.float64)
@@ -111,19 +106,19 @@ def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
     return corrected
 
 
-def _flipped(a: Resampled, b: Resampled, units: np.ndarray | None) -> float:
-    """The p of two means by flipping signs, of items or of the units that they share."""
+def _sign_flip_p(a: Resampled, b: Resampled, units: np.ndarray | None) -> float:
+    """Return p of two means by flipping signs of items, or of the units that items share."""
     assert isinstance(a.statistic, Means)
     assert isinstance(b.statistic, Means)
     differences = a.statistic.values.astype(np.float64) - b.statistic.values
     if units is None:
         return sign_flip(differences)
-    sums = (np.bincount(column, differences) for column in units.T)  # of questions by their pairs
+    sums = (np.bincount(column, differences) for column in units.T)  # one sum per unit
     return max(sign_flip(each) for each in sums)
 
 
 def _normal_p(difference: float, over_items: float, two: Sequence[Resampled]) -> float:
-    """Two-sided p of a difference with these variances; NaN where they are rounding alone."""
+    """Return the two-sided p of a difference; NaN if its variance is only rounding error."""
     from scipy.special import stdtr
 
     seed_terms = [(run.deviation**2 / run.n_seeds, run.n_seeds - 1) for run in two if run.deviation]
@@ -133,12 +128,12 @@ def _normal_p(difference: float, over_items: float, two: Sequence[Resampled]) ->
     deviate = abs(difference) / math.sqrt(variance)
     if not seed_terms:
         return math.erfc(deviate / math.sqrt(2))
-    freedom = variance**2 / math.fsum(part**2 / degrees for part, degrees in seed_terms)
-    return 2 * float(stdtr(freedom, -deviate))
+    degrees_of_freedom = variance**2 / math.fsum(part**2 / degrees for part, degrees in seed_terms)
+    return 2 * float(stdtr(degrees_of_freedom, -deviate))
 
 
 def _sums_beyond(sizes: np.ndarray, least: float, block: int) -> int:
-    """How many of the drawn choices of signs give a sum at least so far from zero."""
+    """Count the drawn sign assignments whose sum is at least ``least`` away from zero."""
     generator = np.random.default_rng(0)
     step, beyond = max(1, block // len(sizes)), 0
     for start in range(0, _FLIPS, step):

@@ -1,4 +1,4 @@
-"""Entities that labels mark, and F1 of those found as a function of how often each item counts."""
+"""Entity spans of chunk tags, and span F1 as a function of item counts."""
 
 import re
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ _CHUNK = re.compile(r"O|[BIES]-.+")
 
 @dataclass(frozen=True, eq=False)
 class Ratios(Statistic):
-    """A sum over a sum: F1, of whose numerator and denominator each item has a part."""
+    """A ratio of sums over items, such as F1."""
 
-    numerators: np.ndarray  # int64 (n,): of each item
-    denominators: np.ndarray  # int64 (n,): of each item
+    numerators: np.ndarray  # int64 (n,): each item's part
+    denominators: np.ndarray  # int64 (n,): each item's part
 
     @property
     def n_items(self) -> int:
@@ -25,28 +25,28 @@ class Ratios(Statistic):
         return len(self.numerators)
 
     def evaluate(self, counts: Counts) -> np.ndarray:
-        """Divide the weighted sums; NaN where the denominator is zero."""
+        """Return ratios of weighted sums; NaN if the denominator is zero."""
         both = np.column_stack([self.numerators, self.denominators]).astype(np.float64)
 
-        def divided(rows: np.ndarray) -> np.ndarray:
+        def ratios(rows: np.ndarray) -> np.ndarray:
             sums = rows @ both
             return np.asarray(sums[:, 0] / sums[:, 1])
 
-        return in_blocks(counts, divided)
+        return in_blocks(counts, ratios)
 
     def take(self, chosen: np.ndarray) -> "Ratios":
-        """Give some of the items."""
+        """Return the statistic restricted to the chosen items."""
         return Ratios(self.numerators[chosen], self.denominators[chosen])
 
 
 def spans(tags: Sequence[str], offsets: np.ndarray) -> set[tuple[int, int, str]]:
-    """Find the entities that labels mark.
+    """Return the entity spans of chunk tags as (start, stop, type).
 
-    A span begins at ``B-`` or ``S-``, and at any label of another kind than the one before it
-    in its sentence, so that both older forms (IOB1, where ``B-`` stands only between entities
-    that touch) and newer ones are read rightly. It ends before the next one, before ``O``,
-    after ``E-`` and ``S-``, and with its sentence (Tjong Kim Sang and De Meulder 2003, section
-    2; Ramshaw and Marcus 1995).
+    A span begins at ``B-`` or ``S-``, and at any tag whose type differs from the previous tag in
+    its sentence, so IOB1 (where ``B-`` only separates adjacent entities), IOB2 and IOBES are all
+    read correctly. It ends before the next span, before ``O``, after ``E-`` and ``S-``, and at
+    the end of its sentence (Tjong Kim Sang and De Meulder 2003, section 2; Ramshaw and Marcus
+    1995).
     """
     # offsets: int64 (n_sentences + 1,)
     found: set[tuple[int, int, str]] = set()
@@ -66,19 +66,19 @@ def spans(tags: Sequence[str], offsets: np.ndarray) -> set[tuple[int, int, str]]
 
 
 def are_entities(tags: Sequence[str]) -> bool:
-    """Tell whether labels mark entities."""
+    """Return whether the tags are chunk tags that mark at least one entity."""
     kinds = set(tags)
     return all(_CHUNK.fullmatch(tag) for tag in kinds) and kinds != {"O"}
 
 
 def span_f1(right: Sequence[str], answered: Sequence[str], offsets: np.ndarray) -> Ratios:
-    """Score the entities that were found, exactly or not at all."""
+    """Return span F1: an entity counts only if its boundaries and type match exactly."""
     # offsets: int64 (n_sentences + 1,)
-    marked, given = spans(right, offsets), spans(answered, offsets)
-    found = _starts(marked & given, len(right))
-    return Ratios(2 * found, _starts(marked, len(right)) + _starts(given, len(right)))
+    gold, predicted = spans(right, offsets), spans(answered, offsets)
+    found = _starts(gold & predicted, len(right))
+    return Ratios(2 * found, _starts(gold, len(right)) + _starts(predicted, len(right)))
 
 
-def _starts(some: set[tuple[int, int, str]], n_words: int) -> np.ndarray:
-    """How many entities begin at each word."""
-    return np.bincount(np.array([first for first, _, _ in some], np.int64), minlength=n_words)
+def _starts(entities: set[tuple[int, int, str]], n_words: int) -> np.ndarray:
+    """Count the entities that begin at each word."""
+    return np.bincount(np.array([first for first, _, _ in entities], np.int64), minlength=n_words)

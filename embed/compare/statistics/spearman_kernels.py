@@ -1,4 +1,4 @@
-"""The inner loop of Spearman's correlation over many draws of the same items."""
+"""Spearman's correlation of many bootstrap draws of the same items."""
 
 from typing import Any
 
@@ -11,15 +11,15 @@ from corpora.common.jit import compiled
 def rank_correlations(
     rows: Any, x_order: Any, x_stops: Any, y_order: Any, y_stops: Any, scores: Any
 ) -> None:
-    """Correlate mean ranks in each draw.
+    """Write Spearman's correlation of each draw to ``scores``; NaN if a series is constant.
 
-    With N items drawn, t of them of one value and s below it, twice the distance of
-    their mean rank from the middle is 2 s + t - N; squared and summed over all items
-    drawn that is (N^3 - sum of t^3) / 3. All of these are whole numbers, exact in
-    float64 up to N = 200,000.
+    With N items drawn, t of them tied at one value and s below it, twice the distance of their
+    mean rank from the middle is 2 s + t - N. Squared and summed over all items drawn, that is
+    (N^3 - sum of t^3) / 3. All of these are integers, exact in float64 up to N = 200,000.
     """
-    # rows: float64 (B, n); x_order: int64 (n,); x_stops: int64 (n_x,); y_order, y_stops: int64
-    # (n,) and (n_y,); scores: float64 (B,)
+    # rows: float64 (B, n), item counts; scores: float64 (B,), output
+    # x_order, y_order: int64 (n,), items in ascending order
+    # x_stops: int64 (n_x,), y_stops: int64 (n_y,), ends of runs of equal values
     ranks = np.empty(rows.shape[1])
     for b in range(rows.shape[0]):
         size = rows[b].sum()

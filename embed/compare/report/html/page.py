@@ -21,7 +21,7 @@ from embed.compare.report.html.scores import score_views
 from embed.compare.report.html.words import context_view, map_view, neighbor_view
 from embed.compare.report.result_groups import rows_of
 from embed.compare.report.table import short_names
-from embed.compare.statistics.ranking import SURE
+from embed.compare.statistics.ranking import ALPHA
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -88,7 +88,7 @@ def _views(document: Mapping[str, Any], parts: ReportParts) -> dict[str, Any]:
         "contexts": parts.contexts and context_view(parts.contexts, parts.neighbors),
         "attention": attention_view(parts.attention),
         "settings": parts.facts and settings_view(parts.facts),
-        "reading": {"sure": SURE},
+        "reading": {"sure": ALPHA},
     }
 
 

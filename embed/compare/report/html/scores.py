@@ -9,7 +9,7 @@ from embed.compare.report.html.scale import Scale, scale_of
 from embed.compare.report.result_groups import ResultGroup, group_results, rows_of
 from embed.compare.scoring.frequency_bands import EDGES
 from embed.compare.scoring.notes import gather_notes
-from embed.compare.statistics.ranking import SURE
+from embed.compare.statistics.ranking import ALPHA
 
 _USUAL = 1.0  # scores are seldom beyond it
 
@@ -138,7 +138,7 @@ def _difference(panel: ResultGroup, row: str, column: str) -> dict[str, Any] | N
     if entry is None or entry["difference"] is None:
         return None
     difference = sign * entry["difference"]
-    sure = entry["p"] is not None and entry["p"] <= SURE
+    sure = entry["p"] is not None and entry["p"] <= ALPHA
     return {
         "difference": difference,
         "ends": sorted(sign * entry[end] for end in ("low", "high") if entry[end] is not None),

@@ -12,7 +12,7 @@ import pytest
 from corpora.common.errors import ArtifactError, SourceError
 from embed.compare.config import CompareConfig
 from embed.compare.report.table import print_report, to_json
-from embed.compare.scoring.cache import FOLDER, MeasurementCache, forget_oldest
+from embed.compare.scoring.cache import FOLDER, MeasurementCache, evict_oldest
 from embed.compare.scoring.comparison import compare, read_tasks, readable_tasks
 from embed.compare.tasks.similarity import SimilarityTask
 from embed.vectors.word_vectors import WordVectors
@@ -189,7 +189,10 @@ def test_seeds_that_know_other_items_have_no_mean_over_these(config):
         if each["shared_items"] or own[0] == own[1]:
             assert each["score"] is not None
         else:
-            assert (each["score"], each["reason"]) == (None, "the seeds do not know the same items")
+            assert (each["score"], each["reason"]) == (
+                None,
+                "the seeds do not cover the same items",
+            )
 
 
 def test_bands_without_a_score_have_a_reason_for_several_seeds_too(config):
@@ -426,7 +429,7 @@ def test_what_was_used_longest_ago_is_forgotten_where_much_is_kept(config, fresh
         for number in range(4)
     }
 
-    forget_oldest(size[0] + size[3] + size[2] // 2)
+    evict_oldest(size[0] + size[3] + size[2] // 2)
 
     left = {number for (number, _), file in kept.items() if file.exists()}
     assert left == {0, 2, 3} or left == {0, 3}

@@ -25,5 +25,5 @@ def test_what_stands_elsewhere_only_names_its_place():
     assert gather_notes(found) == [
         Note(("a",), "set: part", "here"),
         Note(("a",), "other", "own"),
-        Note(("a",), "set, on all that it knows itself", "own"),
+        Note(("a",), "set, on all items it covers", "own"),
     ]
