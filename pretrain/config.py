@@ -13,9 +13,9 @@ _NORMS = ("pre", "post")
 _FEED_FORWARDS = ("relu", "gelu", "geglu")
 _BUDGETS = ("steps", "epochs", "tokens", "minutes")
 _EPOCHS = 10
-_MOST_PIECES = 1_000_000
-_MOST = {"layers": 1000, "max_length": 65_536}  # what the options allow
-_LEAST_RATE = 0.001  # with less, steps may have nothing to predict
+_MAX_PIECES = 1_000_000
+_MAX = {"layers": 1000, "max_length": 65_536}  # what the options allow
+_MIN_MASK_RATE = 0.001  # with less, steps may have nothing to predict
 _GEGLU_MULTIPLE = 64  # widths that kernels like
 
 
@@ -281,9 +281,9 @@ class MlmConfig:
                 f"`mask_share={self.mask_share:g}` and `random_share={self.random_share:g}` "
                 "make more than 1"
             )
-        if self.pieces != "auto" and not _is_number(self.pieces, _MOST_PIECES):
+        if self.pieces != "auto" and not _is_number(self.pieces, _MAX_PIECES):
             raise SettingError(
-                f"`pieces={self.pieces}`: is neither auto nor a number up to {_MOST_PIECES:,}"
+                f"`pieces={self.pieces}`: is neither auto nor a number up to {_MAX_PIECES:,}"
             )
         if self.micro_batch and self.batch and self.batch % self.micro_batch:
             raise SettingError(
@@ -294,7 +294,7 @@ class MlmConfig:
         parse_every("evaluate_every", self.evaluate_every)
         self.encoder(n_pieces=1)
 
-    def settled(self) -> "MlmConfig":
+    def resolved(self) -> "MlmConfig":
         """Fill in what follows from other options.
 
         Returns
@@ -366,7 +366,7 @@ def _check_count(name: str, value: Any) -> None:
     """A whole number above 0, and none that only a broken file tells."""
     if type(value) is not int or value < 1:
         raise SettingError(f"{name} {value!r} is no whole number above 0")
-    if value > _MOST.get(name, 1 << 24):
+    if value > _MAX.get(name, 1 << 24):
         raise SettingError(f"{name} {value} is more than an encoder can have")
 
 
@@ -377,9 +377,9 @@ def parse_rates(text: str) -> tuple[float, float]:
         rates = float(first), float(last if colon else first)
     except ValueError:
         rates = (0.0, 0.0)
-    if not all(_LEAST_RATE <= rate < 1 for rate in rates):
+    if not all(_MIN_MASK_RATE <= rate < 1 for rate in rates):
         raise SettingError(
-            f"`mask_rate={text}`: give a share from {_LEAST_RATE} to below 1, or FIRST:LAST"
+            f"`mask_rate={text}`: give a share from {_MIN_MASK_RATE} to below 1, or FIRST:LAST"
         )
     return rates
 

@@ -30,7 +30,7 @@ def choose_device(asked: str, local_rank: int = 0) -> torch.device:
     return torch.device("cuda", local_rank)
 
 
-def compiler_refusal(device: torch.device) -> str | None:
+def compile_problem(device: torch.device) -> str | None:
     """Say why ``torch.compile`` cannot work here."""
     if device.type == "cuda":
         return None if importlib.util.find_spec("triton") else "triton is not installed"
@@ -69,7 +69,7 @@ def peak_memory(device: torch.device) -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def forget_peak_memory(device: torch.device) -> None:
+def reset_peak_memory(device: torch.device) -> None:
     """Let :func:`peak_memory` begin anew; a CPU's process remembers."""
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
@@ -88,7 +88,7 @@ class Stopwatch:
     def __init__(self, device: torch.device) -> None:
         self._on_gpu = device.type == "cuda"
         self._marks: list[tuple[torch.cuda.Event, torch.cuda.Event]] = []
-        self._seconds = self._begun = 0.0
+        self._seconds = self._started = 0.0
 
     def start(self) -> None:
         """Begin to measure."""
@@ -96,14 +96,14 @@ class Stopwatch:
             self._marks.append((_event(), _event()))
             self._marks[-1][0].record()
         else:
-            self._begun = time.perf_counter()
+            self._started = time.perf_counter()
 
     def stop(self) -> None:
         """End what was begun."""
         if self._on_gpu:
             self._marks[-1][1].record()
         else:
-            self._seconds += time.perf_counter() - self._begun
+            self._seconds += time.perf_counter() - self._started
 
     def read(self) -> float:
         """Give the seconds since the last reading; the GPU must have come so far."""
@@ -118,7 +118,7 @@ def _event() -> torch.cuda.Event:
 
 
 @contextlib.contextmanager
-def enough_memory() -> Iterator[None]:
+def explain_out_of_memory() -> Iterator[None]:
     """Tell in one line where memory does not suffice; may decorate a function."""
     try:
         yield

@@ -28,13 +28,13 @@ from corpora.tokenizer.json_format import open_pieces, save_pieces
 from corpora.tokenizer.pieces import Pieces
 from embed.contextual.pooling import PoolConfig, pool_words
 from pretrain.config import MlmConfig
-from pretrain.data.text import Text, learn, open_text
-from pretrain.device import choose_device, device_name, enough_memory
+from pretrain.data.text import TextSplits, learn_text_pieces, open_text
+from pretrain.device import choose_device, device_name, explain_out_of_memory
 from pretrain.inference.mlm_encoder import MlmEncoder
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.weights import TOKENIZER, WEIGHTS, read_model, save_model
-from pretrain.training.autotune import DECIDED, batch_rows, read_decisions, refuse_settings
-from pretrain.training.distributed import World, joined
+from pretrain.training.autotune import TUNED_FILE, batch_rows, check_settings, read_tuned
+from pretrain.training.distributed import ProcessGroup, process_group
 from pretrain.training.loop import CHECKPOINTS, run_training
 from pretrain.training.prepare import prepare
 
@@ -47,7 +47,7 @@ CONFIG = "config.json"
 _CHANGEABLE = ("device", "threads", "checkpoint_every", "keep_checkpoints", "evaluate_every")
 
 
-@enough_memory()
+@explain_out_of_memory()
 def train_mlm(corpus: "Corpus", config: MlmConfig, out: str | Path, *, force: bool = False) -> Path:
     """Train an encoder with masked-language modelling, or go on with an interrupted training.
 
@@ -84,13 +84,13 @@ def train_mlm(corpus: "Corpus", config: MlmConfig, out: str | Path, *, force: bo
     FirthError
         The training diverged.
     """
-    started, out, config = now(), Path(out), config.settled()
-    with joined(config.device) as world, contextlib.ExitStack() as stack:
-        device = choose_device(config.device, world.local_rank)
+    started, out, config = now(), Path(out), config.resolved()
+    with process_group(config.device) as group, contextlib.ExitStack() as stack:
+        device = choose_device(config.device, group.local_rank)
         maker = _maker(corpus, config)
 
-        def begin() -> tuple[Path, Text]:
-            text = _checked_text(corpus, config, device, world)
+        def begin() -> tuple[Path, TextSplits]:
+            text = _checked_text(corpus, config, device, group)
             refuse_existing(out, force)
             pieces = _pieces(out, maker, text, config)
             partial = stack.enter_context(new_artifact(out, maker, force=force, resume=CHECKPOINTS))
@@ -100,24 +100,24 @@ def train_mlm(corpus: "Corpus", config: MlmConfig, out: str | Path, *, force: bo
                 )
             return partial, text
 
-        def join() -> tuple[Path, Text]:
+        def join() -> tuple[Path, TextSplits]:
             return artifact_paths(out)[1], open_text(corpus, config)
 
         def end() -> None:
             _describe(partial, corpus, config, device)
             about: dict[str, Any] = {"corpus": corpus.fingerprint, "device": device_name(device)}
-            about.update(threads=torch.get_num_threads(), processes=world.size)
+            about.update(threads=torch.get_num_threads(), processes=group.size)
             write_json(
                 partial / "provenance.json", provenance(started, seeds=[config.seed], **about)
             )
             clear_checkpoints(partial / CHECKPOINTS)
-            (partial / DECIDED).unlink(missing_ok=True)  # config.json tells it
+            (partial / TUNED_FILE).unlink(missing_ok=True)  # config.json tells it
             stack.close()
 
-        partial, text = world.first(begin, join)
+        partial, text = group.run_first(begin, join)
         if not (partial / WEIGHTS).is_file():  # else it was killed while it pooled
-            _train(text, config, partial, device, world)
-        world.first(end, lambda: None)
+            _train(text, config, partial, device, group)
+        group.run_first(end, lambda: None)
     return out
 
 
@@ -128,38 +128,40 @@ def _maker(corpus: "Corpus", config: MlmConfig) -> dict[str, Any]:
     return {"command": "train-mlm", "corpus": corpus.fingerprint, **kept}
 
 
-def _checked_text(corpus: "Corpus", config: MlmConfig, device: torch.device, world: World) -> Text:
+def _checked_text(
+    corpus: "Corpus", config: MlmConfig, device: torch.device, group: ProcessGroup
+) -> TextSplits:
     """The text, if the options fit it and the machine; refused before any work."""
-    refuse_settings(config, device)
-    batch_rows(config, device, world)
+    check_settings(config, device)
+    batch_rows(config, device, group)
     return open_text(corpus, config)
 
 
-def _pieces(out: Path, maker: dict[str, Any], text: Text, config: MlmConfig) -> Pieces:
+def _pieces(out: Path, maker: dict[str, Any], text: TextSplits, config: MlmConfig) -> Pieces:
     """Those of an interrupted training, else new ones; refused before anything is written."""
     partial = artifact_paths(out)[1]
     begun = partial / MAKER
     there = begun.is_file() and (partial / TOKENIZER).is_file()
     if there and read_json(begun) == json.loads(json.dumps(maker)):
         return open_pieces(partial / TOKENIZER)
-    return learn(text, config)
+    return learn_text_pieces(text, config)
 
 
 def _train(
-    text: Text, config: MlmConfig, partial: Path, device: torch.device, world: World
+    text: TextSplits, config: MlmConfig, partial: Path, device: torch.device, group: ProcessGroup
 ) -> None:
     """Train, and write the weights."""
     (partial / CHECKPOINTS).mkdir(exist_ok=True)
     pieces = open_pieces(partial / TOKENIZER)
-    course = prepare(text, pieces, config, partial, device, world)
+    setup = prepare(text, pieces, config, partial, device, group)
     model = MaskedLanguageModel(config.encoder(n_pieces=len(pieces)), seed=config.seed).to(device)
     try:
-        with _display(world) as show:
-            run_training(model, course, world, show)
+        with _display(group) as show:
+            run_training(model, setup, group, show)
     except KeyboardInterrupt:
         note("interrupted; the same command goes on from here")
         raise
-    if world.is_first:
+    if group.is_first:
         write_whole(partial / WEIGHTS, lambda path: save_model(model, path))
 
 
@@ -167,9 +169,9 @@ def _describe(partial: Path, corpus: "Corpus", config: MlmConfig, device: torch.
     """Pool vectors of words, and write ``config.json``: the run is whole but for its record."""
     if (partial / CONFIG).is_file():
         return
-    decided = read_decisions(partial / DECIDED)
-    assert decided is not None
-    torch.set_num_threads(decided.threads)
+    tuned = read_tuned(partial / TUNED_FILE)
+    assert tuned is not None
+    torch.set_num_threads(tuned.threads)
     pieces = open_pieces(partial / TOKENIZER)
     encoder = config.encoder(n_pieces=len(pieces))
     description = {
@@ -177,7 +179,7 @@ def _describe(partial: Path, corpus: "Corpus", config: MlmConfig, device: torch.
         "method": "mlm",
         **dataclasses.asdict(config),
         "encoder": encoder.to_json(),
-        "decided": dataclasses.asdict(decided),
+        "decided": dataclasses.asdict(tuned),
         "pooling": _write_vectors(partial, corpus, config, pieces, device),
         "corpus": corpus.reference,
         "text": corpus.text.to_json(),
@@ -204,6 +206,6 @@ def _pooling(config: MlmConfig) -> PoolConfig:
     )
 
 
-def _display(world: World) -> contextlib.AbstractContextManager[Progress]:
+def _display(group: ProcessGroup) -> contextlib.AbstractContextManager[Progress]:
     """Progress on the screen, of the first process alone."""
-    return progress("training", "tokens") if world.is_first else contextlib.nullcontext(no_progress)
+    return progress("training", "tokens") if group.is_first else contextlib.nullcontext(no_progress)

@@ -54,10 +54,10 @@ def command(
         raise click.UsageError("--json goes with --dry-run")
     config = take(MlmConfig, options)
     if dry_run:
-        _tell_plan(corpus, config, seeds, as_json)
+        _print_plan(corpus, config, seeds, as_json)
         return
     assert out is not None
-    _train(corpus, config.settled(), out, seeds, force)
+    _train(corpus, config.resolved(), out, seeds, force)
 
 
 def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: bool) -> None:
@@ -68,32 +68,32 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
     from pretrain.device import choose_device
     from pretrain.train import train_mlm
     from pretrain.training.autotune import batch_rows
-    from pretrain.training.distributed import joined
+    from pretrain.training.distributed import process_group
     from pretrain.training.loop import CHECKPOINTS
 
     runs = SeedRuns(
         command="train-mlm", config=config, out=out, seeds=seeds, force=force, resume=CHECKPOINTS
     )
     runs.finished()  # before a raw source is built, which may take long
-    with joined(config.device) as world:
-        device = choose_device(config.device, world.local_rank)
-        opened = world.first(lambda: open_or_build(corpus), lambda: open_or_build(corpus))
+    with process_group(config.device) as group:
+        device = choose_device(config.device, group.local_rank)
+        opened = group.run_first(lambda: open_or_build(corpus), lambda: open_or_build(corpus))
 
-        def look() -> frozenset[Path]:
-            return runs.finished(opened.fingerprint, {"batch": batch_rows(config, device, world)})
+        def find_finished() -> frozenset[Path]:
+            return runs.finished(opened.fingerprint, {"batch": batch_rows(config, device, group)})
 
-        finished = world.first(look, frozenset)
+        finished = group.run_first(find_finished, frozenset)
         for run, its_config in runs.configs().items():
-            if world.tell(run in finished):
+            if group.broadcast(run in finished):
                 told = runs.kept_message
             else:
                 train_mlm(opened, its_config, run, force=force)
                 told = summary
                 if seeds is not None:  # else the next would find it compiled, and decide otherwise
                     torch.compiler.reset()
-            if world.is_first:
+            if group.is_first:
                 click.echo(told(run))
-        if world.is_first and seeds is not None:
+        if group.is_first and seeds is not None:
             click.echo(runs.hint())
 
 
@@ -118,7 +118,7 @@ def summary(run: Path, *, enough_tokens: int = 50_000_000) -> str:
     return told
 
 
-def _tell_plan(corpus: str, config: MlmConfig, seeds: int | None, as_json: bool) -> None:
+def _print_plan(corpus: str, config: MlmConfig, seeds: int | None, as_json: bool) -> None:
     """Print what a training will take, and all of them together."""
     from corpora.build.open_or_build import open_or_build
     from corpora.common.console import print_json, print_table
@@ -128,14 +128,14 @@ def _tell_plan(corpus: str, config: MlmConfig, seeds: int | None, as_json: bool)
     choose_device(config.device)  # before a raw source is built, which may take long
     planned = plan(open_or_build(corpus), config)
     if seeds is not None:
-        planned |= _of_all(planned, seeds)
+        planned |= _totals(planned, seeds)
     if as_json:
         print_json(planned)
         return
     print_table(["", "planned"], [[name, _shown(name, value)] for name, value in planned.items()])
 
 
-def _of_all(planned: Mapping[str, Any], seeds: int) -> dict[str, Any]:
+def _totals(planned: Mapping[str, Any], seeds: int) -> dict[str, Any]:
     """What several trainings take, one after the other; all else is of each."""
     others = (seeds - 1) * planned["seconds"]
     end = datetime.datetime.fromisoformat(planned["end"]) + datetime.timedelta(seconds=others)

@@ -12,7 +12,7 @@ from pretrain.data.stateless_random import keyed_bits
 
 HELD_OUT_RATE = 0.15
 _HELD_OUT_SEED = 0
-_MOST_PASSES = 16  # by then each piece was hidden twice
+_MAX_PASSES = 16  # by then each piece was hidden twice
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def fixed_batches(
     """
     # continues: bool (V,)
     on_device = torch.tensor(continues, device=rows.device)
-    n_places = min(n_rows_limit, _MOST_PASSES * rows.n_rows)
+    n_places = min(n_rows_limit, _MAX_PASSES * rows.n_rows)
     spread = max(n_places, rows.n_rows)
     for first in range(0, n_places, batch_rows):
         # the last batch is filled up, since a batch of another shape would compile anew

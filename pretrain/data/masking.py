@@ -73,11 +73,11 @@ def mask(
     the first words of a segment are drawn at 17 %, the last at 14.7 %.
     """
     # ids: int64 (B, T); continues: bool (V,)
-    chance = _Chance(seed, step, first_row, len(ids), ids.device)
+    chance = _RandomRows(seed, step, first_row, len(ids), ids.device)
     maskable = ids >= FIRST_PIECE
     exact = maskable.sum(1, keepdim=True) * _fixed_point(rate)
     wanted = (exact + chance.integers("count", 1, 1 << _RATE_BITS)) >> _RATE_BITS
-    columns = _drawn(ids, continues, maskable, wanted, masking.kind, chance)
+    columns = _draw_columns(ids, continues, maskable, wanted, masking.kind, chance)
     # unused slots stand last, as column T
     chosen = columns.sort(dim=1).values[:, :capacity]
     real = chosen < ids.shape[1]
@@ -88,7 +88,7 @@ def mask(
     return Masked(ids.scatter(1, chosen, shown), chosen, targets, real.to(torch.float32))
 
 
-class _Chance(NamedTuple):
+class _RandomRows(NamedTuple):
     """The random numbers of a step, so many to each row."""
 
     seed: int
@@ -121,13 +121,13 @@ class _Words(NamedTuple):
     stops: torch.Tensor  # int64: and its last column
 
 
-def _drawn(
+def _draw_columns(
     ids: torch.Tensor,
     continues: torch.Tensor,
     maskable: torch.Tensor,
     wanted: torch.Tensor,
     kind: str,
-    chance: _Chance,
+    chance: _RandomRows,
 ) -> torch.Tensor:
     """Draw columns, int64 (B, T) in any order: at most ``wanted`` of a row, T elsewhere."""
     T = ids.shape[1]
@@ -140,9 +140,9 @@ def _drawn(
     if kind == "span":
         # a run goes on after each word with the same chance: its length is geometric
         ends_before = chance.uniform("span", T) < _on_grid(1 / _SPAN)
-        starts = _latest(words.opens | (words.heads & ends_before))
+        starts = _last_marked(words.opens | (words.heads & ends_before))
     order = _in_order(places.gather(1, starts), maskable)
-    return torch.where(_fitting(words, order, maskable, wanted), order, T)
+    return torch.where(_fitting_words(words, order, maskable, wanted), order, T)
 
 
 def _words(ids: torch.Tensor, continues: torch.Tensor, maskable: torch.Tensor) -> _Words:
@@ -155,11 +155,11 @@ def _words(ids: torch.Tensor, continues: torch.Tensor, maskable: torch.Tensor) -
     goes_on = torch.zeros_like(maskable)
     goes_on[:, :-1] = inside[:, 1:]
     # columns counted from the right turn the next end into the latest one
-    stops = T - 1 - _latest((~goes_on).flip(1)).flip(1)
-    return _Words(heads, heads & ~after_piece, _latest(heads), stops)
+    stops = T - 1 - _last_marked((~goes_on).flip(1)).flip(1)
+    return _Words(heads, heads & ~after_piece, _last_marked(heads), stops)
 
 
-def _latest(marks: torch.Tensor) -> torch.Tensor:
+def _last_marked(marks: torch.Tensor) -> torch.Tensor:
     """Give the column of the last mark up to each slot, int64 (B, T); 0 before the first."""
     columns = torch.arange(marks.shape[1], device=marks.device)
     return torch.where(marks, columns, 0).cummax(dim=1).values
@@ -177,7 +177,7 @@ def _in_order(places: torch.Tensor, maskable: torch.Tensor) -> torch.Tensor:
     return keys.sort(dim=1).values & ((1 << _COLUMN_BITS) - 1)
 
 
-def _fitting(
+def _fitting_words(
     words: _Words, order: torch.Tensor, maskable: torch.Tensor, wanted: torch.Tensor
 ) -> torch.Tensor:
     """Tell which slots of ``order``, where words stand together, belong to words that are taken."""
@@ -194,7 +194,9 @@ def _fitting(
     return taken
 
 
-def _shown(targets: torch.Tensor, masking: Masking, n_pieces: int, chance: _Chance) -> torch.Tensor:
+def _shown(
+    targets: torch.Tensor, masking: Masking, n_pieces: int, chance: _RandomRows
+) -> torch.Tensor:
     """Draw what the model sees in the place of each target, int64 (B, C)."""
     C = targets.shape[1]
     fates = chance.uniform("fate", C)

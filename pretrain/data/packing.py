@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from corpora.store.view import View
     from corpora.tokenizer.pieces import Pieces
 
-_LEAST_LENGTH = 8
+_MIN_LENGTH = 8
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class PackedRows:
         Units keep their order, and each piece stands in exactly one row. Words are
         split once each; about twice the memory of the result is used.
         """
-        if sequence_length < _LEAST_LENGTH:
+        if sequence_length < _MIN_LENGTH:
             raise SettingError(
-                f"`sequence_length` must be at least {_LEAST_LENGTH}, got {sequence_length}"
+                f"`sequence_length` must be at least {_MIN_LENGTH}, got {sequence_length}"
             )
         if view.n_tokens == 0:
             raise SettingError(
@@ -136,7 +136,7 @@ def piece_counts(rows: PackedRows) -> torch.Tensor:
     return counts
 
 
-def most_rows(n_pieces: int, n_units: int, sequence_length: int) -> int:
+def max_rows(n_pieces: int, n_units: int, sequence_length: int) -> int:
     """Bound the rows that a shard can reach, one that was begun before it included."""
     needed = n_pieces + 2 * n_units + sequence_length
     return needed // (sequence_length - 4) + 1
@@ -152,7 +152,7 @@ def _packed_parts(view: "View", pieces: "Pieces", sequence_length: int) -> Itera
     with progress("packing", "tokens") as show:
         for word_rows, offsets in view.shards():
             n_pieces = int(lengths[word_rows].sum())
-            capacity = most_rows(n_pieces, len(offsets) - 1, sequence_length) * sequence_length
+            capacity = max_rows(n_pieces, len(offsets) - 1, sequence_length) * sequence_length
             slots = np.empty(capacity, dtype)
             slots[: len(begun)] = begun
             n_filled = pack_units(

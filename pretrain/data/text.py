@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Text:
+class TextSplits:
     """The documents of a corpus, every word and mark of them."""
 
     # of the same words; those that do not occur in the training documents count 0 there
@@ -26,7 +26,7 @@ class Text:
     held_out: "View"
 
 
-def open_text(corpus: "Corpus", config: MlmConfig) -> Text:
+def open_text(corpus: "Corpus", config: MlmConfig) -> TextSplits:
     """View a corpus as masked-LM pretraining does."""
     # refused here, since pooling would find it out only after the training
     corpus.view(
@@ -43,10 +43,10 @@ def open_text(corpus: "Corpus", config: MlmConfig) -> Text:
         boundary=cast("Boundary", config.boundary),
         documents="all",
     )
-    return Text(every.select("train"), every.select("held-out"))
+    return TextSplits(every.select("train"), every.select("held-out"))
 
 
-def learn(text: Text, config: MlmConfig) -> Pieces:
+def learn_text_pieces(text: TextSplits, config: MlmConfig) -> Pieces:
     """Learn the pieces of the training documents."""
     words, counts = text.train.words, text.train.counts
     kind = cast(Kind, config.piece_model)
@@ -56,8 +56,8 @@ def learn(text: Text, config: MlmConfig) -> Pieces:
     return learn_pieces(words, counts, size=size, kind=kind, exactly=False)
 
 
-def pack(
-    text: Text, pieces: Pieces, config: MlmConfig, device: torch.device
+def pack_text(
+    text: TextSplits, pieces: Pieces, config: MlmConfig, device: torch.device
 ) -> tuple[PackedRows, PackedRows]:
     """Lay the text in rows, on the device."""
     length = config.sequence_length
@@ -67,6 +67,6 @@ def pack(
     )
 
 
-def most_segments(*texts: PackedRows) -> int:
+def max_segments(*texts: PackedRows) -> int:
     """Bound the segments of a row, a stretch of padding at its end counted as one."""
     return 1 + max(int((block == CLS).sum(1).max()) for rows in texts for block in rows.blocks())

@@ -15,14 +15,14 @@ from corpora.tokenizer.external import ExternalTokenizer
 from pretrain.device import choose_device
 from pretrain.huggingface.loading import (
     TOKENIZER_OPTIONS,
-    in_one_line,
     load,
     mask_piece,
+    one_line_errors,
     row_length,
     state_width,
 )
 from pretrain.inference.pseudo_likelihood import pseudo_log_likelihoods
-from pretrain.inference.windows import PiecedText, Windows
+from pretrain.inference.windows import PiecedText, PieceWindows
 from pretrain.model.weights import TOKENIZER
 
 # As for our own encoders on a CPU; a GPU has to hold the states of all layers at once.
@@ -41,13 +41,13 @@ class HuggingFaceEncoder:
         model: nn.Module,
         pieces: ExternalTokenizer,
         *,
-        most_pieces: int,
+        max_pieces: int,
         width: int,
         name: str = "model",
     ) -> None:
         self.model: Any = model.eval()
         self.pieces = pieces
-        self.most_pieces = most_pieces
+        self.max_pieces = max_pieces
         self.width = width
         self.name = name
 
@@ -71,13 +71,13 @@ class HuggingFaceEncoder:
         """
         # returns list of float32 (n_words, D)
         text = self._pieced(sentences)
-        states = text.word_means(self._piece_states(text.windows(self.most_pieces), layers))
+        states = text.word_means(self._piece_states(text.windows(self.max_pieces), layers))
         return np.split(states, text.sentences[1:-1]) if len(sentences) else []
 
     def n_windows(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
         """Count the windows in which sentences are read."""
         # returns int64 (n_sentences,)
-        return self._pieced(sentences).n_windows(self.most_pieces)
+        return self._pieced(sentences).n_windows(self.max_pieces)
 
     def knows(self, words: Sequence[str]) -> np.ndarray:
         """Tell which words are all there in their pieces."""
@@ -99,7 +99,7 @@ class HuggingFaceEncoder:
     def _pieced(self, sentences: Sequence[Sequence[str]]) -> PiecedText:
         return PiecedText.split(self.pieces, sentences)
 
-    def _piece_states(self, windows: Windows, layers: Sequence[int]) -> np.ndarray:
+    def _piece_states(self, windows: PieceWindows, layers: Sequence[int]) -> np.ndarray:
         """The state of each piece, mean over layers, float32 (P, D)."""
         states = np.empty((len(windows.ids), self.width), dtype=np.float32)
         with torch.inference_mode():
@@ -115,7 +115,7 @@ class HuggingFaceEncoder:
             )
         return states
 
-    def _rows(self, windows: Windows) -> tuple[Tensor, Tensor, Tensor]:
+    def _rows(self, windows: PieceWindows) -> tuple[Tensor, Tensor, Tensor]:
         """Each window between special pieces: int64 ids, int64 mask, bool own, (B, T) each."""
         before, after = self.pieces.frame
         lengths = (windows.stops - windows.starts)[:, None]
@@ -141,7 +141,7 @@ class HuggingFaceMaskedLM(HuggingFaceEncoder):
         super().__init__(
             encoder.model,
             encoder.pieces,
-            most_pieces=encoder.most_pieces,
+            max_pieces=encoder.max_pieces,
             width=encoder.width,
             name=encoder.name,
         )
@@ -162,7 +162,7 @@ class HuggingFaceMaskedLM(HuggingFaceEncoder):
         """
         # returns float64 (n_sentences,)
         text = self._pieced(sentences)
-        windows, slots = text.windows(self.most_pieces), slots or _SCORED_SLOTS[self._device.type]
+        windows, slots = text.windows(self.max_pieces), slots or _SCORED_SLOTS[self._device.type]
         scores = pseudo_log_likelihoods(
             self._predict, windows, text.words, slots, left_to_right_in_words
         )
@@ -174,7 +174,7 @@ class HuggingFaceMaskedLM(HuggingFaceEncoder):
         """The model with its head."""
         return self._load_head()
 
-    def _predict(self, windows: Windows, first: np.ndarray, behind: np.ndarray) -> np.ndarray:
+    def _predict(self, windows: PieceWindows, first: np.ndarray, behind: np.ndarray) -> np.ndarray:
         """How likely pieces are where they are masked, and all up to another with them."""
         ids, mask, _ = self._rows(windows)
         before = len(self.pieces.frame[0])
@@ -194,7 +194,7 @@ def open_folder(folder: str | Path, device: str = "auto") -> HuggingFaceEncoder:
     folder = Path(folder)
     chosen = choose_device(device)
     pieces = ExternalTokenizer(folder / TOKENIZER)
-    with in_one_line(folder):
+    with one_line_errors(folder):
         model = load(folder).to(chosen)
         if model.config.is_encoder_decoder:
             model = model.get_encoder()
@@ -210,15 +210,15 @@ def open_folder(folder: str | Path, device: str = "auto") -> HuggingFaceEncoder:
             f"{folder}: its rows have room for {max(room, 0)} pieces of text; correct "
             f"max_position_embeddings in config.json or model_max_length in {TOKENIZER_OPTIONS}"
         )
-    with in_one_line(folder):
+    with one_line_errors(folder):
         width = state_width(folder, model.eval(), pieces)
-    encoder = HuggingFaceEncoder(model, pieces, most_pieces=room, width=width, name=str(folder))
+    encoder = HuggingFaceEncoder(model, pieces, max_pieces=room, width=width, name=str(folder))
     mask = mask_piece(folder, model)
     if mask is None:
         return encoder
 
     def load_head() -> nn.Module:
-        with in_one_line(folder):
+        with one_line_errors(folder):
             whole: nn.Module = load(folder, "AutoModelForMaskedLM").to(chosen).eval()
         return whole
 

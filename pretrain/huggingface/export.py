@@ -16,7 +16,7 @@ from corpora.text.segment import TextSettings
 from corpora.tokenizer.json_format import open_pieces, why_not_exportable
 from corpora.tokenizer.pieces import CLS, MASK, PAD, SEP, SPECIAL, UNK
 from pretrain.config import EncoderConfig, MlmConfig
-from pretrain.huggingface.layouts import layout_refusal, stock_form
+from pretrain.huggingface.layouts import huggingface_form, layout_problem
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.weights import (
     TOKENIZER,
@@ -56,10 +56,10 @@ def write_huggingface(run: Path, folder: Path) -> str:
     unfinished = (run / MAKER).is_file()
     shape = _unfinished_shape(run) if unfinished else encoder_config(run)
     load_pieces(run, shape)  # for its refusals: the file is copied as it is
-    if reason := layout_refusal(shape) or _segmentation_refusal(run):
+    if reason := layout_problem(shape) or _segmentation_problem(run):
         raise SettingError(f"{run}: has no huggingface form: {reason}")
     model = _last_checkpoint(run, shape) if unfinished else load_model(run)
-    config, tensors = stock_form(model)
+    config, tensors = huggingface_form(model)
     folder.mkdir()
     write_json(folder / "config.json", config)
     write_tensors(folder / WEIGHTS, tensors)
@@ -93,7 +93,7 @@ def _last_checkpoint(run: Path, shape: EncoderConfig) -> MaskedLanguageModel:
     return model.eval()
 
 
-def _segmentation_refusal(run: Path) -> str | None:
+def _segmentation_problem(run: Path) -> str | None:
     """Say why stock programs cannot divide raw text as the run's corpus was divided."""
     if read_json(run / TOKENIZER).get("pre_tokenizer") is not None:
         return None

@@ -19,7 +19,7 @@ _DEVIATION = 0.02  # of weights that fine-tuning adds
 _THETA = 10_000.0  # as pretrain.model.positions turns them; the stock ones of full attention differ
 
 
-def layout_refusal(config: EncoderConfig) -> str | None:
+def layout_problem(config: EncoderConfig) -> str | None:
     """Say what of an encoder neither of the two stock models has."""
     if config.attention_score == "additive":
         return "BERT and ModernBERT score by products, not by `attention_score=additive`"
@@ -38,7 +38,7 @@ def layout_refusal(config: EncoderConfig) -> str | None:
     return None
 
 
-def stock_form(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def huggingface_form(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Describe a model as the stock one that computes the same."""
     # returns tensors: dict of str to float32 Tensor
     return _modernbert(model) if model.config.norm == "pre" else _bert(model)

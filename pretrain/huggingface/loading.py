@@ -44,7 +44,7 @@ def mask_piece(folder: Path, model: Any) -> int | None:
     """Find the piece that stands for a masked one."""
     from tokenizers import Tokenizer
 
-    with in_one_line(folder):
+    with one_line_errors(folder):
         architectures = getattr(model.config, "architectures", None) or []
         if not any(name.endswith("ForMaskedLM") for name in architectures):
             return None
@@ -75,7 +75,7 @@ def _transformers(folder: Path) -> Any:
 
 
 @contextlib.contextmanager
-def in_one_line(folder: Path) -> Iterator[None]:
+def one_line_errors(folder: Path) -> Iterator[None]:
     """Turn what models raise into one line; each has errors of its own."""
     try:
         yield

@@ -16,9 +16,9 @@ from corpora.artifacts.figures import (
 from pretrain.inference.attention_weights import SentenceAttention
 
 _SLOT = 0.16  # inches that a piece takes, so that its name can be read
-_LEAST_SIDE = 1.2  # inches of a square, so that its title fits
+_MIN_SIDE = 1.2  # inches of a square, so that its title fits
 _GAP = 0.12
-_MOST = 90.0  # inches of all squares: beyond, a PNG takes gigabytes
+_MAX = 90.0  # inches of all squares: beyond, a PNG takes gigabytes
 
 
 def draw_attention(attention: SentenceAttention, path: str | Path, *, force: bool = False) -> None:
@@ -50,7 +50,7 @@ def draw_attention(attention: SentenceAttention, path: str | Path, *, force: boo
 def _lay_out(attention: SentenceAttention) -> Any:
     """Squares of the same size and scale; pieces are named at the left and below."""
     n_layers, n_heads, length, _ = attention.weights.shape
-    side = min(max(_LEAST_SIDE, _SLOT * length), _MOST / max(n_layers, n_heads))
+    side = min(max(_MIN_SIDE, _SLOT * length), _MAX / max(n_layers, n_heads))
     points = min(8.0, 72 * side / length * 0.8)
     label = 0.1 + max(text_width(piece, points) for piece in attention.pieces)  # inches
     left, right, top, below = 0.5 + label, 0.75, 0.6, 0.2 + label

@@ -14,7 +14,7 @@ from corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, SEP, SPECIAL, UNK, 
 from embed.vectors.run_files import run_options
 from pretrain.device import choose_device
 from pretrain.inference.pseudo_likelihood import predictor, pseudo_log_likelihoods
-from pretrain.inference.windows import PiecedText, Windows
+from pretrain.inference.windows import PiecedText, PieceWindows
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.weights import load_model, load_pieces
 
@@ -22,7 +22,7 @@ from pretrain.model.weights import load_model, load_pieces
 _SLOTS = {"cpu": 2048, "cuda": 1 << 16}
 
 
-class Answer(NamedTuple):
+class Prediction(NamedTuple):
     """A piece that may stand at a mask, and its probability."""
 
     piece: str
@@ -75,7 +75,7 @@ class MlmEncoder:
         return self.model.config.dim
 
     @property
-    def most_pieces(self) -> int:
+    def max_pieces(self) -> int:
         """Pieces that are read at once, [CLS] and [SEP] not counted."""
         return self.model.config.max_length - 2
 
@@ -120,7 +120,7 @@ class MlmEncoder:
             The states hold NaN or infinity.
         """
         text = PiecedText.split(self.pieces, sentences)
-        states = text.word_means(self._piece_states(text.windows(self.most_pieces), layers))
+        states = text.word_means(self._piece_states(text.windows(self.max_pieces), layers))
         return np.split(states, text.sentences[1:-1]) if len(sentences) else []
 
     def n_windows(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
@@ -136,7 +136,7 @@ class MlmEncoder:
         int64 (n_sentences,)
             More than 1 where a sentence has more pieces than ``most_pieces``; 0 of an empty one.
         """
-        return PiecedText.split(self.pieces, sentences).n_windows(self.most_pieces)
+        return PiecedText.split(self.pieces, sentences).n_windows(self.max_pieces)
 
     def knows(self, words: Sequence[str]) -> np.ndarray:
         """Tell which words have pieces of their own.
@@ -197,7 +197,7 @@ class MlmEncoder:
             Natural logarithms; 0 for a sentence without words.
         """
         text = PiecedText.split(self.pieces, sentences)
-        windows = text.windows(self.most_pieces)
+        windows = text.windows(self.max_pieces)
         scores = pseudo_log_likelihoods(
             predictor(self.model), windows, text.words, self._slots, left_to_right_in_words
         )
@@ -231,7 +231,7 @@ class MlmEncoder:
             weights = self.model.attentions(ids, positions, torch.zeros_like(ids))[:, 0]
         return [self.pieces.names[piece] for piece in ids[0].tolist()], weights.cpu().numpy()
 
-    def fill_mask(self, text: str, k: int = 10) -> list[list[Answer]]:
+    def fill_mask(self, text: str, k: int = 10) -> list[list[Prediction]]:
         """Predict the masked pieces of a text.
 
         Parameters
@@ -263,7 +263,7 @@ class MlmEncoder:
             logits[:, :FIRST_PIECE] = -torch.inf  # special pieces are no answers
             found = logits.softmax(-1).topk(min(k, len(self.pieces) - FIRST_PIECE))
         return [
-            [Answer(self.pieces.names[piece], p) for piece, p in zip(pieces, ps, strict=True)]
+            [Prediction(self.pieces.names[piece], p) for piece, p in zip(pieces, ps, strict=True)]
             for pieces, ps in zip(found.indices.tolist(), found.values.tolist(), strict=True)
         ]
 
@@ -276,7 +276,7 @@ class MlmEncoder:
         """Slots that are read at once."""
         return self.slots or _SLOTS[self._device.type]
 
-    def _piece_states(self, windows: Windows, layers: Sequence[int]) -> np.ndarray:
+    def _piece_states(self, windows: PieceWindows, layers: Sequence[int]) -> np.ndarray:
         """The state of each piece, mean over layers, float32 (P, D)."""
         states = np.empty((len(windows.ids), self.dim), dtype=np.float32)
         with torch.inference_mode():
@@ -300,10 +300,10 @@ class MlmEncoder:
         if not words:
             raise SettingError("the sentence has no words")
         ids = self.pieces.split(words)[0].tolist()
-        if len(ids) > self.most_pieces:
+        if len(ids) > self.max_pieces:
             raise SettingError(
                 f"the sentence has {len(ids)} pieces, and the encoder reads at most "
-                f"{self.most_pieces} at once; give a shorter one"
+                f"{self.max_pieces} at once; give a shorter one"
             )
         return [CLS, *ids, SEP]
 
@@ -318,10 +318,10 @@ class MlmEncoder:
         for part in parts:
             row += [*self.pieces.split(self.words(part))[0].tolist(), MASK]
         row[-1] = SEP
-        if len(row) > self.most_pieces + 2:
+        if len(row) > self.max_pieces + 2:
             raise SettingError(
                 f"the text has {len(row) - 2} pieces, and the rows of {self.name} hold "
-                f"{self.most_pieces}; give a shorter one"
+                f"{self.max_pieces}; give a shorter one"
             )
         return row
 

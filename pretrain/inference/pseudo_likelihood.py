@@ -6,17 +6,17 @@ import numpy as np
 import torch
 
 from corpora.tokenizer.pieces import MASK
-from pretrain.inference.windows import Windows
+from pretrain.inference.windows import PieceWindows
 from pretrain.model.encoder import MaskedLanguageModel
 
 # (B windows, first and behind the last masked piece in each, int64 (B,)) to the logarithm of the
 # probability of the first one, float64 (B,)
-Predictor = Callable[[Windows, np.ndarray, np.ndarray], np.ndarray]
+Predictor = Callable[[PieceWindows, np.ndarray, np.ndarray], np.ndarray]
 
 
 def pseudo_log_likelihoods(
     predict: Predictor,
-    windows: Windows,
+    windows: PieceWindows,
     words: np.ndarray,
     slots: int,
     left_to_right_in_words: bool,
@@ -43,7 +43,7 @@ def predictor(model: MaskedLanguageModel) -> Predictor:
     """Give what predicts masked pieces by an encoder of our own."""
     device = model.pieces.weight.device
 
-    def predict(windows: Windows, first: np.ndarray, behind: np.ndarray) -> np.ndarray:
+    def predict(windows: PieceWindows, first: np.ndarray, behind: np.ndarray) -> np.ndarray:
         rows = windows.rows(device)
         at, end = (torch.from_numpy(1 + each).to(device)[:, None] for each in (first, behind))
         columns = torch.arange(rows.ids.shape[1], device=device)

@@ -56,7 +56,7 @@ class PiecedText:
         means[several] /= lengths[several, None].astype(np.float32)
         return means
 
-    def windows(self, length: int) -> "Windows":
+    def windows(self, length: int) -> "PieceWindows":
         """Cut sentences that are too long.
 
         A sentence that fits is one window. A longer one becomes windows of ``length`` pieces,
@@ -69,7 +69,7 @@ class PiecedText:
         whole = np.stack([starts, stops, starts, stops])[:, fits]
         long = np.flatnonzero(stops - starts > length)
         cut = [_cut(int(starts[s]), int(stops[s]), length) for s in long]
-        return Windows(self.ids, *np.concatenate([whole, *cut], axis=1))
+        return PieceWindows(self.ids, *np.concatenate([whole, *cut], axis=1))
 
     def n_windows(self, length: int) -> np.ndarray:
         """Count the windows that :meth:`windows` makes of each sentence."""
@@ -80,7 +80,7 @@ class PiecedText:
 
 
 @dataclass(frozen=True)
-class Windows:
+class PieceWindows:
     """Stretches of pieces that are read as one segment each."""
 
     ids: np.ndarray  # int64 (P,): pieces of a text
@@ -89,10 +89,10 @@ class Windows:
     own_starts: np.ndarray  # int64 (n,): those that belong to it
     own_stops: np.ndarray  # int64 (n,): those that belong to it
 
-    def take(self, order: np.ndarray) -> "Windows":
+    def take(self, order: np.ndarray) -> "PieceWindows":
         """Take some windows."""
         # order: int64 (m,)
-        return Windows(
+        return PieceWindows(
             self.ids,
             self.starts[order],
             self.stops[order],
@@ -111,7 +111,7 @@ class Windows:
             yield order[first:last]
             first = last
 
-    def rows(self, device: torch.device) -> "Rows":
+    def rows(self, device: torch.device) -> "WindowRows":
         """Lay each window in a row of its own: [CLS], its pieces, [SEP], padding."""
         lengths = (self.stops - self.starts)[:, None]
         columns = np.arange(int(lengths.max()) + _SPECIALS)
@@ -121,7 +121,7 @@ class Windows:
         ids[columns == lengths + 1] = SEP
         padding = columns > lengths + 1
         ids[padding] = PAD
-        return Rows(
+        return WindowRows(
             torch.from_numpy(ids).to(device),
             torch.from_numpy(np.where(padding, 0, columns)).to(device),
             torch.from_numpy(np.where(padding, -1, 0)).to(device),
@@ -142,7 +142,7 @@ class Windows:
 
 
 @dataclass(frozen=True)
-class Rows:
+class WindowRows:
     """What an encoder reads: int64 (B, T) each, on its device."""
 
     ids: Tensor  # int64 (B, T): pieces

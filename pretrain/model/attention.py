@@ -18,12 +18,12 @@ from pretrain.model.varlen import varlen_attention
 # its time, over 256 0.7, over 512 1.25 (32 rows, 4 heads of 64, bfloat16, 2 cores). In half
 # precision the formula rounds scores to 8 bits, which is harmless only while they are scaled.
 _FEW_KEYS = 256
-_LEAST_BLOCK = 16  # queries: smaller blocks are too many
+_MIN_BLOCK = 16  # queries: smaller blocks are too many
 
 
 @dataclass(frozen=True)
-class Sight:
-    """What every layer of one pass needs to know of its rows; made once by :func:`look`."""
+class AttentionInputs:
+    """Segments, positions and masks of a batch, shared by all layers."""
 
     # int64 (B, T): the segment of each slot, -1 for padding; nobody looks into another
     segments: Tensor
@@ -35,7 +35,7 @@ class Sight:
     # attention, of :func:`block_size` queries
     near: Tensor | None = None
     # whether a pattern may leave a query nothing to see; its attention is 0
-    patterned: bool = False
+    has_pattern: bool = False
     # int32 (n + 1,), or None: where segments start in the rows laid end to end; for kernels that
     # take them
     bounds: Tensor | None = None
@@ -60,84 +60,84 @@ class SelfAttention(nn.Module):
             self.key_map = nn.Parameter(torch.empty(square))
             self.score_vector = nn.Parameter(torch.empty(self.heads, self.head_dim))
 
-    def forward(self, x: Tensor, sight: Sight, chosen: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, inputs: AttentionInputs, chosen: Tensor | None = None) -> Tensor:
         """Mix the states of each row."""
         # x: float (B, T, D); chosen: int64 (B, C); returns float (B, T, D), or (B, C, D) with
         # ``chosen``
-        q, k, v = self._project(x, sight)
-        if self._uses_blocks(sight):
-            mixed = self._near(q, k, v, sight)
-        elif sight.bounds is not None:
-            mixed = varlen_attention(q, k, v, sight.bounds, self._scale, self.span)
+        q, k, v = self._project(x, inputs)
+        if self._uses_blocks(inputs):
+            mixed = self._local_attention(q, k, v, inputs)
+        elif inputs.bounds is not None:
+            mixed = varlen_attention(q, k, v, inputs.bounds, self._scale, self.span)
         else:
-            mixed, chosen = self._everywhere(q, k, v, sight, chosen), None
-        return self.out(mixed if chosen is None else pick(mixed, chosen))
+            mixed, chosen = self._full_attention(q, k, v, inputs, chosen), None
+        return self.out(mixed if chosen is None else take_slots(mixed, chosen))
 
-    def weights(self, x: Tensor, sight: Sight) -> Tensor:
+    def weights(self, x: Tensor, inputs: AttentionInputs) -> Tensor:
         """Compute the attention weights themselves, by the formula."""
         # x: float (B, T, D); returns float32 (B, heads, T, T)
-        q, k, _ = self._project(x, sight)
+        q, k, _ = self._project(x, inputs)
         q, k = q.transpose(1, 2).float(), k.transpose(1, 2).float()
-        allowed, blind = self._allowed(sight)
+        allowed, keyless = self._allowed(inputs)
         weights = _softmax(self._scores(q, k), allowed)
-        return weights if blind is None else weights.masked_fill(blind, 0.0)
+        return weights if keyless is None else weights.masked_fill(keyless, 0.0)
 
-    def _project(self, x: Tensor, sight: Sight) -> tuple[Tensor, Tensor, Tensor]:
+    def _project(self, x: Tensor, inputs: AttentionInputs) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values (B, T, heads, head_dim), turned by their positions."""
         q, k, v = self.qkv(x).unflatten(-1, (3, self.heads, self.head_dim)).unbind(2)
         if self.score == "bilinear":
             # k.W q = k.(W q): from here on it is the plain product, and positions turn W q
             q = torch.einsum("bthd,hed->bthe", q, self.query_map.to(q.dtype))
-        if sight.rotary is not None:
-            q, k = rotate(q, *sight.rotary), rotate(k, *sight.rotary)
+        if inputs.rotary is not None:
+            q, k = rotate(q, *inputs.rotary), rotate(k, *inputs.rotary)
         return q, k, v
 
     @property
     def _scale(self) -> float:
         return self.head_dim**-0.5 if self.score == "scaled-dot" else 1.0
 
-    def _uses_blocks(self, sight: Sight) -> bool:
-        return self.span is not None and sight.near is not None
+    def _uses_blocks(self, inputs: AttentionInputs) -> bool:
+        return self.span is not None and inputs.near is not None
 
-    def _allowed(self, sight: Sight) -> tuple[Tensor, Tensor | None]:
+    def _allowed(self, inputs: AttentionInputs) -> tuple[Tensor, Tensor | None]:
         """What this layer's queries see, (B, 1, T, T), and which of them see nothing, (B, 1, T, 1).
 
         Those are shown themselves, since a softmax over nothing is no number.
         """
-        assert sight.allowed is not None
-        allowed = sight.allowed
+        assert inputs.allowed is not None
+        allowed = inputs.allowed
         if self.span is not None:
-            allowed = allowed & band(allowed.shape[-1], self.span, allowed.device)
-        if not sight.patterned:
+            allowed = allowed & within_span(allowed.shape[-1], self.span, allowed.device)
+        if not inputs.has_pattern:
             return allowed[:, None], None
-        blind = ~allowed.any(-1, keepdim=True)
+        keyless = ~allowed.any(-1, keepdim=True)
         itself = torch.eye(allowed.shape[-1], dtype=torch.bool, device=allowed.device)
-        return (allowed | (blind & itself))[:, None], blind[:, None]
+        return (allowed | (keyless & itself))[:, None], keyless[:, None]
 
-    def _everywhere(
-        self, q: Tensor, k: Tensor, v: Tensor, sight: Sight, chosen: Tensor | None
+    def _full_attention(
+        self, q: Tensor, k: Tensor, v: Tensor, inputs: AttentionInputs, chosen: Tensor | None
     ) -> Tensor:
         """All keys of the row under a mask: (B, T or C, D)."""
-        allowed, blind = self._allowed(sight)
+        allowed, keyless = self._allowed(inputs)
         if chosen is not None:  # the other queries would be thrown away
-            q = pick(q.flatten(2), chosen).unflatten(-1, (self.heads, self.head_dim))
-            allowed = pick(allowed[:, 0], chosen)[:, None]
-            blind = None if blind is None else pick(blind[:, 0], chosen)[:, None]
+            q = take_slots(q.flatten(2), chosen).unflatten(-1, (self.heads, self.head_dim))
+            allowed = take_slots(allowed[:, 0], chosen)[:, None]
+            keyless = None if keyless is None else take_slots(keyless[:, 0], chosen)[:, None]
         mixed = self._attend(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), allowed)
-        if blind is not None:
-            mixed = mixed.masked_fill(blind, 0.0)
+        if keyless is not None:
+            mixed = mixed.masked_fill(keyless, 0.0)
         return mixed.transpose(1, 2).flatten(2)
 
-    def _near(self, q: Tensor, k: Tensor, v: Tensor, sight: Sight) -> Tensor:
+    def _local_attention(self, q: Tensor, k: Tensor, v: Tensor, inputs: AttentionInputs) -> Tensor:
         """Blocks of queries, each over its own keys and ``span`` more each side: (B, T, D)."""
         assert self.span is not None
-        assert sight.near is not None
+        assert inputs.near is not None
         length = q.shape[1]
         mixed = self._attend(
             _blocks(q, self.span),
             _windows(k, self.span),
             _windows(v, self.span),
-            sight.near,
+            inputs.near,
         )
         mixed = mixed.transpose(1, 2).flatten(2)  # (B * blocks, block, D)
         return mixed.reshape(q.shape[0], -1, mixed.shape[-1])[:, :length]
@@ -159,33 +159,33 @@ class SelfAttention(nn.Module):
         return torch.einsum("bhqkd,hd->bhqk", sums, self.score_vector.to(sums.dtype))
 
 
-def look(
+def build_attention_inputs(
     config: EncoderConfig,
     segments: Tensor,
     rotary: tuple[Tensor, Tensor] | None,
     *,
     pattern: Tensor | None = None,
     bounds: Tensor | None = None,
-) -> Sight:
+) -> AttentionInputs:
     """Find out once for all layers who sees whom."""
     # segments: int64 (B, T); pattern: bool (B or 1, T, T); bounds: int32 (n + 1,)
     length = segments.shape[1]
     spans = [config.span_of(layer) for layer in range(config.layers)]
     span = config.attention_span
     if bounds is not None and pattern is None and config.attention_score != "additive":
-        return Sight(segments, rotary, bounds=bounds)
+        return AttentionInputs(segments, rotary, bounds=bounds)
     near = None
     if span is not None and pattern is None and block_size(span) + 2 * span < length:
-        near = _near_allowed(segments, span)
+        near = _local_mask(segments, span)
     if near is not None and None not in spans:
-        return Sight(segments, rotary, near=near)
+        return AttentionInputs(segments, rotary, near=near)
     allowed = segments[:, :, None] == segments[:, None, :]
     if pattern is not None:
         allowed = allowed & pattern
-    return Sight(segments, rotary, allowed, near, patterned=pattern is not None)
+    return AttentionInputs(segments, rotary, allowed, near, has_pattern=pattern is not None)
 
 
-def pick(x: Tensor, chosen: Tensor) -> Tensor:
+def take_slots(x: Tensor, chosen: Tensor) -> Tensor:
     """Take the chosen slots of each row."""
     # x: (B, T, n); chosen: int64 (B, C); returns (B, C, n)
     return torch.gather(x, 1, chosen[..., None].expand(-1, -1, x.shape[-1]))
@@ -193,10 +193,10 @@ def pick(x: Tensor, chosen: Tensor) -> Tensor:
 
 def block_size(span: int) -> int:
     """Tell how many queries of truncated attention are computed together."""
-    return max(span, _LEAST_BLOCK)
+    return max(span, _MIN_BLOCK)
 
 
-def band(length: int, span: int, device: torch.device) -> Tensor:
+def within_span(length: int, span: int, device: torch.device) -> Tensor:
     """Say which slots are at most ``span`` apart."""
     # returns bool (T, T)
     at = torch.arange(length, device=device)
@@ -223,7 +223,7 @@ def _windows(x: Tensor, span: int) -> Tensor:
     return x.unfold(1, block + 2 * span, block).flatten(0, 1).transpose(-1, -2)
 
 
-def _near_allowed(segments: Tensor, span: int) -> Tensor:
+def _local_mask(segments: Tensor, span: int) -> Tensor:
     """What :func:`band` and the segments allow, for blocks of queries over windows of keys."""
     block = block_size(span)
     fill = -segments.shape[1] % block

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from pretrain.config import EncoderConfig
 from pretrain.data.batches import Batch
-from pretrain.model.attention import Sight, look
+from pretrain.model.attention import AttentionInputs, build_attention_inputs
 from pretrain.model.layers import Block, activation, norm
 from pretrain.model.positions import angles, sinusoids
 from pretrain.model.varlen import segment_bounds
@@ -42,34 +42,34 @@ class Core(nn.Module):
             self.register_buffer("cosines", phase.cos().float(), persistent=False)
             self.register_buffer("sines", phase.sin().float(), persistent=False)
 
-    def sight(
+    def attention_inputs(
         self,
         positions: Tensor,
         segments: Tensor,
         pattern: Tensor | None = None,
         bounds: Tensor | None = None,
-    ) -> Sight:
+    ) -> AttentionInputs:
         """Find out who sees whom."""
         # positions, segments: int64 (B, T); pattern: bool (B or 1, T, T); bounds: int32 (n + 1,)
         rotary = None
         if self.config.positions == "rotary":
             rotary = self.cosines[positions][:, :, None], self.sines[positions][:, :, None]
-        return look(self.config, segments, rotary, pattern=pattern, bounds=bounds)
+        return build_attention_inputs(self.config, segments, rotary, pattern=pattern, bounds=bounds)
 
-    def enter(self, x: Tensor) -> Tensor:
+    def first_states(self, x: Tensor) -> Tensor:
         """Make the first states of the summed embeddings."""
         # x: float32 (B, T, D); returns float32 (B, T, D)
         entered: Tensor = self.dropout(self.embedding_norm(x))
         return entered
 
-    def forward(self, x: Tensor, sight: Sight, chosen: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, inputs: AttentionInputs, chosen: Tensor | None = None) -> Tensor:
         """Run all blocks."""
         # x: float32 (B, T, D); chosen: int64 (B, C); returns float32 (B, T, D), or (B, C, D) with
         # ``chosen``
-        x = self.enter(x)
+        x = self.first_states(x)
         last = len(self.blocks) - 1
         for layer, block in enumerate(self.blocks):
-            x = block(x, sight, chosen if layer == last else None)
+            x = block(x, inputs, chosen if layer == last else None)
         final: Tensor = self.norm(x)
         return final
 
@@ -93,7 +93,7 @@ class Core(nn.Module):
         """Predict what was masked, from the summed embeddings on."""
         # x: float32 (B, T, D); table: float32 (V, D); bounds: int32 (n + 1,); returns loss:
         # float32 (); returns right: float32 ()
-        states = self.forward(x, self.sight(positions, segments, bounds=bounds), chosen)
+        states = self.forward(x, self.attention_inputs(positions, segments, bounds=bounds), chosen)
         logits = self.logits(states.flatten(0, 1), table).float()
         targets, weights = targets.flatten(), weights.flatten()
         loss = F.cross_entropy(logits, targets, reduction="none")
@@ -119,8 +119,8 @@ class MaskedLanguageModel(nn.Module):
             self.register_buffer("sinusoids", table, persistent=False)
         self.core = Core(config)
         self.losses = self.core.losses  # replaced by its compiled form where that pays
-        self.most_segments = 0
-        draw_weights(self, seed)
+        self.max_segments = 0
+        init_weights(self, seed)
 
     def embed(self, ids: Tensor, positions: Tensor) -> Tensor:
         """Look up pieces and positions; never compiled, since then sums of gradients would vary."""
@@ -143,8 +143,8 @@ class MaskedLanguageModel(nn.Module):
         """Give the final states."""
         # ids, positions: int64 (B, T); segments: int64 (B, T); chosen: int64 (B, C); pattern: bool
         # (B or 1, T, T); returns float32 (B, T, D), or (B, C, D) with ``chosen``
-        sight = self.core.sight(positions, segments, pattern)
-        final: Tensor = self.core(self.embed(ids, positions), sight, chosen)
+        inputs = self.core.attention_inputs(positions, segments, pattern)
+        final: Tensor = self.core(self.embed(ids, positions), inputs, chosen)
         return final
 
     def states(
@@ -152,10 +152,10 @@ class MaskedLanguageModel(nn.Module):
     ) -> list[Tensor]:
         """Give the states of every layer."""
         # ids, positions, segments: int64 (B, T); returns list of float32 (B, T, D)
-        sight = self.core.sight(positions, segments)
-        found = [self.core.enter(self.embed(ids, positions))]
+        inputs = self.core.attention_inputs(positions, segments)
+        found = [self.core.first_states(self.embed(ids, positions))]
         for block in self.core.blocks[:layers]:
-            found.append(block(found[-1], sight))
+            found.append(block(found[-1], inputs))
         if len(found) == self.config.layers + 1:
             found[-1] = self.core.norm(found[-1])
         return found
@@ -164,14 +164,14 @@ class MaskedLanguageModel(nn.Module):
         """Give the attention weights of every layer and head, by the plain formula."""
         # ids, positions, segments: int64 (B, T); returns float32 (L, B, heads, T, T)
         seen = segments[:, :, None] == segments[:, None, :]
-        sight = self.core.sight(positions, segments)
-        full = dataclasses.replace(sight, allowed=seen)
-        x = self.core.enter(self.embed(ids, positions))
+        inputs = self.core.attention_inputs(positions, segments)
+        full = dataclasses.replace(inputs, allowed=seen)
+        x = self.core.first_states(self.embed(ids, positions))
         found = []
         for block in self.core.blocks:
             assert isinstance(block, Block)
-            found.append(block.mixer.weights(block.mixed_states(x), full))
-            x = block(x, sight)
+            found.append(block.mixer.weights(block.mixer_inputs(x), full))
+            x = block(x, inputs)
         return torch.stack(found)
 
     def logits(self, states: Tensor) -> Tensor:
@@ -183,8 +183,8 @@ class MaskedLanguageModel(nn.Module):
         """Predict what was masked: logits are made at the chosen slots only."""
         # returns loss: float32 (); returns right: float32 ()
         bounds = None
-        if self.most_segments:
-            bounds = segment_bounds(batch.segments, self.most_segments * len(batch.segments))
+        if self.max_segments:
+            bounds = segment_bounds(batch.segments, self.max_segments * len(batch.segments))
         return self.losses(
             self.embed(batch.ids, batch.positions),
             self.pieces.weight,
@@ -197,7 +197,7 @@ class MaskedLanguageModel(nn.Module):
         )
 
 
-def draw_weights(model: MaskedLanguageModel, seed: int) -> None:
+def init_weights(model: MaskedLanguageModel, seed: int) -> None:
     """Draw the first weights: normal, those that write into the residual sum narrower.
 
     The narrowing by sqrt(2 L) is Radford et al. 2019's (GPT-2), section 2.3.

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from corpora.common.errors import SettingError
 from pretrain.config import EncoderConfig
-from pretrain.model.attention import SelfAttention, Sight, pick
+from pretrain.model.attention import AttentionInputs, SelfAttention, take_slots
 
 _EPSILON = {"post": 1e-12, "pre": 1e-5}  # of layer norms, as BERT and ModernBERT have them
 
@@ -32,7 +32,7 @@ class FeedForward(nn.Module):
         return self.out(self.activation(value) * gate)
 
 
-# What mixes the positions of a row in a block: (states, sight, chosen) -> states.
+# What mixes the positions of a row in a block: (states, inputs, chosen) -> states.
 MIXERS: dict[str, Callable[[EncoderConfig, int], nn.Module]] = {"attention": SelfAttention}
 
 
@@ -53,22 +53,22 @@ class Block(nn.Module):
         self.feed_forward_norm = norm(config)
         self.dropout = nn.Dropout(config.dropout)
 
-    def mixed_states(self, x: Tensor) -> Tensor:
+    def mixer_inputs(self, x: Tensor) -> Tensor:
         """Give the states that the mixer works on."""
         # x: float (B, T, D); returns float (B, T, D)
         states: Tensor = self.mixer_norm(x) if self.pre else x
         return states
 
-    def forward(self, x: Tensor, sight: Sight, chosen: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, inputs: AttentionInputs, chosen: Tensor | None = None) -> Tensor:
         """Run the block."""
         # x: float (B, T, D); chosen: int64 (B, C); returns float (B, T, D), or (B, C, D) with
         # ``chosen``
-        kept = x if chosen is None else pick(x, chosen)
+        kept = x if chosen is None else take_slots(x, chosen)
         if self.pre:
-            x = kept + self.dropout(self.mixer(self.mixed_states(x), sight, chosen))
+            x = kept + self.dropout(self.mixer(self.mixer_inputs(x), inputs, chosen))
             after: Tensor = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
             return after
-        x = self.mixer_norm(kept + self.dropout(self.mixer(x, sight, chosen)))
+        x = self.mixer_norm(kept + self.dropout(self.mixer(x, inputs, chosen)))
         return self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
 
 

@@ -8,7 +8,7 @@ import math
 import torch
 from torch import Tensor
 
-MOST_SEGMENTS = 65_535  # of one call: CUDA's greatest second dimension of a grid
+MAX_SEGMENTS = 65_535  # of one call: CUDA's greatest second dimension of a grid
 _NEAR, _NEAR_GRADIENT = 0.05, 0.2  # what bfloat16 leaves of numbers of about 1 and 5
 
 

@@ -61,7 +61,7 @@ def read_model(
     """Read what :func:`save_model` wrote."""
     weights = _read_weights(path)
     with torch.device("meta"):  # takes no memory, however large an encoder config.json tells of
-        _refuse_others(path, weights, _weights(MaskedLanguageModel(config)))
+        _check_tensors(path, weights, _weights(MaskedLanguageModel(config)))
     model = MaskedLanguageModel(config)
     model.load_state_dict(weights)
     return model.to(device).eval()
@@ -100,7 +100,7 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
         raise ArtifactError(f"{path}: is damaged ({error}); make the run again") from None
 
 
-def _refuse_others(path: Path, found: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
+def _check_tensors(path: Path, found: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
     """Every weight is there, none besides, each of the right shape and type."""
     if other := sorted(found.keys() ^ expected.keys()):
         where = "lacks" if other[0] in expected else "has besides"

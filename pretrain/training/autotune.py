@@ -16,24 +16,24 @@ from corpora.common.console import note
 from corpora.common.errors import ArtifactError, SettingError
 from pretrain.config import EncoderConfig, MlmConfig, parse_rates
 from pretrain.data.batches import Batches
-from pretrain.device import compiler_refusal, synchronize
+from pretrain.device import compile_problem, synchronize
 from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.model.varlen import MOST_SEGMENTS, varlen_works
-from pretrain.training.distributed import World
+from pretrain.model.varlen import MAX_SEGMENTS, varlen_works
+from pretrain.training.distributed import ProcessGroup
 from pretrain.training.optimizer import make_optimizer
 from pretrain.training.schedule import Budget
-from pretrain.training.step import How, Stepper, first_line
+from pretrain.training.step import Stepper, StepSettings, first_line
 
-DECIDED = "decided.json"
+TUNED_FILE = "decided.json"
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 _BATCH = {"cpu": 32, "cuda": 1024}
-_LEAST_STEPS, _MOST_STEPS = 3, 20  # of a trial
-_WORTH_COMPILING = 300.0  # seconds of training; below, no compiling pays
+_MIN_STEPS, _MAX_STEPS = 3, 20  # of a trial
+_MIN_SECONDS_TO_COMPILE = 300.0  # seconds of training; below, no compiling pays
 _CLEARLY_FASTER = 0.95  # so much of the time: less may be chance
 
 
 @dataclass(frozen=True)
-class Decisions:
+class TunedSettings:
     """How a training is computed; the same on every resume."""
 
     device: str  # ``cpu`` or ``cuda``
@@ -42,43 +42,43 @@ class Decisions:
     batch: int  # rows of a step, of all processes; rows at once
     micro_batch: int  # rows of a step, of all processes; rows at once
     dtype: str  # of the large products
-    compile: bool  # as :class:`pretrain.training.step.How` has them
-    varlen: bool  # as :class:`pretrain.training.step.How` has them
+    compile: bool  # as :class:`pretrain.training.step.StepSettings` has them
+    varlen: bool  # as :class:`pretrain.training.step.StepSettings` has them
     step_seconds: float | None = None  # of a step as decided, where one was measured
 
-    def holds_for(self, device: torch.device, world: World) -> bool:
+    def matches(self, device: torch.device, group: ProcessGroup) -> bool:
         """Tell whether it was decided for a device of this kind and so many processes."""
-        return (self.device, self.processes) == (device.type, world.size)
+        return (self.device, self.processes) == (device.type, group.size)
 
     @property
-    def how(self) -> How:
+    def step_settings(self) -> StepSettings:
         """The same for a step."""
-        return How(_DTYPES[self.dtype], self.compile, self.varlen, self.micro_batch)
+        return StepSettings(_DTYPES[self.dtype], self.compile, self.varlen, self.micro_batch)
 
 
 @dataclass(frozen=True)
-class Trials:
+class StepTimer:
     """Steps of throw-away models, timed."""
 
     encoder: EncoderConfig  # of the model
     config: MlmConfig  # settled
     batches: Batches  # what they train on
-    most_segments: int  # of a row
+    max_segments: int  # of a row
     device: torch.device  # where
     rows: int  # rows of a step of one process
-    least_seconds: float = 1.0  # steps are timed until they have taken this long in all
+    min_seconds: float = 1.0  # steps are timed until they have taken this long in all
 
-    def seconds(self, how: How) -> tuple[float, float]:
+    def seconds(self, settings: StepSettings) -> tuple[float, float]:
         """Time steps, a new model each time."""
         model = MaskedLanguageModel(self.encoder).to(self.device)
         stepper = Stepper(
             model,
             make_optimizer(model, self.config.weight_decay),
-            how,
+            settings,
             clip=self.config.clip,
             seed=self.config.seed,
-            world=World(),
-            most_segments=self.most_segments,
+            group=ProcessGroup(),
+            max_segments=self.max_segments,
         )
         first, *others = self._timed(stepper)
         return min(others), first
@@ -87,122 +87,124 @@ class Trials:
         """Seconds of each step."""
         rate = max(parse_rates(self.config.mask_rate))
         found: list[float] = []
-        while len(found) <= _LEAST_STEPS or sum(found[1:]) < self.least_seconds:
+        while len(found) <= _MIN_STEPS or sum(found[1:]) < self.min_seconds:
             begun = time.perf_counter()
             batch = self.batches.batch(len(found), rate).rows(0, self.rows)
             stepper.step(len(found), batch, 0.0)
             synchronize(self.device)
             found.append(time.perf_counter() - begun)
-            if len(found) > _MOST_STEPS:
+            if len(found) > _MAX_STEPS:
                 break
         return found
 
 
-def batch_rows(config: MlmConfig, device: torch.device, world: World) -> int:
+def batch_rows(config: MlmConfig, device: torch.device, group: ProcessGroup) -> int:
     """Settle the rows of a step."""
-    unit = world.size * (config.micro_batch or 1)
+    unit = group.size * (config.micro_batch or 1)
     if config.batch is None:
         return -(-_BATCH[device.type] // unit) * unit
-    first, stop = world.share(config.batch)
+    first, stop = group.row_range(config.batch)
     if config.micro_batch is not None and (stop - first) % config.micro_batch:
         raise SettingError(
             f"`micro_batch={config.micro_batch}` does not divide the {stop - first} rows that "
-            f"each of {world.size} processes has of `batch={config.batch}`"
+            f"each of {group.size} processes has of `batch={config.batch}`"
         )
     return config.batch
 
 
-def refuse_settings(config: MlmConfig, device: torch.device) -> None:
+def check_settings(config: MlmConfig, device: torch.device) -> None:
     """Refuse what cannot work on this machine, before any work."""
-    refusal = compiler_refusal(device)
-    if config.compile == "on" and refusal is not None:
-        raise SettingError(f"`compile=on`: {refusal}; pass `compile=off`")
+    problem = compile_problem(device)
+    if config.compile == "on" and problem is not None:
+        raise SettingError(f"`compile=on`: {problem}; pass `compile=off`")
 
 
-def decide(trials: Trials, budget: Budget, batch: int, threads: int, world: World) -> Decisions:
+def tune(
+    timer: StepTimer, budget: Budget, batch: int, threads: int, group: ProcessGroup
+) -> TunedSettings:
     """Settle by measuring what the options leave open.
 
     Nothing of the training is touched: throw-away models take some steps.
     """
-    config, device = trials.config, trials.device
+    config, device = timer.config, timer.device
     dtypes = ["float32", "bfloat16"] if config.dtype == "auto" else [config.dtype]
     if device.type == "cuda" and config.dtype == "auto" and torch.cuda.is_bf16_supported():
         dtypes = ["bfloat16"]  # of half the memory, and never slower
-    hows = [
-        How(_DTYPES[name], False, varlen, config.micro_batch or trials.rows)
+    candidates = [
+        StepSettings(_DTYPES[name], False, varlen, config.micro_batch or timer.rows)
         for name in dtypes
-        for varlen in _varlens(trials, name)
+        for varlen in _varlens(timer, name)
     ]
-    how, seconds = _fastest(trials, hows, needed=config.compile == "auto")
+    settings, seconds = _fastest(timer, candidates, needed=config.compile == "auto")
     if config.compile == "on":
-        how, seconds = dataclasses.replace(how, compile=True), None
+        settings, seconds = dataclasses.replace(settings, compile=True), None
     elif config.compile == "auto" and seconds is not None:
-        how, seconds = _compiled_where_it_pays(trials, budget, how, seconds)
-    name = next(name for name, dtype in _DTYPES.items() if dtype == how.dtype)
-    return Decisions(
+        settings, seconds = _compiled_where_it_pays(timer, budget, settings, seconds)
+    name = next(name for name, dtype in _DTYPES.items() if dtype == settings.dtype)
+    return TunedSettings(
         device=device.type,
-        processes=world.size,
+        processes=group.size,
         threads=threads,
         batch=batch,
-        micro_batch=how.micro_batch,
+        micro_batch=settings.micro_batch,
         dtype=name,
-        compile=how.compile,
-        varlen=how.varlen,
+        compile=settings.compile,
+        varlen=settings.varlen,
         step_seconds=seconds,
     )
 
 
-def decided_once(
-    path: Path, world: World, device: torch.device, work: Callable[[], Decisions]
-) -> Decisions:
+def tune_once(
+    path: Path, group: ProcessGroup, device: torch.device, work: Callable[[], TunedSettings]
+) -> TunedSettings:
     """Decide, or take what was decided when the run was begun."""
 
-    def settle() -> Decisions:
-        before = read_decisions(path)
-        if before is not None and before.holds_for(device, world):
+    def settle() -> TunedSettings:
+        before = read_tuned(path)
+        if before is not None and before.matches(device, group):
             return before
         found = work()
         write_whole(path, lambda new: write_json(new, dataclasses.asdict(found)))
         return found
 
-    def read() -> Decisions:
-        found = read_decisions(path)
+    def read() -> TunedSettings:
+        found = read_tuned(path)
         assert found is not None
         return found
 
-    return world.first(settle, read)
+    return group.run_first(settle, read)
 
 
-def read_decisions(path: Path) -> Decisions | None:
+def read_tuned(path: Path) -> TunedSettings | None:
     """Read what was decided."""
     if not path.is_file():
         return None
     found: Any = read_json(path)
-    names = {field.name for field in dataclasses.fields(Decisions)}
+    names = {field.name for field in dataclasses.fields(TunedSettings)}
     if not isinstance(found, dict) or found.keys() != names:
         raise ArtifactError(f"{path}: is damaged; pass `force=True` to start anew")
-    return Decisions(**found)
+    return TunedSettings(**found)
 
 
-def _varlens(trials: Trials, dtype: str) -> list[bool]:
+def _varlens(timer: StepTimer, dtype: str) -> list[bool]:
     """Whether the kernel for segments of any length can be had; then it is to be compared."""
-    n_segments = trials.most_segments * (trials.config.micro_batch or trials.rows)
-    if dtype != "bfloat16" or trials.encoder.attention_score == "additive":
+    n_segments = timer.max_segments * (timer.config.micro_batch or timer.rows)
+    if dtype != "bfloat16" or timer.encoder.attention_score == "additive":
         return [False]
-    fits = n_segments <= MOST_SEGMENTS
-    return (
-        [False, True] if fits and varlen_works(trials.device, trials.encoder.head_dim) else [False]
-    )
+    fits = n_segments <= MAX_SEGMENTS
+    return [False, True] if fits and varlen_works(timer.device, timer.encoder.head_dim) else [False]
 
 
-def _fastest(trials: Trials, hows: list[How], *, needed: bool) -> tuple[How, float | None]:
+def _fastest(
+    timer: StepTimer, candidates: list[StepSettings], *, needed: bool
+) -> tuple[StepSettings, float | None]:
     """The fastest way, plainest first; measured where there are several or a time is needed."""
-    if len(hows) == 1 and not needed and trials.device.type == "cpu":
-        return hows[0], None
-    best, best_seconds = _fitting(trials, hows[0])
-    for how in hows[1:]:
+    if len(candidates) == 1 and not needed and timer.device.type == "cpu":
+        return candidates[0], None
+    best, best_seconds = _fit_micro_batch(timer, candidates[0])
+    for settings in candidates[1:]:
         try:
-            fitted, seconds = _fitting(trials, how)
+            fitted, seconds = _fit_micro_batch(timer, settings)
         except RuntimeError as error:  # such as of the varlen kernel, which is young
             note(f"a faster way of computing failed and is not used: {first_line(error)}")
             continue
@@ -211,34 +213,34 @@ def _fastest(trials: Trials, hows: list[How], *, needed: bool) -> tuple[How, flo
     return best, best_seconds
 
 
-def _fitting(trials: Trials, how: How) -> tuple[How, float]:
+def _fit_micro_batch(timer: StepTimer, settings: StepSettings) -> tuple[StepSettings, float]:
     """Time a way; where the GPU's memory does not suffice, with smaller micro-batches."""
     while True:
         try:
-            return how, trials.seconds(how)[0]
+            return settings, timer.seconds(settings)[0]
         except torch.cuda.OutOfMemoryError:
             torch.cuda.empty_cache()
-            if trials.config.micro_batch is not None or how.micro_batch % 2:
+            if timer.config.micro_batch is not None or settings.micro_batch % 2:
                 raise SettingError(
-                    f"{how.micro_batch} rows at once do not fit the memory of "
-                    f"{trials.device}; pass a smaller `micro_batch`"
+                    f"{settings.micro_batch} rows at once do not fit the memory of "
+                    f"{timer.device}; pass a smaller `micro_batch`"
                 ) from None
-            how = dataclasses.replace(how, micro_batch=how.micro_batch // 2)
+            settings = dataclasses.replace(settings, micro_batch=settings.micro_batch // 2)
 
 
 def _compiled_where_it_pays(
-    trials: Trials, budget: Budget, how: How, seconds: float
-) -> tuple[How, float]:
+    timer: StepTimer, budget: Budget, settings: StepSettings, seconds: float
+) -> tuple[StepSettings, float]:
     """Compile, where that saves more than it takes."""
     steps = math.inf if budget.steps is None else budget.steps
     left = budget.seconds if budget.seconds is not None else steps * seconds
-    if left < _WORTH_COMPILING or compiler_refusal(trials.device) is not None:
-        return how, seconds
-    compiled = dataclasses.replace(how, compile=True)
+    if left < _MIN_SECONDS_TO_COMPILE or compile_problem(timer.device) is not None:
+        return settings, seconds
+    compiled = dataclasses.replace(settings, compile=True)
     try:
-        step, first = trials.seconds(compiled)
+        step, first = timer.seconds(compiled)
     except (RuntimeError, OSError, ImportError) as error:
         note(f"torch.compile failed and is not used: {first_line(error)}")
-        return how, seconds
+        return settings, seconds
     pays = step < _CLEARLY_FASTER * seconds and (seconds - step) * (left / seconds) > first
-    return (compiled, step) if pays else (how, seconds)
+    return (compiled, step) if pays else (settings, seconds)

@@ -25,14 +25,16 @@ from corpora.common.errors import FirthError, SettingError
 from pretrain.device import choose_device
 
 T = TypeVar("T")
-_LOST = re.compile("gloo|NCCL|onnection (closed|reset)")  # of torch's errors; they have one type
+_LOST_PEER = re.compile(
+    "gloo|NCCL|onnection (closed|reset)"
+)  # of torch's errors; they have one type
 
 # The others wait while the first builds a corpus or pools; a process that dies ends the wait.
-_PATIENCE = datetime.timedelta(days=2)
+_TIMEOUT = datetime.timedelta(days=2)
 
 
 @dataclass(frozen=True)
-class World:
+class ProcessGroup:
     """The processes that train together, and which of them this is."""
 
     rank: int = 0  # number of this process; the first, 0, alone writes and tells
@@ -44,7 +46,7 @@ class World:
         """Whether this process writes and tells."""
         return self.rank == 0
 
-    def share(self, n_rows: int) -> tuple[int, int]:
+    def row_range(self, n_rows: int) -> tuple[int, int]:
         """Give this process's rows of a batch."""
         if n_rows % self.size:
             raise SettingError(
@@ -53,7 +55,7 @@ class World:
         each = n_rows // self.size
         return self.rank * each, (self.rank + 1) * each
 
-    def sum(self, tensors: Sequence[Tensor]) -> None:
+    def all_reduce(self, tensors: Sequence[Tensor]) -> None:
         """Sum tensors over all processes, in one message."""
         # tensors: sequence of float32 Tensor
         if self.size == 1:
@@ -63,7 +65,7 @@ class World:
         for tensor, total in zip(tensors, flat.split([t.numel() for t in tensors]), strict=True):
             tensor.copy_(total.view_as(tensor))
 
-    def tell(self, value: float) -> float:
+    def broadcast(self, value: float) -> float:
         """Let the first process tell the others a number; waits for it."""
         if self.size == 1:
             return value
@@ -71,46 +73,46 @@ class World:
         dist.broadcast(told, src=0)
         return float(told)
 
-    def first(self, work: Callable[[], T], others: Callable[[], T]) -> T:
+    def run_first(self, work: Callable[[], T], others: Callable[[], T]) -> T:
         """Let the first process do something that the others wait for."""
         if self.is_first:
             try:
                 result = work()
             except BaseException:
-                self.tell(False)
+                self.broadcast(False)
                 raise
-            self.tell(True)
+            self.broadcast(True)
             return result
-        if not self.tell(False):
+        if not self.broadcast(False):
             raise SystemExit(1)
         return others()
 
 
 @contextlib.contextmanager
-def joined(device: str) -> Iterator[World]:
+def process_group(device: str) -> Iterator[ProcessGroup]:
     """Join the other processes, where a launcher such as torchrun has started several.
 
     Within another such block nothing is done: the processes are together already.
     """
-    world = World(*(int(os.environ.get(name, default)) for name, default in _VARIABLES))
-    if world.size == 1 or dist.is_initialized():
-        yield world
+    group = ProcessGroup(*(int(os.environ.get(name, default)) for name, default in _VARIABLES))
+    if group.size == 1 or dist.is_initialized():
+        yield group
         return
-    if not world.is_first:
+    if not group.is_first:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first hears it, and tells the others
     with_gpus = device != "cpu" and torch.cuda.is_available()
     if with_gpus:
-        torch.cuda.set_device(choose_device(device, world.local_rank))
+        torch.cuda.set_device(choose_device(device, group.local_rank))
     # It keeps the group that is there when it is first imported, as AdamW's first step does: then
     # destroying the group ends none of gloo's threads, and Python's end aborts the process.
     importlib.import_module("torch.distributed.nn.functional")
-    dist.init_process_group("cpu:gloo,cuda:nccl" if with_gpus else "gloo", timeout=_PATIENCE)
+    dist.init_process_group("cpu:gloo,cuda:nccl" if with_gpus else "gloo", timeout=_TIMEOUT)
     try:
-        yield world
+        yield group
         dist.barrier()  # nobody leaves while another still listens
     except RuntimeError as error:
-        if _LOST.search(str(error)):
-            raise FirthError(f"process {world.rank}: another process ended") from error
+        if _LOST_PEER.search(str(error)):
+            raise FirthError(f"process {group.rank}: another process ended") from error
         raise
     finally:
         dist.destroy_process_group()

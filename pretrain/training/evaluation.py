@@ -15,7 +15,7 @@ from pretrain.training.step import loss_of
 
 
 @dataclass(frozen=True)
-class Score:
+class MlmScore:
     """How masked pieces were predicted."""
 
     loss: float  # mean negative log-likelihood of a piece, in nats
@@ -28,17 +28,17 @@ class Score:
         return math.exp(min(self.loss, 700.0))  # beyond, a float has no room
 
 
-def evaluate(model: MaskedLanguageModel, batches: Sequence[Batch], dtype: torch.dtype) -> Score:
+def evaluate(model: MaskedLanguageModel, batches: Sequence[Batch], dtype: torch.dtype) -> MlmScore:
     """Predict the masked pieces of fixed batches, without dropout."""
     sums = torch.zeros(3, dtype=torch.float64, device=model.pieces.weight.device)
-    with _at_rest(model), torch.no_grad():
+    with _evaluation_mode(model), torch.no_grad():
         for batch in batches:
             loss, right = loss_of(model, batch, dtype)
             sums += torch.stack([loss, right, batch.n_targets])
     return _score(sums)
 
 
-def unigram_score(counts: Tensor, batches: Sequence[Batch]) -> Score:
+def unigram_score(counts: Tensor, batches: Sequence[Batch]) -> MlmScore:
     """Predict each piece by its frequency alone: what a model must be better than."""
     # counts: int64 (V,)
     likelihoods = (counts[FIRST_PIECE:] + 1).to(torch.float64)
@@ -53,14 +53,14 @@ def unigram_score(counts: Tensor, batches: Sequence[Batch]) -> Score:
     return _score(sums)
 
 
-def _score(sums: Tensor) -> Score:
+def _score(sums: Tensor) -> MlmScore:
     """Means of what was summed up."""
     loss, right, n_targets = sums.tolist()
-    return Score(loss / n_targets, right / n_targets, round(n_targets))
+    return MlmScore(loss / n_targets, right / n_targets, round(n_targets))
 
 
 @contextlib.contextmanager
-def _at_rest(model: MaskedLanguageModel) -> Iterator[None]:
+def _evaluation_mode(model: MaskedLanguageModel) -> Iterator[None]:
     """Without dropout, and not compiled, which another mode would do anew."""
     losses = model.losses
     model.losses = model.core.losses

@@ -12,13 +12,13 @@ from torch import Tensor
 from corpora.artifacts.metrics import Metrics
 from corpora.common.console import Progress
 from pretrain.device import Stopwatch, peak_memory
-from pretrain.training.evaluation import Score
+from pretrain.training.evaluation import MlmScore
 
 LINE_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
-class Scale:
+class Workload:
     """What turns steps into tokens, epochs and shares."""
 
     row_slots: int  # T, slots of a row
@@ -35,7 +35,7 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Moment:
+class TrainingStatus:
     """Where a training is."""
 
     step: int  # steps that are done
@@ -49,20 +49,20 @@ class Log:
     """Gathers what steps gave, without waiting for the device, and tells it now and then."""
 
     def __init__(
-        self, path: Path, step: int, scale: Scale, device: torch.device, tell: Progress
+        self, path: Path, step: int, workload: Workload, device: torch.device, tell: Progress
     ) -> None:
         self.making = Stopwatch(device)
         self._metrics = Metrics(path, lambda line: step > 0 and line["step"] <= step)
-        self._scale = scale
+        self._workload = workload
         self._device = device
         self._tell = tell
         self._waiting: list[Tensor] = []
         self._sums = np.zeros(3)
         self._norm = 0.0
         self._steps = 0
-        self._begun = time.perf_counter()
+        self._started = time.perf_counter()
         self._held_out = ""
-        tell(step * scale.step_tokens, None)
+        tell(step * workload.step_tokens, None)
 
     def add(self, values: Tensor) -> None:
         """Take in what a step gave."""
@@ -83,24 +83,24 @@ class Log:
     @property
     def is_due(self) -> bool:
         """Whether a line is to be written."""
-        return time.perf_counter() - self._begun >= LINE_SECONDS
+        return time.perf_counter() - self._started >= LINE_SECONDS
 
     @property
     def loss(self) -> float:
         """Mean loss of a piece since the last line, of the steps that were read."""
         return float(self._sums[0] / max(self._sums[2], 1.0))
 
-    def write_line(self, at: Moment) -> None:
+    def write_line(self, at: TrainingStatus) -> None:
         """Write what came since the last line; nothing, if no step was read."""
         if not self._steps:
             return
-        scale, tokens = self._scale, at.step * self._scale.step_tokens
-        seconds = time.perf_counter() - self._begun
-        rows = self._steps * scale.batch_rows
+        workload, tokens = self._workload, at.step * self._workload.step_tokens
+        seconds = time.perf_counter() - self._started
+        rows = self._steps * workload.batch_rows
         left = at.seconds / at.progress - at.seconds if at.progress else math.nan
         self._metrics.write(
             step=at.step,
-            epoch=round(at.step * scale.batch_rows / scale.n_rows, 4),
+            epoch=round(at.step * workload.batch_rows / workload.n_rows, 4),
             tokens=tokens,
             seconds=round(at.seconds, 2),
             loss=self.loss,
@@ -108,9 +108,9 @@ class Log:
             rate=at.rate,
             mask_rate=at.mask_rate,
             gradient_norm=self._norm,
-            tokens_per_second=round(rows * scale.row_slots / seconds),
-            padding=scale.padding,
-            mfu=round(rows * scale.row_flops / seconds / scale.peak, 4),
+            tokens_per_second=round(rows * workload.row_slots / seconds),
+            padding=workload.padding,
+            mfu=round(rows * workload.row_flops / seconds / workload.peak, 4),
             data_wait=round(self.making.read() / seconds, 4),
             memory=peak_memory(self._device),
             eta_seconds=round(max(left, 0.0), 1),
@@ -119,13 +119,13 @@ class Log:
         detail = f"loss {self.loss:.3f}  rate {at.rate:.2g}{self._held_out}"
         self._tell(tokens, total, detail)
         self._sums, self._steps = np.zeros(3), 0
-        self._begun = time.perf_counter()
+        self._started = time.perf_counter()
 
-    def write_score(self, at: Moment, score: Score, unigram: Score) -> None:
+    def write_score(self, at: TrainingStatus, score: MlmScore, unigram: MlmScore) -> None:
         """Write a held-out evaluation."""
         self._metrics.write(
             step=at.step,
-            tokens=at.step * self._scale.step_tokens,
+            tokens=at.step * self._workload.step_tokens,
             seconds=round(at.seconds, 2),
             held_out_loss=score.loss,
             held_out_perplexity=score.perplexity,
@@ -139,4 +139,4 @@ class Log:
 
     def skip(self) -> None:
         """Let the time that other work took not count as the steps'; call it after a line."""
-        self._begun = time.perf_counter()
+        self._started = time.perf_counter()

@@ -15,12 +15,12 @@ from corpora.common.interrupts import defer_interrupts
 from pretrain.config import MlmConfig, parse_every, parse_rates
 from pretrain.data.batches import Batch, Batches
 from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.training.distributed import World
-from pretrain.training.evaluation import Score, evaluate
-from pretrain.training.log import Log, Moment, Scale
+from pretrain.training.distributed import ProcessGroup
+from pretrain.training.evaluation import MlmScore, evaluate
+from pretrain.training.log import Log, TrainingStatus, Workload
 from pretrain.training.optimizer import load_state, make_optimizer, state_arrays
 from pretrain.training.schedule import Budget, rate_factor
-from pretrain.training.step import How, Stepper
+from pretrain.training.step import Stepper, StepSettings
 
 CHECKPOINTS = "checkpoints"
 FORMAT = 1  # of a checkpoint
@@ -30,22 +30,24 @@ _DIVERGED = 3.0
 
 
 @dataclass(frozen=True)
-class Course:
+class TrainingSetup:
     """What a training does."""
 
     config: MlmConfig  # settled
     batches: Batches  # what is trained on
     budget: Budget  # how long
-    scale: Scale  # of its steps
-    how: How  # how steps are computed
-    most_segments: int  # of a row
+    workload: Workload  # of its steps
+    step_settings: StepSettings  # how steps are computed
+    max_segments: int  # of a row
     text: str  # fingerprint of the rows: a checkpoint of another text is refused
     held_out: list[Batch]  # what is evaluated on
-    unigram: Score  # of frequencies alone on the same
+    unigram: MlmScore  # of frequencies alone on the same
     directory: Path  # the unfinished run
 
 
-def run_training(model: MaskedLanguageModel, course: Course, world: World, tell: Progress) -> Score:
+def run_training(
+    model: MaskedLanguageModel, setup: TrainingSetup, group: ProcessGroup, tell: Progress
+) -> MlmScore:
     """Train, or go on training, to the end of the budget.
 
     The first process writes checkpoints and ``metrics.jsonl``, whose lines hold ``step``,
@@ -59,12 +61,12 @@ def run_training(model: MaskedLanguageModel, course: Course, world: World, tell:
     On a CPU, with a budget that is no time, the weights are the same bits whether or not
     it was interrupted.
     """
-    training = _Training(model, course, world, tell)
+    training = _Training(model, setup, group, tell)
     try:
         training.run()
     except BaseException as error:
         with defer_interrupts():  # another Ctrl-C must not cut the checkpoint off
-            training.give_up(save=isinstance(error, KeyboardInterrupt))
+            training.abort(save=isinstance(error, KeyboardInterrupt))
         raise
     return training.score
 
@@ -73,40 +75,40 @@ class _Training:
     """One training on its way."""
 
     def __init__(
-        self, model: MaskedLanguageModel, course: Course, world: World, tell: Progress
+        self, model: MaskedLanguageModel, setup: TrainingSetup, group: ProcessGroup, tell: Progress
     ) -> None:
-        config = course.config
+        config = setup.config
         assert config.learning_rate is not None
-        self._model, self._course, self._world = model, course, world
+        self._model, self._setup, self._group = model, setup, group
         self._rate, self._rates = config.learning_rate, parse_rates(config.mask_rate)
         self._optimizer = make_optimizer(model, config.weight_decay)
         self._step, self._seconds = self._load()
         self._stepper = Stepper(
             model,
             self._optimizer,
-            course.how,
+            setup.step_settings,
             clip=config.clip,
             seed=config.seed,
-            world=world,
-            most_segments=course.most_segments,
+            group=group,
+            max_segments=setup.max_segments,
         )
         self._log: Log | None = None
-        if world.is_first:
+        if group.is_first:
             device = model.pieces.weight.device
-            self._log = Log(course.directory / METRICS, self._step, course.scale, device, tell)
-        self._evaluations = _Every("evaluate_every", config.evaluate_every)
-        self._checkpoints = _Every("checkpoint_every", config.checkpoint_every)
+            self._log = Log(setup.directory / METRICS, self._step, setup.workload, device, tell)
+        self._evaluations = _Interval("evaluate_every", config.evaluate_every)
+        self._checkpoints = _Interval("checkpoint_every", config.checkpoint_every)
         self._last = (0.0, self._rates[0])
-        self._begun = time.monotonic()
+        self._started = time.monotonic()
         self._evaluated = -1
         self._stepping = False
-        self.score = Score(math.nan, math.nan, 0)
+        self.score = MlmScore(math.nan, math.nan, 0)
 
     def run(self) -> None:
         """Train from the last step on."""
-        if self._course.how.compile:
+        if self._setup.step_settings.compile:
             self._stepper.warm_up(self._batch(0.0))
-        self._begun = time.monotonic()
+        self._started = time.monotonic()
         self._evaluations.restart()
         self._checkpoints.restart()
         if self._log is not None:
@@ -116,7 +118,7 @@ class _Training:
         if due and self._evaluated != self._step:
             self._evaluate()
         while self._take_step():
-            self._look_after()
+            self._log_evaluate_save()
         if self._evaluated != self._step:
             self._evaluate()
 
@@ -124,42 +126,42 @@ class _Training:
         """Take the score of this step, if an earlier call measured it."""
         if self._log is None:
             return
-        for line in read_metrics(self._course.directory / METRICS):
+        for line in read_metrics(self._setup.directory / METRICS):
             if line["step"] == self._step and "held_out_loss" in line:
                 loss, accuracy = line["held_out_loss"], line["held_out_accuracy"]
-                self.score = Score(loss, accuracy, line["held_out_targets"])
+                self.score = MlmScore(loss, accuracy, line["held_out_targets"])
                 self._evaluated = self._step
 
-    def give_up(self, *, save: bool) -> None:
+    def abort(self, *, save: bool) -> None:
         """Write a checkpoint if that is wanted, then let the others stop, who wait for a step."""
         try:
             if save:
                 self._save()
         finally:
-            if self._world.is_first and not self._stepping:
-                self._world.tell(_STOP)
+            if self._group.is_first and not self._stepping:
+                self._group.broadcast(_STOP)
 
     def _save(self) -> None:
         """Write a checkpoint, unless the weights have become useless."""
         self._write_line()
         state = {
             "format": FORMAT,
-            "text": self._course.text,
+            "text": self._setup.text,
             "step": self._step,
-            "seconds": self._now().seconds,
+            "seconds": self._status().seconds,
         }
         save_checkpoint(
-            self._course.directory / CHECKPOINTS,
+            self._setup.directory / CHECKPOINTS,
             state_arrays(self._model, self._optimizer),
             state,
-            keep=self._course.config.keep_checkpoints,
+            keep=self._setup.config.keep_checkpoints,
         )
 
     def _take_step(self) -> bool:
         """Do what the first process tells: a step, or none if the budget is spent."""
         with defer_interrupts():
             self._stepping = True
-            progress = self._world.tell(self._next())
+            progress = self._group.broadcast(self._next())
             if progress == _STOP:
                 raise SystemExit(1)
             if progress != _DONE:
@@ -169,13 +171,13 @@ class _Training:
 
     def _next(self) -> float:
         """Where in the budget the next step lies."""
-        at = self._now()
-        budget = self._course.budget
+        at = self._status()
+        budget = self._setup.budget
         return _DONE if at.progress >= 1 else budget.middle(at.step, at.seconds)
 
     def _do_step(self, progress: float) -> None:
         """One step."""
-        config = self._course.config
+        config = self._setup.config
         rate = self._rate * rate_factor(config.schedule, config.warmup, progress)
         if self._log is not None:
             self._log.making.start()
@@ -190,14 +192,14 @@ class _Training:
 
     def _batch(self, progress: float) -> Batch:
         """What the next step trains on."""
-        return self._course.batches.batch(self._step, self._mask_rate(progress))
+        return self._setup.batches.batch(self._step, self._mask_rate(progress))
 
     def _mask_rate(self, progress: float) -> float:
         """Share of the pieces to predict."""
         first, last = self._rates
         return min(max(self._rates), first + (last - first) * progress)
 
-    def _look_after(self) -> None:
+    def _log_evaluate_save(self) -> None:
         """Tell, evaluate and save where it is time to."""
         if self._log is None:
             return
@@ -215,11 +217,11 @@ class _Training:
         if self._log is None:
             return
         self._write_line()
-        course = self._course
-        self.score = evaluate(self._model, course.held_out, course.how.dtype)
+        setup = self._setup
+        self.score = evaluate(self._model, setup.held_out, setup.step_settings.dtype)
         if not math.isfinite(self.score.loss):
-            self._refuse_divergence(self._step, f"the held-out loss is {self.score.loss:.3g}")
-        self._log.write_score(self._now(), self.score, course.unigram)
+            self._raise_diverged(self._step, f"the held-out loss is {self.score.loss:.3g}")
+        self._log.write_score(self._status(), self.score, setup.unigram)
         self._evaluated = self._step
         self._evaluations.restart()
 
@@ -235,14 +237,14 @@ class _Training:
             if math.isfinite(value):
                 what, value = "length of the gradient", norm
             step = self._step - len(values) + first + 1
-            self._refuse_divergence(step, f"the {what} is {value:.3g}")
+            self._raise_diverged(step, f"the {what} is {value:.3g}")
         if self._log.loss > _DIVERGED * math.log(self._model.config.n_pieces):
-            self._refuse_divergence(self._step, f"the loss is {self._log.loss:.3g}")
-        self._log.write_line(self._now())
+            self._raise_diverged(self._step, f"the loss is {self._log.loss:.3g}")
+        self._log.write_line(self._status())
 
-    def _refuse_divergence(self, step: int, what: str) -> None:
+    def _raise_diverged(self, step: int, what: str) -> None:
         """Give up; checkpoints were written while all was well, and stay."""
-        kept = load_checkpoint(self._course.directory / CHECKPOINTS)
+        kept = load_checkpoint(self._setup.directory / CHECKPOINTS)
         where = f"; step {kept[1]['step']:,} is kept" if kept else ""
         raise FirthError(
             f"training diverged at step {step:,}: {what}; pass `force=True` to start anew, and "
@@ -250,15 +252,15 @@ class _Training:
             f"`dtype=float32`{where}"
         )
 
-    def _now(self) -> Moment:
+    def _status(self) -> TrainingStatus:
         """Where the training is."""
-        seconds = self._seconds + time.monotonic() - self._begun
-        progress = self._course.budget.progress(self._step, seconds)
-        return Moment(self._step, seconds, progress, *self._last)
+        seconds = self._seconds + time.monotonic() - self._started
+        progress = self._setup.budget.progress(self._step, seconds)
+        return TrainingStatus(self._step, seconds, progress, *self._last)
 
     def _load(self) -> tuple[int, float]:
         """Step and seconds of the last checkpoint, with its weights and moments."""
-        folder = self._course.directory / CHECKPOINTS
+        folder = self._setup.directory / CHECKPOINTS
         found = load_checkpoint(folder)
         if found is None:
             return 0, 0.0
@@ -268,13 +270,13 @@ class _Training:
                 f"{folder}: format {state.get('format')} is not known, this version reads "
                 f"{FORMAT}; pass `force=True` to start anew"
             )
-        if state["text"] != self._course.text:
+        if state["text"] != self._setup.text:
             raise ArtifactError(f"{folder}: is of another text; pass `force=True` to start anew")
         load_state(self._model, self._optimizer, arrays, state["step"])
         return state["step"], state["seconds"]
 
 
-class _Every:
+class _Interval:
     """An interval in steps or seconds."""
 
     def __init__(self, setting: str, text: str) -> None:

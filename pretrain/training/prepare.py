@@ -14,30 +14,30 @@ from pretrain.config import EncoderConfig, MlmConfig, parse_rates
 from pretrain.data.batches import HELD_OUT_RATE, Batch, Batches, fixed_batches
 from pretrain.data.masking import Masking, capacity
 from pretrain.data.packing import PackedRows, piece_counts
-from pretrain.data.text import Text, most_segments, pack
-from pretrain.device import forget_peak_memory, matmul_peak
+from pretrain.data.text import TextSplits, max_segments, pack_text
+from pretrain.device import matmul_peak, reset_peak_memory
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.flops import row_flops
 from pretrain.training.autotune import (
-    DECIDED,
-    Decisions,
-    Trials,
+    TUNED_FILE,
+    StepTimer,
+    TunedSettings,
     batch_rows,
-    decide,
-    decided_once,
-    read_decisions,
+    read_tuned,
+    tune,
+    tune_once,
 )
-from pretrain.training.distributed import World
+from pretrain.training.distributed import ProcessGroup
 from pretrain.training.evaluation import unigram_score
-from pretrain.training.log import Scale
-from pretrain.training.loop import Course
+from pretrain.training.log import Workload
+from pretrain.training.loop import TrainingSetup
 from pretrain.training.schedule import Budget, make_budget
 
 _HELD_OUT_TARGETS = 8_000  # pieces to predict, about: a loss is then known to 0.03
 
 
 @dataclass(frozen=True)
-class Material:
+class TrainingData:
     """What is trained on, and by what measure."""
 
     train: PackedRows  # the text
@@ -46,14 +46,14 @@ class Material:
     batch: int  # rows of a step
     batches: Batches  # of the training text
     budget: Budget  # how long
-    most_segments: int  # of a row
+    max_segments: int  # of a row
 
 
-def gather(
-    text: Text, pieces: Pieces, config: MlmConfig, batch: int, device: torch.device
-) -> Material:
+def build_training_data(
+    text: TextSplits, pieces: Pieces, config: MlmConfig, batch: int, device: torch.device
+) -> TrainingData:
     """Lay out the text, and make what makes batches of it."""
-    train, held_out = pack(text, pieces, config, device)
+    train, held_out = pack_text(text, pieces, config, device)
     batches = Batches(
         train,
         batch_rows=batch,
@@ -62,82 +62,82 @@ def gather(
         continues=pieces.continues,
         highest_rate=max(parse_rates(config.mask_rate)),
     )
-    return Material(
+    return TrainingData(
         train,
         held_out,
         config.encoder(n_pieces=len(pieces)),
         batch,
         batches,
         make_budget(config, train.n_rows, batch),
-        most_segments(train, held_out),
+        max_segments(train, held_out),
     )
 
 
 def prepare(
-    text: Text, pieces: Pieces, config: MlmConfig, directory: Path, device: torch.device,
-    world: World,
-) -> Course:  # fmt: skip
+    text: TextSplits, pieces: Pieces, config: MlmConfig, directory: Path, device: torch.device,
+    group: ProcessGroup,
+) -> TrainingSetup:  # fmt: skip
     """Prepare a training, or one that goes on: then by what was decided when it was begun.
 
     Sets the number of torch's threads.
     """
-    before = read_decisions(directory / DECIDED)
-    threads = _threads(config, before, device, world)
+    before = read_tuned(directory / TUNED_FILE)
+    threads = _threads(config, before, device, group)
     torch.set_num_threads(threads)
     begun = dataclasses.replace(config, batch=before.batch) if before else config
-    batch = batch_rows(begun, device, world)
-    material = gather(text, pieces, config, batch, device)
-    trials = make_trials(material, config, device, world)
-    decided = decided_once(
-        directory / DECIDED,
-        world,
+    batch = batch_rows(begun, device, group)
+    data = build_training_data(text, pieces, config, batch, device)
+    timer = make_step_timer(data, config, device, group)
+    tuned = tune_once(
+        directory / TUNED_FILE,
+        group,
         device,
-        lambda: decide(trials, material.budget, batch, threads, world),
+        lambda: tune(timer, data.budget, batch, threads, group),
     )
-    held_out = held_out_batches(material.held_out, pieces, decided.micro_batch)
-    scale = make_scale(material, decided, device)
-    forget_peak_memory(device)  # of trials
-    return Course(
+    held_out = held_out_batches(data.held_out, pieces, tuned.micro_batch)
+    workload = make_workload(data, tuned, device)
+    reset_peak_memory(device)  # of trials
+    return TrainingSetup(
         config=config,
-        batches=material.batches,
-        budget=material.budget,
-        scale=scale,
-        how=decided.how,
-        most_segments=material.most_segments,
-        text=material.train.fingerprint(),
+        batches=data.batches,
+        budget=data.budget,
+        workload=workload,
+        step_settings=tuned.step_settings,
+        max_segments=data.max_segments,
+        text=data.train.fingerprint(),
         held_out=held_out,
-        unigram=unigram_score(piece_counts(material.train), held_out),
+        unigram=unigram_score(piece_counts(data.train), held_out),
         directory=directory,
     )
 
 
-def make_trials(
-    material: Material, config: MlmConfig, device: torch.device, world: World
-) -> Trials:
+def make_step_timer(
+    data: TrainingData, config: MlmConfig, device: torch.device, group: ProcessGroup
+) -> StepTimer:
     """Make what times steps."""
-    first, stop = world.share(material.batch)
-    return Trials(
-        encoder=material.encoder,
+    first, stop = group.row_range(data.batch)
+    return StepTimer(
+        encoder=data.encoder,
         config=config,
-        batches=material.batches,
-        most_segments=material.most_segments,
+        batches=data.batches,
+        max_segments=data.max_segments,
         device=device,
         rows=stop - first,
     )
 
 
-def make_scale(material: Material, decided: Decisions, device: torch.device) -> Scale:
+def make_workload(data: TrainingData, tuned: TunedSettings, device: torch.device) -> Workload:
     """Measure the device's peak, and count what a row costs."""
-    rows = material.train
+    rows = data.train
     with torch.device("meta"):
-        model = MaskedLanguageModel(material.encoder)
-    return Scale(
+        model = MaskedLanguageModel(data.encoder)
+    return Workload(
         row_slots=rows.sequence_length,
-        batch_rows=material.batch,
+        batch_rows=data.batch,
         n_rows=rows.n_rows,
         padding=rows.padding,
-        row_flops=row_flops(model, material.batches.capacity),
-        peak=matmul_peak(device, decided.how.dtype) * decided.processes,
+        row_flops=row_flops(model, data.batches.capacity),
+        peak=matmul_peak(device, tuned.step_settings.dtype) * tuned.processes,
     )
 
 
@@ -160,11 +160,11 @@ def held_out_batches(rows: PackedRows, pieces: Pieces, at_once: int) -> list[Bat
 
 
 def _threads(
-    config: MlmConfig, before: Decisions | None, device: torch.device, world: World
+    config: MlmConfig, before: TunedSettings | None, device: torch.device, group: ProcessGroup
 ) -> int:
     """Those that the run was begun with: with others its weights would differ in the last bits."""
-    if before is None or not before.holds_for(device, world):
-        return thread_count(config.threads, world.size)
+    if before is None or not before.matches(device, group):
+        return thread_count(config.threads, group.size)
     if config.threads is not None and config.threads != before.threads:
         note(f"`threads={config.threads}`: the run was begun with {before.threads} and keeps them")
     return before.threads

@@ -9,11 +9,11 @@ from torch import Tensor, nn
 from corpora.common.errors import FirthError
 from pretrain.data.batches import Batch
 from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.training.distributed import World
+from pretrain.training.distributed import ProcessGroup
 
 
 @dataclass(frozen=True)
-class How:
+class StepSettings:
     """How a step is computed, as opposed to what."""
 
     dtype: torch.dtype  # of the large products; weights, gradients and moments are float32 always
@@ -29,22 +29,22 @@ class Stepper:
         self,
         model: MaskedLanguageModel,
         optimizer: torch.optim.Optimizer,
-        how: How,
+        settings: StepSettings,
         *,
         clip: float,
         seed: int,
-        world: World,
-        most_segments: int,
+        group: ProcessGroup,
+        max_segments: int,
     ) -> None:
         self._model = model
         self._optimizer = optimizer
         self._weights = list(model.parameters())
-        self._how = how
+        self._settings = settings
         self._clip = clip
         self._seed = seed
-        self._world = world
-        model.most_segments = most_segments if how.varlen else 0
-        if how.compile:
+        self._group = group
+        model.max_segments = max_segments if settings.varlen else 0
+        if settings.compile:
             model.losses = torch.compile(model.core.losses, dynamic=False)
 
     def step(self, number: int, batch: Batch, rate: float) -> Tensor:
@@ -65,14 +65,14 @@ class Stepper:
         gradient of the whole batch.
         """
         # returns float32 (3,)
-        sums = self._own_gradients(number, batch)
-        self._world.sum([*(w.grad for w in self._weights if w.grad is not None), sums])
+        sums = self._local_gradients(number, batch)
+        self._group.all_reduce([*(w.grad for w in self._weights if w.grad is not None), sums])
         return torch.cat([sums, batch.n_targets.reshape(1)])
 
     def warm_up(self, batch: Batch) -> None:
         """Compile, and do all else that only the first step needs, without moving a weight."""
         try:
-            self._own_gradients(0, batch)
+            self._local_gradients(0, batch)
         except torch.cuda.OutOfMemoryError:
             raise
         except (RuntimeError, OSError, ImportError) as error:
@@ -81,16 +81,16 @@ class Stepper:
             ) from error
         self._optimizer.zero_grad(set_to_none=True)
 
-    def _own_gradients(self, number: int, batch: Batch) -> Tensor:
+    def _local_gradients(self, number: int, batch: Batch) -> Tensor:
         """Those of this process's rows, and its sums of losses and right pieces, (2,)."""
         if self._model.config.dropout:
-            torch.manual_seed(dropout_seed(self._seed, number, self._world.rank))
+            torch.manual_seed(dropout_seed(self._seed, number, self._group.rank))
         n_targets = batch.n_targets
-        first, stop = self._world.share(len(batch.ids))
+        first, stop = self._group.row_range(len(batch.ids))
         sums = torch.zeros(2, device=batch.ids.device)
-        for start in range(first, stop, self._how.micro_batch):
-            part = batch.rows(start, min(start + self._how.micro_batch, stop))
-            loss, right = loss_of(self._model, part, self._how.dtype)
+        for start in range(first, stop, self._settings.micro_batch):
+            part = batch.rows(start, min(start + self._settings.micro_batch, stop))
+            loss, right = loss_of(self._model, part, self._settings.dtype)
             (loss / n_targets.clamp(min=1)).backward()
             sums += torch.stack([loss.detach(), right.detach()])
         return sums

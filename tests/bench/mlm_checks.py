@@ -9,18 +9,18 @@ import torch
 from mlm_material import MASK_RATE, Case, drawn_rows, make_batches, stock_loss, stock_model
 
 from pretrain.data.batches import Batch, Batches
-from pretrain.device import compiler_refusal
+from pretrain.device import compile_problem
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.varlen import varlen_works
-from pretrain.training.distributed import World
+from pretrain.training.distributed import ProcessGroup
 from pretrain.training.optimizer import load_state, make_optimizer, state_arrays
-from pretrain.training.step import How, Stepper, loss_of
+from pretrain.training.step import Stepper, StepSettings, loss_of
 
 _CASE = Case(2, 2, 64, 500, rows=16, length=64)
 _SEGMENTS = 3
 _STEPS = 3
 _HALF = 5e-2  # bfloat16 has three digits
-_PLAIN = How(torch.float32, compile=False, varlen=False, micro_batch=_CASE.rows)
+_PLAIN = StepSettings(torch.float32, compile=False, varlen=False, micro_batch=_CASE.rows)
 
 
 class Check(NamedTuple):
@@ -97,19 +97,19 @@ def _gradients(
     }
     if varlen_works(device, _CASE.dim // _CASE.heads):
         ways["varlen"] = (torch.bfloat16, _use_varlen, _HALF)
-    if compiled and compiler_refusal(device) is None:
+    if compiled and compile_problem(device) is None:
         ways["compiled"] = (torch.bfloat16, _compile, _HALF)
     for name, (dtype, prepare, limit) in ways.items():
         prepare(model)
         apart = _apart(_gradient(model, batch, dtype).cpu(), expected)
         yield Check(f"gradient, {norm}, {name}", apart, limit)
     crossed = replace(on_cpu, segments=torch.zeros_like(on_cpu.segments))
-    blind = _apart(_gradient(_model(norm), crossed, torch.float32), expected)
-    assert blind > 2 * _HALF, f"this check would not see attention across segments: {blind}"
+    keyless = _apart(_gradient(_model(norm), crossed, torch.float32), expected)
+    assert keyless > 2 * _HALF, f"this check would not see attention across segments: {keyless}"
 
 
 def _use_varlen(model: MaskedLanguageModel) -> None:
-    model.most_segments = _SEGMENTS + 1
+    model.max_segments = _SEGMENTS + 1
 
 
 def _compile(model: MaskedLanguageModel) -> None:
@@ -135,10 +135,16 @@ def _apart(found: torch.Tensor, expected: torch.Tensor) -> float:
 
 
 def _stepper(
-    model: MaskedLanguageModel, optimizer: torch.optim.Optimizer, how: How = _PLAIN
+    model: MaskedLanguageModel, optimizer: torch.optim.Optimizer, settings: StepSettings = _PLAIN
 ) -> Stepper:
     return Stepper(
-        model, optimizer, how, clip=1.0, seed=1, world=World(), most_segments=_SEGMENTS + 1
+        model,
+        optimizer,
+        settings,
+        clip=1.0,
+        seed=1,
+        group=ProcessGroup(),
+        max_segments=_SEGMENTS + 1,
     )
 
 

@@ -15,11 +15,11 @@ from pretrain.data.batches import Batch, Batches
 from pretrain.data.masking import Masking
 from pretrain.data.packing import PackedRows
 from pretrain.device import Stopwatch, synchronize
-from pretrain.huggingface.layouts import stock_form
+from pretrain.huggingface.layouts import huggingface_form
 from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.training.distributed import World
+from pretrain.training.distributed import ProcessGroup
 from pretrain.training.optimizer import make_optimizer
-from pretrain.training.step import How, Stepper
+from pretrain.training.step import Stepper, StepSettings
 
 MASK_RATE = 0.15
 IGNORED = -100  # a label that Hugging Face's loss passes over
@@ -98,7 +98,9 @@ def make_batches(rows: PackedRows, batch_rows: int) -> Batches:
 class Ours:
     """The trainer's own step; makes its batches as it goes."""
 
-    def __init__(self, shape: EncoderConfig, batches: Batches, device: torch.device, how: How):
+    def __init__(
+        self, shape: EncoderConfig, batches: Batches, device: torch.device, settings: StepSettings
+    ):
         self.model = MaskedLanguageModel(shape).to(device)
         self.batches, self.device = batches, device
         self.making = Stopwatch(device)
@@ -107,11 +109,11 @@ class Ours:
         self._stepper = Stepper(
             self.model,
             self._optimizer,
-            how,
+            settings,
             clip=_CLIP,
             seed=1,
-            world=World(),
-            most_segments=2,
+            group=ProcessGroup(),
+            max_segments=2,
         )
 
     def run(self, steps: int) -> float:
@@ -176,7 +178,7 @@ def stock_model(ours: MaskedLanguageModel, device: torch.device) -> Any:
     """Hugging Face's model of the same weights, attention by SDPA."""
     from transformers import AutoConfig, AutoModelForMaskedLM
 
-    config, tensors = stock_form(ours)
+    config, tensors = huggingface_form(ours)
     stock = AutoModelForMaskedLM.from_config(
         AutoConfig.for_model(**config), attn_implementation="sdpa"
     )

@@ -10,7 +10,7 @@ import torch
 
 from pretrain.config import EncoderConfig
 from pretrain.device import synchronize
-from pretrain.model.attention import SelfAttention, Sight, look
+from pretrain.model.attention import AttentionInputs, SelfAttention, build_attention_inputs
 from pretrain.model.varlen import segment_bounds, varlen_works
 
 _DIM, _HEADS = 256, 4
@@ -73,31 +73,31 @@ def _layer(
     layer = SelfAttention(config, 0).to(device, dtype)
     x = torch.randn(rows, length, _DIM, device=device, dtype=dtype)
     segments = torch.zeros(rows, length, dtype=torch.int64, device=device)
-    near = look(config, segments, None)
+    near = build_attention_inputs(config, segments, None)
     assert near.near is not None, "the rows are too short for blocks"
     dense = replace(near, near=None, allowed=segments[:, :, None] == segments[:, None, :])
     sights = {"blocks": near, "dense mask": dense}
     if varlen_works(device, config.head_dim):
-        sights["varlen kernel"] = look(
+        sights["varlen kernel"] = build_attention_inputs(
             config, segments, None, bounds=segment_bounds(segments, rows)
         )
     with torch.inference_mode():
-        results = [layer(x, sight) for sight in sights.values()]
+        results = [layer(x, inputs) for inputs in sights.values()]
         apart = max(float((other - results[1]).abs().max()) for other in results)
         measured = harness.time_functions(
-            {name: _call(layer, x, sight, device) for name, sight in sights.items()}, repeats
+            {name: _call(layer, x, inputs, device) for name, inputs in sights.items()}, repeats
         )
     calls = _calls(device)
     return {name: entry.median / calls for name, entry in measured.items()}, apart
 
 
 def _call(
-    layer: SelfAttention, x: torch.Tensor, sight: Sight, device: torch.device
+    layer: SelfAttention, x: torch.Tensor, inputs: AttentionInputs, device: torch.device
 ) -> Callable[[], None]:
     def run() -> None:
         with torch.inference_mode():
             for _ in range(_calls(device)):
-                layer(x, sight)
+                layer(x, inputs)
         synchronize(device)
 
     return run

@@ -9,12 +9,12 @@ import harness
 import torch
 from mlm_material import Case, HuggingFace, Ours, drawn_rows, make_batches
 
-from pretrain.device import compiler_refusal, matmul_peak, peak_memory, synchronize
+from pretrain.device import compile_problem, matmul_peak, peak_memory, synchronize
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.flops import row_flops
 from pretrain.model.varlen import varlen_works
 from pretrain.training.optimizer import n_weights
-from pretrain.training.step import How
+from pretrain.training.step import StepSettings
 
 OURS, OURS_PRE = "firth", "firth, pre-norm"
 HF, HF_COMPILED = "huggingface", "huggingface, compiled"
@@ -46,12 +46,12 @@ def contest(
     """
     torch.compiler.reset()  # after 8 compilations of one function torch goes on uncompiled
     batches = make_batches(drawn_rows(case.n_pieces, case.length, device), case.rows)
-    compiled = compiled and compiler_refusal(device) is None
+    compiled = compiled and compile_problem(device) is None
     varlen = varlen_works(device, case.dim // case.heads)
     contestants: dict[str, Any] = {}
     for name, norm in ((OURS, "post"), (OURS_PRE, "pre")):
-        how = How(torch.bfloat16, compiled, varlen, case.rows)
-        contestants[name] = Ours(case.shape(norm), batches, device, how)
+        settings = StepSettings(torch.bfloat16, compiled, varlen, case.rows)
+        contestants[name] = Ours(case.shape(norm), batches, device, settings)
     if importlib.util.find_spec("transformers"):
         start = MaskedLanguageModel(case.shape("post"))
         contestants[HF] = HuggingFace(start, batches, device, compiled=False)

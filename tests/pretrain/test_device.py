@@ -10,8 +10,8 @@ from pretrain import device
 from pretrain.device import (
     Stopwatch,
     choose_device,
-    compiler_refusal,
-    enough_memory,
+    compile_problem,
+    explain_out_of_memory,
     matmul_peak,
     peak_memory,
 )
@@ -54,9 +54,9 @@ def test_each_process_of_a_machine_takes_its_own_gpu(two_gpus):
 def test_without_a_compiler_there_is_a_reason(monkeypatch):
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setattr(device.shutil, "which", lambda name: None)
-    assert compiler_refusal(CPU) == "there is no C++ compiler (g++ or clang++)"
+    assert compile_problem(CPU) == "there is no C++ compiler (g++ or clang++)"
     monkeypatch.setattr(device.shutil, "which", lambda name: f"/usr/bin/{name}")
-    assert compiler_refusal(CPU) is None
+    assert compile_problem(CPU) is None
 
 
 def test_the_peak_is_a_speed_of_products(monkeypatch):
@@ -93,7 +93,7 @@ def test_a_stopwatch_sums_up_what_lies_between_start_and_stop(monkeypatch):
     ids=["python", "torch on the CPU", "torch on a GPU"],
 )
 def test_memory_that_does_not_suffice_is_told_in_one_line(error, whose):
-    with pytest.raises(SettingError) as refused, enough_memory():
+    with pytest.raises(SettingError) as refused, explain_out_of_memory():
         raise error
     assert str(refused.value) == (
         f"the memory of this {whose} does not suffice; pass a smaller `batch`, `micro_batch`, "
@@ -102,5 +102,5 @@ def test_memory_that_does_not_suffice_is_told_in_one_line(error, whose):
 
 
 def test_other_errors_are_not_taken_for_want_of_memory():
-    with pytest.raises(RuntimeError, match="shapes"), enough_memory():
+    with pytest.raises(RuntimeError, match="shapes"), explain_out_of_memory():
         raise RuntimeError("shapes do not fit")

@@ -21,7 +21,7 @@ from pretrain.config import MlmConfig
 from pretrain.train import train_mlm
 from pretrain.training import log, loop
 from pretrain.training import step as stepping
-from pretrain.training.distributed import World
+from pretrain.training.distributed import ProcessGroup
 from tests.pretrain.small_training import SMALL, corpus_of
 
 FILES = [
@@ -219,7 +219,7 @@ def test_the_others_are_let_go_when_the_checkpoint_is_written(corpus, tmp_path, 
     order = []
     save = loop.save_checkpoint
     planted.setattr(loop, "save_checkpoint", lambda *a, **k: (save(*a, **k), order.append("saved")))
-    planted.setattr(World, "tell", lambda self, value: (order.append(value), value)[1])
+    planted.setattr(ProcessGroup, "broadcast", lambda self, value: (order.append(value), value)[1])
     with pytest.raises(KeyboardInterrupt):
         train_mlm(corpus, small(), tmp_path / "run")
     assert order[order.index("saved") :][:2] == ["saved", loop._STOP]
@@ -242,7 +242,7 @@ def test_a_run_that_replaces_another_goes_on_too(corpus, tmp_path, stop_at):
 
 
 def test_weights_that_the_last_step_made_useless_are_not_published(corpus, tmp_path):
-    message = refusal(FirthError, corpus, small(steps=1, learning_rate=3e38), tmp_path / "run")
+    message = problem(FirthError, corpus, small(steps=1, learning_rate=3e38), tmp_path / "run")
     assert message.startswith("training diverged at step 1: the held-out loss is ")
     assert not (tmp_path / "run").exists()
 
@@ -298,7 +298,7 @@ def test_seconds_count_on_where_the_budget_is_time(corpus, tmp_path, stop_at):
 # ---- refused
 
 
-def refusal(kind, corpus, config, out, **more):
+def problem(kind, corpus, config, out, **more):
     """The message, and that nothing stands where the run would."""
     with pytest.raises(kind) as refused:
         train_mlm(corpus, config, out, **more)
@@ -307,7 +307,7 @@ def refusal(kind, corpus, config, out, **more):
 
 def test_a_corpus_without_held_out_text_is_refused(tmp_path):
     corpus = corpus_of(tmp_path, held_out=0.0)
-    assert refusal(SettingError, corpus, small(), tmp_path / "run") == (
+    assert problem(SettingError, corpus, small(), tmp_path / "run") == (
         f"{corpus.path}: has no held-out text to judge the training by; build it with "
         "`held_out`, of 10 documents or more"
     )
@@ -324,13 +324,13 @@ def test_a_corpus_without_held_out_text_is_refused(tmp_path):
 def test_what_the_corpus_cannot_give_is_refused_before_anything_is_written(
     corpus, tmp_path, options, message
 ):
-    assert message in refusal(SettingError, corpus, small(**options), tmp_path / "run")
+    assert message in problem(SettingError, corpus, small(**options), tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_stands_there_is_refused_and_untouched(corpus, run):
     before = (run / "model.safetensors").stat()
-    message = refusal(ArtifactError, corpus, small(), run)
+    message = problem(ArtifactError, corpus, small(), run)
     assert message == f"{run}: exists already; choose another `out` or pass `force=True`"
     assert (run / "model.safetensors").stat() == before
 
@@ -340,7 +340,7 @@ def test_other_options_do_not_go_on_from_a_checkpoint(corpus, tmp_path, stop_at)
     with pytest.raises(StoppedError):
         train_mlm(corpus, small(checkpoint_every="5"), tmp_path / "run")
     planted.undo()
-    message = refusal(ArtifactError, corpus, small(dim=8), tmp_path / "run")
+    message = problem(ArtifactError, corpus, small(dim=8), tmp_path / "run")
     assert message.startswith(f"{tmp_path / 'run.partial'}: was left unfinished with another dim;")
     out = train_mlm(corpus, small(dim=8), tmp_path / "run", force=True)
     assert WordVectors.open(out).matrix.shape == (40, 8)
@@ -366,7 +366,7 @@ def test_a_checkpoint_of_another_format_or_text_is_refused_and_stays(
     folder = tmp_path / "run.partial" / "checkpoints"
     arrays, state = load_checkpoint(folder)
     save_checkpoint(folder, arrays, {**state, **change})
-    assert refusal(ArtifactError, corpus, small(), tmp_path / "run") == f"{folder}: {message}"
+    assert problem(ArtifactError, corpus, small(), tmp_path / "run") == f"{folder}: {message}"
     assert load_checkpoint(folder) is not None
 
 
@@ -383,7 +383,7 @@ def test_a_loss_that_is_no_number_ends_the_training_and_says_what_to_try(
         return loss * (float("nan") if next(calls) >= 8 else 1.0), right
 
     monkeypatch.setattr(stepping, "loss_of", breaking)
-    message = refusal(
+    message = problem(
         FirthError, corpus, small(checkpoint_every="3", evaluate_every="100"), tmp_path / "run"
     )
     assert message == (
@@ -397,6 +397,6 @@ def test_a_loss_that_is_no_number_ends_the_training_and_says_what_to_try(
 
 def test_a_loss_beyond_reason_ends_the_training(corpus, tmp_path):
     config = small(steps=300, learning_rate=1e4, warmup=0.0, evaluate_every="10", clip=1e9)
-    message = refusal(FirthError, corpus, config, tmp_path / "run")
+    message = problem(FirthError, corpus, config, tmp_path / "run")
     assert message.startswith("training diverged at step ")
     assert "pass `force=True` to start anew, and `learning_rate=2.5e+03` or less" in message

@@ -9,7 +9,7 @@ import cli
 from corpora.text.segment import TextSettings
 from corpora.tokenizer.json_format import save_pieces
 from pretrain.model.weights import TOKENIZER, WEIGHTS
-from tests.pretrain.drawn_run import seal
+from tests.pretrain.random_run import seal
 from tests.pretrain.small_run import small_pieces, small_run
 
 COMMANDS = {

@@ -19,7 +19,7 @@ from corpora.tokenizer.pieces import CLS, SEP
 from pretrain.inference.attention_picture import draw_attention
 from pretrain.inference.attention_weights import SentenceAttention
 from pretrain.model.weights import load_model
-from tests.pretrain.drawn_run import drawn_run
+from tests.pretrain.random_run import random_run
 
 TOO_LONG = "and the encoder reads at most 22 at once; give a shorter one"
 SENTENCE = "The naïve cat ate $5 cats 東京"
@@ -29,7 +29,7 @@ SENTENCE = "The naïve cat ate $5 cats 東京"
 def run(tmp_path_factory):
     """An encoder of 3 layers and 4 heads."""
     torch.set_num_threads(1)
-    return drawn_run(tmp_path_factory.mktemp("attention") / "run")
+    return random_run(tmp_path_factory.mktemp("attention") / "run")
 
 
 def attention(*arguments):
@@ -159,9 +159,9 @@ def test_a_picture_that_fails_leaves_the_old_one_and_nothing_beside(tmp_path, mo
     out.write_text("mine")
     monkeypatch.setattr("corpora.artifacts.atomic.sync_tree", full)
     weights = np.ones((1, 1, 1, 1), np.float32)
-    with pytest.raises(ArtifactError) as refusal:
+    with pytest.raises(ArtifactError) as problem:
         draw_attention(SentenceAttention("x", ("a",), (0,), (0,), weights), out, force=True)
-    assert str(refusal.value) == f"{out}: cannot be written: No space left on device"
+    assert str(problem.value) == f"{out}: cannot be written: No space left on device"
     assert [path.name for path in tmp_path.iterdir()] == ["cat.svg"]
     assert out.read_text() == "mine"
 

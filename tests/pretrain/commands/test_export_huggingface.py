@@ -10,13 +10,13 @@ from click.testing import CliRunner
 
 import cli
 from embed.registry import MODEL_FORMATS
-from tests.pretrain.drawn_run import drawn_run
+from tests.pretrain.random_run import random_run
 
 
 @pytest.fixture
 def run(tmp_path):
     """A small run."""
-    return drawn_run(tmp_path / "run")
+    return random_run(tmp_path / "run")
 
 
 def export(*arguments):
@@ -57,7 +57,7 @@ def test_an_export_is_replaced_only_by_force_and_another_folder_never(run, tmp_p
     ],
 )
 def test_what_has_no_stock_form_leaves_nothing_behind(shape, message, tmp_path):
-    run = drawn_run(tmp_path / "run", **shape)
+    run = random_run(tmp_path / "run", **shape)
     result = export(run, tmp_path / "out")
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 1

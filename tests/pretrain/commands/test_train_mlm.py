@@ -18,7 +18,7 @@ from embed.formats.vector_files import load_vectors
 from pretrain.commands.train_mlm import command as mlm_command
 from pretrain.commands.train_mlm import summary
 from pretrain.config import MlmConfig
-from pretrain.device import compiler_refusal
+from pretrain.device import compile_problem
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.training.optimizer import n_weights
 from tests.pretrain.small_training import SMALL, as_words, corpus_of
@@ -293,8 +293,8 @@ def test_a_killed_training_goes_on_to_the_same_bytes(root, corpus, tmp_path):
 
 
 def test_so_does_a_compiled_one(root, corpus, tmp_path, monkeypatch):
-    if refusal := compiler_refusal(torch.device("cpu")):
-        pytest.skip(refusal)
+    if problem := compile_problem(torch.device("cpu")):
+        pytest.skip(problem)
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path.parent / "inductor"))
     options = {**SMALL, "steps": 150, "checkpoint_every": "7", "evaluate_every": "50",
                "compile": "on", "dropout": 0.1}  # fmt: skip

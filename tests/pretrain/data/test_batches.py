@@ -182,8 +182,8 @@ def test_held_out_masks_do_not_depend_on_the_size_of_batches(limit):
 
     n = min(N, limit)
     for name in FIELDS:
-        joined = torch.cat([getattr(batch, name) for batch in many])
-        assert torch.equal(joined[:n], getattr(one, name)[:n]), name
+        process_group = torch.cat([getattr(batch, name) for batch in many])
+        assert torch.equal(process_group[:n], getattr(one, name)[:n]), name
 
 
 def test_held_out_rows_are_each_there_once_and_the_last_batch_is_filled_up():

@@ -162,8 +162,8 @@ def test_rows_masked_a_few_at_a_time_are_masked_as_all_at_once(kind):
 
     parts = [masked(ids[i : i + 4], Masking(kind), first_row=i) for i in (0, 4, 8)]
     for name in whole._fields:
-        joined = torch.cat([getattr(part, name) for part in parts])
-        assert torch.equal(joined, getattr(whole, name)), name
+        process_group = torch.cat([getattr(part, name) for part in parts])
+        assert torch.equal(process_group, getattr(whole, name)), name
 
 
 def test_every_step_masks_other_pieces_and_repeats_itself():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from corpora.common.errors import SettingError
 from corpora.tokenizer.pieces import CLS, FIRST_PIECE, PAD, SEP, SPECIAL, Pieces
 from pretrain.data import packing
-from pretrain.data.packing import PackedRows, lay_out, most_rows, piece_counts
+from pretrain.data.packing import PackedRows, lay_out, max_rows, piece_counts
 from tests.embed.small_corpus import SmallView
 from tests.pretrain.letters import LETTERS, all_ids, packed, random_units
 
@@ -52,7 +52,7 @@ def test_rows_match_the_definition_however_the_text_is_cut_into_shards(
     assert all_ids(rows).tolist() == expected
     assert rows.n_padding == sum(row.count(PAD) for row in expected)
     # a kernel that writes beyond its array is not caught: the bound must hold
-    assert len(expected) <= most_rows(sum(sizes), len(sizes), length)
+    assert len(expected) <= max_rows(sum(sizes), len(sizes), length)
 
 
 def test_a_row_worked_by_hand():

@@ -9,7 +9,7 @@ from corpora.common.errors import SettingError
 from corpora.tokenizer.pieces import CLS, FIRST_PIECE
 from pretrain.config import MlmConfig
 from pretrain.data.packing import PackedRows
-from pretrain.data.text import learn, most_segments, open_text, pack
+from pretrain.data.text import learn_text_pieces, max_segments, open_text, pack_text
 from tests.pretrain.small_training import SMALL, corpus_of
 
 CONFIG = MlmConfig(**{**SMALL, "pieces": "auto"})
@@ -37,22 +37,25 @@ def test_a_boundary_is_what_segments_are(corpus):
     for boundary in ("sentence", "document"):
         config = dataclasses.replace(CONFIG, boundary=boundary, sequence_length=64)
         text = open_text(corpus, config)
-        train, _ = pack(text, learn(text, config), config, torch.device("cpu"))
+        train, _ = pack_text(text, learn_text_pieces(text, config), config, torch.device("cpu"))
         n_units[boundary] = sum(int((block == CLS).sum()) for block in train.blocks())
     assert n_units["sentence"] >= n_units["document"] >= len(LINES) * 0.7
 
 
 def test_auto_takes_as_many_pieces_as_a_small_text_gives(corpus):
     text = open_text(corpus, CONFIG)
-    pieces = learn(text, CONFIG)
+    pieces = learn_text_pieces(text, CONFIG)
     with pytest.raises(SettingError, match=f"give at most {len(pieces)} pieces"):
-        learn(text, MlmConfig(**{**SMALL, "pieces": str(len(pieces) + 1)}))
-    assert learn(text, MlmConfig(**{**SMALL, "pieces": str(len(pieces))})).names == pieces.names
+        learn_text_pieces(text, MlmConfig(**{**SMALL, "pieces": str(len(pieces) + 1)}))
+    assert (
+        learn_text_pieces(text, MlmConfig(**{**SMALL, "pieces": str(len(pieces))})).names
+        == pieces.names
+    )
 
 
 def test_pieces_are_learnt_of_training_documents_alone(corpus):
     text = open_text(corpus, CONFIG)
-    names = set("".join(learn(text, CONFIG).names[FIRST_PIECE:]).replace("#", ""))
+    names = set("".join(learn_text_pieces(text, CONFIG).names[FIRST_PIECE:]).replace("#", ""))
     unseen = [w for w, n in zip(text.train.words, text.train.counts, strict=True) if n == 0]
     seen = set("".join(w for w in text.train.words if w not in unseen))
     assert names <= seen
@@ -64,5 +67,5 @@ def test_the_most_segments_of_a_row_with_one_for_padding():
         PackedRows(torch.tensor(rows, dtype=torch.int32), 10, 0, 0, torch.device("cpu"))
         for rows in ([[C, 9, S, C, 9, S], [C, 9, 9, 9, S, P]], [[C, 9, S, P, P, P]])
     )
-    assert most_segments(first, second) == most_segments(second, first) == 3
-    assert most_segments(second) == 2
+    assert max_segments(first, second) == max_segments(second, first) == 3
+    assert max_segments(second) == 2

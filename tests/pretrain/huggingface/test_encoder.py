@@ -19,7 +19,7 @@ from pretrain.huggingface.export import write_huggingface
 from pretrain.huggingface.loading import mask_piece
 from pretrain.inference.mlm_encoder import open_run
 from tests.embed.huggingface_folder import byte_level, roberta, unigram, wordpiece
-from tests.pretrain.drawn_run import drawn_run
+from tests.pretrain.random_run import random_run
 
 transformers = pytest.importorskip("transformers")
 
@@ -41,12 +41,12 @@ def _one_thread():
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_an_exported_run_gives_the_states_of_the_run_at_every_layer(name, tmp_path):
-    run = drawn_run(tmp_path / "run", **LAYOUTS[name])
+    run = random_run(tmp_path / "run", **LAYOUTS[name])
     write_huggingface(run, tmp_path / "out")
     ours, stock = open_run(run, "cpu"), open_folder(tmp_path / "out", "cpu")
     assert isinstance(stock, ContextualEncoder)
     assert isinstance(stock, InputEmbeddings)
-    assert (stock.n_layers, stock.most_pieces) == (ours.n_layers, ours.most_pieces) == (3, 22)
+    assert (stock.n_layers, stock.max_pieces) == (ours.n_layers, ours.max_pieces) == (3, 22)
     for layers in ([0], [1], [2], [3], [1, 3]):
         expected, found = ours.encode(SENTENCES, layers), stock.encode(SENTENCES, layers)
         assert [states.shape for states in found] == [(len(s), 32) for s in SENTENCES]
@@ -68,7 +68,7 @@ def test_an_exported_run_gives_the_states_of_the_run_at_every_layer(name, tmp_pa
 @pytest.mark.parametrize("within", [True, False])
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_an_exported_run_scores_sentences_as_the_run_does(name, within, tmp_path):
-    run = drawn_run(tmp_path / "run", **LAYOUTS[name])
+    run = random_run(tmp_path / "run", **LAYOUTS[name])
     write_huggingface(run, tmp_path / "out")
     ours, stock = open_run(run, "cpu"), open_folder(tmp_path / "out", "cpu")
     assert isinstance(stock, SentenceScorer)
@@ -178,7 +178,7 @@ def test_states_are_those_of_stock_code_on_the_whole_text(folder):
 def test_long_sentences_fill_the_rows_and_nothing_is_cut_off(folder):
     encoder = open_folder(folder, "cpu")
     rooms = {"bert": 12 - 2, "gpt2": 32, "roberta": 24 - 1 - 2, "t5": 512 - 1}
-    assert encoder.most_pieces == rooms[encoder.model.config.model_type]
+    assert encoder.max_pieces == rooms[encoder.model.config.model_type]
     sentence = ["the", "kingdom", "cat"] * 40
     [states] = encoder.encode([sentence], [2])
     [again, short] = encoder.encode([sentence, ["the", "cat"]], [2])
@@ -243,7 +243,7 @@ def xlnet(folder):
 @pytest.mark.parametrize("folder", [xlnet], indirect=True)
 def test_a_model_whose_positions_have_no_bound_reads_512_pieces(folder):
     encoder = open_folder(folder, "cpu")
-    assert encoder.most_pieces == 512 - 1
+    assert encoder.max_pieces == 512 - 1
     [states] = encoder.encode([["the", "king"] * 300], [2])
     assert states.shape == (600, 16)
 
@@ -259,7 +259,7 @@ def test_a_model_whose_positions_have_no_bound_reads_512_pieces(folder):
 )  # fmt: skip
 def test_what_is_no_length_bounds_no_row(folder, options):
     (folder / "tokenizer_config.json").write_text(json.dumps(options))
-    assert open_folder(folder, "cpu").most_pieces == 12 - 2
+    assert open_folder(folder, "cpu").max_pieces == 12 - 2
 
 
 @pytest.mark.parametrize("folder", [bert], indirect=True)
@@ -267,7 +267,7 @@ def test_a_shorter_length_of_the_tokenizer_bounds_rows_and_too_short_a_one_is_re
     path = folder / "tokenizer_config.json"
     path.write_text('{"model_max_length": 4}')
     encoder = open_folder(folder, "cpu")
-    assert encoder.most_pieces == 2
+    assert encoder.max_pieces == 2
     assert encoder.encode([["the", "king", "saw"] * 5], [2])[0].shape == (15, 16)
     for length, room in {3: 1, 2: 0, 1: 0}.items():
         path.write_text(json.dumps({"model_max_length": length}))
@@ -288,9 +288,9 @@ def test_a_padding_that_is_no_piece_is_never_looked_up(folder):
 
 def refusal_of(folder, kind=ArtifactError):
     """The one line that opening ends in."""
-    with pytest.raises(kind) as refusal:
+    with pytest.raises(kind) as problem:
         open_encoder(folder, "cpu")
-    told = str(refusal.value)
+    told = str(problem.value)
     assert "\n" not in told
     return told
 
@@ -475,16 +475,16 @@ def test_states_that_are_not_finite_are_refused(folder):
     encoder = open_folder(folder, "cpu")
     with torch.no_grad():
         encoder.model.get_input_embeddings().weight[5] = torch.nan
-    with pytest.raises(ArtifactError) as refusal:
+    with pytest.raises(ArtifactError) as problem:
         encoder.encode([["the"]], [0])
-    assert str(refusal.value) == f"{folder}: gives states that hold NaN or infinity; take another"
+    assert str(problem.value) == f"{folder}: gives states that hold NaN or infinity; take another"
 
 
 @pytest.mark.parametrize(
     "told", [None, "[MASK]", ["[MASK]"], {"content": "[MASK]"}, {"content": 4}, "[UNSEEN]", 4]
 )
 def test_whatever_is_told_of_the_mask_the_tokenizer_has_it(told, tmp_path):
-    run = drawn_run(tmp_path / "run")
+    run = random_run(tmp_path / "run")
     write_huggingface(run, tmp_path / "out")
     expected = open_folder(tmp_path / "out", "cpu").score(SENTENCES[:1])
     edit(tmp_path / "out" / "tokenizer_config.json", mask_token=told)
@@ -496,7 +496,7 @@ def test_whatever_is_told_of_the_mask_the_tokenizer_has_it(told, tmp_path):
 
 @pytest.mark.parametrize("told", ["[UNK]", {"content": "[UNK]"}])
 def test_the_mask_that_is_told_goes_before_others(told, tmp_path):
-    write_huggingface(drawn_run(tmp_path / "run"), tmp_path / "out")
+    write_huggingface(random_run(tmp_path / "run"), tmp_path / "out")
     edit(tmp_path / "out" / "tokenizer_config.json", mask_token=told)
     model = SimpleNamespace(config=SimpleNamespace(architectures=["BertForMaskedLM"]))
 
@@ -515,9 +515,9 @@ def test_a_mask_that_cannot_be_read_is_one_line(added, architectures, tmp_path):
     (tmp_path / "tokenizer.json").write_text(json.dumps({"added_tokens": added}))
     model = SimpleNamespace(config=SimpleNamespace(architectures=architectures))
 
-    with pytest.raises(ArtifactError) as refusal:
+    with pytest.raises(ArtifactError) as problem:
         mask_piece(tmp_path, model)
 
-    told = str(refusal.value)
+    told = str(problem.value)
     assert told.startswith(f"{tmp_path}: transformers {transformers.__version__} does not open it")
     assert "\n" not in told

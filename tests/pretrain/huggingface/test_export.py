@@ -16,12 +16,12 @@ from corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, PAD, SEP, UNK
 from embed.registry import MODEL_FORMATS
 from pretrain.config import PRESETS, EncoderConfig, MlmConfig
 from pretrain.huggingface.export import write_huggingface
-from pretrain.huggingface.layouts import layout_refusal, stock_form
+from pretrain.huggingface.layouts import huggingface_form, layout_problem
 from pretrain.model import encoder
-from pretrain.model.encoder import MaskedLanguageModel, draw_weights
+from pretrain.model.encoder import MaskedLanguageModel, init_weights
 from pretrain.model.weights import load_model
 from pretrain.training.optimizer import make_optimizer, state_arrays
-from tests.pretrain.drawn_run import TEXT, drawn_model, drawn_pieces, drawn_run, seal
+from tests.pretrain.random_run import TEXT, learned_pieces, random_model, random_run, seal
 
 transformers = pytest.importorskip("transformers")
 
@@ -80,7 +80,7 @@ def some_rows(n_pieces, length):
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_the_stock_model_gives_the_same_logits_padding_or_not(name, tmp_path):
-    run = drawn_run(tmp_path / "run", **LAYOUTS[name])
+    run = random_run(tmp_path / "run", **LAYOUTS[name])
 
     told = write_huggingface(run, tmp_path / "out")
 
@@ -95,10 +95,10 @@ def test_the_stock_model_gives_the_same_logits_padding_or_not(name, tmp_path):
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_has_a_stock_form(preset, norm, monkeypatch):
-    monkeypatch.setattr(encoder, "draw_weights", lambda model, seed: None)  # shapes are enough
+    monkeypatch.setattr(encoder, "init_weights", lambda model, seed: None)  # shapes are enough
     shape = MlmConfig(preset=preset, norm=norm, layers=2).encoder(n_pieces=50)
-    assert layout_refusal(shape) is None
-    config, tensors = stock_form(MaskedLanguageModel(shape))
+    assert layout_problem(shape) is None
+    config, tensors = huggingface_form(MaskedLanguageModel(shape))
     with torch.device("meta"):
         kind = transformers.AutoConfig.for_model(**config)
         stock = transformers.AutoModelForMaskedLM.from_config(kind)
@@ -116,7 +116,7 @@ def test_every_preset_has_a_stock_form(preset, norm, monkeypatch):
 )
 def test_the_stock_tokenizer_gives_the_same_ids_of_raw_text(kind, settings, tmp_path):
     text = TextSettings(**settings)
-    run = drawn_run(tmp_path / "run", text=text, kind=kind)
+    run = random_run(tmp_path / "run", text=text, kind=kind)
     write_huggingface(run, tmp_path / "out")
     pieces = open_pieces(run / "tokenizer.json")
 
@@ -135,7 +135,7 @@ def test_the_stock_tokenizer_gives_the_same_ids_of_raw_text(kind, settings, tmp_
 
 
 def test_fill_mask_of_raw_text_answers_as_the_run_does(tmp_path):
-    run = drawn_run(tmp_path / "run")
+    run = random_run(tmp_path / "run")
     write_huggingface(run, tmp_path / "out")
     model, pieces = load_model(run), open_pieces(run / "tokenizer.json")
     before, after = (pieces.split(words)[0].tolist() for words in (["the", "cat"], ["on"]))
@@ -154,7 +154,7 @@ def test_fill_mask_of_raw_text_answers_as_the_run_does(tmp_path):
 
 
 def test_the_folder_holds_what_the_format_promises_and_tied_weights_once(tmp_path):
-    run = drawn_run(tmp_path / "run")
+    run = random_run(tmp_path / "run")
     write_huggingface(run, tmp_path / "out")
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == set(MODEL_FORMATS["huggingface"].files)
@@ -165,7 +165,7 @@ def test_the_folder_holds_what_the_format_promises_and_tied_weights_once(tmp_pat
 
 
 def test_the_same_run_gives_the_same_bytes(tmp_path):
-    run = drawn_run(tmp_path / "run")
+    run = random_run(tmp_path / "run")
     for name in ("a", "b"):
         write_huggingface(run, tmp_path / name)
     for path in (tmp_path / "a").iterdir():
@@ -173,9 +173,9 @@ def test_the_same_run_gives_the_same_bytes(tmp_path):
 
 
 def test_exporting_leaves_the_model_as_it_is():
-    model = drawn_model(40, attention_score="bilinear")
+    model = random_model(40, attention_score="bilinear")
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
-    stock_form(model)
+    huggingface_form(model)
     assert all(torch.equal(weight, before[name]) for name, weight in model.state_dict().items())
 
 
@@ -202,7 +202,7 @@ REFUSALS = [
 
 @pytest.mark.parametrize(("shape", "reason"), REFUSALS, ids=[reason for _, reason in REFUSALS])
 def test_what_no_stock_model_has_is_refused_with_the_reason(shape, reason, tmp_path):
-    run = drawn_run(tmp_path / "run", **shape)
+    run = random_run(tmp_path / "run", **shape)
     with pytest.raises(SettingError) as caught:
         write_huggingface(run, tmp_path / "out")
     assert str(caught.value) == f"{run}: has no huggingface form: {reason}"
@@ -210,7 +210,7 @@ def test_what_no_stock_model_has_is_refused_with_the_reason(shape, reason, tmp_p
 
 
 def test_a_corpus_that_jieba_divided_is_refused_with_the_reason(tmp_path):
-    run = drawn_run(tmp_path / "run")
+    run = random_run(tmp_path / "run")
     jieba = TextSettings(segmenter="jieba")
     save_pieces(open_pieces(run / "tokenizer.json"), run / "tokenizer.json", jieba)
     with pytest.raises(SettingError) as caught:
@@ -219,7 +219,7 @@ def test_a_corpus_that_jieba_divided_is_refused_with_the_reason(tmp_path):
 
 
 def test_a_tokenizer_that_tells_no_division_is_refused_with_the_reason(tmp_path):
-    run = drawn_run(tmp_path / "run")
+    run = random_run(tmp_path / "run")
     tokenizer = read_json(run / "tokenizer.json")
     del tokenizer["pre_tokenizer"]
     write_json(run / "tokenizer.json", tokenizer)
@@ -231,8 +231,8 @@ def test_a_tokenizer_that_tells_no_division_is_refused_with_the_reason(tmp_path)
 
 
 def test_pieces_of_another_run_are_not_exported(tmp_path):
-    run = drawn_run(tmp_path / "run")
-    pieces = drawn_pieces(TextSettings(segmenter="characters"))
+    run = random_run(tmp_path / "run")
+    pieces = learned_pieces(TextSettings(segmenter="characters"))
     save_pieces(pieces, run / "tokenizer.json", TextSettings())
     seal(run)
     with pytest.raises(ArtifactError) as caught:
@@ -249,7 +249,7 @@ def unfinished(tmp_path):
     run = tmp_path / "run.partial"
     run.mkdir()
     text = TextSettings()
-    save_pieces(drawn_pieces(text), run / "tokenizer.json", text)
+    save_pieces(learned_pieces(text), run / "tokenizer.json", text)
     config = MlmConfig(layers=2, heads=2, dim=16, sequence_length=24, steps=9)
     maker = {"command": "train-mlm", "corpus": "abc", **dataclasses.asdict(config)}
     del maker["threads"]  # as the trainer leaves out what may change
@@ -262,7 +262,7 @@ def test_the_last_checkpoint_of_an_unfinished_run_is_exported(unfinished, tmp_pa
     model = MaskedLanguageModel(config.encoder(n_pieces=180), seed=1)
     optimizer = make_optimizer(model, 0.01)
     for seed in (1, 2):
-        draw_weights(model, seed)
+        init_weights(model, seed)
         save_checkpoint(run / "checkpoints", state_arrays(model, optimizer), {"step": seed})
 
     write_huggingface(run, tmp_path / "out")
@@ -296,7 +296,7 @@ def test_a_run_without_an_encoder_is_refused(tmp_path):
 
 def test_a_span_reaches_as_far_in_the_stock_model(tmp_path):
     # one layer, so that a piece outside the span can leave no trace at all
-    run = drawn_run(tmp_path / "run", layers=1, attention_span=3)
+    run = random_run(tmp_path / "run", layers=1, attention_span=3)
     write_huggingface(run, tmp_path / "out")
     stock = opened(tmp_path / "out")
     ids = some_rows(60, 24)[:1]
@@ -316,7 +316,7 @@ def test_a_span_reaches_as_far_in_the_stock_model(tmp_path):
     ],
 )
 def test_transformers_4_is_told_angles_and_global_layers_in_its_own_words(shape, every):
-    config, _ = stock_form(drawn_model(40, **shape))
+    config, _ = huggingface_form(random_model(40, **shape))
     assert config["global_attn_every_n_layers"] == every
     assert config["global_rope_theta"] == config["local_rope_theta"] == 10_000.0
     said = [kind == "full_attention" for kind in config["layer_types"]]
@@ -326,6 +326,6 @@ def test_transformers_4_is_told_angles_and_global_layers_in_its_own_words(shape,
 
 def test_the_shape_is_the_runs():
     shape = EncoderConfig(n_pieces=40, layers=2, heads=2, dim=8, feed_forward_dim=12, max_length=9)
-    config, _ = stock_form(MaskedLanguageModel(shape))
+    config, _ = huggingface_form(MaskedLanguageModel(shape))
     assert (config["max_position_embeddings"], config["vocab_size"]) == (9, 40)
     assert config["layer_types"] == ["full_attention"] * 2

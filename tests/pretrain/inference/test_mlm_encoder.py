@@ -306,7 +306,7 @@ def test_states_that_are_not_finite_are_refused():
     with torch.no_grad():
         encoder.model.pieces.weight[pieces_of(["saw"])[0]] = torch.nan
 
-    with pytest.raises(ArtifactError) as refusal:
+    with pytest.raises(ArtifactError) as problem:
         encoder.encode([["the"], ["the", "saw"]], (1,))
 
-    assert str(refusal.value) == "small: gives states that hold NaN or infinity; take another"
+    assert str(problem.value) == "small: gives states that hold NaN or infinity; take another"

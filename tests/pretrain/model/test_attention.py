@@ -11,7 +11,7 @@ import torch.nn.attention.varlen as library
 
 from pretrain.config import EncoderConfig
 from pretrain.model import attention, varlen
-from pretrain.model.attention import SelfAttention, look, pick
+from pretrain.model.attention import SelfAttention, build_attention_inputs, take_slots
 from pretrain.model.positions import angles
 
 TORCHS_OWN = library.varlen_attn
@@ -130,9 +130,10 @@ def test_attention_follows_the_formula(score, span, positions):
     layer, x, segments = attention_and_rows(config)
     rotary = rotary_of(config, segments) if positions == "rotary" else None
 
-    mixed = layer(x, look(config, segments, rotary))
+    mixed = layer(x, build_attention_inputs(config, segments, rotary))
     dense = dataclasses.replace(
-        look(config, segments, rotary), allowed=segments[:, :, None] == segments[:, None, :]
+        build_attention_inputs(config, segments, rotary),
+        allowed=segments[:, :, None] == segments[:, None, :],
     )
     weights = layer.weights(x, dense)
 
@@ -147,10 +148,10 @@ def test_attention_follows_the_formula(score, span, positions):
 def test_the_fused_kernel_gives_what_the_formula_gives(score):
     config = encoder_config(attention_score=score, positions="none")
     layer, x, segments = attention_and_rows(config)
-    by_formula = layer(x, look(config, segments, None))
+    by_formula = layer(x, build_attention_inputs(config, segments, None))
 
     layer.few_keys = 0
-    fused = layer(x, look(config, segments, None))
+    fused = layer(x, build_attention_inputs(config, segments, None))
 
     assert_near(fused, by_formula)
 
@@ -163,12 +164,12 @@ def test_blocks_of_near_keys_equal_the_dense_mask(span, length, few_keys):
     config = encoder_config(attention_span=span, positions="none")
     layer, x, segments = attention_and_rows(config, length=length, few_keys=few_keys)
     x.requires_grad_()
-    near = look(config, segments, None)
+    near = build_attention_inputs(config, segments, None)
     assert near.allowed is None  # no T x T mask is made
     blocks = layer(x, near)
     (gradient,) = torch.autograd.grad(blocks.square().sum(), x)
 
-    dense = attention.Sight(segments, None, segments[:, :, None] == segments[:, None, :])
+    dense = attention.AttentionInputs(segments, None, segments[:, :, None] == segments[:, None, :])
     expected = layer(x, dense)
     (expected_gradient,) = torch.autograd.grad(expected.square().sum(), x)
 
@@ -181,12 +182,12 @@ def test_blocks_of_near_keys_equal_the_dense_mask(span, length, few_keys):
 def test_chosen_slots_get_what_all_slots_get(span, few_keys):
     config = encoder_config(attention_span=span, positions="rotary")
     layer, x, segments = attention_and_rows(config, few_keys=few_keys)
-    sight = look(config, segments, rotary_of(config, segments))
+    inputs = build_attention_inputs(config, segments, rotary_of(config, segments))
     chosen = torch.tensor([[0, 7, 20], [3, 3, 22]])
 
-    got = layer(x, sight, chosen)
+    got = layer(x, inputs, chosen)
 
-    assert_near(got, pick(layer(x, sight), chosen))
+    assert_near(got, take_slots(layer(x, inputs), chosen))
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -198,9 +199,9 @@ def test_attention_goes_only_along_the_edges_of_a_graph(score, span, few_keys):
     edges = torch.rand(1, 23, 23, generator=torch.Generator().manual_seed(5)) < 0.3
     edges[0, 4] = False  # a query with no edge at all
     x.requires_grad_()
-    sight = look(config, segments, None, pattern=edges)
+    inputs = build_attention_inputs(config, segments, None, pattern=edges)
 
-    mixed, weights = layer(x, sight), layer.weights(x, sight)
+    mixed, weights = layer(x, inputs), layer.weights(x, inputs)
 
     same = may_look_in(segments, span)
     expected, expected_weights = naive_attention(
@@ -220,12 +221,12 @@ def test_chosen_slots_without_edges_get_nothing_either(few_keys):
     layer, x, segments = attention_and_rows(config, few_keys=few_keys)
     edges = torch.ones(1, 23, 23, dtype=torch.bool)
     edges[0, 4] = False
-    sight = look(config, segments, None, pattern=edges)
+    inputs = build_attention_inputs(config, segments, None, pattern=edges)
 
-    got = layer(x, sight, torch.tensor([[4, 5], [4, 5]]))
+    got = layer(x, inputs, torch.tensor([[4, 5], [4, 5]]))
 
     assert torch.equal(got[:, 0], layer.out.bias.expand(2, -1))
-    assert_near(got[:, 1], layer(x, sight)[:, 5])
+    assert_near(got[:, 1], layer(x, inputs)[:, 5])
 
 
 def test_segment_bounds_list_starts_and_end_in_a_tensor_of_one_length():
@@ -266,9 +267,9 @@ def test_the_kernel_for_segments_is_fed_as_it_is_documented(score, span, monkeyp
     bounds = varlen.segment_bounds(segments, 12)
     chosen = torch.tensor([[0, 7, 20], [3, 3, 22]])
 
-    got = layer(x, look(config, segments, rotary, bounds=bounds), chosen)
+    got = layer(x, build_attention_inputs(config, segments, rotary, bounds=bounds), chosen)
 
-    expected = layer(x, look(config, segments, rotary), chosen)
+    expected = layer(x, build_attention_inputs(config, segments, rotary), chosen)
     assert_near(got, expected)
 
 
@@ -281,9 +282,12 @@ def test_torchs_kernel_gives_what_the_dense_mask_gives(score, span):
     layer, segments = layer.to("cuda", torch.bfloat16), segments.cuda()
     bounds = varlen.segment_bounds(segments, 12)  # some of them empty
     found = []
-    for sight in (look(config, segments, None, bounds=bounds), look(config, segments, None)):
+    for inputs in (
+        build_attention_inputs(config, segments, None, bounds=bounds),
+        build_attention_inputs(config, segments, None),
+    ):
         given = x.to("cuda", torch.bfloat16).requires_grad_()
-        mixed = layer(given, sight)
+        mixed = layer(given, inputs)
         mixed.float().square().mean().backward()
         found.append((mixed.float(), given.grad.float()))
     for got, expected in zip(*found, strict=True):
@@ -305,12 +309,12 @@ def test_where_the_kernel_for_segments_errs_it_is_not_taken(monkeypatch):
 def test_scores_that_nothing_scales_down_are_not_rounded_on_a_cpu():
     config = encoder_config(attention_score="dot", positions="none", dim=64)
     layer, x, segments = attention_and_rows(config)
-    sight = look(config, segments, None)
-    exact = layer(x, sight)
-    rounded = layer.to(torch.bfloat16)(x.bfloat16(), sight).float()
+    inputs = build_attention_inputs(config, segments, None)
+    exact = layer(x, inputs)
+    rounded = layer.to(torch.bfloat16)(x.bfloat16(), inputs).float()
     scaled = SelfAttention(encoder_config(positions="none", dim=64), 0)
     scaled.load_state_dict(layer.float().state_dict())
-    bearable = scaled.to(torch.bfloat16)(x.bfloat16(), sight).float() - scaled.float()(x, sight)
+    bearable = scaled.to(torch.bfloat16)(x.bfloat16(), inputs).float() - scaled.float()(x, inputs)
     assert (rounded - exact).norm() / exact.norm() < 3 * bearable.norm() / exact.norm()
 
 
@@ -320,8 +324,13 @@ def test_additive_scores_and_patterns_never_reach_the_kernel_for_segments():
     additive = encoder_config(attention_score="additive", positions="none")
     edges = torch.ones(1, 4, 4, dtype=torch.bool)
 
-    assert look(additive, segments, None, bounds=bounds).bounds is None
-    assert look(encoder_config(), segments, None, bounds=bounds, pattern=edges).bounds is None
+    assert build_attention_inputs(additive, segments, None, bounds=bounds).bounds is None
+    assert (
+        build_attention_inputs(
+            encoder_config(), segments, None, bounds=bounds, pattern=edges
+        ).bounds
+        is None
+    )
 
 
 def test_there_is_no_kernel_for_segments_on_a_cpu():

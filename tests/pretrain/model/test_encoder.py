@@ -77,7 +77,7 @@ def test_padding_and_other_segments_have_no_gradient_in_a_segment(layout):
     ids, positions, segments = packed_rows(1)
     x = model.embed(ids, positions).detach().requires_grad_()
 
-    states = model.core(x, model.core.sight(positions, segments))
+    states = model.core(x, model.core.attention_inputs(positions, segments))
     states[:, 7:19].square().sum().backward()
 
     felt = x.grad[0].abs().sum(-1) > 0
@@ -219,7 +219,7 @@ def test_post_norm_with_relu_is_torchs_own_encoder_layer():
     x = torch.randn(2, 9, 16, generator=torch.Generator().manual_seed(1))
     segments = torch.zeros(2, 9, dtype=torch.long)
 
-    ours = block(x, model.core.sight(segments, segments))
+    ours = block(x, model.core.attention_inputs(segments, segments))
 
     torch.testing.assert_close(ours, theirs(x), atol=1e-5, rtol=1e-4)
 

@@ -21,7 +21,7 @@ from pretrain.model.weights import (
     read_model,
     save_model,
 )
-from tests.pretrain.drawn_run import seal
+from tests.pretrain.random_run import seal
 from tests.pretrain.small_run import small_encoder, small_pieces, small_run
 
 
@@ -63,7 +63,7 @@ def change_config(run, **changes):
     (run / "config.json").write_text(json.dumps(config))
 
 
-def refusal(run):
+def problem(run):
     """What opening the run says."""
     with pytest.raises(ArtifactError) as error:
         open_run(run, "cpu")
@@ -72,7 +72,7 @@ def refusal(run):
 
 def test_weights_of_another_shape_are_refused(run):
     change_config(run, feed_forward_dim=32)
-    assert refusal(run) == (
+    assert problem(run) == (
         "RUN/model.safetensors: core.blocks.0.feed_forward.inner.weight is torch.float32 of shape "
         "(48, 16), expected torch.float32 of (64, 16); make the run again"
     )
@@ -80,7 +80,7 @@ def test_weights_of_another_shape_are_refused(run):
 
 def test_weights_that_are_not_there_are_named(run):
     change_config(run, layers=3, mixers=["attention"] * 3)
-    assert refusal(run) == (
+    assert problem(run) == (
         "RUN/model.safetensors: lacks core.blocks.2.feed_forward.inner.weight, which config.json "
         "tells otherwise; make the run again"
     )
@@ -90,7 +90,7 @@ def test_half_precision_is_refused_rather_than_taken_for_what_was_trained(run):
     weights = load_file(run / WEIGHTS)
     save_file({name: weight.half() for name, weight in weights.items()}, run / WEIGHTS)
     seal(run)
-    assert "torch.float16 of shape" in refusal(run)
+    assert "torch.float16 of shape" in problem(run)
 
 
 @pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
@@ -99,7 +99,7 @@ def test_one_changed_bit_anywhere_is_refused(run, name, place):
     changed = bytearray((run / name).read_bytes())
     changed[int(place * len(changed))] ^= 1
     (run / name).write_bytes(changed)
-    assert refusal(run) == (
+    assert problem(run) == (
         f"RUN/{name}: the checksum differs, the file is damaged; make run again"
     )
 
@@ -108,18 +108,18 @@ def test_weights_cut_short_before_they_were_summed_are_told(run):
     path = run / WEIGHTS
     path.write_bytes(path.read_bytes()[:-10])
     seal(run)
-    assert refusal(run).startswith("RUN/model.safetensors: is damaged (")
+    assert problem(run).startswith("RUN/model.safetensors: is damaged (")
 
 
 @pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
 def test_a_missing_file_is_told(run, name):
     (run / name).unlink()
-    assert refusal(run) == f"RUN/{name}: the file is missing; make run again"
+    assert problem(run) == f"RUN/{name}: the file is missing; make run again"
 
 
 def test_a_run_without_checksums_is_told(run):
     (run / "checksums.json").unlink()
-    assert refusal(run) == "RUN/checksums.json: no such file; is RUN a finished artifact?"
+    assert problem(run) == "RUN/checksums.json: no such file; is RUN a finished artifact?"
 
 
 def test_weights_read_by_themselves_are_told_when_they_are_missing(run):
@@ -156,40 +156,40 @@ def test_pieces_of_another_run_are_refused(run):
     save_pieces(small_pieces(size=70), run / TOKENIZER)
     seal(run)
     assert len(open_pieces(run / TOKENIZER)) == 70
-    assert refusal(run) == (
+    assert problem(run) == (
         "RUN/tokenizer.json: has 70 pieces and the model 80; make the run again"
     )
 
 
 def test_an_unfinished_run_is_refused(run):
     (run / MAKER).write_text("{}")
-    assert refusal(run) == "RUN: is unfinished; run the command that was making it again"
+    assert problem(run) == "RUN: is unfinished; run the command that was making it again"
 
 
 def test_an_unfinished_run_is_refused_by_the_name_it_will_have(run):
     run.rename(f"{run}.partial")
-    assert refusal(run) == "RUN: is unfinished; run the command that was making it again"
+    assert problem(run) == "RUN: is unfinished; run the command that was making it again"
 
 
 def test_what_is_no_directory_is_refused(run):
-    assert refusal(run.parent / "none") == "RUN: no such run"
-    assert refusal(run / "config.json") == "RUN: is a file; give the directory of a run"
+    assert problem(run.parent / "none") == "RUN: no such run"
+    assert problem(run / "config.json") == "RUN: is a file; give the directory of a run"
 
 
 def test_a_pooled_run_names_the_one_that_has_its_encoder(run):
     (run / "config.json").write_text(
         '{"method": "pool", "encoder_run": {"path": "/runs/mlm", "fingerprint": "0"}}'
     )
-    assert refusal(run) == "RUN: has no encoder; give /runs/mlm"
+    assert problem(run) == "RUN: has no encoder; give /runs/mlm"
 
 
 def test_a_run_without_an_encoder_is_refused(run):
     (run / "config.json").write_text('{"method": "svd"}')
-    assert refusal(run) == "RUN: has no encoder; give a run of firth train-mlm"
+    assert problem(run) == "RUN: has no encoder; give a run of firth train-mlm"
 
 
 def test_an_encoder_of_another_version_is_refused(run):
     change_config(run, colour="blue")
-    told = refusal(run)
+    told = problem(run)
     assert told.startswith("RUN/config.json: does not describe an encoder (")
     assert told.endswith("'colour'); make the run again")

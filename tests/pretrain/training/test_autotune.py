@@ -10,15 +10,15 @@ from corpora.common.errors import ArtifactError, SettingError
 from pretrain.config import MlmConfig
 from pretrain.training import autotune
 from pretrain.training.autotune import (
-    Decisions,
-    Trials,
+    StepTimer,
+    TunedSettings,
     batch_rows,
-    decide,
-    decided_once,
-    read_decisions,
-    refuse_settings,
+    check_settings,
+    read_tuned,
+    tune,
+    tune_once,
 )
-from pretrain.training.distributed import World
+from pretrain.training.distributed import ProcessGroup
 from pretrain.training.schedule import Budget
 from tests.waiting import PATIENCE
 
@@ -26,15 +26,15 @@ CPU = torch.device("cpu")
 
 
 @dataclasses.dataclass(frozen=True)
-class FakeTrials(Trials):
+class FakeTrials(StepTimer):
     """Steps that take as long as they are said to, by dtype and compiling."""
 
     times: dict = dataclasses.field(default_factory=dict)
     asked: list = dataclasses.field(default_factory=list)
 
-    def seconds(self, how):
+    def seconds(self, settings):
         """What the table says."""
-        key = (str(how.dtype).removeprefix("torch."), how.compile)
+        key = (str(settings.dtype).removeprefix("torch."), settings.compile)
         self.asked.append(key)
         found = self.times[key]
         if isinstance(found, Exception):
@@ -42,15 +42,15 @@ class FakeTrials(Trials):
         return found
 
 
-def trials(times, **options):
+def timer(times, **options):
     """Trials of 8 rows."""
-    config = MlmConfig(**options).settled()
+    config = MlmConfig(**options).resolved()
     return FakeTrials(config.encoder(n_pieces=50), config, None, 3, CPU, 8, times=times)
 
 
-def decided(given, steps=100):
+def tuned(given, steps=100):
     """Decide for so many steps."""
-    return decide(given, Budget(steps=steps), 8, 1, World())
+    return tune(given, Budget(steps=steps), 8, 1, ProcessGroup())
 
 
 F32, BF16 = ("float32", False), ("bfloat16", False)
@@ -61,15 +61,15 @@ F32, BF16 = ("float32", False), ("bfloat16", False)
     [(1.0, 0.5, "bfloat16"), (1.0, 0.97, "float32"), (1.0, 3.0, "float32")],
 )
 def test_auto_takes_the_type_that_is_clearly_faster(f32, bf16, dtype):
-    found = decided(trials({F32: (f32, f32), BF16: (bf16, bf16)}, compile="off"))
+    found = tuned(timer({F32: (f32, f32), BF16: (bf16, bf16)}, compile="off"))
     assert found.dtype == dtype
     assert found.step_seconds == min(f32, bf16 if dtype == "bfloat16" else f32)
     assert not found.compile
 
 
 def test_what_the_options_settle_is_not_measured():
-    given = trials({}, dtype="bfloat16", compile="off", micro_batch=4)
-    found = decided(given)
+    given = timer({}, dtype="bfloat16", compile="off", micro_batch=4)
+    found = tuned(given)
     assert given.asked == []
     assert (found.dtype, found.compile, found.micro_batch, found.step_seconds) == (
         "bfloat16", False, 4, None,
@@ -91,9 +91,9 @@ def test_what_the_options_settle_is_not_measured():
 def test_auto_compiles_where_that_saves_more_than_it_takes(
     monkeypatch, capsys, steps, compiled, expected
 ):
-    monkeypatch.setattr(autotune, "compiler_refusal", lambda device: None)
-    given = trials({F32: (1.0, 1.0), ("float32", True): compiled}, dtype="float32")
-    found = decided(given, steps)
+    monkeypatch.setattr(autotune, "compile_problem", lambda device: None)
+    given = timer({F32: (1.0, 1.0), ("float32", True): compiled}, dtype="float32")
+    found = tuned(given, steps)
     assert found.compile is expected
     assert found.step_seconds == (0.5 if expected else 1.0)
     assert (("float32", True) in given.asked) == (compiled is not None)
@@ -102,31 +102,31 @@ def test_auto_compiles_where_that_saves_more_than_it_takes(
 
 
 def test_auto_does_not_try_to_compile_without_a_compiler(monkeypatch):
-    monkeypatch.setattr(autotune, "compiler_refusal", lambda device: "none")
-    assert not decided(trials({F32: (1.0, 1.0)}, dtype="float32"), 10**6).compile
+    monkeypatch.setattr(autotune, "compile_problem", lambda device: "none")
+    assert not tuned(timer({F32: (1.0, 1.0)}, dtype="float32"), 10**6).compile
 
 
 def test_compiling_that_is_asked_for_without_a_compiler_is_refused(monkeypatch):
-    monkeypatch.setattr(autotune, "compiler_refusal", lambda device: "there is none")
+    monkeypatch.setattr(autotune, "compile_problem", lambda device: "there is none")
     with pytest.raises(SettingError) as refused:
-        refuse_settings(MlmConfig(compile="on"), CPU)
+        check_settings(MlmConfig(compile="on"), CPU)
     assert str(refused.value) == "`compile=on`: there is none; pass `compile=off`"
-    refuse_settings(MlmConfig(compile="auto"), CPU)
+    check_settings(MlmConfig(compile="auto"), CPU)
 
 
 def test_a_micro_batch_too_large_for_the_memory_is_halved():
     class Full(FakeTrials):
-        def seconds(self, how):
-            if how.micro_batch > 2:
+        def seconds(self, settings):
+            if settings.micro_batch > 2:
                 raise torch.cuda.OutOfMemoryError
             return 1.0, 1.0
 
-    config = MlmConfig(dtype="float32").settled()
+    config = MlmConfig(dtype="float32").resolved()
     full = Full(config.encoder(n_pieces=50), config, None, 3, CPU, 8)
-    assert decided(full, 1).micro_batch == 2
+    assert tuned(full, 1).micro_batch == 2
     given = dataclasses.replace(full, config=dataclasses.replace(config, micro_batch=8))
     with pytest.raises(SettingError) as refused:
-        decided(given, 1)
+        tuned(given, 1)
     assert str(refused.value) == (
         "8 rows at once do not fit the memory of cpu; pass a smaller `micro_batch`"
     )
@@ -142,26 +142,26 @@ def test_trials_take_steps_on_throw_away_models():
             return random_batch(step)
 
     config = MlmConfig(sequence_length=T, layers=1, dim=8, heads=2, dtype="float32", compile="off")
-    config = config.settled()
-    some = Trials(config.encoder(n_pieces=30), config, SomeBatches(), 3, CPU, 4, 0.0)
-    step, first = some.seconds(decided(dataclasses.replace(some)).how)
+    config = config.resolved()
+    some = StepTimer(config.encoder(n_pieces=30), config, SomeBatches(), 3, CPU, 4, 0.0)
+    step, first = some.seconds(tuned(dataclasses.replace(some)).step_settings)
     assert 0 < step < PATIENCE
     assert 0 < first < PATIENCE
 
 
 @pytest.mark.parametrize(
-    ("options", "world", "rows"),
+    ("options", "group", "rows"),
     [
-        ({}, World(), 32),
-        ({"batch": 6}, World(), 6),
-        ({}, World(size=3), 33),  # the least that can be shared
-        ({"micro_batch": 5}, World(size=2), 40),
-        ({"batch": 40, "micro_batch": 5}, World(size=4), 40),
+        ({}, ProcessGroup(), 32),
+        ({"batch": 6}, ProcessGroup(), 6),
+        ({}, ProcessGroup(size=3), 33),  # the least that can be shared
+        ({"micro_batch": 5}, ProcessGroup(size=2), 40),
+        ({"batch": 40, "micro_batch": 5}, ProcessGroup(size=4), 40),
     ],
     ids=["default", "batch", "3 processes", "micro-batch", "batch and micro-batch"],
 )
-def test_the_rows_of_a_step_can_be_shared(options, world, rows):
-    assert batch_rows(MlmConfig(**options), CPU, world) == rows
+def test_the_rows_of_a_step_can_be_shared(options, group, rows):
+    assert batch_rows(MlmConfig(**options), CPU, group) == rows
 
 
 @pytest.mark.parametrize(
@@ -176,35 +176,35 @@ def test_the_rows_of_a_step_can_be_shared(options, world, rows):
 )
 def test_rows_that_cannot_be_shared_are_refused(options, message):
     with pytest.raises(SettingError) as refused:
-        batch_rows(MlmConfig(**options), CPU, World(size=2))
+        batch_rows(MlmConfig(**options), CPU, ProcessGroup(size=2))
     assert str(refused.value) == message
 
 
 def test_what_was_decided_stays_decided(tmp_path):
     path = tmp_path / "decided.json"
-    assert read_decisions(path) is None
-    first = decided(trials({F32: (1.0, 1.0), BF16: (0.5, 0.5)}, compile="off"))
-    assert decided_once(path, World(), CPU, lambda: first) == first
+    assert read_tuned(path) is None
+    first = tuned(timer({F32: (1.0, 1.0), BF16: (0.5, 0.5)}, compile="off"))
+    assert tune_once(path, ProcessGroup(), CPU, lambda: first) == first
     assert json.loads(path.read_text())["dtype"] == "bfloat16"
 
     def again():
         raise AssertionError("decided twice")
 
-    assert decided_once(path, World(), CPU, again) == first == read_decisions(path)
+    assert tune_once(path, ProcessGroup(), CPU, again) == first == read_tuned(path)
 
 
 @pytest.mark.parametrize("changed", [{"device": "cuda"}, {"processes": 2}])
 def test_on_another_machine_it_is_decided_anew(tmp_path, changed):
     path = tmp_path / "decided.json"
-    old = Decisions("cpu", 1, 1, 8, 8, "bfloat16", False, False)
-    decided_once(path, World(), CPU, lambda: dataclasses.replace(old, **changed))
+    old = TunedSettings("cpu", 1, 1, 8, 8, "bfloat16", False, False)
+    tune_once(path, ProcessGroup(), CPU, lambda: dataclasses.replace(old, **changed))
     new = dataclasses.replace(old, dtype="float32")
-    assert decided_once(path, World(), CPU, lambda: new) == new == read_decisions(path)
+    assert tune_once(path, ProcessGroup(), CPU, lambda: new) == new == read_tuned(path)
 
 
 def test_a_way_that_fails_is_told_and_not_taken(capsys):
-    given = trials({F32: (1.0, 1.0), BF16: RuntimeError("no such\nkernel")}, compile="off")
-    assert decided(given).dtype == "float32"
+    given = timer({F32: (1.0, 1.0), BF16: RuntimeError("no such\nkernel")}, compile="off")
+    assert tuned(given).dtype == "float32"
     assert capsys.readouterr().err == (
         "a faster way of computing failed and is not used: RuntimeError: no such\n"
     )
@@ -213,7 +213,7 @@ def test_a_way_that_fails_is_told_and_not_taken(capsys):
 @pytest.mark.parametrize(("rows", "tried"), [(65_535 // 3, True), (65_536 // 3 + 1, False)])
 def test_more_segments_than_a_kernel_takes_are_not_given_to_it(rows, tried, monkeypatch):
     monkeypatch.setattr(autotune, "varlen_works", lambda device, head_dim: True)
-    given = dataclasses.replace(trials({}), rows=rows)
+    given = dataclasses.replace(timer({}), rows=rows)
     assert autotune._varlens(given, "bfloat16") == ([False, True] if tried else [False])
 
 
@@ -221,10 +221,10 @@ def test_more_segments_than_a_kernel_takes_are_not_given_to_it(rows, tried, monk
 def test_damaged_decisions_are_told(tmp_path, text):
     (tmp_path / "decided.json").write_text(text)
     with pytest.raises(ArtifactError, match=r"decided\.json"):
-        read_decisions(tmp_path / "decided.json")
+        read_tuned(tmp_path / "decided.json")
 
 
 def test_the_time_of_a_plain_step_is_not_told_as_that_of_a_compiled_one():
-    given = trials({F32: (1.0, 1.0), BF16: (0.5, 0.5)}, compile="on")
-    found = decided(given)
+    given = timer({F32: (1.0, 1.0), BF16: (0.5, 0.5)}, compile="on")
+    found = tuned(given)
     assert (found.compile, found.dtype, found.step_seconds) == (True, "bfloat16", None)

@@ -15,7 +15,7 @@ from corpora.artifacts.metrics import read_metrics
 from corpora.common.errors import SettingError
 from pretrain.config import MlmConfig
 from pretrain.train import train_mlm
-from pretrain.training.distributed import World, joined
+from pretrain.training.distributed import ProcessGroup, process_group
 from tests.pretrain.small_training import SMALL, as_words, corpus_of
 from tests.waiting import wait_for
 
@@ -55,24 +55,24 @@ def corpus(tmp_path_factory):
 # ---- one process
 
 
-def test_a_single_process_is_its_own_world(monkeypatch):
+def test_a_single_process_is_its_own_group(monkeypatch):
     monkeypatch.delenv("WORLD_SIZE", raising=False)
-    with joined("cpu") as world:
-        assert world == World(0, 1, 0)
-        assert world.is_first
-        assert world.tell(0.25) == 0.25
-        assert world.share(7) == (0, 7)
+    with process_group("cpu") as group:
+        assert group == ProcessGroup(0, 1, 0)
+        assert group.is_first
+        assert group.broadcast(0.25) == 0.25
+        assert group.row_range(7) == (0, 7)
         tensor = torch.ones(3)
-        world.sum([tensor])
+        group.all_reduce([tensor])
         assert tensor.tolist() == [1, 1, 1]
-        assert world.first(lambda: "done", lambda: "never") == "done"
+        assert group.run_first(lambda: "done", lambda: "never") == "done"
 
 
 def test_shares_cover_the_batch_once():
-    shares = [World(rank, 4).share(12) for rank in range(4)]
+    shares = [ProcessGroup(rank, 4).row_range(12) for rank in range(4)]
     assert shares == [(0, 3), (3, 6), (6, 9), (9, 12)]
     with pytest.raises(SettingError) as refused:
-        World(0, 4).share(6)
+        ProcessGroup(0, 4).row_range(6)
     assert str(refused.value) == "`batch=6` does not divide by 4 processes; take a multiple"
 
 
@@ -82,12 +82,12 @@ LEAVES = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
 import torch
-from pretrain.training.distributed import joined
-with joined("cpu") as world:
+from pretrain.training.distributed import process_group
+with process_group("cpu") as group:
     weights = torch.ones(3, requires_grad=True)
     weights.sum().backward()
     torch.optim.AdamW([weights], fused=True).step()  # torch imports much of itself here
-    world.sum([weights.grad])
+    group.all_reduce([weights.grad])
 threads = [open(f"/proc/self/task/{each}/comm").read() for each in os.listdir("/proc/self/task")]
 sys.exit(any("gloo" in name for name in threads))
 """

@@ -10,7 +10,7 @@ from corpora.tokenizer.pieces import FIRST_PIECE
 from pretrain.config import EncoderConfig
 from pretrain.data.batches import Batch
 from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.training.evaluation import Score, evaluate, unigram_score
+from pretrain.training.evaluation import MlmScore, evaluate, unigram_score
 from pretrain.training.prepare import held_out_batches
 from tests.pretrain.letters import LETTERS, packed
 
@@ -80,7 +80,7 @@ def test_evaluating_is_without_dropout_and_leaves_the_model_as_it_was():
 
 
 def test_a_perplexity_beyond_all_numbers_is_still_one():
-    assert math.isfinite(Score(1e6, 0.0, 1).perplexity)
+    assert math.isfinite(MlmScore(1e6, 0.0, 1).perplexity)
 
 
 def test_held_out_text_with_nothing_to_predict_is_refused():

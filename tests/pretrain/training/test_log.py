@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from corpora.artifacts.metrics import read_metrics
-from pretrain.training.evaluation import Score
-from pretrain.training.log import Log, Moment, Scale
+from pretrain.training.evaluation import MlmScore
+from pretrain.training.log import Log, TrainingStatus, Workload
 
 CPU = torch.device("cpu")
-SCALE = Scale(row_slots=16, batch_rows=4, n_rows=32, padding=0.01, row_flops=1e6, peak=1e8)
+SCALE = Workload(row_slots=16, batch_rows=4, n_rows=32, padding=0.01, row_flops=1e6, peak=1e8)
 
 
 class Clock:
@@ -53,12 +53,12 @@ def test_a_line_is_of_the_steps_since_the_last(log, clock, shown, tmp_path):
     clock.now += 4
     assert log.is_due
     assert log.read().tolist() == [[30, 1, 10, 1], [60, 8, 20, 0.25]]
-    log.write_line(Moment(step=2, seconds=5.0, progress=0.1, rate=0.01, mask_rate=0.2))
+    log.write_line(TrainingStatus(step=2, seconds=5.0, progress=0.1, rate=0.01, mask_rate=0.2))
     assert not log.is_due
     log.add(values(4.0, 2, 4))
     clock.now += 1
     log.read()
-    log.write_line(Moment(step=3, seconds=6.0, progress=0.5, rate=0.02, mask_rate=0.1))
+    log.write_line(TrainingStatus(step=3, seconds=6.0, progress=0.5, rate=0.02, mask_rate=0.1))
 
     first, second = read_metrics(tmp_path / "metrics.jsonl")
     memory = first.pop("memory")
@@ -88,11 +88,13 @@ def test_a_score_stands_beside_that_of_frequencies_and_its_time_is_not_the_steps
     log, clock, shown, tmp_path
 ):
     clock.now += 50
-    log.write_score(Moment(0, 50.0, 0.0, 0.0, 0.15), Score(2.0, 0.5, 7), Score(3.0, 0.25, 7))
+    log.write_score(
+        TrainingStatus(0, 50.0, 0.0, 0.0, 0.15), MlmScore(2.0, 0.5, 7), MlmScore(3.0, 0.25, 7)
+    )
     log.add(values(30.0, 1, 10))
     clock.now += 2
     log.read()
-    log.write_line(Moment(1, 52.0, 0.1, 0.01, 0.15))
+    log.write_line(TrainingStatus(1, 52.0, 0.1, 0.01, 0.15))
     score, line = read_metrics(tmp_path / "metrics.jsonl")
     assert score == {
         "step": 0,
@@ -111,7 +113,7 @@ def test_a_score_stands_beside_that_of_frequencies_and_its_time_is_not_the_steps
 
 def test_without_steps_there_is_no_line(log, tmp_path):
     assert log.read().shape == (0, 4)
-    log.write_line(Moment(0, 0.0, 0.0, 0.0, 0.15))
+    log.write_line(TrainingStatus(0, 0.0, 0.0, 0.0, 0.15))
     assert read_metrics(tmp_path / "metrics.jsonl") == []
 
 

@@ -22,12 +22,12 @@ from pretrain.training.schedule import Budget, make_budget, rate_factor
     ],
 )
 def test_budgets_become_steps_that_suffice(options, steps):
-    config = MlmConfig(sequence_length=16, **options).settled()
+    config = MlmConfig(sequence_length=16, **options).resolved()
     assert make_budget(config, n_rows=100, batch_rows=8) == Budget(steps=steps)
 
 
 def test_minutes_stay_time():
-    assert make_budget(MlmConfig(minutes=1.5).settled(), 100, 8) == Budget(seconds=90.0)
+    assert make_budget(MlmConfig(minutes=1.5).resolved(), 100, 8) == Budget(seconds=90.0)
 
 
 def test_progress_ends_at_the_last_step_or_second():

@@ -10,9 +10,9 @@ from corpora.common.errors import FirthError
 from pretrain.config import EncoderConfig
 from pretrain.data.batches import Batch
 from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.training.distributed import World
+from pretrain.training.distributed import ProcessGroup
 from pretrain.training.optimizer import make_optimizer
-from pretrain.training.step import How, Stepper, dropout_seed
+from pretrain.training.step import Stepper, StepSettings, dropout_seed
 
 B, T, C, V = 12, 16, 4, 30
 
@@ -29,16 +29,16 @@ def random_batch(seed=5):
     return Batch(*map(torch.tensor, arrays), torch.tensor(weights, dtype=torch.float32))
 
 
-def stepper(micro_batch=B, *, world=None, dropout=0.0, clip=1.0, seed=1, compiled=False):
+def stepper(micro_batch=B, *, group=None, dropout=0.0, clip=1.0, seed=1, compiled=False):
     """A new model and what takes steps with it."""
     config = EncoderConfig(
         n_pieces=V, layers=2, heads=2, dim=8, feed_forward_dim=16, max_length=T, dropout=dropout
     )
     model = MaskedLanguageModel(config, seed=seed)
-    how = How(torch.float32, compiled, False, micro_batch)
+    settings = StepSettings(torch.float32, compiled, False, micro_batch)
     optimizer = make_optimizer(model, 0.01)
     return model, Stepper(
-        model, optimizer, how, clip=clip, seed=3, world=world or World(), most_segments=3
+        model, optimizer, settings, clip=clip, seed=3, group=group or ProcessGroup(), max_segments=3
     )
 
 
@@ -61,11 +61,11 @@ def test_gradients_of_micro_batches_sum_to_those_of_the_batch(micro_batch):
 
 
 def test_a_process_never_takes_rows_of_another(monkeypatch):
-    monkeypatch.setattr(World, "sum", lambda self, tensors: None)
+    monkeypatch.setattr(ProcessGroup, "all_reduce", lambda self, tensors: None)
     batch = random_batch()
     sums = torch.zeros(2)
     for rank in range(3):
-        _, takes = stepper(8, world=World(rank, 3))  # of 4 rows each
+        _, takes = stepper(8, group=ProcessGroup(rank, 3))  # of 4 rows each
         sums += takes.gradients(0, batch)[:2]
     torch.testing.assert_close(sums, gradients(B, batch)[1][:2], rtol=1e-6, atol=1e-5)
 

@@ -20,14 +20,14 @@ Die Bücher hätten's GRÖSSER gemacht; Straße. Её дом — это «ещё
 SHAPE = {"layers": 3, "heads": 4, "dim": 32, "feed_forward_dim": 48, "max_length": 24}
 
 
-def drawn_pieces(text: TextSettings, kind: str = "wordpiece") -> Pieces:
+def learned_pieces(text: TextSettings, kind: str = "wordpiece") -> Pieces:
     """Pieces of the text above, some words whole and some in parts."""
     counts = Counter(text.words(TEXT))
     size = 180 if text.segmenter == "words" else 105  # characters give no more
     return learn_pieces(list(counts), np.array(list(counts.values())), size=size, kind=kind)
 
 
-def drawn_model(n_pieces: int, **shape: object) -> MaskedLanguageModel:
+def random_model(n_pieces: int, **shape: object) -> MaskedLanguageModel:
     """An encoder in which no bias is 0 and no norm 1, so that none can be forgotten."""
     model = MaskedLanguageModel(EncoderConfig(n_pieces=n_pieces, **{**SHAPE, **shape}))
     generator = torch.Generator().manual_seed(3)
@@ -37,13 +37,13 @@ def drawn_model(n_pieces: int, **shape: object) -> MaskedLanguageModel:
     return model.eval()
 
 
-def drawn_run(
+def random_run(
     run: Path, *, text: TextSettings | None = None, kind: str = "wordpiece", **shape: object
 ) -> Path:
     """The files of a finished run that its encoder needs."""
     text = text or TextSettings()
-    pieces = drawn_pieces(text, kind)
-    model = drawn_model(len(pieces), **shape)
+    pieces = learned_pieces(text, kind)
+    model = random_model(len(pieces), **shape)
     run.mkdir()
     save_pieces(pieces, run / TOKENIZER, text)
     save_model(model, run / WEIGHTS)
