@@ -196,7 +196,7 @@ def _write_vectors(
     with progress("pooling", "tokens") as show:
         pooled = pool_words(encoder, corpus, _pooling(config), show)
     pooled.save(partial)
-    return pooled.about
+    return pooled.info
 
 
 def _pooling(config: MlmConfig) -> PoolConfig:

@@ -1,1 +1,1 @@
-"""Vectors from encoders: pooling, encoding files, words in context."""
+"""Vectors from encoders: pooling, encoding of files, words in context."""

@@ -1,4 +1,4 @@
-"""Sentences encoded in blocks, so that only the states of some words are held at once."""
+"""Block-wise encoding of sentences, which bounds the memory that their states take."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -17,8 +17,12 @@ def encode_in_blocks(
     at_once: int = WORDS_AT_ONCE,
     offsets: np.ndarray | None = None,
 ) -> Iterator[tuple[int, list[np.ndarray]]]:
-    """Encode sentences, those together that begin in the same stretch of the text."""
-    # offsets: int64 (n_sentences + 1,); yields list of float32 (n_words, D)
+    """Yield (index of the first sentence, states of its block), about ``at_once`` words a block.
+
+    ``offsets``, int64 (n_sentences + 1,), are the sentences' places in a longer text that decide
+    the blocks, so that a subset is encoded in the same blocks as the whole; by default the
+    sentences are taken to be the whole text.
+    """
     if offsets is None:
         offsets = np.cumsum([0, *map(len, sentences)], dtype=np.int64)
     begins = np.diff(offsets[:-1] // at_once)

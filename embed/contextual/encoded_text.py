@@ -1,4 +1,4 @@
-"""``firth encode``: the vectors of a text's words or sentences, line by line, into a file."""
+"""``firth encode``: write the vectors of a text's words or lines to a file."""
 
 import json
 import sys
@@ -16,23 +16,25 @@ from corpora.common.options import check, setting
 from embed.contextual.pooling import AUTO, parse_layers
 from embed.protocols import ContextualEncoder
 
-_DIGITS = 6  # of a number in JSON
+_DIGITS = 6  # decimals of a number in JSON
 STDIN = "-"
 SUFFIXES = (".npz", ".jsonl")
 
 
 @dataclass(frozen=True, kw_only=True)
 class EncodeConfig:
-    """Which vectors of a text are written."""
+    """Which vectors of a text to write."""
 
     layers: str = setting(
         AUTO,
-        "Layers to average, such as 0,1: 0 are the embeddings, 1 the first block's states; by "
+        "Layers to average, for example 0,1: 0 is the embeddings, 1 the first layer's output; by "
         "default the upper half.",
         metavar="LAYERS",
     )
     per: str = setting(
-        "word", "A vector for each word, or their mean for each line.", choices=("word", "sentence")
+        "word",
+        "Write a vector per word, or their mean per line.",
+        choices=("word", "sentence"),
     )
 
     def __post_init__(self) -> None:
@@ -49,37 +51,36 @@ def encode_file(
     show: Progress = no_progress,
     words_at_once: int = 1 << 14,
 ) -> int:
-    """Encode a text, each line by itself, and write the vectors; whole or not at all.
+    """Encode each line of a text, write the vectors atomically and return the number of lines.
 
-    ``.npz`` has ``vectors`` float32 (n, D); per word also ``words``, uint8, which are UTF-8
-    with line feeds between, ``words.tobytes().decode().split(chr(10))``, and ``lines`` int64
-    (n_lines + 1,): line i has the vectors ``lines[i]`` to ``lines[i + 1] - 1``.
-    ``.jsonl`` has one object a line, ``{"words": [...], "vectors": [[...], ...]}`` or
-    ``{"words": [...], "vector": [...]}``, numbers to six decimals. Line n of the text is
-    row or object n; one without words has a vector of zeros.
+    ``.npz`` contains ``vectors`` float32 (n, D); per word also ``words``, UTF-8 bytes separated by
+    line feeds, ``words.tobytes().decode().split(chr(10))``, and ``lines`` int64 (n_lines + 1,):
+    line i has the vectors ``lines[i]`` to ``lines[i + 1] - 1``. ``.jsonl`` contains one object per
+    line, ``{"words": [...], "vectors": [[...], ...]}`` or ``{"words": [...], "vector": [...]}``.
+    Per sentence, a line without words has a vector of zeros.
     """
     layers = parse_layers(config.layers, encoder.n_layers)
     refuse_suffix(out)
     with atomic_output(out, force) as partial:
-        writer: Any = _Objects if out.suffix == ".jsonl" else _Arrays
+        writer_class: Any = _JsonlWriter if out.suffix == ".jsonl" else _NpzWriter
         dim = encoder.encode([[]], layers)[0].shape[1]
-        with writer(partial, config.per, dim) as writing:
+        with writer_class(partial, config.per, dim) as writer:
             n_lines = n_words = 0
             for lines in _batches(encoder, source, words_at_once):
-                writing.add(lines, encoder.encode(lines, layers))
+                writer.add(lines, encoder.encode(lines, layers))
                 n_lines, n_words = n_lines + len(lines), n_words + sum(map(len, lines))
                 show(n_words)
     return n_lines
 
 
 def refuse_suffix(out: Path) -> None:
-    """Refuse an output whose kind its name does not tell."""
+    """Raise unless the output's name ends in a supported suffix."""
     if out.suffix not in SUFFIXES:
         raise SettingError(f"`out={out}`: must end in {' or '.join(SUFFIXES)}")
 
 
-class _Arrays:
-    """``.npz``; the vectors go to the disk as they come."""
+class _NpzWriter:
+    """Writer of ``.npz``; vectors go to disk as they arrive."""
 
     def __init__(self, path: Path, per: str, dim: int) -> None:
         self._path, self._per, self._dim = path, per, dim
@@ -87,12 +88,12 @@ class _Arrays:
         self._words: list[str] = []
         self._lines = [0]
 
-    def __enter__(self) -> "_Arrays":
+    def __enter__(self) -> "_NpzWriter":
         self._file: IO[bytes] = open(self._raw, "wb")
         return self
 
     def add(self, lines: Sequence[Sequence[str]], states: Sequence[np.ndarray]) -> None:
-        """Take the vectors of some lines."""
+        """Add the vectors of some lines."""
         for words, vectors in zip(lines, states, strict=True):
             if self._per == "sentence":
                 self._write(_mean(vectors))
@@ -103,7 +104,7 @@ class _Arrays:
                 self._lines.append(len(self._words))
 
     def _write(self, vectors: np.ndarray) -> None:
-        """Write numbers; tofile() passes over a full disk."""
+        """Write numbers as bytes; ``tofile`` would ignore a full disk."""
         self._file.write(np.ascontiguousarray(vectors).reshape(-1).view(np.uint8).data)
 
     def __exit__(self, kind: object, *_: object) -> None:
@@ -116,29 +117,29 @@ class _Arrays:
         if self._per == "sentence":
             np.savez(self._path, vectors=vectors)
             return
-        # not an array of strings: each would take the room of the longest
+        # not an array of strings, in which each would take the space of the longest
         words = np.frombuffer("\n".join(self._words).encode(), dtype=np.uint8)
         np.savez(self._path, vectors=vectors, words=words, lines=np.array(self._lines))
 
 
-class _Objects:
-    """``.jsonl``."""
+class _JsonlWriter:
+    """Writer of ``.jsonl``."""
 
     def __init__(self, path: Path, per: str, _dim: int) -> None:
         self._path, self._per = path, per
 
-    def __enter__(self) -> "_Objects":
+    def __enter__(self) -> "_JsonlWriter":
         self._file = open(self._path, "w", encoding="utf-8")
         return self
 
     def add(self, lines: Sequence[Sequence[str]], states: Sequence[np.ndarray]) -> None:
-        """Write the objects of some lines."""
+        """Write one object per line."""
         for words, vectors in zip(lines, states, strict=True):
-            name, found = ("vectors", vectors)
+            key, values = "vectors", vectors
             if self._per == "sentence":
-                name, found = "vector", _mean(vectors)
-            numbers = found.astype(np.float64).round(_DIGITS).tolist()
-            line = json.dumps({"words": list(words), name: numbers}, ensure_ascii=False)
+                key, values = "vector", _mean(vectors)
+            numbers = values.astype(np.float64).round(_DIGITS).tolist()
+            line = json.dumps({"words": list(words), key: numbers}, ensure_ascii=False)
             self._file.write(f"{line}\n")
 
     def __exit__(self, *_: object) -> None:
@@ -146,7 +147,7 @@ class _Objects:
 
 
 def _mean(vectors: np.ndarray) -> np.ndarray:
-    """The mean of a line's vectors, float32 (D,); zeros where it has none."""
+    """Return the mean of a line's vectors, float32 (D,); zeros if the line has no words."""
     if not len(vectors):
         return np.zeros(vectors.shape[1], dtype=np.float32)
     mean: np.ndarray = vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
@@ -156,12 +157,12 @@ def _mean(vectors: np.ndarray) -> np.ndarray:
 def _batches(
     encoder: ContextualEncoder, source: Path, words_at_once: int
 ) -> Iterator[list[list[str]]]:
-    """The words of the lines, some lines at a time."""
+    """Yield batches of lines as words."""
     lines: list[list[str]] = []
     n_words = 0
     for line in _lines(source):
         lines.append(encoder.words(line))
-        n_words += len(lines[-1]) + 1  # a line without words takes its place, too
+        n_words += len(lines[-1]) + 1  # count empty lines too
         if n_words >= words_at_once:
             yield lines
             lines, n_words = [], 0
@@ -170,20 +171,20 @@ def _batches(
 
 
 def _lines(source: Path) -> Iterator[str]:
-    """The lines of a file or of standard input."""
+    """Yield the lines of a file or of standard input."""
     if str(source) == STDIN:
         yield from _decoded(sys.stdin.buffer, "<stdin>")
         return
     try:
-        file = open(source, "rb")  # noqa: SIM115 - closed below; its errors are not the caller's
+        file = open(source, "rb")  # noqa: SIM115 - closed below; the try must not cover the yield
     except OSError as error:
-        raise SourceError(f"{source}: {error.strerror}; give a text file or -") from None
+        raise SourceError(f"{source}: {error.strerror}; expected a text file or -") from None
     with file:
         yield from _decoded(file, str(source))
 
 
 def _decoded(file: IO[bytes], name: str) -> Iterator[str]:
-    """Lines as text."""
+    """Yield lines as text; raise SourceError at the first byte that is not UTF-8."""
     for number, line in enumerate(file, 1):
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")

@@ -1,4 +1,4 @@
-"""The encoder of a run: found, opened and named by its content."""
+"""Finding, opening and fingerprinting the encoder of a run."""
 
 import pkgutil
 from pathlib import Path
@@ -16,32 +16,31 @@ from embed.protocols import ContextualEncoder
 from embed.registry import ENCODERS
 from embed.vectors.run_files import refuse_no_run, run_options
 
-POOLED = "pool"  # the "method" of a run whose "encoder_run" has the encoder
+POOLED = "pool"  # the "method" of a run whose "encoder_run" contains the encoder
 ENCODER = "encoder_run"
 
 
 def open_encoder(run: str | Path, device: str = "auto") -> ContextualEncoder:
-    """Open the encoder of a run, or the one that a run was pooled from.
+    """Open the encoder of a run, or the encoder that the run was pooled from.
 
     Parameters
     ----------
     run : str or Path
-        A run directory, or a Hugging Face folder.
-    device : str
-        ``auto``, ``cpu`` or ``cuda``.
+        A run directory or a Hugging Face folder.
+    device : {'auto', 'cpu', 'cuda'}
+        Where the encoder runs.
 
     Returns
     -------
     ContextualEncoder
-        Ready to be asked.
+        The encoder, loaded and ready to use.
 
     Raises
     ------
     ArtifactError
-        It is no finished run, its words have a vector each and no other, or the encoder is
-        damaged or gone.
+        If it is not a finished run, has only static vectors, or its encoder is damaged or missing.
     SettingError
-        There is no such device, or the package that the encoder needs is not installed.
+        If the device does not exist or a package that the encoder needs is not installed.
     """
     run = encoder_run(Path(run))
     encoder: ContextualEncoder = pkgutil.resolve_name(ENCODERS[_method(run)])(run, device)
@@ -49,28 +48,27 @@ def open_encoder(run: str | Path, device: str = "auto") -> ContextualEncoder:
 
 
 def encoder_run(run: Path) -> Path:
-    """Find the run that has the encoder: this one, or the one that it was pooled from."""
+    """Return the run that contains the encoder: this one, or the one it was pooled from."""
     refuse_no_run(run)
     method = _method(run)
     if method == POOLED:
         return encoder_run(_pooled_from(run, run_options(run)))
     if method not in ENCODERS:
         raise ArtifactError(
-            f"{run}: has one vector per word, whatever stands around it; for words in context "
-            "give a run of firth train-mlm"
+            f"{run}: has only static vectors; for words in context pass a run of firth train-mlm"
         )
     return run
 
 
 def encoder_fingerprint(run: Path) -> str:
-    """Name the content of what has an encoder."""
+    """Return a fingerprint of a run or Hugging Face folder with an encoder."""
     if (run / CHECKSUMS).is_file():
         return fingerprint(read_json(run / CHECKSUMS))
     return fingerprint(model_checksums(run))
 
 
 def _method(run: Path) -> str:
-    """How the vectors of a run were made; a Hugging Face folder does not say, but is one."""
+    """Return the ``method`` of a run, or "huggingface" for a Hugging Face folder."""
     if not is_huggingface(run):
         return str(run_options(run).get("method"))
     require_files(run)
@@ -78,17 +76,15 @@ def _method(run: Path) -> str:
 
 
 def _pooled_from(run: Path, options: dict[str, Any]) -> Path:
-    """The run with the encoder, as it was when this one was pooled from it."""
-    known = options.get(ENCODER)
-    if not isinstance(known, dict) or not {"path", "fingerprint"} <= known.keys():
+    """Return the run that this one was pooled from; raise if it is missing or has changed."""
+    recorded = options.get(ENCODER)
+    if not isinstance(recorded, dict) or not {"path", "fingerprint"} <= recorded.keys():
         raise ArtifactError(f"{run / 'config.json'}: names no {ENCODER}; make the run again")
-    source = Path(str(known["path"]))
+    source = Path(str(recorded["path"]))
     if not (source / CHECKSUMS).is_file() and not is_huggingface(source):
+        raise ArtifactError(f"{source}: missing, but {run} was pooled from it; pass another run")
+    if encoder_fingerprint(source) != recorded["fingerprint"]:
         raise ArtifactError(
-            f"{source}: {run} was pooled from this run, which is gone; give another"
-        )
-    if encoder_fingerprint(source) != known["fingerprint"]:
-        raise ArtifactError(
-            f"{source}: {run} was pooled from another run that stood here; pool this one anew"
+            f"{source}: has changed since {run} was pooled from it; run firth pool again"
         )
     return source

@@ -1,4 +1,4 @@
-"""Words in their context: which static vectors are nearest to one occurrence."""
+"""Words in context: the static vectors nearest to one occurrence of a word."""
 
 import re
 from collections.abc import Sequence
@@ -18,29 +18,29 @@ from embed.query.search import unit_length
 from embed.vectors.run_files import run_options
 from embed.vectors.word_vectors import WordVectors
 
-BRACKETED = re.compile(r"\[([^\[\]]*)\]")  # what stands in brackets is its only group
+BRACKETED = re.compile(r"\[([^\[\]]*)\]")  # group 1: the text between brackets
 
 
 @dataclass(frozen=True)
 class Occurrence:
-    """A word, or several, in a sentence."""
+    """A word or phrase in a sentence: ``words[start:stop]``."""
 
     words: list[str]  # the whole sentence
-    start: int  # the occurrence is ``words[start:stop]``
-    stop: int  # the occurrence is ``words[start:stop]``
+    start: int
+    stop: int
 
     @property
     def name(self) -> str:
-        """The words that were asked for."""
+        """The word or phrase itself."""
         return " ".join(self.words[self.start : self.stop])
 
 
 @dataclass(frozen=True)
 class ContextAnswer:
-    """What is nearest to one occurrence."""
+    """The nearest neighbors of one occurrence."""
 
-    context: str  # as it was given
-    word: str  # the bracketed words, as the run's text settings write them
+    context: str  # the query as given
+    word: str  # the bracketed words, normalized by the run's text settings
     neighbors: list[Neighbor]  # best first
 
 
@@ -53,36 +53,35 @@ def nearest_in_context(
     layers: str | None = None,
     device: str = "auto",
 ) -> list[ContextAnswer]:
-    """Find the words whose static vectors are nearest to bracketed words in their contexts.
+    """Find the static vectors nearest to bracketed words in their contexts, by cosine.
 
     Parameters
     ----------
     run : str or Path
-        Has the encoder, or was pooled from one.
+        A run with an encoder, or pooled from one.
     vectors : WordVectors
-        The run's.
+        The vectors of that run.
     contexts : sequence of str
         Sentences with one or more words in square brackets.
     k : int
-        Neighbours per occurrence, at least 1.
+        Neighbors per occurrence, at least 1.
     layers : str, optional
-        The layers to average, as :func:`~embed.contextual.pooling.parse_layers` reads them; by
-        default
-        those of which the static vectors were made, so that both lie in one space.
-    device : str
-        ``auto``, ``cpu`` or ``cuda``.
+        Layers to average, for example ``"0,1"``; by default those that the static vectors were
+        pooled from, so that both lie in the same space.
+    device : {'auto', 'cpu', 'cuda'}
+        Where the encoder runs.
 
     Returns
     -------
     list of ContextAnswer
-        One per bracket, in the order of the text; the bracketed word itself is no answer.
+        One per bracket, in text order; the bracketed word itself is excluded.
 
     Raises
     ------
     ArtifactError
-        The run has no states of words in context, or static vectors of another width.
+        If the run has no encoder, or its states and static vectors differ in width.
     SettingError
-        A context has no bracketed word, or the encoder has no such layers.
+        If a context has no bracketed word, or the encoder has no such layer.
     """
     encoder = open_encoder(run, device)
     chosen = parse_layers(_pooled_layers(Path(run)) if layers is None else layers, encoder.n_layers)
@@ -96,18 +95,18 @@ def nearest_by_encoder(
     layers: Sequence[int],
     k: int = 10,
 ) -> list[ContextAnswer]:
-    """Find the same as :func:`nearest_in_context`, by an encoder that is open."""
-    asked = [(text, read_context(text, encoder)) for text in contexts]
-    states = encoder.encode([found[0].words for _, found in asked], layers)
+    """Do what :func:`nearest_in_context` does, with an encoder that is already open."""
+    parsed = [(text, parse_context(text, encoder)) for text in contexts]
+    states = encoder.encode([occurrences[0].words for _, occurrences in parsed], layers)
     queries, owners = [], []
-    for (text, found), of_words in zip(asked, states, strict=True):
-        for occurrence in found:
-            queries.append(of_words[occurrence.start : occurrence.stop].mean(axis=0))
+    for (text, occurrences), word_states in zip(parsed, states, strict=True):
+        for occurrence in occurrences:
+            queries.append(word_states[occurrence.start : occurrence.stop].mean(axis=0))
             owners.append((text, occurrence.name))
     units = unit_length(np.array(queries, dtype=np.float64))
     if units.shape[1] != vectors.matrix.shape[1]:
         raise ArtifactError(
-            f"{vectors.name}: has vectors of {vectors.matrix.shape[1]} dimensions and states of "
+            f"{vectors.name}: has vectors of {vectors.matrix.shape[1]} dimensions but states of "
             f"{units.shape[1]}; make the run again"
         )
     rows = [vectors.row(name) for _, name in owners]
@@ -118,41 +117,43 @@ def nearest_by_encoder(
     ]
 
 
-def read_context(text: str, encoder: ContextualEncoder) -> list[Occurrence]:
-    """Cut a text into words, and find those in square brackets."""
-    words, bounds = cut_parts(encoder, BRACKETED.split(text))
-    # every second part is a regular expression's group: what was in brackets
-    places = list(pairwise(bounds))[1::2]
-    if any(start == stop for start, stop in places):
+def parse_context(text: str, encoder: ContextualEncoder) -> list[Occurrence]:
+    """Split a text into words and return those in square brackets."""
+    words, bounds = split_parts(encoder, BRACKETED.split(text))
+    # re.split puts the groups, here the bracketed parts, at odd positions
+    spans = list(pairwise(bounds))[1::2]
+    if any(start == stop for start, stop in spans):
         raise SettingError(f"{text!r} has no word in its brackets; write [word]")
-    if not places:
-        raise SettingError(f"{text!r} has no word in brackets; write the one that is meant as [it]")
-    return [Occurrence(words, start, stop) for start, stop in places]
+    if not spans:
+        raise SettingError(
+            f"{text!r} has no word in brackets; write [word] around the one to query"
+        )
+    return [Occurrence(words, start, stop) for start, stop in spans]
 
 
-class Cutter(Protocol):
-    """What cuts text into words."""
+class WordSplitter(Protocol):
+    """An object that splits text into words."""
 
     def words(self, text: str) -> list[str]:
-        """Cut text into words."""
+        """Split text into words."""
 
 
-def cut_parts(cutter: Cutter, parts: Sequence[str]) -> tuple[list[str], list[int]]:
-    """Cut the parts of a text into words, each by itself."""
+def split_parts(splitter: WordSplitter, parts: Sequence[str]) -> tuple[list[str], list[int]]:
+    """Split each part of a text; return all words and the bounds of the parts among them."""
     words: list[str] = []
     bounds = [0]
     for part in parts:
-        words += cutter.words(part)
+        words += splitter.words(part)
         bounds.append(len(words))
     return words, bounds
 
 
 def _pooled_layers(run: Path) -> str:
-    """The layers of which a run's static vectors are the mean."""
+    """Return the layers whose mean a run's static vectors are, as ``--layers`` takes them."""
     pooling: Any = run_options(run).get("pooling")
     layers = pooling.get("layers") if isinstance(pooling, dict) else None
     if not layers:
         raise SettingError(
-            f"{run}: its vectors are no means of states; pass `layers` to choose the states"
+            f"{run}: its vectors were not pooled from states; pass `layers` to choose layers"
         )
     return ",".join(map(str, layers))

@@ -1,4 +1,4 @@
-"""``firth pool``: other static vectors of an encoder that was trained already, as a run."""
+"""``firth pool``: static vectors from a trained encoder, saved as a run."""
 
 import dataclasses
 from pathlib import Path
@@ -41,18 +41,19 @@ def pool_run(
     Parameters
     ----------
     run : str or Path
-        Has the encoder, or was pooled from one, which is then taken; or a Hugging Face folder.
+        A run with an encoder, a run pooled from one (whose encoder is then used), or a Hugging
+        Face folder.
     config : PoolConfig
-        Every option.
+        Source, layers and vocabulary.
     out : str or Path
-        Where the new run will stand.
+        The run to make.
     corpus : Corpus, optional
-        Whose words and sentences; by default that on which the encoder was trained. A Hugging
-        Face folder has none; its tokenizer is given the words of any.
-    device : str
-        ``auto``, ``cpu`` or ``cuda``.
+        Its words get vectors and its sentences are read; by default the encoder's training
+        corpus. Required for a Hugging Face folder.
+    device : {'auto', 'cpu', 'cuda'}
+        Where the encoder runs.
     force : bool
-        Replace a run that stands there.
+        Overwrite a run at ``out``.
 
     Returns
     -------
@@ -63,79 +64,84 @@ def pool_run(
     Raises
     ------
     ArtifactError
-        ``out`` exists or is being made, the run has no encoder, its corpus is gone, or
-        ``corpus`` is cut into words otherwise.
+        If ``out`` exists or is in use, the run has no encoder, its corpus is missing, or
+        ``corpus`` splits text into words differently.
     SettingError
-        ``out`` is the encoder's own run, the encoder has no such layers, no word is frequent
-        enough, or there is no such device.
+        If ``out`` is the encoder's own run, the encoder has no such layer, no word is frequent
+        enough, or the device does not exist.
+
+    Notes
+    -----
+    Deterministic on the CPU. Queries for words in context open ``run`` again, so keep it.
     """
     run, out, started = encoder_run(Path(run).resolve()), Path(out), now()
     if out.resolve() == run:
-        raise SettingError(f"`out={out}`: has the encoder, which would be lost; choose another")
-    corpus = corpus or trained_corpus(run)
+        raise SettingError(
+            f"`out={out}`: contains the encoder and would be overwritten; choose another"
+        )
+    corpus = corpus or open_training_corpus(run)
     _refuse_other_text(corpus, run)
     source = encoder_fingerprint(run)
     options = dataclasses.asdict(config)
     maker = {"command": "pool", ENCODER: source, CORPUS: corpus.fingerprint, **options}
     with new_artifact(out, maker, force=force) as partial:
         encoder = open_encoder(run, device)
-        _tell_lost_case(encoder, corpus)
+        _note_lowercased(encoder, corpus)
         with progress("pooling", "tokens") as show:
             pooled = pool_words(encoder, corpus, config, show)
         pooled.save(partial)
-        about: dict[str, Any] = {
+        run_config: dict[str, Any] = {
             "format": FORMAT,
             "method": POOLED,
             **options,
             ENCODER: {"path": str(run), "fingerprint": source},
             CORPUS: corpus.reference,
-            "pooling": pooled.about,
+            "pooling": pooled.info,
             "text": corpus.text.to_json(),
         }
-        write_json(partial / "config.json", about)
+        write_json(partial / "config.json", run_config)
         made = provenance(started, seeds=[config.seed], corpus=corpus.fingerprint)
         write_json(partial / "provenance.json", made)
     return out
 
 
-def trained_corpus(run: Path) -> "Corpus":
-    """Open the corpus that a run was trained on, where it stood then."""
+def open_training_corpus(run: Path) -> "Corpus":
+    """Open and verify the corpus that a run was trained on, at its recorded path."""
     from corpora.store.corpus import Corpus, is_corpus
 
-    known: Any = run_options(run).get(CORPUS)
-    if not isinstance(known, dict) or not {"path", "fingerprint"} <= known.keys():
-        raise ArtifactError(f"{run}: does not tell what corpus it was trained on; pass `corpus`")
-    path = Path(str(known["path"]))
+    recorded: Any = run_options(run).get(CORPUS)
+    if not isinstance(recorded, dict) or not {"path", "fingerprint"} <= recorded.keys():
+        raise ArtifactError(f"{run}: does not record its training corpus; pass `corpus`")
+    path = Path(str(recorded["path"]))
     if not is_corpus(path):
-        raise ArtifactError(f"{path}: the corpus of {run} is gone; pass `corpus`")
+        raise ArtifactError(f"{path}: the training corpus of {run} is missing; pass `corpus`")
     corpus = Corpus.open(path)
-    if "sample" in known:
-        corpus = corpus.sample_again(known["sample"])
-    if corpus.fingerprint != known["fingerprint"]:
+    if "sample" in recorded:
+        corpus = corpus.sample_again(recorded["sample"])
+    if corpus.fingerprint != recorded["fingerprint"]:
         raise ArtifactError(
-            f"{path}: is no longer the corpus that {run} was trained on; pass `corpus` to take it "
-            "all the same"
+            f"{path}: has changed since {run} was trained on it; pass `corpus` to use it anyway"
         )
     corpus.verify()
     return corpus
 
 
 def _refuse_other_text(corpus: "Corpus", run: Path) -> None:
-    """Words that are cut otherwise are not those that the encoder knows."""
-    if is_huggingface(run):  # which divides words into pieces, however they were found
+    """Raise if the corpus splits text into words differently than the encoder expects."""
+    if is_huggingface(run):  # splits any word into pieces
         return
     there, here = run_options(run).get("text"), corpus.text.to_json()
     if there != here:
         raise ArtifactError(
-            f"{corpus.path}: its text is cut into words by {here}, that of {run} by {there}; "
+            f"{corpus.path}: splits text into words by {here}, but {run} by {there}; "
             "build the corpus again with the same options"
         )
 
 
-def _tell_lost_case(encoder: ContextualEncoder, corpus: "Corpus") -> None:
-    """An encoder that tells case apart reads lower-cased names as other words."""
+def _note_lowercased(encoder: ContextualEncoder, corpus: "Corpus") -> None:
+    """Print a note if a cased encoder reads a lowercased corpus."""
     if not corpus.text.keep_case and encoder.words("A") == ["A"]:
         note(
-            f"{corpus.path}: is lower-cased, and the encoder tells case apart; build the corpus "
-            "with `keep_case=True` for what it knows of capitals"
+            f"{corpus.path}: lowercased, but the encoder is case-sensitive; build the corpus with "
+            "`keep_case=True` for better vectors"
         )

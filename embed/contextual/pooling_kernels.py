@@ -1,4 +1,4 @@
-"""Choosing the sentences that bring every word its contexts, and summing states by word."""
+"""Kernels that select sentences for pooling and sum states by word."""
 
 import numpy as np
 
@@ -12,9 +12,9 @@ _HASH_BITS = np.uint64(64 - LEVEL_BITS)
 
 @compiled
 def sentence_keys(words, offsets, levels, seed, first, keys):
-    """Give each sentence its place in the order of choosing: by its rarest word, then by chance."""
-    # words: int32 (n_tokens,); offsets: int64 (n + 1,); levels: uint8 (V,); seed, first: uint64;
-    # keys: uint64 (n,)
+    """Write each sentence's sort key: the level of its rarest word, then random bits."""
+    # words: int32 (n_tokens,), negative if not pooled; offsets: int64 (n + 1,)
+    # levels: uint8 (V,); seed, first: uint64; keys: uint64 (n,)
     for s in range(keys.shape[0]):
         level = np.uint64((1 << LEVEL_BITS) - 1)
         for i in range(offsets[s], offsets[s + 1]):
@@ -26,8 +26,8 @@ def sentence_keys(words, offsets, levels, seed, first, keys):
 
 @compiled
 def keep_lowest(words, offsets, keys, starts, filled, lowest):
-    """Keep for each word the lowest keys of its occurrences, in a heap whose top is the highest."""
-    # starts: int64 (V + 1,); filled: int64 (V,); lowest: uint64 (starts[V],)
+    """Keep the lowest keys of each word's occurrences in a max-heap."""
+    # starts: int64 (V + 1,), bounds of the heaps; filled: int64 (V,); lowest: uint64 (starts[V],)
     for s in range(keys.shape[0]):
         for i in range(offsets[s], offsets[s + 1]):
             w = words[i]
@@ -35,44 +35,44 @@ def keep_lowest(words, offsets, keys, starts, filled, lowest):
                 continue
             heap = lowest[starts[w] : starts[w + 1]]
             if filled[w] < heap.shape[0]:
-                _rise(heap, filled[w], keys[s])
+                _sift_up(heap, filled[w], keys[s])
                 filled[w] += 1
             elif keys[s] < heap[0]:
-                _sink(heap, keys[s])
+                _sift_down(heap, keys[s])
 
 
 @compiled
-def _rise(heap, place, key):
-    """Put a key at the end and bring it up to its place."""
-    while place > 0 and heap[(place - 1) // 2] < key:
-        heap[place] = heap[(place - 1) // 2]
-        place = (place - 1) // 2
-    heap[place] = key
+def _sift_up(heap, at, key):
+    """Insert a key at the end, ``at``, and move it up."""
+    while at > 0 and heap[(at - 1) // 2] < key:
+        heap[at] = heap[(at - 1) // 2]
+        at = (at - 1) // 2
+    heap[at] = key
 
 
 @compiled
-def _sink(heap, key):
-    """Put a key in the place of the highest and bring it down to its own."""
-    place, child = 0, 1
+def _sift_down(heap, key):
+    """Replace the highest key and move the new one down."""
+    at, child = 0, 1
     while child < heap.shape[0]:
         if child + 1 < heap.shape[0] and heap[child + 1] > heap[child]:
             child += 1
         if heap[child] <= key:
             break
-        heap[place] = heap[child]
-        place, child = child, 2 * child + 1
-    heap[place] = key
+        heap[at] = heap[child]
+        at, child = child, 2 * child + 1
+    heap[at] = key
 
 
 @compiled
-def mark_chosen(words, offsets, keys, highest, chosen):
-    """Mark the sentences in which some word still lacks contexts when their turn comes."""
-    # highest: uint64 (V,); chosen: bool (n,)
+def mark_selected(words, offsets, keys, last_keys, selected):
+    """Mark the sentences in which some word still needs contexts."""
+    # last_keys: uint64 (V,); selected: bool (n,)
     for s in range(keys.shape[0]):
-        chosen[s] = False
+        selected[s] = False
         for i in range(offsets[s], offsets[s + 1]):
-            if words[i] >= 0 and keys[s] <= highest[words[i]]:
-                chosen[s] = True
+            if words[i] >= 0 and keys[s] <= last_keys[words[i]]:
+                selected[s] = True
                 break
 
 

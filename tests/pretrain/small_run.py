@@ -68,7 +68,7 @@ def write_run(out: Path, encoder: MlmEncoder, corpus: Corpus, **pooling) -> Path
             "method": "mlm",
             "encoder": encoder.model.config.to_json(),
             "text": corpus.text.to_json(),
-            "pooling": pooled.about,
+            "pooling": pooled.info,
             "corpus": {"path": str(corpus.path.resolve()), "fingerprint": corpus.fingerprint},
         }
         write_json(partial / "config.json", config)

@@ -6,13 +6,13 @@ import numpy as np
 
 from embed.compare.datasets.context_pairs import Target
 from embed.contextual.batches import WORDS_AT_ONCE, encode_in_blocks
-from embed.contextual.in_context import Cutter, cut_parts
+from embed.contextual.in_context import WordSplitter, split_parts
 from embed.protocols import ContextualEncoder
 
 
-def target_words(cutter: Cutter, targets: Sequence[Target]) -> list[list[str]]:
+def target_words(splitter: WordSplitter, targets: Sequence[Target]) -> list[list[str]]:
     """Give the words that targets are to an encoder."""
-    found = _find(cutter, targets)
+    found = _find(splitter, targets)
     return [[sentence[place] for place in places] for sentence, places in found]
 
 
@@ -40,15 +40,17 @@ def target_states(
     return np.array([states[target] for target in range(len(targets))], dtype=np.float32)
 
 
-def contexts_read(cutter: Cutter, targets: Sequence[Target]) -> list[list[str]]:
+def contexts_read(splitter: WordSplitter, targets: Sequence[Target]) -> list[list[str]]:
     """Give the different contexts of targets as an encoder is given them."""
-    return [list(words) for words in dict.fromkeys(words for words, _ in _find(cutter, targets))]
+    return [list(words) for words in dict.fromkeys(words for words, _ in _find(splitter, targets))]
 
 
-def _find(cutter: Cutter, targets: Iterable[Target]) -> list[tuple[tuple[str, ...], np.ndarray]]:
+def _find(
+    splitter: WordSplitter, targets: Iterable[Target]
+) -> list[tuple[tuple[str, ...], np.ndarray]]:
     """The words of each target's context, and its own places among them."""
     every = list(targets)
-    cut = {parts: cut_parts(cutter, parts) for parts in {target.parts for target in every}}
+    cut = {parts: split_parts(splitter, parts) for parts in {target.parts for target in every}}
     found = []
     for target in every:
         words, bounds = cut[target.parts]

@@ -1,4 +1,4 @@
-"""encode from the command line: what the files hold, and what is refused."""
+"""The encode command: contents of its files, and refusals."""
 
 import json
 
@@ -23,7 +23,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture
 def file(tmp_path):
-    """A text of three lines, the second one blank, without a line end at its end."""
+    """A text of three lines, the second one blank, without a final newline."""
     path = tmp_path / "text.txt"
     path.write_text("\n".join(LINES), encoding="utf-8")
     return path
@@ -36,11 +36,11 @@ def invoke(run, file, out, *arguments, **more):
 
 
 def words_of(found):
-    """The words of an .npz, read as the documentation says."""
+    """Return the words of an .npz, decoded as documented."""
     return found["words"].tobytes().decode().split(chr(10))
 
 
-def test_words_and_their_vectors_lie_end_to_end_in_an_npz(run, file, tmp_path):
+def test_an_npz_holds_concatenated_words_and_vectors(run, file, tmp_path):
     result = invoke(run, file, tmp_path / "out.npz", "--layers", "2")
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == f"{tmp_path / 'out.npz'}: 3 lines\n"
@@ -53,7 +53,7 @@ def test_words_and_their_vectors_lie_end_to_end_in_an_npz(run, file, tmp_path):
         np.testing.assert_allclose(found["vectors"], expected, atol=1e-5)
 
 
-def test_a_line_is_the_mean_of_its_words_and_a_blank_one_zeros(run, file, tmp_path):
+def test_a_line_is_the_mean_of_its_words_and_a_blank_line_zeros(run, file, tmp_path):
     assert invoke(run, file, tmp_path / "out.npz", "--per", "sentence").exit_code == 0
     states = ENCODER.encode(WORDS, (1, 2))
     with np.load(tmp_path / "out.npz") as found:
@@ -64,7 +64,7 @@ def test_a_line_is_the_mean_of_its_words_and_a_blank_one_zeros(run, file, tmp_pa
     np.testing.assert_allclose(last, states[2].mean(axis=0), atol=1e-5)
 
 
-def test_objects_stand_line_by_line_in_a_jsonl(run, file, tmp_path):
+def test_a_jsonl_has_one_object_per_line(run, file, tmp_path):
     assert invoke(run, file, tmp_path / "out.jsonl").exit_code == 0
     encode_file(ENCODER, file, tmp_path / "parts.jsonl", EncodeConfig(), words_at_once=1)
     for name in ("out.jsonl", "parts.jsonl"):
@@ -74,7 +74,7 @@ def test_objects_stand_line_by_line_in_a_jsonl(run, file, tmp_path):
             np.testing.assert_allclose(np.reshape(line["vectors"], states.shape), states, atol=1e-5)
 
 
-def test_standard_input_is_a_dash(run, tmp_path):
+def test_a_dash_reads_standard_input(run, tmp_path):
     out = tmp_path / "out.jsonl"
     result = invoke(run, "-", out, "--per", "sentence", input="\ufeffa saw\n\n".encode())
     assert result.exit_code == 0
@@ -83,17 +83,17 @@ def test_standard_input_is_a_dash(run, tmp_path):
     assert [len(line["vector"]) for line in found] == [16, 16]
 
 
-def test_words_of_many_scripts_and_lengths_come_back(run, tmp_path):
+def test_words_of_many_scripts_and_lengths_round_trip(run, tmp_path):
     words = ["naïve", "図書館", "x" * 900, "العربية", "𝕏"]
     (tmp_path / "text").write_text(" ".join(words), encoding="utf-8")
     assert invoke(run, tmp_path / "text", tmp_path / "out.npz").exit_code == 0
     with np.load(tmp_path / "out.npz") as found:
         assert words_of(found) == ENCODER.words(" ".join(words))
-        assert len(found["words"]) < 1100  # the longest one sets nothing
+        assert len(found["words"]) < 1100  # words are not padded to the longest
 
 
 @pytest.mark.parametrize("per", ["word", "sentence"])
-def test_an_empty_text_gives_vectors_of_no_rows_but_all_columns(run, tmp_path, per):
+def test_an_empty_text_gives_zero_rows_of_full_width(run, tmp_path, per):
     (tmp_path / "empty").write_bytes(b"")
     assert invoke(run, tmp_path / "empty", tmp_path / "out.npz", "--per", per).exit_code == 0
     with np.load(tmp_path / "out.npz") as found:
@@ -103,7 +103,7 @@ def test_an_empty_text_gives_vectors_of_no_rows_but_all_columns(run, tmp_path, p
             assert (len(found["words"]), found["lines"].tolist()) == (0, [0])
 
 
-def test_blank_lines_alone_have_no_words_but_lines(run, tmp_path):
+def test_blank_lines_have_entries_in_lines_but_no_words(run, tmp_path):
     (tmp_path / "blank").write_bytes(b"\n \n")
     assert invoke(run, tmp_path / "blank", tmp_path / "out.npz").exit_code == 0
     with np.load(tmp_path / "out.npz") as found:
@@ -118,7 +118,7 @@ def test_an_empty_text_gives_no_objects(run, tmp_path):
 
 
 @pytest.mark.parametrize("byte", [b"\xe9", b"\xed\xa0\x80"], ids=["latin-1", "half a character"])
-def test_what_is_not_utf8_is_told_with_its_line_and_leaves_nothing(run, tmp_path, byte):
+def test_invalid_utf8_is_refused_with_its_line_and_leaves_no_file(run, tmp_path, byte):
     (tmp_path / "bad").write_bytes(b"a saw\ncaf" + byte + b"\n")
     result = invoke(run, tmp_path / "bad", tmp_path / "out.npz")
     assert result.exit_code == 1
@@ -139,10 +139,10 @@ def test_refusals(run, file, tmp_path):
         "Error: --out TMP/out.txt: must end in .npz or .jsonl\n"
     )
     assert refusal(tmp_path / "none", tmp_path / "out.npz") == (
-        "Error: TMP/none: No such file or directory; give a text file or -\n"
+        "Error: TMP/none: No such file or directory; expected a text file or -\n"
     )
     assert refusal(file, tmp_path / "out.npz", "--layers", "3") == (
-        "Error: --layers 3: there is no layer 3; the encoder has 0, the embeddings, to 2\n"
+        "Error: --layers 3: no layer 3; the encoder has layers 0 (embeddings) to 2\n"
     )
     (tmp_path / "out.npz").write_bytes(b"mine")
     assert refusal(file, tmp_path / "out.npz") == (
@@ -152,7 +152,7 @@ def test_refusals(run, file, tmp_path):
     assert invoke(run, file, tmp_path / "out.npz", "--force").exit_code == 0
 
 
-def test_what_is_no_run_is_told(file, tmp_path):
+def test_a_path_that_is_not_a_run_is_refused(file, tmp_path):
     (tmp_path / "begun.partial").mkdir()
     messages = {
         "none": "no such run",
@@ -165,10 +165,10 @@ def test_what_is_no_run_is_told(file, tmp_path):
         assert result.stderr == f"Error: {tmp_path / name}: {message}\n"
 
 
-def test_a_run_of_static_vectors_encodes_nothing(tmp_path, file):
+def test_a_run_of_static_vectors_cannot_encode(tmp_path, file):
     (tmp_path / "config.json").write_text('{"method": "svd"}')
     result = invoke(str(tmp_path), file, tmp_path / "out.npz")
     assert result.stderr == (
-        f"Error: {tmp_path}: has one vector per word, whatever stands around it; for words in "
-        "context give a run of firth train-mlm\n"
+        f"Error: {tmp_path}: has only static vectors; for words in context pass a run of firth "
+        "train-mlm\n"
     )

@@ -1,4 +1,4 @@
-"""neighbors --context: the same word in two places has other neighbours."""
+"""neighbors --context: different neighbors for the same word in two places."""
 
 import json
 
@@ -27,7 +27,7 @@ def invoke(run, *arguments):
 
 
 def by_hand(run, layers, place, k):
-    """Cosines of one occurrence with all static vectors, the word itself left out."""
+    """Return cosines of one occurrence with all static vectors, without the word itself."""
     [states] = small_encoder(seed=4).encode([WORDS], layers)
     vectors, state = WordVectors.open(run), states[place]
     matrix = np.array(vectors.matrix, dtype=np.float64)
@@ -36,7 +36,7 @@ def by_hand(run, layers, place, k):
     return [(vectors.vocabulary[row], pytest.approx(cosines[row], abs=1e-5)) for row in best]
 
 
-def test_each_bracketed_word_is_answered_in_the_layers_of_the_runs_vectors(run):
+def test_each_bracketed_word_is_queried_in_the_layers_of_the_runs_vectors(run):
     result = invoke(run, "--context", CONTEXT, "-k", "4", "--json")
     assert (result.exit_code, result.stderr) == (0, "")
     found = json.loads(result.stdout)
@@ -54,7 +54,7 @@ def test_layers_can_be_chosen(run):
     assert pairs == by_hand(run, (2,), 1, 10)
 
 
-def test_several_answers_are_numbered_and_one_is_not(run):
+def test_only_several_answers_are_numbered(run):
     lines = invoke(run, "--context", CONTEXT, "--context", "an [axe]", "-k", "1").stdout
     assert [line.split()[:3] for line in lines.splitlines()] == [
         ["saw", "[1]", "1"],
@@ -76,21 +76,21 @@ def test_unknown_words_and_phrases_have_neighbors_in_context(run):
     [
         (
             ["--context", "I saw a saw"],
-            "'I saw a saw' has no word in brackets; write the one that is meant as [it]",
+            "'I saw a saw' has no word in brackets; write [word] around the one to query",
         ),
         (["--context", "I [ ] a saw"], "'I [ ] a saw' has no word in its brackets; write [word]"),
         (["--context", "[caf\udce9]"], r"'caf\udce9' is not UTF-8; give UTF-8"),
         (
             ["--context", "[I]", "--layers", ""],
-            "--layers : give numbers between commas, such as 0,1, or auto",
+            "--layers : expected comma-separated numbers like 0,1, or auto",
         ),
         (
             ["--context", "[I]", "--layers", "7"],
-            "--layers 7: there is no layer 7; the encoder has 0, the embeddings, to 2",
+            "--layers 7: no layer 7; the encoder has layers 0 (embeddings) to 2",
         ),
     ],
 )
-def test_contexts_that_cannot_be_answered_are_refused(run, arguments, message):
+def test_invalid_contexts_are_refused(run, arguments, message):
     result = invoke(run, *arguments)
     assert (result.exit_code, result.stderr) == (1, f"Error: {message}\n")
 
@@ -105,26 +105,26 @@ def test_contexts_that_cannot_be_answered_are_refused(run, arguments, message):
         (["king", "--layers", ""], "--layers goes with --context"),
     ],
 )
-def test_options_that_exclude_each_other_are_told(run, arguments, message):
+def test_conflicting_options_are_refused(run, arguments, message):
     result = invoke(run, *arguments)
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1] == f"Error: {message}"
 
 
-def test_a_run_of_static_vectors_knows_no_contexts(tmp_path):
+def test_a_run_of_static_vectors_takes_no_contexts(tmp_path):
     WordVectors(["a", "b"], np.eye(2, dtype=np.float32)).save(tmp_path)
     (tmp_path / "config.json").write_text('{"method": "skipgram", "text": null}')
     assert invoke(str(tmp_path), "--context", "an [axe]").stderr == (
-        f"Error: {tmp_path}: has one vector per word, whatever stands around it; for words in "
-        "context give a run of firth train-mlm\n"
+        f"Error: {tmp_path}: has only static vectors; for words in context pass a run of firth "
+        "train-mlm\n"
     )
 
 
-def test_input_embeddings_have_no_layers_to_compare_with(run, tmp_path):
+def test_runs_of_input_embeddings_need_layers(run, tmp_path):
     out = str(tmp_path / "looked-up")
     arguments = ["pool", run, "--out", out, "--source", "input-embeddings", "--min-count", "1"]
     assert CliRunner().invoke(cli.main, arguments).exit_code == 0
     assert invoke(out, "--context", "an [axe]").stderr == (
-        f"Error: {out}: its vectors are no means of states; pass --layers to choose the states\n"
+        f"Error: {out}: its vectors were not pooled from states; pass --layers to choose layers\n"
     )
     assert invoke(out, "--context", "an [axe]", "--layers", "1").exit_code == 0

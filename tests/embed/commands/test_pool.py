@@ -1,4 +1,4 @@
-"""pool from the command line: runs of their own, which know where they come from."""
+"""The pool command: the runs it makes and the encoders they refer to."""
 
 import json
 import shutil
@@ -29,7 +29,7 @@ def invoke(run, out, *arguments):
 
 
 def config_of(run):
-    """What the run tells of itself."""
+    """Return the config of a run."""
     return json.loads((run / "config.json").read_text())
 
 
@@ -60,7 +60,7 @@ def test_a_pooled_run_has_vectors_and_names_encoder_corpus_and_layers(run, tmp_p
     np.testing.assert_allclose(vectors.vector("saw"), np.mean(found, axis=0), atol=1e-5)
 
 
-def test_the_defaults_are_those_of_the_run_itself(run, tmp_path):
+def test_the_defaults_give_the_vectors_of_the_run_itself(run, tmp_path):
     assert invoke(run, tmp_path / "pooled").exit_code == 0
     assert (tmp_path / "pooled/vectors.npy").read_bytes() == (run / "vectors.npy").read_bytes()
 
@@ -79,7 +79,7 @@ def test_a_pooled_run_can_be_pooled_again(run, tmp_path):
     assert open_encoder(tmp_path / "two", "cpu").n_layers == 2
 
 
-def test_a_run_pooled_of_a_pooled_one_needs_the_encoders_own_run_alone(run, tmp_path):
+def test_a_run_pooled_from_a_pooled_run_refers_to_the_encoders_run(run, tmp_path):
     assert invoke(run, tmp_path / "one").exit_code == 0
     assert invoke(tmp_path / "one", tmp_path / "two").exit_code == 0
     assert config_of(tmp_path / "two")["encoder_run"] == config_of(tmp_path / "one")["encoder_run"]
@@ -88,7 +88,7 @@ def test_a_run_pooled_of_a_pooled_one_needs_the_encoders_own_run_alone(run, tmp_
     assert open_encoder(tmp_path / "two", "cpu").name == str(run)
 
 
-def test_a_run_that_names_a_pooled_one_is_followed_to_the_encoder(run, tmp_path):
+def test_a_chain_of_pooled_runs_leads_to_the_encoder(run, tmp_path):
     one, two = tmp_path / "one", tmp_path / "two"
     assert invoke(run, one).exit_code == 0
     assert invoke(run, two).exit_code == 0
@@ -99,7 +99,7 @@ def test_a_run_that_names_a_pooled_one_is_followed_to_the_encoder(run, tmp_path)
     assert open_encoder(two, "cpu").name == str(run)
 
 
-def test_words_that_are_unknown_to_the_encoder_are_left_out_and_told(run, tmp_path):
+def test_unknown_words_are_left_out_with_a_note(run, tmp_path):
     (tmp_path / "other.txt").write_text("The 図書館 saw the king. The king saw ひらがな.\n")
     result = invoke(run, tmp_path / "pooled", "--corpus", str(tmp_path / "other.txt"))
     assert result.exit_code == 0
@@ -108,18 +108,18 @@ def test_words_that_are_unknown_to_the_encoder_are_left_out_and_told(run, tmp_pa
     assert sorted(vectors.vocabulary) == ["king", "saw", "the"]
     unknown = config_of(tmp_path / "pooled")["pooling"]["unknown"]
     assert unknown > 1
-    told = f"words unknown to the encoder, which get no vector: {unknown}, such as "
-    assert [line for line in result.stderr.splitlines() if line.startswith(told)]
+    note = f"{unknown} words unknown to the encoder get no vector, for example "
+    assert [line for line in result.stderr.splitlines() if line.startswith(note)]
 
 
 def refusal(*arguments):
-    """What the command says when it fails."""
+    """Return the error message of a failed command."""
     result = invoke(*arguments)
     assert result.exit_code == 1
     return result.stderr
 
 
-def test_a_corpus_that_moved_is_asked_for(run, tmp_path):
+def test_a_corpus_that_moved_must_be_given(run, tmp_path):
     config = config_of(run)
     moved = tmp_path / "moved"
     shutil.copytree(config["corpus"]["path"], moved)
@@ -127,67 +127,66 @@ def test_a_corpus_that_moved_is_asked_for(run, tmp_path):
     (run / "config.json").write_text(json.dumps(config))
 
     assert refusal(run, tmp_path / "pooled") == (
-        f"Error: {tmp_path / 'gone'}: the corpus of {run} is gone; pass --corpus\n"
+        f"Error: {tmp_path / 'gone'}: the training corpus of {run} is missing; pass --corpus\n"
     )
     assert invoke(run, tmp_path / "pooled", "--corpus", str(moved)).exit_code == 0
     assert config_of(tmp_path / "pooled")["corpus"]["path"] == str(moved)
 
 
-def test_another_corpus_in_its_place_is_not_taken_silently(run, tmp_path):
+def test_a_changed_corpus_is_refused(run, tmp_path):
     config = config_of(run)
     config["corpus"]["fingerprint"] = "0" * 16
     (run / "config.json").write_text(json.dumps(config))
     path = config["corpus"]["path"]
     assert refusal(run, tmp_path / "pooled") == (
-        f"Error: {path}: is no longer the corpus that {run} was trained on; pass --corpus to take "
-        "it all the same\n"
+        f"Error: {path}: has changed since {run} was trained on it; pass --corpus to use it "
+        "anyway\n"
     )
 
 
-def test_a_corpus_cut_into_words_otherwise_is_refused(run, tmp_path):
+def test_a_corpus_with_other_text_settings_is_refused(run, tmp_path):
     config = config_of(run)
     config["text"]["keep_case"] = True
     (run / "config.json").write_text(json.dumps(config))
-    told = refusal(run, tmp_path / "pooled")
-    assert "its text is cut into words by {'keep_case': False," in told
-    assert told.endswith("build the corpus again with the same options\n")
+    error = refusal(run, tmp_path / "pooled")
+    assert "splits text into words by {'keep_case': False," in error
+    assert error.endswith("build the corpus again with the same options\n")
 
 
-def test_an_encoder_that_changed_or_is_gone_is_told(run, tmp_path):
+def test_a_changed_or_missing_encoder_is_refused(run, tmp_path):
     assert invoke(run, tmp_path / "pooled").exit_code == 0
     checksums = (run / "checksums.json").read_text()
     (run / "checksums.json").write_text(checksums.replace("a", "b", 1))
     assert refusal(tmp_path / "pooled", tmp_path / "more") == (
-        f"Error: {run}: {tmp_path / 'pooled'} was pooled from another run that stood here; pool "
-        "this one anew\n"
+        f"Error: {run}: has changed since {tmp_path / 'pooled'} was pooled from it; run firth pool "
+        "again\n"
     )
     shutil.rmtree(run)
     assert refusal(tmp_path / "pooled", tmp_path / "more") == (
-        f"Error: {run}: {tmp_path / 'pooled'} was pooled from this run, which is gone; give "
-        "another\n"
+        f"Error: {run}: missing, but {tmp_path / 'pooled'} was pooled from it; pass another run\n"
     )
     assert not (tmp_path / "more").exists()
 
 
-def test_what_stands_at_out_stays_without_force(run, tmp_path):
+def test_an_existing_run_is_kept_without_force(run, tmp_path):
     assert refusal(run, run) == (
         f"Error: {run}: exists already; choose another --out or pass --force\n"
     )
 
 
 @pytest.mark.parametrize("through", ["run", "link", "pooled"])
-def test_the_encoders_own_run_is_not_replaced_even_by_force(run, tmp_path, through):
+def test_the_encoders_own_run_is_not_overwritten_even_with_force(run, tmp_path, through):
     assert invoke(run, tmp_path / "pooled").exit_code == 0
     (tmp_path / "link").symlink_to(run)
     out = tmp_path / "link" if through == "link" else run
     assert refusal(tmp_path / through, out, "--force") == (
-        f"Error: --out {out}: has the encoder, which would be lost; choose another\n"
+        f"Error: --out {out}: contains the encoder and would be overwritten; choose another\n"
     )
     verify(run)
     assert open_encoder(run, "cpu").n_layers == 2
 
 
-def test_a_pooled_run_can_be_replaced_by_another_of_the_same_encoder(run, tmp_path):
+def test_a_pooled_run_can_overwrite_itself(run, tmp_path):
     pooled = tmp_path / "pooled"
     assert invoke(run, pooled).exit_code == 0
     assert invoke(pooled, pooled, "--layers", "2", "--force").exit_code == 0
@@ -195,7 +194,7 @@ def test_a_pooled_run_can_be_replaced_by_another_of_the_same_encoder(run, tmp_pa
     assert open_encoder(pooled, "cpu").n_layers == 2
 
 
-def test_what_is_no_run_is_told_before_a_corpus_is_built(tmp_path, monkeypatch):
+def test_a_path_that_is_not_a_run_is_refused_before_a_corpus_is_built(tmp_path, monkeypatch):
     def build(*_):
         pytest.fail("a corpus was built")
 
@@ -208,24 +207,23 @@ def test_what_is_no_run_is_told_before_a_corpus_is_built(tmp_path, monkeypatch):
         "none": "no such run",
         "file": "is a file; give the directory of a run",
         "begun": "is unfinished; run the command that was making it again",
-        "svd": "has one vector per word, whatever stands around it; for words in context give a "
-        "run of firth train-mlm",
+        "svd": "has only static vectors; for words in context pass a run of firth train-mlm",
     }
     for name, message in messages.items():
-        told = refusal(tmp_path / name, tmp_path / "out", "--corpus", "text.txt")
-        assert told == f"Error: {tmp_path / name}: {message}\n"
+        error = refusal(tmp_path / name, tmp_path / "out", "--corpus", "text.txt")
+        assert error == f"Error: {tmp_path / name}: {message}\n"
 
 
 def test_layers_of_input_embeddings_are_refused(run, tmp_path):
     arguments = ("--source", "input-embeddings", "--layers", "1")
     assert refusal(run, tmp_path / "pooled", *arguments) == (
-        "Error: --layers 1: goes with --source states\n"
+        "Error: --layers 1: requires --source states\n"
     )
 
 
 def test_impossible_layers_leave_nothing_behind(run, tmp_path):
     before = sorted(tmp_path.iterdir())
     assert refusal(run, tmp_path / "pooled", "--layers", "9") == (
-        "Error: --layers 9: there is no layer 9; the encoder has 0, the embeddings, to 2\n"
+        "Error: --layers 9: no layer 9; the encoder has layers 0 (embeddings) to 2\n"
     )
     assert sorted(tmp_path.iterdir()) == before

@@ -1,4 +1,4 @@
-"""pool after a true training: the run itself tells where its corpus is."""
+"""The pool command after real training: the run records its corpus."""
 
 import json
 
@@ -21,7 +21,7 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(corpus, tmp_path_factory):
-    """A training of a moment."""
+    """A run trained for a few steps."""
     out = tmp_path_factory.mktemp("trained") / "run"
     return train_mlm(corpus, MlmConfig(**{**SMALL, "steps": 2}), out)
 
@@ -33,11 +33,11 @@ def pool(run, out, *arguments):
 
 
 def config_of(run):
-    """What a run tells of itself."""
+    """Return the config of a run."""
     return json.loads((run / "config.json").read_text())
 
 
-def test_a_training_tells_its_corpus_by_path_and_fingerprint(corpus, run):
+def test_a_run_records_its_corpus_by_path_and_fingerprint(corpus, run):
     assert config_of(run)["corpus"] == {
         "path": str(corpus.path.resolve()),
         "fingerprint": corpus.fingerprint,
@@ -73,7 +73,7 @@ def test_a_run_of_a_sample_is_pooled_over_the_sample(corpus, tmp_path):
     assert config_of(tmp_path / "pooled")["corpus"] == config_of(run)["corpus"]
 
 
-def test_other_layers_of_a_trained_run_are_other_vectors(run, tmp_path):
+def test_other_layers_give_other_vectors(run, tmp_path):
     assert pool(run, tmp_path / "pooled", "--layers", "1").exit_code == 0
     found, expected = WordVectors.open(tmp_path / "pooled"), WordVectors.open(run)
     assert abs(found.matrix - expected.matrix).max() > 0.01

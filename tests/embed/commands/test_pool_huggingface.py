@@ -1,4 +1,4 @@
-"""pool of a Hugging Face folder from the command line: the vectors of the run that it came from."""
+"""The pool command on a Hugging Face folder, compared with the run it was exported from."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ transformers = pytest.importorskip("transformers")
 
 @pytest.fixture
 def run(tmp_path):
-    """A run of train-mlm, exported beside itself as ``bert``."""
+    """A run of train-mlm, exported to ``bert`` beside it."""
     run = small_run(tmp_path)
     write_huggingface(run, tmp_path / "bert")
     return run
@@ -37,7 +37,7 @@ def pool(folder, *arguments):
 
 
 def cosines(a, b):
-    """Of rows."""
+    """Return cosines row by row."""
     units = [matrix / np.linalg.norm(matrix, axis=1, keepdims=True) for matrix in (a, b)]
     return (units[0] * units[1]).sum(axis=1)
 
@@ -45,7 +45,7 @@ def cosines(a, b):
 @pytest.mark.parametrize(
     "options", [(), ("--layers", "0"), ("--layers", "1,2", "--contexts-per-word", "2")]
 )
-def test_an_exported_run_pools_to_the_vectors_of_the_run_itself(run, tmp_path, options):
+def test_an_exported_run_pools_to_the_vectors_of_the_run(run, tmp_path, options):
     result = pool(tmp_path, *options)
     assert (result.exit_code, result.stdout) == (
         0,
@@ -59,7 +59,7 @@ def test_an_exported_run_pools_to_the_vectors_of_the_run_itself(run, tmp_path, o
     verify(tmp_path / "pooled")
 
 
-def test_input_embeddings_are_pooled_as_they_are_read_without_transformers(run, tmp_path):
+def test_pooled_input_embeddings_equal_those_read_without_transformers(run, tmp_path):
     assert pool(tmp_path, "--source", "input-embeddings").exit_code == 0
     pooled = WordVectors.open(tmp_path / "pooled")
     listed = json.loads(invoke("similarity", tmp_path / "bert", "king", "queen", "--json").stdout)
@@ -79,12 +79,12 @@ def test_the_pooled_run_finds_its_encoder_for_words_in_context(run, tmp_path):
 
 
 def refusal(result):
-    """What a command says when it fails."""
+    """Return the error message of a failed command."""
     assert result.exit_code == 1, result.output
     return result.stderr.splitlines()[-1]
 
 
-def test_a_folder_that_changed_or_is_gone_is_told(run, tmp_path):
+def test_a_changed_or_missing_folder_is_refused(run, tmp_path):
     assert pool(tmp_path).exit_code == 0
     asked = ("pool", tmp_path / "pooled", "--out", tmp_path / "more", "--device", "cpu")
     weights = tmp_path / "bert" / "model.safetensors"
@@ -92,20 +92,20 @@ def test_a_folder_that_changed_or_is_gone_is_told(run, tmp_path):
     data[-1] ^= 1
     weights.write_bytes(data)
     assert refusal(invoke(*asked)) == (
-        f"Error: {tmp_path / 'bert'}: {tmp_path / 'pooled'} was pooled from another run that stood "
-        "here; pool this one anew"
+        f"Error: {tmp_path / 'bert'}: has changed since {tmp_path / 'pooled'} was pooled from it; "
+        "run firth pool again"
     )
     shutil.rmtree(tmp_path / "bert")
     assert refusal(invoke(*asked)) == (
-        f"Error: {tmp_path / 'bert'}: {tmp_path / 'pooled'} was pooled from this run, which is "
-        "gone; give another"
+        f"Error: {tmp_path / 'bert'}: missing, but {tmp_path / 'pooled'} was pooled from it; "
+        "pass another run"
     )
 
 
-def test_a_corpus_must_be_given_and_the_folder_is_never_replaced(run, tmp_path):
+def test_a_corpus_is_required_and_the_folder_is_never_overwritten(run, tmp_path):
     folder = tmp_path / "bert"
     assert refusal(invoke("pool", folder, "--out", tmp_path / "pooled")) == (
-        f"Error: {folder}: does not tell what corpus it was trained on; pass --corpus"
+        f"Error: {folder}: does not record its training corpus; pass --corpus"
     )
     corpus = ("--corpus", tmp_path / "text.txt", "--force")
     before = sorted(path.name for path in folder.iterdir())
@@ -116,30 +116,30 @@ def test_a_corpus_must_be_given_and_the_folder_is_never_replaced(run, tmp_path):
 def test_words_in_context_of_the_folder_itself_need_layers(run, tmp_path):
     asked = ("neighbors", tmp_path / "bert", "--context", "a [saw]")
     assert refusal(invoke(*asked)) == (
-        f"Error: {tmp_path / 'bert'}: its vectors are no means of states; pass --layers to choose "
-        "the states"
+        f"Error: {tmp_path / 'bert'}: its vectors were not pooled from states; pass --layers to "
+        "choose layers"
     )
     assert invoke(*asked, "--layers", "0").exit_code == 0
 
 
 @pytest.mark.parametrize("keep_case", [False, True])
-def test_a_lower_cased_corpus_for_a_cased_model_is_told(tmp_path, keep_case):
+def test_a_lowercased_corpus_for_a_cased_model_prints_a_note(tmp_path, keep_case):
     write_cased(tmp_path)
     build = ["build-corpus", tmp_path / "text.txt", "--out", tmp_path / "corpus"]
     assert invoke(*build, *(["--keep-case"] if keep_case else [])).exit_code == 0
     common = ("--out", tmp_path / "pooled", "--min-count", "1", "--device", "cpu")
     result = invoke("pool", tmp_path / "bert", *common, "--corpus", tmp_path / "corpus")
     assert result.exit_code == 0, result.output
-    told = (
-        f"{tmp_path / 'corpus'}: is lower-cased, and the encoder tells case apart; build the "
-        "corpus with --keep-case for what it knows of capitals\n"
+    note = (
+        f"{tmp_path / 'corpus'}: lowercased, but the encoder is case-sensitive; build the corpus "
+        "with --keep-case for better vectors\n"
     )
-    assert (told in result.stderr) is not keep_case
+    assert (note in result.stderr) is not keep_case
     assert ("The" in WordVectors.open(tmp_path / "pooled").vocabulary) is keep_case
 
 
 def write_cased(folder):
-    """A text, and a model whose tokenizer keeps case."""
+    """Write a text and a model whose tokenizer keeps case."""
     (folder / "text.txt").write_text(TEXT, encoding="utf-8")
     write_huggingface(small_run(folder), folder / "bert")
     path = folder / "bert" / "tokenizer.json"

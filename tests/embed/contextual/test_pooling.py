@@ -1,4 +1,4 @@
-"""Pooling against a plain loop: which sentences are encoded, and the means that come out."""
+"""Pooling against a naive loop: the selected sentences and the resulting means."""
 
 from collections import Counter
 
@@ -16,14 +16,14 @@ _MASK = 2**64 - 1
 
 
 class CorpusInShards(SmallCorpus):
-    """A text in shards of a few sentences."""
+    """A corpus in shards of a few sentences."""
 
     def __init__(self, text, sentences_per_shard=1000):
         super().__init__(text)
         self.sentences_per_shard = sentences_per_shard
 
     def view(self, *, min_count, max_vocabulary, punctuation, boundary):
-        """Sentences, with punctuation or without it."""
+        """Return a view of the sentences, with or without punctuation."""
         assert boundary == "sentence"
         chosen = super().view(min_count=min_count, max_vocabulary=None, punctuation="", boundary="")
         words = [word for word in chosen.words if punctuation == "keep" or word != "."]
@@ -31,8 +31,8 @@ class CorpusInShards(SmallCorpus):
         return SmallView(self.units, words=words, units_per_shard=self.sentences_per_shard)
 
 
-class StandIn:
-    """States that can be worked out by hand: they tell word, place, company and layers."""
+class FakeEncoder:
+    """An encoder whose states can be computed by hand."""
 
     n_layers = 4
 
@@ -40,7 +40,7 @@ class StandIn:
         self.encoded = []
 
     def encode(self, sentences, layers):
-        """A row of [length of the word, place, words in the sentence, mean layer] per word."""
+        """Return [word length, position, sentence length, mean layer] per word."""
         self.encoded += [" ".join(sentence) for sentence in sentences]
         return [
             np.array(
@@ -54,24 +54,24 @@ class StandIn:
         ]
 
     def knows(self, words):
-        """All but those that begin with a hash."""
+        """Return False for words that start with a hash."""
         return np.array([not word.startswith("#") for word in words])
 
     def words(self, text):
-        """As the corpus."""
+        """Split at whitespace, as the corpus does."""
         return text.split()
 
 
-class StandInWithTable(StandIn):
-    """Has input embeddings, too."""
+class FakeEncoderWithTable(FakeEncoder):
+    """A fake encoder with input embeddings."""
 
     def input_embeddings(self, words):
-        """The first letter's code and the length."""
+        """Return [code of the first letter, word length] per word."""
         return np.array([[ord(word[0]), len(word)] for word in words], dtype=np.float32)
 
 
 def random_text(n_sentences=60, seed=1):
-    """Words by a power law: a few everywhere, many once; each sentence ends in a full stop."""
+    """Return sentences with power-law word frequencies, each ending in a period."""
     rng = np.random.default_rng(seed)
     sentences = []
     for _ in range(n_sentences):
@@ -81,7 +81,7 @@ def random_text(n_sentences=60, seed=1):
 
 
 def naive_key(sentence, number, counts, contexts, seed):
-    """What sentence_keys does, in Python's own integers."""
+    """Return the key of a sentence as sentence_keys does, in Python integers."""
     levels = [
         min(max(int(np.ceil(np.log2(counts[word] / contexts))), 0), 62)
         for word in sentence
@@ -94,8 +94,8 @@ def naive_key(sentence, number, counts, contexts, seed):
     return min(levels, default=63), bits >> 6
 
 
-def naive_choice(text, contexts, seed, min_count=1):
-    """The definition: sentence by sentence in their order, taken if it brings something new."""
+def naive_selection(text, contexts, seed, min_count=1):
+    """The definition: visit sentences by key, select each that a word still needs."""
     sentences = [line.split() for line in text.splitlines()]
     counts = Counter(word for sentence in sentences for word in sentence if word != ".")
     counts = {word: count for word, count in counts.items() if count >= min_count}
@@ -110,9 +110,9 @@ def naive_choice(text, contexts, seed, min_count=1):
 
 
 def naive_means(chosen, counts, layers):
-    """Mean state of each word over the chosen sentences."""
+    """Return the mean state of each word over the selected sentences."""
     states = {word: [] for word in counts}
-    for sentence, of_words in zip(chosen, StandIn().encode(chosen, layers), strict=True):
+    for sentence, of_words in zip(chosen, FakeEncoder().encode(chosen, layers), strict=True):
         for word, state in zip(sentence, of_words, strict=True):
             if word in states:
                 states[word].append(state)
@@ -121,17 +121,15 @@ def naive_means(chosen, counts, layers):
 
 @pytest.mark.parametrize("contexts", [1, 3, 1000])
 @pytest.mark.parametrize("sentences_per_shard", [7, 1000])
-def test_vectors_are_means_over_the_sentences_that_a_greedy_loop_takes(
-    contexts, sentences_per_shard
-):
-    text, encoder = random_text(), StandIn()
+def test_vectors_are_means_over_the_sentences_of_the_naive_selection(contexts, sentences_per_shard):
+    text, encoder = random_text(), FakeEncoder()
     config = PoolConfig(contexts_per_word=contexts, min_count=1, layers="1,3", seed=5)
 
     pooled = pool_words(encoder, CorpusInShards(text, sentences_per_shard), config)
 
-    chosen, counts = naive_choice(text, contexts, seed=5)
-    means = naive_means(chosen, counts, (1, 3))
-    assert encoder.encoded == [" ".join(sentence) for sentence in chosen]
+    selected, counts = naive_selection(text, contexts, seed=5)
+    means = naive_means(selected, counts, (1, 3))
+    assert encoder.encoded == [" ".join(sentence) for sentence in selected]
     assert sorted(pooled.vectors.vocabulary) == sorted(counts)
     for row, word in enumerate(pooled.vectors.vocabulary):
         np.testing.assert_allclose(pooled.vectors.matrix[row], means[word], rtol=1e-6)
@@ -139,38 +137,38 @@ def test_vectors_are_means_over_the_sentences_that_a_greedy_loop_takes(
 
 
 @pytest.mark.parametrize("contexts", [1, 2, 5])
-def test_every_word_gets_the_contexts_asked_for_or_all_that_it_has(contexts):
-    text, encoder = random_text(200), StandIn()
+def test_every_word_gets_enough_contexts_or_all_it_has(contexts):
+    text, encoder = random_text(200), FakeEncoder()
     pool_words(encoder, CorpusInShards(text), PoolConfig(contexts_per_word=contexts, min_count=1))
 
     counts, got = Counter(text.split()), Counter(" ".join(encoder.encoded).split())
 
     assert all(got[word] >= min(count, contexts) for word, count in counts.items() if word != ".")
-    assert len(encoder.encoded) < 200  # or the choice would be none
+    assert len(encoder.encoded) < 200  # otherwise nothing was left out
 
 
-def test_sentences_of_rare_words_alone_are_taken_where_they_serve_frequent_ones_too():
+def test_sentences_of_rare_words_also_serve_frequent_words():
     text = "a b\na c\na d\n" + "a\n" * 50
-    encoder = StandIn()
+    encoder = FakeEncoder()
     pool_words(encoder, CorpusInShards(text), PoolConfig(contexts_per_word=3, min_count=1))
     assert encoder.encoded == ["a b", "a c", "a d"]
 
 
-def test_another_seed_takes_other_sentences_and_the_same_seed_the_same():
+def test_the_seed_decides_which_sentences_are_selected():
     text = "\n".join(f"a {'x' * n}" for n in range(1, 40))
     config = {"contexts_per_word": 1, "min_count": 2}
 
     def encoded(seed):
-        encoder = StandIn()
+        encoder = FakeEncoder()
         pool_words(encoder, CorpusInShards(text), PoolConfig(**config, seed=seed))
         return encoder.encoded
 
     assert encoded(1) == encoded(1)
-    assert len({tuple(encoded(seed)) for seed in range(8)}) > 4  # one would be 39^-7
+    assert len({tuple(encoded(seed)) for seed in range(8)}) > 4  # all equal by chance: 39^-7
 
 
-def test_words_below_the_least_count_and_punctuation_are_encoded_but_get_no_vector():
-    encoder = StandIn()
+def test_rare_words_and_punctuation_are_encoded_but_get_no_vector():
+    encoder = FakeEncoder()
     config = PoolConfig(min_count=2)
     pooled = pool_words(encoder, CorpusInShards("a b .\na c .\nd d ."), config)
     assert pooled.vectors.vocabulary == ["a", "d"]
@@ -179,31 +177,31 @@ def test_words_below_the_least_count_and_punctuation_are_encoded_but_get_no_vect
 
 
 def test_sentences_without_a_pooled_word_are_never_encoded():
-    encoder = StandIn()
+    encoder = FakeEncoder()
     pool_words(encoder, CorpusInShards("a a\nb .\n. ."), PoolConfig(min_count=2))
     assert encoder.encoded == ["a a"]
 
 
-def test_the_size_of_blocks_changes_nothing():
+def test_the_block_size_changes_nothing():
     corpus, config = CorpusInShards(random_text()), PoolConfig(contexts_per_word=2, min_count=1)
-    whole = pool_words(StandIn(), corpus, config)
-    parts = pool_words(StandIn(), corpus, config, tokens_at_once=3)  # below most sentences
+    whole = pool_words(FakeEncoder(), corpus, config)
+    parts = pool_words(FakeEncoder(), corpus, config, tokens_at_once=3)  # below most sentences
     assert np.array_equal(parts.vectors.matrix, whole.vectors.matrix)
 
 
-def test_progress_ends_at_the_tokens_that_are_told():
-    told = []
+def test_progress_ends_at_the_total_number_of_tokens():
+    shown = []
     config = PoolConfig(contexts_per_word=2, min_count=1, layers="0")
-    encoder = StandIn()
+    encoder = FakeEncoder()
 
     def show(done, total=None, detail=""):
-        told.append((done, total))
+        shown.append((done, total))
 
-    about = pool_words(encoder, CorpusInShards(random_text()), config, show).about
+    info = pool_words(encoder, CorpusInShards(random_text()), config, show).info
 
     tokens = len(" ".join(encoder.encoded).split())
-    assert told[-1] == (tokens, tokens)
-    assert about == {
+    assert shown[-1] == (tokens, tokens)
+    assert info == {
         "source": "states",
         "unknown": 0,
         "layers": [0],
@@ -214,19 +212,19 @@ def test_progress_ends_at_the_tokens_that_are_told():
 
 
 def test_input_embeddings_are_looked_up_without_reading_text():
-    encoder = StandInWithTable()
+    encoder = FakeEncoderWithTable()
     config = PoolConfig(source="input-embeddings", min_count=1)
     corpus = CorpusInShards("bb a\nbb ccc\nbb a")
     pooled = pool_words(encoder, corpus, config, words_at_once=2)
     assert pooled.vectors.vocabulary == ["bb", "a", "ccc"]
     assert pooled.vectors.matrix.tolist() == [[98, 2], [97, 1], [99, 3]]
     assert encoder.encoded == []
-    assert pooled.about == {"source": "input-embeddings", "unknown": 0}
+    assert pooled.info == {"source": "input-embeddings", "unknown": 0}
 
 
 @pytest.mark.parametrize("source", ["states", "input-embeddings"])
-def test_words_that_the_encoder_cannot_tell_apart_get_no_vector_and_are_told(source, capsys):
-    encoder = StandInWithTable()
+def test_unknown_words_get_no_vector_and_a_note(source, capsys):
+    encoder = FakeEncoderWithTable()
     config = PoolConfig(source=source, min_count=1, contexts_per_word=9)
 
     pooled = pool_words(encoder, CorpusInShards("a #x b\n#y #x\na #x #z #q"), config)
@@ -234,46 +232,44 @@ def test_words_that_the_encoder_cannot_tell_apart_get_no_vector_and_are_told(sou
     assert pooled.vectors.vocabulary == ["a", "b"]
     assert pooled.vectors.counts.tolist() == [2, 1]
     assert pooled.vectors.matrix.shape[0] == 2
-    assert pooled.about["unknown"] == 4
+    assert pooled.info["unknown"] == 4
     assert capsys.readouterr().err == (
-        "words unknown to the encoder, which get no vector: 4, such as #x #q #y\n"
+        "4 words unknown to the encoder get no vector, for example #x #q #y\n"
     )
-    # as company they are read all the same, but no sentence is for their sake
+    # they are read in the sentences of other words, but no sentence is selected for them
     assert encoder.encoded == (["a #x b", "a #x #z #q"] if source == "states" else [])
 
 
-def test_an_encoder_that_knows_every_word_tells_nothing(capsys):
-    pool_words(StandIn(), CorpusInShards("a b"), PoolConfig(min_count=1))
+def test_an_encoder_that_knows_every_word_prints_no_note(capsys):
+    pool_words(FakeEncoder(), CorpusInShards("a b"), PoolConfig(min_count=1))
     assert capsys.readouterr().err == ""
 
 
 def test_a_corpus_without_a_known_word_is_refused_before_any_work():
-    encoder = StandIn()
+    encoder = FakeEncoder()
     with pytest.raises(SettingError) as error:
         pool_words(encoder, CorpusInShards("#a #b"), PoolConfig(min_count=1))
-    assert str(error.value) == (
-        "the encoder knows no word of the corpus; take the one of its training"
-    )
+    assert str(error.value) == ("the encoder knows no word of the corpus; use its training corpus")
     assert encoder.encoded == []
 
 
-def test_layers_go_with_states_alone():
+def test_layers_require_states_as_source():
     with pytest.raises(SettingError) as error:
         PoolConfig(source="input-embeddings", layers="0,1")
-    assert str(error.value) == "`layers=0,1`: goes with `source=states`"
+    assert str(error.value) == "`layers=0,1`: requires `source=states`"
     assert PoolConfig(source="input-embeddings", layers="auto").layers == "auto"
 
 
-def test_an_encoder_without_a_table_is_told_so():
+def test_an_encoder_without_input_embeddings_is_refused():
     config = PoolConfig(source="input-embeddings", min_count=1)
     with pytest.raises(SettingError) as error:
-        pool_words(StandIn(), CorpusInShards("a b"), config, no_progress)
-    assert str(error.value) == "`source=input-embeddings`: this encoder has none; take states"
+        pool_words(FakeEncoder(), CorpusInShards("a b"), config, no_progress)
+    assert str(error.value) == "`source=input-embeddings`: this encoder has none; use states"
 
 
-def test_pooled_vectors_are_saved_as_a_run_has_them(tmp_path):
+def test_pooled_vectors_are_saved_as_a_run(tmp_path):
     config = PoolConfig(min_count=1, contexts_per_word=1)
-    pooled = pool_words(StandIn(), CorpusInShards("a b\na c"), config)
+    pooled = pool_words(FakeEncoder(), CorpusInShards("a b\na c"), config)
     pooled.save(tmp_path)
     opened = WordVectors.open(tmp_path)
     assert list(opened.vocabulary) == list(pooled.vectors.vocabulary)
@@ -284,22 +280,22 @@ def test_pooled_vectors_are_saved_as_a_run_has_them(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("5", "`layers=5`: there is no layer 5; the encoder has 0, the embeddings, to 4"),
-        ("-1", "`layers=-1`: give numbers between commas, such as 0,1, or auto"),
-        ("0,,1", "`layers=0,,1`: give numbers between commas, such as 0,1, or auto"),
-        ("", "`layers=`: give numbers between commas, such as 0,1, or auto"),
-        ("last", "`layers=last`: give numbers between commas, such as 0,1, or auto"),
+        ("5", "`layers=5`: no layer 5; the encoder has layers 0 (embeddings) to 4"),
+        ("-1", "`layers=-1`: expected comma-separated numbers like 0,1, or auto"),
+        ("0,,1", "`layers=0,,1`: expected comma-separated numbers like 0,1, or auto"),
+        ("", "`layers=`: expected comma-separated numbers like 0,1, or auto"),
+        ("last", "`layers=last`: expected comma-separated numbers like 0,1, or auto"),
     ],
 )
-def test_layers_that_are_none_are_refused_before_any_work(text, message):
-    encoder = StandIn()
+def test_invalid_layers_are_refused_before_any_work(text, message):
+    encoder = FakeEncoder()
     with pytest.raises(SettingError) as error:
         pool_words(encoder, CorpusInShards("a b"), PoolConfig(layers=text, min_count=1))
     assert str(error.value) == message
     assert encoder.encoded == []
 
 
-def test_layers_are_sorted_and_counted_once():
+def test_layers_are_sorted_without_repetition():
     assert parse_layers("3, 0,3", 4) == (0, 3)
 
 

@@ -19,7 +19,7 @@ from embed.compare.statistics.roc import RocArea
 from embed.compare.statistics.thresholds import right_by_halves
 from embed.compare.tasks.target_states import target_states, target_words
 from embed.compare.tasks.words_in_context import ContextsTask, pooled_layers
-from embed.contextual.in_context import read_context
+from embed.contextual.in_context import parse_context
 from embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
 
@@ -183,7 +183,7 @@ def test_a_target_is_cut_as_an_occurrence_in_brackets_is():
 
     found = target_words(encoder, [Target(parts, (1,)), Target(parts, (3,)), Target(parts, (1, 3))])
 
-    occurrences = [each.name.split() for each in read_context(text, encoder)]
+    occurrences = [each.name.split() for each in parse_context(text, encoder)]
     assert found == [*occurrences, ["saw", "tea", "cup"]]
 
 
