@@ -125,7 +125,7 @@ def test_the_hint_names_these_runs_and_no_others_whatever_their_name(out, n_seed
 def test_runs_need_a_name_to_be_told_apart_by(corpus, tmp_path, monkeypatch, out):
     monkeypatch.chdir(tmp_path)
     assert refusal("train-svd", corpus, "--out", out, "--seeds", 2, "--seed", 5) == (
-        f"--out {out}: has no name to add -seed5 to; name the runs"
+        f"--out {out}: no name to append -seed5 to; give one"
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -150,7 +150,7 @@ def test_finished_runs_of_the_same_training_are_kept(corpus, copied):
     before = (copied.parent / "run-seed1" / "vectors.npy").stat().st_mtime_ns
     lines = train("train-skipgram", corpus, copied, "--seeds", 3)
     assert lines[:2] == [
-        f"{copied}-seed{n}: kept, made before by the same training" for n in (1, 2)
+        f"{copied}-seed{n}: kept, already trained with these settings" for n in (1, 2)
     ]
     assert lines[2].startswith(f"{copied}-seed3: 40 words")
     assert (copied.parent / "run-seed1" / "vectors.npy").stat().st_mtime_ns == before
@@ -158,7 +158,7 @@ def test_finished_runs_of_the_same_training_are_kept(corpus, copied):
 
 def test_threads_make_no_other_training(corpus, copied):
     lines = train("train-skipgram", corpus, copied, "--seeds", 2, "--threads", 2)
-    assert [line.endswith("kept, made before by the same training") for line in lines[:2]] == [
+    assert [line.endswith("kept, already trained with these settings") for line in lines[:2]] == [
         True, True,
     ]  # fmt: skip
 
@@ -198,7 +198,7 @@ def test_an_interrupted_series_goes_on_to_the_same_bytes(corpus, pair, tmp_path,
         training, "load_checkpoint", lambda folder: resumed.append(load(folder)) or resumed[-1]
     )
     lines = train("train-skipgram", corpus, tmp_path / "run", "--seeds", 2)
-    assert lines[0] == f"{tmp_path}/run-seed1: kept, made before by the same training"
+    assert lines[0] == f"{tmp_path}/run-seed1: kept, already trained with these settings"
     assert resumed[0] is not None
     for seed in (1, 2):
         assert vectors(tmp_path / f"run-seed{seed}") == vectors(pair / f"run-seed{seed}")
@@ -211,7 +211,7 @@ def test_a_run_of_other_options_is_refused_before_anything_is_trained(corpus, co
     shutil.rmtree(copied.parent / "run-seed1")
     options = [*OPTIONS["train-skipgram"], "--window", 3, "--dim", 6]
     assert refusal("train-skipgram", corpus, "--out", copied, *options, "--seeds", 2) == (
-        f"{copied}-seed2: was trained with another dim, window; give the same to keep it, choose "
+        f"{copied}-seed2: was trained with different dim, window; pass the same to keep it, choose "
         "another --out or pass --force"
     )
     assert [path.name for path in copied.parent.iterdir()] == ["run-seed2"]
@@ -221,7 +221,7 @@ def test_a_run_on_another_text_is_refused(copied, tmp_path):
     other = corpus_of(tmp_path, ["a b c d", "b c d a"] * 20, name="other").path
     assert refusal(
         "train-skipgram", other, "--out", copied, *OPTIONS["train-skipgram"], "--seeds", 2
-    ).startswith(f"{copied}-seed1: was trained with another corpus; give the same to keep it")
+    ).startswith(f"{copied}-seed1: was trained with different corpus; pass the same to keep it")
 
 
 def test_a_run_that_was_renamed_is_refused(corpus, copied):
@@ -229,7 +229,7 @@ def test_a_run_that_was_renamed_is_refused(corpus, copied):
     (copied.parent / "run-seed2").rename(copied.parent / "run-seed1")
     assert refusal(
         "train-skipgram", corpus, "--out", copied, *OPTIONS["train-skipgram"], "--seeds", 2
-    ).startswith(f"{copied}-seed1: was trained with another seed;")
+    ).startswith(f"{copied}-seed1: was trained with different seed;")
 
 
 @pytest.mark.parametrize("force", [(), ("--force",)])
@@ -237,9 +237,9 @@ def test_what_is_no_run_of_this_command_is_refused(corpus, tmp_path, force):
     (tmp_path / "run-seed2").mkdir()
     (tmp_path / "run-seed2" / "letter.txt").touch()
     remedy = (
-        "is no corpus or run, so --force does not replace it"
+        "not a corpus or run; --force will not overwrite it"
         if force
-        else "exists already; choose another --out or pass --force"
+        else "already exists; choose another --out or pass --force"
     )
     out = tmp_path / "run"
     said = refusal("train-cbow", corpus, "--out", out, *OPTIONS["train-cbow"], "--seeds", 2, *force)
@@ -250,7 +250,7 @@ def test_what_is_no_run_of_this_command_is_refused(corpus, tmp_path, force):
 def test_a_run_of_another_command_is_refused(corpus, copied):
     assert refusal(
         "train-cbow", corpus, "--out", copied, *OPTIONS["train-cbow"], "--seeds", 2
-    ) == f"{copied}-seed1: exists already; choose another --out or pass --force"  # fmt: skip
+    ) == f"{copied}-seed1: already exists; choose another --out or pass --force"  # fmt: skip
 
 
 def test_a_damaged_run_is_not_kept(corpus, copied):
@@ -258,7 +258,7 @@ def test_a_damaged_run_is_not_kept(corpus, copied):
     path.write_bytes(path.read_bytes()[:-4])
     options = OPTIONS["train-skipgram"]
     assert refusal("train-skipgram", corpus, "--out", copied, *options, "--seeds", 3) == (
-        f"{path}: the checksum differs, the file is damaged; make run-seed2 again"
+        f"{path}: checksum mismatch, the file is damaged; recreate run-seed2"
     )
 
 
@@ -268,7 +268,7 @@ def test_open_epochs_are_those_that_this_text_gets(corpus, tmp_path, epochs):
     invoke("train-skipgram", corpus, "--out", tmp_path / "run", *options, "--epochs", epochs)
     again = invoke("train-skipgram", corpus, "--out", tmp_path / "run", *options)
     assert again.exit_code == (0 if epochs == 20 else 1)
-    assert ("kept" if epochs == 20 else "was trained with another epochs;") in again.output
+    assert ("kept" if epochs == 20 else "was trained with different epochs;") in again.output
 
 
 def test_epochs_are_settled_as_a_training_settles_them(corpus, tmp_path):
@@ -299,11 +299,11 @@ def test_what_another_training_left_unfinished_is_refused_before_anything(corpus
     partial = left_unfinished(tmp_path / "run-seed2", seed=2, window=9)
     options = [*OPTIONS["train-skipgram"], "--seeds", 3]
     assert refusal("train-skipgram", corpus, "--out", tmp_path / "run", *options) == (
-        f"{partial}: was left unfinished with another corpus, window; give the same to go on, "
+        f"{partial}: left unfinished with different corpus, window; pass the same to resume, "
         "choose another --out or pass --force"
     )
     assert refusal("train-cbow", corpus, "--out", tmp_path / "run", *options) == (
-        f"{partial}: was left unfinished by 'train-skipgram'; run that again, choose another "
+        f"{partial}: left unfinished by 'train-skipgram'; run that command again, choose another "
         "--out or pass --force"
     )
     assert (partial / "checkpoints" / "work").is_file()
@@ -318,7 +318,7 @@ def test_a_run_that_another_process_makes_is_refused_before_anything(corpus, tmp
         for force in ([], ["--force"]):
             said = refusal("train-skipgram", corpus, "--out", tmp_path / "run", *options, *force)
             assert said == (
-                f"{partial}: another process is making it; wait for it or choose another --out"
+                f"{partial}: another process is writing it; wait for it or choose another --out"
             )
     assert [path.name for path in tmp_path.iterdir()] == ["run-seed2.partial"]
 
@@ -326,7 +326,7 @@ def test_a_run_that_another_process_makes_is_refused_before_anything(corpus, tmp
 def test_a_raw_source_is_not_built_for_a_run_that_cannot_be_made(copied, tmp_path, fresh_cache):
     (tmp_path / "text.txt").write_text("the sea and the sun\n" * 20)
     arguments = ["train-skipgram", tmp_path / "text.txt", "--out", copied, *STATIC, "--seeds", 2]
-    assert "was trained with another window" in refusal(*arguments, "--window", 3)
+    assert "was trained with different window" in refusal(*arguments, "--window", 3)
     assert not fresh_cache.exists()
 
 
@@ -356,7 +356,9 @@ def test_a_batch_that_was_chosen_for_another_device_is_another_training(corpus, 
         tmp_path / "run-seed1" / "config.json",
         config | {"decided": {**config["decided"], "batch": 1024}},
     )
-    assert refusal(*arguments).startswith(f"{tmp_path}/run-seed1: was trained with another batch;")
+    assert refusal(*arguments).startswith(
+        f"{tmp_path}/run-seed1: was trained with different batch;"
+    )
 
 
 def test_a_plan_of_several_runs_tells_their_time_together(corpus):
@@ -394,4 +396,4 @@ def test_other_vectors_in_the_place_of_those_to_start_from_are_another_training(
     assert invoke(*arguments).exit_code == 0
     assert "kept" in invoke(*arguments).stdout
     train("train-skipgram", corpus, first, "--force", "--seed", 5)
-    assert refusal(*arguments).startswith(f"{tmp_path}/run-seed1: was trained with another init;")
+    assert refusal(*arguments).startswith(f"{tmp_path}/run-seed1: was trained with different init;")

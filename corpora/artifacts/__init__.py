@@ -1,1 +1,1 @@
-"""Files and directories that are whole or absent: writing, arrays, checkpoints, provenance."""
+"""Atomic files and directories: artifacts, arrays, checkpoints, provenance."""

@@ -1,4 +1,4 @@
-"""Named arrays on disk: appended to while they are made, memory-mapped when they are read."""
+"""Named arrays on disk: written by appending, read by memory mapping."""
 
 import contextlib
 import itertools
@@ -13,7 +13,7 @@ import numpy as np
 from corpora.common.errors import ArtifactError
 
 _SUFFIX = ".npy"
-# What NumPy raises on files that hold no array: their heads are parsed as Python's literals are.
+# What NumPy raises on files without an array; it parses their headers as Python literals.
 _UNREADABLE = (
     ValueError, TypeError, OverflowError, EOFError, OSError, tokenize.TokenError,
     zipfile.BadZipFile,
@@ -31,8 +31,7 @@ class ArrayWriter:
         self._write_header()
 
     def append(self, values: np.ndarray) -> None:
-        """Add values at the end."""
-        # values: ndarray (n,)
+        """Append values, (n,)."""
         values = np.ascontiguousarray(values, dtype=self.dtype)
         self._file.write(values.data)
         self.length += len(values)
@@ -44,37 +43,37 @@ class ArrayWriter:
         self._file.close()
 
     def discard(self) -> None:
-        """Close the file as it is; its header does not tell the length."""
-        with contextlib.suppress(OSError):  # a full disk refuses what is still to be written
+        """Close the file without writing its length."""
+        with contextlib.suppress(OSError):  # flushing fails on a full disk
             self._file.close()
 
     def _write_header(self) -> None:
-        """Write the header; numpy pads it so that any length takes the same space."""
-        _write_head(self._file, self.dtype, (self.length,))
+        """Write the header, which numpy pads to the same size for any length."""
+        _write_npy_header(self._file, self.dtype, (self.length,))
 
 
 def array_path(directory: Path, name: str) -> Path:
-    """Name the file of a named array."""
+    """Return the path of a named array."""
     return directory / (name + _SUFFIX)
 
 
 def write_array(directory: Path, name: str, values: np.ndarray) -> None:
-    """Write a whole named array."""
+    """Write a named array in one go."""
     directory.mkdir(parents=True, exist_ok=True)
     save_array(array_path(directory, name), values)
 
 
 def open_array(directory: Path, name: str, *, writable: bool = False) -> np.ndarray:
-    """Open a named array without reading it."""
+    """Memory-map a named array."""
     again = "build the corpus again"
     missing = f"the file is missing; {again}"
     return map_array(array_path(directory, name), again=again, missing=missing, writable=writable)
 
 
 def save_array(path: Path, values: np.ndarray) -> None:
-    """Write the ``.npy`` that :func:`numpy.save` writes, from where the array lies.
+    """Write the same ``.npy`` as :func:`numpy.save`, without its two defects.
 
-    NumPy copies views, and passes over what closing the file says: on a full disk the last
+    ``numpy.save`` copies views, and ignores errors on close: on a full disk the last
     kilobytes of an array can be missing without an error.
     """
     save_blocks(path, values.dtype, values.shape, row_blocks(values))
@@ -83,45 +82,44 @@ def save_array(path: Path, values: np.ndarray) -> None:
 def save_blocks(
     path: Path, dtype: Any, shape: tuple[int, ...], blocks: Iterable[np.ndarray]
 ) -> None:
-    """Write one ``.npy`` block by block."""
+    """Write a ``.npy`` block by block."""
     assert not np.dtype(dtype).hasobject, path.name
     with open(path, "wb") as file:
-        _write_head(file, np.dtype(dtype), shape)
+        _write_npy_header(file, np.dtype(dtype), shape)
         for block in blocks:
             file.write(np.ascontiguousarray(block).reshape(-1).view(np.uint8).data)
 
 
-def _write_head(file: BinaryIO, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
-    """Write what stands before the values in a ``.npy``."""
+def _write_npy_header(file: BinaryIO, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    """Write the header of a ``.npy``."""
     descr = np.lib.format.dtype_to_descr(dtype)
-    head = {"descr": descr, "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(file, head)
+    header = {"descr": descr, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, header)
 
 
 def row_blocks(array: np.ndarray, block_bytes: int = 1 << 22) -> Iterator[np.ndarray]:
-    """Cut an array into blocks of rows: what is not contiguous is copied before it is written."""
-    # array: array (n, ...)
+    """Yield blocks of rows, so that a non-contiguous array is copied one block at a time."""
     n_rows = max(1, block_bytes * len(array) // max(1, array.nbytes))
     for first in range(0, len(array), n_rows):
         yield array[first : first + n_rows]
 
 
 def map_array(path: Path, *, again: str, missing: str, writable: bool = False) -> np.ndarray:
-    """Open a ``.npy`` without reading it."""
+    """Memory-map a ``.npy``; ``missing`` and ``again`` (the remedy) complete the error messages."""
     try:
         array = np.load(path, mmap_mode="r+" if writable else "r", allow_pickle=False)
     except FileNotFoundError:
         raise ArtifactError(f"{path}: {missing}") from None
     except _UNREADABLE as error:
         raise ArtifactError(f"{path}: is damaged ({error}); {again}") from None
-    if not isinstance(array, np.ndarray):  # NumPy tells an archive by its first bytes
+    if not isinstance(array, np.ndarray):  # np.load detects archives by their first bytes
         array.close()
-        raise ArtifactError(f"{path}: is a zip archive, no array; {again}")
+        raise ArtifactError(f"{path}: is a zip archive, not an array; {again}")
     return array
 
 
 class StringWriter:
-    """A growing list of strings as two named arrays, ``NAME.text`` and ``NAME.offsets``."""
+    """Appends strings to two named arrays, ``NAME.text`` (UTF-8) and ``NAME.offsets``."""
 
     def __init__(self, directory: Path, name: str) -> None:
         self._text = ArrayWriter(array_path(directory, f"{name}.text"), np.uint8)
@@ -129,25 +127,25 @@ class StringWriter:
         self._offsets.append(np.zeros(1, dtype=np.int64))
 
     def append(self, strings: Iterable[str]) -> None:
-        """Add strings at the end."""
+        """Append strings."""
         encoded = [string.encode() for string in strings]
         ends = np.cumsum([len(text) for text in encoded], dtype=np.int64) + self._text.length
         self._text.append(np.frombuffer(b"".join(encoded), dtype=np.uint8))
         self._offsets.append(ends)
 
     def close(self) -> None:
-        """Finish both arrays."""
+        """Write the lengths and close both files."""
         self._text.close()
         self._offsets.close()
 
     def discard(self) -> None:
-        """Close the files as they are."""
+        """Close both files without writing their lengths."""
         self._text.discard()
         self._offsets.discard()
 
 
 def read_strings(text: np.ndarray, offsets: np.ndarray, first: int, stop: int) -> list[str]:
-    """Decode strings that lie end to end."""
+    """Decode the strings ``first`` to ``stop`` of a concatenated text."""
     # text: uint8 (n_bytes,); offsets: int64 (n + 1,)
     bounds = np.asarray(offsets[first : stop + 1]).tolist()
     base = bounds[0]

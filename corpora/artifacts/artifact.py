@@ -1,9 +1,8 @@
-"""Directories that are whole or absent: made beside their place, checked, then renamed.
+"""Atomic directories: a corpus or run is either complete or absent.
 
-``OUT`` is made as ``OUT.partial/``, locked by its maker for as long as that
-process lives. When everything is written: checksums, fsync, rename. A process
-that is killed leaves ``OUT.partial/`` behind, which nobody takes for a
-finished artifact and which the same command clears (or resumes).
+``OUT`` is written as ``OUT.partial/``, which its process locks for its lifetime. When
+everything is written, files are checksummed and synced, and the directory is renamed. A
+killed process leaves ``OUT.partial/`` behind, which the same command clears or resumes.
 """
 
 import contextlib
@@ -24,8 +23,8 @@ CHECKSUMS = "checksums.json"
 MAKER = "maker.json"
 _LOCK = ".lock"
 _CHUNK = 1 << 22
-# What a disk says to a writer, but for being full; EFBIG: beyond `ulimit -f`.
-_REFUSALS = (
+# Errors of a disk that cannot be written, except a full one; EFBIG: beyond `ulimit -f`.
+_WRITE_ERRORS = (
     errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR, errno.EFBIG, errno.EIO,
     errno.ENAMETOOLONG,
 )  # fmt: skip
@@ -35,36 +34,36 @@ _REFUSALS = (
 def new_artifact(
     out: Path, maker: Mapping[str, Any], *, force: bool = False, resume: str | None = None
 ) -> Iterator[Path]:
-    """Make the artifact ``out``: yield ``out.partial`` to write in, then publish it.
+    """Yield ``out.partial`` to write in, and publish it as ``out`` when the block ends.
 
-    On leaving the block without an error every file is checksummed and synced
-    and the directory renamed to ``out``. After an error the partial directory
-    stays if ``resume`` is set, else it is removed.
+    ``maker`` (command and settings) is stored in ``maker.json``, so that an interrupted
+    artifact is resumed only by the same work. ``resume`` names the subfolder of resumable work:
+    if set, an error keeps the partial directory, else it is removed.
     """
     out, partial, aside = artifact_paths(out)
     with _disk_errors(out, every=True):
         refuse_existing(out, force)
-        _refuse_others(partial, _LOCK, MAKER)
+        _refuse_foreign(partial, _LOCK, MAKER)
         new_folders = [folder for folder in partial.parents if not folder.exists()]
         partial.mkdir(parents=True, exist_ok=True)
         lock = open(partial / _LOCK, "a")  # noqa: SIM115 - closed below, after the rename
     with lock:
         _lock(lock, partial)
         with _disk_errors(out, every=True):
-            _take_place(out, partial, aside, force)
-            _take_over(out, maker, force, resume)
+            _check_again(out, partial, aside, force)
+            _prepare_partial(out, maker, force, resume)
         try:
             with _disk_errors(out):
                 yield partial
                 write_json(partial / CHECKSUMS, checksums(partial))
                 sync_tree(partial)
-                (partial / MAKER).unlink()  # so late that a full disk leaves it to resume from
+                (partial / MAKER).unlink()  # last, so that work that fills the disk can be resumed
                 sync_path(partial)
                 _publish(partial, out, aside)
         except BaseException:
             if not resume and partial.exists():
                 _remove(partial, _LOCK)
-                with contextlib.suppress(OSError):  # others may have come to use them
+                with contextlib.suppress(OSError):  # others may use them by now
                     for folder in new_folders:
                         folder.rmdir()
             raise
@@ -72,38 +71,38 @@ def new_artifact(
 
 
 def artifact_paths(out: Path) -> tuple[Path, Path, Path]:
-    """Name where an artifact stands, is made, and steps aside while another takes its place."""
-    out = Path(os.path.realpath(out))  # a link stays, what it names is made
+    """Return the paths of an artifact, its partial directory and its replaced predecessor."""
+    out = Path(os.path.realpath(out))  # a symbolic link is kept, its target is written
     return out, Path(f"{out}.partial"), Path(f"{out}.replaced")
 
 
 def refuse_existing(out: Path, force: bool) -> None:
-    """Refuse to overwrite a finished artifact, or anything that is not a directory of ours."""
+    """Raise if ``out`` exists, unless ``force`` is set and it is an artifact or empty."""
     if not out.exists():
         return
     if not force:
-        raise ArtifactError(f"{out}: exists already; choose another `out` or pass `force=True`")
+        raise ArtifactError(f"{out}: already exists; choose another `out` or pass `force=True`")
     if not (out / CHECKSUMS).is_file() and not (out.is_dir() and not any(out.iterdir())):
-        raise ArtifactError(f"{out}: is no corpus or run, so `force=True` does not replace it")
+        raise ArtifactError(f"{out}: not a corpus or run; `force=True` will not overwrite it")
 
 
 def verify(directory: Path, names: Sequence[str] | None = None) -> None:
-    """Hold the files of an artifact against its checksums."""
+    """Raise unless the files of an artifact (``names``, or all) match their checksums."""
     expected = read_json(directory / CHECKSUMS)
     if not isinstance(expected, dict):
-        raise ArtifactError(f"{directory / CHECKSUMS}: is damaged; make {directory.name} again")
+        raise ArtifactError(f"{directory / CHECKSUMS}: is damaged; recreate {directory.name}")
     for name in expected if names is None else names:
         path = directory / name
         if not path.is_file():
-            raise ArtifactError(f"{path}: the file is missing; make {directory.name} again")
+            raise ArtifactError(f"{path}: the file is missing; recreate {directory.name}")
         if checksum(path) != expected.get(name):
             raise ArtifactError(
-                f"{path}: the checksum differs, the file is damaged; make {directory.name} again"
+                f"{path}: checksum mismatch, the file is damaged; recreate {directory.name}"
             )
 
 
 def checksum(path: Path) -> str:
-    """Hash the bytes of one file."""
+    """Return the SHA-256 of a file."""
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         while chunk := file.read(_CHUNK):
@@ -112,26 +111,26 @@ def checksum(path: Path) -> str:
 
 
 def checksums(directory: Path) -> dict[str, str]:
-    """Hash every file below a directory, the lock and the checksums themselves excepted."""
+    """Return the SHA-256 of every file below a directory, except our own bookkeeping."""
     names = sorted(
         path.relative_to(directory).as_posix()
         for path in directory.rglob("*")
         if path.is_file() and path.name not in (_LOCK, MAKER, CHECKSUMS)
     )
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # hashlib lets go of the GIL
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # hashlib releases the GIL
         return dict(
             zip(names, pool.map(checksum, (directory / name for name in names)), strict=True)
         )
 
 
 def fingerprint(value: Any) -> str:
-    """Name a JSON value by its content."""
+    """Return a short hash of a JSON value; key order does not matter."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:16]
 
 
 def read_json(path: Path) -> Any:
-    """Read one JSON file of an artifact."""
+    """Read a JSON file of an artifact."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -143,14 +142,14 @@ def read_json(path: Path) -> Any:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write one JSON file, UTF-8 and unescaped, a line end last."""
+    """Write a JSON file in UTF-8, unescaped, with a final newline."""
     text = json.dumps(value, ensure_ascii=False, indent=1)
-    # a path that is not UTF-8 reaches us as lone surrogates, which JSON holds as \udcff
+    # non-UTF-8 paths contain lone surrogates, which are written as \udcff
     path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
 
 
 def sync_path(path: Path) -> None:
-    """Bring a file, or a directory's own entries, to the disk."""
+    """Sync a file, or the entries of a directory, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -159,30 +158,29 @@ def sync_path(path: Path) -> None:
 
 
 def sync_tree(path: Path) -> None:
-    """Bring a file, or a directory and all that is in it, to the disk."""
+    """Sync a file, or a directory with its contents, to disk."""
     for each in [*path.rglob("*"), path]:
         sync_path(each)
 
 
-def _refuse_others(directory: Path, *marks: str) -> None:
-    """A directory of the name that we need, but without our marks, is somebody else's."""
+def _refuse_foreign(directory: Path, *marks: str) -> None:
+    """Raise if a directory exists and contains none of our marker files."""
     try:
         names = os.listdir(directory)
     except FileNotFoundError:
         return
     except NotADirectoryError:
-        names = [directory.name] if directory.exists() else []  # else its parent is a file
+        names = [directory.name] if directory.exists() else []  # else a parent is a file
     if names and not set(marks) & set(names):
         raise ArtifactError(
-            f"{directory}: stands in the way and is no unfinished work of ours; "
-            "move it or choose another `out`"
+            f"{directory}: exists and is not a partial artifact; move it or choose another `out`"
         )
 
 
-def _take_place(out: Path, partial: Path, aside: Path, force: bool) -> None:
-    """Look once more, now that nobody else can be making ``out``."""
+def _check_again(out: Path, partial: Path, aside: Path, force: bool) -> None:
+    """Repeat the checks under the lock, when no other process can be writing ``out``."""
     try:
-        _put_back(out, aside)
+        _recover(out, aside)
         refuse_existing(out, force)
     except ArtifactError:
         if os.listdir(partial) == [_LOCK]:
@@ -191,41 +189,41 @@ def _take_place(out: Path, partial: Path, aside: Path, force: bool) -> None:
 
 
 def _lock(lock: Any, partial: Path) -> None:
-    """Hold the lock for as long as this process lives, however it ends."""
+    """Take the lock, which the kernel releases however this process ends."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # its last holder may have published or removed the directory since we opened the file
+        # the last holder may have published or removed the directory after we opened the file
         ours = os.path.samestat(os.fstat(lock.fileno()), os.stat(partial / _LOCK))
     except OSError:
         ours = False
     if not ours:
         raise ArtifactError(
-            f"{partial}: another process is making it; wait for it or choose another `out`"
+            f"{partial}: another process is writing it; wait for it or choose another `out`"
         )
 
 
-def _take_over(out: Path, maker: Mapping[str, Any], force: bool, resume: str | None) -> None:
-    """Clear what an interrupted maker left, or keep it to resume; refuse another maker's."""
+def _prepare_partial(out: Path, maker: Mapping[str, Any], force: bool, resume: str | None) -> None:
+    """Clear what an interrupted process left, or keep it to resume; refuse other work."""
     partial = artifact_paths(out)[1]
     left = [path for path in partial.iterdir() if path.name != _LOCK]
     maker = json.loads(json.dumps(maker))
     begun = (partial / MAKER).is_file()
     other = (_maker_of(partial) if begun else None) or maker
     if begun and resume and other == maker and (out.exists() or not force):
-        return  # where something stands at out, --force means that, not the work on its successor
+        return  # if out exists, --force refers to it, not to its partial successor
     if not force:
-        _refuse_whole(partial, out)
+        _refuse_complete(partial, out)
     if begun and not force:
         if other.get("command") != maker.get("command"):
             raise ArtifactError(
-                f"{partial}: was left unfinished by {other.get('command')!r}; "
-                "run that again, choose another `out` or pass `force=True`"
+                f"{partial}: left unfinished by {other.get('command')!r}; "
+                "run that command again, choose another `out` or pass `force=True`"
             )
         if resume and (partial / resume).is_dir() and any((partial / resume).iterdir()):
             keys = sorted({*maker, *other})
             differ = ", ".join(key for key in keys if maker.get(key) != other.get(key))
             raise ArtifactError(
-                f"{partial}: was left unfinished with another {differ}; give the same to go on, "
+                f"{partial}: left unfinished with different {differ}; pass the same to resume, "
                 "choose another `out` or pass `force=True`"
             )
     for path in left:
@@ -233,19 +231,19 @@ def _take_over(out: Path, maker: Mapping[str, Any], force: bool, resume: str | N
     write_json(partial / MAKER, maker)
 
 
-def _refuse_whole(partial: Path, out: Path) -> None:
-    """Refuse to clear what lacks only its name, its maker having been killed before the rename."""
+def _refuse_complete(partial: Path, out: Path) -> None:
+    """Raise if a partial directory is complete: its process was killed before the rename."""
     if (partial / MAKER).exists() or not (partial / CHECKSUMS).is_file():
         return
     try:
         verify(partial)
     except ArtifactError:
         return
-    raise ArtifactError(f"{partial}: is whole, and only its name is missing; move it to {out}")
+    raise ArtifactError(f"{partial}: complete, but not yet renamed; move it to {out}")
 
 
 def _maker_of(partial: Path) -> dict[str, Any] | None:
-    """Who left a partial directory; None if he was killed while he wrote his name."""
+    """Return the maker of a partial directory; None if the record was cut short."""
     try:
         maker: dict[str, Any] = json.loads((partial / MAKER).read_bytes())
     except ValueError:
@@ -254,7 +252,7 @@ def _maker_of(partial: Path) -> dict[str, Any] | None:
 
 
 def _remove(directory: Path, mark: str) -> None:
-    """Remove a directory, what marks it as ours last: we may be killed on the way."""
+    """Remove a directory, its marker file last, so that a killed removal can be repeated."""
     for path in directory.iterdir():
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -264,7 +262,7 @@ def _remove(directory: Path, mark: str) -> None:
 
 
 def _publish(partial: Path, out: Path, aside: Path) -> None:
-    """Rename into place; what is replaced steps aside first and is removed last."""
+    """Rename into place; a predecessor is renamed first and removed last."""
     if out.exists():
         out.rename(aside)
     try:
@@ -278,9 +276,9 @@ def _publish(partial: Path, out: Path, aside: Path) -> None:
         _remove(aside, CHECKSUMS)
 
 
-def _put_back(out: Path, aside: Path) -> None:
-    """Mend what a process killed between the two renames left behind."""
-    _refuse_others(aside, CHECKSUMS)
+def _recover(out: Path, aside: Path) -> None:
+    """Repair the state after a process was killed between the two renames."""
+    _refuse_foreign(aside, CHECKSUMS)
     if aside.exists() and out.exists():
         _remove(aside, CHECKSUMS)
     elif aside.exists():
@@ -289,17 +287,17 @@ def _put_back(out: Path, aside: Path) -> None:
 
 @contextlib.contextmanager
 def _disk_errors(out: Path, *, every: bool = False) -> Iterator[None]:
-    """Turn a full or read-only disk into one line; every refusal, where only paths are touched."""
+    """Turn errors of a full or read-only disk, or every ``OSError``, into an ArtifactError."""
     try:
         yield
     except OSError as error:
-        # numpy's tofile() tells no errno: "123 requested and 45 written"
+        # numpy's tofile() sets no errno: "123 requested and 45 written"
         cut_short = error.errno is None and str(error).endswith(" written")
         if cut_short or error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise ArtifactError(
                 f"{out}: the disk is full; free some space or choose another `out`"
             ) from error
-        if every or error.errno in _REFUSALS:
+        if every or error.errno in _WRITE_ERRORS:
             raise ArtifactError(
                 f"{out}: cannot be written: {error.strerror}; choose another `out`"
             ) from error

@@ -1,6 +1,6 @@
-"""Files and folders that are written whole or not at all, and never over others unasked.
+"""Atomic writing of files and export folders, which never overwrites without ``--force``.
 
-For what is no corpus or run of ours: those have :func:`corpora.artifacts.artifact.new_artifact`.
+Corpora and runs use :func:`corpora.artifacts.artifact.new_artifact` instead.
 """
 
 import contextlib
@@ -16,7 +16,10 @@ from corpora.common.errors import ArtifactError
 
 @contextlib.contextmanager
 def atomic_output(out: Path, force: bool, may_replace: Sequence[str] = ()) -> Iterator[Path]:
-    """Make ``out`` (a file or a folder) in a folder of its own, and move it when it is whole."""
+    """Yield a temporary path for ``out`` (a file or folder), and move it when the block ends.
+
+    With ``force`` a folder is replaced only if all its files are in ``may_replace``.
+    """
     refuse_overwrite(out, force, may_replace)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -32,35 +35,29 @@ def atomic_output(out: Path, force: bool, may_replace: Sequence[str] = ()) -> It
 
 
 def refuse_overwrite(out: Path, force: bool, may_replace: Sequence[str] = ()) -> None:
-    """Refuse to overwrite a file, or to replace a folder of other things, force or not."""
+    """Raise if ``out`` exists; ``force`` permits files, and folders of ``may_replace`` files."""
     if not out.exists():
         return
     if not force:
-        raise ArtifactError(f"{out}: exists already; choose another OUT or pass `force=True`")
+        raise ArtifactError(f"{out}: already exists; choose another OUT or pass `force=True`")
     if out.is_dir() and not {path.name for path in out.iterdir()} <= set(may_replace):
-        raise ArtifactError(f"{out}: is a folder that no export made; choose another OUT")
+        raise ArtifactError(f"{out}: not an export folder; choose another OUT")
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file that is there only when it is whole; what stood there is replaced.
-
-    Nothing is left beside it where it cannot be written.
-    """
+    """Replace a file atomically; on error the old file is kept."""
     _write(path, path.with_name(f"{path.name}.new"), write, sync=True)
 
 
 def write_cached(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file of the cache, as :func:`write_whole`: perhaps while other processes do.
-
-    It can be made again, and is not brought to the disk.
-    """
+    """Replace a file of the cache atomically, without syncing; safe with concurrent writers."""
     path.parent.mkdir(parents=True, exist_ok=True)
     own = path.with_name(f"{path.name}.{os.urandom(4).hex()}.new")
     _write(path, own, write, sync=False)
 
 
 def _write(path: Path, new: Path, write: Callable[[Path], object], *, sync: bool) -> None:
-    """Write a file beside its place, and rename it."""
+    """Write ``new``, then rename it to ``path``."""
     try:
         write(new)
         if sync:
@@ -70,5 +67,5 @@ def _write(path: Path, new: Path, write: Callable[[Path], object], *, sync: bool
         with contextlib.suppress(OSError):
             new.unlink()
         if isinstance(error, OSError) and error.errno is not None and error.filename is None:
-            error.filename = str(path)  # a full disk does not say what it refused
+            error.filename = str(path)  # ENOSPC does not name the file
         raise

@@ -1,9 +1,8 @@
-"""Where a training stands, kept so that it can be taken up: the last checkpoint or the one before.
+"""Training checkpoints that survive a kill or a full disk at any moment.
 
-``checkpoints/step-3/`` holds each array as ``.npy``, ``state.json`` and
-``checksums.json``. It is written as ``step-3.partial``, brought to the disk and
-renamed, and only then are older ones removed, such as ``step-2``. So whoever is
-killed, or finds the disk full, leaves one that is whole.
+``checkpoints/step-3/`` holds each array as ``.npy``, ``state.json`` and ``checksums.json``.
+It is written as ``step-3.partial``, synced and renamed; only then are older ones removed,
+so at least one complete checkpoint always exists.
 """
 
 import contextlib
@@ -36,12 +35,11 @@ _PARTIAL = ".partial"
 def save_checkpoint(
     directory: Path, arrays: Mapping[str, np.ndarray], state: Mapping[str, Any], keep: int = 1
 ) -> None:
-    """Write a checkpoint, then remove those that came before the last ``keep``.
+    """Write a checkpoint, then remove all but the last ``keep``.
 
-    The disk has room for one more while it is written. At any moment, and after an
-    error, :func:`load_checkpoint` gives either the old or the new one.
+    While writing, the disk holds one checkpoint more. At any moment, and after an error,
+    :func:`load_checkpoint` returns either the old or the new one.
     """
-    # arrays: mapping of str to array, (n, ...)
     directory.mkdir(parents=True, exist_ok=True)
     sync_path(directory.parent)
     _remove_partials(directory)
@@ -65,42 +63,39 @@ def save_checkpoint(
 
 
 def load_checkpoint(directory: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
-    """Read the newest checkpoint that is whole.
-
-    One that is damaged is passed over, with a note. Nothing is written.
-    """
+    """Read the newest undamaged checkpoint, noting damaged ones; None if there is none."""
     for step in _steps(directory):
         try:
             return _read(step)
         except ArtifactError:
-            note(f"{step}: this checkpoint is damaged and is passed over")
+            note(f"{step}: damaged checkpoint skipped")
     return None
 
 
 def clear_checkpoints(directory: Path) -> None:
-    """Remove all checkpoints, of a training that is finished."""
-    for step in reversed(_steps(directory)):  # the newest last: we may be killed on the way
+    """Remove all checkpoints after training."""
+    for step in reversed(_steps(directory)):  # the newest last, in case we are killed
         _remove(step)
     with contextlib.suppress(FileNotFoundError):
         shutil.rmtree(directory)
 
 
 def _read(step: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """One checkpoint, held against its checksums."""
+    """Read a checkpoint and verify its checksums."""
     verify(step)
-    head = read_json(step / STATE)
-    paths = {name: step / f"{name}.npy" for name in head["arrays"]}
+    contents = read_json(step / STATE)
+    paths = {name: step / f"{name}.npy" for name in contents["arrays"]}
     listed = {path.name for path in paths.values()} | {STATE}
     if missing := sorted(listed - read_json(step / CHECKSUMS).keys()):
         raise ArtifactError(f"{step / missing[0]}: has no checksum")
     return {
         name: map_array(path, again="train again", missing="no such file")
         for name, path in paths.items()
-    }, head["state"]
+    }, contents["state"]
 
 
 def _steps(directory: Path) -> list[Path]:
-    """Finished checkpoints, the newest first."""
+    """Return the complete checkpoints, newest first."""
     if not directory.is_dir():
         return []
     found = [path for path in directory.iterdir() if _STEP.fullmatch(path.name)]
@@ -108,17 +103,16 @@ def _steps(directory: Path) -> list[Path]:
 
 
 def _number(step: Path) -> int:
-    """Which checkpoint it is."""
     return int(step.name.removeprefix("step-"))
 
 
 def _remove_partials(directory: Path) -> None:
-    """Clear what was cut short."""
+    """Remove checkpoints whose writing was interrupted."""
     for path in directory.iterdir():
         if path.name.endswith(_PARTIAL):
             shutil.rmtree(path)
 
 
 def _remove(step: Path) -> None:
-    """Remove a checkpoint; its name goes first, so that one that has the name is whole."""
+    """Rename a checkpoint, then remove it, so that every one named step-N is complete."""
     shutil.rmtree(step.rename(step.with_name(step.name + _PARTIAL)))

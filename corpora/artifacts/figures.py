@@ -1,8 +1,7 @@
-"""Pictures: their kinds, their fonts, and files that are whole or not there.
+"""Matplotlib figures: style, fonts, text widths and atomic output as PNG or SVG.
 
-Figures are drawn without pyplot, which keeps global state, and in a style of
-our own, whatever the person's ``matplotlibrc`` says. What is drawn is the
-business of others: this file knows of no vectors.
+Figures are drawn without pyplot, which keeps global state, and ignore the user's
+``matplotlibrc``.
 """
 
 import contextlib
@@ -22,42 +21,42 @@ from corpora.common.errors import SettingError
 
 KINDS = (".png", ".svg")
 DPI = 100
-# Okabe and Ito 2008, "Color Universal Design": apart for every kind of color vision
+# Okabe and Ito 2008, "Color Universal Design": distinct for every kind of color vision
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = "osD^v"
-_FONT = "DejaVu Sans"  # comes with matplotlib
-_BOXES = "Last Resort"  # so does this one: it draws a box for every character
-_MOST_PIXELS = 150_000_000  # of a picture: each takes 4 bytes while it is drawn
-# Controls, halves of characters and what is never one: XML, and hence SVG, knows no such.
+_FONT = "DejaVu Sans"  # bundled with matplotlib
+_BOXES = "Last Resort"  # bundled too; draws a box for every character
+_MAX_PIXELS = 150_000_000  # 4 bytes each while drawing
+# Controls, lone surrogates and noncharacters, which XML and hence SVG cannot contain.
 _UNDRAWABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _REPLACED = "\ufffd"
-_LONGEST_SIDE = 60_000  # pixels: from 65,536 on there is no such picture
+_MAX_SIDE = 60_000  # pixels; formats end at 65,536
 _STYLE: Any = {
     "font.family": [_FONT, "sans-serif"],
     "font.size": 9,
-    # text stays text, which any viewer draws in any script, and names come from a fixed salt
+    # text stays text, which viewers draw in any script; a fixed salt makes ids reproducible
     "svg.fonttype": "none",
     "svg.hashsalt": "firth",
 }
 
 
 def picture_kind(path: Path, setting: str = "plot") -> str:
-    """Tell the kind of a picture by its name."""
+    """Return ``.png`` or ``.svg``; raise for other endings, or without matplotlib."""
     kind = path.suffix.lower()
     if kind not in KINDS:
-        raise SettingError(f"`{setting}={path}`: is neither .png nor .svg; name one of them")
+        raise SettingError(f"`{setting}={path}`: must end in .png or .svg")
     try:
-        import matplotlib  # noqa: F401 - only whether it is there
+        import matplotlib  # noqa: F401 - checks that it is installed
     except ImportError:
         raise SettingError(
-            f"`{setting}`: pictures need the package matplotlib; pip install 'firth[plots]'"
+            f"`{setting}`: plots need the package matplotlib; pip install 'firth[plots]'"
         ) from None
     return kind
 
 
 @contextlib.contextmanager
 def picture_style() -> Iterator[None]:
-    """Draw within this: our fonts and sizes on matplotlib's own defaults."""
+    """Apply our fonts and sizes on top of matplotlib's defaults."""
     import matplotlib.style
 
     with matplotlib.style.context("default"), matplotlib.rc_context(_STYLE):
@@ -65,18 +64,17 @@ def picture_style() -> Iterator[None]:
 
 
 def new_figure(width: float, height: float) -> Any:
-    """Make an empty figure that no global state knows of.
+    """Return an empty figure, in inches, that is not registered in pyplot.
 
-    Texts that people wrote (words, names of files) need ``parse_math=False``:
-    dollars are no formulas.
+    User text (words, file names) needs ``parse_math=False``, or dollar signs are read as math.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     pixels = round(width * DPI), round(height * DPI)
-    if max(pixels) > _LONGEST_SIDE or pixels[0] * pixels[1] > _MOST_PIXELS:
+    if max(pixels) > _MAX_SIDE or pixels[0] * pixels[1] > _MAX_PIXELS:
         raise SettingError(
-            f"the picture would have {pixels[0]} x {pixels[1]} pixels; draw less in one picture"
+            f"the figure would have {pixels[0]} x {pixels[1]} pixels; draw less in one figure"
         )
     figure = Figure(figsize=(width, height), dpi=DPI, facecolor="white")
     FigureCanvasAgg(figure)
@@ -84,18 +82,17 @@ def new_figure(width: float, height: float) -> Any:
 
 
 def write_figure(figure: Any, path: Path, *, force: bool = False) -> None:
-    """Write a figure as a picture; the same figure gives the same bytes of SVG.
+    """Write a figure; the same figure gives the same SVG bytes.
 
-    Characters that cannot be drawn, such as controls, become U+FFFD; those of ticks are to be
-    replaced with :func:`replace_undrawable` by who names them.
-    In a PNG, characters that the usual font lacks are drawn in other fonts of
-    this machine; a note on standard error tells those that none has.
+    Undrawable characters become U+FFFD, except in tick labels: callers apply
+    :func:`replace_undrawable` to those. In a PNG, characters missing from the default font are
+    drawn in other installed fonts; a note lists those that no font has.
     """
     kind = picture_kind(path)
     written = io.BytesIO()
     with picture_style(), warnings.catch_warnings():
         _clean(figure)
-        # of characters that no font has; _use_fonts has told which
+        # about characters that no font has; _use_fonts noted them
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
         if kind == ".png":
             _use_fonts(figure)
@@ -106,30 +103,30 @@ def write_figure(figure: Any, path: Path, *, force: bool = False) -> None:
 
 
 def replace_undrawable(text: str) -> str:
-    """Replace what cannot be drawn."""
+    """Replace undrawable characters by U+FFFD, and white space by a space."""
     return _UNDRAWABLE.sub(lambda found: " " if found[0].isspace() else _REPLACED, text)
 
 
 def text_width(text: str, points: float, *, bold: bool = False) -> float:
-    """Compute how wide a text will be, whichever font draws it."""
+    """Return an upper bound of a text's width in inches, as PNG or SVG."""
     return float(sum(_widths(replace_undrawable(text), points, bold)))
 
 
 def truncate_to_width(
-    text: str, points: float, wide: float, *, bold: bool = False, end: bool = False
+    text: str, points: float, width: float, *, bold: bool = False, end: bool = False
 ) -> str:
-    """Give as much of a text as fits."""
+    """Truncate a text to a width in inches with an ellipsis; ``end`` keeps its end."""
     text = replace_undrawable(text)
     widths = _widths(text, points, bold)
-    if sum(widths) <= wide:
+    if sum(widths) <= width:
         return text
-    room = wide - text_width("…", points, bold=bold)
+    room = width - text_width("…", points, bold=bold)
     kept = int(np.searchsorted(np.cumsum(widths[::-1] if end else widths), room, side="right"))
     return f"…{text[len(text) - kept :]}" if end else f"{text[:kept]}…"
 
 
 def _widths(text: str, points: float, bold: bool) -> list[float]:
-    """What each character of a text takes, in inches."""
+    """Return the width of each character in inches."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     weight = "bold" if bold else "normal"
@@ -139,7 +136,7 @@ def _widths(text: str, points: float, bold: bool) -> list[float]:
 
 
 def _width(character: str, points: float, font: Any) -> float:
-    """One of them: as a PNG has it, to whole pixels, or as an SVG, whichever is more."""
+    """Return a character's width in inches: the larger of PNG (whole pixels) and SVG."""
     from matplotlib.ft2font import LoadFlags
 
     if unicodedata.east_asian_width(character) in "WF":
@@ -153,7 +150,7 @@ def _width(character: str, points: float, font: Any) -> float:
 
 
 def _clean(figure: Any) -> None:
-    """Let every text of a figure be one that can be drawn."""
+    """Replace undrawable characters in all texts of a figure."""
     from matplotlib.text import Text
 
     for text in figure.findobj(Text):
@@ -162,10 +159,10 @@ def _clean(figure: Any) -> None:
 
 
 def _use_fonts(figure: Any) -> None:
-    """Let every text of a figure be drawn in fonts that have its characters."""
+    """Set fonts that have all characters of a figure's texts."""
     from matplotlib.text import Text
 
-    for axes in figure.axes:  # names of ticks are texts only when somebody asks for them
+    for axes in figure.axes:  # tick labels are created on access
         axes.get_xticklabels()
         axes.get_yticklabels()
     texts = figure.findobj(Text)
@@ -175,7 +172,7 @@ def _use_fonts(figure: Any) -> None:
 
 
 def _families(texts: Iterable[str]) -> list[str]:
-    """Fonts of this machine that together have all characters, as far as there are such."""
+    """Return installed fonts that together have all characters, noting missing ones."""
     from matplotlib.font_manager import fontManager
     from matplotlib.ft2font import FT2Font
 
@@ -188,7 +185,7 @@ def _families(texts: Iterable[str]) -> list[str]:
             break
         try:
             has = missing & FT2Font(font.fname).get_charmap().keys()
-        except (OSError, RuntimeError):  # matplotlib's list of fonts is older than the machine's
+        except (OSError, RuntimeError):  # matplotlib's font list is out of date
             continue
         if has:
             families.append(font.name)
@@ -197,5 +194,5 @@ def _families(texts: Iterable[str]) -> list[str]:
         shown = " ".join(
             chr(code) if chr(code).isprintable() else f"U+{code:04X}" for code in sorted(missing)
         )
-        note(f"no font here has {shown}; take .svg, which leaves the fonts to the viewer")
+        note(f"no installed font has {shown}; use .svg, which leaves fonts to the viewer")
     return list(dict.fromkeys(families))

@@ -1,4 +1,4 @@
-"""``metrics.jsonl``: what a training tells of itself, line by line, whatever ends it."""
+"""``metrics.jsonl``: training metrics, one JSON object per line."""
 
 import json
 import math
@@ -12,7 +12,7 @@ METRICS = "metrics.jsonl"
 
 
 class Metrics:
-    """A file of JSON objects, one a line, that a resumed training goes on with."""
+    """Appends to the metrics file; on resuming, lines that ``keep`` rejects are dropped."""
 
     def __init__(self, path: Path, keep: Callable[[dict[str, Any]], bool]) -> None:
         self._path = path
@@ -21,7 +21,7 @@ class Metrics:
         write_whole(path, lambda new: new.write_text(text, encoding="utf-8"))
 
     def write(self, **line: Any) -> None:
-        """Add a line."""
+        """Append a line; infinite values and NaN become null."""
         finite = {
             name: None if isinstance(value, float) and not math.isfinite(value) else value
             for name, value in line.items()
@@ -31,7 +31,7 @@ class Metrics:
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """Read the lines of a training, also of one that is not finished."""
+    """Read the metrics of a finished or running training, except a line cut short."""
     if not path.is_file():
         return []
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)

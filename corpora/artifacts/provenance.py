@@ -1,4 +1,4 @@
-"""Where, when and with what something was made."""
+"""Provenance: command, code version, packages, machine and times of an artifact."""
 
 import contextlib
 import datetime
@@ -17,7 +17,7 @@ _PACKAGES = (
 
 
 def provenance(started: datetime.datetime, **about: Any) -> dict[str, Any]:
-    """Tell where, when and with what an artifact was made."""
+    """Return the provenance of an artifact that was started at ``started``."""
     return {
         "command": sys.argv,
         "git": _git_state(),
@@ -31,12 +31,12 @@ def provenance(started: datetime.datetime, **about: Any) -> dict[str, Any]:
 
 
 def now() -> datetime.datetime:
-    """Tell the time in UTC."""
+    """Return the current time in UTC."""
     return datetime.datetime.now(datetime.UTC)
 
 
 def _package_versions() -> dict[str, str]:
-    """Versions of the packages that results may depend on."""
+    """Return the versions of packages that results may depend on."""
     versions = {}
     for name in _PACKAGES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
@@ -45,7 +45,7 @@ def _package_versions() -> dict[str, str]:
 
 
 def _git_state() -> dict[str, Any] | None:
-    """Commit and dirty flag of the checkout that runs, if it is one."""
+    """Return commit and dirty flag; None outside a git checkout."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None
@@ -57,7 +57,7 @@ def _git_state() -> dict[str, Any] | None:
 
 
 def _git(root: Path, *words: str) -> str:
-    """Output of one git command."""
+    """Return the output of a git command."""
     done = subprocess.run(
         ["git", "-C", str(root), *words], capture_output=True, text=True, check=True
     )

@@ -76,9 +76,7 @@ def open_pieces(path: Path) -> Pieces:
     except (AttributeError, LookupError, TypeError, ValueError):
         whole = False
     if not whole:
-        raise ArtifactError(
-            f"{path}: is damaged or not written by this program; make {path.parent} again"
-        )
+        raise ArtifactError(f"{path}: is damaged or not written by Firth; recreate {path.parent}")
     if names[:FIRST_PIECE] != list(SPECIAL):
         raise ArtifactError(
             f"{path}: its first pieces are {' '.join(names[:FIRST_PIECE])}, not "

@@ -16,7 +16,7 @@ from tests.faults.conftest import beside, made, whole
 from tests.faults.table import ALONE, CALLS, MAKERS, TELLERS
 
 KILLS = 2  # for each command
-NAME_IS_MISSING = "is whole, and only its name is missing; move it to "
+NOT_RENAMED = "complete, but not yet renamed; move it to "
 
 
 def moments(name: str, changes: int, count: int) -> list[int]:
@@ -45,11 +45,11 @@ def works_again(warm, name, shelf, place, contents):
     """The same command does its work, with --force where some of its outputs stand already."""
     line = [name, *CALLS[name].line(shelf, place)]
     again = warm.run(line, place)
-    if again.status and NAME_IS_MISSING in again.said:  # killed just before the renaming
+    if again.status and NOT_RENAMED in again.said:  # killed just before the renaming
         for path in place.glob("*.partial"):
             path.rename(path.with_suffix(""))
     elif again.status:
-        assert "exists already" in again.said
+        assert "already exists" in again.said
         again = warm.run([*line, "--force"], place)
         assert again.status == 0, again.said
     assert {each: made(place / each) for each in CALLS[name].makes} == contents

@@ -331,7 +331,7 @@ def test_what_the_corpus_cannot_give_is_refused_before_anything_is_written(
 def test_what_stands_there_is_refused_and_untouched(corpus, run):
     before = (run / "model.safetensors").stat()
     message = problem(ArtifactError, corpus, small(), run)
-    assert message == f"{run}: exists already; choose another `out` or pass `force=True`"
+    assert message == f"{run}: already exists; choose another `out` or pass `force=True`"
     assert (run / "model.safetensors").stat() == before
 
 
@@ -341,7 +341,7 @@ def test_other_options_do_not_go_on_from_a_checkpoint(corpus, tmp_path, stop_at)
         train_mlm(corpus, small(checkpoint_every="5"), tmp_path / "run")
     planted.undo()
     message = problem(ArtifactError, corpus, small(dim=8), tmp_path / "run")
-    assert message.startswith(f"{tmp_path / 'run.partial'}: was left unfinished with another dim;")
+    assert message.startswith(f"{tmp_path / 'run.partial'}: left unfinished with different dim;")
     out = train_mlm(corpus, small(dim=8), tmp_path / "run", force=True)
     assert WordVectors.open(out).matrix.shape == (40, 8)
 

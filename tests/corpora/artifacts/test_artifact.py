@@ -115,8 +115,8 @@ def test_hours_of_work_are_not_cleared_because_a_setting_is_another(tmp_path):
         (partial / "work" / "a.txt").write_text("tea")
         raise ZeroDivisionError
     message = (
-        f"{tmp_path / 'out'}.partial: was left unfinished with another cups; give the same to "
-        "go on, choose another `out` or pass `force=True`"
+        f"{tmp_path / 'out'}.partial: left unfinished with different cups; pass the same to "
+        "resume, choose another `out` or pass `force=True`"
     )
 
     other = {**MAKER, "cups": 3}
@@ -152,8 +152,8 @@ def test_what_another_command_left_is_refused_unless_forced(tmp_path):
     with pytest.raises(ArtifactError) as caught:
         make(tmp_path / "out")
     assert str(caught.value) == (
-        f"{tmp_path}/out.partial: was left unfinished by 'make-coffee'; "
-        "run that again, choose another `out` or pass `force=True`"
+        f"{tmp_path}/out.partial: left unfinished by 'make-coffee'; "
+        "run that command again, choose another `out` or pass `force=True`"
     )
     assert (tmp_path / "out.partial" / "deep" / "old.txt").is_file()
 
@@ -168,7 +168,7 @@ def test_an_artifact_that_exists_is_refused_and_unharmed(tmp_path):
         make(tmp_path / "out", "other")
 
     assert str(caught.value) == (
-        f"{tmp_path}/out: exists already; choose another `out` or pass `force=True`"
+        f"{tmp_path}/out: already exists; choose another `out` or pass `force=True`"
     )
     assert (tmp_path / "out" / "a.txt").read_text() == "tea"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
@@ -197,7 +197,7 @@ def test_force_does_not_replace_what_is_no_artifact(tmp_path):
         make(tmp_path / "out", force=True)
 
     assert str(caught.value) == (
-        f"{tmp_path}/out: is no corpus or run, so `force=True` does not replace it"
+        f"{tmp_path}/out: not a corpus or run; `force=True` will not overwrite it"
     )
     assert (tmp_path / "out" / "thesis.doc").read_text() == "precious"
 
@@ -220,7 +220,7 @@ def test_what_another_process_is_making_is_refused_even_when_forced(tmp_path):
             with pytest.raises(ArtifactError) as caught:
                 make(tmp_path / "out", force=force)
             assert str(caught.value) == (
-                f"{tmp_path}/out.partial: another process is making it; "
+                f"{tmp_path}/out.partial: another process is writing it; "
                 "wait for it or choose another `out`"
             )
     finally:
@@ -241,7 +241,7 @@ def test_a_lock_whose_directory_went_away_meanwhile_is_no_lock(tmp_path, monkeyp
         real(lock, how)
 
     monkeypatch.setattr(artifact.fcntl, "flock", flock_late)
-    with pytest.raises(ArtifactError, match="another process is making it"):
+    with pytest.raises(ArtifactError, match="another process is writing it"):
         make(tmp_path / "out")
 
 
@@ -252,14 +252,14 @@ def test_verify_names_the_file_that_is_damaged_or_missing(tmp_path):
     with pytest.raises(ArtifactError) as caught:
         verify(tmp_path / "out")
     assert str(caught.value) == (
-        f"{tmp_path}/out/deep/b.txt: the checksum differs, the file is damaged; make out again"
+        f"{tmp_path}/out/deep/b.txt: checksum mismatch, the file is damaged; recreate out"
     )
     verify(tmp_path / "out", ["a.txt"])
 
     (tmp_path / "out" / "a.txt").unlink()
     with pytest.raises(ArtifactError) as caught:
         verify(tmp_path / "out", ["a.txt"])
-    assert str(caught.value) == f"{tmp_path}/out/a.txt: the file is missing; make out again"
+    assert str(caught.value) == f"{tmp_path}/out/a.txt: the file is missing; recreate out"
 
 
 def test_verify_refuses_what_has_no_checksums(tmp_path):
@@ -425,7 +425,7 @@ def test_what_somebody_else_put_in_our_way_is_not_touched(tmp_path, name):
         with pytest.raises(ArtifactError) as caught:
             make(tmp_path / "out", force=force)
         assert str(caught.value) == (
-            f"{tmp_path}/{name}: stands in the way and is no unfinished work of ours; "
+            f"{tmp_path}/{name}: exists and is not a partial artifact; "
             "move it or choose another `out`"
         )
     assert names(tmp_path) == [name, f"{name}/thesis.doc"]
@@ -433,7 +433,7 @@ def test_what_somebody_else_put_in_our_way_is_not_touched(tmp_path, name):
 
 def test_a_file_in_our_way_is_not_touched(tmp_path):
     (tmp_path / "out.partial").write_text("precious")
-    with pytest.raises(ArtifactError, match=r"out\.partial: stands in the way"):
+    with pytest.raises(ArtifactError, match=r"out\.partial: exists and is not a partial artifact"):
         make(tmp_path / "out")
     assert (tmp_path / "out.partial").read_text() == "precious"
 
@@ -471,7 +471,7 @@ def test_json_holds_paths_that_are_not_utf8(tmp_path):
 def test_checksums_of_another_shape_are_damaged(tmp_path):
     make(tmp_path / "out")
     (tmp_path / "out" / CHECKSUMS).write_text("[]")
-    with pytest.raises(ArtifactError, match=r"checksums\.json: is damaged; make out again$"):
+    with pytest.raises(ArtifactError, match=r"checksums\.json: is damaged; recreate out$"):
         verify(tmp_path / "out")
 
 
@@ -486,9 +486,7 @@ def test_what_lacks_only_its_name_is_not_cleared(tmp_path, monkeypatch):
     with pytest.raises(ArtifactError) as refused:
         make(out, "other tea", **kept)
     partial = tmp_path / "out.partial"
-    assert str(refused.value) == (
-        f"{partial}: is whole, and only its name is missing; move it to {out}"
-    )
+    assert str(refused.value) == (f"{partial}: complete, but not yet renamed; move it to {out}")
     assert (partial / "a.txt").read_text() == "tea"
     partial.rename(out)
     verify(out)

@@ -49,7 +49,7 @@ def test_a_file_is_replaced_only_by_force(tmp_path):
     out.write_text("mine")
     with pytest.raises(ArtifactError) as refusal:
         fill(out)
-    assert str(refusal.value) == f"{out}: exists already; choose another OUT or pass `force=True`"
+    assert str(refusal.value) == f"{out}: already exists; choose another OUT or pass `force=True`"
     assert out.read_text() == "mine"
     fill(out, force=True)
     assert out.read_text() == "new"
@@ -57,7 +57,7 @@ def test_a_file_is_replaced_only_by_force(tmp_path):
 
 def test_a_folder_of_known_files_is_replaced_by_force_and_its_old_files_go(tmp_path):
     fill_folder(tmp_path / "out", ["a", "b"])
-    with pytest.raises(ArtifactError, match="exists already"):
+    with pytest.raises(ArtifactError, match="already exists"):
         fill_folder(tmp_path / "out", ["a"])
     fill_folder(tmp_path / "out", ["a"], force=True)
     assert names(tmp_path / "out") == ["a"]
@@ -69,9 +69,9 @@ def test_a_folder_of_other_things_is_not_replaced_even_by_force(tmp_path):
     (out / "thesis.tex").write_text("mine")
     with pytest.raises(ArtifactError) as refusal:
         fill_folder(out, ["a"], force=True)
-    assert str(refusal.value) == f"{out}: is a folder that no export made; choose another OUT"
+    assert str(refusal.value) == f"{out}: not an export folder; choose another OUT"
     assert names(out) == ["a", "thesis.tex"]
-    with pytest.raises(ArtifactError, match="is a folder that no export made"):
+    with pytest.raises(ArtifactError, match="not an export folder"):
         fill(out, force=True)  # nor by a file
 
 
@@ -79,7 +79,7 @@ def test_refusing_alone_changes_nothing(tmp_path):
     refuse_overwrite(tmp_path / "none", False)
     (tmp_path / "out").write_text("mine")
     refuse_overwrite(tmp_path / "out", True)
-    with pytest.raises(ArtifactError, match="exists already"):
+    with pytest.raises(ArtifactError, match="already exists"):
         refuse_overwrite(tmp_path / "out", False)
     assert names(tmp_path) == ["out"]
     assert (tmp_path / "out").read_text() == "mine"

@@ -281,7 +281,7 @@ def test_a_damaged_checkpoint_is_passed_over_with_a_note(tmp_path, capsys, name,
 
     assert_loads(tmp_path, 1.0)
 
-    told = f"{tmp_path / 'step-10'}: this checkpoint is damaged and is passed over\n"
+    told = f"{tmp_path / 'step-10'}: damaged checkpoint skipped\n"
     assert capsys.readouterr().err == told
 
 

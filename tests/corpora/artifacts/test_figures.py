@@ -46,10 +46,10 @@ def test_a_picture_is_of_the_kind_that_its_name_says(name):
 def test_other_kinds_are_refused_by_the_option_that_named_them():
     with pytest.raises(SettingError) as refusal:
         picture_kind(Path("a.pdf"))
-    assert str(refusal.value) == "`plot=a.pdf`: is neither .png nor .svg; name one of them"
+    assert str(refusal.value) == "`plot=a.pdf`: must end in .png or .svg"
     with pytest.raises(SettingError) as refusal:
         picture_kind(Path("a"), "out")
-    assert str(refusal.value) == "`out=a`: is neither .png nor .svg; name one of them"
+    assert str(refusal.value) == "`out=a`: must end in .png or .svg"
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
@@ -57,7 +57,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
     with pytest.raises(SettingError) as refusal:
         picture_kind(Path("a.svg"))
     assert str(refusal.value) == (
-        "`plot`: pictures need the package matplotlib; pip install 'firth[plots]'"
+        "`plot`: plots need the package matplotlib; pip install 'firth[plots]'"
     )
 
 
@@ -104,7 +104,7 @@ def test_an_svg_keeps_texts_of_any_script_as_texts(tmp_path, capsys):
 def test_a_png_tells_once_which_characters_no_font_has(tmp_path, capsys):
     write_figure(figure_of("a\U0001366d", "\U0001366d\nb"), tmp_path / "a.png")
     assert capsys.readouterr().err == (  # no character of Python's Unicode, so by its number
-        "no font here has U+1366D; take .svg, which leaves the fonts to the viewer\n"
+        "no installed font has U+1366D; use .svg, which leaves fonts to the viewer\n"
     )
 
 
@@ -114,8 +114,8 @@ def test_the_note_on_fonts_shows_characters_and_numbers_what_a_terminal_would_ob
     write_figure(figure_of("東a\u202e"), tmp_path / "a.png")
     write_figure(figure_of("京\ue000"), tmp_path / "b.png")
     assert capsys.readouterr().err == (
-        "no font here has 東; take .svg, which leaves the fonts to the viewer\n"
-        "no font here has 京 U+E000; take .svg, which leaves the fonts to the viewer\n"
+        "no installed font has 東; use .svg, which leaves fonts to the viewer\n"
+        "no installed font has 京 U+E000; use .svg, which leaves fonts to the viewer\n"
     )
 
 
@@ -149,7 +149,7 @@ def test_a_font_that_is_gone_is_passed_over(tmp_path, capsys, only_usual_font):
         gone = type(entry)(fname=str(tmp_path / name), name="Aaa", style="normal")
         only_usual_font.append(gone)
     write_figure(figure_of("東"), tmp_path / "a.png")
-    assert capsys.readouterr().err.startswith("no font here has 東; ")
+    assert capsys.readouterr().err.startswith("no installed font has 東; ")
 
 
 @pytest.fixture
@@ -182,7 +182,7 @@ def test_a_standing_picture_is_replaced_only_by_force(tmp_path):
     out.write_text("mine")
     with pytest.raises(ArtifactError) as refusal:
         write_figure(new_figure(1, 1), out)
-    assert str(refusal.value) == f"{out}: exists already; choose another OUT or pass `force=True`"
+    assert str(refusal.value) == f"{out}: already exists; choose another OUT or pass `force=True`"
     assert out.read_text() == "mine"
     write_figure(new_figure(1, 1), out, force=True)
     assert out.read_bytes().startswith(b"\x89PNG")
@@ -194,7 +194,7 @@ def test_a_picture_of_gigabytes_is_refused(width, height):
     with pytest.raises(SettingError) as refusal:
         new_figure(width, height)
     assert str(refusal.value) == (
-        f"the picture would have {width * 100} x {height * 100} pixels; draw less in one picture"
+        f"the figure would have {width * 100} x {height * 100} pixels; draw less in one figure"
     )
 
 

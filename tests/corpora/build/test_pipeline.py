@@ -296,7 +296,7 @@ def test_an_existing_corpus_is_not_overwritten(tmp_path):
     with pytest.raises(ArtifactError) as refusal:
         build(tmp_path)
     assert str(refusal.value) == (
-        f"{corpus.path}: exists already; choose another `out` or pass `force=True`"
+        f"{corpus.path}: already exists; choose another `out` or pass `force=True`"
     )
 
 
@@ -308,9 +308,7 @@ def test_a_damaged_shard_is_named(tmp_path):
     path.write_bytes(raw)
     with pytest.raises(ArtifactError) as refusal:
         corpus.verify()
-    assert str(refusal.value) == (
-        f"{path}: the checksum differs, the file is damaged; make news again"
-    )
+    assert str(refusal.value) == (f"{path}: checksum mismatch, the file is damaged; recreate news")
 
 
 def test_kept_fields_stay_with_their_documents(tmp_path):

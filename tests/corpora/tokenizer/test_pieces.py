@@ -459,7 +459,7 @@ def test_a_damaged_file_is_refused(spoil, tmp_path):
     spoil(path)
     with pytest.raises(ArtifactError) as refusal:
         open_pieces(path)
-    message = f"{path}: is damaged or not written by this program; make {tmp_path} again"
+    message = f"{path}: is damaged or not written by Firth; recreate {tmp_path}"
     assert str(refusal.value) == message
 
 

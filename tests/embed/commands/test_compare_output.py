@@ -123,7 +123,7 @@ def test_force_replaces_comparisons_alone(runs, pairs, tmp_path):
 
     assert (refused.exit_code, replaced.exit_code, kept.exit_code) == (1, 0, 1), replaced.stderr
     assert refused.stderr == (
-        f"Error: {out}: exists already; choose another --out or pass --force\n"
+        f"Error: {out}: already exists; choose another --out or pass --force\n"
     )
     assert kept.stderr == (f"Error: {other}: is no comparison, so --force does not replace it\n")
     assert len(json.loads((out / "comparison.json").read_text())["runs"]) == 4

@@ -61,7 +61,7 @@ def test_damaged_weights_are_refused(name, run, tmp_path):
     damaged[-5] ^= 0x10  # a number among thousands, which no shape tells
     (run / WEIGHTS).write_bytes(damaged)
     assert refusal(name, run, tmp_path) == (
-        f"Error: {run / WEIGHTS}: the checksum differs, the file is damaged; make run again\n"
+        f"Error: {run / WEIGHTS}: checksum mismatch, the file is damaged; recreate run\n"
     )
 
 
@@ -71,7 +71,7 @@ def test_damaged_pieces_are_refused(name, run, tmp_path):
     assert '"king"' in pieces
     (run / TOKENIZER).write_text(pieces.replace('"king"', '"kinq"'))
     assert refusal(name, run, tmp_path) == (
-        f"Error: {run / TOKENIZER}: the checksum differs, the file is damaged; make run again\n"
+        f"Error: {run / TOKENIZER}: checksum mismatch, the file is damaged; recreate run\n"
     )
 
 

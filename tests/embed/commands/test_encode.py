@@ -146,7 +146,7 @@ def test_refusals(run, file, tmp_path):
     )
     (tmp_path / "out.npz").write_bytes(b"mine")
     assert refusal(file, tmp_path / "out.npz") == (
-        "Error: TMP/out.npz: exists already; choose another OUT or pass --force\n"
+        "Error: TMP/out.npz: already exists; choose another OUT or pass --force\n"
     )
     assert (tmp_path / "out.npz").read_bytes() == b"mine"
     assert invoke(run, file, tmp_path / "out.npz", "--force").exit_code == 0

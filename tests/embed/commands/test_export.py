@@ -46,7 +46,7 @@ def test_a_file_is_converted_and_replaced_only_by_force(run, tmp_path):
     assert list(load_vectors(second).vocabulary) == ["a", "é"]
     result = invoke(first, "--format", "glove", second)
     assert result.exit_code == 1
-    assert result.stderr == f"Error: {second}: exists already; choose another OUT or pass --force\n"
+    assert result.stderr == f"Error: {second}: already exists; choose another OUT or pass --force\n"
     assert invoke(first, "--format", "glove", second, "--force").exit_code == 0
     assert second.read_text(encoding="utf-8") == "a 1 2 3\né 4 5 6\n"
 

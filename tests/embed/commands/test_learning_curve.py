@@ -223,7 +223,7 @@ def test_where_nothing_can_be_trained_the_reason_is_the_one_line(material, tmp_p
             ("--methods", "mlm", "--seed", "2147483647", "--seeds", "3"),
             "--seed must be at most 2147483647, got 2147483649",
         ),
-        (("--plot", "curve.jpg"), "--plot curve.jpg: is neither .png nor .svg; name one of them"),
+        (("--plot", "curve.jpg"), "--plot curve.jpg: must end in .png or .svg"),
     ],
 )
 def test_what_is_wrong_is_refused_before_any_work(material, tmp_path, options, message):
@@ -237,7 +237,7 @@ def test_a_picture_that_stands_there_is_refused_before_any_work(material, tmp_pa
     (tmp_path / "curve.svg").write_text("mine")
     done = curve(material, tmp_path / "curve", "--plot", tmp_path / "curve.svg")
     assert done.stderr == (
-        f"Error: {tmp_path}/curve.svg: exists already; choose another OUT or pass --force\n"
+        f"Error: {tmp_path}/curve.svg: already exists; choose another OUT or pass --force\n"
     )
     assert not (tmp_path / "curve").exists()
 

@@ -170,7 +170,7 @@ def test_a_changed_or_missing_encoder_is_refused(run, tmp_path):
 
 def test_an_existing_run_is_kept_without_force(run, tmp_path):
     assert refusal(run, run) == (
-        f"Error: {run}: exists already; choose another --out or pass --force\n"
+        f"Error: {run}: already exists; choose another --out or pass --force\n"
     )
 
 

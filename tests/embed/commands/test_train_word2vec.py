@@ -342,7 +342,7 @@ def test_an_output_that_exists_is_refused_and_replaced_by_force(
     assert invoke(command, corpus, "--out", out, *SMALL).exit_code == 0
     again = invoke(command, text, "--out", out, *SMALL)
     assert again.exit_code == 1
-    assert again.stderr == (f"Error: {out}: exists already; choose another --out or pass --force\n")
+    assert again.stderr == (f"Error: {out}: already exists; choose another --out or pass --force\n")
     assert not fresh_cache.exists()
     assert invoke(command, corpus, "--out", out, *SMALL, "--dim", "5", "--force").exit_code == 0
     assert np.load(out / "vectors.npy").shape == (31, 5)

@@ -409,7 +409,7 @@ def test_an_existing_export_is_overwritten_only_with_force(tmp_path, vectors, na
     write_vectors(one_hot(["x", "y"]), out, name)
     with pytest.raises(ArtifactError) as refusal:
         write_vectors(vectors, out, name)
-    assert str(refusal.value) == f"{out}: exists already; choose another OUT or pass `force=True`"
+    assert str(refusal.value) == f"{out}: already exists; choose another OUT or pass `force=True`"
     write_vectors(vectors, out, name, force=True)
     assert same(load_vectors(out), vectors)
     beside = {"out.vectors.npy", "out.vocabulary.tsv"} if name == "gensim" else set()
@@ -420,7 +420,7 @@ def test_an_existing_export_is_overwritten_only_with_force(tmp_path, vectors, na
 def test_a_run_is_not_overwritten_even_with_force(run, vectors, name):
     with pytest.raises(ArtifactError) as refusal:
         write_vectors(vectors, run, name, force=True)
-    assert str(refusal.value) == f"{run}: is a folder that no export made; choose another OUT"
+    assert str(refusal.value) == f"{run}: not an export folder; choose another OUT"
     assert same(load_vectors(run), vectors)
 
 

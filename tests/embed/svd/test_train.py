@@ -185,7 +185,7 @@ def test_a_power_beyond_float32_is_refused(corpus, tmp_path):
 
 
 def test_an_output_that_exists_is_refused_and_replaced_by_force(run, corpus, tmp_path):
-    with pytest.raises(ArtifactError, match="exists already"):
+    with pytest.raises(ArtifactError, match="already exists"):
         train_svd(corpus, config(), run)
     out = train_svd(corpus, config(dim=5), tmp_path / "run")
     assert train_svd(corpus, config(dim=4), out, force=True) == out
@@ -239,7 +239,7 @@ def test_the_command_trains_with_its_options(corpus, tmp_path, monkeypatch):
     again = CliRunner().invoke(cli.main, arguments)
     assert again.exit_code == 1
     assert again.stderr == (
-        f"Error: {tmp_path / 'run'}: exists already; choose another --out or pass --force\n"
+        f"Error: {tmp_path / 'run'}: already exists; choose another --out or pass --force\n"
     )
 
 

@@ -262,5 +262,5 @@ def test_an_archive_in_place_of_an_array_is_refused(run):
     with pytest.raises(ArtifactError) as refusal:
         load_vectors(run)
     assert str(refusal.value) == (
-        f"{run / 'vectors.npy'}: is a zip archive, no array; make the run again"
+        f"{run / 'vectors.npy'}: is a zip archive, not an array; make the run again"
     )

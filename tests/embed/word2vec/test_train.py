@@ -297,7 +297,7 @@ def test_starting_points_that_do_not_fit_are_refused(corpus, tmp_path):
 def test_a_run_that_stands_is_replaced_by_force_only(corpus, tmp_path):
     run = train(corpus, tmp_path / "run")
     assert refusal_of(corpus, run) == (
-        f"{run}: exists already; choose another `out` or pass `force=True`"
+        f"{run}: already exists; choose another `out` or pass `force=True`"
     )
     again = train_skipgram(corpus, SkipGramConfig(**{**SMALL, "seed": 2}), run, force=True)
     assert json.loads((again / "config.json").read_text())["seed"] == 2

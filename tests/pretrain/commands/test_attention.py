@@ -115,7 +115,7 @@ def test_hand_worked_weights_make_the_table_and_the_json():
         (["cat", "--layer", "3"], "--layer 3: the encoder has layers 0 to 2"),
         (["caf\udce9"], r"'caf\udce9' is not UTF-8; give UTF-8"),
         (["cat", "--head", "-1"], "--head -1: the encoder has heads 0 to 3"),
-        (["cat", "--out", "cat.pdf"], "--out cat.pdf: is neither .png nor .svg; name one of them"),
+        (["cat", "--out", "cat.pdf"], "--out cat.pdf: must end in .png or .svg"),
     ],
 )
 def test_a_mistake_is_one_line(run, arguments, message):
@@ -135,7 +135,7 @@ def test_a_picture_that_stands_there_is_replaced_only_by_force(run, tmp_path):
     out.write_text("mine")
     result = attention(run, "cat", "--out", out)
     assert result.exit_code == 1
-    assert result.stderr == f"Error: {out}: exists already; choose another OUT or pass --force\n"
+    assert result.stderr == f"Error: {out}: already exists; choose another OUT or pass --force\n"
     assert out.read_text() == "mine"
     assert attention(run, "cat", "--out", out, "--force").exit_code == 0
     assert out.read_text().startswith("<?xml")
@@ -146,7 +146,7 @@ def test_a_picture_that_stands_there_is_told_before_the_run_is_looked_at(tmp_pat
     out = tmp_path / "cat.svg"
     out.write_text("mine")
     told = attention(tmp_path / "none", "cat", "--out", out).stderr
-    assert told == f"Error: {out}: exists already; choose another OUT or pass --force\n"
+    assert told == f"Error: {out}: already exists; choose another OUT or pass --force\n"
 
 
 def test_a_picture_that_fails_leaves_the_old_one_and_nothing_beside(tmp_path, monkeypatch):
@@ -197,7 +197,7 @@ main(["attention", {str(run)!r}, "cat", "--out", "cat.svg"])
     )
     assert done.returncode == 1
     assert done.stderr == (
-        "Error: --out: pictures need the package matplotlib; pip install 'firth[plots]'\n"
+        "Error: --out: plots need the package matplotlib; pip install 'firth[plots]'\n"
     )
 
 
@@ -250,7 +250,7 @@ def test_a_png_tells_which_characters_no_font_has(tmp_path, capsys):
     draw_attention(shown, tmp_path / "one.png")
 
     assert capsys.readouterr().err == (
-        "no font here has U+1366D; take .svg, which leaves the fonts to the viewer\n"
+        "no installed font has U+1366D; use .svg, which leaves fonts to the viewer\n"
     )
 
 

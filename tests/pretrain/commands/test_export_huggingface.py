@@ -40,12 +40,12 @@ def test_an_export_is_replaced_only_by_force_and_another_folder_never(run, tmp_p
     (out / "README.md").write_text("old")
     result = export(run, out)
     assert result.exit_code == 1
-    assert result.stderr == f"Error: {out}: exists already; choose another OUT or pass --force\n"
+    assert result.stderr == f"Error: {out}: already exists; choose another OUT or pass --force\n"
     assert export(run, out, "--force").exit_code == 0
     assert (out / "README.md").read_text() != "old"
     (out / "thesis.tex").write_text("")
     result = export(run, out, "--force")
-    assert result.stderr == f"Error: {out}: is a folder that no export made; choose another OUT\n"
+    assert result.stderr == f"Error: {out}: not an export folder; choose another OUT\n"
     assert (out / "thesis.tex").exists()
 
 

@@ -99,9 +99,7 @@ def test_one_changed_bit_anywhere_is_refused(run, name, place):
     changed = bytearray((run / name).read_bytes())
     changed[int(place * len(changed))] ^= 1
     (run / name).write_bytes(changed)
-    assert problem(run) == (
-        f"RUN/{name}: the checksum differs, the file is damaged; make run again"
-    )
+    assert problem(run) == (f"RUN/{name}: checksum mismatch, the file is damaged; recreate run")
 
 
 def test_weights_cut_short_before_they_were_summed_are_told(run):
@@ -114,7 +112,7 @@ def test_weights_cut_short_before_they_were_summed_are_told(run):
 @pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
 def test_a_missing_file_is_told(run, name):
     (run / name).unlink()
-    assert problem(run) == f"RUN/{name}: the file is missing; make run again"
+    assert problem(run) == f"RUN/{name}: the file is missing; recreate run"
 
 
 def test_a_run_without_checksums_is_told(run):

@@ -200,9 +200,9 @@ def test_a_sample_with_too_little_text_does_not_lose_the_others(corpus, tmp_path
 
 def test_a_run_that_cannot_be_written_ends_the_work(corpus, tmp_path):
     def in_use(corpus, options, out):
-        raise ArtifactError(f"{out}: another process is making it")
+        raise ArtifactError(f"{out}: another process is writing it")
 
-    with pytest.raises(ArtifactError, match="another process is making it"):
+    with pytest.raises(ArtifactError, match="another process is writing it"):
         curve_of(corpus, tmp_path, recipes={"this": Recipe(Options, in_use)})
 
 
@@ -282,7 +282,7 @@ def test_a_damaged_run_is_refused_before_anything_is_trained(corpus, tmp_path):
     with pytest.raises(ArtifactError) as refused:
         curve_of(corpus, tmp_path, sizes=[300])
     assert str(refused.value) == (
-        f"{vectors}: the checksum differs, the file is damaged; make that-all again"
+        f"{vectors}: checksum mismatch, the file is damaged; recreate that-all"
     )
     assert runs_in(tmp_path) == {"this-all", "that-all"}
 
@@ -348,8 +348,7 @@ def test_what_nobody_knows_who_left_it_unfinished_is_refused(corpus, stopped):
     (stopped / "maker.json").unlink()
     (stopped / ".lock").unlink()
     assert refusal(points, RECIPES, folder) == (
-        f"{stopped}: stands in the way and is no unfinished work of ours; move it or choose "
-        "another `out`"
+        f"{stopped}: exists and is not a partial artifact; move it or choose another `out`"
     )
     assert (stopped / "half").is_file()
 
@@ -358,7 +357,7 @@ def test_a_run_that_another_process_is_making_is_refused_before_any_work(corpus,
     with open(stopped / ".lock") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         said = refusal(points_of(corpus, stopped.parent), RECIPES, stopped.parent)
-    assert said == f"{stopped}: another process is making it; wait for it or choose another `out`"
+    assert said == f"{stopped}: another process is writing it; wait for it or choose another `out`"
 
 
 def test_what_is_no_run_and_no_folder_of_runs_is_refused_before_any_work(corpus, tmp_path):

@@ -238,4 +238,4 @@ def test_a_standing_picture_is_not_replaced_unasked(tmp_path):
     out.write_text("mine")
     with pytest.raises(ArtifactError) as refusal:
         draw_scores(document(result("out/svd", 0.5)), out)
-    assert str(refusal.value) == f"{out}: exists already; choose another OUT or pass `force=True`"
+    assert str(refusal.value) == f"{out}: already exists; choose another OUT or pass `force=True`"

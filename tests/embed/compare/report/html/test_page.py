@@ -150,7 +150,7 @@ def test_a_report_replaces_a_file_only_when_told_to(tmp_path):
     write_report(small_document(), ReportParts(), out)
     with pytest.raises(ArtifactError) as refused:
         write_report(small_document(), ReportParts(), out)
-    assert str(refused.value) == f"{out}: exists already; choose another OUT or pass `force=True`"
+    assert str(refused.value) == f"{out}: already exists; choose another OUT or pass `force=True`"
     write_report(small_document(), all_parts(), out, force=True)
     assert out.read_text(encoding="utf-8") == make_page(small_document(), all_parts())
     assert list(tmp_path.iterdir()) == [out]
