@@ -39,8 +39,8 @@ COMMANDS = {
 # Said here a second time (a test holds it true) so that --help imports no command.
 SUMMARIES = {
     "study": "Train every method on one text, compare them, and write a page.",
-    "build-corpus": "Encode text into a corpus that every method shares.",
-    "corpus-info": "Describe a corpus: sizes, frequent words, type-token curve.",
+    "build-corpus": "Encode text into a corpus for all methods.",
+    "corpus-info": "Print sizes, frequent words and the type-token curve of a corpus.",
     "train-svd": "Train count-based vectors: co-occurrence, PPMI, truncated SVD.",
     "train-skipgram": "Train predictive vectors: skip-gram with negative sampling.",
     "train-cbow": "Train predictive vectors: CBOW with negative sampling.",

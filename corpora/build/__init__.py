@@ -1,1 +1,1 @@
-"""Sources to a finished corpus."""
+"""Builds a corpus from sources."""

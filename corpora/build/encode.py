@@ -1,4 +1,4 @@
-"""One block of documents to token ids with sentence, paragraph and document offsets."""
+"""Encodes a block of documents as token ids with sentence, paragraph and document offsets."""
 
 import itertools
 from collections.abc import Callable
@@ -17,7 +17,8 @@ from corpora.text.characters import (
 from corpora.text.segment import TextSettings, jieba_cutter, split_offsets, strip_accents
 from corpora.text.sentences.split import sentence_offsets
 
-# The held-out choice looks at this many bytes of a document, wherever blocks are cut.
+# The held-out choice hashes at most this many bytes of a document, so it does not depend on
+# where blocks are cut.
 _HASHED_BYTES = 4096
 _HELD_OUT_KEY = 0x9AE16A3B2F90404F
 
@@ -26,46 +27,44 @@ _HELD_OUT_KEY = 0x9AE16A3B2F90404F
 class PreparedBlock:
     """A block with its sentences found, ready for the segmentation kernel."""
 
-    text: np.ndarray  # uint8 (n_bytes,): UTF-8, after everything that changes the text itself
-    # int64: ascending byte offsets, n_bytes last; each level's starts are among the finer one's
+    text: np.ndarray  # uint8 (n_bytes,), UTF-8
+    # ascending byte offsets, int64, n_bytes last; document starts are among the paragraph starts,
+    # and these among the sentence starts
     sentences: np.ndarray
-    # int64: ascending byte offsets, n_bytes last; each level's starts are among the finer one's
     paragraphs: np.ndarray
-    # int64: ascending byte offsets, n_bytes last; each level's starts are among the finer one's
     documents: np.ndarray
-    segmenter: str  # ``given`` where tokens lie between separators
-    keys: np.ndarray  # uint64 (n_documents,): hashes of the documents' first bytes
+    segmenter: str  # "pretokenized" if tokens and sentences are already separated
+    keys: np.ndarray  # uint64 (n_documents,), see document_keys
 
 
 @dataclass(frozen=True)
 class EncodedBlock:
-    """A block as token ids of one worker's type table."""
+    """A block as token ids of one type table."""
 
-    token_ids: np.ndarray  # int32 (n_tokens,): ids of the table
-    # int64: token offsets where a sentence or paragraph starts, without empty ones
-    sentences: np.ndarray
-    # int64: token offsets where a sentence or paragraph starts, without empty ones
-    paragraphs: np.ndarray
-    # int64 (n_documents,): token offsets where each document starts, empty ones included
-    documents: np.ndarray
-    keys: np.ndarray  # uint64 (n_documents,): hashes of the documents' first bytes
-    # bool (n_documents,): whether the document belongs to the held-out slice: its key is small
-    held_out: np.ndarray
+    token_ids: np.ndarray  # int32 (n_tokens,)
+    sentences: np.ndarray  # int64: token offsets of the starts of non-empty sentences
+    paragraphs: np.ndarray  # int64: token offsets of the starts of non-empty paragraphs
+    documents: np.ndarray  # int64 (n_documents,): token offsets of all starts, empty ones included
+    keys: np.ndarray  # uint64 (n_documents,), see document_keys
+    held_out: np.ndarray  # bool (n_documents,): the key is below the held-out share
     tally: dict[str, int]  # bytes, characters, and what was dropped
 
 
 def prepare(block: TextBlock, settings: TextSettings) -> PreparedBlock:
-    """Find the sentences of a block, and do what must happen to its text before the kernel."""
+    """Find sentences and apply text changes that the kernel cannot do.
+
+    The result is picklable: for jieba this runs in another process.
+    """
     keys = document_keys(block)
     if settings.strip_accents:
         block = _map_documents(block, strip_accents)
-    segmenter = "given" if block.pretokenized else settings.segmenter
+    segmenter = "pretokenized" if block.pretokenized else settings.segmenter
     if segmenter == "jieba":
         block = _map_documents(block, _cut_by_jieba)
-        segmenter = "given"
+        segmenter = "pretokenized"
     text = np.frombuffer(block.text, dtype=np.uint8)
     paragraphs = split_offsets(text, "\n", block.documents)
-    if segmenter == "given":
+    if segmenter == "pretokenized":
         sentences = split_offsets(text, SENTENCE_SEPARATOR, paragraphs)
     else:
         sentences = sentence_offsets(text, paragraphs)
@@ -75,46 +74,49 @@ def prepare(block: TextBlock, settings: TextSettings) -> PreparedBlock:
 def encode(
     prepared: PreparedBlock, settings: TextSettings, held_out_share: float, table: TypeTable
 ) -> EncodedBlock:
-    """Turn a prepared block into token ids, adding its types to a worker's table."""
+    """Encode a prepared block as token ids, adding unseen types to the table."""
     characters = character_table(prepared.segmenter, settings.keep_case, settings.fold_digits)
-    done = table.segment(prepared.text, prepared.sentences, characters)
+    segmented = table.segment(prepared.text, prepared.sentences, characters)
     return EncodedBlock(
-        token_ids=done.token_ids,
-        sentences=_starts(done.offsets),
-        paragraphs=_starts(_at(done.offsets, prepared.sentences, prepared.paragraphs)),
-        documents=_at(done.offsets, prepared.sentences, prepared.documents[:-1]),
+        token_ids=segmented.token_ids,
+        sentences=_starts(segmented.offsets),
+        paragraphs=_starts(
+            _token_offsets(segmented.offsets, prepared.sentences, prepared.paragraphs)
+        ),
+        documents=_token_offsets(segmented.offsets, prepared.sentences, prepared.documents[:-1]),
         keys=prepared.keys,
         held_out=prepared.keys < np.uint64(min(held_out_share * 2.0**64, 2.0**64 - 1)),
         tally={
             "bytes": len(prepared.text),
-            "characters": done.n_characters,
-            "unspaced_characters": done.n_unspaced,
-            "dropped_bytes": done.n_dropped,
+            "characters": segmented.n_characters,
+            "unspaced_characters": segmented.n_unspaced,
+            "dropped_bytes": segmented.n_dropped,
         },
     )
 
 
 def document_keys(block: TextBlock) -> np.ndarray:
-    """Hash the first bytes of each document, with a fixed key."""
-    # returns uint64 (n_documents,)
+    """Return a uniform hash (uint64) of the first bytes of each document."""
     keys = np.empty(len(block.documents) - 1, dtype=np.uint64)
     text = np.frombuffer(block.text, dtype=np.uint8)
     hash_documents(text, block.documents, _HASHED_BYTES, np.uint64(_HELD_OUT_KEY), keys)
     return keys
 
 
-def _at(token_offsets: np.ndarray, sentences: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Token offsets at byte offsets that are sentence starts."""
+def _token_offsets(
+    token_offsets: np.ndarray, sentences: np.ndarray, starts: np.ndarray
+) -> np.ndarray:
+    """Map byte offsets that are sentence starts to token offsets."""
     return token_offsets[np.searchsorted(sentences, starts)]
 
 
 def _starts(offsets: np.ndarray) -> np.ndarray:
-    """Starts of the parts that are not empty; the last offset is the end."""
+    """Return the starts of non-empty parts; the last offset is the end."""
     return offsets[:-1][np.diff(offsets) > 0]
 
 
 def _map_documents(block: TextBlock, change: Callable[[str], str]) -> TextBlock:
-    """Change the text of each document and lay them end to end again."""
+    """Apply a function to the text of each document."""
     bounds = block.documents.tolist()
     texts = [
         change(block.text[start:stop].decode()).encode()
@@ -125,7 +127,7 @@ def _map_documents(block: TextBlock, change: Callable[[str], str]) -> TextBlock:
 
 
 def _cut_by_jieba(text: str) -> str:
-    """Write a document as given tokens and sentences."""
+    """Segment a document with jieba and insert token and sentence separators."""
     cut = jieba_cutter()
     return "\n".join(
         SENTENCE_SEPARATOR.join(
@@ -137,7 +139,7 @@ def _cut_by_jieba(text: str) -> str:
 
 
 def _sentences(line: str) -> list[str]:
-    """The sentences of one paragraph."""
+    """Split one paragraph into sentences."""
     raw = line.encode()
     offsets = sentence_offsets(np.frombuffer(raw, dtype=np.uint8), np.array([0, len(raw)])).tolist()
     return [raw[a:b].decode() for a, b in itertools.pairwise(offsets)]

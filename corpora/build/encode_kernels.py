@@ -1,4 +1,4 @@
-"""Passes over encoded tokens while a corpus is built."""
+"""Kernels over documents and token ids while a corpus is built."""
 
 import numpy as np
 
@@ -9,9 +9,9 @@ from corpora.text.segment_kernels import FNV_OFFSET, FNV_PRIME
 
 @compiled
 def hash_documents(text, documents, n_bytes, key, keys):
-    """Hash the first bytes of each document (FNV-1a, mixed as in splitmix64)."""
-    # text: uint8 (n,); documents: int64 (n_documents + 1,); key: uint64; keys: uint64
-    # (n_documents,)
+    """Write a hash of the first bytes of each document (FNV-1a, mixed as in splitmix64)."""
+    # text: uint8 (n_bytes,); documents: int64 (n_documents + 1,), byte offsets
+    # key: uint64, different keys give independent hashes; keys: uint64 (n_documents,), output
     for d in range(keys.shape[0]):
         value = FNV_OFFSET ^ key
         for i in range(documents[d], min(documents[d + 1], documents[d] + n_bytes)):
@@ -21,7 +21,7 @@ def hash_documents(text, documents, n_bytes, key, keys):
 
 @compiled
 def renumber(token_ids, new_ids):
-    """Replace every id in place."""
+    """Replace every id in place by ``new_ids[id]``."""
     # token_ids: int32 (n_tokens,); new_ids: int32 (n_types,)
     for i in range(token_ids.shape[0]):
         token_ids[i] = new_ids[token_ids[i]]
@@ -29,9 +29,9 @@ def renumber(token_ids, new_ids):
 
 @compiled
 def count_documents(token_ids, documents, last_seen, document_counts):
-    """Count for each type the documents that hold it."""
-    # token_ids: int32 (n_tokens,); documents: int64 (n_documents + 1,); last_seen: int64
-    # (n_types,); document_counts: int64 (n_types,)
+    """Add to ``document_counts`` the number of documents that contain each type."""
+    # token_ids: int32 (n_tokens,); documents: int64 (n_documents + 1,), token offsets
+    # last_seen: int64 (n_types,), scratch filled with -1; document_counts: int64 (n_types,)
     for d in range(documents.shape[0] - 1):
         for i in range(documents[d], documents[d + 1]):
             if last_seen[token_ids[i]] != d:

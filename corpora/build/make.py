@@ -1,4 +1,4 @@
-"""make_corpus: from sources to a corpus in one call, as ``firth build-corpus`` does it."""
+"""make_corpus: build a corpus in one call, like ``firth build-corpus``."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,35 +21,49 @@ def make_corpus(
     options: BuildOptions | None = None,
     force: bool = False,
 ) -> Corpus:
-    """Encode text into a corpus that every method shares; open the one that was made of it before.
+    """Build a corpus from text, or open the corpus at ``out`` if it is up to date.
 
-    Progress and advice go to standard error.
+    Progress and notes go to standard error.
 
     Parameters
     ----------
     sources : str, Path or sequence of these
-        Files and folders of any format that Firth reads, or a named corpus:
+        Files and folders in any format that Firth reads, or a named corpus:
         ``lee``, ``wiki-sample``, ``synthetic``, ``text8``.
     out : str or Path
-        Where the corpus will stand, or stands.
-    read, text, options : optional
-        Settings; their defaults otherwise.
+        The directory of the corpus.
+    read : ReadOptions, optional
+        Format and encoding of the sources; detected, UTF-8 by default.
+    text : TextSettings, optional
+        Normalization and segmentation.
+    options : BuildOptions, optional
+        Held-out share, pruning, memory and threads.
     force : bool
-        Make it anew, and replace what stands at ``out``.
+        Build even if the corpus is up to date, and replace what is at ``out``.
 
     Returns
     -------
     Corpus
-        Opened. One that stands at ``out`` is opened where it was made of the same sources, by
-        size and time or else by content, with the same settings.
+        Opened. An existing corpus is up to date if it has the same settings and the same
+        sources, compared by size and time or else by content. The bytes of its arrays depend
+        on sources and settings alone, not on threads or memory.
 
     Raises
     ------
     FirthError
-        A source cannot be read or holds no words, or something else stands at ``out``.
+        A source cannot be read or contains no words, or ``out`` exists and is something else.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "a.txt").write_text("The cat sat. The cat slept.")
+    ...     corpus = make_corpus(f"{folder}/a.txt", f"{folder}/corpus")
+    ...     corpus.n_tokens, corpus.vocabulary.words(0, 3)
+    (8, ['.', 'cat', 'the'])
     """
-    each = [sources] if isinstance(sources, str | Path) else sources
-    request, out = make_request(each, read=read, text=text, options=options), Path(out)
+    source_list = [sources] if isinstance(sources, str | Path) else sources
+    request, out = make_request(source_list, read=read, text=text, options=options), Path(out)
     if not force and up_to_date(out, request):
         return Corpus.open(out)
     with progress("reading", "bytes") as show:

@@ -1,4 +1,4 @@
-"""Corpora that stand already: recognizing them, and building raw sources in a cache."""
+"""Detects corpora that are up to date, and builds raw sources in a cache."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,37 +15,40 @@ from corpora.store.manifest import read_manifest
 
 
 def up_to_date(out: Path, request: Request) -> bool:
-    """Tell whether the corpus at a path is what a request would build."""
+    """Return whether the corpus at a path has the settings and sources of a request.
+
+    Sources are compared by size and time, or else by content; standard input always differs.
+    """
     if not is_corpus(out):
         return False
     try:
         manifest = read_manifest(out)
-    except ArtifactError:  # it is built again
+    except ArtifactError:
         return False
     if manifest["settings"] != request.settings():
         return False
     files = source_files(request.sources, exclude=out)
     known = manifest["sources"]
-    return len(files) == len(known) and all(map(_same, files, known))
+    return len(files) == len(known) and all(map(_is_unchanged, files, known))
 
 
 def open_or_build(source: str | Path) -> Corpus:
-    """Open a corpus, or build a raw source in the cache first.
+    """Open a corpus and verify its checksums, or build a raw source in the cache first.
 
     Parameters
     ----------
     source : str or Path
-        A corpus directory; else anything that build-corpus reads, with its defaults.
+        A corpus directory, or anything that build-corpus reads with its defaults.
 
     Returns
     -------
     Corpus
-        Held against its checksums.
+        Every file matches its checksum.
 
     Raises
     ------
     FirthError
-        It is neither, or it is damaged.
+        The source is neither, or a file is corrupt.
     """
     path = Path(source)
     if not is_corpus(path):
@@ -56,11 +59,11 @@ def open_or_build(source: str | Path) -> Corpus:
 
 
 def _build_in_cache(sources: Sequence[str | Path]) -> Path:
-    """Build with the defaults, unless that was done before."""
+    """Build with default settings, unless the cache has an up-to-date corpus."""
     for source in map(Path, sources):
         if (source / CHECKSUMS).is_file():
             raise SourceError(
-                f"{source}: is no text and no corpus, but a finished run; name the corpus that it "
+                f"{source}: a finished run, not text or a corpus; name the corpus that it "
                 "was trained on"
             )
     request = make_request(sources)
@@ -76,8 +79,8 @@ def _build_in_cache(sources: Sequence[str | Path]) -> Path:
     return out
 
 
-def _same(file: SourceFile, known: dict[str, object]) -> bool:
-    """Whether a file is the one that was read, by size and time or else by content."""
+def _is_unchanged(file: SourceFile, known: dict[str, object]) -> bool:
+    """Return whether a file is unchanged, by size and time or else by content."""
     if file.path is None or file.size is None or file.size != known["size"]:
         return False
     return file.mtime_ns == known["mtime_ns"] or checksum(file.path) == known["sha256"]

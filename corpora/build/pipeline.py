@@ -1,8 +1,8 @@
-"""Building a corpus: a map over blocks into token ids, then one reduction of the types.
+"""Builds a corpus: blocks are mapped to token ids, then the types are reduced to a vocabulary.
 
-Blocks are read in order, encoded by threads that each own a type table, and
-written in order. Then the tables are merged, types numbered by count, and the
-ids on disk renumbered. Nothing depends on which thread took which block.
+Blocks are read in order, encoded by threads that each hold a type table, and written in order.
+Then the tables are merged, types numbered by count, and the ids on disk renumbered. The result
+does not depend on which thread encodes which block.
 """
 
 import queue
@@ -20,13 +20,13 @@ from corpora.artifacts.artifact import fingerprint, new_artifact, write_json
 from corpora.artifacts.provenance import now, provenance
 from corpora.build.encode import EncodedBlock, PreparedBlock, encode, prepare
 from corpora.build.encode_kernels import count_documents, renumber
-from corpora.build.held_out import HeldOut, held_out_sizes
+from corpora.build.held_out import HeldOutSelector, held_out_sizes
 from corpora.build.processes import worker_processes
 from corpora.build.request import Request
 from corpora.build.shard_writer import SHARD_TOKENS, ShardWriter
 from corpora.build.table_pool import TablePool
 from corpora.build.type_table import TypeTable
-from corpora.build.vocabulary_writer import TypeRuns, write_readable
+from corpora.build.vocabulary_writer import TypeRuns, write_tsv
 from corpora.common.console import Progress, no_progress
 from corpora.common.errors import SourceError
 from corpora.common.memory import parse_memory
@@ -42,12 +42,12 @@ SCRATCH = "scratch"
 
 @dataclass(frozen=True)
 class _Encoded:
-    """What a worker gives back for one block."""
+    """The result of encoding one block."""
 
     block: EncodedBlock
-    about: TextBlock
-    table: int
-    consumed: int
+    parsed: TextBlock
+    table: int  # number of the type table whose ids the block has
+    consumed: int  # bytes of source
 
 
 def build_corpus(
@@ -59,7 +59,12 @@ def build_corpus(
     shard_tokens: int = SHARD_TOKENS,
     block_bytes: int = BLOCK_BYTES,
 ) -> Corpus:
-    """Encode sources into a corpus directory."""
+    """Encode sources into the corpus directory ``out``, written as ``out.partial`` until complete.
+
+    The bytes of its arrays depend on sources and settings alone, not on threads or memory. A
+    shard ends with the first document that brings it to ``shard_tokens``; ``progress`` receives
+    bytes of source done, and in all (None for pipes).
+    """
     started = now()
     files = source_files(request.sources, exclude=out)
     maker = {"command": "build-corpus", "settings": request.settings()}
@@ -72,7 +77,7 @@ def build_corpus(
 
 
 class _Builder:
-    """One build, from sources to manifest."""
+    """The state of one build."""
 
     def __init__(
         self,
@@ -101,11 +106,11 @@ class _Builder:
         self.shards: list[ShardWriter] = []
         self.entries: list[dict[str, Any]] = []
         self.source_numbers: dict[str, int] = {}
-        self.given: bool | None = None
-        self.held_out = HeldOut(self.options.held_out)
+        self.pretokenized: bool | None = None
+        self.held_out = HeldOutSelector(self.options.held_out)
 
     def run(self) -> dict[str, Any]:
-        """Map, reduce, describe."""
+        """Build everything and return the manifest; discard open files on failure."""
         try:
             return self._run()
         except BaseException:
@@ -115,24 +120,24 @@ class _Builder:
             raise
 
     def _run(self) -> dict[str, Any]:
-        """The stages in order."""
+        """Run the stages in order."""
         with ThreadPoolExecutor(self.options.n_threads) as threads:
             tables = TablePool(self.options, self._close_table)
             self._map(threads, tables)
             tables.close_all(threads)
-            self._refuse_empty()
+            self._check_not_empty()
             new_ids = self.runs.merge(self.directory / "vocabulary", self.options.max_types)
             self._renumber(threads, new_ids)
         shards = [Shard(writer.directory) for writer in self.shards]
-        self.held_out.settle(shards)
-        write_readable(self.directory / "vocabulary", self.directory / "vocabulary.tsv")
+        self.held_out.finalize(shards)
+        write_tsv(self.directory / "vocabulary", self.directory / "vocabulary.tsv")
         for path in (self.directory / SCRATCH).iterdir():
             path.unlink()
         (self.directory / SCRATCH).rmdir()
         return self._manifest()
 
     def _map(self, threads: ThreadPoolExecutor, tables: TablePool) -> None:
-        """Encode blocks on threads, write them in order."""
+        """Encode blocks on threads and write them in order."""
         waiting: deque[Future[_Encoded]] = deque()
         with ExitStack() as stack:
             processes = stack.enter_context(worker_processes(self.options.n_threads))
@@ -156,49 +161,49 @@ class _Builder:
         prepared: Future[tuple[TextBlock, PreparedBlock]] | None,
         tables: TablePool,
     ) -> _Encoded:
-        """One block, on one thread, into the table that this thread takes."""
-        about, block = prepared.result() if prepared else _parse(raw, self.text)
+        """Encode one block on the calling thread, with a type table from the pool."""
+        parsed, block = prepared.result() if prepared else _parse(raw, self.text)
         number, table = tables.take()
         try:
             encoded = encode(block, self.text, self.options.held_out, table)
         finally:
             tables.put_back(number, table)
-        return _Encoded(encoded, about, number, raw.consumed)
+        return _Encoded(encoded, parsed, number, raw.consumed)
 
     def _write(self, done: _Encoded) -> None:
-        """Append one block to the shard, beginning a new one between documents."""
-        about = done.about
-        self._check_given(about)
+        """Append one block to the current shard; a full shard ends at the next document start."""
+        parsed = done.parsed
+        self._check_pretokenized(parsed)
         full = self.shards and self.shards[-1].n_tokens >= self.shard_tokens
-        if not self.shards or (full and not about.continues):
+        if not self.shards or (full and not parsed.continues):
             self._next_shard()
-        self.held_out.note(done.block.keys, about.continues, self.shards)
-        source = self.source_numbers.setdefault(about.source, len(self.source_numbers))
+        self.held_out.observe(done.block.keys, parsed.continues, self.shards)
+        source = self.source_numbers.setdefault(parsed.source, len(self.source_numbers))
         self.shards[-1].append(
-            done.block, done.table, source, about.positions, about.fields, about.continues
+            done.block, done.table, source, parsed.positions, parsed.fields, parsed.continues
         )
         self.tally.update(done.block.tally)
-        self.tally.update(about.counts)
+        self.tally.update(parsed.counts)
         self.n_consumed += done.consumed
         self.progress(self.n_consumed, self.n_bytes)
 
-    def _check_given(self, about: TextBlock) -> None:
-        """Given tokens and running text would be divided by different rules."""
-        if about.pretokenized and self.text.segmenter in ("characters", "jieba"):
+    def _check_pretokenized(self, parsed: TextBlock) -> None:
+        """Raise if one corpus would mix two ways of segmentation."""
+        if parsed.pretokenized and self.text.segmenter in ("characters", "jieba"):
             raise SourceError(
-                f"{about.source}: its tokens are given (CoNLL-U), so "
-                f"`segmenter={self.text.segmenter}` has nothing to divide; leave it out"
+                f"{parsed.source}: already tokenized (CoNLL-U), so "
+                f"`segmenter={self.text.segmenter}` does not apply; drop it"
             )
-        if self.given is None:
-            self.given = about.pretokenized
-        if self.given != about.pretokenized and self.text.segmenter != "whitespace":
+        if self.pretokenized is None:
+            self.pretokenized = parsed.pretokenized
+        if self.pretokenized != parsed.pretokenized and self.text.segmenter != "whitespace":
             raise SourceError(
-                f"{about.source}: mixes given tokens (CoNLL-U) with running text; "
+                f"{parsed.source}: mixes tokenized text (CoNLL-U) with plain text; "
                 "build two corpora or pass `segmenter=whitespace`"
             )
 
     def _next_shard(self) -> None:
-        """Close the shard and begin another."""
+        """Close the current shard and start another."""
         if self.shards:
             self.entries.append(self.shards[-1].close())
         directory = self.directory / "shards" / f"{len(self.shards):05}"
@@ -208,14 +213,14 @@ class _Builder:
         """Write a table to disk as a sorted run."""
         self.run_of_table[number] = self.runs.add(table)
 
-    def _refuse_empty(self) -> None:
-        """A corpus without a word is none."""
+    def _check_not_empty(self) -> None:
+        """Raise if the corpus is empty."""
         if sum(entry["tokens"] for entry in self.entries) == 0:
             names = ", ".join(map(str, self.request.sources))
-            raise SourceError(f"{names}: there is no word in it; name a source that holds text")
+            raise SourceError(f"{names}: contains no words; name a source that contains text")
 
     def _renumber(self, threads: ThreadPoolExecutor, new_ids: list[np.ndarray]) -> None:
-        """Give every token its final id, and count the documents of each type."""
+        """Replace table ids by final ids, and count the documents of each type."""
         counts = open_array(self.directory / "vocabulary", "counts")
         shards = queue.SimpleQueue[ShardWriter]()
         for shard in self.shards:
@@ -235,17 +240,17 @@ class _Builder:
                 documents = open_array(shard.directory, "documents")
                 count_documents(ids, documents, last_seen, document_counts)
 
-        # each worker holds two arrays over all types; a huge vocabulary gets fewer workers
+        # each worker allocates two arrays over all types, so a huge vocabulary gets fewer workers
         budget = parse_memory(self.options.memory) // 4
         n_workers = max(1, min(self.options.n_threads, budget // max(16 * len(counts), 1)))
         total = sum(threads.map(work, range(n_workers)))
         write_array(self.directory / "vocabulary", "document_counts", np.asarray(total))
 
     def _manifest(self) -> dict[str, Any]:
-        """Describe the corpus: settings, sizes, sources, arrays."""
+        """Return the manifest: settings, sizes, sources and arrays."""
         text = self.text.to_json()
-        if self.given:
-            text["segmenter"] = "whitespace"  # how a query over given tokens is divided
+        if self.pretokenized:
+            text["segmenter"] = "whitespace"  # segments queries the way the tokens are separated
         settings = self.request.settings()
         sources = self._sources()
         content = [source["sha256"] for source in sources]
@@ -266,7 +271,7 @@ class _Builder:
         }
 
     def _sources(self) -> list[dict[str, Any]]:
-        """Name, size, time and digest of every file that was read."""
+        """List name, size, time and digest of every file read."""
         return [
             {
                 "name": file.name,
@@ -279,13 +284,13 @@ class _Builder:
 
 
 def _parse(raw: RawBlock, text: TextSettings) -> tuple[TextBlock, PreparedBlock]:
-    """Parse and prepare one block; runs on a thread or in another process."""
+    """Parse and prepare one block, on a thread or in another process."""
     block = raw.parse()
     return block, prepare(block, text)
 
 
 def _array_list(directory: Path) -> dict[str, dict[str, Any]]:
-    """Name, type and length of every array; their checksums stand in checksums.json."""
+    """List dtype and length of every array; checksums are in checksums.json."""
     arrays = {}
     for path in sorted(directory.rglob("*.npy")):
         values = open_array(path.parent, path.stem)

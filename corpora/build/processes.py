@@ -1,4 +1,4 @@
-"""Other processes for slow pure-Python work, started only when there is any."""
+"""A process pool for slow pure-Python work, started on first use."""
 
 import multiprocessing
 import os
@@ -16,36 +16,36 @@ T = TypeVar("T")
 
 
 class LazyProcesses:
-    """A process pool that does not exist before its first task."""
+    """A process pool that starts with its first task."""
 
     def __init__(self, n_processes: int) -> None:
         self._n_processes = n_processes
         self._pool: ProcessPoolExecutor | None = None
 
     def submit(self, function: Callable[..., T], *arguments: Any) -> "Future[T]":
-        """Run a picklable function in another process."""
+        """Run a module-level function with picklable arguments in another process."""
         if self._pool is None:
             # spawned, not forked: this process has threads
             self._pool = ProcessPoolExecutor(
                 self._n_processes,
                 mp_context=multiprocessing.get_context("spawn"),
-                initializer=_die_with_parent,
+                initializer=_exit_with_parent,
                 initargs=(os.getpid(),),
             )
-        # the mask is the worker's, and no other thread's here; our own handler waits, too, or a
-        # worker that is half started would tell of it
+        # workers inherit this thread's signal mask; our own handler waits too, or an interrupted
+        # half-started worker would print a traceback
         with defer_interrupts(), _interrupts_blocked():
             return self._pool.submit(function, *arguments)
 
     def shutdown(self) -> None:
-        """End the processes, dropping what has not begun."""
+        """Stop the processes and cancel tasks that have not started."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
 
 @contextmanager
 def worker_processes(n_processes: int) -> Iterator[LazyProcesses]:
-    """Give a pool that ends with the block."""
+    """Yield a pool that is shut down at the end of the block."""
     pool = LazyProcesses(n_processes)
     try:
         yield pool
@@ -55,7 +55,7 @@ def worker_processes(n_processes: int) -> Iterator[LazyProcesses]:
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Start processes that Ctrl-C does not reach: their parent ends them, without a word."""
+    """Block SIGINT so that new workers ignore Ctrl-C; the parent stops them silently."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -63,8 +63,8 @@ def _interrupts_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _die_with_parent(parent: int) -> None:
-    """Watch the parent: a killed one cannot tell its workers to stop."""
+def _exit_with_parent(parent: int) -> None:
+    """Exit when the parent is gone; if killed, it could not stop its workers."""
 
     def watch() -> None:
         while os.getppid() == parent:

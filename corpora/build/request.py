@@ -1,4 +1,4 @@
-"""What is to be built: sources found, names resolved, every setting fixed."""
+"""Build requests: resolved sources and all settings."""
 
 import dataclasses
 import json
@@ -18,16 +18,22 @@ from corpora.text.segment import TextSettings
 
 @dataclass(frozen=True, kw_only=True)
 class BuildOptions:
-    """What shapes a corpus beyond reading and segmentation, and the means to build it."""
+    """Held-out share and pruning of a corpus, and the resources to build it.
+
+    Examples
+    --------
+    >>> BuildOptions(threads=2).n_threads
+    2
+    """
 
     held_out: float = setting(
         0.01,
-        "Share of documents kept from training, the same for every method.",
+        "Share of documents held out from training, the same for every method.",
         at_least=0.0,
         below=1.0,
     )
     max_types: int | None = setting(
-        None, "Keep this many types, the most frequent; all others become one.", at_least=1
+        None, "Keep only the most frequent types; all others become one type.", at_least=1
     )
     memory: str | None = setting(
         None, "Working memory, such as 4G (default: half of the machine's).", metavar="SIZE"
@@ -40,21 +46,21 @@ class BuildOptions:
 
     @property
     def n_threads(self) -> int:
-        """Threads to use."""
+        """Number of threads to use."""
         return self.threads or available_threads()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One corpus to be built."""
+    """A corpus to build."""
 
-    sources: tuple[str | Path, ...]  # files, folders, ``-`` for standard input; names are resolved
-    read: ReadOptions  # how the sources are read
-    text: TextSettings  # how text is written and divided
-    options: BuildOptions  # held-out share, pruning, memory, threads
+    sources: tuple[str | Path, ...]  # files, folders, "-"; names are resolved
+    read: ReadOptions
+    text: TextSettings
+    options: BuildOptions
 
     def settings(self) -> dict[str, Any]:
-        """Give all that shapes the corpus, as JSON; memory and threads do not."""
+        """Return the settings that determine the corpus, as JSON; memory and threads do not."""
         settings = {
             "read": asdict(self.read),
             "text": self.text.to_json(),
@@ -72,7 +78,10 @@ def make_request(
     text: TextSettings | None = None,
     options: BuildOptions | None = None,
 ) -> Request:
-    """Resolve the names among sources; a file of that name comes first."""
+    """Resolve a named corpus, unless a file of that name exists, and fill in default settings.
+
+    Raises SourceError for a name among other sources, or options that the named corpus excludes.
+    """
     read = read or ReadOptions()
     names = [s for s in sources if is_named_corpus(str(s)) and not os.path.exists(s)]
     if names:
@@ -95,6 +104,6 @@ def _with_required(read: ReadOptions, name: str, required: dict[str, Any]) -> Re
         asked = getattr(read, option)
         if asked not in (value, getattr(default, option)):
             raise SourceError(
-                f"{name}: is read with `{option}={value}`, not {asked}; leave `{option}` out"
+                f"{name}: is read with `{option}={value}`, not {asked}; drop `{option}`"
             )
     return dataclasses.replace(read, **required)

@@ -1,4 +1,4 @@
-"""Writing shards, block by block, while a corpus is built."""
+"""Writes shards block by block while a corpus is built."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,13 +10,13 @@ from corpora.artifacts.arrays import ArrayWriter, StringWriter, array_path
 from corpora.build.encode import EncodedBlock
 from corpora.store.shards import field_array
 
-# Small enough to share among threads, large enough that 10G tokens make no crowd of files.
+# Small enough to balance threads, large enough that 10G tokens need few files.
 SHARD_TOKENS = 1 << 23
 LEVELS = ("sentences", "paragraphs", "documents")
 
 
 class ShardWriter:
-    """Writes one shard as blocks arrive in the order of the text."""
+    """Writes one shard from blocks in text order."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -26,16 +26,17 @@ class ShardWriter:
         self._sources = self._writer("document_sources", np.int32)
         self._positions = self._writer("document_positions", np.int64)
         self._fields: dict[str, StringWriter] = {}
+        # first token, token after the last, number of the type table, for each block
         self.segments: list[tuple[int, int, int]] = []
 
     @property
     def n_tokens(self) -> int:
-        """Tokens written so far."""
+        """Number of tokens written so far."""
         return self._ids.length
 
     @property
     def lengths(self) -> dict[str, int]:
-        """Sentences, paragraphs and documents written so far."""
+        """Numbers of sentences, paragraphs and documents written so far."""
         return {level: writer.length for level, writer in self._levels.items()}
 
     def append(
@@ -47,8 +48,11 @@ class ShardWriter:
         fields: Mapping[str, Sequence[str]],
         continues: bool,
     ) -> None:
-        """Write a block behind the last."""
-        # positions: int64 (n_documents,)
+        """Append a block; ``table`` is the number of the type table of its ids.
+
+        ``continues``: its first document is a continuation of the last one written.
+        """
+        # positions: int64 (n_documents,), line or record in the source, from 1
         first = self.n_tokens
         skip = 1 if continues else 0
         self.segments.append((first, first + len(block.token_ids), table))
@@ -62,7 +66,7 @@ class ShardWriter:
         self._append_fields(fields, len(block.documents) - skip, skip)
 
     def close(self) -> dict[str, Any]:
-        """Finish the files."""
+        """Finish the files and return the manifest entry of the shard."""
         entry = {"name": self.directory.name, "tokens": self.n_tokens, **self.lengths}
         end = np.array([self.n_tokens], dtype=np.int64)
         for writer in self._levels.values():
@@ -76,7 +80,7 @@ class ShardWriter:
         return entry
 
     def discard(self) -> None:
-        """Let go of the files of a build that failed."""
+        """Close the files of a failed build."""
         for writer in (self._ids, self._held_out, self._sources, self._positions):
             writer.discard()
         for writer in self._levels.values():
@@ -85,7 +89,7 @@ class ShardWriter:
             strings.discard()
 
     def _append_fields(self, fields: Mapping[str, Sequence[str]], n_new: int, skip: int) -> None:
-        """Write the fields; a source that lacks one that others have gives empty values."""
+        """Append kept fields; sources without a field that others have get empty values."""
         n_before = self._held_out.length - n_new
         for name in fields:
             if name not in self._fields:
@@ -95,5 +99,5 @@ class ShardWriter:
             writer.append(fields[name][skip:] if name in fields else [""] * n_new)
 
     def _writer(self, name: str, dtype: Any) -> ArrayWriter:
-        """A named array of this shard."""
+        """Return the writer of a named array of this shard."""
         return ArrayWriter(array_path(self.directory, name), dtype)

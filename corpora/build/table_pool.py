@@ -1,16 +1,16 @@
-"""The type tables of a build's threads, each used by one thread at a time."""
+"""The pool of type tables, each used by one thread at a time."""
 
 import queue
 from collections.abc import Callable
 from concurrent.futures import Executor
 
 from corpora.build.request import BuildOptions
-from corpora.build.type_table import MOST_TOKENS, TypeTable
+from corpora.build.type_table import MAX_TABLE_TOKENS, TypeTable
 from corpora.common.memory import parse_memory
 
 
 class TablePool:
-    """Type tables that threads take in turn; a full one is closed and replaced."""
+    """Type tables for threads; a full one is passed to ``close``, which writes it, and replaced."""
 
     def __init__(self, options: BuildOptions, close: Callable[[int, TypeTable], None]) -> None:
         self._close = close
@@ -21,20 +21,20 @@ class TablePool:
             self._idle.put((next(self._numbers), TypeTable()))
 
     def take(self) -> tuple[int, TypeTable]:
-        """Take a table that no other thread has."""
+        """Take a free table and its number."""
         return self._idle.get()
 
     def put_back(self, number: int, table: TypeTable) -> None:
-        """Give a table back; one near its limits goes to disk."""
-        if table.nbytes > self._limit or table.n_tokens > MOST_TOKENS:
+        """Return a table to the pool; a full one is closed."""
+        if table.nbytes > self._limit or table.n_tokens > MAX_TABLE_TOKENS:
             try:
                 self._close(number, table)
-            finally:  # or a thread would wait for a table for ever
+            finally:  # or another thread would wait forever
                 self._idle.put((next(self._numbers), TypeTable()))
         else:
             self._idle.put((number, table))
 
     def close_all(self, threads: Executor) -> None:
-        """Write the last tables to disk, once no thread works on one any more."""
+        """Close the remaining tables once no thread uses them."""
         tables = [self._idle.get() for _ in range(self._idle.qsize())]
         list(threads.map(lambda numbered: self._close(*numbered), tables))

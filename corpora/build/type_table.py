@@ -1,4 +1,4 @@
-"""The types of one worker while a corpus is built: bytes, counts, and ids in order of arrival."""
+"""The types seen by one worker: UTF-8, counts, and ids in order of first occurrence."""
 
 from dataclasses import dataclass
 
@@ -22,23 +22,23 @@ from corpora.text.segment_kernels import (
 
 _FIRST_TYPES = 1 << 15
 _FIRST_BYTES = 1 << 20
-# A slot keeps its count in 32 bits, so a table is closed well before 2^32 tokens.
-MOST_TOKENS = 1 << 31
+# Counts are 32-bit, so a table is closed well before 2^32 tokens.
+MAX_TABLE_TOKENS = 1 << 31
 
 
 @dataclass(frozen=True)
 class Segmented:
-    """One text as token ids of the table that segmented it."""
+    """A text as token ids of one type table."""
 
-    token_ids: np.ndarray  # int32 (n_tokens,): ids in the worker's table
-    offsets: np.ndarray  # int64 (n_sentences + 1,): tokens before each sentence
-    n_characters: int  # characters read, and those of scripts written without spaces
-    n_unspaced: int  # characters read, and those of scripts written without spaces
-    n_dropped: int  # bytes of characters that the normalizer drops (control and unassigned ones)
+    token_ids: np.ndarray  # int32 (n_tokens,)
+    offsets: np.ndarray  # int64 (n_sentences + 1,): token offsets of sentences
+    n_characters: int
+    n_unspaced: int  # characters of scripts written without spaces
+    n_dropped: int  # bytes of dropped characters (control and unassigned ones)
 
 
 class TypeTable:
-    """A growing table of distinct words, filled by segmenting texts one after another."""
+    """A growing hash table of distinct words, filled by segmenting texts."""
 
     def __init__(self) -> None:
         self._slots = np.zeros((2 * _FIRST_TYPES, 2), dtype=np.uint64)
@@ -53,12 +53,12 @@ class TypeTable:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the table holds."""
+        """Memory of the table in bytes."""
         return self._slots.nbytes + self._starts.nbytes + self._arena.nbytes
 
     @property
     def text(self) -> np.ndarray:
-        """uint8 (n_bytes,): the types' UTF-8, end to end."""
+        """uint8 (n_bytes,): the UTF-8 of all types, concatenated."""
         return self._arena[: self._n_bytes]
 
     @property
@@ -67,15 +67,14 @@ class TypeTable:
         return self._starts[: self._n_types + 1]
 
     def counts(self) -> np.ndarray:
-        """Count the tokens of each type."""
-        # returns int64 (n_types,)
+        """Return the number of tokens of each type, int64 (n_types,)."""
         counts = np.zeros(self._n_types, dtype=np.int64)
         slot_counts(self._slots, counts)
         return counts
 
     def segment(self, text: np.ndarray, sentences: np.ndarray, table: CharacterTable) -> Segmented:
-        """Segment a text, adding its unseen types."""
-        # text: uint8 (n_bytes,); sentences: int64 (n_sentences + 1,)
+        """Segment a text, adding unseen types."""
+        # text: uint8 (n_bytes,), UTF-8; sentences: int64 (n_sentences + 1,), byte offsets
         state = np.zeros(STATE_LENGTH, dtype=np.int64)
         state[N_TYPES], state[N_BYTES] = self._n_types, self._n_bytes
         token_ids = np.empty(len(text), dtype=np.int32)
@@ -93,7 +92,7 @@ class TypeTable:
         n_tokens = int(state[N_TOKENS])
         self.n_tokens += n_tokens
         return Segmented(
-            token_ids=token_ids[:n_tokens].copy(),  # the buffer is sized for one byte a token
+            token_ids=token_ids[:n_tokens].copy(),  # the buffer is sized for one-byte tokens
             offsets=offsets,
             n_characters=int(state[N_CHARACTERS]),
             n_unspaced=int(state[N_UNSPACED]),
@@ -101,7 +100,7 @@ class TypeTable:
         )
 
     def _grow(self) -> None:
-        """Double what is full; the kernel says only that something is."""
+        """Double the full array; the kernel does not report which one it is."""
         if self._n_types == len(self._starts) - 1:
             slots = np.zeros((2 * len(self._slots), 2), dtype=np.uint64)
             reinsert(self._slots, slots)

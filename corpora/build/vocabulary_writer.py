@@ -1,4 +1,4 @@
-"""Writing the vocabulary: sorted runs of types while a corpus is built, merged at its end."""
+"""Writes the vocabulary: sorted runs of types during a build, merged at the end."""
 
 import os
 import threading
@@ -15,7 +15,7 @@ _ROWS_AT_ONCE = 1 << 16
 
 
 class TypeRuns:
-    """Sorted runs of types on disk, as the workers' tables fill up; merged at the end."""
+    """Sorted runs of types on disk, one per full type table (an external merge sort)."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -28,7 +28,7 @@ class TypeRuns:
         self._orders: list[np.ndarray] = []
 
     def add(self, table: TypeTable) -> int:
-        """Write a table's types as one sorted run; the table is not needed any more."""
+        """Write the types of a table as one sorted run and return its number."""
         order = np.empty(len(table), dtype=np.int64)
         sort_types(table.text, table.offsets, order)
         text = np.empty(len(table.text), dtype=np.uint8)
@@ -44,8 +44,11 @@ class TypeRuns:
             return len(self._orders) - 1
 
     def merge(self, directory: Path, max_types: int | None) -> list[np.ndarray]:
-        """Write the arrays of the vocabulary, but for the document counts."""
-        # returns list of int32 (n_types_of_run,)
+        """Write the vocabulary arrays, except document counts, keeping the most frequent types.
+
+        Returns for each run the final ids of its types in table order. All types beyond
+        ``max_types`` become PRUNED, the last entry.
+        """
         text, offsets, counts = self._close()
         merged_text = self._scratch("merged.text", np.uint8, len(text))
         merged_offsets = self._scratch("merged.offsets", np.int64, len(offsets))
@@ -70,12 +73,12 @@ class TypeRuns:
         ]
 
     def discard(self) -> None:
-        """Let go of the files of a build that failed."""
+        """Close the files of a failed build."""
         for writer in (self._text, self._offsets, self._counts):
             writer.discard()
 
     def _close(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Finish the files and open them for reading."""
+        """Finish the files and reopen them for reading."""
         for writer in (self._text, self._offsets, self._counts):
             writer.close()
         text, offsets, counts = (
@@ -85,17 +88,17 @@ class TypeRuns:
         return text, offsets, counts
 
     def _scratch(self, name: str, dtype: type, length: int) -> np.ndarray:
-        """Make an array on disk, so that the system may page it out."""
+        """Create a memory-mapped array, so that the system can page it out."""
         path = array_path(self._directory, name)
         array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(length,))
         with open(path, "r+b") as file:
-            # a hole that a full disk cannot fill would end the process by SIGBUS
+            # allocate now: writing to a hole on a full disk would kill the process with SIGBUS
             os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
         return array
 
 
-def write_readable(directory: Path, path: Path) -> None:
-    """Write the vocabulary as ``word TAB count TAB documents`` lines, in the order of ids."""
+def write_tsv(directory: Path, path: Path) -> None:
+    """Write ``word TAB count TAB documents`` lines in id order, escaping special characters."""
     vocabulary = Vocabulary(directory)
     with open(path, "wb") as file:
         for first in range(0, len(vocabulary), _ROWS_AT_ONCE):
@@ -110,7 +113,7 @@ def write_readable(directory: Path, path: Path) -> None:
 
 
 def _in_table_order(order: np.ndarray, sorted_ids: np.ndarray) -> np.ndarray:
-    """Undo a run's sorting."""
+    """Return the ids of a run in table order."""
     ids = np.empty(len(order), dtype=np.int32)
     ids[order] = sorted_ids
     return ids
@@ -123,7 +126,7 @@ def _write_types(
     counts: np.ndarray,
     max_types: int | None,
 ) -> np.ndarray:
-    """Number sorted types by count and write them; return each sorted type's id."""
+    """Number sorted types by count and write them; return the id of each sorted type."""
     by_count = np.argsort(-counts, kind="stable")  # stable: ties stay in code point order
     n_kept = len(counts) if max_types is None else min(max_types, len(counts))
     pruned = n_kept < len(counts)

@@ -1,1 +1,1 @@
-"""One module per command over the corpus pipeline; loaded by name from ``cli.py``."""
+"""Corpus commands, one module each, loaded by name from ``cli.py``."""

@@ -1,4 +1,4 @@
-"""``firth build-corpus``: encode text into a corpus that every method shares."""
+"""``firth build-corpus``: encode text into a corpus for all methods."""
 
 from pathlib import Path
 from typing import Any
@@ -13,17 +13,17 @@ from corpora.text.segment import TextSettings
 
 @click.command("build-corpus")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Directory to make.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Directory to create.")
 @click_options(ReadOptions)
 @click_options(TextSettings)
 @click_options(BuildOptions)
-@click.option("--force", is_flag=True, help="Replace a corpus that stands at --out.")
+@click.option("--force", is_flag=True, help="Replace an existing corpus at --out.")
 def command(sources: tuple[str, ...], out: Path, force: bool, **options: Any) -> None:
-    """Encode text into a corpus that every method shares.
+    """Encode text into a corpus for all methods.
 
     SOURCE is a file or folder of plain text, JSONL, CSV, TSV, Parquet,
-    CoNLL-U, a MediaWiki XML dump or WikiExtractor output (each plain or
-    compressed by gzip, bzip2, xz or zstd; the format is found by content),
+    CoNLL-U, a MediaWiki XML dump or WikiExtractor output (plain or compressed
+    with gzip, bzip2, xz or zstd; the format is detected by content),
     - for standard input, or a named corpus: lee, wiki-sample, synthetic, text8.
 
     \b

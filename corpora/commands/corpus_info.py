@@ -1,4 +1,4 @@
-"""``firth corpus-info``: describe a corpus: sizes, frequent words, type-token curve."""
+"""``firth corpus-info``: print sizes, frequent words and the type-token curve of a corpus."""
 
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,13 @@ import click
     type=click.IntRange(min=0),
     default=10,
     show_default=True,
-    help="Frequent words to list.",
+    help="Number of most frequent words to list.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(corpus: Path, top: int, as_json: bool) -> None:
-    """Describe a corpus: sizes, frequent words, type-token curve.
+    """Print sizes, frequent words and the type-token curve of a corpus.
 
-    Every file is held against its checksum first.
+    The checksum of every file is verified first.
 
     \b
     Example:
@@ -33,41 +33,44 @@ def command(corpus: Path, top: int, as_json: bool) -> None:
 
     opened = Corpus.open(corpus)
     opened.verify()
-    about = describe(opened, n_frequent=top)
+    stats = describe(opened, n_frequent=top)
     if as_json:
-        print_json(about)
+        print_json(stats)
     else:
-        _print(about)
+        _print_tables(stats)
 
 
-def _print(about: dict[str, Any]) -> None:
-    """Print the measures as tables."""
+def _print_tables(stats: dict[str, Any]) -> None:
+    """Print the statistics as tables."""
     from corpora.common.console import print_table
 
     text = ", ".join(
-        f"{name}={value}" for name, value in about["text"].items() if value is not False
+        f"{name}={value}" for name, value in stats["text"].items() if value is not False
     )
     rows = [
-        ("documents", f"{about['documents']:,}"),
-        ("paragraphs", f"{about['paragraphs']:,}"),
-        ("sentences", f"{about['sentences']:,}"),
-        ("tokens", f"{about['tokens']:,}"),
-        ("types", f"{about['types']:,}"),
-        ("hapaxes", f"{about['hapaxes']:,} ({about['hapaxes'] / about['types']:.1%} of types)"),
-        ("types per token", f"{about['type_token_ratio']:.4f}"),
-        ("unknown bytes", f"{about['unknown_bytes']:.2e}"),
-        ("duplicate lines", f"{about['duplicate_lines']:,}"),
+        ("documents", f"{stats['documents']:,}"),
+        ("paragraphs", f"{stats['paragraphs']:,}"),
+        ("sentences", f"{stats['sentences']:,}"),
+        ("tokens", f"{stats['tokens']:,}"),
+        ("types", f"{stats['types']:,}"),
+        (
+            "hapaxes",
+            f"{stats['hapaxes']:,} ({stats['hapaxes'] / stats['types']:.1%} of types)",
+        ),
+        ("types per token", f"{stats['type_token_ratio']:.4f}"),
+        ("unknown bytes", f"{stats['unknown_bytes']:.2e}"),
+        ("duplicate lines", f"{stats['duplicate_lines']:,}"),
         (
             "held out",
-            f"{about['held_out_documents']:,} documents, {about['held_out_tokens']:,} tokens",
+            f"{stats['held_out_documents']:,} documents, {stats['held_out_tokens']:,} tokens",
         ),
         ("text", text),
     ]
-    print_table(("", about["path"]), rows)
+    print_table(("", stats["path"]), rows)
     frequent = [
         (entry["word"], f"{entry['count']:,}", f"{entry['documents']:,}")
-        for entry in about["most_frequent"]
+        for entry in stats["most_frequent"]
     ]
     print_table(("word", "tokens", "documents"), frequent)
-    curve = [(f"{point['tokens']:,}", f"{point['types']:,}") for point in about["type_token_curve"]]
+    curve = [(f"{point['tokens']:,}", f"{point['types']:,}") for point in stats["type_token_curve"]]
     print_table(("after tokens", "types"), curve)

@@ -1,1 +1,1 @@
-"""A finished corpus, read-only."""
+"""Reads finished corpora."""

@@ -1,4 +1,4 @@
-"""The manifest of a corpus, read and held against what it must be."""
+"""Reads and validates the manifest of a corpus."""
 
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,11 @@ _COUNTS = (
     "held_out_tokens",
 )  # fmt: skip
 _TALLIED = ("characters", "unspaced_characters")
-_MOST = 1 << 62  # of anything that is counted
+_MAX_COUNT = 1 << 62
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """Read the manifest of a corpus."""
+    """Read the manifest of a corpus; raise ArtifactError if it is invalid or of another format."""
     manifest = read_json(path / MANIFEST)
     found = manifest.get("format") if isinstance(manifest, dict) else None
     if found != FORMAT:
@@ -25,13 +25,15 @@ def read_manifest(path: Path) -> dict[str, Any]:
             f"{path}: has corpus format {str(found)[:40]}, this version reads {FORMAT}; "
             "build it again"
         )
-    if wrong := next((name for name, right in _parts(manifest) if not right), None):
-        raise ArtifactError(f"{path / MANIFEST}: has no {wrong} as it must; build the corpus again")
+    if wrong := next((name for name, valid in _checks(manifest) if not valid), None):
+        raise ArtifactError(
+            f"{path / MANIFEST}: {wrong} is missing or invalid; build the corpus again"
+        )
     return dict(manifest)
 
 
-def _parts(manifest: dict[str, Any]) -> list[tuple[str, bool]]:
-    """Everything that is read of a manifest, and whether it is of its kind."""
+def _checks(manifest: dict[str, Any]) -> list[tuple[str, bool]]:
+    """List the entries of a manifest that are used, and whether each is valid."""
     tally, settings, sources = (manifest.get(name) for name in ("tally", "settings", "sources"))
     return [
         *((name, _is_count(manifest.get(name))) for name in _COUNTS),
@@ -47,23 +49,23 @@ def _parts(manifest: dict[str, Any]) -> list[tuple[str, bool]]:
 
 
 def _has_characters(manifest: dict[str, Any]) -> bool:
-    """Whether there are characters where there are tokens."""
+    """Return whether a corpus with tokens has characters."""
     tally = manifest.get("tally")
     return not manifest.get("tokens") or (isinstance(tally, dict) and bool(tally.get("characters")))
 
 
 def _is_count(value: object) -> bool:
-    """Whether a value is a number of things."""
-    return type(value) is int and 0 <= value < _MOST
+    """Return whether a value is a count."""
+    return type(value) is int and 0 <= value < _MAX_COUNT
 
 
 def _is_source(value: object) -> bool:
-    """Whether a value says what a source was like."""
+    """Return whether a value describes a source."""
     return isinstance(value, dict) and {"size", "mtime_ns", "sha256"} <= value.keys()
 
 
 def _are_shards(value: object) -> bool:
-    """Whether a value names folders of the corpus, none beside it."""
+    """Return whether a value lists shards, named so that no path leaves the corpus."""
     return isinstance(value, list) and all(
         isinstance(shard, dict)
         and isinstance(shard.get("name"), str)

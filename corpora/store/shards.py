@@ -1,4 +1,4 @@
-"""Shards of the store: what a document-aligned stretch of token ids is made of."""
+"""Shards of a corpus: document-aligned ranges of token ids."""
 
 from functools import cached_property
 from pathlib import Path
@@ -9,7 +9,7 @@ from corpora.artifacts.arrays import open_array, read_strings
 
 
 class Shard:
-    """One finished shard, memory-mapped array by array as they are asked for."""
+    """A finished shard; arrays are memory-mapped on first use."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -30,11 +30,11 @@ class Shard:
         return self.array("held_out")
 
     def array(self, name: str) -> np.ndarray:
-        """Open one named array."""
+        """Memory-map an array by its name in the manifest."""
         return open_array(self.directory, name)
 
     def field(self, name: str) -> list[str]:
-        """Read a kept field."""
+        """Read a kept field, one value per document."""
         text, offsets = (self.array(f"{field_array(name)}.{part}") for part in ("text", "offsets"))
         return read_strings(text, offsets, 0, len(offsets) - 1)
 

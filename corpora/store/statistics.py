@@ -1,4 +1,4 @@
-"""What a corpus is like: sizes, frequent words, growth of the vocabulary, repetition."""
+"""Corpus statistics: sizes, frequent words, vocabulary growth, duplicates."""
 
 from typing import Any
 
@@ -11,23 +11,23 @@ _CURVE_POINTS = 20
 
 
 def describe(corpus: Corpus, *, n_frequent: int = 20) -> dict[str, Any]:
-    """Measure a corpus.
+    """Compute statistics of a corpus.
 
     Parameters
     ----------
     corpus : Corpus
-        All its documents count, held out or not.
+        All documents are counted, held-out ones included.
     n_frequent : int
-        How many of the most frequent words to list.
+        Number of most frequent words to list.
 
     Returns
     -------
     dict
-        JSON: ``documents``, ``paragraphs``, ``sentences``, ``tokens``, ``types``, ``hapaxes``
-        (types that occur once), ``type_token_ratio``, ``unknown_bytes`` (share of the
-        text's bytes that were dropped, U+FFFD for what was replaced among them),
-        ``duplicate_lines`` (paragraphs whose tokens equal those of an earlier one),
-        ``most_frequent``, ``type_token_curve``.
+        JSON with ``documents``, ``paragraphs``, ``sentences``, ``tokens``, ``types``,
+        ``hapaxes`` (types that occur once), ``type_token_ratio``, ``unknown_bytes`` (share of
+        bytes dropped, including U+FFFD from replacement), ``duplicate_lines`` (paragraphs with
+        the same tokens as an earlier one), ``most_frequent`` and ``type_token_curve``, among
+        others.
     """
     manifest = corpus.manifest
     tally = manifest["tally"]
@@ -42,7 +42,7 @@ def describe(corpus: Corpus, *, n_frequent: int = 20) -> dict[str, Any]:
         "type_token_ratio": manifest["types"] / manifest["tokens"],
         "bytes": tally["bytes"],
         "unknown_bytes": tally["dropped_bytes"] / tally["bytes"],
-        "duplicate_lines": _duplicates(corpus),
+        "duplicate_lines": _count_duplicates(corpus),
         "held_out_documents": manifest["held_out_documents"],
         "held_out_tokens": manifest["held_out_tokens"],
         "text": manifest["text"],
@@ -61,7 +61,7 @@ def describe(corpus: Corpus, *, n_frequent: int = 20) -> dict[str, Any]:
 
 
 def _curve(corpus: Corpus) -> list[dict[str, int]]:
-    """Types after each power of two of tokens, and at the end."""
+    """Return the number of types after each power of two of tokens, and at the end."""
     powers = 2 ** np.arange(10, 10 + _CURVE_POINTS * 2, dtype=np.int64)
     marks = np.append(powers[powers < corpus.n_tokens], corpus.n_tokens)
     seen = np.zeros(len(corpus.vocabulary), dtype=bool)
@@ -76,12 +76,12 @@ def _curve(corpus: Corpus) -> list[dict[str, int]]:
     ]
 
 
-def _duplicates(corpus: Corpus) -> int:
-    """Paragraphs that repeat an earlier one."""
+def _count_duplicates(corpus: Corpus) -> int:
+    """Count paragraphs that repeat an earlier one."""
     hashes = []
     for shard in corpus.shards:
         offsets = shard.array("paragraphs")
         hashes.append(np.empty(len(offsets) - 1, dtype=np.uint64))
         hash_parts(shard.ids, offsets, hashes[-1])
-    everything = np.concatenate(hashes)
-    return len(everything) - len(np.unique(everything))
+    all_hashes = np.concatenate(hashes)
+    return len(all_hashes) - len(np.unique(all_hashes))

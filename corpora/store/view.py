@@ -1,4 +1,4 @@
-"""Views of a corpus: the words and documents that a method trains on, as rows and counts."""
+"""Views of a corpus: the words and documents that a method trains on."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from corpora.store.shards import Shard
-from corpora.store.view_kernels import count_rows, select_rows
+from corpora.store.view_kernels import count_selected_tokens, select_rows
 from corpora.store.vocabulary import PRUNED, Vocabulary
 
 Boundary = Literal["sentence", "paragraph", "document"]
@@ -19,18 +19,16 @@ _TYPES_AT_ONCE = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class StoredText:
-    """What views are made of: the types of a corpus, its shards, the documents of a sample."""
+    """The data behind views: vocabulary, shards and, for a sample, its documents."""
 
-    vocabulary: Vocabulary  # every type
-    shards: Sequence[Shard]  # in the order of the text
-    # sequence of bool (n_documents,) or None: of a sample, shard by shard, its training documents;
-    # None where all are
+    vocabulary: Vocabulary
+    shards: Sequence[Shard]  # in text order
+    # for a sample, masks of its training documents by shard, bool (n_documents,); else None
     sampled: Sequence[np.ndarray] | None
     _counted: dict[Documents, np.ndarray] = field(default_factory=dict, init=False, repr=False)
 
     def selected(self, number: int, documents: Documents) -> np.ndarray:
-        """Tell which documents of a shard are selected."""
-        # returns bool (n_documents,)
+        """Return a mask of the selected documents of a shard, bool (n_documents,)."""
         held_out = np.asarray(self.shards[number].held_out)
         if documents == "held-out":
             return held_out
@@ -38,40 +36,45 @@ class StoredText:
         return train if documents == "train" else train | held_out
 
     def count_types(self, documents: Documents) -> np.ndarray:
-        """Count the tokens of each type in some documents; counted once, then cached."""
-        # returns int64 (n_types,)
+        """Return the tokens of each type in the selected documents, int64 (n_types,); cached."""
         if documents == "all" and self.sampled is None:
             return self.vocabulary.counts
         if documents not in self._counted:
             counts = np.zeros(len(self.vocabulary), dtype=np.int64)
             for number, shard in enumerate(self.shards):
-                count_rows(shard.ids, shard.documents, self.selected(number, documents), counts)
+                count_selected_tokens(
+                    shard.ids, shard.documents, self.selected(number, documents), counts
+                )
             counts.flags.writeable = False
             self._counted[documents] = counts
         return self._counted[documents]
 
 
 class View:
-    """Words and documents of a corpus; :meth:`Corpus.view` makes one, methods others of it."""
+    """A selection of words and documents of a corpus, made by :meth:`Corpus.view`.
+
+    Row r stands for type ``types[r]``, or for ``missing[n]`` if that is ``-1 - n``. Counts are
+    in descending order, except in views made by :meth:`ordered` and :meth:`select`.
+    """
 
     def __init__(
         self,
         stored: StoredText,
         types: np.ndarray,
-        lacking: list[str],
+        missing: list[str],
         counts: np.ndarray,
         *,
         boundary: Boundary,
         documents: Documents,
     ) -> None:
-        # counts: int64 (V,); types: int64 (V,)
+        # types: int64 (V,); counts: int64 (V,)
         self.stored = stored
         self.boundary = boundary
         self.documents = documents
         self.counts = counts
         self.n_tokens = int(counts.sum())
         self._types = types
-        self._lacking = lacking
+        self._missing = missing
         known = np.flatnonzero(types >= 0)
         self._rows = np.full(len(stored.vocabulary), _DROPPED, dtype=np.int32)
         self._rows[types[known]] = known
@@ -81,11 +84,14 @@ class View:
         """The word of each row."""
         found = self.stored.vocabulary.words(0, int(self._types.max(initial=-1)) + 1)
         types = self._types.tolist()
-        return [found[type_id] if type_id >= 0 else self._lacking[~type_id] for type_id in types]
+        return [found[type_id] if type_id >= 0 else self._missing[~type_id] for type_id in types]
 
     def shards(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Give the selected tokens shard by shard."""
-        # yields rows: int32 (n,); yields offsets: int64 (m + 1,)
+        """Yield the kept tokens of each shard as rows, and the offsets of their parts.
+
+        Parts are sentences, paragraphs or documents, and are never empty.
+        """
+        # rows: int32 (n,); offsets: int64 (m + 1,)
         for number, shard in enumerate(self.stored.shards):
             bounds = shard.array(self.boundary + "s")
             selected = self.stored.selected(number, self.documents)
@@ -97,19 +103,19 @@ class View:
             yield rows[:n_rows], offsets[: n_parts + 1]
 
     def select(self, documents: Documents) -> "View":
-        """View other documents under the same words, row by row."""
+        """Return a view of other documents with the same rows; counts may be 0."""
         counts = _counts_of(self._types, self.stored.count_types(documents))
         return self._like(self._types, counts, documents)
 
     def ordered(self, order: np.ndarray) -> "View":
-        """View the same words in another order."""
-        # order: int64 (V,)
+        """Return a view whose row r is row ``order[r]`` of this one."""
+        # order: int64 (V,), a permutation
         return self._like(self._types[order], self.counts[order], self.documents)
 
     def _like(self, types: np.ndarray, counts: np.ndarray, documents: Documents) -> "View":
-        """A view that differs in these."""
+        """Return a copy with other words, counts or documents."""
         return View(
-            self.stored, types, self._lacking, counts, boundary=self.boundary, documents=documents
+            self.stored, types, self._missing, counts, boundary=self.boundary, documents=documents
         )
 
 
@@ -122,43 +128,46 @@ def choose_words(
     documents: Documents,
     keep: Sequence[str],
 ) -> tuple[np.ndarray, list[str], np.ndarray]:
-    """Choose the words of a view."""
-    # returns types: int64 (V,); returns counts: int64 (V,)
+    """Return the types, missing words and counts of a view, with arguments as in Corpus.view.
+
+    The most frequent types come first, ties by id, then ``-1 - n`` for missing word n.
+    """
+    # returns types: int64 (V,); counts: int64 (V,)
     vocabulary = stored.vocabulary
     counts = stored.count_types(documents)
-    kept, lacking = _find_types(vocabulary, keep)
-    joins = counts >= max(min_count, 1)
+    kept, missing = _find_types(vocabulary, keep)
+    eligible = counts >= max(min_count, 1)
     if punctuation == "drop":
-        joins &= ~vocabulary.punctuation
+        eligible &= ~vocabulary.punctuation
     if vocabulary[len(vocabulary) - 1] == PRUNED:
-        joins[-1] = False
-    joins[kept] = False
-    room = None if max_vocabulary is None else max(0, max_vocabulary - len(keep))
-    types = np.concatenate([kept, _by_count(np.flatnonzero(joins), counts)[:room]])
-    types = np.concatenate([_by_count(types, counts), ~np.arange(len(lacking))])
-    return types, lacking, _counts_of(types, counts)
+        eligible[-1] = False
+    eligible[kept] = False
+    limit = None if max_vocabulary is None else max(0, max_vocabulary - len(keep))
+    types = np.concatenate([kept, _by_count(np.flatnonzero(eligible), counts)[:limit]])
+    types = np.concatenate([_by_count(types, counts), ~np.arange(len(missing))])
+    return types, missing, _counts_of(types, counts)
 
 
 def _find_types(vocabulary: Vocabulary, words: Sequence[str]) -> tuple[np.ndarray, list[str]]:
-    """The types of words, and the words that are no type; walks over the vocabulary once."""
-    left = dict.fromkeys(words)
+    """Return the types of words, and the words without a type, in one scan of the vocabulary."""
+    missing = dict.fromkeys(words)
     found: list[int] = []
-    for first in range(0, len(vocabulary) if left else 0, _TYPES_AT_ONCE):
+    for first in range(0, len(vocabulary) if missing else 0, _TYPES_AT_ONCE):
         stop = min(first + _TYPES_AT_ONCE, len(vocabulary))
         for type_id, word in enumerate(vocabulary.words(first, stop), first):
-            # the empty word is no type: it stands for those that were pruned
-            if word != PRUNED and word in left:
-                del left[word]
+            # PRUNED is the entry of all pruned types, not a word
+            if word != PRUNED and word in missing:
+                del missing[word]
                 found.append(type_id)
-    return np.array(found, dtype=np.int64), list(left)
+    return np.array(found, dtype=np.int64), list(missing)
 
 
 def _by_count(types: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Types by count, ties by id."""
+    """Sort types by count, ties by id."""
     types = np.sort(types)
     return types[np.argsort(-counts[types], kind="stable")]
 
 
 def _counts_of(types: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The count of each type; 0 for words that the corpus lacks."""
+    """Return the count of each type; 0 for missing words."""
     return np.where(types >= 0, counts[np.maximum(types, 0)], 0)

@@ -1,4 +1,4 @@
-"""Selecting tokens of a shard for a view."""
+"""Kernels that select and count the tokens of a shard."""
 
 import numpy as np
 
@@ -7,10 +7,10 @@ from corpora.text.segment_kernels import FNV_OFFSET, FNV_PRIME
 
 
 @compiled
-def count_rows(token_ids, documents, selected, counts):
-    """Count the tokens of each type in the selected documents."""
-    # token_ids: int32 (n_tokens,); documents: int64 (n_documents + 1,); selected: bool
-    # (n_documents,); counts: int64 (n_types,)
+def count_selected_tokens(token_ids, documents, selected, counts):
+    """Add to ``counts`` the tokens of each type in the selected documents."""
+    # token_ids: int32 (n_tokens,); documents: int64 (n_documents + 1,), token offsets
+    # selected: bool (n_documents,); counts: int64 (n_types,)
     for d in range(selected.shape[0]):
         if selected[d]:
             for i in range(documents[d], documents[d + 1]):
@@ -19,10 +19,15 @@ def count_rows(token_ids, documents, selected, counts):
 
 @compiled
 def select_rows(token_ids, bounds, documents, selected, row_of_type, rows, offsets):
-    """Write the rows of the kept tokens in the selected documents."""
-    # token_ids: int32 (n_tokens,); bounds: int64 (n_parts + 1,); documents: int64 (n_documents +
-    # 1,); selected: bool (n_documents,); row_of_type: int32 (n_types,); rows: int32 (n_tokens,);
-    # offsets: int64 (n_parts + 1,)
+    """Write the rows of kept tokens in selected documents, and the starts of non-empty parts.
+
+    Returns the numbers of rows and parts written; ``offsets`` has one entry more. Every
+    non-empty document must start a part.
+    """
+    # token_ids: int32 (n_tokens,); bounds: int64 (n_parts + 1,), token offsets of parts
+    # documents: int64 (n_documents + 1,), token offsets; selected: bool (n_documents,)
+    # row_of_type: int32 (n_types,), -1 for a dropped type
+    # rows: int32 (n_tokens,), output; offsets: int64 (n_parts + 1,), output
     n_rows, n_parts, part = 0, 0, 0
     offsets[0] = 0
     for d in range(selected.shape[0]):
@@ -41,9 +46,12 @@ def select_rows(token_ids, bounds, documents, selected, row_of_type, rows, offse
 
 @compiled
 def count_new_types(token_ids, first_token, seen, marks, curve):
-    """Count the distinct types before each of some token positions."""
-    # token_ids: int32 (n_tokens,); seen: bool (n_types,); marks: int64 (n_marks,); curve: int64
-    # (n_marks + 1,)
+    """Add to ``curve[m]`` the types that first occur between marks m - 1 and m.
+
+    ``first_token`` is the number of tokens in earlier shards; ``seen`` is updated.
+    """
+    # token_ids: int32 (n_tokens,); seen: bool (n_types,); curve: int64 (n_marks + 1,)
+    # marks: int64 (n_marks,), ascending token positions in the whole corpus
     m = 0
     for i in range(token_ids.shape[0]):
         while m < marks.shape[0] and first_token + i >= marks[m]:
@@ -55,7 +63,7 @@ def count_new_types(token_ids, first_token, seen, marks, curve):
 
 @compiled
 def hash_parts(token_ids, offsets, hashes):
-    """Hash the token sequence of each paragraph (FNV-1a over ids, mixed)."""
+    """Write a hash of the token sequence of each part (FNV-1a over ids, mixed)."""
     # token_ids: int32 (n_tokens,); offsets: int64 (n_parts + 1,); hashes: uint64 (n_parts,)
     for p in range(hashes.shape[0]):
         value = FNV_OFFSET

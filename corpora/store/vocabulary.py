@@ -1,4 +1,4 @@
-"""The full vocabulary: every type with its counts, ids by count, found by binary search."""
+"""The full vocabulary: all types with their counts, ids by descending count."""
 
 from functools import cached_property
 from pathlib import Path
@@ -6,27 +6,23 @@ from pathlib import Path
 import numpy as np
 
 from corpora.artifacts.arrays import open_array, read_strings
-from corpora.store.vocabulary_kernels import (
-    all_within,
-)
+from corpora.store.vocabulary_kernels import all_within
 from corpora.text.characters import punctuation_characters
 
-# The one entry that stands for all types beyond --max-types: no segmenter makes an empty word.
+# The entry of all types beyond --max-types; no segmenter produces an empty word.
 PRUNED = ""
 _ROWS_AT_ONCE = 1 << 16
 
 
 class Vocabulary:
-    """The types of a corpus, memory-mapped; ids fall by count, ties by code point."""
+    """The memory-mapped types of a corpus; ids by descending count, ties by code point."""
 
     def __init__(self, directory: Path) -> None:
-        # text: uint8 (n_bytes,), int64 (n_types + 1,); offsets: uint8 (n_bytes,), int64 (n_types +
-        # 1,); counts: int64 (n_types,); document_counts: int64 (n_types,)
         self._directory = directory
-        self.text = open_array(directory, "words.text")
-        self.offsets = open_array(directory, "words.offsets")
-        self.counts = open_array(directory, "counts")
-        self.document_counts = open_array(directory, "document_counts")
+        self.text = open_array(directory, "words.text")  # uint8 (n_bytes,), concatenated UTF-8
+        self.offsets = open_array(directory, "words.offsets")  # int64 (n_types + 1,)
+        self.counts = open_array(directory, "counts")  # int64 (n_types,), tokens
+        self.document_counts = open_array(directory, "document_counts")  # int64 (n_types,)
         self._by_text = open_array(directory, "by_text")
 
     def __len__(self) -> int:
@@ -36,11 +32,11 @@ class Vocabulary:
         return self.words(type_id, type_id + 1)[0]
 
     def words(self, first: int = 0, stop: int | None = None) -> list[str]:
-        """Decode a range of types."""
+        """Decode a range of types, by default all."""
         return read_strings(self.text, self.offsets, first, len(self) if stop is None else stop)
 
     def id_of(self, word: str) -> int | None:
-        """Find a word by binary search, without reading the vocabulary."""
+        """Return the id of a word by binary search, or None if it does not occur."""
         sought = word.encode()
         low, high = 0, len(self)
         while low < high:

@@ -1,4 +1,4 @@
-"""Types as bytes: sorting them by code point, merging sorted runs, writing them out."""
+"""Kernels over types as bytes: sorting by code point, merging sorted runs, writing a table."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from corpora.common.jit import compiled
 
 @compiled
 def _prefix(text, start, stop):
-    """The first 8 bytes as a big-endian number, zeros after the end."""
+    """Return the first 8 bytes as a big-endian number, zero-padded."""
     value = np.uint64(0)
     for i in range(8):
         value <<= np.uint64(8)
@@ -18,7 +18,7 @@ def _prefix(text, start, stop):
 
 @compiled
 def _less(text_a, start_a, stop_a, text_b, start_b, stop_b):
-    """Whether string a sorts before string b by bytes (which is by code point)."""
+    """Return whether string a sorts before b by bytes, which is code point order."""
     for i in range(min(stop_a - start_a, stop_b - start_b)):
         if text_a[start_a + i] != text_b[start_b + i]:
             return text_a[start_a + i] < text_b[start_b + i]
@@ -27,8 +27,8 @@ def _less(text_a, start_a, stop_a, text_b, start_b, stop_b):
 
 @compiled
 def sort_types(text, offsets, order):
-    """Write the ids of types in code point order, by a merge sort."""
-    # text: uint8 (n_bytes,); offsets: int64 (n_types + 1,); order: int64 (n_types,)
+    """Write the ids of types in code point order (merge sort)."""
+    # text: uint8 (n_bytes,); offsets: int64 (n_types + 1,); order: int64 (n_types,), output
     n = order.shape[0]
     prefixes = np.empty(n, dtype=np.uint64)
     for t in range(n):
@@ -69,8 +69,8 @@ def sort_types(text, offsets, order):
 @compiled
 def gather_types(text, offsets, order, out_text, out_offsets):
     """Copy strings in a given order."""
-    # text: uint8 (n_bytes,); offsets: int64 (n + 1,); order: int64 (m,); out_text: uint8;
-    # out_offsets: int64 (m + 1,)
+    # text: uint8 (n_bytes,); offsets: int64 (n + 1,); order: int64 (m,), strings to copy
+    # out_text: uint8, large enough; out_offsets: int64 (m + 1,)
     end = 0
     out_offsets[0] = 0
     for k in range(order.shape[0]):
@@ -82,9 +82,14 @@ def gather_types(text, offsets, order, out_text, out_offsets):
 
 @compiled
 def merge_runs(text, offsets, run_starts, counts, out_text, out_offsets, out_counts, out_ranks):
-    """Merge runs of sorted types into one sorted list without repetitions, adding counts."""
-    # text: uint8 (n_bytes,); offsets: int64 (n + 1,); run_starts: int64 (n_runs + 1,); counts:
-    # int64 (n,); out_text: uint8 (n_bytes,); out_offsets: int64 (n + 1,); out_counts: int64 (n,);
+    """Merge sorted runs of distinct types into one sorted list, adding up counts.
+
+    Returns the number of distinct types, up to which the outputs are valid; ``out_ranks`` has
+    for each input string its position in the merged list.
+    """
+    # text: uint8 (n_bytes,), strings of all runs; offsets: int64 (n + 1,); counts: int64 (n,)
+    # run_starts: int64 (n_runs + 1,), first string of each run
+    # out_text: uint8 (n_bytes,); out_offsets: int64 (n + 1,); out_counts: int64 (n,)
     # out_ranks: int32 (n,)
     n_runs = run_starts.shape[0] - 1
     heads = run_starts[:-1].copy()
@@ -127,7 +132,7 @@ def merge_runs(text, offsets, run_starts, counts, out_text, out_offsets, out_cou
 
 @compiled
 def _equal(text, offsets, a, b):
-    """Whether two strings are the same."""
+    """Return whether two strings are equal."""
     if offsets[a + 1] - offsets[a] != offsets[b + 1] - offsets[b]:
         return False
     for i in range(offsets[a + 1] - offsets[a]):
@@ -138,7 +143,7 @@ def _equal(text, offsets, a, b):
 
 @compiled
 def _sift(heap, size, root, text, offsets, heads, prefixes):
-    """Let the run at ``root`` sink until no run below it has a smaller head."""
+    """Sift down the run at ``root`` until no child has a smaller head."""
     while 2 * root + 1 < size:
         child = 2 * root + 1
         if child + 1 < size and _run_less(heap, child + 1, child, text, offsets, heads, prefixes):
@@ -151,7 +156,7 @@ def _sift(heap, size, root, text, offsets, heads, prefixes):
 
 @compiled
 def _run_less(heap, i, j, text, offsets, heads, prefixes):
-    """Whether the head of the run at heap place i sorts before that at place j."""
+    """Return whether the head of the run at heap position i sorts before that at j."""
     a, b = heap[i], heap[j]
     if prefixes[a] != prefixes[b]:
         return prefixes[a] < prefixes[b]
@@ -161,8 +166,9 @@ def _run_less(heap, i, j, text, offsets, heads, prefixes):
 
 @compiled
 def all_within(text, offsets, allowed, out):
-    """Tell which strings consist of allowed characters alone (an empty one does not)."""
-    # text: uint8 (n_bytes,); offsets: int64 (n + 1,); allowed: bool (0x110000,); out: bool (n,)
+    """Write whether each string is non-empty and has only allowed characters."""
+    # text: uint8 (n_bytes,); offsets: int64 (n + 1,); out: bool (n,)
+    # allowed: bool (0x110000,), by code point
     for t in range(out.shape[0]):
         out[t] = offsets[t + 1] > offsets[t]
         position = offsets[t]
@@ -185,9 +191,12 @@ def all_within(text, offsets, allowed, out):
 
 @compiled
 def write_table(text, offsets, counts, document_counts, first, stop, out):
-    """Write lines ``word TAB count TAB documents``, escaping what would break a line."""
-    # text: uint8 (n_bytes,); offsets: int64 (n + 1,); counts, document_counts: int64 (n,); out:
-    # uint8
+    """Write lines ``word TAB count TAB documents`` and return their length in bytes.
+
+    Tabs, line ends and backslashes are escaped, so a word needs up to twice its bytes, plus 42.
+    """
+    # text: uint8 (n_bytes,); offsets: int64 (n + 1,); counts, document_counts: int64 (n,)
+    # out: uint8
     end = 0
     digits = np.empty(20, dtype=np.uint8)
     for t in range(first, stop):

@@ -89,16 +89,16 @@ def punctuation_characters() -> np.ndarray[Any, np.dtype[np.bool_]]:
 def _segmenter_classes(classes: np.ndarray, segmenter: str) -> np.ndarray:
     """Change the classes of ``words`` into those of another segmenter."""
     classes = classes.copy()
-    if segmenter in ("whitespace", "given"):
+    if segmenter in ("whitespace", "pretokenized"):
         classes[classes == ALONE] = WORD
-    if segmenter == "given":
+    if segmenter == "pretokenized":
         classes[classes == SPACE] = WORD
         classes[ord("\n")] = SPACE
     if segmenter == "characters":
         classes[(classes == ALONE) | (classes == WORD)] = START
         classes[(classes == START) & _marks()] = WORD  # goes on with the character before it
     for separator in (TOKEN_SEPARATOR, SENTENCE_SEPARATOR):
-        classes[ord(separator)] = SPACE if segmenter == "given" else DROP
+        classes[ord(separator)] = SPACE if segmenter == "pretokenized" else DROP
     return classes
 
 

@@ -117,7 +117,7 @@ def open_training_corpus(run: Path) -> "Corpus":
         raise ArtifactError(f"{path}: the training corpus of {run} is missing; pass `corpus`")
     corpus = Corpus.open(path)
     if "sample" in recorded:
-        corpus = corpus.sample_again(recorded["sample"])
+        corpus = corpus.restore_sample(recorded["sample"])
     if corpus.fingerprint != recorded["fingerprint"]:
         raise ArtifactError(
             f"{path}: has changed since {run} was trained on it; pass `corpus` to use it anyway"

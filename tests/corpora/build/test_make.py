@@ -1,4 +1,4 @@
-"""make_corpus: one call for what build-corpus does."""
+"""make_corpus: building or opening a corpus in one call."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def text(tmp_path):
     return file
 
 
-def test_a_corpus_of_the_same_text_and_settings_is_opened_not_made_again(text, tmp_path):
+def test_an_up_to_date_corpus_is_opened_not_rebuilt(text, tmp_path):
     out = tmp_path / "corpus"
     made = make_corpus(text, out, options=ONE_THREAD)
     before = (out / "manifest.json").stat().st_ino
@@ -29,7 +29,7 @@ def test_a_corpus_of_the_same_text_and_settings_is_opened_not_made_again(text, t
     assert (out / "manifest.json").stat().st_ino != before
 
 
-def test_other_settings_do_not_replace_what_stands_there_unless_forced(text, tmp_path):
+def test_other_settings_replace_an_existing_corpus_only_if_forced(text, tmp_path):
     out = tmp_path / "corpus"
     make_corpus(text, out, options=ONE_THREAD)
     settings = {"read": ReadOptions(documents="block"), "text": TextSettings(keep_case=True)}
@@ -42,6 +42,6 @@ def test_other_settings_do_not_replace_what_stands_there_unless_forced(text, tmp
     assert "The" in list(corpus.vocabulary.words(0, len(corpus.vocabulary)))
 
 
-def test_advice_on_how_it_came_out_is_told(text, tmp_path, capsys):
+def test_notes_on_the_corpus_are_printed(text, tmp_path, capsys):
     make_corpus(text, tmp_path / "corpus", options=ONE_THREAD)
     assert "too few documents for a held-out slice" in capsys.readouterr().err

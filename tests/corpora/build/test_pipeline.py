@@ -1,4 +1,4 @@
-"""Building, opening and viewing a corpus, against the definition in plain Python."""
+"""Building, opening and viewing a corpus, against naive twins in plain Python."""
 
 import errno
 import io
@@ -46,14 +46,14 @@ def build(
     sizes: dict[str, int] | None = None,
     **options: object,
 ) -> Corpus:
-    """A corpus of one text file; options go to whichever settings have them."""
+    """Build a corpus of one text file; each option goes to the settings class that has it."""
     source = tmp_path / f"{name}.txt"
     source.write_text(text, encoding="utf-8", newline="")
     return build_corpus(request(source, **options), tmp_path / name, **(sizes or {}))
 
 
 def request(*sources: Path, **options: object) -> Request:
-    """A request with some options set."""
+    """Return a request with some options set."""
     parts = {}
     for key, kind in (("read", ReadOptions), ("text", TextSettings), ("options", BuildOptions)):
         names = kind.__dataclass_fields__
@@ -62,13 +62,13 @@ def request(*sources: Path, **options: object) -> Request:
 
 
 def arrays(corpus: Corpus) -> dict[str, str]:
-    """Checksums of every array and of the readable vocabulary."""
+    """Return the checksums of every array and of the vocabulary TSV."""
     sums = read_json(corpus.path / CHECKSUMS)
     return {name: value for name, value in sums.items() if name.endswith((".npy", ".tsv"))}
 
 
 def words_of(corpus: Corpus, level: str) -> list[list[str]]:
-    """The words of each sentence, paragraph or document."""
+    """Return the words of each sentence, paragraph or document."""
     words = corpus.vocabulary.words()
     parts = []
     for shard in corpus.shards:
@@ -78,21 +78,23 @@ def words_of(corpus: Corpus, level: str) -> list[list[str]]:
     return parts
 
 
-def naive_words(text: str, how: TextSettings) -> list[list[str]]:
-    """Sentences of a paragraph as words, empty ones left out."""
-    return [words for s in split_sentences(text) if (words := how.words(s))]
+def naive_words(text: str, text_settings: TextSettings) -> list[list[str]]:
+    """Return the non-empty sentences of a paragraph as lists of words."""
+    return [words for s in split_sentences(text) if (words := text_settings.words(s))]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(DOCUMENTS, st.sampled_from(["words", "whitespace", "characters"]))
-def test_store_holds_what_the_text_says(tmp_path_factory, documents, segmenter):
+def test_the_store_matches_the_text(tmp_path_factory, documents, segmenter):
     tmp_path = tmp_path_factory.mktemp("store")
-    how = TextSettings(segmenter=segmenter)
+    text_settings = TextSettings(segmenter=segmenter)
     folder = tmp_path / "texts"
     folder.mkdir()
     for number, document in enumerate(documents):
         (folder / f"{number:03}.txt").write_text(document, encoding="utf-8", newline="")
-    paragraphs = [naive_words(line, how) for text in documents for line in text.split("\n")]
+    paragraphs = [
+        naive_words(line, text_settings) for text in documents for line in text.split("\n")
+    ]
     sentences = [sentence for paragraph in paragraphs for sentence in paragraph]
     if not sentences:
         with pytest.raises(FirthError):
@@ -104,7 +106,7 @@ def test_store_holds_what_the_text_says(tmp_path_factory, documents, segmenter):
     assert words_of(corpus, "sentences") == sentences
     assert words_of(corpus, "paragraphs") == [[w for s in p for w in s] for p in paragraphs if p]
     assert words_of(corpus, "documents") == [
-        [w for line in text.split("\n") for s in naive_words(line, how) for w in s]
+        [w for line in text.split("\n") for s in naive_words(line, text_settings) for w in s]
         for text in documents
         if text
     ]
@@ -118,7 +120,7 @@ def test_store_holds_what_the_text_says(tmp_path_factory, documents, segmenter):
     corpus.verify()
 
 
-def test_threads_and_memory_do_not_change_a_byte(tmp_path):
+def test_arrays_do_not_depend_on_threads_or_memory(tmp_path):
     rng = np.random.default_rng(3)
     words = [f"w{int(n)}" for n in rng.zipf(1.3, size=60_000) % 5000]
     text = "\n".join(" ".join(words[i : i + 12]) for i in range(0, len(words), 12))
@@ -131,7 +133,7 @@ def test_threads_and_memory_do_not_change_a_byte(tmp_path):
     assert one.fingerprint == two.fingerprint == small.fingerprint
 
 
-def test_packing_and_pipes_do_not_change_a_byte(tmp_path):
+def test_arrays_do_not_depend_on_compression_or_pipes(tmp_path):
     sizes = {"shard_tokens": 1_000, "block_bytes": 3_000}
     text = "\r\n".join(f"w{n % 700} x{n % 11} y{n % 400}." for n in range(9000))
     plain = build(tmp_path, text, sizes=sizes, documents="line")
@@ -146,7 +148,7 @@ def test_packing_and_pipes_do_not_change_a_byte(tmp_path):
     assert arrays(plain) == arrays(packed) == arrays(piped)
 
 
-def test_a_disk_that_fills_while_types_are_spilled_ends_the_build(tmp_path, monkeypatch):
+def test_a_full_disk_while_spilling_types_ends_the_build(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -156,7 +158,7 @@ def test_a_disk_that_fills_while_types_are_spilled_ends_the_build(tmp_path, monk
     assert [path.name for path in tmp_path.iterdir()] == ["news.txt"]
 
 
-def test_a_link_as_output_stays_a_link(tmp_path):
+def test_a_symlink_as_output_stays_a_symlink(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "place")
     (tmp_path / "news.txt").write_text(NEWS)
     for force in (False, True):
@@ -173,11 +175,12 @@ def test_pruned_types_become_one_entry(tmp_path):
     assert pruned.vocabulary.counts.sum() == full.vocabulary.counts.sum()
     assert "" not in pruned.view(documents="all").words
     n_pruned = full.n_tokens - full.vocabulary.counts[:3].sum()
-    assert f"{n_pruned} tokens are of types beyond `max_types`, now one type" in pruned.advice()
-    assert not any("--max-types" in line for line in full.advice())
+    note = f"{n_pruned} tokens are of types beyond `max_types`, merged into one type"
+    assert note in pruned.advice()
+    assert not any("max_types" in line for line in full.advice())
 
 
-def test_held_out_documents_are_chosen_by_their_text_alone(tmp_path):
+def test_held_out_documents_depend_only_on_their_text(tmp_path):
     lines = [f"document number {n} has its own words w{n}" for n in range(3000)]
     forward = build(tmp_path, "\n".join(lines), "forward", documents="line", held_out=0.1)
     backward = build(tmp_path, "\n".join(lines[::-1]), "backward", documents="line", held_out=0.1)
@@ -193,7 +196,7 @@ def test_held_out_documents_are_chosen_by_their_text_alone(tmp_path):
     assert sizes["train"] + sizes["held-out"] == sizes["all"] == forward.n_tokens
 
 
-def test_of_ten_documents_one_is_held_out(tmp_path):
+def test_ten_documents_have_one_held_out(tmp_path):
     ten = build(tmp_path, "\n".join(f"line {n} w{n}" for n in range(10)), documents="line")
     more = build(
         tmp_path,
@@ -225,7 +228,7 @@ def test_the_only_document_with_words_is_never_held_out(tmp_path):
 def test_a_single_document_is_never_held_out(tmp_path):
     corpus = build(tmp_path, held_out=0.99)
     assert corpus.manifest["held_out_documents"] == 0
-    assert corpus.advice() == ["too few documents for a held-out slice: all are for training"]
+    assert corpus.advice() == ["too few documents for a held-out slice: all are used for training"]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
@@ -237,7 +240,7 @@ def test_a_single_document_is_never_held_out(tmp_path):
     st.sampled_from(["sentence", "paragraph", "document"]),
     st.sampled_from(["train", "held-out", "all"]),
 )
-def test_a_view_keeps_the_words_and_documents_it_says(
+def test_a_view_keeps_the_selected_words_and_documents(
     tmp_path_factory, texts, min_count, max_vocabulary, punctuation, boundary, documents
 ):
     tmp_path = tmp_path_factory.mktemp("view")
@@ -261,13 +264,17 @@ def test_a_view_keeps_the_words_and_documents_it_says(
         for w in sorted(counts, key=lambda w: (-counts[w], order[w]))
         if counts[w] >= min_count and not (punctuation == "drop" and marks[w])
     ][:max_vocabulary]
-    how = {"min_count": min_count, "max_vocabulary": max_vocabulary, "punctuation": punctuation}
+    options = {
+        "min_count": min_count,
+        "max_vocabulary": max_vocabulary,
+        "punctuation": punctuation,
+    }
     if not kept:
         with pytest.raises(SettingError, match=r"pass a smaller `min_count`$"):
-            corpus.view(**how, boundary=boundary, documents=documents)
+            corpus.view(**options, boundary=boundary, documents=documents)
         return
 
-    view = corpus.view(**how, boundary=boundary, documents=documents)
+    view = corpus.view(**options, boundary=boundary, documents=documents)
 
     assert view.words == kept
     assert view.counts.tolist() == [counts[w] for w in kept]
@@ -279,13 +286,13 @@ def test_a_view_keeps_the_words_and_documents_it_says(
     assert seen == [left for part in parts if (left := [w for w in part if w in set(kept)])]
 
 
-def test_the_same_is_recognized_and_a_change_is_not_overlooked(tmp_path):
+def test_up_to_date_detects_every_change(tmp_path):
     corpus = build(tmp_path)
     source = tmp_path / "news.txt"
     assert up_to_date(corpus.path, request(source))
     assert not up_to_date(corpus.path, request(source, keep_case=True))
     source.touch()
-    assert up_to_date(corpus.path, request(source)), "another time, the same content"
+    assert up_to_date(corpus.path, request(source)), "other time, same content"
     source.write_text(NEWS.replace("mat", "hat"), encoding="utf-8")
     assert not up_to_date(corpus.path, request(source))
     assert not up_to_date(tmp_path / "nowhere", request(source))
@@ -300,7 +307,7 @@ def test_an_existing_corpus_is_not_overwritten(tmp_path):
     )
 
 
-def test_a_damaged_shard_is_named(tmp_path):
+def test_verify_names_a_corrupt_shard(tmp_path):
     corpus = build(tmp_path)
     path = corpus.path / "shards" / "00000" / "ids.npy"
     raw = bytearray(path.read_bytes())
@@ -311,7 +318,7 @@ def test_a_damaged_shard_is_named(tmp_path):
     assert str(refusal.value) == (f"{path}: checksum mismatch, the file is damaged; recreate news")
 
 
-def test_kept_fields_stay_with_their_documents(tmp_path):
+def test_kept_fields_match_their_documents(tmp_path):
     source = tmp_path / "posts.jsonl"
     source.write_text(
         '{"text": "One two.", "date": "2020", "by": "ä"}\n{"text": "Three.", "date": "2021"}\n',
@@ -323,7 +330,7 @@ def test_kept_fields_stay_with_their_documents(tmp_path):
     assert corpus.manifest["document_sources"] == [str(source)]
 
 
-def test_kept_fields_of_any_name_stay_in_the_corpus(tmp_path):
+def test_kept_fields_of_any_name_are_stored_inside_the_corpus(tmp_path):
     fields = ("meta/date", "a/../../../../evil", "%2F", "größe")
     source = tmp_path / "posts.jsonl"
     source.write_text(json.dumps({"text": "One.", **{name: name for name in fields}}))
@@ -333,7 +340,7 @@ def test_kept_fields_of_any_name_stay_in_the_corpus(tmp_path):
     corpus.verify()
 
 
-def test_given_tokens_are_kept_and_queried_as_given(tmp_path):
+def test_pretokenized_text_is_stored_and_queried_unchanged(tmp_path):
     source = tmp_path / "a.conllu"
     rows = ["1\tDon't\tdo not", "2\tpanic\tpanic", "3\t!\t!"]
     source.write_text(
@@ -345,29 +352,26 @@ def test_given_tokens_are_kept_and_queried_as_given(tmp_path):
     assert corpus.text.words("Don't") == ["don't"]
     text = tmp_path / "b.txt"
     text.write_text("Running text.", encoding="utf-8")
-    with pytest.raises(SourceError, match=r"mixes given tokens \(CoNLL-U\) with running text"):
+    with pytest.raises(SourceError, match=r"mixes tokenized text \(CoNLL-U\) with plain text"):
         build_corpus(request(source, text), tmp_path / "mixed")
     mixed = build_corpus(request(source, text, segmenter="whitespace"), tmp_path / "mixed")
     assert words_of(mixed, "documents") == [["don't", "panic", "!", "ok"], ["running", "text."]]
 
 
-def test_given_tokens_are_not_divided_further(tmp_path):
+def test_pretokenized_text_is_not_segmented_again(tmp_path):
     source = tmp_path / "a.conllu"
     source.write_text("1\tOk\tok" + "\t_" * 7 + "\n\n", encoding="utf-8")
     with pytest.raises(SourceError) as refusal:
         build_corpus(request(source, segmenter="characters"), tmp_path / "out")
     assert str(refusal.value) == (
-        f"{source}: its tokens are given (CoNLL-U), so `segmenter=characters` has nothing to "
-        "divide; leave it out"
+        f"{source}: already tokenized (CoNLL-U), so `segmenter=characters` does not apply; drop it"
     )
 
 
-def test_a_named_corpus_is_read_as_it_is_written():
+def test_a_named_corpus_refuses_other_read_options():
     with pytest.raises(SourceError) as refusal:
         make_request(["lee"], read=ReadOptions(documents="block"))
-    assert str(refusal.value) == (
-        "lee: is read with `documents=line`, not block; leave `documents` out"
-    )
+    assert str(refusal.value) == "lee: is read with `documents=line`, not block; drop `documents`"
 
 
 def test_jieba_words_reach_the_store(tmp_path):
@@ -383,14 +387,14 @@ def test_chinese_text_brings_advice(tmp_path):
     assert any("`segmenter=jieba`" in line for line in corpus.advice())
 
 
-def test_words_divided_before_bring_no_advice(tmp_path):
+def test_segmented_text_brings_no_advice(tmp_path):
     divided = build(tmp_path, "我 来到 北京 。 我 爱 清华大学 ！", segmenter="whitespace")
     running = build(tmp_path, "我来到北京我爱清华大学", "running", segmenter="whitespace")
     assert not any("--segmenter" in line for line in divided.advice())
     assert any("`segmenter=jieba`" in line for line in running.advice())
 
 
-def test_a_corpus_may_stand_in_the_folder_that_it_is_built_from(tmp_path):
+def test_a_corpus_may_be_inside_its_source_folder(tmp_path):
     (tmp_path / "a.txt").write_text(NEWS)
     first = build_corpus(request(tmp_path), tmp_path / "out")
     assert up_to_date(tmp_path / "out", request(tmp_path))
@@ -398,7 +402,7 @@ def test_a_corpus_may_stand_in_the_folder_that_it_is_built_from(tmp_path):
     assert again.fingerprint == first.fingerprint
 
 
-def test_a_source_whose_name_is_not_utf8_is_built(tmp_path):
+def test_source_names_need_not_be_utf8(tmp_path):
     source = tmp_path / os.fsdecode(b"b\xe9.txt")
     source.write_text(NEWS)
     corpus = build_corpus(request(source), tmp_path / os.fsdecode(b"out\xff"))
@@ -406,18 +410,20 @@ def test_a_source_whose_name_is_not_utf8_is_built(tmp_path):
     corpus.verify()
 
 
-def test_progress_has_no_total_where_a_pipe_has_no_size(tmp_path, monkeypatch):
+def test_progress_has_no_total_for_a_pipe(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text(NEWS)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(NEWS.encode())))
-    told = []
+    steps = []
     build_corpus(
-        request(tmp_path / "a.txt", "-"), tmp_path / "out", progress=lambda *step: told.append(step)
+        request(tmp_path / "a.txt", "-"),
+        tmp_path / "out",
+        progress=lambda *step: steps.append(step),
     )
-    assert told[-1] == (2 * len(NEWS), None)
+    assert steps[-1] == (2 * len(NEWS), None)
 
 
 @pytest.mark.parametrize("manifest", ["[]", "{}"])
-def test_a_manifest_that_is_none_is_told(tmp_path, manifest):
+def test_an_invalid_manifest_is_an_error(tmp_path, manifest):
     corpus = build(tmp_path)
     (corpus.path / "manifest.json").write_text(manifest)
     with pytest.raises(ArtifactError, match=r"has corpus format None, this version reads 1"):
@@ -426,21 +432,21 @@ def test_a_manifest_that_is_none_is_told(tmp_path, manifest):
 
 
 @pytest.mark.parametrize("strip_accents", [False, True])
-def test_what_is_replaced_or_dropped_is_counted_once_and_told(tmp_path, strip_accents):
+def test_replaced_and_dropped_bytes_are_counted_once_and_reported(tmp_path, strip_accents):
     source = tmp_path / "a.txt"
     source.write_bytes(b"word " * 20 + b"caf\xe9 au\x01 lait\n")
     corpus = build_corpus(
         request(source, errors="replace", strip_accents=strip_accents), tmp_path / "out"
     )
     assert corpus.advice()[:2] == [
-        "1 bytes that are not text in the encoding replaced by U+FFFD",
-        "4 bytes of control and unassigned characters (U+FFFD too) dropped",
+        "1 bytes invalid in the encoding were replaced by U+FFFD",
+        "4 bytes of control and unassigned characters (including U+FFFD) were dropped",
     ]
     # three bytes of U+FFFD and one control character; stripped accents change no length here
     assert describe(corpus)["unknown_bytes"] == 4 / 116
 
 
-def test_a_full_disk_at_the_merge_is_one_line_and_leaves_nothing(tmp_path, monkeypatch):
+def test_a_full_disk_at_the_merge_is_one_error_and_leaves_nothing(tmp_path, monkeypatch):
     def full(descriptor: int, start: int, length: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -450,7 +456,7 @@ def test_a_full_disk_at_the_merge_is_one_line_and_leaves_nothing(tmp_path, monke
     assert [path.name for path in tmp_path.iterdir()] == ["news.txt"]
 
 
-def test_corpus_is_described(tmp_path):
+def test_describe_returns_the_statistics_of_a_corpus(tmp_path):
     about = describe(build(tmp_path), n_frequent=2)
     assert about["documents"] == 1
     assert about["paragraphs"] == 4
@@ -465,7 +471,7 @@ def test_corpus_is_described(tmp_path):
     )
 
 
-def test_type_token_curve_counts_first_meetings(tmp_path):
+def test_the_type_token_curve_counts_first_occurrences(tmp_path):
     text = " ".join(f"w{n % 700}" for n in range(3000))
     about = describe(build(tmp_path, text))
     assert about["type_token_curve"] == [
@@ -488,7 +494,7 @@ def test_a_raw_source_is_built_once_in_the_cache(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "\u00ad \t"])
-def test_a_source_without_words_is_refused_and_leaves_nothing(tmp_path, text):
+def test_a_source_without_words_is_an_error_and_leaves_nothing(tmp_path, text):
     with pytest.raises(FirthError):
         build(tmp_path, text)
     assert [path.name for path in tmp_path.iterdir()] == ["news.txt"]
@@ -501,7 +507,7 @@ def test_memory_sizes_are_checked(size):
     assert str(refusal.value) == f"`memory` must be a size such as 4G or 512M, got {size!r}"
 
 
-def test_accents_apart_from_their_letters_bring_advice(tmp_path):
+def test_combining_accents_bring_advice(tmp_path):
     (tmp_path / "mixed.txt").write_text("u\u0308ber über a\u0308hnlich\n", encoding="utf-8")
     (tmp_path / "plain.txt").write_text("über ähnlich\n", encoding="utf-8")
     mixed, plain = (
@@ -510,7 +516,6 @@ def test_accents_apart_from_their_letters_bring_advice(tmp_path):
     )
 
     assert any(
-        line.startswith("2 types have accents apart from their letters (Unicode NFD)")
-        for line in mixed.advice()
+        line.startswith("2 types have combining accents (Unicode NFD)") for line in mixed.advice()
     )
     assert not any("NFD" in line for line in plain.advice())

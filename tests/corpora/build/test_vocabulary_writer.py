@@ -1,4 +1,4 @@
-"""Types on disk: sorted, merged, numbered and found, against plain Python."""
+"""Types on disk: sorting, merging, numbering and lookup, against plain Python."""
 
 import itertools
 from collections import Counter
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from corpora.artifacts.arrays import write_array
 from corpora.build.type_table import TypeTable
-from corpora.build.vocabulary_writer import TypeRuns, write_readable
+from corpora.build.vocabulary_writer import TypeRuns, write_tsv
 from corpora.store.vocabulary import PRUNED, Vocabulary
 from corpora.store.vocabulary_kernels import sort_types
 from corpora.text.characters import character_table
@@ -24,16 +24,16 @@ WORDS = st.lists(
 
 
 def table_of(words: list[str]) -> TypeTable:
-    """A table filled with given words, as they are."""
+    """Return a table filled with the words, not normalized."""
     text = np.frombuffer("\x1f".join(words).encode(), dtype=np.uint8)
     table = TypeTable()
-    table.segment(text, np.array([0, len(text)]), character_table("given", True, False))
+    table.segment(text, np.array([0, len(text)]), character_table("pretokenized", True, False))
     return table
 
 
 def kept(words: list[str]) -> list[str]:
-    """Words that hold no character which the normalizer drops."""
-    allowed = character_table("given", True, False).entries >> 21 & 7
+    """Return the words without characters that the normalizer drops."""
+    allowed = character_table("pretokenized", True, False).entries >> 21 & 7
     return [word for word in words if all(allowed[ord(c)] == 0 for c in word)]
 
 
@@ -75,12 +75,12 @@ def test_runs_merge_to_the_counts_of_all_words(tmp_path_factory, parts, max_type
         assert ids.tolist() == [expected.index(w) if w in expected else last for w in raw]
 
 
-def test_readable_copy_escapes_what_would_break_a_line(tmp_path):
+def test_the_tsv_escapes_special_characters(tmp_path):
     runs = TypeRuns(tmp_path / "scratch")
     runs.add(table_of(["plain", "tab\u2409here", "back\\slash", "plain"]))
     runs.merge(tmp_path, None)
     write_array(tmp_path, "document_counts", np.array([1, 12, 123], dtype=np.int64))
-    write_readable(tmp_path, tmp_path / "vocabulary.tsv")
+    write_tsv(tmp_path, tmp_path / "vocabulary.tsv")
     lines = (tmp_path / "vocabulary.tsv").read_text(encoding="utf-8").split("\n")
     assert lines == ["plain\t2\t1", "back\\\\slash\t1\t12", "tab\u2409here\t1\t123", ""]
 
@@ -88,7 +88,7 @@ def test_readable_copy_escapes_what_would_break_a_line(tmp_path):
 @pytest.mark.parametrize(
     ("word", "written"), [("a\tb", "a\\tb"), ("a\nb", "a\\nb"), ("a\rb", "a\\rb"), ("\\", "\\\\")]
 )
-def test_each_escape(word, written):
+def test_escapes(word, written):
     from corpora.store.vocabulary_kernels import write_table
 
     raw = np.frombuffer(word.encode(), dtype=np.uint8)
@@ -98,7 +98,7 @@ def test_each_escape(word, written):
     assert out[:used].tobytes().decode() == f"{written}\t1234567890123\t0\n"
 
 
-def test_punctuation_types_are_known(tmp_path):
+def test_punctuation_types_are_marked(tmp_path):
     runs = TypeRuns(tmp_path / "scratch")
     runs.add(table_of([".", "--", "a.", "…", "中", "$"]))
     runs.merge(tmp_path, None)

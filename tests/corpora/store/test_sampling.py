@@ -1,4 +1,4 @@
-"""Nested samples: contained in each other, as large as asked for, and all that methods see."""
+"""Nested samples: subsets of each other, of the requested size, and the only text methods see."""
 
 import itertools
 import json
@@ -29,7 +29,7 @@ SIZES = (1, 100, 500, 2_000, 5_000)
 
 
 def make_corpus(folder, lines, sizes=None, **options) -> Corpus:
-    """One document a line."""
+    """Build a corpus with one document per line."""
     folder.mkdir(exist_ok=True)
     (folder / "a.txt").write_text("\n".join(lines))
     request = make_request(
@@ -42,7 +42,7 @@ def make_corpus(folder, lines, sizes=None, **options) -> Corpus:
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory) -> Corpus:
-    """Three hundred documents in several shards, some held out."""
+    """Return a corpus of 300 documents in several shards, some held out."""
     sizes = {"shard_tokens": 400, "block_bytes": 1_000}
     corpus = make_corpus(tmp_path_factory.mktemp("nested"), LINES, sizes, held_out=0.1)
     assert len(corpus.shards) > 10
@@ -51,12 +51,12 @@ def corpus(tmp_path_factory) -> Corpus:
 
 @pytest.fixture(scope="module")
 def one_shard(tmp_path_factory) -> Corpus:
-    """The same in one shard."""
+    """Return the same corpus in one shard."""
     return make_corpus(tmp_path_factory.mktemp("one"), LINES, held_out=0.1)
 
 
 def documents_of(corpus: Corpus, documents: str = "train") -> list[str]:
-    """The documents that methods see, as text, in the order of the corpus."""
+    """Return the documents that methods see, as text, in corpus order."""
     view = corpus.view(boundary="document", documents=documents)
     return [
         " ".join(view.words[row] for row in rows[start:stop])
@@ -72,7 +72,7 @@ def test_a_smaller_sample_is_contained_in_every_larger_one(corpus):
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_a_sample_has_the_tokens_asked_for_and_would_not_without_some_one_document(corpus, size):
+def test_a_sample_has_the_requested_tokens_and_no_spare_document(corpus, size):
     sample = corpus.sample(size)
     lengths = [len(text.split()) for text in documents_of(sample)]
 
@@ -83,7 +83,7 @@ def test_a_sample_has_the_tokens_asked_for_and_would_not_without_some_one_docume
 
 
 def naive_mixed(value: int) -> int:
-    """The output function of splitmix64, in Python's whole numbers."""
+    """The output function of splitmix64, in Python integers."""
     value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 % 2**64
     value = (value ^ value >> 27) * 0x94D049BB133111EB % 2**64
     return value ^ value >> 31
@@ -103,7 +103,7 @@ def naive_sample(lengths: list[int], eligible: list[bool], tokens: int, seed: in
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**64 - 1])
-def test_the_documents_taken_are_those_of_the_definition(seed):
+def test_sampled_documents_match_the_naive_twin(seed):
     lengths, eligible = RANDOM.integers(0, 9, size=200), RANDOM.random(200) < 0.8
     for tokens in (1, 2, 100, 500, int(lengths[eligible].sum()), 10_000):
         taken = nested_sample(lengths, eligible, tokens, seed)
@@ -121,7 +121,7 @@ def test_the_order_of_documents_is_uniform():
     assert np.abs(np.bincount(first, minlength=5) - 400).max() < 5 * 18
 
 
-def test_what_is_held_out_is_the_same_for_all_sizes_and_never_sampled(corpus):
+def test_the_held_out_slice_is_the_same_for_all_sizes_and_never_sampled(corpus):
     held_out = documents_of(corpus, "held-out")
     assert len(held_out) > 10
     for size in SIZES:
@@ -155,7 +155,7 @@ def test_another_seed_samples_other_documents(corpus):
     assert one.fingerprint != two.fingerprint
 
 
-def test_samples_are_told_apart_by_their_documents_not_by_the_size_asked_for(corpus):
+def test_the_fingerprint_of_a_sample_depends_on_its_documents_not_on_the_requested_size(corpus):
     sample = corpus.sample(500)
     same, more = corpus.sample(sample.training_tokens), corpus.sample(sample.training_tokens + 1)
     n_documents = len(documents_of(sample))
@@ -175,20 +175,20 @@ def test_a_sample_can_be_sampled(corpus):
     assert set(documents_of(large.sample(500, seed=2))) < set(documents_of(large))
 
 
-def test_a_sample_is_taken_again_by_what_is_told_of_it(corpus):
+def test_a_sample_can_be_restored_from_its_reference(corpus):
     for sample in (corpus.sample(500), corpus.sample(2_000, seed=2).sample(500, seed=7)):
-        told = json.loads(json.dumps(sample.reference))
-        again = Corpus.open(told["path"]).sample_again(told["sample"])
+        reference = json.loads(json.dumps(sample.reference))
+        again = Corpus.open(reference["path"]).restore_sample(reference["sample"])
         assert documents_of(again) == documents_of(sample)
-        assert again.fingerprint == sample.fingerprint == told["fingerprint"]
+        assert again.fingerprint == sample.fingerprint == reference["fingerprint"]
 
 
-def test_the_whole_is_told_by_path_and_fingerprint_alone(corpus):
+def test_the_reference_of_a_whole_corpus_is_path_and_fingerprint(corpus):
     whole = {"path": str(corpus.path.resolve()), "fingerprint": corpus.fingerprint}
     assert corpus.reference == corpus.sample(10**12).reference == whole
 
 
-def test_no_tokens_and_no_seed_are_refused(corpus):
+def test_invalid_tokens_and_seeds_are_errors(corpus):
     with pytest.raises(SettingError, match=r"^a sample must have at least 1 token, got 0$"):
         corpus.sample(0)
     message = r"^the seed of a sample must be at least 0 and below 2\^64, got -1$"
@@ -196,7 +196,7 @@ def test_no_tokens_and_no_seed_are_refused(corpus):
         corpus.sample(1, seed=-1)
 
 
-def test_vectors_of_a_sample_are_those_of_a_corpus_of_its_documents_alone(tmp_path, corpus):
+def test_a_sample_gives_the_vectors_of_a_corpus_of_its_documents(tmp_path, corpus):
     sample = corpus.sample(2_000)
     alone = make_corpus(tmp_path / "alone", documents_of(sample), held_out=0.0)
     config = SvdConfig(dim=5, min_count=20, threads=1, subsample=0.0)
@@ -211,7 +211,7 @@ def test_vectors_of_a_sample_are_those_of_a_corpus_of_its_documents_alone(tmp_pa
     np.testing.assert_allclose(ours_gram, theirs_gram[np.ix_(rows, rows)], atol=1e-4)
 
 
-def test_methods_train_where_most_shards_have_nothing_of_the_sample(tmp_path, corpus):
+def test_methods_train_on_a_sample_absent_from_most_shards(tmp_path, corpus):
     sample = corpus.sample(150)
     run = train_skipgram(
         sample, SkipGramConfig(dim=4, min_count=1, epochs=2, threads=1), tmp_path / "run"
@@ -220,21 +220,21 @@ def test_methods_train_where_most_shards_have_nothing_of_the_sample(tmp_path, co
 
 
 @given(st.integers(1, 10**18 - 1) | st.integers(1, 10**10 - 1).map(lambda n: n * 10**7))
-def test_a_size_is_read_back_as_it_was_written(tokens):
+def test_a_formatted_size_is_parsed_back_exactly(tokens):
     assert parse_sizes(size_name(tokens)) == [tokens]
 
 
-def test_sizes_are_sorted_and_each_is_there_once():
+def test_parsed_sizes_are_sorted_and_distinct():
     assert parse_sizes("2.5M, 500k,0.5m,3B,7,1g") == [7, 500_000, 2_500_000, 10**9, 3 * 10**9]
 
 
-def test_a_number_of_thousands_of_digits_is_refused_in_a_short_line():
+def test_the_error_for_thousands_of_digits_is_short():
     with pytest.raises(SettingError) as refused:
         parse_sizes("9" * 5_000)
     assert str(refused.value).endswith(f"such as 500K,1M,2.5M, got '{'9' * 40}...'")
 
 
-def test_a_unit_may_stand_apart_from_its_number():
+def test_a_unit_may_be_separated_by_a_space():
     assert parse_sizes("12 K, 1.5  M ,7 ") == [7, 12_000, 1_500_000]
 
 
@@ -242,7 +242,7 @@ def test_a_unit_may_stand_apart_from_its_number():
     "wrong",
     ["", "0", "0.4", "-5", "1T", "1e6", "5M;2", "1 2", "1.", ".5M", "٣", "9" * 19],
 )
-def test_what_is_no_size_is_refused(wrong):
+def test_an_invalid_size_is_an_error(wrong):
     message = f"`sizes` must be numbers of tokens such as 500K,1M,2.5M, got {wrong!r}"
     for sizes in (wrong, f"1M,{wrong}", f"{wrong},1M"):
         with pytest.raises(SettingError) as refused:
@@ -251,7 +251,7 @@ def test_what_is_no_size_is_refused(wrong):
 
 
 @given(st.integers(1, 10**12))
-def test_sizes_double_by_default_and_stay_well_below_the_whole(tokens):
+def test_default_sizes_double_and_stay_well_below_the_whole(tokens):
     sizes = default_sizes(tokens)
     assert all(2 * small == large for small, large in itertools.pairwise(sizes))
     assert all(20_000 <= size <= tokens * 2 / 3 for size in sizes)

@@ -1,4 +1,4 @@
-"""Views made of a view, and views that keep given words; what a view is by itself: test_corpus."""
+"""Derived views, and views that keep given words; basic views are in build/test_pipeline."""
 
 import itertools
 
@@ -16,7 +16,7 @@ LINES = [f"common {'few ' * (n % 4)} w{n} . unseen{n % 3}" for n in range(60)]
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory) -> Corpus:
-    """Sixty documents, some held out."""
+    """Return a corpus of sixty documents, some held out."""
     folder = tmp_path_factory.mktemp("view")
     (folder / "a.txt").write_text("\n".join(LINES))
     request = make_request(
@@ -28,7 +28,7 @@ def corpus(tmp_path_factory) -> Corpus:
 
 
 def parts_of(view: View) -> list[list[str]]:
-    """The view's parts as words."""
+    """Return the parts of a view as words."""
     return [
         [view.words[row] for row in rows[start:stop]]
         for rows, offsets in view.shards()
@@ -36,7 +36,7 @@ def parts_of(view: View) -> list[list[str]]:
     ]
 
 
-def test_kept_words_are_there_however_rare_and_those_the_corpus_lacks_stand_last(corpus):
+def test_rare_kept_words_are_included_and_missing_ones_come_last(corpus):
     plain = corpus.view(min_count=5, punctuation="drop")
     kept = ["lacks", "w7", ".", "common", "nowhere"]
 
@@ -53,19 +53,19 @@ def test_kept_words_are_there_however_rare_and_those_the_corpus_lacks_stand_last
 
 
 @pytest.mark.parametrize("limit", [0, 2, 3, 4])
-def test_no_word_joins_the_kept_ones_beyond_the_limit(corpus, limit):
+def test_kept_words_count_towards_the_limit(corpus, limit):
     view = corpus.view(keep=["w7", "lacks"], max_vocabulary=limit)
     assert sorted(view.words) == sorted(["lacks", "w7", *["few", "."][: max(0, limit - 2)]])
 
 
-def test_words_kept_alone_are_a_view_even_if_the_corpus_lacks_them(corpus):
+def test_a_view_may_have_only_missing_kept_words(corpus):
     view = corpus.view(min_count=1000, keep=["lacks"])
     assert (view.words, view.n_tokens, parts_of(view)) == (["lacks"], 0, [])
     with pytest.raises(SettingError, match="no word occurs 1000 times or more"):
         corpus.view(min_count=1000)
 
 
-def test_other_documents_come_under_the_same_rows(corpus):
+def test_select_keeps_the_rows_for_other_documents(corpus):
     train = corpus.view(min_count=2, keep=["lacks"])
 
     held_out = train.select("held-out")
@@ -79,7 +79,7 @@ def test_other_documents_come_under_the_same_rows(corpus):
     assert np.array_equal(held_out.select("train").counts, train.counts)
 
 
-def test_another_order_of_the_rows_changes_nothing_else(corpus):
+def test_ordered_changes_only_the_order_of_rows(corpus):
     view = corpus.view(min_count=2, keep=["lacks"])
     order = np.random.default_rng(1).permutation(len(view.words))
 

@@ -279,6 +279,6 @@ def test_a_run_is_no_text_and_a_corpus_no_run(tmp_path):
     )
     trained = CliRunner().invoke(cli.main, ["train-svd", str(run), "--out", str(tmp_path / "x")])
     assert trained.stderr == (
-        f"Error: {run}: is no text and no corpus, but a finished run; name the corpus that it was "
+        f"Error: {run}: a finished run, not text or a corpus; name the corpus that it was "
         "trained on\n"
     )
