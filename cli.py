@@ -94,8 +94,12 @@ class FirthGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; a FirthError becomes one line and exit status 1."""
+        from corpora.common.console import TerminalReporter
+        from corpora.common.reporting import reporting_to
+
         try:
-            return super().invoke(ctx)
+            with reporting_to(TerminalReporter(as_options=True)):
+                return super().invoke(ctx)
         except FirthError as error:
             if ctx.params.get("debug"):
                 raise

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from corpora.build.make import make_corpus as make_corpus
     from corpora.build.open_or_build import open_or_build as open_or_build
     from corpora.build.request import BuildOptions as BuildOptions
+    from corpora.common.console import show_progress as show_progress
     from corpora.common.errors import FirthError as FirthError
     from corpora.reading.text_blocks import ReadOptions as ReadOptions
     from corpora.store.corpus import Corpus as Corpus
@@ -20,6 +21,7 @@ sleep_in_long_waits()  # here, for all else is imported after this package
 HOMES = {
     "corpora.reading.text_blocks": ("ReadOptions",),
     "corpora.store.corpus": ("Corpus",),
+    "corpora.common.console": ("show_progress",),
     "corpora.common.errors": ("FirthError",),
     "corpora.store.statistics": ("describe",),
     "corpora.build.make": ("make_corpus",),

@@ -23,7 +23,7 @@ from corpora.artifacts.artifact import (
 from corpora.artifacts.atomic import write_whole
 from corpora.artifacts.checkpoint import clear_checkpoints
 from corpora.artifacts.provenance import now, provenance
-from corpora.common.console import Progress, no_progress, note, progress
+from corpora.common.reporting import Progress, no_progress, note, progress
 from corpora.tokenizer.json_format import open_pieces, save_pieces
 from corpora.tokenizer.pieces import Pieces
 from embed.contextual.pooling import PoolConfig, pool_words

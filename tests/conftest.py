@@ -5,6 +5,7 @@ import gc
 import math
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,13 @@ def _no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a command prints depends on no speed: on a slow machine it would tell how far it is."""
     monkeypatch.setattr(console, "_QUIET_SECONDS", math.inf)
     monkeypatch.setattr(console, "_SILENT_SECONDS", 1e6)
+
+
+@pytest.fixture(autouse=True)
+def _shown() -> Iterator[None]:
+    """Notes go to standard error, where tests read them; by default the library is silent."""
+    with console.show_progress():
+        yield
 
 
 @pytest.fixture

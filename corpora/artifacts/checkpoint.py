@@ -24,8 +24,8 @@ from corpora.artifacts.artifact import (
     verify,
     write_json,
 )
-from corpora.common.console import note
 from corpora.common.errors import ArtifactError
+from corpora.common.reporting import note
 
 STATE = "state.json"
 _STEP = re.compile(r"step-(\d+)")

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from corpora.artifacts.atomic import atomic_output
-from corpora.common.console import note
 from corpora.common.errors import SettingError
+from corpora.common.reporting import note
 
 KINDS = (".png", ".svg")
 DPI = 100

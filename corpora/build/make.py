@@ -6,7 +6,7 @@ from pathlib import Path
 from corpora.build.open_or_build import up_to_date
 from corpora.build.pipeline import build_corpus
 from corpora.build.request import BuildOptions, make_request
-from corpora.common.console import note, progress
+from corpora.common.reporting import note, progress
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.corpus import Corpus
 from corpora.text.segment import TextSettings

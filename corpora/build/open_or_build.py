@@ -7,8 +7,8 @@ from corpora.artifacts.artifact import CHECKSUMS, checksum, fingerprint
 from corpora.build.pipeline import build_corpus
 from corpora.build.request import Request, make_request
 from corpora.common.cache import cache_directory
-from corpora.common.console import note, progress
 from corpora.common.errors import ArtifactError, SourceError
+from corpora.common.reporting import note, progress
 from corpora.reading.sources import SourceFile, source_files
 from corpora.store.corpus import Corpus, is_corpus
 from corpora.store.manifest import read_manifest

@@ -27,9 +27,9 @@ from corpora.build.shard_writer import SHARD_TOKENS, ShardWriter
 from corpora.build.table_pool import TablePool
 from corpora.build.type_table import TypeTable
 from corpora.build.vocabulary_writer import TypeRuns, write_tsv
-from corpora.common.console import Progress, no_progress
 from corpora.common.errors import SourceError
 from corpora.common.memory import parse_memory
+from corpora.common.reporting import Progress, no_progress
 from corpora.reading.readers import Digests, read
 from corpora.reading.sources import SourceFile, source_files
 from corpora.reading.text_blocks import BLOCK_BYTES, RawBlock, TextBlock

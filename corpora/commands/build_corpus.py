@@ -34,7 +34,7 @@ def command(sources: tuple[str, ...], out: Path, force: bool, **options: Any) ->
     """
     from corpora.build.open_or_build import up_to_date
     from corpora.build.pipeline import build_corpus
-    from corpora.common.console import note, progress
+    from corpora.common.reporting import note, progress
 
     request = make_request(
         sources,

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from corpora.artifacts.atomic import write_whole
-from corpora.common.console import Progress, note, progress
 from corpora.common.errors import SourceError
+from corpora.common.reporting import Progress, note, progress
 
 _CHUNK = 1 << 18
 _TIMEOUT = 30.0  # seconds without a byte

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from corpora.common.cache import cache_directory
-from corpora.common.console import note, progress
 from corpora.common.errors import SourceError
+from corpora.common.reporting import note, progress
 from corpora.datasets.download import Download, fetch
 
 _LEE = ("lee_background.cor", "lee.cor")

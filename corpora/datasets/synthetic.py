@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from corpora.artifacts.atomic import write_cached
-from corpora.common.console import Progress, no_progress
 from corpora.common.options import check, setting
+from corpora.common.reporting import Progress, no_progress
 from corpora.datasets.synthetic_language import (
     N_DOMAINS,
     PARTS_OF_SPEECH,

@@ -40,7 +40,8 @@ def command(run: str, sentences: tuple[str, ...], on: str, seed: int, as_json: b
         firth attend out/svd --on sst2.train,sst2.dev "a gripping and funny film"
         firth attend out/svd --on trec.train --json - < questions.txt
     """
-    from corpora.common.console import print_json, progress
+    from corpora.common.console import print_json
+    from corpora.common.reporting import progress
     from embed.compare.pooling_weights import pooling_weights
     from embed.query.prompt import read_queries
 

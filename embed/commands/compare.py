@@ -92,8 +92,9 @@ def command(
         firth compare out/svd out/sg-seed* --plot scores.svg --out out/comparison
         firth compare out/svd out/sg --similarity pairs.tsv --categories ap.csv --json
     """
-    from corpora.common.console import note, print_json
+    from corpora.common.console import print_json
     from corpora.common.errors import FirthError
+    from corpora.common.reporting import note
     from embed.compare.api import compare_runs
     from embed.compare.report.contents import read_curve
     from embed.compare.report.csv_table import write_csv

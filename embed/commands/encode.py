@@ -37,8 +37,8 @@ def command(run: Path, file: Path, out: Path, device: str, force: bool, **option
         firth encode out/mlm sentences.txt --out words.npz
         firth encode out/mlm - --per sentence --out lines.jsonl < sentences.txt
     """
-    from corpora.common.console import note, progress
     from corpora.common.options import take
+    from corpora.common.reporting import note, progress
     from embed.contextual.encoded_text import encode_file, refuse_suffix
     from embed.contextual.encoders import open_encoder
 

@@ -35,8 +35,8 @@ def command(run: Path, out: Path, format: str, add_contexts: bool, force: bool) 
         firth export out/svd --format word2vec-binary svd.bin
         firth neighbors svd.bin king
     """
-    from corpora.common.console import note
     from corpora.common.errors import SettingError
+    from corpora.common.reporting import note
     from embed.formats.vector_files import load_vectors, write_vectors
     from embed.registry import write_model
     from embed.vectors.context_vectors import with_contexts

@@ -50,7 +50,8 @@ def command(
     from corpora.artifacts.artifact import write_json
     from corpora.artifacts.atomic import refuse_overwrite, write_whole
     from corpora.artifacts.figures import picture_kind
-    from corpora.common.console import note, print_json
+    from corpora.common.console import print_json
+    from corpora.common.reporting import note
     from embed.compare.curves.learning_curve import CURVE
     from embed.compare.curves.picture import draw_curve
     from embed.compare.curves.table import print_curve

@@ -49,7 +49,8 @@ def command(
     """
     from corpora.artifacts.atomic import refuse_overwrite
     from corpora.artifacts.figures import picture_kind
-    from corpora.common.console import note, print_json
+    from corpora.common.console import print_json
+    from corpora.common.reporting import note
     from embed.compare.datasets.categories import read_groups
     from embed.formats.vector_files import load_vectors
     from embed.query.map_picture import draw_map

@@ -32,7 +32,8 @@ def command(corpus: str, as_json: bool) -> None:
         firth recommend novels/ --json
     """
     from corpora.build.open_or_build import open_or_build
-    from corpora.common.console import note, print_json
+    from corpora.common.console import print_json
+    from corpora.common.reporting import note
     from embed.compare.recommend import advise, features_of, read_evidence
 
     opened = open_or_build(corpus)

@@ -1,13 +1,14 @@
 """compare_runs: a comparison in one call, and all that can be made of it."""
 
 import datetime
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from corpora.artifacts.provenance import now
-from corpora.common.console import note
+from corpora.common.reporting import note
 from embed.compare.config import EXAMPLE, CompareConfig
 from embed.compare.intrinsic.measures import Geometry, measure_geometry
 from embed.compare.report.contents import (
@@ -67,10 +68,10 @@ class Compared:
         return list(self.document.get("failures", []))
 
     def show(self) -> None:
-        """Print the tables that ``firth compare`` prints, and tell of failures."""
+        """Print the tables that ``firth compare`` prints; failures go to standard error."""
         self.print_tables()
         for failure in self.failures:
-            note(f"Error: {failure}")
+            print(f"Error: {failure}", file=sys.stderr)
 
     def print_tables(self) -> None:
         """Print the tables alone."""

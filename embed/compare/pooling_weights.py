@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.console import Progress, no_progress, note
 from corpora.common.errors import SettingError
+from corpora.common.reporting import Progress, no_progress, note
 from corpora.text.segment import LONE_SURROGATE
 from embed.compare.datasets.labeled_sentences import (
     LabeledSentences,

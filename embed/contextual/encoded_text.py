@@ -10,9 +10,9 @@ from typing import IO, Any
 import numpy as np
 
 from corpora.artifacts.atomic import atomic_output
-from corpora.common.console import Progress, no_progress
 from corpora.common.errors import SettingError, SourceError
 from corpora.common.options import check, setting
+from corpora.common.reporting import Progress, no_progress
 from embed.contextual.pooling import AUTO, parse_layers
 from embed.protocols import ContextualEncoder
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.artifacts.artifact import new_artifact, write_json
 from corpora.artifacts.provenance import now, provenance
-from corpora.common.console import note, progress
 from corpora.common.errors import ArtifactError, SettingError
+from corpora.common.reporting import note, progress
 from embed.contextual.encoders import (
     ENCODER,
     POOLED,

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora.common.console import Progress, no_progress, note
 from corpora.common.errors import SettingError
 from corpora.common.options import check, setting
+from corpora.common.reporting import Progress, no_progress, note
 from embed.protocols import ContextualEncoder, InputEmbeddings
 from embed.vectors.word_vectors import WordVectors
 from embed.vectors.wordlist import index_words

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from corpora.common.console import note
 from corpora.common.errors import ArtifactError
+from corpora.common.reporting import note
 from embed.formats.reading import GZIP_MAGIC, assemble, decode_words
 from embed.vectors.subwords import SubwordTable, byte_buckets, composed_rows
 from embed.vectors.word_vectors import WordVectors

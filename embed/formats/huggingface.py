@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from corpora.artifacts.artifact import checksum, read_json
-from corpora.common.console import note
 from corpora.common.errors import ArtifactError
+from corpora.common.reporting import note
 from corpora.tokenizer.external import ExternalTokenizer
 from embed.vectors.word_vectors import WordVectors
 

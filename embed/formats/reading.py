@@ -11,8 +11,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from corpora.common.console import note
 from corpora.common.errors import ArtifactError
+from corpora.common.reporting import note
 from embed.vectors.word_vectors import WordVectors
 
 GZIP_MAGIC = b"\x1f\x8b"

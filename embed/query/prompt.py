@@ -5,8 +5,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO
 
-from corpora.common.console import note
 from corpora.common.errors import FirthError, UnknownWordError
+from corpora.common.reporting import note
 from corpora.text.segment import LONE_SURROGATE
 from embed.query.neighbors import vector_of
 from embed.vectors.word_vectors import WordVectors

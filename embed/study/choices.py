@@ -6,9 +6,10 @@ import subprocess
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from corpora.common.console import no_option, note
+from corpora.common.console import no_option
 from corpora.common.errors import FirthError
 from corpora.common.memory import available_threads
+from corpora.common.reporting import is_silent, note
 from embed.compare.datasets.word_pairs import TWO_TAGS
 from embed.compare.recommend import Features
 from embed.compare.scoring.comparison import SET_OPTIONS
@@ -91,7 +92,8 @@ def _planned(study: Study, path: str) -> dict[str, Any] | None:
     options = typed_options(study.options["train-mlm"], "train-mlm")
     note(f"timing some steps of train-mlm {' '.join(options)} ...")
     command = firth("train-mlm", no_option(path), *options, "--dry-run", "--json")
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+    errors = subprocess.DEVNULL if is_silent() else None
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=errors, check=False)
     if done.returncode < 0:  # what a lucky moment would have told is not to be guessed
         raise FirthError(f"firth train-mlm --dry-run: {ended(done.returncode)}; try again")
     if done.returncode:

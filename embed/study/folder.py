@@ -16,8 +16,8 @@ from corpora.artifacts.artifact import (
     write_json,
 )
 from corpora.artifacts.atomic import write_whole
-from corpora.common.console import note
 from corpora.common.errors import ArtifactError, FirthError
+from corpora.common.reporting import note
 from embed.study.settings import SETTINGS, Study, study_of, write_toml
 from embed.study.steps import Step, run
 

@@ -4,13 +4,16 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import corpora
 from corpora.common.console import no_option, typed
+from corpora.common.reporting import command, is_silent
 
 _CLI = Path(corpora.__file__).parent.parent / "cli.py"  # what "firth" runs
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -34,6 +37,19 @@ class Step:
         return [self.command, *map(no_option, self.reads), *self.options, *out, *forced]
 
 
+class Status(int):
+    """Exit status of a command, with the error it ended with if that was not shown."""
+
+    error = ""
+
+    def with_errors(self, errors: IO[bytes]) -> "Status":
+        """Keep the last line that the command wrote to standard error."""
+        errors.seek(0)
+        lines = errors.read().decode("utf-8", "replace").strip().splitlines()
+        self.error = lines[-1].removeprefix("Error: ") if self and lines else ""
+        return self
+
+
 def firth(*arguments: str) -> list[str]:
     """Give the process that runs a command of this program."""
     return [sys.executable, str(_CLI), *arguments]
@@ -45,17 +61,24 @@ def run(arguments: Sequence[str], held: int | None = None) -> int:
     What should end us is waited with until the command has ended, which saves what it has. A
     terminal tells both of a Ctrl-C; what a process sends to us alone is passed on.
     """
-    print(f"$ firth {' '.join(map(_shown, arguments))}", flush=True)
+    command(f"firth {' '.join(map(_shown, arguments))}")
+    with tempfile.TemporaryFile() as errors:
+        status = _run(arguments, held, errors if is_silent() else None)
+        return Status(status).with_errors(errors)
+
+
+def _run(arguments: Sequence[str], held: int | None, errors: IO[bytes] | None) -> int:
+    """Run a command; its output is discarded if there is a file for its errors."""
     held_open = () if held is None else (held,)
     if threading.current_thread() is not threading.main_thread():  # where no signal arrives
-        return _start(arguments, held_open).wait()
+        return _start(arguments, held_open, errors).wait()
     came: list[int] = []
     handlers = {each: signal.getsignal(each) for each in _ENDING}
     watched = [each for each, handler in handlers.items() if handler is not signal.SIG_IGN]
     try:
         for each in watched:  # before it starts; while it starts no signal may be blocked for it
             signal.signal(each, lambda number, _: came.append(number))
-        process = _start(arguments, held_open)
+        process = _start(arguments, held_open, errors)
         _wait(process, {*watched, signal.SIGCHLD}, came)
     finally:
         for each in watched:
@@ -65,9 +88,17 @@ def run(arguments: Sequence[str], held: int | None = None) -> int:
     return int(process.returncode)
 
 
-def _start(arguments: Sequence[str], held_open: Sequence[int]) -> "subprocess.Popen[bytes]":
+def _start(
+    arguments: Sequence[str], held_open: Sequence[int], errors: IO[bytes] | None
+) -> "subprocess.Popen[bytes]":
     """Start a command that reads nothing from the terminal."""
-    return subprocess.Popen(firth(*arguments), stdin=subprocess.DEVNULL, pass_fds=held_open)
+    return subprocess.Popen(
+        firth(*arguments),
+        stdin=subprocess.DEVNULL,
+        stdout=None if errors is None else subprocess.DEVNULL,
+        stderr=errors,
+        pass_fds=held_open,
+    )
 
 
 def _wait(process: "subprocess.Popen[bytes]", waited: set[signal.Signals], came: list[int]) -> None:
@@ -89,7 +120,10 @@ def _wait(process: "subprocess.Popen[bytes]", waited: set[signal.Signals], came:
 
 def ended(status: int) -> str:
     """Say how a command ended that did not do what it should."""
-    return "failed, see above" if status >= 0 else f"was ended by {signal.Signals(-status).name}"
+    if status >= 0:
+        error = getattr(status, "error", "")
+        return f"failed: {error}" if error else "failed, see above"
+    return f"was ended by {signal.Signals(-status).name}"
 
 
 def _shown(argument: str) -> str:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from corpora.build.open_or_build import up_to_date
 from corpora.build.request import BuildOptions, Request, make_request
-from corpora.common.console import no_option, note
+from corpora.common.console import no_option
 from corpora.common.errors import ArtifactError, FirthError, SettingError
+from corpora.common.reporting import note
 from corpora.reading.sources import SourceFile, source_files
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.corpus import Corpus, is_corpus

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.console import Progress, no_progress
+from corpora.common.reporting import Progress, no_progress
 from corpora.common.threads import even_ranges, map_in_order, thread_count
 from embed.svd.inverted_text import CountableView, invert, segments
 from embed.svd.row_writer import RowWriter

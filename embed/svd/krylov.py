@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.console import Progress
+from corpora.common.reporting import Progress
 from embed.svd.product_kernels import WIDTH
 from embed.svd.sparse_products import Operations
 

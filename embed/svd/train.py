@@ -18,10 +18,10 @@ import numpy as np
 
 from corpora.artifacts.artifact import new_artifact, write_json
 from corpora.artifacts.provenance import now, provenance
-from corpora.common.console import note, progress
 from corpora.common.errors import FirthError, SettingError
 from corpora.common.memory import parse_memory
 from corpora.common.options import check, setting
+from corpora.common.reporting import note, progress
 from corpora.common.threads import thread_count
 from embed.svd import ppmi
 from embed.svd.cooccurrence import CONTEXTS, Cooccurrences, count_cooccurrences

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.console import Progress, no_progress
 from corpora.common.device import choose_device
 from corpora.common.errors import SettingError
+from corpora.common.reporting import Progress, no_progress
 from corpora.common.threads import thread_count
 from embed.svd.krylov import bidiagonalize
 from embed.svd.sparse_products import CpuOperations, Operations, as_float32_csr

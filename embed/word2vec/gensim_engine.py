@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.console import Progress, note
+from corpora.common.reporting import Progress, note
 from embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
 from embed.word2vec.trainer import Trainer
 from embed.word2vec.training_text import TrainingText

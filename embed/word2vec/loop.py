@@ -10,9 +10,9 @@ import numpy as np
 
 from corpora.artifacts.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
 from corpora.artifacts.metrics import METRICS, Metrics
-from corpora.common.console import Progress, note
 from corpora.common.errors import FirthError
 from corpora.common.interrupts import defer_interrupts
+from corpora.common.reporting import Progress, note
 from embed.word2vec.config import Tuning
 from embed.word2vec.schedule import Batch, batches, cut_chunks, learning_rate
 from embed.word2vec.trainer import Trainer

@@ -12,7 +12,7 @@ from corpora.artifacts.arrays import save_array
 from corpora.artifacts.artifact import new_artifact, refuse_existing, write_json
 from corpora.artifacts.checkpoint import clear_checkpoints
 from corpora.artifacts.provenance import now, provenance
-from corpora.common.console import note, progress
+from corpora.common.reporting import note, progress
 from corpora.store.corpus import Corpus
 from embed.vectors.context_vectors import CONTEXTS
 from embed.vectors.word_vectors import MATRIX, WordVectors

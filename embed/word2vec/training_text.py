@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corpora.common.console import note
 from corpora.common.errors import SettingError
+from corpora.common.reporting import note
 from embed.vectors.word_vectors import WordVectors
 from embed.vectors.wordlist import index_words
 from embed.word2vec.config import Word2VecConfig

@@ -44,7 +44,8 @@ def command(
     """
     from corpora.artifacts.atomic import refuse_overwrite
     from corpora.artifacts.figures import picture_kind
-    from corpora.common.console import note, print_json
+    from corpora.common.console import print_json
+    from corpora.common.reporting import note
     from pretrain.inference.attention_picture import draw_attention
     from pretrain.inference.attention_weights import attend
 

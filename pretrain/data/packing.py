@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from corpora.common.console import note, progress
 from corpora.common.errors import SettingError
+from corpora.common.reporting import note, progress
 from corpora.tokenizer.pieces import CLS, FIRST_PIECE, PAD, SEP
 from pretrain.data.packing_kernels import pack_units
 

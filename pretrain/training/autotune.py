@@ -12,8 +12,8 @@ import torch
 
 from corpora.artifacts.artifact import read_json, write_json
 from corpora.artifacts.atomic import write_whole
-from corpora.common.console import note
 from corpora.common.errors import ArtifactError, SettingError
+from corpora.common.reporting import note
 from pretrain.config import EncoderConfig, MlmConfig, parse_rates
 from pretrain.data.batches import Batches
 from pretrain.device import compile_problem, synchronize

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from corpora.artifacts.metrics import Metrics
-from corpora.common.console import Progress
+from corpora.common.reporting import Progress
 from pretrain.device import Stopwatch, peak_memory
 from pretrain.training.evaluation import MlmScore
 

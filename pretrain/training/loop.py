@@ -9,9 +9,9 @@ import numpy as np
 
 from corpora.artifacts.checkpoint import load_checkpoint, save_checkpoint
 from corpora.artifacts.metrics import METRICS, read_metrics
-from corpora.common.console import Progress
 from corpora.common.errors import ArtifactError, FirthError
 from corpora.common.interrupts import defer_interrupts
+from corpora.common.reporting import Progress
 from pretrain.config import MlmConfig, parse_every, parse_rates
 from pretrain.data.batches import Batch, Batches
 from pretrain.model.encoder import MaskedLanguageModel

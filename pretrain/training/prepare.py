@@ -6,8 +6,8 @@ from pathlib import Path
 
 import torch
 
-from corpora.common.console import note
 from corpora.common.errors import SettingError
+from corpora.common.reporting import note
 from corpora.common.threads import thread_count
 from corpora.tokenizer.pieces import Pieces
 from pretrain.config import EncoderConfig, MlmConfig, parse_rates

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from corpora.common.console import note
 from corpora.common.options import check, setting
+from corpora.common.reporting import note
 
 if TYPE_CHECKING:  # numba comes with them, and --help needs only the options
     from corpora.store.corpus import Corpus

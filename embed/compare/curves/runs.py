@@ -16,8 +16,8 @@ from corpora.artifacts.artifact import (
 )
 from corpora.artifacts.atomic import write_whole
 from corpora.artifacts.seeds import check_can_start, read_training, unfinished_maker
-from corpora.common.console import note
 from corpora.common.errors import ArtifactError, FirthError
+from corpora.common.reporting import note
 from embed.compare.curves.learning_curve import CURVE
 
 if TYPE_CHECKING:  # numba comes with it

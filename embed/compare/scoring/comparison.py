@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from corpora.common.console import Progress, no_progress
 from corpora.common.errors import FirthError
+from corpora.common.reporting import Progress, no_progress
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.word_pairs import default_sets, find_set
 from embed.compare.inputs.baselines import make_baselines

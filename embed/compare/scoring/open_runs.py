@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from corpora.artifacts.artifact import CHECKSUMS, checksum, checksums, fingerprint, read_json
-from corpora.common.console import note, progress
 from corpora.common.errors import ArtifactError
+from corpora.common.reporting import note, progress
 from embed.compare.config import CompareConfig
 from embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from embed.compare.inputs.encoder_access import WithEncoder

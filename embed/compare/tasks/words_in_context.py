@@ -9,8 +9,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from corpora.common.console import note
 from corpora.common.errors import ArtifactError, SettingError, SourceError
+from corpora.common.reporting import note
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.context_pairs import ContextSet, Target, read_contexts
 from embed.compare.datasets.files_read import parts_of

@@ -65,7 +65,7 @@ def clock(monkeypatch):
 
 
 def test_progress_is_silent_for_two_seconds_then_prints_a_line_every_ten(clock, capsys):
-    with console.progress("counting", "tokens") as show:
+    with console.TerminalReporter().progress("counting", "tokens") as show:
         for second in range(31):
             clock[0] = 100.0 + second
             show(second, 100)
@@ -75,7 +75,7 @@ def test_progress_is_silent_for_two_seconds_then_prints_a_line_every_ten(clock, 
 
 
 def test_a_detail_stands_before_the_eta(clock, capsys):
-    with console.progress("training", "tokens") as show:
+    with console.TerminalReporter().progress("training", "tokens") as show:
         show(0, 1200)
         clock[0] += 10.0
         show(300, 1200, "loss 2.31")
@@ -83,7 +83,7 @@ def test_a_detail_stands_before_the_eta(clock, capsys):
 
 
 def test_the_rate_counts_from_the_first_unit(clock, capsys):
-    with console.progress("reading", "bytes") as show:
+    with console.TerminalReporter().progress("reading", "bytes") as show:
         clock[0] += 20.0  # kernels compile
         show(10, 1000)
         clock[0] += 10.0
@@ -94,7 +94,7 @@ def test_the_rate_counts_from_the_first_unit(clock, capsys):
 def test_a_long_silence_is_explained(monkeypatch):
     told = io.StringIO()
     monkeypatch.setattr(console.sys, "stderr", told)
-    with console.progress("reading", "bytes", silent_seconds=0.01):
+    with console.TerminalReporter().progress("reading", "bytes", silent_seconds=0.01):
         wait_for(lambda: told.getvalue().endswith("\n"))
     assert told.getvalue() == "reading    ... (a first run compiles its kernels, some seconds)\n"
 
@@ -110,7 +110,7 @@ def test_on_a_terminal_one_line_is_rewritten_and_cleared(clock, monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(console.sys, "stderr", terminal)
 
-    with console.progress("counting", "tokens") as show:
+    with console.TerminalReporter().progress("counting", "tokens") as show:
         clock[0] += 3.0
         show(3, 100)
 
@@ -129,7 +129,7 @@ def shown(clock, monkeypatch):
         monkeypatch.setenv("COLUMNS", str(columns))
         monkeypatch.setenv("LINES", "25")
         monkeypatch.setenv("NO_COLOR", "1")
-        with console.progress("training", "tokens") as show:
+        with console.TerminalReporter().progress("training", "tokens") as show:
             show(0)
             clock[0] += 3.0
             show(*call)
@@ -189,7 +189,7 @@ def test_a_table_may_be_empty(capsys):
 
 
 def test_notes_go_to_standard_error(capsys):
-    console.note("5 bytes were replaced")
+    console.TerminalReporter().note("5 bytes were replaced")
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "5 bytes were replaced\n")
 

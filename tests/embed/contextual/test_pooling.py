@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from corpora.common.console import no_progress
 from corpora.common.errors import SettingError
+from corpora.common.reporting import no_progress
 from embed.contextual.pooling import PoolConfig, parse_layers, pool_words
 from embed.contextual.pooling_kernels import keep_lowest
 from embed.vectors.word_vectors import WordVectors

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.console import Progress, no_progress
+from corpora.common.reporting import Progress, no_progress
 from embed.compare.datasets.parts import DEV, TRAIN
 from embed.compare.inputs.encoder_access import encoder_of
 from embed.compare.probes.attention_pooling import LabeledBags, TrainedAttention, train_attention

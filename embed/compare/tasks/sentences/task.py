@@ -7,7 +7,7 @@ from time import thread_time
 
 import numpy as np
 
-from corpora.common.console import note
+from corpora.common.reporting import note
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.labeled_sentences import read_sentence_parts
 from embed.compare.datasets.parts import TEST, TRAIN

@@ -8,7 +8,7 @@ from time import thread_time
 
 import numpy as np
 
-from corpora.common.console import note
+from corpora.common.reporting import note
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.parts import DEV, TRAIN
 from embed.compare.datasets.tagged_words import read_parts

@@ -1,0 +1,97 @@
+"""Where library code sends progress and notes: nowhere, unless a reporter is installed.
+
+The reporter is one per process, so that threads share it. The command line and
+:func:`corpora.show_progress` install the one that writes to the terminal.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Receives how far some work has come."""
+
+    def __call__(self, done: float, total: float | None = None, detail: str = "") -> None:
+        """Report that ``done`` of ``total`` units are finished."""
+
+
+def no_progress(done: float, total: float | None = None, detail: str = "") -> None:
+    """Discard the progress."""
+
+
+class Reporter(Protocol):
+    """Receives everything that library code has to say."""
+
+    def note(self, message: str) -> None:
+        """Receive a message of one line."""
+
+    def command(self, line: str) -> None:
+        """Receive a command that is about to run."""
+
+    def progress(
+        self, label: str, unit: str, silent_seconds: float | None
+    ) -> contextlib.AbstractContextManager[Progress]:
+        """Follow some work of which each call counts ``unit``."""
+
+
+class SilentReporter:
+    """Discards everything."""
+
+    def note(self, message: str) -> None:
+        """Discard the message."""
+
+    def command(self, line: str) -> None:
+        """Discard the command."""
+
+    def progress(
+        self, label: str, unit: str, silent_seconds: float | None
+    ) -> contextlib.AbstractContextManager[Progress]:
+        """Discard the progress."""
+        return contextlib.nullcontext(no_progress)
+
+
+_current: Reporter = SilentReporter()
+
+
+def install(reporter: Reporter) -> Reporter:
+    """Send everything to a reporter from now on; return the one before."""
+    global _current
+    before, _current = _current, reporter
+    return before
+
+
+@contextlib.contextmanager
+def reporting_to(reporter: Reporter) -> Iterator[None]:
+    """Send everything to a reporter for the duration of a block."""
+    before = install(reporter)
+    try:
+        yield
+    finally:
+        install(before)
+
+
+def is_silent() -> bool:
+    """Return whether notes and progress are discarded."""
+    return isinstance(_current, SilentReporter)
+
+
+def note(message: str) -> None:
+    """Report a message of one line."""
+    _current.note(message)
+
+
+def command(line: str) -> None:
+    """Report a command that is about to run."""
+    _current.command(line)
+
+
+def progress(
+    label: str, unit: str, *, silent_seconds: float | None = None
+) -> contextlib.AbstractContextManager[Progress]:
+    """Report the progress of a block.
+
+    If it has reported nothing after ``silent_seconds``, the terminal says that a first run
+    compiles kernels.
+    """
+    return _current.progress(label, unit, silent_seconds)
