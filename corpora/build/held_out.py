@@ -8,7 +8,7 @@ from corpora.artifacts.arrays import write_array
 from corpora.build.shard_writer import ShardWriter
 from corpora.store.shards import Shard
 
-MIN_DOCUMENTS = 10  # from here on, at least one document is held out
+MIN_DOCUMENTS_TO_HOLD_OUT = 10  # from here on, at least one document is held out
 
 
 class HeldOutSelector:
@@ -39,7 +39,9 @@ class HeldOutSelector:
         n_held_out = sum(int(shard.held_out.sum()) for shard in shards)
         if _training_tokens(shards) and (n_held_out or not self._share):
             return
-        choice = self._smallest[1:] if self._share and n_documents >= MIN_DOCUMENTS else None
+        choice = (
+            self._smallest[1:] if self._share and n_documents >= MIN_DOCUMENTS_TO_HOLD_OUT else None
+        )
         if choice and _is_everything(choice, shards):
             choice = None
         for number, shard in enumerate(shards):

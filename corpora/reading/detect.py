@@ -52,11 +52,11 @@ def detect(head: bytes, source: str, options: ReadOptions) -> str:
     """
     head = head[:HEAD_BYTES]
     refuse_binary(head, source)
-    found = options.format
-    if found == "auto":
-        found = _by_content(head) or _by_name(source, head) or _by_field(head, options) or "text"
-    _check_options(found, source, options)
-    return found
+    detected = options.format
+    if detected == "auto":
+        detected = _by_content(head) or _by_name(source, head) or _by_field(head, options) or "text"
+    _check_options(detected, source, options)
+    return detected
 
 
 def refuse_binary(head: bytes, source: str) -> None:
@@ -122,27 +122,27 @@ def _by_field(head: bytes, options: ReadOptions) -> str | None:
     if options.field is None:
         return None
     header = head.partition(b"\n")[0].decode("utf-8", "replace")
-    for found, separator in (("tsv", "\t"), ("csv", ",")):
+    for detected, separator in (("tsv", "\t"), ("csv", ",")):
         if options.field in [name.strip('"') for name in header.split(separator)]:
-            return found
+            return detected
     return None
 
 
-def _check_options(found: str, source: str, options: ReadOptions) -> None:
+def _check_options(detected: str, source: str, options: ReadOptions) -> None:
     """Raise for options that the format would ignore."""
-    if found != "text" and options.documents != "file":
+    if detected != "text" and options.documents != "file":
         raise SourceError(
-            f"{source}: `documents={options.documents}` is for plain text, not for {found}"
+            f"{source}: `documents={options.documents}` is for plain text, not for {detected}"
         )
-    if options.wrapped and found not in ("text", *_RECORDS):
+    if options.wrapped and detected not in ("text", *_RECORDS):
         raise SourceError(
-            f"{source}: `wrapped=True` is for plain text and records, not for {found}"
+            f"{source}: `wrapped=True` is for plain text and records, not for {detected}"
         )
-    if options.field is not None and found not in ("conllu", *_RECORDS):
+    if options.field is not None and detected not in ("conllu", *_RECORDS):
         raise SourceError(
-            f"{source}: {found} has no field {options.field!r}; drop `field`, or pass `format`"
+            f"{source}: {detected} has no field {options.field!r}; drop `field`, or pass `format`"
         )
-    if options.keep and found == "text":
+    if options.keep and detected == "text":
         raise SourceError(
             f"{source}: plain text has no field {options.keep[0]!r} to keep; drop `keep`, "
             "or pass `format`"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, cast
 
 import torch
 
-from corpora.build.held_out import ENOUGH_DOCUMENTS
+from corpora.build.held_out import MIN_DOCUMENTS_TO_HOLD_OUT
 from corpora.common.errors import SettingError
 from corpora.tokenizer.pieces import CLS, Kind, Pieces, auto_vocabulary_size, learn_pieces
 from pretrain.config import MlmConfig
@@ -35,7 +35,7 @@ def open_text(corpus: "Corpus", config: MlmConfig) -> TextSplits:
     if not corpus.manifest["held_out_tokens"]:
         raise SettingError(
             f"{corpus.path}: has no held-out text to judge the training by; build it with "
-            f"`held_out`, of {ENOUGH_DOCUMENTS} documents or more"
+            f"`held_out`, of {MIN_DOCUMENTS_TO_HOLD_OUT} documents or more"
         )
     every = corpus.view(
         min_count=1,
