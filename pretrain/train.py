@@ -1,7 +1,6 @@
-"""``train_mlm``: from a corpus to a run with an encoder, its pieces and vectors of words.
+"""``train_mlm``: train a masked language model (Devlin et al. 2019, arXiv:1810.04805).
 
-Devlin et al. 2019 (arXiv:1810.04805): a bidirectional encoder learns by predicting pieces that
-were masked. Killed at any moment, the same call goes on.
+A training that was killed at any moment is resumed by the same call.
 """
 
 import contextlib
@@ -43,44 +42,43 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 CONFIG = "config.json"
-# What may differ when an interrupted training goes on.
+# settings that may differ when an interrupted training is resumed
 _CHANGEABLE = ("device", "threads", "checkpoint_every", "keep_checkpoints", "evaluate_every")
 
 
 @explain_out_of_memory()
 def train_mlm(corpus: "Corpus", config: MlmConfig, out: str | Path, *, force: bool = False) -> Path:
-    """Train an encoder with masked-language modelling, or go on with an interrupted training.
+    """Train an encoder with masked language modeling, or resume an interrupted training.
 
-    Bit-identical on a CPU at the same number of threads and processes, interrupted or not, unless
-    the budget is in minutes. What is decided by measuring is decided once per run. Where a
-    launcher such as torchrun has started several processes, each calls this, and they
-    train as one.
+    Bit-identical on a CPU for the same number of threads and processes, interrupted or not, unless
+    the budget is in minutes. Settings that are chosen by timing are chosen once per run. Under a
+    launcher such as torchrun, every process makes the same call and they train together.
 
     Parameters
     ----------
     corpus : Corpus
-        Its training documents are trained on, its held-out ones judge.
+        Trained on its training documents, evaluated on its held-out documents.
     config : MlmConfig
-        Every option.
+        Settings of the model and the training.
     out : str or Path
-        Where the run will stand. An interrupted training of the same options,
-        ``out.partial``, is gone on with.
+        Directory of the new run. An interrupted training with the same settings in
+        ``out.partial`` is resumed.
     force : bool
-        Replace a run that stands there.
+        Replace an existing run.
 
     Returns
     -------
     Path
         ``out``: ``config.json``, ``provenance.json``, ``tokenizer.json``,
-        ``model.safetensors``, ``metrics.jsonl``, ``decided.json``, ``vocabulary.tsv`` and
-        ``vectors.npy`` float32 (V, D), ``checksums.json``.
+        ``model.safetensors``, ``metrics.jsonl``, ``vocabulary.tsv``, ``vectors.npy``
+        (float32 (V, D): the mean contextual state of each word) and ``checksums.json``.
 
     Raises
     ------
     ArtifactError
-        ``out`` exists or is being made, or its checkpoint is of another format.
+        ``out`` exists, another process is writing it, or its checkpoint has another format.
     SettingError
-        An option does not fit the machine or the corpus, or nothing is held out.
+        A setting does not fit the machine or the corpus, or the corpus has no held-out text.
     FirthError
         The training diverged.
     """
@@ -111,18 +109,18 @@ def train_mlm(corpus: "Corpus", config: MlmConfig, out: str | Path, *, force: bo
                 partial / "provenance.json", provenance(started, seeds=[config.seed], **about)
             )
             clear_checkpoints(partial / CHECKPOINTS)
-            (partial / TUNED_FILE).unlink(missing_ok=True)  # config.json tells it
+            (partial / TUNED_FILE).unlink(missing_ok=True)  # its content is in config.json
             stack.close()
 
         partial, text = group.run_first(begin, join)
-        if not (partial / WEIGHTS).is_file():  # else it was killed while it pooled
+        if not (partial / WEIGHTS).is_file():  # they exist if it was killed while pooling
             _train(text, config, partial, device, group)
         group.run_first(end, lambda: None)
     return out
 
 
 def _maker(corpus: "Corpus", config: MlmConfig) -> dict[str, Any]:
-    """What identifies a training: with the same, it goes on."""
+    """Return what identifies a training: an interrupted one with the same is resumed."""
     options = dataclasses.asdict(config)
     kept = {name: value for name, value in options.items() if name not in _CHANGEABLE}
     return {"command": "train-mlm", "corpus": corpus.fingerprint, **kept}
@@ -131,18 +129,17 @@ def _maker(corpus: "Corpus", config: MlmConfig) -> dict[str, Any]:
 def _checked_text(
     corpus: "Corpus", config: MlmConfig, device: torch.device, group: ProcessGroup
 ) -> TextSplits:
-    """The text, if the options fit it and the machine; refused before any work."""
+    """Open the text; raise before any work if the settings do not fit it or the machine."""
     check_settings(config, device)
     batch_rows(config, device, group)
     return open_text(corpus, config)
 
 
 def _pieces(out: Path, maker: dict[str, Any], text: TextSplits, config: MlmConfig) -> Pieces:
-    """Those of an interrupted training, else new ones; refused before anything is written."""
+    """Read the pieces of an interrupted training, or learn new ones; writes nothing."""
     partial = artifact_paths(out)[1]
-    begun = partial / MAKER
-    there = begun.is_file() and (partial / TOKENIZER).is_file()
-    if there and read_json(begun) == json.loads(json.dumps(maker)):
+    written = (partial / MAKER).is_file() and (partial / TOKENIZER).is_file()
+    if written and read_json(partial / MAKER) == json.loads(json.dumps(maker)):
         return open_pieces(partial / TOKENIZER)
     return learn_text_pieces(text, config)
 
@@ -150,7 +147,7 @@ def _pieces(out: Path, maker: dict[str, Any], text: TextSplits, config: MlmConfi
 def _train(
     text: TextSplits, config: MlmConfig, partial: Path, device: torch.device, group: ProcessGroup
 ) -> None:
-    """Train, and write the weights."""
+    """Train and write the weights."""
     (partial / CHECKPOINTS).mkdir(exist_ok=True)
     pieces = open_pieces(partial / TOKENIZER)
     setup = prepare(text, pieces, config, partial, device, group)
@@ -159,14 +156,14 @@ def _train(
         with _display(group) as show:
             run_training(model, setup, group, show)
     except KeyboardInterrupt:
-        note("interrupted; the same command goes on from here")
+        note("interrupted; run the same command to resume")
         raise
     if group.is_first:
         write_whole(partial / WEIGHTS, lambda path: save_model(model, path))
 
 
 def _describe(partial: Path, corpus: "Corpus", config: MlmConfig, device: torch.device) -> None:
-    """Pool vectors of words, and write ``config.json``: the run is whole but for its record."""
+    """Pool word vectors and write ``config.json``, unless an earlier call did."""
     if (partial / CONFIG).is_file():
         return
     tuned = read_tuned(partial / TUNED_FILE)
@@ -190,7 +187,7 @@ def _describe(partial: Path, corpus: "Corpus", config: MlmConfig, device: torch.
 def _write_vectors(
     partial: Path, corpus: "Corpus", config: MlmConfig, pieces: Pieces, device: torch.device
 ) -> dict[str, Any]:
-    """Pool the states of words into one vector each, and tell how."""
+    """Pool contextual states into one vector per word; return the description of the pooling."""
     model = read_model(partial / WEIGHTS, config.encoder(n_pieces=len(pieces)), device)
     encoder = MlmEncoder(model, pieces, corpus.text)
     with progress("pooling", "tokens") as show:
@@ -200,12 +197,12 @@ def _write_vectors(
 
 
 def _pooling(config: MlmConfig) -> PoolConfig:
-    """How words get their vectors; another way is for ``firth pool`` to make."""
+    """Return the default pooling of a run; ``firth pool`` makes others."""
     return PoolConfig(
         min_count=config.min_count, max_vocabulary=config.max_vocabulary, seed=config.seed
     )
 
 
 def _display(group: ProcessGroup) -> contextlib.AbstractContextManager[Progress]:
-    """Progress on the screen, of the first process alone."""
+    """Show progress in the first process only."""
     return progress("training", "tokens") if group.is_first else contextlib.nullcontext(no_progress)

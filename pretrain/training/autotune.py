@@ -1,4 +1,4 @@
-"""What is settled by measuring before the first step, and kept for as long as the run is made."""
+"""Choose how to compute a training by timing a few steps, once per run."""
 
 import dataclasses
 import math
@@ -27,49 +27,49 @@ from pretrain.training.step import Stepper, StepSettings, first_line
 TUNED_FILE = "decided.json"
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 _BATCH = {"cpu": 32, "cuda": 1024}
-_MIN_STEPS, _MAX_STEPS = 3, 20  # of a trial
-_MIN_SECONDS_TO_COMPILE = 300.0  # seconds of training; below, no compiling pays
-_CLEARLY_FASTER = 0.95  # so much of the time: less may be chance
+_MIN_STEPS, _MAX_STEPS = 3, 20  # timed per candidate
+_MIN_SECONDS_TO_COMPILE = 300.0  # shorter trainings never regain the time of compiling
+_CLEARLY_FASTER = 0.95  # share of the other time; smaller differences may be noise
 
 
 @dataclass(frozen=True)
 class TunedSettings:
-    """How a training is computed; the same on every resume."""
+    """How a training is computed, chosen once per run and kept when it is resumed."""
 
     device: str  # ``cpu`` or ``cuda``
-    processes: int  # that train together
-    threads: int  # CPU threads of each
-    batch: int  # rows of a step, of all processes; rows at once
-    micro_batch: int  # rows of a step, of all processes; rows at once
-    dtype: str  # of the large products
-    compile: bool  # as :class:`pretrain.training.step.StepSettings` has them
-    varlen: bool  # as :class:`pretrain.training.step.StepSettings` has them
-    step_seconds: float | None = None  # of a step as decided, where one was measured
+    processes: int
+    threads: int  # CPU threads per process
+    batch: int  # rows per step, of all processes
+    micro_batch: int  # rows per forward and backward pass
+    dtype: str  # of large matrix products
+    compile: bool  # see StepSettings
+    varlen: bool  # see StepSettings
+    step_seconds: float | None = None  # measured time per step; None if it was not measured
 
     def matches(self, device: torch.device, group: ProcessGroup) -> bool:
-        """Tell whether it was decided for a device of this kind and so many processes."""
+        """Return whether they were chosen for this kind of device and number of processes."""
         return (self.device, self.processes) == (device.type, group.size)
 
     @property
     def step_settings(self) -> StepSettings:
-        """The same for a step."""
+        """The part that a :class:`Stepper` needs."""
         return StepSettings(_DTYPES[self.dtype], self.compile, self.varlen, self.micro_batch)
 
 
 @dataclass(frozen=True)
 class StepTimer:
-    """Steps of throw-away models, timed."""
+    """Times training steps on throw-away models."""
 
-    encoder: EncoderConfig  # of the model
-    config: MlmConfig  # settled
-    batches: Batches  # what they train on
-    max_segments: int  # of a row
-    device: torch.device  # where
-    rows: int  # rows of a step of one process
-    min_seconds: float = 1.0  # steps are timed until they have taken this long in all
+    encoder: EncoderConfig
+    config: MlmConfig  # resolved
+    batches: Batches
+    max_segments: int  # per row
+    device: torch.device
+    rows: int  # per step of one process
+    min_seconds: float = 1.0  # time steps until they took this long in total
 
     def seconds(self, settings: StepSettings) -> tuple[float, float]:
-        """Time steps, a new model each time."""
+        """Time steps of a new model: seconds of the fastest, and of the first, which compiles."""
         model = MaskedLanguageModel(self.encoder).to(self.device)
         stepper = Stepper(
             model,
@@ -84,22 +84,22 @@ class StepTimer:
         return min(others), first
 
     def _timed(self, stepper: Stepper) -> list[float]:
-        """Seconds of each step."""
+        """Return the seconds of each step."""
         rate = max(parse_rates(self.config.mask_rate))
         found: list[float] = []
         while len(found) <= _MIN_STEPS or sum(found[1:]) < self.min_seconds:
-            begun = time.perf_counter()
+            start = time.perf_counter()
             batch = self.batches.batch(len(found), rate).rows(0, self.rows)
             stepper.step(len(found), batch, 0.0)
             synchronize(self.device)
-            found.append(time.perf_counter() - begun)
+            found.append(time.perf_counter() - start)
             if len(found) > _MAX_STEPS:
                 break
         return found
 
 
 def batch_rows(config: MlmConfig, device: torch.device, group: ProcessGroup) -> int:
-    """Settle the rows of a step."""
+    """Return the rows of a step: a multiple of processes times micro-batch, or raise."""
     unit = group.size * (config.micro_batch or 1)
     if config.batch is None:
         return -(-_BATCH[device.type] // unit) * unit
@@ -113,7 +113,7 @@ def batch_rows(config: MlmConfig, device: torch.device, group: ProcessGroup) -> 
 
 
 def check_settings(config: MlmConfig, device: torch.device) -> None:
-    """Refuse what cannot work on this machine, before any work."""
+    """Raise if compiling was requested and this machine cannot compile."""
     problem = compile_problem(device)
     if config.compile == "on" and problem is not None:
         raise SettingError(f"`compile=on`: {problem}; pass `compile=off`")
@@ -122,14 +122,11 @@ def check_settings(config: MlmConfig, device: torch.device) -> None:
 def tune(
     timer: StepTimer, budget: Budget, batch: int, threads: int, group: ProcessGroup
 ) -> TunedSettings:
-    """Settle by measuring what the options leave open.
-
-    Nothing of the training is touched: throw-away models take some steps.
-    """
+    """Choose the fastest settings that the options allow, by timing throw-away models."""
     config, device = timer.config, timer.device
     dtypes = ["float32", "bfloat16"] if config.dtype == "auto" else [config.dtype]
     if device.type == "cuda" and config.dtype == "auto" and torch.cuda.is_bf16_supported():
-        dtypes = ["bfloat16"]  # of half the memory, and never slower
+        dtypes = ["bfloat16"]  # half the memory, and never slower
     candidates = [
         StepSettings(_DTYPES[name], False, varlen, config.micro_batch or timer.rows)
         for name in dtypes
@@ -139,7 +136,7 @@ def tune(
     if config.compile == "on":
         settings, seconds = dataclasses.replace(settings, compile=True), None
     elif config.compile == "auto" and seconds is not None:
-        settings, seconds = _compiled_where_it_pays(timer, budget, settings, seconds)
+        settings, seconds = _compiled_if_faster(timer, budget, settings, seconds)
     name = next(name for name, dtype in _DTYPES.items() if dtype == settings.dtype)
     return TunedSettings(
         device=device.type,
@@ -155,39 +152,43 @@ def tune(
 
 
 def tune_once(
-    path: Path, group: ProcessGroup, device: torch.device, work: Callable[[], TunedSettings]
+    path: Path, group: ProcessGroup, device: torch.device, choose: Callable[[], TunedSettings]
 ) -> TunedSettings:
-    """Decide, or take what was decided when the run was begun."""
+    """Read the settings of an unfinished run from ``path``, or choose and write them.
 
-    def settle() -> TunedSettings:
-        before = read_tuned(path)
-        if before is not None and before.matches(device, group):
-            return before
-        found = work()
-        write_whole(path, lambda new: write_json(new, dataclasses.asdict(found)))
-        return found
+    The first process chooses for all. Another kind of device or number of processes needs a new
+    choice.
+    """
+
+    def read_or_choose() -> TunedSettings:
+        earlier = read_tuned(path)
+        if earlier is not None and earlier.matches(device, group):
+            return earlier
+        chosen = choose()
+        write_whole(path, lambda new: write_json(new, dataclasses.asdict(chosen)))
+        return chosen
 
     def read() -> TunedSettings:
-        found = read_tuned(path)
-        assert found is not None
-        return found
+        chosen = read_tuned(path)
+        assert chosen is not None
+        return chosen
 
-    return group.run_first(settle, read)
+    return group.run_first(read_or_choose, read)
 
 
 def read_tuned(path: Path) -> TunedSettings | None:
-    """Read what was decided."""
+    """Read the settings that were chosen; None if there are none yet."""
     if not path.is_file():
         return None
     found: Any = read_json(path)
     names = {field.name for field in dataclasses.fields(TunedSettings)}
     if not isinstance(found, dict) or found.keys() != names:
-        raise ArtifactError(f"{path}: is damaged; pass `force=True` to start anew")
+        raise ArtifactError(f"{path}: is damaged; pass `force=True` to start over")
     return TunedSettings(**found)
 
 
 def _varlens(timer: StepTimer, dtype: str) -> list[bool]:
-    """Whether the kernel for segments of any length can be had; then it is to be compared."""
+    """Return which values of ``StepSettings.varlen`` to time."""
     n_segments = timer.max_segments * (timer.config.micro_batch or timer.rows)
     if dtype != "bfloat16" or timer.encoder.attention_score == "additive":
         return [False]
@@ -198,15 +199,18 @@ def _varlens(timer: StepTimer, dtype: str) -> list[bool]:
 def _fastest(
     timer: StepTimer, candidates: list[StepSettings], *, needed: bool
 ) -> tuple[StepSettings, float | None]:
-    """The fastest way, plainest first; measured where there are several or a time is needed."""
+    """Return the fastest of ``candidates``, plainest first, and its seconds per step.
+
+    The seconds are None if nothing was measured: one candidate, and no time ``needed``.
+    """
     if len(candidates) == 1 and not needed and timer.device.type == "cpu":
         return candidates[0], None
     best, best_seconds = _fit_micro_batch(timer, candidates[0])
     for settings in candidates[1:]:
         try:
             fitted, seconds = _fit_micro_batch(timer, settings)
-        except RuntimeError as error:  # such as of the varlen kernel, which is young
-            note(f"a faster way of computing failed and is not used: {first_line(error)}")
+        except RuntimeError as error:  # the variable-length kernel is still young
+            note(f"a faster kernel failed and is not used: {first_line(error)}")
             continue
         if seconds < _CLEARLY_FASTER * best_seconds:
             best, best_seconds = fitted, seconds
@@ -214,7 +218,7 @@ def _fastest(
 
 
 def _fit_micro_batch(timer: StepTimer, settings: StepSettings) -> tuple[StepSettings, float]:
-    """Time a way; where the GPU's memory does not suffice, with smaller micro-batches."""
+    """Time settings; halve the micro-batch until it fits the GPU's memory."""
     while True:
         try:
             return settings, timer.seconds(settings)[0]
@@ -228,13 +232,13 @@ def _fit_micro_batch(timer: StepTimer, settings: StepSettings) -> tuple[StepSett
             settings = dataclasses.replace(settings, micro_batch=settings.micro_batch // 2)
 
 
-def _compiled_where_it_pays(
+def _compiled_if_faster(
     timer: StepTimer, budget: Budget, settings: StepSettings, seconds: float
 ) -> tuple[StepSettings, float]:
-    """Compile, where that saves more than it takes."""
+    """Compile if that saves more time over the training than compiling takes."""
     steps = math.inf if budget.steps is None else budget.steps
-    left = budget.seconds if budget.seconds is not None else steps * seconds
-    if left < _MIN_SECONDS_TO_COMPILE or compile_problem(timer.device) is not None:
+    remaining = budget.seconds if budget.seconds is not None else steps * seconds
+    if remaining < _MIN_SECONDS_TO_COMPILE or compile_problem(timer.device) is not None:
         return settings, seconds
     compiled = dataclasses.replace(settings, compile=True)
     try:
@@ -242,5 +246,5 @@ def _compiled_where_it_pays(
     except (RuntimeError, OSError, ImportError) as error:
         note(f"torch.compile failed and is not used: {first_line(error)}")
         return settings, seconds
-    pays = step < _CLEARLY_FASTER * seconds and (seconds - step) * (left / seconds) > first
+    pays = step < _CLEARLY_FASTER * seconds and (seconds - step) * (remaining / seconds) > first
     return (compiled, step) if pays else (settings, seconds)

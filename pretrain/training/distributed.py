@@ -1,10 +1,9 @@
-"""Several processes that train as one: who they are, their shares, and what they tell each other.
+"""Data-parallel training in several processes.
 
-Each process makes the whole batch, which costs little, takes its share of the rows, and the
-gradients are summed in one message after the last micro-batch. torch's
-DistributedDataParallel sends them in parts while the rest is computed; up to some hundred
-million weights that gains little, and one sum is the same arithmetic at every number of
-micro-batches, compiled or not.
+Each process makes the whole batch, which is cheap, and computes its share of the rows; gradients
+are summed once, after the last micro-batch. torch's DistributedDataParallel overlaps the sums with
+the backward pass, but up to some hundred million weights that gains little, and a single sum is the
+same arithmetic for any number of micro-batches, compiled or not.
 """
 
 import contextlib
@@ -25,29 +24,27 @@ from corpora.common.errors import FirthError, SettingError
 from pretrain.device import choose_device
 
 T = TypeVar("T")
-_LOST_PEER = re.compile(
-    "gloo|NCCL|onnection (closed|reset)"
-)  # of torch's errors; they have one type
-
-# The others wait while the first builds a corpus or pools; a process that dies ends the wait.
+# torch raises a plain RuntimeError when another process has ended
+_LOST_PEER = re.compile("gloo|NCCL|onnection (closed|reset)")
+# long, since the others wait while the first builds a corpus; if a process dies, the wait ends
 _TIMEOUT = datetime.timedelta(days=2)
 
 
 @dataclass(frozen=True)
 class ProcessGroup:
-    """The processes that train together, and which of them this is."""
+    """The processes that train together, and the rank of this one."""
 
-    rank: int = 0  # number of this process; the first, 0, alone writes and tells
-    size: int = 1  # how many there are
-    local_rank: int = 0  # number of this process on its machine: of its GPU
+    rank: int = 0  # only process 0 writes files and prints
+    size: int = 1  # number of processes
+    local_rank: int = 0  # rank on this machine: the number of its GPU
 
     @property
     def is_first(self) -> bool:
-        """Whether this process writes and tells."""
+        """Whether this process writes files and prints."""
         return self.rank == 0
 
     def row_range(self, n_rows: int) -> tuple[int, int]:
-        """Give this process's rows of a batch."""
+        """Return the first row of this process's share of a batch, and the row after the last."""
         if n_rows % self.size:
             raise SettingError(
                 f"`batch={n_rows}` does not divide by {self.size} processes; take a multiple"
@@ -56,8 +53,7 @@ class ProcessGroup:
         return self.rank * each, (self.rank + 1) * each
 
     def all_reduce(self, tensors: Sequence[Tensor]) -> None:
-        """Sum tensors over all processes, in one message."""
-        # tensors: sequence of float32 Tensor
+        """Replace float32 tensors by their sums over all processes, in one message."""
         if self.size == 1:
             return
         flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
@@ -66,15 +62,18 @@ class ProcessGroup:
             tensor.copy_(total.view_as(tensor))
 
     def broadcast(self, value: float) -> float:
-        """Let the first process tell the others a number; waits for it."""
+        """Return the first process's value in all processes, which wait for it."""
         if self.size == 1:
             return value
-        told = torch.tensor(value, dtype=torch.float64)
-        dist.broadcast(told, src=0)
-        return float(told)
+        shared = torch.tensor(value, dtype=torch.float64)
+        dist.broadcast(shared, src=0)
+        return float(shared)
 
     def run_first(self, work: Callable[[], T], others: Callable[[], T]) -> T:
-        """Let the first process do something that the others wait for."""
+        """Run ``work`` in the first process, then ``others`` in the others.
+
+        If ``work`` raises, the others exit with SystemExit.
+        """
         if self.is_first:
             try:
                 result = work()
@@ -90,26 +89,26 @@ class ProcessGroup:
 
 @contextlib.contextmanager
 def process_group(device: str) -> Iterator[ProcessGroup]:
-    """Join the other processes, where a launcher such as torchrun has started several.
+    """Join the processes that a launcher such as torchrun has started; one process without.
 
-    Within another such block nothing is done: the processes are together already.
+    GPUs communicate by NCCL, CPUs by gloo. A nested call reuses the outer group.
     """
     group = ProcessGroup(*(int(os.environ.get(name, default)) for name, default in _VARIABLES))
     if group.size == 1 or dist.is_initialized():
         yield group
         return
     if not group.is_first:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first hears it, and tells the others
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first handles it and stops the others
     with_gpus = device != "cpu" and torch.cuda.is_available()
     if with_gpus:
         torch.cuda.set_device(choose_device(device, group.local_rank))
-    # It keeps the group that is there when it is first imported, as AdamW's first step does: then
-    # destroying the group ends none of gloo's threads, and Python's end aborts the process.
+    # On its first import, which AdamW's first step triggers, this module keeps a reference to the
+    # current group; gloo's threads would then outlive the group and abort Python's exit.
     importlib.import_module("torch.distributed.nn.functional")
     dist.init_process_group("cpu:gloo,cuda:nccl" if with_gpus else "gloo", timeout=_TIMEOUT)
     try:
         yield group
-        dist.barrier()  # nobody leaves while another still listens
+        dist.barrier()  # leave only when no other process waits for a message
     except RuntimeError as error:
         if _LOST_PEER.search(str(error)):
             raise FirthError(f"process {group.rank}: another process ended") from error

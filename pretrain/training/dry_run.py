@@ -1,4 +1,4 @@
-"""What a training will take, told before it starts: ``firth train-mlm --dry-run``."""
+"""Estimate what a training will take: ``firth train-mlm --dry-run``."""
 
 import datetime
 import math
@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 
 @explain_out_of_memory()
 def plan(corpus: "Corpus", config: MlmConfig) -> dict[str, Any]:
-    """Predict a training, by laying out its text and timing some of its steps. Writes nothing."""
+    """Estimate a training by packing its text and timing some steps. Writes nothing.
+
+    Counts of rows, steps and tokens are exact (estimated if the budget is a time); ``mfu`` is a
+    share of the measured peak, ``memory`` the most bytes in use, ``end`` local time.
+    """
     config, group = config.resolved(), ProcessGroup()
     device = choose_device(config.device)
     check_settings(config, device)
@@ -48,7 +52,7 @@ def plan(corpus: "Corpus", config: MlmConfig) -> dict[str, Any]:
     seconds = data.budget.seconds or steps * step_seconds
     end = datetime.datetime.now().astimezone() + datetime.timedelta(seconds=seconds)
     return {
-        "parameters": n_weights(_shape(timer)),
+        "parameters": n_weights(_meta_model(timer)),
         "pieces": data.encoder.n_pieces,
         "rows": workload.n_rows,
         "epoch_tokens": workload.n_rows * workload.row_slots,
@@ -68,7 +72,7 @@ def plan(corpus: "Corpus", config: MlmConfig) -> dict[str, Any]:
     }
 
 
-def _shape(timer: StepTimer) -> MaskedLanguageModel:
-    """The model without its numbers."""
+def _meta_model(timer: StepTimer) -> MaskedLanguageModel:
+    """Return the model without memory for its weights, for counting them."""
     with torch.device("meta"):
         return MaskedLanguageModel(timer.encoder)

@@ -1,4 +1,4 @@
-"""How well masked pieces of held-out text are predicted: by a model, and by frequencies alone."""
+"""Held-out loss and accuracy of masked pieces: of a model, and of the unigram baseline."""
 
 import contextlib
 import math
@@ -16,20 +16,20 @@ from pretrain.training.step import loss_of
 
 @dataclass(frozen=True)
 class MlmScore:
-    """How masked pieces were predicted."""
+    """Loss and accuracy on masked pieces."""
 
-    loss: float  # mean negative log-likelihood of a piece, in nats
-    accuracy: float  # share of pieces that were the most likely one
-    n_targets: int  # pieces that were to be predicted
+    loss: float  # mean negative log-likelihood per piece, in nats
+    accuracy: float  # share of pieces that got the highest probability
+    n_targets: int  # pieces to predict
 
     @property
     def perplexity(self) -> float:
         """Pseudo-perplexity, exp(loss)."""
-        return math.exp(min(self.loss, 700.0))  # beyond, a float has no room
+        return math.exp(min(self.loss, 700.0))  # exp of more overflows
 
 
 def evaluate(model: MaskedLanguageModel, batches: Sequence[Batch], dtype: torch.dtype) -> MlmScore:
-    """Predict the masked pieces of fixed batches, without dropout."""
+    """Score a model on fixed batches, uncompiled and without dropout."""
     sums = torch.zeros(3, dtype=torch.float64, device=model.pieces.weight.device)
     with _evaluation_mode(model), torch.no_grad():
         for batch in batches:
@@ -39,7 +39,7 @@ def evaluate(model: MaskedLanguageModel, batches: Sequence[Batch], dtype: torch.
 
 
 def unigram_score(counts: Tensor, batches: Sequence[Batch]) -> MlmScore:
-    """Predict each piece by its frequency alone: what a model must be better than."""
+    """Score the unigram baseline, with add-one smoothing of the training text's counts."""
     # counts: int64 (V,)
     likelihoods = (counts[FIRST_PIECE:] + 1).to(torch.float64)
     nll = -(likelihoods / likelihoods.sum()).log()
@@ -54,14 +54,14 @@ def unigram_score(counts: Tensor, batches: Sequence[Batch]) -> MlmScore:
 
 
 def _score(sums: Tensor) -> MlmScore:
-    """Means of what was summed up."""
+    """Turn summed loss, correct predictions and targets into means."""
     loss, right, n_targets = sums.tolist()
     return MlmScore(loss / n_targets, right / n_targets, round(n_targets))
 
 
 @contextlib.contextmanager
 def _evaluation_mode(model: MaskedLanguageModel) -> Iterator[None]:
-    """Without dropout, and not compiled, which another mode would do anew."""
+    """Switch off dropout, and use the uncompiled form: a change of mode would compile again."""
     losses = model.losses
     model.losses = model.core.losses
     model.eval()

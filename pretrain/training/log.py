@@ -1,4 +1,4 @@
-"""What a training tells: lines of ``metrics.jsonl``, and the live display."""
+"""Training metrics: lines of ``metrics.jsonl``, and the live display."""
 
 import math
 import time
@@ -19,62 +19,65 @@ LINE_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Workload:
-    """What turns steps into tokens, epochs and shares."""
+    """Sizes and costs that turn steps into tokens, epochs and shares of the peak."""
 
-    row_slots: int  # T, slots of a row
-    batch_rows: int  # rows of a step
+    row_slots: int  # T, slots per row
+    batch_rows: int  # rows per step
     n_rows: int  # rows of the text
-    padding: float  # share of slots that hold nothing
-    row_flops: float  # floating-point operations of a row
-    peak: float  # operations a second that the devices of all processes reach at most
+    padding: float  # share of slots that are padding
+    row_flops: float  # floating-point operations per row
+    peak: float  # measured floating-point operations per second of all processes' devices
 
     @property
     def step_tokens(self) -> int:
-        """Slots of a step."""
+        """Slots per step."""
         return self.row_slots * self.batch_rows
 
 
 @dataclass(frozen=True)
 class TrainingStatus:
-    """Where a training is."""
+    """How far a training is."""
 
-    step: int  # steps that are done
-    seconds: float  # trained in all calls
+    step: int  # completed steps
+    seconds: float  # training time, including earlier calls
     progress: float  # share of the budget that is spent
-    rate: float  # of the last step
+    rate: float  # learning rate of the last step
     mask_rate: float  # of the last step
 
 
-class Log:
-    """Gathers what steps gave, without waiting for the device, and tells it now and then."""
+class TrainingLog:
+    """Collects the values of steps without waiting for the device, and writes them in intervals.
+
+    Lines of an interrupted training stay in the file up to ``step``. ``batch_timer`` measures the
+    time spent on making batches; the training loop starts and stops it.
+    """
 
     def __init__(
-        self, path: Path, step: int, workload: Workload, device: torch.device, tell: Progress
+        self, path: Path, step: int, workload: Workload, device: torch.device, show: Progress
     ) -> None:
-        self.making = Stopwatch(device)
+        self.batch_timer = Stopwatch(device)
         self._metrics = Metrics(path, lambda line: step > 0 and line["step"] <= step)
         self._workload = workload
         self._device = device
-        self._tell = tell
-        self._waiting: list[Tensor] = []
+        self._show = show
+        self._unread: list[Tensor] = []
         self._sums = np.zeros(3)
         self._norm = 0.0
         self._steps = 0
         self._started = time.perf_counter()
         self._held_out = ""
-        tell(step * workload.step_tokens, None)
+        show(step * workload.step_tokens, None)
 
     def add(self, values: Tensor) -> None:
-        """Take in what a step gave."""
-        # values: float32 (4,)
-        self._waiting.append(values)
+        """Collect the values that :meth:`~pretrain.training.step.Stepper.step` returned."""
+        self._unread.append(values)
 
     def read(self) -> np.ndarray:
-        """Wait for the steps since the last reading, and give their values, float64 (n, 4)."""
-        if not self._waiting:
+        """Wait for the steps since the last call, and return their values, float64 (n, 4)."""
+        if not self._unread:
             return np.zeros((0, 4))
-        values: np.ndarray = torch.stack(self._waiting).double().cpu().numpy()
-        self._waiting = []
+        values: np.ndarray = torch.stack(self._unread).double().cpu().numpy()
+        self._unread = []
         self._sums += values[:, :3].sum(0)
         self._norm = float(values[-1, 3])
         self._steps += len(values)
@@ -82,51 +85,53 @@ class Log:
 
     @property
     def is_due(self) -> bool:
-        """Whether a line is to be written."""
+        """Whether it is time to write a line."""
         return time.perf_counter() - self._started >= LINE_SECONDS
 
     @property
     def loss(self) -> float:
-        """Mean loss of a piece since the last line, of the steps that were read."""
+        """Mean loss per masked piece since the last line, over the steps that were read."""
         return float(self._sums[0] / max(self._sums[2], 1.0))
 
-    def write_line(self, at: TrainingStatus) -> None:
-        """Write what came since the last line; nothing, if no step was read."""
+    def write_line(self, status: TrainingStatus) -> None:
+        """Write a line about the steps since the last one; nothing if none was read."""
         if not self._steps:
             return
-        workload, tokens = self._workload, at.step * self._workload.step_tokens
+        workload, tokens = self._workload, status.step * self._workload.step_tokens
         seconds = time.perf_counter() - self._started
         rows = self._steps * workload.batch_rows
-        left = at.seconds / at.progress - at.seconds if at.progress else math.nan
+        remaining = (
+            status.seconds / status.progress - status.seconds if status.progress else math.nan
+        )
         self._metrics.write(
-            step=at.step,
-            epoch=round(at.step * workload.batch_rows / workload.n_rows, 4),
+            step=status.step,
+            epoch=round(status.step * workload.batch_rows / workload.n_rows, 4),
             tokens=tokens,
-            seconds=round(at.seconds, 2),
+            seconds=round(status.seconds, 2),
             loss=self.loss,
             accuracy=self._sums[1] / max(self._sums[2], 1.0),
-            rate=at.rate,
-            mask_rate=at.mask_rate,
+            rate=status.rate,
+            mask_rate=status.mask_rate,
             gradient_norm=self._norm,
             tokens_per_second=round(rows * workload.row_slots / seconds),
             padding=workload.padding,
             mfu=round(rows * workload.row_flops / seconds / workload.peak, 4),
-            data_wait=round(self.making.read() / seconds, 4),
+            data_wait=round(self.batch_timer.read() / seconds, 4),
             memory=peak_memory(self._device),
-            eta_seconds=round(max(left, 0.0), 1),
+            eta_seconds=round(max(remaining, 0.0), 1),
         )
-        total = tokens / at.progress if at.progress else None
-        detail = f"loss {self.loss:.3f}  rate {at.rate:.2g}{self._held_out}"
-        self._tell(tokens, total, detail)
+        total = tokens / status.progress if status.progress else None
+        detail = f"loss {self.loss:.3f}  rate {status.rate:.2g}{self._held_out}"
+        self._show(tokens, total, detail)
         self._sums, self._steps = np.zeros(3), 0
         self._started = time.perf_counter()
 
-    def write_score(self, at: TrainingStatus, score: MlmScore, unigram: MlmScore) -> None:
+    def write_score(self, status: TrainingStatus, score: MlmScore, unigram: MlmScore) -> None:
         """Write a held-out evaluation."""
         self._metrics.write(
-            step=at.step,
-            tokens=at.step * self._workload.step_tokens,
-            seconds=round(at.seconds, 2),
+            step=status.step,
+            tokens=status.step * self._workload.step_tokens,
+            seconds=round(status.seconds, 2),
             held_out_loss=score.loss,
             held_out_perplexity=score.perplexity,
             held_out_accuracy=score.accuracy,
@@ -135,8 +140,8 @@ class Log:
             unigram_accuracy=unigram.accuracy,
         )
         self._held_out = f"  held-out {score.loss:.3f}"
-        self.skip()
+        self.restart_clock()
 
-    def skip(self) -> None:
-        """Let the time that other work took not count as the steps'; call it after a line."""
+    def restart_clock(self) -> None:
+        """Restart the clock, so that other work does not count as training time."""
         self._started = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The course of a training: steps, evaluations, checkpoints, and when to give up."""
+"""The training loop: steps, evaluations, checkpoints, and stopping when the loss diverges."""
 
 import math
 import time
@@ -17,51 +17,46 @@ from pretrain.data.batches import Batch, Batches
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.training.distributed import ProcessGroup
 from pretrain.training.evaluation import MlmScore, evaluate
-from pretrain.training.log import Log, TrainingStatus, Workload
+from pretrain.training.log import TrainingLog, TrainingStatus, Workload
 from pretrain.training.optimizer import load_state, make_optimizer, state_arrays
 from pretrain.training.schedule import Budget, rate_factor
 from pretrain.training.step import Stepper, StepSettings
 
 CHECKPOINTS = "checkpoints"
 FORMAT = 1  # of a checkpoint
-_DONE, _STOP = -1.0, -2.0  # what the first process tells in the place of progress
-# All pieces alike lose log V each. A model that was drawn at random may be somewhat worse.
-_DIVERGED = 3.0
+_DONE, _STOP = -1.0, -2.0  # broadcast in the place of the progress
+_DIVERGED = 3.0  # times log V, the loss of equal probabilities; random weights are a little worse
 
 
 @dataclass(frozen=True)
 class TrainingSetup:
-    """What a training does."""
+    """Everything a training needs besides the model."""
 
-    config: MlmConfig  # settled
-    batches: Batches  # what is trained on
-    budget: Budget  # how long
-    workload: Workload  # of its steps
-    step_settings: StepSettings  # how steps are computed
-    max_segments: int  # of a row
+    config: MlmConfig  # resolved
+    batches: Batches
+    budget: Budget
+    workload: Workload
+    step_settings: StepSettings
+    max_segments: int  # per row
     text: str  # fingerprint of the rows: a checkpoint of another text is refused
-    held_out: list[Batch]  # what is evaluated on
-    unigram: MlmScore  # of frequencies alone on the same
+    held_out: list[Batch]
+    unigram: MlmScore  # the baseline's score on the held-out batches
     directory: Path  # the unfinished run
 
 
 def run_training(
-    model: MaskedLanguageModel, setup: TrainingSetup, group: ProcessGroup, tell: Progress
+    model: MaskedLanguageModel, setup: TrainingSetup, group: ProcessGroup, show: Progress
 ) -> MlmScore:
-    """Train, or go on training, to the end of the budget.
+    """Train to the end of the budget, from the last checkpoint if there is one.
 
-    The first process writes checkpoints and ``metrics.jsonl``, whose lines hold ``step``,
-    ``epoch``, ``tokens`` (slots), ``seconds``, ``loss`` and ``accuracy`` (of masked pieces, since
-    the line before), ``rate``, ``mask_rate``, ``gradient_norm``, ``tokens_per_second``,
-    ``padding`` (share of slots), ``mfu`` (share of the measured peak), ``data_wait`` (share of
-    time), ``memory`` (bytes at most) and ``eta_seconds``; or, at the start, every so often and at
-    the end, ``held_out_loss``, ``held_out_perplexity``, ``held_out_accuracy`` over
-    ``held_out_targets``, ``unigram_loss`` and ``unigram_accuracy``.
+    Returns the held-out score, meaningless except in the first process. The first process writes
+    checkpoints and ``metrics.jsonl``. Its lines hold either training metrics since the line before
+    (``tokens`` are slots, ``padding`` a share of slots, ``mfu`` a share of the measured peak,
+    ``data_wait`` a share of the time, ``memory`` the most bytes in use), or held-out metrics.
 
-    On a CPU, with a budget that is no time, the weights are the same bits whether or not
-    it was interrupted.
+    On a CPU, unless the budget is a time, interrupting changes no bit of the weights.
     """
-    training = _Training(model, setup, group, tell)
+    training = _Training(model, setup, group, show)
     try:
         training.run()
     except BaseException as error:
@@ -72,10 +67,10 @@ def run_training(
 
 
 class _Training:
-    """One training on its way."""
+    """State of a training."""
 
     def __init__(
-        self, model: MaskedLanguageModel, setup: TrainingSetup, group: ProcessGroup, tell: Progress
+        self, model: MaskedLanguageModel, setup: TrainingSetup, group: ProcessGroup, show: Progress
     ) -> None:
         config = setup.config
         assert config.learning_rate is not None
@@ -92,10 +87,11 @@ class _Training:
             group=group,
             max_segments=setup.max_segments,
         )
-        self._log: Log | None = None
+        self._log: TrainingLog | None = None
         if group.is_first:
             device = model.pieces.weight.device
-            self._log = Log(setup.directory / METRICS, self._step, setup.workload, device, tell)
+            path = setup.directory / METRICS
+            self._log = TrainingLog(path, self._step, setup.workload, device, show)
         self._evaluations = _Interval("evaluate_every", config.evaluate_every)
         self._checkpoints = _Interval("checkpoint_every", config.checkpoint_every)
         self._last = (0.0, self._rates[0])
@@ -105,15 +101,15 @@ class _Training:
         self.score = MlmScore(math.nan, math.nan, 0)
 
     def run(self) -> None:
-        """Train from the last step on."""
+        """Train from the last checkpoint's step on."""
         if self._setup.step_settings.compile:
             self._stepper.warm_up(self._batch(0.0))
         self._started = time.monotonic()
         self._evaluations.restart()
         self._checkpoints.restart()
         if self._log is not None:
-            self._log.skip()
-        self._recall_score()
+            self._log.restart_clock()
+        self._read_score()
         due = self._step == 0 or self._evaluations.is_step(self._step)
         if due and self._evaluated != self._step:
             self._evaluate()
@@ -122,8 +118,8 @@ class _Training:
         if self._evaluated != self._step:
             self._evaluate()
 
-    def _recall_score(self) -> None:
-        """Take the score of this step, if an earlier call measured it."""
+    def _read_score(self) -> None:
+        """Read the score of the current step if an earlier call measured it."""
         if self._log is None:
             return
         for line in read_metrics(self._setup.directory / METRICS):
@@ -133,7 +129,7 @@ class _Training:
                 self._evaluated = self._step
 
     def abort(self, *, save: bool) -> None:
-        """Write a checkpoint if that is wanted, then let the others stop, who wait for a step."""
+        """Write a checkpoint if ``save``, then stop the other processes, which wait for a step."""
         try:
             if save:
                 self._save()
@@ -142,7 +138,7 @@ class _Training:
                 self._group.broadcast(_STOP)
 
     def _save(self) -> None:
-        """Write a checkpoint, unless the weights have become useless."""
+        """Write a checkpoint; raise if the training has diverged."""
         self._write_line()
         state = {
             "format": FORMAT,
@@ -158,7 +154,7 @@ class _Training:
         )
 
     def _take_step(self) -> bool:
-        """Do what the first process tells: a step, or none if the budget is spent."""
+        """Take a step, or return False if the budget is spent; the first process decides."""
         with defer_interrupts():
             self._stepping = True
             progress = self._group.broadcast(self._next())
@@ -170,20 +166,21 @@ class _Training:
         return progress != _DONE
 
     def _next(self) -> float:
-        """Where in the budget the next step lies."""
-        at = self._status()
-        budget = self._setup.budget
-        return _DONE if at.progress >= 1 else budget.middle(at.step, at.seconds)
+        """Return the progress at which the next step lies, or _DONE."""
+        status = self._status()
+        if status.progress >= 1:
+            return _DONE
+        return self._setup.budget.midpoint(status.step, status.seconds)
 
     def _do_step(self, progress: float) -> None:
-        """One step."""
+        """Make the next batch and step on it."""
         config = self._setup.config
         rate = self._rate * rate_factor(config.schedule, config.warmup, progress)
         if self._log is not None:
-            self._log.making.start()
+            self._log.batch_timer.start()
         batch = self._batch(progress)
         if self._log is not None:
-            self._log.making.stop()
+            self._log.batch_timer.stop()
         values = self._stepper.step(self._step, batch, rate)
         self._step += 1
         self._last = rate, self._mask_rate(progress)
@@ -191,16 +188,16 @@ class _Training:
             self._log.add(values)
 
     def _batch(self, progress: float) -> Batch:
-        """What the next step trains on."""
+        """Make the batch of the next step."""
         return self._setup.batches.batch(self._step, self._mask_rate(progress))
 
     def _mask_rate(self, progress: float) -> float:
-        """Share of the pieces to predict."""
+        """Return the share of pieces to predict at a share of the budget."""
         first, last = self._rates
         return min(max(self._rates), first + (last - first) * progress)
 
     def _log_evaluate_save(self) -> None:
-        """Tell, evaluate and save where it is time to."""
+        """Write a line, evaluate and save a checkpoint, each if it is due."""
         if self._log is None:
             return
         if self._log.is_due:
@@ -210,10 +207,10 @@ class _Training:
         if self._checkpoints.is_due(self._step):
             self._save()
             self._checkpoints.restart()
-            self._log.skip()
+            self._log.restart_clock()
 
     def _evaluate(self) -> None:
-        """Measure the held-out loss."""
+        """Measure and log the held-out loss."""
         if self._log is None:
             return
         self._write_line()
@@ -226,7 +223,7 @@ class _Training:
         self._evaluations.restart()
 
     def _write_line(self) -> None:
-        """Read what the steps gave, stop where they went wrong, else write a line."""
+        """Read the values of the last steps and write a line; raise if they diverged."""
         assert self._log is not None
         values = self._log.read()
         good = np.isfinite(values).all(1)
@@ -235,7 +232,7 @@ class _Training:
             loss, _, n_targets, norm = values[first].tolist()
             what, value = ("loss", loss / max(n_targets, 1.0))
             if math.isfinite(value):
-                what, value = "length of the gradient", norm
+                what, value = "gradient norm", norm
             step = self._step - len(values) + first + 1
             self._raise_diverged(step, f"the {what} is {value:.3g}")
         if self._log.loss > _DIVERGED * math.log(self._model.config.n_pieces):
@@ -243,23 +240,23 @@ class _Training:
         self._log.write_line(self._status())
 
     def _raise_diverged(self, step: int, what: str) -> None:
-        """Give up; checkpoints were written while all was well, and stay."""
+        """Raise; checkpoints written before stay."""
         kept = load_checkpoint(self._setup.directory / CHECKPOINTS)
-        where = f"; step {kept[1]['step']:,} is kept" if kept else ""
+        where = f"; the checkpoint of step {kept[1]['step']:,} is kept" if kept else ""
         raise FirthError(
-            f"training diverged at step {step:,}: {what}; pass `force=True` to start anew, and "
+            f"training diverged at step {step:,}: {what}; pass `force=True` to start over, and "
             f"`learning_rate={self._rate / 4:.2g}` or less, a smaller `clip` or "
             f"`dtype=float32`{where}"
         )
 
     def _status(self) -> TrainingStatus:
-        """Where the training is."""
+        """Return how far the training is."""
         seconds = self._seconds + time.monotonic() - self._started
         progress = self._setup.budget.progress(self._step, seconds)
         return TrainingStatus(self._step, seconds, progress, *self._last)
 
     def _load(self) -> tuple[int, float]:
-        """Step and seconds of the last checkpoint, with its weights and moments."""
+        """Load the last checkpoint's weights and moments; return its step and seconds."""
         folder = self._setup.directory / CHECKPOINTS
         found = load_checkpoint(folder)
         if found is None:
@@ -267,11 +264,13 @@ class _Training:
         arrays, state = found
         if state.get("format") != FORMAT:
             raise ArtifactError(
-                f"{folder}: format {state.get('format')} is not known, this version reads "
-                f"{FORMAT}; pass `force=True` to start anew"
+                f"{folder}: has format {state.get('format')}, this version reads {FORMAT}; "
+                "pass `force=True` to start over"
             )
         if state["text"] != self._setup.text:
-            raise ArtifactError(f"{folder}: is of another text; pass `force=True` to start anew")
+            raise ArtifactError(
+                f"{folder}: belongs to another text; pass `force=True` to start over"
+            )
         load_state(self._model, self._optimizer, arrays, state["step"])
         return state["step"], state["seconds"]
 
@@ -284,15 +283,15 @@ class _Interval:
         self.restart()
 
     def is_due(self, step: int) -> bool:
-        """Whether it has passed."""
+        """Return whether the interval has passed."""
         if self._seconds is None:
             return self.is_step(step)
         return time.monotonic() - self._since >= self._seconds
 
     def is_step(self, step: int) -> bool:
-        """Whether it has passed at a step, where it is given in steps."""
+        """Return whether it ends at a step; False for an interval in time."""
         return self._steps is not None and step % self._steps == 0
 
     def restart(self) -> None:
-        """Count seconds from now."""
+        """Measure seconds from now."""
         self._since = time.monotonic()

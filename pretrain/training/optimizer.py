@@ -1,4 +1,4 @@
-"""AdamW as this trainer uses it: which weights decay, and its state as three arrays."""
+"""AdamW: which weights decay, and its state as arrays for checkpoints."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import nn
 
-# Less memory of the squares than 0.999: gradients change fast in short trainings
+# 0.98 rather than 0.999: gradients change fast in short trainings
 # (Liu et al. 2019, arXiv:1907.11692, section 3.1).
 _BETAS = (0.9, 0.98)
 _EPSILON = 1e-8
@@ -14,7 +14,10 @@ _WEIGHTS, _MOMENTS = "weights", ("exp_avg", "exp_avg_sq")
 
 
 def make_optimizer(model: nn.Module, weight_decay: float) -> torch.optim.AdamW:
-    """Make AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101), fused over all weights."""
+    """Make a fused AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101) with learning rate 0.
+
+    Matrices decay; embeddings, norms and biases do not.
+    """
     decaying, others = split_weights(model)
     groups = [
         {"params": decaying, "weight_decay": weight_decay},
@@ -24,7 +27,10 @@ def make_optimizer(model: nn.Module, weight_decay: float) -> torch.optim.AdamW:
 
 
 def split_weights(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
-    """Part the weights that decay from the others."""
+    """Return the weights that decay, and the others: embeddings, norms and biases.
+
+    A table that is also the output matrix counts as embeddings.
+    """
     tables = {
         id(weight)
         for part in model.modules()
@@ -39,8 +45,7 @@ def split_weights(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Paramet
 
 
 def state_arrays(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, np.ndarray]:
-    """Lay weights and moments end to end, for a checkpoint."""
-    # returns dict of str to float32 (n_weights,)
+    """Return weights and moments as flat float32 arrays for a checkpoint; moments start at 0."""
     weights = list(model.parameters())
     arrays = {_WEIGHTS: _flat(weights)}
     for moment in _MOMENTS:
@@ -56,8 +61,7 @@ def load_state(
     arrays: dict[str, np.ndarray],
     step: int,
 ) -> None:
-    """Put back what :func:`state_arrays` gave."""
-    # arrays: dict of str to float32 (n_weights,)
+    """Restore what :func:`state_arrays` returned; ``step`` is for Adam's bias correction."""
     weights = list(model.parameters())
     with torch.no_grad():
         for weight, saved in zip(weights, _parts(arrays[_WEIGHTS], weights), strict=True):
@@ -68,24 +72,24 @@ def load_state(
                 name: saved.to(weight.device).clone()
                 for name, saved in zip(_MOMENTS, saved_moments, strict=True)
             }
-            # fused AdamW counts on the weights' device
+            # fused AdamW needs its step counter on the weights' device
             state["step"] = torch.tensor(float(step), device=weight.device)
             optimizer.state[weight] = state
 
 
 def n_weights(model: nn.Module) -> int:
-    """Count the weights, each once."""
+    """Count the weights; a shared matrix counts once."""
     return sum(weight.numel() for weight in model.parameters())
 
 
 def _flat(tensors: Sequence[torch.Tensor]) -> np.ndarray:
-    """All numbers in one array on the CPU; laid end to end there, where there is room."""
+    """Flatten tensors into one array; on the CPU, since a GPU may lack the memory."""
     array: np.ndarray = torch.cat([t.detach().reshape(-1).cpu() for t in tensors]).numpy()
     return array
 
 
 def _parts(array: np.ndarray, weights: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """An array cut up as the weights are shaped."""
+    """Split a flat array into tensors of the weights' shapes."""
     sizes = [weight.numel() for weight in weights]
     parts = torch.from_numpy(np.array(array)).split(sizes)
     return [part.view_as(weight) for part, weight in zip(parts, weights, strict=True)]

@@ -1,4 +1,4 @@
-"""From options and text to all that a training needs: rows on the device, batches, decisions."""
+"""Prepare a training: pack the text, tune the settings, mask the held-out batches."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -33,26 +33,26 @@ from pretrain.training.log import Workload
 from pretrain.training.loop import TrainingSetup
 from pretrain.training.schedule import Budget, make_budget
 
-_HELD_OUT_TARGETS = 8_000  # pieces to predict, about: a loss is then known to 0.03
+_HELD_OUT_TARGETS = 8_000  # roughly; enough to know the loss to 0.03
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What is trained on, and by what measure."""
+    """Packed text, and what follows from it."""
 
-    train: PackedRows  # the text
-    held_out: PackedRows  # the text
-    encoder: EncoderConfig  # of the model
-    batch: int  # rows of a step
+    train: PackedRows
+    held_out: PackedRows
+    encoder: EncoderConfig
+    batch: int  # rows per step
     batches: Batches  # of the training text
-    budget: Budget  # how long
-    max_segments: int  # of a row
+    budget: Budget
+    max_segments: int  # per row
 
 
 def build_training_data(
     text: TextSplits, pieces: Pieces, config: MlmConfig, batch: int, device: torch.device
 ) -> TrainingData:
-    """Lay out the text, and make what makes batches of it."""
+    """Pack the text into rows on the device, and set up its batches."""
     train, held_out = pack_text(text, pieces, config, device)
     batches = Batches(
         train,
@@ -77,15 +77,15 @@ def prepare(
     text: TextSplits, pieces: Pieces, config: MlmConfig, directory: Path, device: torch.device,
     group: ProcessGroup,
 ) -> TrainingSetup:  # fmt: skip
-    """Prepare a training, or one that goes on: then by what was decided when it was begun.
+    """Prepare a training in an unfinished run's directory, keeping settings chosen earlier.
 
     Sets the number of torch's threads.
     """
-    before = read_tuned(directory / TUNED_FILE)
-    threads = _threads(config, before, device, group)
+    earlier = read_tuned(directory / TUNED_FILE)
+    threads = _threads(config, earlier, device, group)
     torch.set_num_threads(threads)
-    begun = dataclasses.replace(config, batch=before.batch) if before else config
-    batch = batch_rows(begun, device, group)
+    resumed = dataclasses.replace(config, batch=earlier.batch) if earlier else config
+    batch = batch_rows(resumed, device, group)
     data = build_training_data(text, pieces, config, batch, device)
     timer = make_step_timer(data, config, device, group)
     tuned = tune_once(
@@ -96,7 +96,7 @@ def prepare(
     )
     held_out = held_out_batches(data.held_out, pieces, tuned.micro_batch)
     workload = make_workload(data, tuned, device)
-    reset_peak_memory(device)  # of trials
+    reset_peak_memory(device)  # forget that of tuning
     return TrainingSetup(
         config=config,
         batches=data.batches,
@@ -114,7 +114,7 @@ def prepare(
 def make_step_timer(
     data: TrainingData, config: MlmConfig, device: torch.device, group: ProcessGroup
 ) -> StepTimer:
-    """Make what times steps."""
+    """Make a timer of this process's share of a step."""
     first, stop = group.row_range(data.batch)
     return StepTimer(
         encoder=data.encoder,
@@ -127,7 +127,7 @@ def make_step_timer(
 
 
 def make_workload(data: TrainingData, tuned: TunedSettings, device: torch.device) -> Workload:
-    """Measure the device's peak, and count what a row costs."""
+    """Measure the device's peak speed, and count the operations of a row."""
     rows = data.train
     with torch.device("meta"):
         model = MaskedLanguageModel(data.encoder)
@@ -141,13 +141,13 @@ def make_workload(data: TrainingData, tuned: TunedSettings, device: torch.device
     )
 
 
-def held_out_batches(rows: PackedRows, pieces: Pieces, at_once: int) -> list[Batch]:
-    """Mask some of the held-out text, the same in every run."""
+def held_out_batches(rows: PackedRows, pieces: Pieces, micro_batch: int) -> list[Batch]:
+    """Mask some of the held-out text, the same way in every run."""
     limit = max(1, _HELD_OUT_TARGETS // capacity(rows.sequence_length, HELD_OUT_RATE))
     batches = list(
         fixed_batches(
             rows,
-            batch_rows=min(at_once, limit),
+            batch_rows=min(micro_batch, limit),
             continues=pieces.continues,
             n_rows_limit=limit,
         )
@@ -160,11 +160,13 @@ def held_out_batches(rows: PackedRows, pieces: Pieces, at_once: int) -> list[Bat
 
 
 def _threads(
-    config: MlmConfig, before: TunedSettings | None, device: torch.device, group: ProcessGroup
+    config: MlmConfig, earlier: TunedSettings | None, device: torch.device, group: ProcessGroup
 ) -> int:
-    """Those that the run was begun with: with others its weights would differ in the last bits."""
-    if before is None or not before.matches(device, group):
+    """Return the threads the run was started with: others change the last bits of its weights."""
+    if earlier is None or not earlier.matches(device, group):
         return thread_count(config.threads, group.size)
-    if config.threads is not None and config.threads != before.threads:
-        note(f"`threads={config.threads}`: the run was begun with {before.threads} and keeps them")
-    return before.threads
+    if config.threads is not None and config.threads != earlier.threads:
+        note(
+            f"`threads={config.threads}`: the run was started with {earlier.threads} and keeps them"
+        )
+    return earlier.threads

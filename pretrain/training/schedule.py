@@ -1,32 +1,31 @@
-"""How long a training goes on, and the learning rate on its way."""
+"""Training budgets and learning-rate schedules."""
 
 import math
 from dataclasses import dataclass
 
 from pretrain.config import MlmConfig
 
-_LAST_FIFTH = 0.2  # of what follows the warm-up: where wsd falls
+_LAST_FIFTH = 0.2  # share of the time after warm-up in which wsd falls
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What a training may spend: so many steps, or so many seconds."""
+    """The length of a training: a number of steps, or a time."""
 
-    steps: int | None = None  # updates of the weights
-    # time of training, over all calls; evaluations count, compiling does not
-    seconds: float | None = None
+    steps: int | None = None
+    seconds: float | None = None  # over all calls; evaluations count, compiling does not
 
     def progress(self, step: int, seconds: float) -> float:
-        """Tell how much is spent."""
+        """Return the share of the budget that is spent; at 1 the training ends."""
         if self.steps is not None:
             return step / self.steps
         assert self.seconds is not None
         return seconds / self.seconds
 
-    def middle(self, step: int, seconds: float) -> float:
-        """Tell where in the budget the next step lies, for its learning rate.
+    def midpoint(self, step: int, seconds: float) -> float:
+        """Return the progress at the middle of the next step, for its learning rate.
 
-        Its middle, so that neither the first nor the last step has rate 0.
+        The middle, so that neither the first nor the last step has rate 0.
         """
         if self.steps is not None:
             return (step + 0.5) / self.steps
@@ -35,7 +34,7 @@ class Budget:
 
 
 def make_budget(config: MlmConfig, n_rows: int, batch_rows: int) -> Budget:
-    """Turn the options into steps or seconds."""
+    """Turn the budget options of a resolved config into steps or seconds."""
     if config.minutes is not None:
         return Budget(seconds=config.minutes * 60)
     if config.steps is not None:
@@ -47,10 +46,18 @@ def make_budget(config: MlmConfig, n_rows: int, batch_rows: int) -> Budget:
 
 
 def rate_factor(schedule: str, warmup: float, progress: float) -> float:
-    """Give the learning rate as a share of the highest."""
+    """Return the learning rate at a share of the budget, as a share of the highest.
+
+    After a linear warm-up, ``linear`` falls to 0; ``cosine`` falls as (1 + cos(pi x)) / 2
+    (Loshchilov and Hutter 2017, arXiv:1608.03983, equation 5); ``wsd`` stays, then falls linearly
+    over the last fifth (Hu et al. 2024, arXiv:2404.06395).
+
+    >>> [rate_factor("linear", 0.2, progress) for progress in (0.1, 0.2, 0.6, 1.0)]
+    [0.5, 1.0, 0.5, 0.0]
+    """
     if progress < warmup:
         return progress / warmup
-    left = (1.0 - progress) / (1.0 - warmup)
+    remaining = (1.0 - progress) / (1.0 - warmup)
     if schedule == "cosine":
-        return (1.0 - math.cos(math.pi * left)) / 2.0
-    return left if schedule == "linear" else min(1.0, left / _LAST_FIFTH)
+        return (1.0 - math.cos(math.pi * remaining)) / 2.0
+    return remaining if schedule == "linear" else min(1.0, remaining / _LAST_FIFTH)

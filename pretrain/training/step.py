@@ -14,16 +14,19 @@ from pretrain.training.distributed import ProcessGroup
 
 @dataclass(frozen=True)
 class StepSettings:
-    """How a step is computed, as opposed to what."""
+    """How a step is computed; none of it changes what is learned beyond rounding."""
 
-    dtype: torch.dtype  # of the large products; weights, gradients and moments are float32 always
-    compile: bool  # whether ``torch.compile`` is used
-    varlen: bool  # whether attention runs by the kernel for segments of any length
-    micro_batch: int  # rows at once
+    dtype: torch.dtype  # of large matrix products; weights, gradients and moments stay float32
+    compile: bool  # whether to use ``torch.compile``
+    varlen: bool  # whether to use the variable-length attention kernel
+    micro_batch: int  # rows per forward and backward pass
 
 
 class Stepper:
-    """Takes steps with a model."""
+    """Takes training steps: updates the model in place.
+
+    With ``settings.compile``, replaces ``model.losses`` by its compiled form.
+    """
 
     def __init__(
         self,
@@ -34,7 +37,7 @@ class Stepper:
         clip: float,
         seed: int,
         group: ProcessGroup,
-        max_segments: int,
+        max_segments: int,  # per row, for the variable-length attention kernel
     ) -> None:
         self._model = model
         self._optimizer = optimizer
@@ -48,8 +51,13 @@ class Stepper:
             model.losses = torch.compile(model.core.losses, dynamic=False)
 
     def step(self, number: int, batch: Batch, rate: float) -> Tensor:
-        """Take a step; nothing waits for the device."""
-        # returns float32 (4,)
+        """Take one step, without waiting for the device.
+
+        Dropout depends on ``number`` (from 0), so that a step can be repeated. ``batch`` holds the
+        rows of all processes.
+        """
+        # returns float32 (4,): summed loss, correct predictions, targets, gradient norm before
+        # clipping
         sums = self.gradients(number, batch)
         norm = nn.utils.clip_grad_norm_(self._weights, self._clip, foreach=True)
         for group in self._optimizer.param_groups:
@@ -61,16 +69,16 @@ class Stepper:
     def gradients(self, number: int, batch: Batch) -> Tensor:
         """Compute the gradients of the mean loss of a batch.
 
-        Every micro-batch counts by its pieces, not as one of so many: so the sum is the
-        gradient of the whole batch.
+        Micro-batches are weighted by their number of targets, so the sum is the gradient of the
+        whole batch.
         """
-        # returns float32 (3,)
+        # returns float32 (3,): summed loss, correct predictions, targets
         sums = self._local_gradients(number, batch)
         self._group.all_reduce([*(w.grad for w in self._weights if w.grad is not None), sums])
         return torch.cat([sums, batch.n_targets.reshape(1)])
 
     def warm_up(self, batch: Batch) -> None:
-        """Compile, and do all else that only the first step needs, without moving a weight."""
+        """Compile and initialize what the first step needs, without changing a weight."""
         try:
             self._local_gradients(0, batch)
         except torch.cuda.OutOfMemoryError:
@@ -82,7 +90,7 @@ class Stepper:
         self._optimizer.zero_grad(set_to_none=True)
 
     def _local_gradients(self, number: int, batch: Batch) -> Tensor:
-        """Those of this process's rows, and its sums of losses and right pieces, (2,)."""
+        """Compute gradients of this process's rows; return summed loss and correct predictions."""
         if self._model.config.dropout:
             torch.manual_seed(dropout_seed(self._seed, number, self._group.rank))
         n_targets = batch.n_targets
@@ -97,19 +105,18 @@ class Stepper:
 
 
 def loss_of(model: MaskedLanguageModel, batch: Batch, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Run the model on some rows."""
-    # returns loss, right: float32 ()
+    """Return the summed loss and the number of correct predictions of a batch, float32 ()."""
     device = batch.ids.device.type
     with torch.autocast(device, dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
         return model.loss(batch)
 
 
 def first_line(error: Exception) -> str:
-    """Say what went wrong."""
+    """Return the type and the first line of an error."""
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
 
 
 def dropout_seed(seed: int, step: int, rank: int) -> int:
-    """Give the seed of torch's generator for a step."""
+    """Return the seed of torch's generator for dropout in one step of one process."""
     name = f"dropout/{seed}/{step}/{rank}".encode()
     return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "little") >> 1

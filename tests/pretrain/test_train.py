@@ -193,7 +193,7 @@ def test_ctrl_c_waits_for_the_step_and_saves_it(corpus, run, tmp_path, stop_at, 
     planted = stop_at(step, lambda: signal.raise_signal(signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         train_mlm(corpus, small(evaluate_every="5"), tmp_path / "run")
-    assert capsys.readouterr().err == "interrupted; the same command goes on from here\n"
+    assert capsys.readouterr().err == "interrupted; run the same command to resume\n"
     assert load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["step"] == step + 1
     planted.undo()
     same_weights(train_mlm(corpus, small(evaluate_every="5"), tmp_path / "run"), run)
@@ -265,7 +265,7 @@ def test_what_was_decided_is_kept_when_it_goes_on(corpus, run, tmp_path, stop_at
         train_mlm(corpus, small(checkpoint_every="5"), tmp_path / "run")
     planted.undo()
     out = train_mlm(corpus, small(checkpoint_every="1", threads=3), tmp_path / "run")
-    assert capsys.readouterr().err == "--threads 3: the run was begun with 1 and keeps them\n"
+    assert capsys.readouterr().err == "--threads 3: the run was started with 1 and keeps them\n"
     same_weights(out, run)
 
 
@@ -351,9 +351,9 @@ def test_other_options_do_not_go_on_from_a_checkpoint(corpus, tmp_path, stop_at)
     [
         (
             {"format": 0},
-            "format 0 is not known, this version reads 1; pass `force=True` to start anew",
+            "has format 0, this version reads 1; pass `force=True` to start over",
         ),
-        ({"text": "0"}, "is of another text; pass `force=True` to start anew"),
+        ({"text": "0"}, "belongs to another text; pass `force=True` to start over"),
     ],
 )
 def test_a_checkpoint_of_another_format_or_text_is_refused_and_stays(
@@ -387,8 +387,9 @@ def test_a_loss_that_is_no_number_ends_the_training_and_says_what_to_try(
         FirthError, corpus, small(checkpoint_every="3", evaluate_every="100"), tmp_path / "run"
     )
     assert message == (
-        "training diverged at step 8: the loss is nan; pass `force=True` to start anew, and "
-        "`learning_rate=0.0025` or less, a smaller `clip` or `dtype=float32`; step 6 is kept"
+        "training diverged at step 8: the loss is nan; pass `force=True` to start over, and "
+        "`learning_rate=0.0025` or less, a smaller `clip` or `dtype=float32`; the checkpoint of "
+        "step 6 is kept"
     )
     arrays, state = load_checkpoint(tmp_path / "run.partial" / "checkpoints")
     assert state["step"] == 6
@@ -399,4 +400,4 @@ def test_a_loss_beyond_reason_ends_the_training(corpus, tmp_path):
     config = small(steps=300, learning_rate=1e4, warmup=0.0, evaluate_every="10", clip=1e9)
     message = problem(FirthError, corpus, config, tmp_path / "run")
     assert message.startswith("training diverged at step ")
-    assert "pass `force=True` to start anew, and `learning_rate=2.5e+03` or less" in message
+    assert "pass `force=True` to start over, and `learning_rate=2.5e+03` or less" in message

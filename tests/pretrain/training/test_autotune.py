@@ -206,7 +206,7 @@ def test_a_way_that_fails_is_told_and_not_taken(capsys):
     given = timer({F32: (1.0, 1.0), BF16: RuntimeError("no such\nkernel")}, compile="off")
     assert tuned(given).dtype == "float32"
     assert capsys.readouterr().err == (
-        "a faster way of computing failed and is not used: RuntimeError: no such\n"
+        "a faster kernel failed and is not used: RuntimeError: no such\n"
     )
 
 

@@ -158,7 +158,7 @@ def test_ctrl_c_ends_all_and_the_same_command_goes_on(root, corpus, tmp_path):
     os.killpg(process.pid, signal.SIGINT)
     status, _, told = finish(process)
     assert status != 0
-    assert "interrupted; the same command goes on from here" in told
+    assert "interrupted; run the same command to resume" in told
     assert not (tmp_path / "run").exists(), "the interrupt came too late: the test shows nothing"
 
     status, _, told = finish(start(command))

@@ -7,7 +7,7 @@ import torch
 
 from corpora.artifacts.metrics import read_metrics
 from pretrain.training.evaluation import MlmScore
-from pretrain.training.log import Log, TrainingStatus, Workload
+from pretrain.training.log import TrainingLog, TrainingStatus, Workload
 
 CPU = torch.device("cpu")
 SCALE = Workload(row_slots=16, batch_rows=4, n_rows=32, padding=0.01, row_flops=1e6, peak=1e8)
@@ -39,7 +39,7 @@ def shown():
 @pytest.fixture
 def log(tmp_path, clock, shown):
     """Of a new training."""
-    return Log(tmp_path / "metrics.jsonl", 0, SCALE, CPU, lambda *told: shown.append(told))
+    return TrainingLog(tmp_path / "metrics.jsonl", 0, SCALE, CPU, lambda *told: shown.append(told))
 
 
 def values(loss, right, n_targets, norm=1.0):
@@ -121,5 +121,5 @@ def test_without_steps_there_is_no_line(log, tmp_path):
 def test_lines_of_steps_that_are_taken_again_are_cut(tmp_path, clock, step, kept):
     path = tmp_path / "metrics.jsonl"
     path.write_text("".join(f'{{"step": {n}}}\n' for n in (0, 3, 4, 5)))
-    Log(path, step, SCALE, CPU, lambda *told: None)
+    TrainingLog(path, step, SCALE, CPU, lambda *told: None)
     assert [line["step"] for line in read_metrics(path)] == kept

@@ -37,13 +37,13 @@ def test_progress_ends_at_the_last_step_or_second():
 
 
 def test_the_middles_of_steps_lie_evenly_within_the_budget():
-    assert [Budget(steps=4).middle(step, 0.0) for step in range(4)] == [
+    assert [Budget(steps=4).midpoint(step, 0.0) for step in range(4)] == [
         0.125, 0.375, 0.625, 0.875,
     ]  # fmt: skip
     # 2 seconds a step so far: the next one's middle is a second ahead
-    assert Budget(seconds=10.0).middle(3, 6.0) == 0.7
-    assert Budget(seconds=10.0).middle(0, 0.0) == 0.0
-    assert Budget(seconds=10.0).middle(1, 9.9) == 1.0
+    assert Budget(seconds=10.0).midpoint(3, 6.0) == 0.7
+    assert Budget(seconds=10.0).midpoint(0, 0.0) == 0.0
+    assert Budget(seconds=10.0).midpoint(1, 9.9) == 1.0
 
 
 @pytest.mark.parametrize("schedule", ["linear", "cosine", "wsd"])
