@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from embed.formats.vector_files import load_vectors as load_vectors
     from embed.formats.vector_files import write_vectors as write_vectors
     from embed.query.map_picture import draw_map as draw_map
-    from embed.query.neighbors import analogy as analogy
-    from embed.query.neighbors import nearest as nearest
-    from embed.query.neighbors import similarity as similarity
     from embed.query.word_map import map_words as map_words
     from embed.study.settings import Study as Study
     from embed.study.settings import read_study as read_study
@@ -25,6 +22,9 @@ if TYPE_CHECKING:
     from embed.svd.train import SvdConfig as SvdConfig
     from embed.svd.train import train_svd as train_svd
     from embed.vectors.context_vectors import with_contexts as with_contexts
+    from embed.vectors.neighbors import analogy as analogy
+    from embed.vectors.neighbors import nearest as nearest
+    from embed.vectors.neighbors import similarity as similarity
     from embed.vectors.word_vectors import WordVectors as WordVectors
     from embed.word2vec.config import CbowConfig as CbowConfig
     from embed.word2vec.config import SkipGramConfig as SkipGramConfig
@@ -39,7 +39,7 @@ HOMES = {
     "embed.formats.vector_files": ("load_vectors", "write_vectors"),
     "embed.contextual.in_context": ("nearest_in_context",),
     "embed.query.map_picture": ("draw_map",),
-    "embed.query.neighbors": ("analogy", "nearest", "similarity"),
+    "embed.vectors.neighbors": ("analogy", "nearest", "similarity"),
     "embed.contextual.pooled_run": ("pool_run",),
     "embed.contextual.pooling": ("PoolConfig",),
     "embed.study.settings": ("Study", "read_study"),

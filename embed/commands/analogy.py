@@ -43,9 +43,9 @@ def command(
     """
     from corpora.common.console import padded, print_json
     from embed.formats.vector_files import load_vectors
-    from embed.query.neighbors import Neighbor, analogy
     from embed.query.prompt import answer_each, find_words
     from embed.vectors.context_vectors import with_contexts
+    from embed.vectors.neighbors import Neighbor, analogy
 
     if len(words) not in (0, 3):
         raise click.UsageError(f"expected three words, got {len(words)}")

@@ -77,7 +77,7 @@ def command(
 def _print(vectors: Any, words: list[str], k: int, as_json: bool) -> None:
     """Answer distinct words."""
     from corpora.common.console import print_json
-    from embed.query.neighbors import nearest
+    from embed.vectors.neighbors import nearest
 
     answers = dict(zip(words, nearest(vectors, words, k), strict=True))
     if as_json:

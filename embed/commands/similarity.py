@@ -28,9 +28,9 @@ def command(
     """
     from corpora.common.console import padded, print_json
     from embed.formats.vector_files import load_vectors
-    from embed.query.neighbors import similarity
     from embed.query.prompt import answer_each, find_words
     from embed.vectors.context_vectors import with_contexts
+    from embed.vectors.neighbors import similarity
 
     if len(words) not in (0, 2):
         raise click.UsageError(f"expected two words, got {len(words)}")

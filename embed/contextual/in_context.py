@@ -13,9 +13,9 @@ from corpora.common.errors import ArtifactError, SettingError
 from embed.contextual.encoders import open_encoder
 from embed.contextual.pooling import parse_layers
 from embed.protocols import ContextualEncoder
-from embed.query.neighbors import Neighbor, nearest_to
-from embed.query.search import unit_length
+from embed.vectors.neighbors import Neighbor, nearest_to
 from embed.vectors.run_files import run_options
+from embed.vectors.search import unit_length
 from embed.vectors.word_vectors import WordVectors
 
 BRACKETED = re.compile(r"\[([^\[\]]*)\]")  # group 1: the text between brackets

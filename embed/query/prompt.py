@@ -8,7 +8,7 @@ from typing import TextIO
 from corpora.common.errors import FirthError, UnknownWordError
 from corpora.common.reporting import note
 from corpora.text.segment import LONE_SURROGATE
-from embed.query.neighbors import vector_of
+from embed.vectors.neighbors import vector_of
 from embed.vectors.word_vectors import WordVectors
 
 _SKIP_HINT = " (`skip_unknown=True` skips it)"

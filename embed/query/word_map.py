@@ -8,7 +8,7 @@ import numpy as np
 
 from corpora.common.errors import SettingError
 from embed.protocols import StaticVectors
-from embed.query.neighbors import unit_queries
+from embed.vectors.neighbors import unit_queries
 
 LEAST = 3  # words: two are always on a line
 # As far as float32 rounds vectors of one direction apart, at unit length, and some more.

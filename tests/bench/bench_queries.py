@@ -15,7 +15,7 @@ import harness
 import numpy as np
 
 from embed.formats.vector_files import load_vectors, write_vectors
-from embed.query.neighbors import nearest
+from embed.vectors.neighbors import nearest
 from embed.vectors.word_vectors import WordVectors
 from embed.vectors.wordlist import write_words
 

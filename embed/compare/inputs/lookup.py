@@ -9,7 +9,7 @@ import numpy as np
 
 from corpora.common.errors import ArtifactError
 from embed.protocols import StaticVectors
-from embed.query.search import unit_length, unit_rows
+from embed.vectors.search import unit_length, unit_rows
 
 
 @dataclass(frozen=True)

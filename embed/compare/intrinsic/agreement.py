@@ -3,7 +3,7 @@
 import numpy as np
 
 from embed.compare.intrinsic.geometry import OfMeans
-from embed.query.search import unit_length
+from embed.vectors.search import unit_length
 
 
 def neighbor_overlap(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -14,8 +14,8 @@ from embed.compare.config import CompareConfig
 from embed.compare.intrinsic.shared_words import shared_words
 from embed.contextual.in_context import ContextAnswer
 from embed.protocols import StaticVectors
-from embed.query.neighbors import Neighbor, nearest
 from embed.query.word_map import WordMap, map_words
+from embed.vectors.neighbors import Neighbor, nearest
 from embed.vectors.run_files import run_options
 
 N_WORDS = 24  # that are shown where none are asked for

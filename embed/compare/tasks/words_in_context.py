@@ -26,7 +26,7 @@ from embed.compare.tasks.target_states import contexts_read, target_states, targ
 from embed.compare.tasks.word_task import Asked, WordTask
 from embed.contextual.pooling import AUTO, parse_layers
 from embed.protocols import ContextualEncoder, StaticVectors
-from embed.query.search import unit_length
+from embed.vectors.search import unit_length
 
 _DIGITS = 12  # cosines of a word with itself differ by rounding; they are to tie
 

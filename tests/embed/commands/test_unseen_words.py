@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import cli
 from embed.formats.vector_files import load_vectors
-from embed.query.neighbors import analogy, nearest, similarity
+from embed.vectors.neighbors import analogy, nearest, similarity
 from tests.embed.fasttext_model import fasttext_bytes, some_inputs, write_run
 
 WORDS = ["river", "rivers", "sea", "mountain", "schön", "图书馆", "a"]

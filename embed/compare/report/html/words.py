@@ -11,8 +11,8 @@ import numpy as np
 from embed.compare.report.html.scale import colors_of
 from embed.contextual.in_context import BRACKETED, ContextAnswer
 from embed.query.label_places import place_labels
-from embed.query.neighbors import Neighbor
 from embed.query.word_map import WordMap
+from embed.vectors.neighbors import Neighbor
 
 _WIDE, _HIGH = 400, 340  # of a map, in units of its drawing
 _MARGINS = np.array([46.0, 20.0])  # so that names fit

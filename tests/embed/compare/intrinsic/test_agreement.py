@@ -8,7 +8,7 @@ import scipy.linalg
 
 from embed.compare.intrinsic.agreement import neighbor_overlap, procrustes_distance
 from embed.compare.intrinsic.geometry import neighborhoods
-from embed.query.search import unit_length
+from embed.vectors.search import unit_length
 
 
 def directions(n_words, dim, seed):

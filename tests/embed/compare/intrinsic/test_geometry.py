@@ -15,7 +15,7 @@ from embed.compare.intrinsic.geometry import (
     same_length,
     skewness,
 )
-from embed.query.search import unit_length
+from embed.vectors.search import unit_length
 
 
 def directions(n_words, dim, seed=1, shift=0.0):

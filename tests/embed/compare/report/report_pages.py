@@ -5,8 +5,8 @@ import numpy as np
 from embed.compare.config import CompareConfig
 from embed.compare.report.contents import Attention, ReportParts, RunFacts
 from embed.contextual.in_context import ContextAnswer
-from embed.query.neighbors import Neighbor
 from embed.query.word_map import WordMap
+from embed.vectors.neighbors import Neighbor
 
 
 def result(run, score, low=None, high=None, **more):

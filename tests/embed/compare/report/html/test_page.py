@@ -31,8 +31,8 @@ from embed.compare.report.html.scale import scale_of
 from embed.compare.report.html.words import turned
 from embed.compare.report.result_groups import group_results, rows_of
 from embed.contextual.in_context import ContextAnswer
-from embed.query.neighbors import Neighbor, nearest
 from embed.query.word_map import WordMap
+from embed.vectors.neighbors import Neighbor, nearest
 from embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.report.report_pages import all_parts, pair, result, small_document
 

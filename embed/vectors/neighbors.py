@@ -1,6 +1,6 @@
 """Nearest words, similarities and analogies, of dense or sparse vectors.
 
-Exact: see :mod:`embed.query.search` for the pass over the matrix that all share.
+Exact: see :mod:`embed.vectors.search` for the pass over the matrix that all share.
 """
 
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ import numpy as np
 
 from corpora.common.errors import SettingError, UnknownWordError
 from embed.protocols import StaticVectors
-from embed.query.search import exact_products, top_rows, unit_length, unit_rows
-from embed.query.spelling import close_spellings
+from embed.vectors.search import exact_products, top_rows, unit_length, unit_rows
+from embed.vectors.spelling import close_spellings
 
 METHODS = ("3cosadd", "3cosmul")
 _EPSILON = 0.001  # Levy & Goldberg 2014, section 4

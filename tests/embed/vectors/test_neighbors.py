@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.common.errors import ArtifactError, SettingError, UnknownWordError
-from embed.query.neighbors import Neighbor, analogy, nearest, similarity, vector_of
-from embed.query.search import top_rows, unit_rows
+from embed.vectors.neighbors import Neighbor, analogy, nearest, similarity, vector_of
 from embed.vectors.onehot import one_hot
+from embed.vectors.search import top_rows, unit_rows
 from embed.vectors.word_vectors import WordVectors
 
 
