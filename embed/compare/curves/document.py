@@ -23,7 +23,7 @@ def to_document(
     places = {row: by_run.get(comparison.groups.get(row, (row,))[0]) for row in comparison.rows}
     results = [
         _result(score, places[score.run], unknown, score.run in comparison.groups)
-        for score in _by_panel(comparison.scores, list(places))
+        for score in _by_group(comparison.scores, list(places))
     ]
     failed = [*failures, *comparison.failures]
     return {
@@ -36,15 +36,15 @@ def to_document(
     }
 
 
-def _by_panel(scores: Sequence["Score"], rows: Sequence[str]) -> Iterator["Score"]:
+def _by_group(scores: Sequence["Score"], rows: Sequence[str]) -> Iterator["Score"]:
     """Scores of these rows, set by set, metric by metric, on shared items first."""
     rank = {row: number for number, row in enumerate(rows)}
-    panels: dict[tuple[int, str], list[Score]] = {}
+    groups: dict[tuple[int, str], list[Score]] = {}
     for score in scores:
         if score.run in rank:
-            panels.setdefault((score.place, score.measured.metric), []).append(score)
-    for panel in panels.values():
-        yield from sorted(panel, key=lambda score: (not score.shared, rank[score.run]))
+            groups.setdefault((score.place, score.measured.metric), []).append(score)
+    for group in groups.values():
+        yield from sorted(group, key=lambda score: (not score.shared, rank[score.run]))
 
 
 def _result(score: "Score", point: "Point | None", unknown: str, grouped: bool) -> dict[str, Any]:

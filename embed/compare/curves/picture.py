@@ -1,4 +1,4 @@
-"""Draw a learning curve: scores over tokens, a panel for each set and metric."""
+"""Draw a learning curve: scores over tokens, a group for each set and metric."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,10 +10,10 @@ from corpora.common.console import human
 from embed.compare.curves.table import CurveGroup, group_curve_results
 from embed.compare.inputs.baselines import RANDOM
 
-_LOOKS = tuple(zip(COLORS, "os^Dv", strict=False))  # told apart by their shape, too
+_STYLES = tuple(zip(COLORS, "os^Dv", strict=False))  # told apart by their shape, too
 _PANEL = (3.4, 2.6)  # inches
-_ACROSS = 3  # panels
-_ABOVE, _LEFT, _RIGHT, _BELOW = 1.05, 0.65, 0.2, 0.55  # inches around the panels
+_ACROSS = 3  # groups
+_ABOVE, _LEFT, _RIGHT, _BELOW = 1.05, 0.65, 0.2, 0.55  # inches around the groups
 _GAPS = (0.5, 0.85)  # inches between them
 _BAND, _EDGE = 0.12, 0.45  # opacity
 _SHARED, _OWN, _CHANCE = "solid", "dashed", "dotted"
@@ -22,7 +22,7 @@ _LINES: Any = {
     _OWN: "all items that each run knows",
     _CHANCE: "random vectors",
 }
-_GREY = "#555555"
+_GRAY = "#555555"
 _NEAREST = 0.13  # of the axis, between two of its numbers
 
 
@@ -39,8 +39,8 @@ def draw_curve(document: Mapping[str, Any], path: Path, *, force: bool = False) 
 
 def _lay_out(document: Mapping[str, Any]) -> Any:
     """Panels in rows of the same size, set by set; one legend for all above them."""
-    panels = group_curve_results(document)
-    pairs = list(zip(panels[::2], panels[1::2], strict=True))
+    groups = group_curve_results(document)
+    pairs = list(zip(groups[::2], groups[1::2], strict=True))
     across = min(_ACROSS, len(pairs))
     down = math.ceil(len(pairs) / across)
     width = _LEFT + across * (_PANEL[0] + _GAPS[0]) - _GAPS[0] + _RIGHT
@@ -59,12 +59,12 @@ def _lay_out(document: Mapping[str, Any]) -> Any:
 
 
 def _explain(figure: Any) -> None:
-    """Above the panels: whose lines these are, and what the kinds of lines stand for."""
+    """Above the groups: whose lines these are, and what the kinds of lines stand for."""
     from matplotlib.lines import Line2D
 
     width, height = figure.get_size_inches()
     methods, names = figure.axes[0].get_legend_handles_labels()
-    kinds = [Line2D([], [], color=_GREY, linestyle=kind, linewidth=1.2) for kind in _LINES]
+    kinds = [Line2D([], [], color=_GRAY, linestyle=kind, linewidth=1.2) for kind in _LINES]
     for row, (handles, labels) in enumerate(((methods, names), (kinds, list(_LINES.values())))):
         figure.legend(
             handles, labels, loc="upper left", frameon=False, ncols=len(labels),
@@ -77,7 +77,7 @@ def _draw(
 ) -> None:
     """The lines of one set and metric."""
     for number, method in enumerate(methods):
-        color, marker = _LOOKS[number % len(_LOOKS)]
+        color, marker = _STYLES[number % len(_STYLES)]
         scores, lows, highs = (_numbers(shared, method, sizes, n) for n in ("score", "low", "high"))
         axes.plot(sizes, scores, color=color, marker=marker, markersize=5, label=method)
         if len(sizes) > 1:
@@ -90,7 +90,7 @@ def _draw(
         axes.plot(sizes, every, color=color, linestyle=_OWN, linewidth=1)
     chance = shared.results.get((RANDOM, None), {"score": None})["score"]
     if chance is not None:
-        axes.axhline(chance, color=_GREY, linestyle=_CHANCE, linewidth=1)
+        axes.axhline(chance, color=_GRAY, linestyle=_CHANCE, linewidth=1)
     axes.set_xscale("log")
     axes.set_xticks(sizes, _tick_names(sizes))
     axes.minorticks_off()
@@ -112,13 +112,13 @@ def _tick_names(sizes: Sequence[int]) -> list[str]:
     return names[::-1]
 
 
-def _numbers(panel: CurveGroup, method: str, sizes: Sequence[int], name: str) -> list[float]:
+def _numbers(group: CurveGroup, method: str, sizes: Sequence[int], name: str) -> list[float]:
     """A number of each size; NaN, which leaves a gap, where there is none."""
-    found = [panel.results.get((method, tokens), {}).get(name) for tokens in sizes]
+    found = [group.results.get((method, tokens), {}).get(name) for tokens in sizes]
     return [math.nan if number is None else number for number in found]
 
 
-def _title(panel: CurveGroup) -> str:
+def _title(group: CurveGroup) -> str:
     """The set and metric, and the items of the unbroken lines."""
-    n_items = max((entry["items_used"] for entry in panel.results.values()), default=0)
-    return f"{panel.dataset}, {panel.metric}\n{n_items} of {panel.items_total} items"
+    n_items = max((entry["items_used"] for entry in group.results.values()), default=0)
+    return f"{group.dataset}, {group.metric}\n{n_items} of {group.items_total} items"

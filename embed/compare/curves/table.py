@@ -34,16 +34,16 @@ def group_curve_results(document: Mapping[str, Any]) -> list[CurveGroup]:
         CurveGroup(*what, {(entry["method"], entry["tokens"]): entry for entry in entries})
         for what, entries in (
             # neighbors only: two sets may share a name
-            (what, list(group))
-            for what, group in groupby(document["results"], key=_what)
+            (what, list(run))
+            for what, run in groupby(document["results"], key=_what)
         )
     ]
 
 
 def print_curve(document: Mapping[str, Any]) -> None:
     """Print tables of at most 100 columns, a row a size, a column a method."""
-    panels = group_curve_results(document)
-    for shared, own in zip(panels[::2], panels[1::2], strict=True):
+    groups = group_curve_results(document)
+    for shared, own in zip(groups[::2], groups[1::2], strict=True):
         print(f"{shared.dataset}, {shared.metric} ({shared.items_total:,} items)")
         table = _table(shared, own, document["methods"], document["sizes"])
         for columns in _side_by_side(table):
@@ -57,13 +57,13 @@ def _table(
 ) -> list[list[str]]:
     """Headings and rows: tokens, items, and a cell a method; shared items first."""
     table = [["tokens", "items", *methods]]
-    for panel in (shared, own):
-        if panel.shared or len({entry["items_used"] for entry in _of_runs(own)}) > 1:
+    for group in (shared, own):
+        if group.shared or len({entry["items_used"] for entry in _of_runs(own)}) > 1:
             table += [
                 [
                     f"{tokens:,}",
-                    _items(panel, tokens),
-                    *(_cell(panel, method, tokens) for method in methods),
+                    _items(group, tokens),
+                    *(_cell(group, method, tokens) for method in methods),
                 ]
                 for tokens in sizes
             ]
@@ -81,24 +81,24 @@ def _what(entry: Mapping[str, Any]) -> tuple[str, str, str, bool, int]:
     )
 
 
-def _of_runs(panel: CurveGroup) -> list[Mapping[str, Any]]:
+def _of_runs(group: CurveGroup) -> list[Mapping[str, Any]]:
     """The results of runs, without the baselines."""
-    return [entry for (_, tokens), entry in panel.results.items() if tokens is not None]
+    return [entry for (_, tokens), entry in group.results.items() if tokens is not None]
 
 
-def _items(panel: CurveGroup, tokens: int) -> str:
+def _items(group: CurveGroup, tokens: int) -> str:
     """How many items the scores of a row stand on."""
-    used = sorted({entry["items_used"] for entry in _of_runs(panel) if entry["tokens"] == tokens})
+    used = sorted({entry["items_used"] for entry in _of_runs(group) if entry["tokens"] == tokens})
     return (
-        f"{'all' if panel.shared else 'own'} {'-'.join(f'{n:,}' for n in used[:1] + used[1:][-1:])}"
+        f"{'all' if group.shared else 'own'} {'-'.join(f'{n:,}' for n in used[:1] + used[1:][-1:])}"
     )
 
 
-def _baselines(panel: CurveGroup) -> str:
+def _baselines(group: CurveGroup) -> str:
     """What vectors that know nothing reach on the shared items."""
     return ", ".join(
         f"{method} {_score(entry).strip()}"
-        for (method, tokens), entry in panel.results.items()
+        for (method, tokens), entry in group.results.items()
         if tokens is None
     )
 
@@ -115,9 +115,9 @@ def _side_by_side(table: Sequence[Sequence[str]]) -> Iterator[list[list[str]]]:
     yield [[*row[:2], *(row[n] for n in chosen)] for row in table]
 
 
-def _cell(panel: CurveGroup, method: str, tokens: int) -> str:
+def _cell(group: CurveGroup, method: str, tokens: int) -> str:
     """A score; a dash where nothing was trained."""
-    entry = panel.results.get((method, tokens))
+    entry = group.results.get((method, tokens))
     return "-" if entry is None else _score(entry)
 
 

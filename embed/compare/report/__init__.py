@@ -1,1 +1,1 @@
-"""Results for eyes and programs: tables, CSV, pictures, saved comparisons."""
+"""Show and store comparisons: tables, CSV, pictures, pages, saved runs."""

@@ -1,4 +1,4 @@
-"""What a report may show beside scores, and how it is got from the runs."""
+"""Contents of a report beside scores: words, maps, neighbors, settings, curves."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,57 +18,54 @@ from embed.query.word_map import WordMap, map_words
 from embed.vectors.neighbors import Neighbor, nearest
 from embed.vectors.run_files import run_options
 
-N_WORDS = 24  # that are shown where none are asked for
-_SHARED = 5_000  # words that all runs have, among which is chosen
-_FUNCTION_WORDS = 150  # the most frequent words, which mean little by themselves
-_SHORTEST = 3  # letters of the Latin alphabet
+N_WORDS = 24  # words shown by default
+_SHARED = 5_000  # choose among this many words shared by all runs
+_FUNCTION_WORDS = 150  # the most frequent words, mostly function words
+_SHORTEST = 3  # letters of an ASCII word
 
 
 @dataclass(frozen=True, eq=False)
 class Attention:
-    """Where a masked language model looks while it reads one sentence."""
+    """Attention weights of a masked language model over one sentence."""
 
     text: str  # the sentence
-    pieces: tuple[str, ...]  # T pieces of it
-    # float32 (L, H, T, T): by layer and head, how much each piece (third axis) takes from each
-    # (fourth); rows sum to 1
+    pieces: tuple[str, ...]  # its T pieces
+    # float32 (L, H, T, T): layer, head, attending piece, attended piece; rows sum to 1
     weights: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class RunFacts:
-    """How a run came to be, as its files tell."""
+    """Settings and provenance of a run."""
 
-    config: Mapping[str, Any]  # what ``config.json`` holds; empty where there is none
-    provenance: Mapping[str, Any]  # what ``provenance.json`` holds; empty where there is none
+    config: Mapping[str, Any]  # ``config.json``; empty if missing
+    provenance: Mapping[str, Any]  # ``provenance.json``; empty if missing
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReportParts:
-    """What a report shows beside what the document of a comparison holds; all of it optional."""
+    """Contents of a report beside the document of a comparison; all optional.
 
-    config: CompareConfig | None = None  # how the comparison was made
-    # mapping of str to (WordMap or str): A map of the same words per run, or why there is none
+    Strings in place of contents say why a run, or one of its sentences, has none.
+    """
+
+    config: CompareConfig | None = None  # options of the comparison
+    # run -> map of the same words
     maps: Mapping[str, WordMap | str] = field(default_factory=dict)
-    # by word, then by run
+    # word -> run -> nearest neighbors
     neighbors: Mapping[str, Mapping[str, Sequence[Neighbor]]] = field(default_factory=dict)
-    # settings and provenance of each run
     facts: Mapping[str, RunFacts] = field(default_factory=dict)
-    # the document of a learning curve, as ``curve.json`` holds it
-    curve: Mapping[str, Any] | None = None
-    # mapping of str to (sequence of (Attention or str) or str): per run with an encoder, one a
-    # sentence; lines tell why there is none, or none of a sentence
+    curve: Mapping[str, Any] | None = None  # document of a learning curve, from ``curve.json``
+    # run with an encoder -> attention over each sentence
     attention: Mapping[str, Sequence[Attention | str] | str] = field(default_factory=dict)
-    # mapping of str to (sequence of (ContextAnswer or str) or str): per run with an encoder, what
-    # is nearest to words in their sentences; lines tell why there is nothing, or nothing of a
-    # sentence. What is nearest to them elsewhere, ``neighbors`` tells
+    # run with an encoder -> neighbors of marked words in their sentences
     contexts: Mapping[str, Sequence[ContextAnswer | str] | str] = field(default_factory=dict)
 
 
 def first_of_seeds(
     runs: Mapping[str, StaticVectors], groups: Mapping[str, Sequence[str]]
 ) -> dict[str, StaticVectors]:
-    """Take one run of those that differ in the seed only."""
+    """Keep the first run of each group that differs only in the seed."""
     further = {run for members in groups.values() for run in members[1:]}
     return {run: vectors for run, vectors in runs.items() if run not in further}
 
@@ -76,12 +73,12 @@ def first_of_seeds(
 def choose_words(
     runs: Sequence[StaticVectors], sets: Sequence[Iterable[str]], n_words: int = N_WORDS
 ) -> list[str]:
-    """Choose words to be shown, where nobody names any.
+    """Choose words to show by default.
 
-    Of the 5,000 words that come first in all runs. Two thirds are words of the sets, in turn from
-    each; the rest are any. Both are taken at equal distances, from frequent to rare. Left out are
-    the 150 most frequent words of all, which mean little by themselves, what is no word of letters
-    or a short one of an alphabet, and words without a direction in some run.
+    From the 5,000 most frequent words shared by all runs: two thirds are words of the sets, taken
+    in turn from each set, the rest any words; both evenly spaced from frequent to rare. The 150
+    most frequent words (mostly function words), short ASCII words, words with other characters
+    than letters, and words with a zero vector in some run are left out.
     """
     shared = shared_words(runs, _SHARED)
     likely = [word for word in shared[_FUNCTION_WORDS:] if _is_word(word)]
@@ -96,7 +93,7 @@ def choose_words(
 def find_neighbors(
     runs: Mapping[str, StaticVectors], words: Sequence[str], k: int = 10
 ) -> dict[str, dict[str, list[Neighbor]]]:
-    """Find the nearest words of some words in every run."""
+    """Return word -> run -> the k nearest neighbors, for runs that have a vector of the word."""
     found: dict[str, dict[str, list[Neighbor]]] = {word: {} for word in words}
     for name, vectors in runs.items():
         known = [word for word in found if _has_direction(vectors, word)]
@@ -110,8 +107,7 @@ def make_maps(
     words: Sequence[str],
     groups: Sequence[str | None] | None = None,
 ) -> dict[str, WordMap | str]:
-    """Map the same words by every run."""
-    # returns dict of str to (WordMap or str)
+    """Map the same words in every run; words without a vector in some run are dropped."""
     kept = [
         (word, group)
         for word, group in zip(words, groups or [None] * len(words), strict=True)
@@ -121,18 +117,18 @@ def make_maps(
 
 
 def read_facts(runs: Mapping[str, Path]) -> dict[str, RunFacts]:
-    """Read the settings and the provenance of runs."""
+    """Read settings and provenance of Firth runs; other files and folders are skipped."""
     facts = {}
     for name, path in runs.items():
         config = run_options(path)
-        if "method" in config:  # of ours
-            made = path / "provenance.json"
-            facts[name] = RunFacts(config, read_json(made) if made.is_file() else {})
+        if "method" in config:  # a Firth run
+            provenance = path / "provenance.json"
+            facts[name] = RunFacts(config, read_json(provenance) if provenance.is_file() else {})
     return facts
 
 
 def _map(vectors: StaticVectors, words: Sequence[tuple[str, str | None]]) -> WordMap | str:
-    """A map, or why there is none."""
+    """Return a map, or the reason why there is none."""
     try:
         return map_words(vectors, [word for word, _ in words], [group for _, group in words])
     except SettingError as error:
@@ -142,25 +138,25 @@ def _map(vectors: StaticVectors, words: Sequence[tuple[str, str | None]]) -> Wor
 def _in_order(
     texts: Iterable[str], runs: Sequence[StaticVectors], common: Sequence[str]
 ) -> list[str]:
-    """The words of a set that may be shown, as some run writes them, frequent ones first."""
+    """Return the words of a set that may be shown, frequent first."""
     written = {tuple(run.words(text)) for text in dict.fromkeys(texts) for run in runs}
     words = {cut[0] for cut in written if len(cut) == 1}
     return [word for word in common if word in words]
 
 
 def _spread(words: Sequence[str], n_words: int) -> list[str]:
-    """So many of some words, or all, at equal distances."""
+    """Return up to ``n_words`` evenly spaced words."""
     n_taken = min(n_words, len(words))
     return [words[(2 * place + 1) * len(words) // (2 * n_taken)] for place in range(n_taken)]
 
 
 def _is_word(word: str) -> bool:
-    """Whether a word is made of letters, and not of a few letters of an alphabet."""
+    """Return whether a word is all letters and not a short ASCII word."""
     return word.isalpha() and (len(word) >= _SHORTEST or not word.isascii())
 
 
 def _has_direction(vectors: StaticVectors, word: str) -> bool:
-    """Whether a run has a vector for a word, and one that is neither zero nor broken."""
+    """Return whether a run has a finite nonzero vector for a word."""
     try:
         vector = vectors.vector(word)
     except FirthError:
@@ -169,7 +165,7 @@ def _has_direction(vectors: StaticVectors, word: str) -> bool:
 
 
 def read_curve(path: Path) -> Mapping[str, Any]:
-    """Read a learning curve."""
+    """Read a learning curve; raise ArtifactError if the file is not one."""
     found = read_json(path)
     kinds = {"corpus": str, "methods": list, "sizes": list, "results": list}
     if not isinstance(found, dict) or not all(

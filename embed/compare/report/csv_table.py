@@ -1,4 +1,4 @@
-"""Results as CSV, for spreadsheets and data frames."""
+"""Write results as CSV, for spreadsheets and data frames."""
 
 import csv
 import json
@@ -31,7 +31,7 @@ COLUMNS = (
 def write_csv(
     results: Iterable[Mapping[str, Any]], file: TextIO, columns: Sequence[str] = COLUMNS
 ) -> None:
-    """Write results as RFC 4180 has it, numbers in full precision."""
+    """Write results as CSV (RFC 4180) with numbers in full precision."""
     rows = list(results)
     names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
     writer = csv.writer(file)
@@ -40,7 +40,7 @@ def write_csv(
 
 
 def _cell(value: Any) -> Any:
-    """A value as JSON has it, nothing where there is none; csv writes floats in full."""
+    """Format booleans and mappings as in JSON; the csv module writes floats in full."""
     if isinstance(value, Mapping):
         return json.dumps(value, ensure_ascii=False)
     return str(value).lower() if isinstance(value, bool) else value

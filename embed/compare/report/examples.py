@@ -1,4 +1,4 @@
-"""What the encoders of a report's runs make of example sentences."""
+"""Attention and in-context neighbors of example sentences, for the report."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ from embed.vectors.word_vectors import WordVectors
 
 
 def refuse_unmarked(examples: Sequence[str]) -> None:
-    """Refuse sentences of which nobody can tell what is marked, before any work."""
+    """Raise SettingError if the brackets of an example are empty or unbalanced."""
     for text in examples:
         if not all(map(str.strip, BRACKETED.findall(text))) or set("[]") & set(
             BRACKETED.sub("", text)
@@ -23,8 +23,7 @@ def refuse_unmarked(examples: Sequence[str]) -> None:
 def read_attention(
     runs: Mapping[str, StaticVectors], examples: Sequence[str]
 ) -> dict[str, list[Attention | str] | str]:
-    """Let the encoders of some runs read sentences."""
-    # returns dict of str to (list of (Attention or str) or str)
+    """Return the attention of every run with an encoder over each sentence, or why not."""
     with_encoder = (name for name, run in runs.items() if isinstance(run, WithEncoder))
     return {name: _attention(runs[name], examples) for name in with_encoder}
 
@@ -34,8 +33,7 @@ def find_in_context(
     examples: Sequence[str],
     k: int = 10,
 ) -> dict[str, list[ContextAnswer | str] | str]:
-    """Find what is nearest to marked words, as they stand in their sentences."""
-    # returns dict of str to (list of (ContextAnswer or str) or str)
+    """Return the neighbors of marked words in their sentences, per run, or why not."""
     marked = [text for text in examples if "[" in text]
     return {
         name: _in_context(run, marked, k)
@@ -45,7 +43,7 @@ def find_in_context(
 
 
 def _attention(run: StaticVectors, examples: Sequence[str]) -> list[Attention | str] | str:
-    """What one run attends to, or why that cannot be told."""
+    """Return the attention of one run over each sentence, or why there is none."""
     try:
         reader = attention_of(run)
         if reader is None:
@@ -56,18 +54,18 @@ def _attention(run: StaticVectors, examples: Sequence[str]) -> list[Attention | 
 
 
 def _read(reader: AttentionReader, text: str) -> Attention | str:
-    """What is attended to in one sentence, or what is wrong with it."""
+    """Return the attention over one sentence, or what is wrong with the sentence."""
     try:
         pieces, weights = reader.attention(reader.words(text))
-    except SettingError as error:  # of this sentence; the others are read
+    except SettingError as error:  # read the other sentences
         return f"{quoted(text)}: {error}"
     return Attention(text, tuple(pieces), weights)
 
 
 def _in_context(run: WithEncoder, marked: Sequence[str], k: int) -> list[ContextAnswer | str] | str:
-    """What is nearest to marked words by one run, or why that cannot be told."""
+    """Return the in-context neighbors of marked words by one run, or why there are none."""
     if run.layers is None:
-        return "its vectors are no means of its states, so that nothing is near to both"
+        return "its vectors are not averages of encoder states, so they cannot be compared"
     try:
         return [answer for text in marked for answer in _nearest(run, run.layers, text, k)]
     except FirthError as error:
@@ -77,9 +75,9 @@ def _in_context(run: WithEncoder, marked: Sequence[str], k: int) -> list[Context
 def _nearest(
     run: WithEncoder, layers: Sequence[int], text: str, k: int
 ) -> Sequence[ContextAnswer | str]:
-    """What is nearest to the marked words of one sentence, or what is wrong with it."""
+    """Return the neighbors of one sentence's marked words, or what is wrong with it."""
     assert isinstance(run.vectors, WordVectors)
-    encoder = run.encoder  # what is wrong with it is so for every sentence
+    encoder = run.encoder  # outside the try: its errors concern every sentence
     try:
         return nearest_by_encoder(encoder, run.vectors, [text], layers, k)
     except SettingError as error:

@@ -1,4 +1,4 @@
-"""Show intrinsic measures: two tables for eyes, JSON for programs."""
+"""Show intrinsic measures: two tables, and JSON."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -27,7 +27,7 @@ def geometry_json(geometry: Geometry) -> dict[str, Any]:
 
 
 def print_geometry(geometry: Geometry, names: Mapping[str, str]) -> None:
-    """Print two tables of at most 100 columns and, below them, what is undefined."""
+    """Print two tables of at most 100 columns and, below them, why scores are undefined."""
     runs = list(dict.fromkeys(each.run for each in geometry.properties))
     short = {run: cut_name(names.get(run, run), _LONGEST_RUN) for run in runs}
     if all(each.score is None for each in geometry.properties):
@@ -42,16 +42,17 @@ def print_geometry(geometry: Geometry, names: Mapping[str, str]) -> None:
     if pairs:
         print_table(["run", "and", *map(_heading, AGREEMENTS)], pairs)
     print(
-        f"on the {geometry.words:,} words that come first in all runs; ± half of the 95 % interval"
+        f"on the {geometry.words:,} most frequent words shared by all runs; "
+        "± half of the 95 % interval"
     )
     if geometry.zero:
-        print(f"left out: words whose vector is zero in some run: {geometry.zero:,}")
+        print(f"left out: words with a zero vector in some run: {geometry.zero:,}")
     for line in _reasons(geometry, short):
         print(line)
 
 
 def _entry(measured: Property | Agreement) -> dict[str, Any]:
-    """One entry of the JSON."""
+    """Return one entry of the JSON."""
     return {
         name: value
         for name, value in asdict(measured).items()
@@ -60,12 +61,12 @@ def _entry(measured: Property | Agreement) -> dict[str, Any]:
 
 
 def _heading(metric: str) -> str:
-    """The name of a metric as a table has it."""
+    """Return the column heading of a metric."""
     return metric.replace("_frequency", "~freq.").replace("_", " ")
 
 
 def _cell(measured: Property | Agreement) -> str:
-    """A number with half its interval, or a hub's word."""
+    """Format a number with half its interval, or with a hub's word."""
     if measured.score is None:
         return "undefined"
     if isinstance(measured, Property) and measured.word is not None:
@@ -77,7 +78,7 @@ def _cell(measured: Property | Agreement) -> str:
 
 
 def _pairs(geometry: Geometry, short: Mapping[str, str]) -> Iterator[list[str]]:
-    """Rows of the pairs that anything is defined for."""
+    """Yield a row for each pair of runs with a defined score."""
     pairs: dict[tuple[str, str], list[Agreement]] = {}
     for agreement in geometry.agreements:
         pairs.setdefault((agreement.a, agreement.b), []).append(agreement)
@@ -87,14 +88,14 @@ def _pairs(geometry: Geometry, short: Mapping[str, str]) -> Iterator[list[str]]:
 
 
 def _reasons(geometry: Geometry, short: Mapping[str, str]) -> Iterator[str]:
-    """Why scores are undefined, a line for each run and reason."""
-    told: dict[tuple[str, str], list[str]] = {}
+    """Yield why scores are undefined, one line for each run and reason."""
+    undefined: dict[tuple[str, str], list[str]] = {}
     for each in geometry.properties:
         if each.reason is not None:
-            told.setdefault((short[each.run], each.reason), []).append(_heading(each.metric))
+            undefined.setdefault((short[each.run], each.reason), []).append(_heading(each.metric))
     for run in short:
         for metric in AGREEMENTS:
-            # what a pair lacks, one of its runs lacks beside any other
+            # blame a run only if all its pairs are undefined for the same reason
             reasons = {
                 each.reason
                 for each in geometry.agreements
@@ -102,6 +103,6 @@ def _reasons(geometry: Geometry, short: Mapping[str, str]) -> Iterator[str]:
             }
             for reason in reasons if len(reasons) == 1 else ():
                 if reason is not None:
-                    told.setdefault((short[run], reason), []).append(metric)
-    for (run, reason), metrics in told.items():
+                    undefined.setdefault((short[run], reason), []).append(metric)
+    for (run, reason), metrics in undefined.items():
         yield f"undefined: {run}: {', '.join(metrics)}: {reason}"

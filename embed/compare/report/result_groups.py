@@ -1,4 +1,4 @@
-"""The results of a comparison's document, divided by what they measure; who is best in each."""
+"""Results of a comparison's document grouped by set, section and metric, with rankings."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,27 +12,27 @@ from embed.compare.task import task_name
 
 @dataclass(frozen=True, eq=False)
 class ResultGroup:
-    """What one metric says of one set, or of a part of it, on the items that all runs know."""
+    """Results of all rows in one metric on one set or section."""
 
-    task: str  # what is measured
-    dataset: str  # what is measured
-    metric: str  # what is measured
-    section: str | None  # the part of the set, where it is not the whole
-    number: int  # from 0: sets of one name differ in it
-    # an entry of the document's ``results`` per row, in the order of the runs
+    task: str
+    dataset: str
+    metric: str
+    section: str | None  # None for the whole set
+    number: int  # from 0; distinguishes sets of the same name
+    # row -> entry of the document's ``results`` on the items covered by all runs
     results: Mapping[str, Mapping[str, Any]]
-    own: Mapping[str, Mapping[str, Any]]  # the same on all items that the row knows itself
-    # entries of the document's ``pairs``, by ``a`` and ``b``
+    own: Mapping[str, Mapping[str, Any]]  # the same on all items that the row covers
+    # (a, b) -> entry of the document's ``pairs``
     pairs: Mapping[tuple[str, str], Mapping[str, Any]]
 
     @property
     def ranked(self) -> bool:
-        """Whether a higher score is a better one."""
+        """Whether higher scores are better."""
         return all(result.get("ranked", True) for result in self.results.values())
 
     @cached_property
     def ranking(self) -> Mapping[str, Rank]:
-        """How every row with a score stands to the best; of none where none is better."""
+        """Rank of every row with a score; empty if the metric is not ranked."""
         return rank_runs(
             {run: result["score"] for run, result in self.results.items()},
             [(a, b, entry["p"]) for (a, b), entry in self.pairs.items()],
@@ -41,37 +41,37 @@ class ResultGroup:
 
     @property
     def best(self) -> frozenset[str]:
-        """The rows with the highest score; none where all are undefined, or none is better."""
+        """Rows with the highest score."""
         return self._with_rank(Rank.BEST)
 
     @property
     def equals(self) -> frozenset[str]:
-        """The other rows with a score of which tests cannot tell the best."""
+        """Other rows without a significant difference from the best."""
         return self._with_rank(Rank.EQUAL)
 
     @property
     def untested(self) -> frozenset[str]:
-        """The rows with a score that no test could hold against the best, where there is one."""
+        """Rows whose difference from the best could not be tested."""
         return self._with_rank(Rank.UNTESTED)
 
     @property
     def worse(self) -> frozenset[str]:
-        """The rows with a score that are neither the best nor equal; none without any test."""
+        """Rows that are neither best nor equal; empty if nothing was tested."""
         return self._with_rank(Rank.WORSE, Rank.UNTESTED) if self.pairs else frozenset()
 
     def _with_rank(self, *wanted: Rank) -> frozenset[str]:
-        """The rows that stand so."""
+        """Return the rows with one of these ranks."""
         return frozenset(run for run, rank in self.ranking.items() if rank in wanted)
 
 
 def rows_of(document: Mapping[str, Any]) -> list[str]:
-    """Name the rows of tables: methods of which several seeds were scored, and the other runs."""
+    """Return the rows of tables: groups with several scored seeds, and all other runs."""
     owner = _owners(document)
     return list(dict.fromkeys(owner.get(run["run"], run["run"]) for run in document["runs"]))
 
 
 def group_results(document: Mapping[str, Any]) -> list[ResultGroup]:
-    """Divide the results of a comparison by set, section and metric."""
+    """Group the results of a comparison by set, section and metric."""
     rows = set(rows_of(document))
     shared: dict[tuple[Any, ...], dict[str, Mapping[str, Any]]] = {}
     own: dict[tuple[Any, ...], dict[str, Mapping[str, Any]]] = {}
@@ -100,7 +100,7 @@ def group_results(document: Mapping[str, Any]) -> list[ResultGroup]:
 
 
 def _owners(document: Mapping[str, Any]) -> dict[str, str]:
-    """The row that stands for a run, of those that differ in the seed only."""
+    """Map each seed's run to the row of its group."""
     scored = {result["run"] for result in document["results"]}
     return {
         one: run["run"]
@@ -113,7 +113,7 @@ def _owners(document: Mapping[str, Any]) -> dict[str, str]:
 def _numbered(
     entries: Sequence[Mapping[str, Any]], *names: str
 ) -> Iterator[tuple[tuple[Any, ...], Mapping[str, Any]]]:
-    """Entries with the first five attributes of their panel."""
+    """Yield entries with the first five fields of their group."""
     seen: Counter[tuple[Any, ...]] = Counter()
     for entry in entries:
         place = task_name(entry["task"]), entry["dataset"], entry["metric"], entry.get("section")

@@ -1,4 +1,4 @@
-"""A comparison as a run of its own, which names what was compared."""
+"""Store a comparison as a run that names the compared runs."""
 
 import dataclasses
 import datetime
@@ -19,7 +19,7 @@ DOCUMENT, TABLE = "comparison.json", "scores.csv"
 
 
 def refuse_out(out: Path, read: Sequence[Path], *, force: bool) -> None:
-    """Refuse a place where a comparison must not be written."""
+    """Raise if a comparison must not be written to ``out``: occupied, or inside what is read."""
     refuse_existing(out, force)
     if out.exists() and any(out.iterdir()) and run_options(out).get("method") != METHOD:
         raise ArtifactError(f"{out}: is no comparison, so `force=True` does not replace it")
@@ -39,13 +39,13 @@ def store_comparison(
     started: datetime.datetime,
     force: bool = False,
 ) -> Path:
-    """Write a comparison as a run."""
+    """Write a comparison as a run and return its path."""
     options = dataclasses.asdict(config)
     compared = {run["run"]: run["fingerprint"] for run in document["runs"] if run["fingerprint"]}
     maker = {"command": METHOD, "runs": compared, **options}
     with new_artifact(out, maker, force=force) as partial:
         write_json(partial / DOCUMENT, document)
-        # names of files need not be UTF-8
+        # file names need not be valid UTF-8
         with open(
             partial / TABLE, "w", encoding="utf-8", errors="backslashreplace", newline=""
         ) as file:

@@ -1,4 +1,4 @@
-"""Show a comparison: a table for eyes, JSON for programs."""
+"""Show a comparison as a table or as JSON."""
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -13,10 +13,10 @@ from embed.compare.scoring.results import Comparison, Pair, Score
 from embed.compare.statistics.ranking import ALPHA, Rank, rank_runs
 from embed.compare.task import Measurement
 
-_COLUMNS = ("dataset", "metric", "run", "score", "95 %", "items", "knows")
+_COLUMNS = ("dataset", "metric", "run", "score", "95 %", "items", "coverage")
 _LONGEST, _BESIDE_SEEDS = 16, 13  # characters of a name
 _ITEMS = {
-    "skip": "items that all runs know",
+    "skip": "items covered by all runs",
     "zero": "all items, unknown words as zero vectors",
     "mean": "all items, unknown words as the mean vector",
 }
@@ -44,25 +44,25 @@ def to_json(
 
 
 def print_report(comparison: Comparison, unknown: str) -> None:
-    """Print a table of at most 100 columns and, below it, what needs saying."""
+    """Print a table of at most 100 columns and, below it, a legend and notes."""
     print_table(_COLUMNS, list(_rows(comparison)))
     ranked = any(score.measured.ranked for score in comparison.scores)
     marks = (
-        f"; * best, = not to be told from it (p > {ALPHA:g}, Holm), ? untested" if ranked else ""
+        f"; * best, = no significant difference (p > {ALPHA:g}, Holm), ? untested" if ranked else ""
     )
     print(f"on {_ITEMS[unknown]}{marks}")
     for name in comparison.groups:
-        if told := _seeds(name, comparison):
-            print(told)
+        if line := _seeds(name, comparison):
+            print(line)
     shown = set(comparison.rows)
-    for line in _chances([score for score in comparison.scores if score.run in shown]):
+    for line in _association_lines([score for score in comparison.scores if score.run in shown]):
         print(line)
     for line in _notes([score for score in comparison.scores if score.run in shown]):
         print(line)
 
 
 def _result(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any]:
-    """One entry of the JSON."""
+    """Return one entry of the JSON."""
     measured = score.measured
     entry = {
         "run": score.run,
@@ -94,7 +94,7 @@ def _result(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any
 
 
 def _pair(pair: Pair) -> dict[str, Any]:
-    """One entry of the JSON."""
+    """Return one entry of the JSON."""
     found = pair.difference
     numbers = {"difference": found.difference, "low": found.low, "high": found.high, "p": found.p}
     entry = {
@@ -109,12 +109,12 @@ def _pair(pair: Pair) -> dict[str, Any]:
 
 
 def _group(place: int, what: Measurement | Pair) -> Hashable:
-    """What two scores must share to be compared."""
+    """Return the key shared by comparable scores."""
     return place, what.section, what.metric
 
 
 def _rows(comparison: Comparison) -> Iterator[list[object]]:
-    """Rows of the table; a set is named in its first row only."""
+    """Yield the rows of the table; a set is named in its first row only."""
     longest = _BESIDE_SEEDS if comparison.groups else _LONGEST
     names = short_names(comparison.rows, longest)
     shown = [score for score in comparison.scores if score.run in names]
@@ -133,7 +133,7 @@ def _rows(comparison: Comparison) -> Iterator[list[object]]:
 
 
 def _grouped(scores: Sequence[Score]) -> dict[Hashable, list[Score]]:
-    """Scores on shared items that can be compared, together, in the order of the first."""
+    """Group comparable scores on shared items."""
     groups: dict[Hashable, list[Score]] = {}
     for score in scores:
         if score.shared:
@@ -142,41 +142,41 @@ def _grouped(scores: Sequence[Score]) -> dict[Hashable, list[Score]]:
 
 
 def _marks(scores: Sequence[Score], pairs: Sequence[Pair]) -> dict[str, str]:
-    """By run, whether it is the best, may be as good, or was not tested."""
+    """Return the mark of every run: best, no significant difference, or untested."""
     group = _group(scores[0].place, scores[0].measured)
-    chances = (
+    tests = (
         (pair.a, pair.b, None if math.isnan(pair.difference.p) else pair.difference.p)
         for pair in pairs
         if _group(pair.place, pair) == group
     )
     found = rank_runs(
-        {score.run: score.score for score in scores}, chances, ranked=scores[0].measured.ranked
+        {score.run: score.score for score in scores}, tests, ranked=scores[0].measured.ranked
     )
     return {run: _MARKS.get(rank, "") for run, rank in found.items()}
 
 
 def _seeds(name: str, comparison: Comparison) -> str:
-    """Of how many seeds a row is the mean; nothing where it has no score."""
+    """Return the legend line of a row of several seeds; empty if it has no score."""
     scored = {score.n_seeds for score in comparison.scores if score.run == name}
     total = len(comparison.groups[name])
-    told = " to ".join(map(str, sorted(scored))) if scored != {total} else str(total)
+    averaged = " to ".join(map(str, sorted(scored))) if scored != {total} else str(total)
     of_all = "" if scored == {total} else f" of {total}"
-    return f"{name}: mean of {told}{of_all} seeds ± their standard deviation" if scored else ""
+    return f"{name}: mean of {averaged}{of_all} seeds ± their standard deviation" if scored else ""
 
 
 def _set_name(measured: Measurement, longest: int) -> str:
-    """The set, or below it the name of its section."""
+    """Return the name of the set, or of its section."""
     section = measured.section
     return cut_name(measured.dataset if section is None else f": {section}", longest)
 
 
 def cut_name(name: str, longest: int) -> str:
-    """Leave out the end of a name where it is too long."""
+    """Truncate a name with an ellipsis."""
     return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
 def _number(score: Score, mark: str) -> str:
-    """A score in three decimals, signs aligned, with its deviation over seeds and its mark."""
+    """Format a score with its deviation over seeds and its mark, signs aligned."""
     if score.score is None:
         return "undefined"
     spread = "" if score.deviation is None else f" ±{_bare(score.deviation)}"
@@ -184,19 +184,19 @@ def _number(score: Score, mark: str) -> str:
 
 
 def _interval(score: Score) -> str:
-    """Both ends in three decimals, as is usual without the zero before the point."""
+    """Format an interval in three decimals without leading zeros."""
     if score.low is None or score.high is None:
         return ""
     return f"{_bare(score.low)} {_bare(score.high)}"
 
 
 def _bare(number: float) -> str:
-    """A number in three decimals without the zero before the point."""
+    """Format a number in three decimals without a leading zero."""
     return f"{number:.3f}".replace("0.", ".", 1)
 
 
 def short_names(runs: Sequence[str], longest: int = _LONGEST) -> dict[str, str]:
-    """Shorten the names of runs for tables and pictures."""
+    """Return distinct short names of runs for tables and pictures."""
     last = {run: Path(run).name or run for run in runs}
     names = last if len(set(last.values())) == len(runs) else {run: run for run in runs}
     cut = {
@@ -210,8 +210,8 @@ def short_names(runs: Sequence[str], longest: int = _LONGEST) -> dict[str, str]:
     }
 
 
-def _chances(scores: Sequence[Score]) -> Iterator[str]:
-    """Of association tests on shared items, p of each run, and how much is left of each list."""
+def _association_lines(scores: Sequence[Score]) -> Iterator[str]:
+    """Yield list coverage and p-values of association tests on shared items."""
     names = short_names(list(dict.fromkeys(score.run for score in scores)))
     for scored in _grouped(scores).values():
         measured = scored[0].measured
@@ -225,10 +225,10 @@ def _chances(scores: Sequence[Score]) -> Iterator[str]:
 
 
 def _notes(scores: Sequence[Score]) -> Iterator[str]:
-    """Why scores are undefined, what was composed, which vectors were zero."""
+    """Yield reasons for undefined scores, counts of composed and zero vectors, and notes."""
     names = short_names(list(dict.fromkeys(score.run for score in scores)))
     undefined: dict[tuple[str, str], dict[str, None]] = {}
-    told: dict[str, None] = {}
+    lines: dict[str, None] = {}
     for score in scores:
         measured = score.measured
         if measured.reason is not None and score.shared:
@@ -238,18 +238,18 @@ def _notes(scores: Sequence[Score]) -> Iterator[str]:
             continue
         start, n_items = f"{names[score.run]} on {measured.dataset}", len(measured.items)
         if measured.items_composed:
-            told[
-                f"composed: {start}: {measured.items_composed} of {n_items} items have a word made "
-                "of its n-grams, pieces or parts"
+            lines[
+                f"composed: {start}: {measured.items_composed} of {n_items} items have a word "
+                "composed of n-grams, pieces or parts"
             ] = None
         if measured.items_zero:
-            told[
-                f"zero: {start}: {measured.items_zero} of {n_items} items have a word whose "
-                "vector is zero"
+            lines[
+                f"zero: {start}: {measured.items_zero} of {n_items} items have a word with a zero "
+                "vector"
             ] = None
     for (run, reason), places in undefined.items():
         yield f"undefined: {run} on {', '.join(places)}: {reason}"
-    yield from told
+    yield from lines
     for note in gather_notes(
         (s.run, s.measured.dataset, s.measured.section, s.shared, s.measured.note) for s in scores
     ):

@@ -1,1 +1,1 @@
-"""A comparison as one page of HTML."""
+"""The HTML report of a comparison."""

@@ -1,4 +1,4 @@
-"""Attention on the page: what every piece of a sentence takes from every other, as pictures."""
+"""Attention section of the page: weights between the pieces of a sentence, as pictures."""
 
 import base64
 import struct
@@ -10,17 +10,19 @@ import numpy as np
 
 from embed.compare.report.contents import Attention
 
-_SLOT = 20  # units of the drawing that a piece takes
-_LETTER = 7.0  # about what a letter takes
-_LONGEST = 14  # letters of a piece
-_INK = (0x1F, 0x7A, 0xC4)  # on light and on dark paper
+_SLOT = 20  # drawing units per piece
+_LETTER = 7.0  # approximate width of a letter
+_LONGEST = 14  # letters shown of a piece
+_COLOR = (0x1F, 0x7A, 0xC4)  # readable in light and dark mode
 
 
 def attention_view(
     attention: Mapping[str, Sequence[Attention | str] | str],
 ) -> list[tuple[str, dict[str, Any] | str]]:
-    """Lay out where models look: the mean of each layer's heads, every head, and in words."""
-    # attention: mapping of str to (sequence of (Attention or str) or str)
+    """Lay out the attention of each run: mean of each layer, every head, and a table.
+
+    Strings are reasons why a run or a sentence has none.
+    """
     return [
         (run, each if isinstance(each, str) else _sentence(each))
         for run, found in attention.items()
@@ -29,7 +31,7 @@ def attention_view(
 
 
 def _sentence(attention: Attention) -> dict[str, Any]:
-    """Where one model looks while it reads one sentence."""
+    """Lay out the attention of one run over one sentence."""
     means = attention.weights.astype(np.float64).mean(axis=1)
     pieces = attention.pieces
     shown = [piece if len(piece) <= _LONGEST else f"{piece[: _LONGEST - 1]}…" for piece in pieces]
@@ -54,13 +56,13 @@ def _sentence(attention: Attention) -> dict[str, Any]:
 
 
 def png_of(weights: np.ndarray) -> bytes:
-    """Make a PNG of a matrix: one color, the more opaque the larger a weight."""
+    """Return a PNG of a matrix in one color, with opacity proportional to weight."""
     # weights: float (H, W)
     high, wide = weights.shape
     opacity = np.round(255 * weights / max(float(weights.max()), 1e-12)).astype(np.uint8)
     pixels = np.empty((high, 1 + 4 * wide), dtype=np.uint8)
-    pixels[:, 0] = 0  # lines without a filter
-    for channel, value in enumerate(_INK):
+    pixels[:, 0] = 0  # filter type: none
+    for channel, value in enumerate(_COLOR):
         pixels[:, 1 + channel :: 4] = value
     pixels[:, 4::4] = opacity
     head = struct.pack(">IIBBBBB", wide, high, 8, 6, 0, 0, 0)
@@ -69,10 +71,10 @@ def png_of(weights: np.ndarray) -> bytes:
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:
-    """A part of a PNG: length, kind, content, checksum."""
+    """Return a PNG chunk: length, type, data, CRC."""
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
 def _source(weights: np.ndarray) -> str:
-    """A picture as an address that needs no network."""
+    """Return a picture as a data URL."""
     return f"data:image/png;base64,{base64.b64encode(png_of(weights)).decode('ascii')}"

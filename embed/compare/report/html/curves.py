@@ -1,4 +1,4 @@
-"""Learning curves on the page: where the lines of each set and metric run."""
+"""Learning curves section of the page: coordinates of the lines of each set and metric."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,13 +10,13 @@ from embed.compare.inputs.baselines import RANDOM
 from embed.compare.report.html.scale import Scale, colors_of, scale_of
 
 _WIDE, _HIGH = 360, 230
-_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 346, 8, 204  # of what the axes enclose
-_INSIDE = 14.0  # from there to the first and the last size
-_NEAREST = 46.0  # between two names of sizes
+_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 346, 8, 204  # edges of the plot area
+_PADDING = 14.0  # from the edges to the first and the last size
+_TICK_SPACING = 46.0  # least distance of two size labels
 
 
 def curve_view(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay out the pictures and the tables of a learning curve."""
+    """Lay out the charts and tables of a learning curve."""
     sizes = document["sizes"]
     colors = colors_of(document["methods"])
     places = _places(sizes)
@@ -30,30 +30,30 @@ def curve_view(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _chart(
-    panel: CurveGroup, colors: Mapping[str, str], places: Mapping[int, float]
+    group: CurveGroup, colors: Mapping[str, str], places: Mapping[int, float]
 ) -> dict[str, Any]:
-    """The lines of one set and metric, and its table."""
-    scale = scale_of(list(panel.results.values()))
-    chance = panel.results.get((RANDOM, None), {"score": None})["score"]
+    """Lay out the lines and the table of one set and metric."""
+    scale = scale_of(list(group.results.values()))
+    chance = group.results.get((RANDOM, None), {"score": None})["score"]
     return {
-        "dataset": panel.dataset,
-        "metric": panel.metric,
+        "dataset": group.dataset,
+        "metric": group.metric,
         "scores": [(score, _y(score, scale)) for score in _round_scores(scale)],
         "lines": [
-            _line(panel, scale, method, places) | {"color": colors[method]} for method in colors
+            _line(group, scale, method, places) | {"color": colors[method]} for method in colors
         ],
         "chance": None if chance is None else _y(chance, scale),
-        "items_used": max((entry["items_used"] for entry in panel.results.values()), default=0),
-        "items_total": panel.items_total,
-        "rows": {size: [panel.results.get((method, size)) for method in colors] for size in places},
+        "items_used": max((entry["items_used"] for entry in group.results.values()), default=0),
+        "items_total": group.items_total,
+        "rows": {size: [group.results.get((method, size)) for method in colors] for size in places},
     }
 
 
 def _line(
-    panel: CurveGroup, scale: Scale, method: str, places: Mapping[int, float]
+    group: CurveGroup, scale: Scale, method: str, places: Mapping[int, float]
 ) -> dict[str, Any]:
-    """The points of one method, and the outline of its intervals."""
-    found = [(x, panel.results.get((method, size))) for size, x in places.items()]
+    """Return the points of one method and the outline of its intervals."""
+    found = [(x, group.results.get((method, size))) for size, x in places.items()]
     scored = [(x, entry) for x, entry in found if entry and entry["score"] is not None]
     ends = [(x, entry) for x, entry in scored if entry["low"] is not None]
     above = [(x, _y(entry["high"], scale)) for x, entry in ends]
@@ -65,23 +65,23 @@ def _line(
 
 
 def _places(sizes: Sequence[int]) -> dict[int, float]:
-    """Where each size stands: its logarithm counts."""
+    """Return the x position of each size on a log scale."""
     first, last = math.log(sizes[0]), math.log(sizes[-1])
     scale = Scale(first, last) if last > first else Scale(first - 1, first + 1)
-    return {s: scale.place(math.log(s), _LEFT + _INSIDE, _RIGHT - _INSIDE) for s in sizes}
+    return {s: scale.place(math.log(s), _LEFT + _PADDING, _RIGHT - _PADDING) for s in sizes}
 
 
 def _ticks(places: dict[int, float]) -> Iterator[tuple[str, float]]:
-    """The sizes whose names have room, and where they stand."""
+    """Yield label and x position of the sizes whose labels fit, from the largest."""
     after = math.inf
     for size, x in reversed(places.items()):
-        if after - x >= _NEAREST:
+        if after - x >= _TICK_SPACING:
             yield human(size), x
             after = x
 
 
 def _round_scores(scale: Scale) -> list[float]:
-    """Scores at the least round distance of which no more than six have room."""
+    """Return at most six round scores for the grid lines."""
     room = scale.high - scale.low
     power = 10.0 ** math.floor(math.log10(room / 5))
     step = next(power * n for n in (1, 2, 5, 10) if room / (power * n) <= 5)
@@ -90,5 +90,5 @@ def _round_scores(scale: Scale) -> list[float]:
 
 
 def _y(score: float, scale: Scale) -> float:
-    """Where a score stands."""
+    """Return the y position of a score."""
     return scale.place(score, _BOTTOM, _TOP)

@@ -1,4 +1,4 @@
-"""How the page writes numbers and names: the filters of its templates."""
+"""Template filters: how the page formats numbers and names."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,46 +8,46 @@ from embed.compare.scoring.frequency_bands import EDGES
 
 
 def _decimal(number: float, digits: int = 3, *, signed: bool = False) -> str:
-    """A rounded number with a true minus sign, and no minus before zero."""
+    """Round a number; use a true minus sign, and none for zero."""
     text = f"{round(number, digits) + 0.0:{'+' if signed else ''}.{digits}f}"
     return text.replace("-", "−")
 
 
-def _chance(p: float | None) -> str:
-    """A p-value; None where no test was possible."""
+def _p_value(p: float | None) -> str:
+    """Format a p-value; None if no test was possible."""
     if p is None:
         return "no test"
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def _ends(entry: Mapping[str, Any]) -> str:
-    """Both ends of an interval; empty where it is undefined."""
+    """Format an interval; empty if it is undefined."""
     if entry["low"] is None or entry["high"] is None:
         return ""
     return f"{_decimal(entry['low'])} to {_decimal(entry['high'])}"
 
 
 def _counted(number: int, what: str) -> str:
-    """A number and what is counted: ``2 runs``."""
+    """Format a count with its noun: ``2 runs``."""
     return f"{number} {what}" + ("" if number == 1 else "s")
 
 
-def _set_name(panel: ResultGroup) -> str:
-    """The set and its section, with a number where sets share their name."""
-    numbered = panel.dataset if panel.number == 0 else f"{panel.dataset} ({panel.number + 1})"
-    banded = panel.section is None or panel.section in EDGES
-    return numbered if banded else f"{numbered}: {panel.section}"
+def _set_name(group: ResultGroup) -> str:
+    """Name a set and its section; number sets that share a name."""
+    numbered = group.dataset if group.number == 0 else f"{group.dataset} ({group.number + 1})"
+    is_whole_or_band = group.section is None or group.section in EDGES
+    return numbered if is_whole_or_band else f"{numbered}: {group.section}"
 
 
 def _metric_name(metric: str) -> str:
-    """A metric as tables name it: ``3cosmul`` for ``accuracy_3cosmul``."""
+    """Return the display name of a metric: ``3cosmul`` for ``accuracy_3cosmul``."""
     return metric.removeprefix("accuracy_").replace("_", " ")
 
 
 FILTERS = {
     "decimal": _decimal,
     "thousands": "{:,}".format,
-    "chance": _chance,
+    "p_value": _p_value,
     "ends": _ends,
     "counted": _counted,
     "set_name": _set_name,

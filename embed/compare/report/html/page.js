@@ -9,7 +9,7 @@
     return element;
   };
 
-  // Numbers before texts, and what is undefined last, in whichever direction.
+  // Numbers before text, and undefined values last, in either direction.
   const compare = (a, b, sign) => {
     if (a === null || b === null) return (a === null) - (b === null);
     if (typeof a === "number" && typeof b === "number") return sign * (a - b);
@@ -85,7 +85,7 @@
     }
   }
 
-  // Words: looked up among the words and their neighbors, and shown on all maps.
+  // Find words among the words of the page and their neighbors, and highlight them on all maps.
   const places = [...document.querySelectorAll(".map [data-word]")];
   const light = (matches) => {
     for (const place of places) place.classList.toggle("hit", matches(place.dataset.word));
@@ -121,8 +121,8 @@
       });
       light(matching);
       document.getElementById("found").textContent = text === "" ? ""
-        : own + among === 0 ? `“${box.value.trim()}” is not among the words of this page.`
-        : `Found in ${own} of ${words.length} words, and among the neighbors of ${among} others.`;
+        : own + among === 0 ? `“${box.value.trim()}” is not on this page.`
+        : `Found: ${own} of ${words.length} words, and neighbors of ${among} others.`;
     });
   }
 

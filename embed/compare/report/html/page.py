@@ -1,4 +1,4 @@
-"""A comparison as one page of HTML: no network, nothing outside the file."""
+"""Write a comparison as one self-contained HTML page."""
 
 import base64
 import hashlib
@@ -32,31 +32,28 @@ _LONGEST = 28  # characters of a run's name
 def write_report(
     document: Mapping[str, Any], sections: ReportParts, path: Path, *, force: bool = False
 ) -> None:
-    """Write a comparison as one file of HTML that needs nothing else.
-
-    The same document and parts give the same bytes.
-    """
+    """Write a comparison as one self-contained HTML file; the same input gives the same bytes."""
     page = make_page(document, sections)
     with atomic_output(path, force) as partial:
         partial.write_text(page, encoding="utf-8", newline="\n")
 
 
 def make_page(document: Mapping[str, Any], parts: ReportParts) -> str:
-    """Make the page that :func:`write_report` writes."""
+    """Return the page that :func:`write_report` writes."""
     given = [row for row in rows_of(document) if row not in (ONE_HOT, RANDOM)]
-    looks = _looks(document, given)
-    style, script = (
+    styles = _styles(document, given)
+    stylesheet, script = (
         _clean(files(__package__).joinpath(name).read_text(encoding="utf-8"))
         for name in ("page.css", "page.js")
     )
     page = _environment().get_template("page.html").render(
-        given=[looks[run] for run in given],
-        looks=looks,
+        given=[styles[run] for run in given],
+        styles=styles,
         views={anchor: view for anchor, view in _views(document, parts).items() if view},
-        style=style,
+        stylesheet=stylesheet,
         script=script,
         policy=(
-            f"default-src 'none'; img-src data:; style-src {_hash(style)}; "
+            f"default-src 'none'; img-src data:; style-src {_hash(stylesheet)}; "
             f"script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
         ),
     )  # fmt: skip
@@ -65,7 +62,7 @@ def make_page(document: Mapping[str, Any], parts: ReportParts) -> str:
 
 @cache
 def _environment() -> "Environment":
-    """Templates in which what people wrote can do no harm: all that is put in is escaped."""
+    """Return the template environment, which escapes every inserted value."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # here, so --help stays quick
 
     environment = Environment(
@@ -80,7 +77,7 @@ def _environment() -> "Environment":
 
 
 def _views(document: Mapping[str, Any], parts: ReportParts) -> dict[str, Any]:
-    """What each section shows, by the name of its template; nothing where it is left out."""
+    """Return the data of each section by template name; falsy if the section is left out."""
     return score_views(document, parts.config) | {
         "curves": parts.curve and curve_view(parts.curve),
         "maps": parts.maps and map_view(parts.maps),
@@ -88,12 +85,12 @@ def _views(document: Mapping[str, Any], parts: ReportParts) -> dict[str, Any]:
         "contexts": parts.contexts and context_view(parts.contexts, parts.neighbors),
         "attention": attention_view(parts.attention),
         "settings": parts.facts and settings_view(parts.facts),
-        "reading": {"sure": ALPHA},
+        "reading": {"alpha": ALPHA},
     }
 
 
-def _looks(document: Mapping[str, Any], given: list[str]) -> dict[str, dict[str, str]]:
-    """Names and colors of all rows and runs; the seeds of a row have its color."""
+def _styles(document: Mapping[str, Any], given: list[str]) -> dict[str, dict[str, str]]:
+    """Return name and color of every row and run; the seeds of a row share its color."""
     runs = [run["run"] for run in document["runs"]]
     names = short_names(rows_of(document), _LONGEST) | short_names(runs, _LONGEST)
     colors = colors_of(given)
@@ -103,12 +100,12 @@ def _looks(document: Mapping[str, Any], given: list[str]) -> dict[str, dict[str,
 
 
 def _clean(page: str) -> str:
-    """A page without indentation, empty lines and what cannot be drawn."""
+    """Drop indentation, empty lines and undrawable characters."""
     lines = (replace_undrawable(line).strip() for line in page.split("\n"))
     return "\n".join(line for line in lines if line) + "\n"
 
 
 def _hash(text: str) -> str:
-    """What names an inline script or style in the policy of a page."""
+    """Return the source hash of an inline script or stylesheet for the content policy."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

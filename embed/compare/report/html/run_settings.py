@@ -1,4 +1,4 @@
-"""Settings and provenance of every run on the page."""
+"""Settings section of the page: settings and provenance of every run."""
 
 import json
 import shlex
@@ -9,7 +9,7 @@ from embed.compare.report.contents import RunFacts
 
 
 def settings_view(facts: Mapping[str, RunFacts]) -> list[dict[str, Any]]:
-    """Lay out the options of every run and how it was made."""
+    """Lay out the settings and the provenance of every run."""
     return [
         _table("Settings (config.json)", {run: each.config for run, each in facts.items()}),
         _table("Provenance (provenance.json)", {run: f.provenance for run, f in facts.items()}),
@@ -17,7 +17,7 @@ def settings_view(facts: Mapping[str, RunFacts]) -> list[dict[str, Any]]:
 
 
 def _table(caption: str, values: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """A row a name, a column a run."""
+    """Lay out a table with one row per key and one column per run."""
     columns = [flattened(of_run) for of_run in values.values()]
     rows = [
         (
@@ -31,7 +31,7 @@ def _table(caption: str, values: Mapping[str, Mapping[str, Any]]) -> dict[str, A
 
 
 def flattened(values: Mapping[str, Any], within: str = "") -> dict[str, str]:
-    """Lay the groups of a JSON object flat."""
+    """Flatten a JSON object to dotted keys; drop the top-level ``format``."""
     flat: dict[str, str] = {}
     for key, value in values.items():
         if isinstance(value, Mapping):
@@ -42,7 +42,7 @@ def flattened(values: Mapping[str, Any], within: str = "") -> dict[str, str]:
 
 
 def _written(key: str, value: Any) -> str:
-    """One value."""
+    """Format one value."""
     if isinstance(value, str):
         return value
     if key == "command" and isinstance(value, list) and all(isinstance(v, str) for v in value):

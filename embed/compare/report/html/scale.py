@@ -1,4 +1,4 @@
-"""Where scores stand on pictures, and the colors of what is drawn."""
+"""Scales and colors of the page's pictures."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,19 +8,19 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Scale:
-    """From scores to places on a picture."""
+    """A linear scale from scores to positions on a picture."""
 
-    low: float  # what stands at its ends
-    high: float  # what stands at its ends
+    low: float
+    high: float
 
     def place(self, score: float, start: float, end: float) -> float:
-        """Find where a score stands."""
+        """Return the position of a score between ``start`` and ``end``, clipped to them."""
         share = (score - self.low) / (self.high - self.low)
         return round(float(start + (end - start) * min(max(share, 0.0), 1.0)), 1)
 
 
 def scale_of(entries: Sequence[Mapping[str, Any]]) -> Scale:
-    """Choose a scale on which all scores and intervals have room; 0 stands on it."""
+    """Return a round scale that contains 0 and all scores, deviations and intervals."""
     ends = [0.0]
     for entry in entries:
         spread = entry.get("deviation") or 0.0
@@ -33,10 +33,10 @@ def scale_of(entries: Sequence[Mapping[str, Any]]) -> Scale:
 
 
 def colors_of(names: Iterable[str]) -> dict[str, str]:
-    """Choose a color for each of several things."""
+    """Assign a color class to each distinct name, in a cycle of six."""
     return dict(zip(dict.fromkeys(names), cycle(("c0", "c1", "c2", "c3", "c4", "c5"))))
 
 
 def _up(number: float) -> int:
-    """The next integer, but for what rounding alone puts above one."""
+    """Round up, ignoring excess within rounding error."""
     return -int(-(number - 1e-9) // 1)

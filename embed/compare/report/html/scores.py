@@ -1,4 +1,4 @@
-"""What the page shows of scores: what was compared, scores, differences, intrinsic measures."""
+"""Score sections of the page: overview, scores, differences, intrinsic measures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -11,22 +11,22 @@ from embed.compare.scoring.frequency_bands import EDGES
 from embed.compare.scoring.notes import gather_notes
 from embed.compare.statistics.ranking import ALPHA
 
-_USUAL = 1.0  # scores are seldom beyond it
+_USUAL = 1.0  # largest absolute value of most metrics
 
 
 def score_views(document: Mapping[str, Any], config: CompareConfig | None) -> dict[str, Any]:
-    """Lay out what the document of a comparison tells."""
-    panels = group_results(document)
-    whole = [panel for panel in panels if panel.section is None]
-    bands = [panel for panel in panels if panel.section in EDGES]
-    further = [panel for panel in panels if panel.section and panel.section not in EDGES]
+    """Lay out the sections that show the document of a comparison."""
+    groups = group_results(document)
+    whole = [group for group in groups if group.section is None]
+    bands = [group for group in groups if group.section in EDGES]
+    further = [group for group in groups if group.section and group.section not in EDGES]
     parts = {"whole": whole, "bands": bands, "sections": further}
     return {
         "compared": _compared(document, config, whole),
         "scores": whole and _scores(whole) | {"notes": _notes(document)},
         "sections": further and _scores(further),
         "bands": bands and _bands(bands),
-        "differences": any(panel.pairs for panel in panels)
+        "differences": any(group.pairs for group in groups)
         and {name: [_matrix(each) for each in part if each.pairs] for name, part in parts.items()},
         "intrinsic": document.get("properties")
         and _intrinsic(document["properties"], document["agreements"]),
@@ -36,7 +36,7 @@ def score_views(document: Mapping[str, Any], config: CompareConfig | None) -> di
 def _compared(
     document: Mapping[str, Any], config: CompareConfig | None, whole: Sequence[ResultGroup]
 ) -> dict[str, Any]:
-    """What was compared, on what, how, and how often each run is the best."""
+    """Lay out the overview: runs, sets, settings, and how often each run is best."""
     about = {run["run"]: run for run in document["runs"]}
     return {
         "seeds": [len(run["seeds"]) for run in about.values() if "seeds" in run],
@@ -49,51 +49,51 @@ def _compared(
 
 
 def _row(run: Mapping[str, Any], whole: Sequence[ResultGroup]) -> dict[str, Any]:
-    """What a row is, and in how many metrics it is the best or not to be told from it."""
-    name, ranked = run["run"], [panel for panel in whole if panel.ranked]
+    """Describe a row, and count the metrics in which it is best or statistically tied."""
+    name, ranked = run["run"], [group for group in whole if group.ranked]
     return {
         "run": name,
         "method": run.get("method"),
         "fingerprint": run.get("fingerprint"),
         "seeds": run.get("seeds"),
         "baseline": name in (ONE_HOT, RANDOM),
-        "best": sum(name in panel.best for panel in ranked),
-        "equal": sum(name in panel.equals for panel in ranked),
-        "scored": sum(name in panel.results for panel in ranked),
+        "best": sum(name in group.best for group in ranked),
+        "equal": sum(name in group.equals for group in ranked),
+        "scored": sum(name in group.results for group in ranked),
     }
 
 
-def _scores(panels: Sequence[ResultGroup]) -> dict[str, Any]:
-    """Panels with their scales."""
-    scales = _scales(panels)
-    return {"panels": [(p, scales[p.metric]) for p in panels], "scales": _metrics_of(scales)}
+def _scores(groups: Sequence[ResultGroup]) -> dict[str, Any]:
+    """Pair each result group with its scale."""
+    scales = _scales(groups)
+    return {"groups": [(p, scales[p.metric]) for p in groups], "scales": _metrics_of(scales)}
 
 
-def _bands(panels: Sequence[ResultGroup]) -> dict[str, Any]:
-    """Panels of the bands of one set and metric beside each other."""
-    scales = _scales(panels)
+def _bands(groups: Sequence[ResultGroup]) -> dict[str, Any]:
+    """Lay out the frequency bands of each set and metric side by side."""
+    scales = _scales(groups)
     sets: dict[tuple[Any, ...], dict[str, ResultGroup]] = {}
-    for panel in panels:
-        place = panel.task, panel.dataset, panel.number, panel.metric
-        sets.setdefault(place, {})[str(panel.section)] = panel
+    for group in groups:
+        place = group.task, group.dataset, group.number, group.metric
+        sets.setdefault(place, {})[str(group.section)] = group
     names = [band for band in EDGES if any(band in found for found in sets.values())]
-    groups = [
+    rows = [
         {
             "first": next(iter(found.values())),
-            "runs": list(dict.fromkeys(run for panel in found.values() for run in panel.results)),
-            "panels": [found.get(band) for band in names],
+            "runs": list(dict.fromkeys(run for group in found.values() for run in group.results)),
+            "bands": [found.get(band) for band in names],
             "scale": scales[place[-1]],
         }
         for place, found in sets.items()
     ]
-    return {"scales": _metrics_of(scales), "bands": names, "groups": groups}
+    return {"scales": _metrics_of(scales), "bands": names, "rows": rows}
 
 
-def _scales(panels: Sequence[ResultGroup]) -> dict[str, Scale]:
-    """One scale for all metrics whose scores end at 1, and one for each of the others."""
+def _scales(groups: Sequence[ResultGroup]) -> dict[str, Scale]:
+    """Choose one scale for all metrics within [-1, 1], and one for each other metric."""
     by_metric: dict[str, list[Mapping[str, Any]]] = {}
-    for panel in panels:
-        by_metric.setdefault(panel.metric, []).extend(panel.results.values())
+    for group in groups:
+        by_metric.setdefault(group.metric, []).extend(group.results.values())
     own = {metric: scale_of(entries) for metric, entries in by_metric.items()}
     usual = [s for s in own.values() if s.low >= -_USUAL and s.high <= _USUAL]
     if usual:
@@ -103,7 +103,7 @@ def _scales(panels: Sequence[ResultGroup]) -> dict[str, Scale]:
 
 
 def _metrics_of(scales: Mapping[str, Scale]) -> dict[Scale, list[str]]:
-    """The metrics of each scale."""
+    """Return the metrics of each scale."""
     return {
         scale: [metric for metric, other in scales.items() if other == scale]
         for scale in scales.values()
@@ -111,7 +111,7 @@ def _metrics_of(scales: Mapping[str, Scale]) -> dict[Scale, list[str]]:
 
 
 def _notes(document: Mapping[str, Any]) -> list[Any]:
-    """What is to be known of how runs were scored."""
+    """Return the notes on how runs were scored."""
     rows = set(rows_of(document))
     return gather_notes(
         (r["run"], r["dataset"], r.get("section"), r["shared_items"], r.get("remark"))
@@ -120,38 +120,39 @@ def _notes(document: Mapping[str, Any]) -> list[Any]:
     )
 
 
-def _matrix(panel: ResultGroup) -> dict[str, Any]:
-    """How far every run is ahead of every other on one set and metric."""
-    runs = [run for run in panel.results if any(run in pair for pair in panel.pairs)]
+def _matrix(group: ResultGroup) -> dict[str, Any]:
+    """Lay out the pairwise differences on one set and metric."""
+    runs = [run for run in group.results if any(run in pair for pair in group.pairs)]
     return {
-        "panel": panel,
-        "band": panel.section if panel.section in EDGES else None,
-        "rows": {row: [_difference(panel, row, column) for column in runs] for row in runs},
+        "group": group,
+        "band": group.section if group.section in EDGES else None,
+        "rows": {row: [_difference(group, row, column) for column in runs] for row in runs},
     }
 
 
-def _difference(panel: ResultGroup, row: str, column: str) -> dict[str, Any] | None:
-    """The score of a row less that of a column; None where it is undefined."""
-    entry, sign = panel.pairs.get((row, column)), 1
+def _difference(group: ResultGroup, row: str, column: str) -> dict[str, Any] | None:
+    """Return the score of a row minus that of a column; None if undefined."""
+    entry, sign = group.pairs.get((row, column)), 1
     if entry is None:
-        entry, sign = panel.pairs.get((column, row)), -1
+        entry, sign = group.pairs.get((column, row)), -1
     if entry is None or entry["difference"] is None:
         return None
     difference = sign * entry["difference"]
-    sure = entry["p"] is not None and entry["p"] <= ALPHA
+    color = "ahead" if difference > 0 else "behind"
+    significant = entry["p"] is not None and entry["p"] <= ALPHA
     return {
         "difference": difference,
         "ends": sorted(sign * entry[end] for end in ("low", "high") if entry[end] is not None),
         "p": entry["p"],
-        "sure": sure,
-        "class": ("ahead" if difference > 0 else "behind") if sure and panel.ranked else "unsure",
+        "significant": significant,
+        "class": color if significant and group.ranked else "insignificant",
     }
 
 
 def _intrinsic(
     properties: Sequence[Mapping[str, Any]], agreements: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Measures of each run, every one with its scale, and of every two runs."""
+    """Lay out the measures of each run with their scales, and those of pairs of runs."""
     by_run: dict[str, dict[str, Mapping[str, Any]]] = {}
     by_metric: dict[str, list[Mapping[str, Any]]] = {}
     for entry in properties:
@@ -168,7 +169,7 @@ def _intrinsic(
 def _agreements(
     agreements: Sequence[Mapping[str, Any]],
 ) -> Iterator[tuple[str, dict[str, list[Mapping[str, Any] | None]]]]:
-    """For each metric a matrix of runs."""
+    """Yield each metric with its matrix of runs."""
     for metric in dict.fromkeys(entry["metric"] for entry in agreements):
         entries = [entry for entry in agreements if entry["metric"] == metric]
         found = {pair: e for e in entries for pair in ((e["a"], e["b"]), (e["b"], e["a"]))}

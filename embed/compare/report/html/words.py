@@ -1,4 +1,4 @@
-"""The words of the page: maps side by side, neighbors side by side, words in context."""
+"""Word sections of the page: maps, neighbors and words in context."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,19 +14,18 @@ from embed.query.label_places import place_labels
 from embed.query.word_map import WordMap
 from embed.vectors.neighbors import Neighbor
 
-_WIDE, _HIGH = 400, 340  # of a map, in units of its drawing
-_MARGINS = np.array([46.0, 20.0])  # so that names fit
-_LETTER, _WIDE_LETTER, _LINE = 6.4, 12.0, 13.0  # about what text takes
+_WIDE, _HIGH = 400, 340  # size of a map, in drawing units
+_MARGINS = np.array([46.0, 20.0])  # room for labels
+_LETTER, _WIDE_LETTER, _LINE = 6.4, 12.0, 13.0  # approximate text sizes
 _FIRST_WIDE = "\u1100"  # scripts from here on have mostly wide letters
-_LONGEST = 18  # letters of a word on a map
+_LONGEST = 18  # letters shown of a word on a map
 _GAP = 7.0
 
 Neighbors = Mapping[str, Mapping[str, Sequence[Neighbor]]]  # by word, then by run
 
 
 def map_view(maps: Mapping[str, WordMap | str]) -> dict[str, Any]:
-    """Lay out the same words as every run has them, side by side."""
-    # maps: mapping of str to (WordMap or str)
+    """Lay out the maps of all runs side by side; strings say why a run has none."""
     drawn = [found for found in maps.values() if isinstance(found, WordMap)]
     groups = (group for found in drawn for group in found.groups)
     colors = colors_of(group for group in groups if group is not None)
@@ -35,18 +34,18 @@ def map_view(maps: Mapping[str, WordMap | str]) -> dict[str, Any]:
         "high": _HIGH,
         "legend": colors,
         "maps": {
-            run: found if isinstance(found, str) else _map(turned(found, drawn[0]), colors)
+            run: found if isinstance(found, str) else _map(rotated(found, drawn[0]), colors)
             for run, found in maps.items()
         },
     }
 
 
-def turned(found: WordMap, like: WordMap) -> WordMap:
-    """Turn and mirror a map so that its words lie as near as may be to those of another.
+def rotated(found: WordMap, like: WordMap) -> WordMap:
+    """Rotate and mirror a map to bring its words closest to those of another.
 
-    Orthogonal Procrustes (Schönemann 1966): of all turns Q that for which the sum of squares of
-    ``found Q - like`` is least, Q = U V' with the singular value decomposition
-    ``found' like`` = U S V'. Distances on the map stay what they are.
+    Orthogonal Procrustes (Schönemann 1966): the orthogonal Q with the least squared error of
+    ``found Q - like`` is Q = U V', where ``found' like`` = U S V' is the singular value
+    decomposition. Distances on the map do not change. Returned unchanged if the words differ.
     """
     if found.words != like.words:
         return found
@@ -55,7 +54,7 @@ def turned(found: WordMap, like: WordMap) -> WordMap:
 
 
 def neighbor_view(neighbors: Neighbors) -> list[dict[str, Any]]:
-    """Lay out the nearest words of some words in every run, side by side."""
+    """Lay out the nearest neighbors in every run side by side."""
     return [
         {
             "word": word,
@@ -70,8 +69,10 @@ def neighbor_view(neighbors: Neighbors) -> list[dict[str, Any]]:
 def context_view(
     contexts: Mapping[str, Sequence[ContextAnswer | str] | str], neighbors: Neighbors
 ) -> dict[str, Any]:
-    """Lay out what is nearest to words in their sentences, and beside it in any sentence."""
-    # contexts: mapping of str to (sequence of (ContextAnswer or str) or str)
+    """Lay out the neighbors of words in their sentences, beside their static neighbors.
+
+    Strings are reasons why a run or a sentence has none.
+    """
     every = [
         (run, each)
         for run, found in contexts.items()
@@ -82,7 +83,7 @@ def context_view(
     for run, answer in every:
         if isinstance(answer, str):
             continue
-        # every second part is the group of the regular expression: what was in brackets
+        # every second part of the split is a word in brackets
         place = {
             "run": run,
             "sentence": BRACKETED.split(answer.context),
@@ -108,14 +109,14 @@ def context_view(
 
 
 def _common(columns: Iterable[Sequence[Neighbor]]) -> set[str]:
-    """Words that several columns have."""
+    """Return the words that occur in several columns."""
     times = Counter(near.word for found in columns for near in found)
     return {word for word, number in times.items() if number > 1}
 
 
 def _map(found: WordMap, colors: Mapping[str, str]) -> dict[str, Any]:
-    """Where the points and the names of a map stand."""
-    points = _on_paper(found.places)
+    """Return the positions of a map's points and labels."""
+    points = _to_drawing(found.places)
     shown = [w if len(w) <= _LONGEST else f"{w[: _LONGEST - 1]}…" for w in found.words]
     sizes = np.array([[_width(word), _LINE] for word in shown])
     middles, far = place_labels(points, sizes, (_WIDE, _HIGH), _GAP)
@@ -136,16 +137,16 @@ def _map(found: WordMap, colors: Mapping[str, str]) -> dict[str, Any]:
     return {"percent": 100 * sum(found.share), "words": words}
 
 
-def _on_paper(places: np.ndarray) -> np.ndarray:
-    """Coordinates in the drawing: one scale for both axes, y downwards."""
+def _to_drawing(places: np.ndarray) -> np.ndarray:
+    """Return drawing coordinates: the same scale on both axes, y downwards."""
     size = np.array([_WIDE, _HIGH])
     middle = (places.max(axis=0) + places.min(axis=0)) / 2
     extent = np.maximum(np.ptp(places, axis=0), 1e-9)
     scale = float(((size - 2 * _MARGINS) / extent).min())
-    paper: np.ndarray = (places - middle) * scale * [1, -1] + size / 2
-    return paper
+    drawn: np.ndarray = (places - middle) * scale * [1, -1] + size / 2
+    return drawn
 
 
 def _width(word: str) -> float:
-    """About what a word takes."""
+    """Return the approximate width of a word."""
     return sum(_WIDE_LETTER if letter >= _FIRST_WIDE else _LETTER for letter in word)

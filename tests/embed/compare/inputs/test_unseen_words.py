@@ -167,7 +167,7 @@ def test_a_line_below_the_table_tells_how_many_items_use_composed_words(run):
 
     assert done.exit_code == 0, done.output
     assert (
-        "composed: run on pairs: 2 of 3 items have a word made of its n-grams, pieces or parts"
+        "composed: run on pairs: 2 of 3 items have a word composed of n-grams, pieces or parts"
         in done.stdout.splitlines()
     )
 

@@ -292,8 +292,8 @@ def test_tables_fit_a_hundred_columns_and_tell_what_is_undefined(capsys):
         *("run", "out/a-very-long-n…", "out/a-very-long-n…", "b", *lines[-6:]),
     ]
     assert lines[-6:] == [
-        "on the 39 words that come first in all runs; ± half of the 95 % interval",
-        "left out: words whose vector is zero in some run: 1",
+        "on the 39 most frequent words shared by all runs; ± half of the 95 % interval",
+        "left out: words with a zero vector in some run: 1",
         f"undefined: one-hot: isotropy, procrustes: {WIDE}",
         f"undefined: one-hot: hubness, largest hub, neighbors: {EQUAL}",
         "undefined: one-hot: length~freq.: all vectors have the same length",

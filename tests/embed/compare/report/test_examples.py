@@ -57,7 +57,7 @@ def test_words_in_context_are_those_of_firth_neighbors(run, opened, example):
     assert find_in_context(opened, ["nothing marked"]) == {}
 
 
-def test_what_cannot_be_told_is_a_line(run, opened):
+def test_runs_without_contents_give_a_reason(run, opened):
     def gone():
         raise ArtifactError("the encoder is gone")
 
@@ -69,7 +69,7 @@ def test_what_cannot_be_told_is_a_line(run, opened):
         "gone": "the encoder is gone",
     }
     assert find_in_context(runs, ["[a]"]) == {
-        "mute": "its vectors are no means of its states, so that nothing is near to both",
+        "mute": "its vectors are not averages of encoder states, so they cannot be compared",
         "gone": "the encoder is gone",
     }
 

@@ -13,7 +13,7 @@ from embed.compare.statistics.significance import Difference
 from embed.compare.task import Measurement
 
 EQUAL = "all cosines are equal"
-MARKS = "* best, = not to be told from it (p > 0.05, Holm), ? untested"
+MARKS = "* best, = no significant difference (p > 0.05, Holm), ? untested"
 
 
 def scored(run, value, used=10, own=None, place=0, **about):
@@ -131,7 +131,7 @@ def test_the_table_marks_the_best_and_what_cannot_be_told_from_it(capsys):
     lines = table(capsys, found)
 
     assert lines[:9] == [
-        "dataset metric run score 95 % items knows",
+        "dataset metric run score 95 % items coverage",
         lines[1],
         "über spearman a 0.250 .000 .500 10 11/12",
         "b 0.500 * .250 .750 10 10/12",
@@ -142,7 +142,7 @@ def test_the_table_marks_the_best_and_what_cannot_be_told_from_it(capsys):
         "b -0.250 -.500 .000 10 10/12",
     ]
     assert lines[-2:] == [
-        f"on items that all runs know; {MARKS}",
+        f"on items covered by all runs; {MARKS}",
         f"undefined: one-hot on über: {EQUAL}",
     ]
 
@@ -224,6 +224,6 @@ def test_composed_and_zero_vectors_are_told_once_below_the_table(capsys):
     )
 
     assert table(capsys, found)[-2:] == [
-        "composed: a on über: 3 of 11 items have a word made of its n-grams, pieces or parts",
-        "zero: a on über: 2 of 11 items have a word whose vector is zero",
+        "composed: a on über: 3 of 11 items have a word composed of n-grams, pieces or parts",
+        "zero: a on über: 2 of 11 items have a word with a zero vector",
     ]

@@ -117,21 +117,21 @@ def found(opened):
     return opened[0]
 
 
-def test_the_page_opens_and_is_used_without_a_word_on_the_console(opened):
-    found, said = opened
+def test_the_page_logs_nothing_to_the_console(opened):
+    found, logged = opened
     assert "error" not in found
-    # the harness speaks once, so that the silence of the page means something
-    assert re.findall(r'CONSOLE:\d+\] "(.*?)"', said) == ["all is done"]
+    # the harness logs once, to show that logging works
+    assert re.findall(r'CONSOLE:\d+\] "(.*?)"', logged) == ["all is done"]
 
 
-def test_the_page_is_as_wide_as_a_phone_and_tables_scroll_in_their_boxes(found):
+def test_the_page_fits_a_phone_and_tables_scroll_in_their_boxes(found):
     for width, content in found["widths"]:
         assert content <= width
     assert [width for width, _ in found["widths"]] <= [PHONE + 4, DESKTOP + 4]
     assert found["boxes"] > 0
 
 
-def test_a_table_sorts_by_number_and_says_so_with_what_is_undefined_last(found):
+def test_tables_sort_by_number_with_undefined_values_last(found):
     down = [each[1] for each in found["sorted"]]
     assert found["before"] == ["0.500best", "0.450= best", "−0.020", "undefined", "−0.300best"]
     order = ["0.500best", "0.450= best", "−0.020", "−0.300best", "undefined"]
@@ -144,23 +144,23 @@ def test_a_table_sorts_by_number_and_says_so_with_what_is_undefined_last(found):
     assert found["byRun"] == sorted(found["byRun"])
 
 
-def test_tables_are_filtered_by_set_and_metric(found):
+def test_tables_can_be_filtered_by_set_and_metric(found):
     assert found["labels"] == ["Set", "Metric"]
     assert found["filtered"] == [3, "3 of 5 rows"]
     assert found["none"] == 0
 
 
-def test_words_are_looked_up_among_words_their_neighbors_and_maps(found):
+def test_search_finds_words_neighbors_and_map_labels(found):
     apple, queen, zebra, nothing = found["looked"]
     assert apple == {
-        "status": "Found in 1 of 2 words, and among the neighbors of 0 others.",
+        "status": "Found: 1 of 2 words, and neighbors of 0 others.",
         "shown": ["apple"],
         "open": ["apple"],
         "lit": ["apple"],
     }
     assert (queen["shown"], queen["lit"]) == (["king"], ["queen"])
-    assert queen["status"] == "Found in 0 of 2 words, and among the neighbors of 1 others."
-    assert zebra["status"] == "“zebra” is not among the words of this page."
+    assert queen["status"] == "Found: 0 of 2 words, and neighbors of 1 others."
+    assert zebra["status"] == "“zebra” is not on this page."
     assert zebra["shown"] == zebra["lit"] == []
     assert nothing == {"status": "", "shown": ["king", "apple"], "open": ["king"], "lit": []}
 

@@ -28,7 +28,7 @@ from embed.compare.report.html.filters import FILTERS
 from embed.compare.report.html.page import make_page, write_report
 from embed.compare.report.html.run_settings import flattened
 from embed.compare.report.html.scale import scale_of
-from embed.compare.report.html.words import turned
+from embed.compare.report.html.words import rotated
 from embed.compare.report.result_groups import group_results, rows_of
 from embed.contextual.in_context import ContextAnswer
 from embed.query.word_map import WordMap
@@ -163,15 +163,15 @@ def test_the_page_is_in_english_with_one_title_and_headings_in_order(read):
     assert read.text_of("h2")[0] == "What was compared"
 
 
-def test_what_there_is_not_has_no_section():
+def test_missing_contents_have_no_section():
     document = small_document()
     bare = {name: document[name] for name in ("runs", "results", "pairs")}
     bare["results"] = [r for r in bare["results"] if "section" not in r]
     headings = Reader(make_page(bare, ReportParts())).text_of("h2")
-    assert headings == ["What was compared", "Scores", "Pairwise differences", "How to read this"]
+    assert headings == ["What was compared", "Scores", "Pairwise differences", "How to read this page"]
 
 
-def test_every_table_has_a_caption_and_every_picture_a_text(read):
+def test_tables_have_captions_and_pictures_have_text(read):
     assert len(read.all("caption")) == len(read.all("table")) > 10
     assert all(attrs.get("scope") in ("row", "col") for attrs in read.all("th"))
     pictures = read.all("svg")
@@ -179,15 +179,15 @@ def test_every_table_has_a_caption_and_every_picture_a_text(read):
     assert all(attrs["alt"] for attrs in read.all("img"))
 
 
-def test_the_best_and_what_cannot_be_told_from_it_are_marked():
+def test_best_and_statistically_tied_runs_are_marked():
     rows = [result(run, score) for run, score in (("a", 0.5), ("b", 0.4), ("c", 0.3), ("d", 0.2))]
     rows.append(result("e", None, reason="all cosines are equal"))
     pairs = [pair("a", "b", 0.1, 0.051), pair("c", "a", -0.2, 0.05), pair("a", "d", 0.3, None)]
     runs = [{"run": run, "method": "m", "fingerprint": None} for run in "abcde"]
-    [panel] = group_results({"runs": runs, "results": rows, "pairs": pairs})
+    [group] = group_results({"runs": runs, "results": rows, "pairs": pairs})
 
-    assert (panel.best, panel.equals, panel.untested) == ({"a"}, {"b"}, {"d"})
-    assert panel.worse == {"c", "d"}
+    assert (group.best, group.equals, group.untested) == ({"a"}, {"b"}, {"d"})
+    assert group.worse == {"c", "d"}
     page = make_page({"runs": runs, "results": rows, "pairs": pairs}, ReportParts())
     shown = [rows_with(page, name)[1] for name in "abcde"]
     marks = ["0.500 best", "0.400 = best", "0.300", "0.200 no test", "undefined all cosines are"]
@@ -195,21 +195,21 @@ def test_the_best_and_what_cannot_be_told_from_it_are_marked():
         assert row.startswith(f"ws353 similarity spearman {other} {mark} ")
 
 
-def test_where_a_higher_score_is_no_better_one_nobody_is_best():
+def test_unranked_metrics_have_no_best_run():
     more = {"ranked": False, "metric": "effect_size"}
     rows = [result("a", 1.5, 1.2, 1.8, p=0.012, **more), result("b", 0.1, 0.0, 0.2, p=0.4, **more)]
     runs = [{"run": run, "method": "m", "fingerprint": None} for run in "ab"]
     pairs = [pair("a", "b", 1.4, 0.001, metric="effect_size")]
     document = {"runs": runs, "results": rows, "pairs": pairs}
-    [panel] = group_results(document)
-    assert (panel.best, panel.equals, panel.untested, panel.worse) == (frozenset(),) * 4
+    [group] = group_results(document)
+    assert (group.best, group.equals, group.untested, group.worse) == (frozenset(),) * 4
     page = make_page(document, ReportParts())
     assert 'class="mark' not in page
-    assert "a higher score is no better one" in page
+    assert "not ranked: a higher score is not better" in page
     assert rows_with(page, "a")[1].split("a 1.500 ")[1].startswith("1.200 to 1.800; p = 0.012")
 
 
-def test_runs_that_differ_in_the_seed_only_are_one_row():
+def test_runs_that_differ_only_in_the_seed_are_one_row():
     runs = [{"run": name, "method": "sg", "fingerprint": "1"} for name in ("x/sg1", "x/sg2")]
     runs.append({"run": "x/sg*", "method": "sg", "fingerprint": None, "seeds": ["x/sg1", "x/sg2"]})
     rows = [result("x/sg1", 0.4), result("x/sg2", 0.6)]
@@ -217,23 +217,23 @@ def test_runs_that_differ_in_the_seed_only_are_one_row():
     document = {"runs": runs, "results": rows, "pairs": [pair("x/sg1", "x/sg2", -0.2, 0.01)]}
 
     assert rows_of(document) == ["x/sg*"]
-    [panel] = group_results(document)
-    assert (list(panel.results), dict(panel.pairs)) == (["x/sg*"], {})
+    [group] = group_results(document)
+    assert (list(group.results), dict(group.pairs)) == (["x/sg*"], {})
     page = make_page(document, ReportParts())
-    assert "2 trainings with other seeds are 1 row" in page
+    assert "2 trainings that differ only in the seed are averaged in 1 row" in page
     assert "0.500<small> ± 0.125</small>" in page
 
 
-def test_sets_that_share_their_name_are_told_apart():
+def test_sets_with_the_same_name_are_numbered():
     rows = [result("a", 0.5), result("a", 0.1), result("a", 0.2, section="family")]
     document = {"runs": [{"run": "a", "method": "m", "fingerprint": None}], "results": rows}
-    panels = group_results(document | {"pairs": []})
-    assert [(p.number, p.section) for p in panels] == [(0, None), (1, None), (0, "family")]
+    groups = group_results(document | {"pairs": []})
+    assert [(p.number, p.section) for p in groups] == [(0, None), (1, None), (0, "family")]
     page = make_page(document | {"pairs": []}, ReportParts())
     assert all(f"<bdi>{name}</bdi>" in page for name in ("ws353", "ws353 (2)", "ws353: family"))
 
 
-def test_a_matrix_of_differences_reads_both_ways(page):
+def test_difference_matrices_are_antisymmetric(page):
     matrix = page[page.index('id="differences"') : page.index('id="intrinsic"')]
     assert rows_with(matrix, "svd") == [
         "svd – +0.050 −0.050 to 0.150 p = 0.400 +0.520 0.420 to 0.620 p = 0.001"
@@ -244,7 +244,7 @@ def test_a_matrix_of_differences_reads_both_ways(page):
     assert matrix.count('class="ahead"') == matrix.count('class="behind"') == 2
 
 
-def test_differences_of_bands_and_sections_have_matrices_that_name_them():
+def test_bands_and_sections_have_named_difference_matrices():
     runs = [{"run": run, "method": "m", "fingerprint": None} for run in "ab"]
     places = [{}, {"section": "top 1,000"}, {"section": "family"}]
     rows = [result(run, 0.5, **more) for more in places for run in "ab"]
@@ -253,7 +253,7 @@ def test_differences_of_bands_and_sections_have_matrices_that_name_them():
 
     captions = re.findall(r"<caption><span>(.*?)</span></caption>", page)
     named = [
-        re.sub("<[^>]+>", "", each).split(": row less")[0] for each in captions if "Holm" in each
+        re.sub("<[^>]+>", "", each).split(": row minus")[0] for each in captions if "Holm" in each
     ]
     assert named == ["ws353, spearman", "ws353, top 1,000, spearman", "ws353: family, spearman"]
     matrix = page[page.index('id="differences"') : page.index('id="reading"')]
@@ -265,7 +265,7 @@ def test_differences_of_bands_and_sections_have_matrices_that_name_them():
     assert matrix.count("<details open") == 1
 
 
-def test_a_run_has_its_score_on_all_it_knows_beside_that_on_shared_items():
+def test_scores_on_all_covered_items_are_shown_beside_shared_ones():
     own = {"shared_items": False, "items_used": 45}
     rows = [result("a", 0.5, 0.4, 0.6), result("b", 0.25), result("a", 0.375) | own]
     rows.append(result("b", None, reason="odd") | own)
@@ -276,7 +276,7 @@ def test_a_run_has_its_score_on_all_it_knows_beside_that_on_shared_items():
     assert rows_with(page, "b")[1].endswith(" 40 undefined 45 of 50")
 
 
-def test_remarks_stand_below_the_scores_once():
+def test_notes_are_shown_once_below_the_scores():
     more = {"remark": "learnt <in> 3 s"}
     rows = [result(run, 0.5, **more, **place) for place in ({}, {"section": "x"}) for run in "ab"]
     runs = [{"run": run, "method": "m", "fingerprint": None} for run in "abc"]
@@ -285,13 +285,13 @@ def test_remarks_stand_below_the_scores_once():
     )
 
     assert page.count("learnt &lt;in&gt; 3 s") == 1
-    [told] = re.findall(r'<ul class="notes">(.*?)</ul>', on_one_line(page))
+    [notes] = re.findall(r'<ul class="notes">(.*?)</ul>', on_one_line(page))
     assert " ".join(
-        re.sub("<[^>]+>", " ", told).split()
+        re.sub("<[^>]+>", " ", notes).split()
     ) == "a b on ws353 : learnt <in> 3 s".replace("<in>", "&lt;in&gt;")
 
 
-def test_words_in_context_stand_beside_their_neighbors_in_any_sentence():
+def test_in_context_neighbors_are_shown_beside_static_ones():
     near = {word: [Neighbor(word, 0.5)] for word in ("first", "second", "static")}
     text = "a [saw] and [saw]"
     parts = ReportParts(
@@ -332,7 +332,7 @@ def test_a_sentence_without_attention_is_told_among_the_others():
     assert section.index("is &lt;long&gt;") < section.index("read by") < section.index("no encoder")
 
 
-def test_an_interval_is_drawn_where_its_numbers_are():
+def test_intervals_are_drawn_at_their_numbers():
     rows = [result("a", 0.75), result("b", 0.5, 0.25, 1.0, deviation=0.125)]  # a scale from 0 to 1
     runs = [{"run": run, "method": "m", "fingerprint": None} for run in "ab"]
     pairs = [pair("a", "b", 0.25, 0.01)]
@@ -356,16 +356,16 @@ def test_an_interval_is_drawn_where_its_numbers_are():
         ((-130.0, 10.0), (-130.0, 10.0)),
     ],
 )
-def test_scales_have_zero_and_round_ends(ends, scale):
+def test_scales_contain_zero_and_have_round_ends(ends, scale):
     found = scale_of([{"score": ends[0], "low": ends[0], "high": ends[1]}])
     assert (found.low, found.high) == pytest.approx(scale)
 
 
-def test_numbers_are_written_for_people():
-    decimal, chance = FILTERS["decimal"], FILTERS["chance"]
+def test_filters_format_numbers():
+    decimal, p_value = FILTERS["decimal"], FILTERS["p_value"]
     assert (decimal(-0.25), decimal(-0.0004), decimal(3, 1)) == ("−0.250", "0.000", "3.0")
     assert (decimal(0.25, 2, signed=True), decimal(-0.5, signed=True)) == ("+0.25", "−0.500")
-    assert [chance(p) for p in (None, 0.0004, 0.0316)] == ["no test", "p < 0.001", "p = 0.032"]
+    assert [p_value(p) for p in (None, 0.0004, 0.0316)] == ["no test", "p < 0.001", "p = 0.032"]
 
 
 def vectors(words, seed=1, zero=()):
@@ -383,7 +383,7 @@ def letters(number):
 WORDS = [letters(number) for number in range(400)]
 
 
-def test_words_are_chosen_from_sets_and_shared_words_but_none_of_the_most_frequent():
+def test_chosen_words_are_from_sets_and_shared_words_without_the_most_frequent():
     runs = [vectors(WORDS), vectors([*WORDS[::-1][:300], "other"], 2)]
     # 400 words, the first of one run the last of the other: those in the middle come first in both
     sets = [[letters(205), letters(110), "nowhere"], [letters(380).upper(), letters(290)]]
@@ -394,24 +394,24 @@ def test_words_are_chosen_from_sets_and_shared_words_but_none_of_the_most_freque
     assert choose_words(runs[::-1], sets, 6) == chosen
 
 
-def test_words_without_a_direction_or_of_two_letters_or_with_figures_are_not_chosen():
+def test_zero_vectors_short_words_and_digits_are_not_chosen():
     words = [*WORDS[:150], "xy", "a1b", "zero", "東", "fine"]
     assert choose_words([vectors(words, zero=["zero"])], [], 9) == ["東", "fine"]
 
 
-def test_of_few_words_those_there_are_are_chosen():
+def test_few_words_are_all_candidates():
     assert choose_words([vectors(["a", "b", "c"])], [], 2) == ["a", "c"]
     assert choose_words([vectors(["a"]), vectors(["b"])], [["a"]], 2) == []
 
 
-def test_neighbors_of_the_report_are_those_of_the_runs():
+def test_report_neighbors_match_nearest():
     runs = {"a": vectors(WORDS), "b": vectors(WORDS[:50], 2, zero=[WORDS[7]])}
     found = find_neighbors(runs, [WORDS[7], WORDS[60], WORDS[3]], 4)
     assert [list(of_runs) for of_runs in found.values()] == [["a"], ["a"], ["a", "b"]]
     assert found[WORDS[3]]["b"] == nearest(runs["b"], [WORDS[3]], 4)[0]
 
 
-def test_maps_have_the_words_that_all_runs_have_or_tell_why_not():
+def test_maps_hold_words_of_all_runs_or_a_reason():
     runs = {"a": vectors(WORDS), "b": vectors(WORDS[:4], 2)}
     maps = make_maps(runs, WORDS[1:9])
     assert [found.words for found in maps.values()] == [tuple(WORDS[1:4])] * 2
@@ -420,22 +420,22 @@ def test_maps_have_the_words_that_all_runs_have_or_tell_why_not():
     )
 
 
-def test_a_turned_and_mirrored_map_lies_on_the_other_again():
+def test_rotated_undoes_rotation_and_reflection():
     places = np.random.default_rng(3).normal(size=(6, 2))
     first = WordMap(tuple("abcdef"), (None,) * 6, places, (0.5, 0.3))
     angle = np.array([[0.6, -0.8], [0.8, 0.6]]) @ np.diag([1.0, -1.0])
     moved = WordMap(first.words, first.groups, places @ angle, (0.4, 0.2))
-    assert np.allclose(turned(moved, first).places, places)
+    assert np.allclose(rotated(moved, first).places, places)
     other = WordMap(tuple("abcdeg"), first.groups, places @ angle, (0.4, 0.2))
-    assert turned(other, first) is other
+    assert rotated(other, first) is other
 
 
-def test_one_of_several_seeds_stands_for_all():
+def test_first_of_seeds_keeps_one_run_per_group():
     runs = {name: vectors(["a"]) for name in ("svd", "sg1", "sg2")}
     assert list(first_of_seeds(runs, {"sg*": ("sg1", "sg2")})) == ["svd", "sg1"]
 
 
-def test_settings_that_runs_have_and_set_otherwise_are_marked(page):
+def test_settings_that_differ_are_marked(page):
     table = on_one_line(page[page.index("Settings (config.json)") :])
     marked = re.findall(r'<th scope="row">([\w.]+)<span class="mark">differs', table)
     assert marked == ["method"]
@@ -446,7 +446,7 @@ def test_settings_that_runs_have_and_set_otherwise_are_marked(page):
     }
 
 
-def test_facts_are_read_from_runs_and_files_have_none(tmp_path):
+def test_facts_are_read_from_runs_only(tmp_path):
     run = tmp_path / "run"
     run.mkdir()
     (run / "config.json").write_text('{"method": "svd", "dim": 3}')
@@ -457,7 +457,7 @@ def test_facts_are_read_from_runs_and_files_have_none(tmp_path):
     }
 
 
-def test_attention_is_a_png_whose_opacity_is_the_weight():
+def test_attention_png_opacity_is_the_weight():
     png = png_of(np.array([[0.0, 0.2], [0.5, 0.4], [0.1, 0.25]]))
     assert png[:8] == b"\x89PNG\r\n\x1a\n"
     assert struct.unpack(">II", png[16:24]) == (2, 3)
@@ -469,8 +469,8 @@ def test_attention_is_a_png_whose_opacity_is_the_weight():
     assert len({tuple(color) for color in pixels[:, :, :3].reshape(-1, 3).tolist()}) == 1
 
 
-def test_attention_is_told_in_words_too(page):
-    table = on_one_line(page[page.index("Where each piece looks most, mean") :])
+def test_attention_has_a_table(page):
+    table = on_one_line(page[page.index("The most attended piece of each piece, mean") :])
     # means of both heads: king 0.7 on itself, [SEP] 0.625 on itself
     assert "<bdi>king</bdi></th><td><bdi>king</bdi><small> 0.70</small></td>" in table
     assert "<bdi>[SEP]</bdi></th><td><bdi>[SEP]</bdi><small> 0.62</small></td>" in table
