@@ -168,7 +168,8 @@ def test_missing_contents_have_no_section():
     bare = {name: document[name] for name in ("runs", "results", "pairs")}
     bare["results"] = [r for r in bare["results"] if "section" not in r]
     headings = Reader(make_page(bare, ReportParts())).text_of("h2")
-    assert headings == ["What was compared", "Scores", "Pairwise differences", "How to read this page"]
+    assert headings[:3] == ["What was compared", "Scores", "Pairwise differences"]
+    assert headings[3:] == ["How to read this page"]
 
 
 def test_tables_have_captions_and_pictures_have_text(read):
