@@ -29,9 +29,11 @@ class HeldOutSelector:
         # keys: uint64 (n_documents,)
         skip = 1 if continues else 0
         if len(keys) > skip:
-            first = int(np.argmin(keys[skip:]))
-            place = shards[-1].lengths["documents"] + first
-            self._smallest = min(self._smallest, (int(keys[skip + first]), len(shards) - 1, place))
+            smallest = int(np.argmin(keys[skip:]))
+            place = shards[-1].lengths["documents"] + smallest
+            self._smallest = min(
+                self._smallest, (int(keys[skip + smallest]), len(shards) - 1, place)
+            )
 
     def finalize(self, shards: Sequence[Shard]) -> None:
         """Rewrite ``held_out`` of the shards if it covers every token, or none despite a share."""
