@@ -73,7 +73,7 @@ def command(
     """Score runs against each other and against one-hot vectors.
 
     Similarity sets give correlations between the cosines of pairs and people's
-    judgements, analogy sets the share of questions answered rightly, categories
+    judgments, analogy sets the share of questions answered rightly, categories
     how well clusters of words agree with them, odd-one-out sets how often the
     word that does not fit is found; for words in context, labels of words and of sentences, minimal
     pairs and association bias see the options. Without a set: WS-353, SimLex-999 and the

@@ -10,8 +10,8 @@ from typing import Any
 from corpora.common.errors import SourceError
 from embed.compare.datasets.fields import Row, read_bytes, read_rows, split
 
-LEAST = 2  # words of a list: the mean of one word tells of that word alone
-# What a list is called, and which of X, Y, A, B it may be.
+MIN_WORDS = 2  # per list: the mean over one word would measure that word alone
+# Name of a list's role to the places it may take among X, Y, A, B.
 _ROLES = {
     "target": (0, 1),
     "attribute": (2, 3),
@@ -31,75 +31,76 @@ _FORMS = (
 
 @dataclass(frozen=True)
 class WordList:
-    """Words that stand for one concept."""
+    """The words that represent one concept."""
 
     name: str  # the concept
-    words: tuple[str, ...]  # at least LEAST, each once, as the file writes them
+    words: tuple[str, ...]  # at least MIN_WORDS, distinct, as the file writes them
 
 
 @dataclass(frozen=True)
 class AssociationTest:
-    """Are the words of X nearer to A, and those of Y to B?"""
+    """Two target lists, X and Y, and two attribute lists, A and B."""
 
-    name: str | None  # none where the file holds one test and does not name it
-    # targets X and Y, attributes A and B; no word and no name is in two of them
+    name: str | None  # None for the only, unnamed test of a file
+    # X, Y, A, B; no word and no name appears in two of them
     lists: tuple[WordList, WordList, WordList, WordList]
 
 
 def read_associations(path: Path) -> list[AssociationTest]:
-    """Read association tests in the forms that the field uses, found by content."""
+    """Read association tests: lines of lists, or JSON, told by content."""
     rows = read_rows(path, nothing=f"no association test; {_EXPECTED}")
     return list(_of_json(path) if rows[0].text.startswith("{") else _of_rows(path, rows))
 
 
 class _Test:
-    """The lists of one test, put in their places one by one."""
+    """A test under construction: lists are added one by one."""
 
     def __init__(self, name: str | None, where: str) -> None:
         self._name, self._where = name, where
         self._lists: list[WordList | None] = [None] * len(_PLACES)
 
     def add(self, where: str, role: str, name: str, words: Iterable[str]) -> None:
-        """Put a list into the first of its places that is free."""
+        """Add a list at the first free place of its role."""
         free = next((place for place in _ROLES[role] if self._lists[place] is None), None)
         if free is None:
             raise SourceError(
-                f"{where}: {name!r} is one {role} list too many; a test has two of targets and two "
-                "of attributes; begin another with ': name'"
+                f"{where}: {name!r} is one {role} list too many; a test has two target and two "
+                "attribute lists; start another test with ': name'"
             )
         found = WordList(name, tuple(word.strip() for word in words if word.strip()))
-        if len(found.words) < LEAST:
+        if len(found.words) < MIN_WORDS:
             raise SourceError(
-                f"{where}: the list {name!r} needs at least {LEAST} words, got {len(found.words)}"
+                f"{where}: the list {name!r} needs at least {MIN_WORDS} words, "
+                f"got {len(found.words)}"
             )
         self._lists[free] = found
-        self._check_twice(where, found)
+        self._check_duplicates(where, found)
 
-    def whole(self) -> AssociationTest:
-        """The test, when all its lists are there."""
+    def finish(self) -> AssociationTest:
+        """Return the test, or raise if a list is missing."""
         x, y, a, b = self._lists
         if x is None or y is None or a is None or b is None:
-            lacking = _PLACES[self._lists.index(None)]
+            missing = _PLACES[self._lists.index(None)]
             which = "the test" if self._name is None else f"the test {self._name!r}"
-            raise SourceError(f"{self._where}: {which} has no {lacking} list; add it")
+            raise SourceError(f"{self._where}: {which} has no {missing} list; add it")
         return AssociationTest(self._name, (x, y, a, b))
 
-    def _check_twice(self, where: str, added: WordList) -> None:
-        """No word counts twice, neither for one side nor for both."""
+    def _check_duplicates(self, where: str, added: WordList) -> None:
+        """Raise if the added list repeats a name or a word, its own or another list's."""
         lists = [each for each in self._lists if each is not None]
         if [each.name for each in lists].count(added.name) > 1:
-            raise SourceError(f"{where}: two lists are called {added.name!r}; rename one")
+            raise SourceError(f"{where}: two lists are named {added.name!r}; rename one")
         every = [word for each in lists for word in each.words]
         twice = next((word for word in added.words if every.count(word) > 1), None)
         if twice is not None:
             names = [each.name for each in lists for word in each.words if word == twice]
             raise SourceError(
-                f"{where}: {twice!r} is in {names[0]!r} and again in {names[1]!r}; take one away"
+                f"{where}: {twice!r} is in {names[0]!r} and again in {names[1]!r}; remove one"
             )
 
 
 def _of_rows(path: Path, rows: Sequence[Row]) -> Iterator[AssociationTest]:
-    """The tests of a file of which each line is a list."""
+    """Yield the tests of a file with one list per line."""
     names = [row for row in rows if row.text.startswith(":")]
     _check_names(rows[0], names)
     test = None if names else _Test(None, str(path))
@@ -109,45 +110,45 @@ def _of_rows(path: Path, rows: Sequence[Row]) -> Iterator[AssociationTest]:
             test.add(where, *_list_of(row))
             continue
         if test is not None:
-            yield test.whole()
+            yield test.finish()
         test = _Test(row.text[1:].strip(), where)
     if test is not None:
-        yield test.whole()
+        yield test.finish()
 
 
 def _check_names(first: Row, names: Sequence[Row]) -> None:
-    """Where one test has a name all have one, and each its own."""
+    """Raise unless all tests are named, or none, and the names are distinct."""
     if names and first is not names[0]:
-        raise first.wrong("stands above the first ': name'; name every test")
+        raise first.wrong("precedes the first ': name' line; name every test")
     seen = set()
     for row in names:
         name = row.text[1:].strip()
         if not name or name in seen:
-            raise row.wrong(f"is {'a second test of this' if name else 'no'} name; correct it")
+            raise row.wrong(f"is {'a repeated' if name else 'an empty'} test name; correct it")
         seen.add(name)
 
 
 def _list_of(row: Row) -> tuple[str, str, list[str]]:
-    """Role, name and words of a line, or an error that quotes it."""
+    """Parse one line into role, name and words."""
     role, name, words = "", "", [""]
     if "\t" in row.text:
         role, name, *words = [*split(row.text, "\t"), ""]
     elif match := _LIST.fullmatch(row.text):
         role, name, words = match["role"], match["name"], match["words"].split(",")
     if role.lower() not in _ROLES:
-        raise row.wrong(f"is no list; {_EXPECTED}")
+        raise row.wrong(f"is not a list; {_EXPECTED}")
     return role.lower(), name, words
 
 
 def _of_json(path: Path) -> Iterator[AssociationTest]:
-    """The tests of a JSON file: one, or several by name."""
+    """Yield the tests of a JSON file, which holds one, or several by name."""
     try:
-        found = json.loads(read_bytes(path), object_pairs_hook=_once)
-    except (ValueError, RecursionError) as error:  # the words differ between Pythons
+        found = json.loads(read_bytes(path), object_pairs_hook=_unique_keys)
+    except (ValueError, RecursionError) as error:  # messages differ between Python versions
         line = getattr(error, "lineno", 1)
-        raise SourceError(f"{path}:{line}: is no JSON; correct the line") from None
+        raise SourceError(f"{path}:{line}: not valid JSON; correct the line") from None
     except KeyError as error:
-        raise SourceError(f"{path}: {error.args[0]!r} stands twice; rename one") from None
+        raise SourceError(f"{path}: the key {error.args[0]!r} appears twice; rename one") from None
     if not found:
         raise SourceError(f"{path}: holds no association test; {_FORMS}")
     if found.keys() & {"targets", "attributes", *_ROLES}:
@@ -157,8 +158,8 @@ def _of_json(path: Path) -> Iterator[AssociationTest]:
         yield _json_test(path, name, test)
 
 
-def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """An object none of whose keys stands twice: json would keep the last without a word."""
+def _unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Build an object, raising KeyError for a repeated key, which json would silently overwrite."""
     found = dict(pairs)
     names = [name for name, _ in pairs]
     if len(found) < len(names):
@@ -167,24 +168,24 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _json_test(path: Path, name: str | None, found: Any) -> AssociationTest:
-    """One test of a JSON file."""
+    """Parse one test of a JSON file."""
     where = str(path) if name is None else f"{path}: {name}"
     test = _Test(name, str(path))
     for role, list_name, words in _json_lists(where, found):
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise SourceError(f"{where}: {list_name!r} is no list of words; {_FORMS}")
+            raise SourceError(f"{where}: {list_name!r} is not a list of words; {_FORMS}")
         test.add(where, role, list_name, words)
-    return test.whole()
+    return test.finish()
 
 
 def _json_lists(where: str, found: Any) -> Iterator[tuple[str, str, Any]]:
-    """Role, name and words of each list, the words perhaps of another form."""
+    """Yield role, name and words of each list; the words are not checked yet."""
     if not isinstance(found, dict) or not found.keys() <= {"targets", "attributes", *_ROLES}:
-        raise SourceError(f"{where}: is no association test; {_FORMS}")
+        raise SourceError(f"{where}: not an association test; {_FORMS}")
     for key, value in found.items():
         if key in _ROLES and isinstance(value, dict) and isinstance(value.get("category"), str):
             yield key, value["category"], value.get("examples")
         elif key not in _ROLES and isinstance(value, dict):
             yield from ((key.removesuffix("s"), name, words) for name, words in value.items())
         else:
-            raise SourceError(f"{where}: {key!r} does not hold lists by name; {_FORMS}")
+            raise SourceError(f"{where}: {key!r} does not map names to lists; {_FORMS}")

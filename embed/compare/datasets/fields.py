@@ -1,4 +1,4 @@
-"""Rows of evaluation sets: comments and line ends aside, fields cut by the delimiter that fits."""
+"""Read the lines of evaluation sets, and split them by the delimiter that fits best."""
 
 import csv
 import json
@@ -10,45 +10,45 @@ from typing import Any, NamedTuple
 from corpora.common.errors import SourceError
 from corpora.reading.compression import compression_of, decompress
 
-_HEAD = 16  # bytes that tell how a file is compressed
+_HEAD = 16  # bytes: enough to recognize a compression format
 _SPACES = " \t\r\v\f"
-TEXT_FILES = "**/*.txt"  # of a folder
+TEXT_FILES = "**/*.txt"  # the files of a set that is a folder
 DELIMITERS = {"\t": "tabs", ";": "semicolons", ",": "commas", " ": "spaces"}
 
 
 class Row(NamedTuple):
-    """A line of an evaluation set, numbered from 1, comments and blank lines included."""
+    """A line of an evaluation set; numbers start at 1 and count comments and blank lines."""
 
     path: Path
     number: int
     text: str
-    fields: Sequence[str] = ()  # without white space around them; none where it is not cut
-    between: str = ""  # what delimits them, in a word
-    section: str | None = None  # the last ``: name`` line above it
+    fields: Sequence[str] = ()  # stripped; empty until the line is split
+    between: str = ""  # name of the delimiter, such as ``tabs``
+    section: str | None = None  # name in the last ``: name`` line above
 
     def error(self, what: str) -> SourceError:
-        """Make an error about a part of the line."""
+        """Return an error that names file and line."""
         return SourceError(f"{self.path}:{self.number}: {what}")
 
     def wrong(self, what: str) -> SourceError:
-        """Make an error that quotes the line."""
+        """Return an error that also quotes the line."""
         return self.error(f"{quoted(self.text)} {what}")
 
     def malformed(self, expected: str) -> SourceError:
-        """Make an error about a line that is not what every line is to be."""
-        return self.wrong(f"is not {expected}; correct it, or begin a comment with '#'")
+        """Return an error for a line that is not of the expected form."""
+        return self.wrong(f"is not {expected}; correct it, or start a comment with '#'")
 
     def record(self) -> dict[str, Any] | None:
-        """Read the line as a JSON object; None where it is none."""
+        """Parse the line as a JSON object; None if it is not one."""
         try:
             found = json.loads(self.text)
-        except (ValueError, RecursionError):  # no JSON, or nested beyond any record
+        except (ValueError, RecursionError):  # not JSON, or nested too deeply
             return None
         return found if isinstance(found, dict) else None
 
 
 def is_comment(text: str) -> bool:
-    """Tell a comment by how it begins."""
+    """Return whether a line is a comment, which starts with ``#`` or ``//``."""
     return text.startswith(("#", "//"))
 
 
@@ -61,7 +61,12 @@ def read_rows(
     blank: bool = False,
     sections: bool = False,
 ) -> list[Row]:
-    """Read the lines that say something, without white space around them."""
+    """Read lines, stripped, without comments and, unless ``blank``, without blank lines.
+
+    With ``sections``, ``: name`` lines name the section of the lines below them. With ``fits``,
+    lines are also split, see :func:`cut_rows`. ``nothing`` is what to say is missing if no line
+    is left.
+    """
     rows: list[Row] = []
     section = None
     for line in read_lines(path):
@@ -78,7 +83,10 @@ def read_rows(
 
 
 def read_lines(path: Path) -> list[Row]:
-    """Read all lines as they stand, blank ones and comments too."""
+    """Read all lines unchanged, including blank ones and comments.
+
+    Lines end in LF, CRLF or, in a file without LF, CR; a compressed file is decompressed.
+    """
     content = read_bytes(path).replace(b"\r\n", b"\n")
     if b"\n" not in content:
         content = content.replace(b"\r", b"\n")
@@ -95,7 +103,7 @@ def read_lines(path: Path) -> list[Row]:
 
 
 def cut_rows(rows: Sequence[Row], fits: Callable[[int], bool]) -> list[Row]:
-    """Cut rows into fields, by the delimiter by which the most have a fitting number of them."""
+    """Split rows by the delimiter that gives most rows a fitting number of fields."""
     by_delimiter = {mark: [split(row.text, mark) for row in rows] for mark in DELIMITERS}
     best = max(DELIMITERS, key=lambda mark: sum(fits(len(cut)) for cut in by_delimiter[mark]))
     between = DELIMITERS[best]
@@ -106,32 +114,32 @@ def cut_rows(rows: Sequence[Row], fits: Callable[[int], bool]) -> list[Row]:
 
 
 def split(text: str, delimiter: str) -> list[str]:
-    """Cut a line into fields."""
+    """Split a line into stripped fields; quotes are honored with commas and semicolons."""
     if delimiter == " ":
-        return text.split() or [text]  # a line of other white space than is stripped
+        return text.split() or [text]  # a line of white space that is not in _SPACES
     if delimiter == "\t":
         return [field.strip() for field in re.split(r"\t+", text)]  # tabs may align columns
     try:
         row = next(csv.reader([text], delimiter=delimiter, skipinitialspace=True))
-    except csv.Error:  # a line beyond csv's limit is one field, hence malformed
+    except csv.Error:  # longer than csv's limit: one field, so malformed
         return [text]
     return [field.strip() for field in row]
 
 
 def names_in_header(records: Sequence[Sequence[str]]) -> list[str]:
-    """Read the first line as names of columns."""
+    """Return the first record as lowercase column names; a missing index name becomes empty."""
     names = [name.lower() for name in records[0]]
     return ["", *names] if len(names) == len(records[-1]) - 1 else names
 
 
 def only_column(names: Sequence[str], known: Sequence[str]) -> int | None:
-    """Find the one column that has a known name."""
+    """Return the only column with a known name; None if there is none, or several."""
     found = [place for place, name in enumerate(names) if name in known]
     return found[0] if len(found) == 1 else None
 
 
 def text_files(folder: Path) -> list[Path]:
-    """List the files of a set that is a folder: each is a section or a topic."""
+    """Return the text files of a set that is a folder, sorted, without hidden ones."""
     files = sorted(
         path
         for path in folder.glob(TEXT_FILES)
@@ -143,12 +151,12 @@ def text_files(folder: Path) -> list[Path]:
 
 
 def quoted(text: str) -> str:
-    """Quote a line for a message."""
+    """Quote a line for a message, shortened to 60 characters."""
     return repr(text if len(text) <= 60 else text[:59] + "…")
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read all of a file."""
+    """Read a whole file, decompressed and without a byte order mark."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Which files are read where a set is named, so that none of them is written over."""
+"""Which files a named evaluation set consists of, so that none of them is overwritten."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,28 +8,28 @@ from embed.compare.datasets.fields import TEXT_FILES
 from embed.compare.datasets.parts import split_names
 from embed.compare.datasets.sentence_pairs import PAIR_FILES
 
-_OF_SEVERAL = ("contexts", "tagging", "sentences")  # tasks of which a set may be several files
-# What is read of a folder, by the tasks whose sets may be one.
-_OF_FOLDERS = {"analogy": TEXT_FILES, "odd-one-out": TEXT_FILES, "minimal-pairs": PAIR_FILES}
+_MULTI_FILE = ("contexts", "tagging", "sentences")  # tasks whose sets may be several files
+# Files read from a folder, for tasks whose sets may be folders.
+_IN_FOLDERS = {"analogy": TEXT_FILES, "odd-one-out": TEXT_FILES, "minimal-pairs": PAIR_FILES}
 
 
 def parts_of(task: str, named: Path) -> list[Path]:
-    """Cut what names a set into its files."""
-    if task not in _OF_SEVERAL or (task == "contexts" and named.is_file()):
+    """Split the name of a set into its files."""
+    if task not in _MULTI_FILE or (task == "contexts" and named.is_file()):
         return [named]
     return [Path(name) for name in split_names(str(named))]
 
 
 def files_read(task: str, named: Path) -> list[Path]:
-    """List what is read of a set."""
+    """Return all files and folders that are read for a set."""
     parts = parts_of(task, named)
-    if task in _OF_SEVERAL:
-        parts = [part for part in parts if part != Path()]  # what nothing between commas names
-    return [each for part in parts for each in (part, *_beside(task, part))]
+    if task in _MULTI_FILE:
+        parts = [part for part in parts if part != Path()]  # an empty name between commas
+    return [each for part in parts for each in (part, *_read_with(task, part))]
 
 
-def _beside(task: str, part: Path) -> Iterable[Path]:
-    """What is read together with a file or folder."""
+def _read_with(task: str, part: Path) -> Iterable[Path]:
+    """Return what is read together with a file, or from a folder."""
     if task == "contexts":
         return filter(Path.is_file, gold_files(part) if part.is_file() else ())
-    return part.glob(_OF_FOLDERS[task]) if task in _OF_FOLDERS and part.is_dir() else []
+    return part.glob(_IN_FOLDERS[task]) if task in _IN_FOLDERS and part.is_dir() else []

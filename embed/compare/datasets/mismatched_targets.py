@@ -1,43 +1,44 @@
-"""Marked words that look unlike the listed ones: inflected, or marked by mistake."""
+"""Detect marked words that differ from the listed ones: inflected, or marked by mistake."""
 
 import unicodedata
 from collections.abc import Sequence
 
-_N_LETTERS = 2  # that forms of a word begin with
-# Where words are inflected at their end. Elsewhere what is written before a stem, or how it is
-# written, changes with its form.
+_N_LETTERS = 2  # length of the prefix that forms of a word share
+# Scripts of languages that mostly inflect by suffixes. Elsewhere prefixes, or the spelling of the
+# stem, change with the form.
 _SCRIPTS = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN")
 
 
 def mismatch_note(listed: Sequence[tuple[int, str, str]]) -> str | None:
-    """Tell how many words begin otherwise where they stand in a text than in a list.
+    """Describe how many targets start differently from the listed words; None if none do.
 
-    Forms of a word may, as *went* of *go*; where many do, other words are marked than are listed.
+    ``listed`` has the line, the listed word and the target. Some inflected forms differ, such as
+    *went* and *go*; if many do, the wrong words are marked.
     """
-    known = [each for each in listed if all(map(_changes_at_its_end, each[1:]))]
+    known = [each for each in listed if all(map(_is_suffixing, each[1:]))]
     unlike = [each for each in known if not _alike(*map(_first_letters, each[1:]))]
     if not unlike:
         return None
     line, word, target = unlike[0]
     return (
-        f"{len(unlike):,} of {len(known):,} targets begin otherwise than the words listed, first "
-        f"{target!r} for {word!r} in line {line}; forms may"
+        f"{len(unlike):,} of {len(known):,} targets start differently from the listed words, first "
+        f"{target!r} for {word!r} in line {line}; inflected forms may"
     )
 
 
 def _alike(a: str, b: str) -> bool:
-    """Whether two beginnings are equal as far as both go."""
+    """Return whether one prefix starts with the other."""
     n_letters = min(len(a), len(b))
     return a[:n_letters] == b[:n_letters]
 
 
-def _changes_at_its_end(text: str) -> bool:
-    """Whether the first letters are of an alphabet whose words do."""
+def _is_suffixing(text: str) -> bool:
+    """Return whether the first letters are of one of _SCRIPTS."""
     letters = _first_letters(text)
     return bool(letters) and all(unicodedata.name(c, "").startswith(_SCRIPTS) for c in letters)
 
 
 def _first_letters(text: str) -> str:
-    """The first letters of a text, without case and accents."""
+    """Return the first letters of a text, casefolded and without accents."""
     plain = unicodedata.normalize("NFKD", text.casefold())
     return "".join(filter(str.isalpha, plain))[:_N_LETTERS]

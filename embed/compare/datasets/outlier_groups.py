@@ -1,4 +1,4 @@
-"""Read groups of words and their outliers in the forms that the field uses, found by content."""
+"""Read groups of words with outliers; the form of a file is told by its content."""
 
 import ast
 import csv
@@ -10,7 +10,7 @@ from pathlib import Path
 from corpora.common.errors import SourceError
 from embed.compare.datasets.fields import Row, names_in_header, only_column, read_rows, text_files
 
-_PLAIN = "expected words, a blank line and outliers, one a line"
+_PLAIN = "expected words, a blank line and outliers, one per line"
 _LISTS = "number, category, ['outlier', ...], ['word', ...]"
 _GROUP_NAMES = ("words", "group", "cluster")
 _OUTLIER_NAMES = ("outliers", "outlier")
@@ -18,15 +18,15 @@ _OUTLIER_NAMES = ("outliers", "outlier")
 
 @dataclass(frozen=True)
 class Topic:
-    """Words of one kind, and words that are not of it."""
+    """Words of one category, and outliers that do not belong to it."""
 
-    name: str  # the category, or the file's name without its ending
-    group: tuple[str, ...]  # words that belong together, at least two, as the file writes them
-    outliers: tuple[str, ...]  # words that do not, each to be told from the group by itself
+    name: str  # the category, or the file name without its ending
+    group: tuple[str, ...]  # at least two words, as the file writes them
+    outliers: tuple[str, ...]  # at least one; each makes an item of its own
 
 
 def read_topics(path: Path) -> list[Topic]:
-    """Read groups of words and their outliers."""
+    """Read a file, or a folder with one topic per text file."""
     if path.is_dir():
         return [_plain(file, read_rows(file, blank=True)) for file in text_files(path)]
     rows = read_rows(path, blank=True)
@@ -37,7 +37,7 @@ def read_topics(path: Path) -> list[Topic]:
 
 
 def _plain(path: Path, rows: Sequence[Row]) -> Topic:
-    """The only topic of a file."""
+    """Parse the only topic of a plain file."""
     between_blanks = groupby(rows, key=lambda row: bool(row.text))
     parts = [list(part) for filled, part in between_blanks if filled]
     if len(parts) < 2:
@@ -49,7 +49,7 @@ def _plain(path: Path, rows: Sequence[Row]) -> Topic:
 
 
 def _table(path: Path, rows: Sequence[Row]) -> list[Topic]:
-    """The topics of a file in which each is a line."""
+    """Parse a file with one topic per line."""
     delimiter = "\t" if any("\t" in row.text for row in rows) else ","
     rows = [row._replace(fields=_fields(row, delimiter)) for row in rows]
     names = names_in_header([row.fields for row in rows])
@@ -63,7 +63,7 @@ def _table(path: Path, rows: Sequence[Row]) -> list[Topic]:
 
 
 def _fields(row: Row, delimiter: str) -> list[str]:
-    """The fields of a line; lists stand in quotation marks or between tabs."""
+    """Split a line into fields; lists are quoted or tab-separated."""
     try:
         return [field.strip() for field in next(csv.reader([row.text], delimiter=delimiter))]
     except csv.Error:
@@ -71,7 +71,7 @@ def _fields(row: Row, delimiter: str) -> list[str]:
 
 
 def _of_row(row: Row, places: tuple[int, int], category: int) -> Topic:
-    """One line as a topic, or an error that quotes it."""
+    """Parse one line."""
     if len(row.fields) <= max(*places, category):
         raise row.malformed(_LISTS)
     group, outliers = (_words(row, row.fields[place]) for place in places)
@@ -79,7 +79,7 @@ def _of_row(row: Row, places: tuple[int, int], category: int) -> Topic:
 
 
 def _words(row: Row, field: str) -> tuple[str, ...]:
-    """A list of words as Python writes it; never evaluated."""
+    """Parse a list of words written as a Python literal; nothing is evaluated."""
     try:
         words = ast.literal_eval(field)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -90,13 +90,13 @@ def _words(row: Row, field: str) -> tuple[str, ...]:
 
 
 def _topic(place: str, name: str, group: Sequence[str], outliers: Sequence[str]) -> Topic:
-    """A topic that can be asked about."""
+    """Return a topic, or raise if it is too small or a word is on both sides."""
     if len(group) < 2 or not outliers:
         raise SourceError(
             f"{place}: has {len(group)} words and {len(outliers)} outliers; a topic needs at least "
-            "two words and an outlier"
+            "two words and one outlier"
         )
     twice = next((word for word in outliers if word in group), None)
     if twice is not None:
-        raise SourceError(f"{place}: {twice!r} is in the group and an outlier; take one away")
+        raise SourceError(f"{place}: {twice!r} is both in the group and an outlier; remove one")
     return Topic(name, tuple(group), tuple(outliers))

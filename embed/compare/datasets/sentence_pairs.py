@@ -1,4 +1,4 @@
-"""Read pairs of sentences of which one is right, in the form of BLiMP; take some of each kind."""
+"""Read minimal pairs of sentences in the form of BLiMP, and draw samples of them."""
 
 import hashlib
 from collections import Counter
@@ -11,36 +11,33 @@ from corpora.text.segment import LONE_SURROGATE
 from embed.compare.datasets.fields import Row, read_rows
 
 _FIELDS = ("sentence_good", "sentence_bad")
-PAIR_FILES = "*.jsonl*"  # of a folder; perhaps compressed
+PAIR_FILES = "*.jsonl*"  # in a folder; possibly compressed
 
 
 @dataclass(frozen=True)
 class MinimalPair:
-    """Two sentences that differ as little as can be, one of which is right."""
+    """A grammatical sentence and a minimally different ungrammatical one."""
 
-    paradigm: str  # what is wrong with the other one: pairs of a paradigm are made by one template
-    # the sentences as the file writes them. The same in seven of the 67,000 pairs of BLiMP
-    good: str
-    # the sentences as the file writes them. The same in seven of the 67,000 pairs of BLiMP
+    paradigm: str  # the phenomenon; one template generated all pairs of a paradigm
+    good: str  # both as the file writes them; identical in seven of the 67,000 pairs of BLiMP
     bad: str
 
 
 def read_minimal_pairs(path: Path) -> list[MinimalPair]:
-    """Read pairs of sentences.
+    """Read a file, or a folder with one file per paradigm.
 
     Warstadt et al. 2020, "BLiMP: The Benchmark of Linguistic Minimal Pairs for English"
-    (arXiv:1912.00582), whose form other sets and languages share.
+    (arXiv:1912.00582). Sets in other languages use the same form.
     """
     files = _files(path) if path.is_dir() else [path]
     return [pair for file in files for pair in _pairs(file)]
 
 
 def sample_pairs(pairs: Sequence[MinimalPair], limit: int, seed: int) -> list[MinimalPair]:
-    """Take some pairs of each paradigm.
+    """Draw ``limit`` pairs of each paradigm, or all if it is 0.
 
-    Every pair has a key that depends on its sentences and the seed alone, and those of least key
-    are taken: the same ones in whatever order or company the pairs come, and among them all that
-    a lower limit takes.
+    The pairs with the smallest keyed hashes are taken, so the draw does not depend on the order
+    of the pairs or on other pairs, and a smaller limit draws a subset.
     """
     if limit == 0:
         return list(pairs)
@@ -54,13 +51,13 @@ def sample_pairs(pairs: Sequence[MinimalPair], limit: int, seed: int) -> list[Mi
 
 
 def _key(pair: MinimalPair, seed: int) -> bytes:
-    """What decides whether a pair is taken; equal for equal pairs, of which the first is."""
+    """Return the key that pairs are drawn by; the first of equal pairs goes first."""
     text = f"{pair.good}\n{pair.bad}"
     return hashlib.blake2b(text.encode(), digest_size=16, key=seed.to_bytes(8, "little")).digest()
 
 
 def _files(folder: Path) -> list[Path]:
-    """The files of a set that is a folder."""
+    """Return the files of a set that is a folder, sorted."""
     files = sorted(path for path in folder.glob(PAIR_FILES) if path.is_file())
     if not files:
         raise SourceError(f"{folder}: holds no .jsonl file; expected one for each paradigm")
@@ -68,28 +65,28 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _pairs(path: Path) -> list[MinimalPair]:
-    """The pairs of one file."""
+    """Read the pairs of one file."""
     nothing = "no pair; expected a JSON object on each line"
     return [_pair(row) for row in read_rows(path, nothing=nothing)]
 
 
 def _pair(row: Row) -> MinimalPair:
-    """One line as a pair, or an error that quotes it."""
+    """Parse one line."""
     record = row.record()
     if record is None:
         raise row.wrong("is not a JSON object with sentence_good, sentence_bad and UID; correct it")
     good, bad = (_text(row, record, field) for field in _FIELDS)
     paradigm = record.get("UID", row.path.name.split(".")[0])
     if not isinstance(paradigm, str) or not paradigm.strip():
-        raise row.error(f"the UID {paradigm!r} is no name of a paradigm; correct it")
+        raise row.error(f"the UID {paradigm!r} is not a paradigm name; correct it")
     return MinimalPair(paradigm.strip(), good, bad)
 
 
 def _text(row: Row, record: dict[str, object], field: str) -> str:
-    """A sentence of a record."""
+    """Return a sentence of a record, stripped."""
     text = record.get(field)
     if not isinstance(text, str) or not text.strip():
-        raise row.wrong(f"has no sentence as {field}; add it")
+        raise row.wrong(f"has no {field}; add it")
     if LONE_SURROGATE.search(text):
-        raise row.error(f"{field} holds half a surrogate pair, which is no character; correct it")
+        raise row.error(f"{field} holds half a surrogate pair; correct it")
     return text.strip()

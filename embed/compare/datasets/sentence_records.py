@@ -1,4 +1,4 @@
-"""The forms in which files hold labeled sentences, each found by content: records of a file."""
+"""Detect the form of a file of labeled sentences, and yield its records."""
 
 import csv
 import io
@@ -14,13 +14,12 @@ from embed.compare.datasets.fields import Row, read_lines
 
 _LABELS = ("label", "labels", "class", "category", "sentiment")
 _TEXTS = ("text", "sentence", "question", "review")
-_NAME = re.compile(r"[\w.-]*")  # of a column; in a sentence between commas there is a space
-_ENOUGH = 1_000  # lines that tell the form
+_NAME = re.compile(r"[\w.-]*")  # of a column; a comma-separated sentence would contain a space
+_SNIFFED_LINES = 1_000  # enough to tell the form
 
 
 def labeled_records(path: Path, nothing: str) -> Iterator[tuple[Row, str, str]]:
-    """Find the form of a file, and read its records."""
-    # returns iterator of (Row, str, str)
+    """Yield (line, label, text) for each record; ``nothing`` says what an empty file lacks."""
     every = read_lines(path)
     filled = [row for row in every if row.text.strip()]
     if not filled:
@@ -33,35 +32,38 @@ def labeled_records(path: Path, nothing: str) -> Iterator[tuple[Row, str, str]]:
         names = [name.strip().strip('"') for name in first.split(delimiter)]
         if any(_among(_TEXTS, names)) and len(names) > 1 and all(map(_NAME.fullmatch, names)):
             table = _cut(rows) if delimiter == "\t" else _csv(every[rows[0].number - 1 :])
-            return _named(path, table, names)
+            return _below_header(path, table, names)
     return _two_columns(rows) if "\t" in first else _label_first(rows)
 
 
 def _is_comment(row: Row) -> bool:
-    """Whether a line is neither a label nor a sentence; a column may begin as comments do."""
+    """Return whether a line is a comment; a line with tabs may be data."""
     return row.text.startswith("# ") and "\t" not in row.text
 
 
 def _among(known: Sequence[str], names: Iterable[str]) -> list[str]:
-    """Those names that are known, in any case."""
+    """Return the names that are known, ignoring case."""
     return [name for name in names if name.lower() in known]
 
 
 def _json_lines(rows: Sequence[Row]) -> Iterator[tuple[Row, str, str]]:
-    """Objects with a label and a text."""
+    """Parse JSON objects with a label and a text."""
     for row in rows:
         record = row.record()
         found = None if record is None else _label_and_text(record)
         if found is None:
             raise row.wrong(
-                f"is no object with one of {', '.join(_LABELS)} and one of {', '.join(_TEXTS)}; "
-                "correct it"
+                f"is not a JSON object with one of {', '.join(_LABELS)} and one of "
+                f"{', '.join(_TEXTS)}; correct it"
             )
         yield row, *found
 
 
 def _label_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
-    """Both of an object, a number or truth as JSON writes it; None where it has not one each."""
+    """Return label and text of an object; None unless it has exactly one of each.
+
+    A label that is a number or a boolean is kept as JSON writes it.
+    """
     labels, texts = ([record[n] for n in _among(names, record)] for names in (_LABELS, _TEXTS))
     if len(labels) != 1 or len(texts) != 1 or not isinstance(texts[0], str):
         return None
@@ -71,12 +73,12 @@ def _label_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
 
 
 def _cut(rows: Sequence[Row]) -> list[Row]:
-    """Rows with what stands between their tabs, where quotation marks are text."""
+    """Split rows at tabs; quotation marks are text."""
     return [row._replace(fields=row.text.split("\t")) for row in rows]
 
 
 def _csv(rows: Sequence[Row]) -> Iterator[Row]:
-    """Records of perhaps several lines, each as its first line."""
+    """Parse CSV; a record that spans several lines is reported at its first."""
     file = io.StringIO("\n".join(row.text for row in rows), newline="")
     reader = csv.reader(file, skipinitialspace=True, strict=True)
     first = rows[0]
@@ -86,48 +88,50 @@ def _csv(rows: Sequence[Row]) -> Iterator[Row]:
                 yield first._replace(fields=cells)
             first = rows[min(reader.line_num, len(rows) - 1)]
     except csv.Error as error:
-        raise first.error(f"is no CSV ({error}); correct it") from None
+        raise first.error(f"is not valid CSV ({error}); correct it") from None
 
 
-def _named(path: Path, rows: Iterable[Row], names: Sequence[str]) -> Iterator[tuple[Row, str, str]]:
-    """Rows below a header."""
+def _below_header(
+    path: Path, rows: Iterable[Row], names: Sequence[str]
+) -> Iterator[tuple[Row, str, str]]:
+    """Parse the rows below a header."""
     label, text = (_column(path, names, known) for known in (_LABELS, _TEXTS))
     for row in islice(rows, 1, None):
         if len(row.fields) != len(names):
             raise row._replace(text=" ".join(row.fields)).wrong(
-                f"has {len(row.fields)} columns where the first line names {len(names)}; correct it"
+                f"has {len(row.fields)} columns, but the header names {len(names)}; correct it"
             )
         yield row, row.fields[label], row.fields[text]
 
 
 def _column(path: Path, names: Sequence[str], known: Sequence[str]) -> int:
-    """The place of the one column with a known name."""
+    """Return the position of the only column with a known name."""
     found = _among(known, names)
     if len(found) != 1:
         raise SourceError(
-            f"{path}: its first line names {', '.join(names)}, of which {len(found)} are among "
-            f"{', '.join(known)}; name one column so"
+            f"{path}: the header names {', '.join(names)}, {len(found)} of them among "
+            f"{', '.join(known)}; name exactly one column so"
         )
     return names.index(found[0])
 
 
 def _two_columns(rows: Sequence[Row]) -> Iterator[tuple[Row, str, str]]:
-    """Label and text between tabs, in either order."""
+    """Parse label and text separated by a tab, in either order."""
     rows = _cut(rows)
-    pairs = [row.fields for row in rows[:_ENOUGH] if len(row.fields) == 2]
+    pairs = [row.fields for row in rows[:_SNIFFED_LINES] if len(row.fields) == 2]
     distinct = [len({cells[place] for cells in pairs}) for place in (0, 1)]
     label = int(distinct[1] < distinct[0])
     for row in rows:
         if len(row.fields) != 2:
             raise row.wrong(
-                f"has {len(row.fields)} columns, not a label and a sentence with a tab between; "
-                "correct it, or name the columns in a first line"
+                f"has {len(row.fields)} columns, not a label and a sentence separated by a tab; "
+                "correct it, or add a header"
             )
         yield row, row.fields[label], row.fields[1 - label]
 
 
 def _label_first(rows: Sequence[Row]) -> Iterator[tuple[Row, str, str]]:
-    """A label, white space, a sentence."""
+    """Parse lines of label, white space and sentence."""
     for row in [row for row in rows if not _is_comment(row)] or rows:
         label, _, text = row.text.strip().partition(" ")
         yield row, label, text

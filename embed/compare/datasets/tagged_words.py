@@ -1,4 +1,4 @@
-"""Read words with a label each: parts of speech in CoNLL-U, or columns whose last is the label."""
+"""Read labeled words: CoNLL-U, or columns with the word first and the label last."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,36 +15,36 @@ _UD_COLUMNS = 10
 _FORM, _UPOS = 1, 3
 _NUMBER = re.compile(r"\d+(?:[-.]\d+)?")
 _DOCUMENT = "-DOCSTART-"
-_MOST_LABELS = 1_000  # more are no labels, but words or lemmas; probes would learn for days
+_MAX_LABELS = 1_000  # more would be words or lemmas, and probes would train for days
 
 
 @dataclass(frozen=True, eq=False)
 class TaggedWords:
-    """Sentences of words, each with a label."""
+    """Sentences of labeled words."""
 
-    words: list[str]  # sentence after sentence
-    tags: list[str]  # sentence after sentence
+    words: list[str]  # all sentences, concatenated
+    tags: list[str]  # one per word
     # int64 (n_sentences + 1,): sentence s is ``words[offsets[s]:offsets[s + 1]]``; none is empty
     offsets: np.ndarray
 
     @property
     def n_sentences(self) -> int:
-        """How many sentences there are."""
+        """Number of sentences."""
         return len(self.offsets) - 1
 
 
 def read_parts(files: str) -> Parts[TaggedWords]:
-    """Read the parts of a set."""
+    """Read the files of a set: ``TRAIN,TEST`` or ``TRAIN,DEV,TEST``."""
     paths = part_paths(files)
     train, *dev, test = (read_tagged(path) for path in paths)
     if not set(train.tags) & set(test.tags):
         raise SourceError(
-            f"{paths[-1]}: has no label that {paths[0]} has ({test.tags[0]!r}, there "
-            f"{train.tags[0]!r}); give parts of one set"
+            f"{paths[-1]}: shares no label with {paths[0]} (here {test.tags[0]!r}, there "
+            f"{train.tags[0]!r}); pass parts of one set"
         )
     if not dev and train.n_sentences == 1:
         raise SourceError(
-            f"{paths[0]}: holds one sentence, of which none can be held out; pass TRAIN,DEV,TEST"
+            f"{paths[0]}: holds only one sentence, so none can be held out; pass TRAIN,DEV,TEST"
         )
     return Parts(set_name(paths[-1]), train, test, dev[0] if dev else None)
 
@@ -52,11 +52,10 @@ def read_parts(files: str) -> Parts[TaggedWords]:
 def read_tagged(path: Path) -> TaggedWords:
     """Read one file of labeled words.
 
-    CoNLL-U is known by its ten columns between tabs, the first of them a number: the word is
-    the form, its label the universal part of speech; surface tokens of several words and empty
-    nodes are left out. In any other file the word is the first column and its label the last
-    (CoNLL-2003), between tabs or white space. Lines of ``-DOCSTART-`` and comments are left
-    out; so are sentences without a word.
+    CoNLL-U is recognized by ten tab-separated columns, the first of them a number: the word is
+    FORM, its label UPOS; multiword tokens and empty nodes are skipped. In any other file the
+    word is the first column and its label the last (CoNLL-2003), separated by tabs or white
+    space. ``-DOCSTART-`` lines, comments and empty sentences are skipped.
     """
     rows = read_lines(path)
     words, tags, offsets = [], [], [0]
@@ -70,18 +69,19 @@ def read_tagged(path: Path) -> TaggedWords:
         offsets.append(len(words))
     if not words:
         raise SourceError(
-            f"{path}: holds no word; give CoNLL-U, or columns of a word and its label"
+            f"{path}: holds no word; pass CoNLL-U, or columns with the word first and its label "
+            "last"
         )
-    if (n_labels := len(set(tags))) > _MOST_LABELS:
+    if (n_labels := len(set(tags))) > _MAX_LABELS:
         raise SourceError(
-            f"{path}: the last column has {n_labels:,} different labels; give files whose last "
+            f"{path}: the last column has {n_labels:,} different labels; pass files whose last "
             "column is the label"
         )
     return TaggedWords(words, tags, np.array(offsets, np.int64))
 
 
 def _is_conllu(rows: Sequence[Row]) -> bool:
-    """Whether the first line of a word is one of CoNLL-U."""
+    """Return whether the first word line is CoNLL-U."""
     texts = (row.text for row in rows)
     first = next((text for text in texts if text.strip() and not text.startswith("#")), "")
     cells = first.split("\t")
@@ -89,7 +89,7 @@ def _is_conllu(rows: Sequence[Row]) -> bool:
 
 
 def _conllu(rows: Sequence[Row]) -> Iterator[tuple[str, str] | None]:
-    """Word and part of speech, and None between sentences."""
+    """Yield word and part of speech, and None between sentences."""
     for row in rows:
         if not row.text.strip():
             yield None
@@ -98,42 +98,42 @@ def _conllu(rows: Sequence[Row]) -> Iterator[tuple[str, str] | None]:
             if len(cells) != _UD_COLUMNS:
                 raise _ragged(row, len(cells), _UD_COLUMNS)
             if _NUMBER.fullmatch(cells[0]) is None:
-                raise row.error(f"{quoted(cells[0])} is no word number; correct it")
+                raise row.error(f"{quoted(cells[0])} is not a word number; correct it")
             if cells[0].isdecimal():
                 yield _labeled(row, cells[_FORM], cells[_UPOS])
 
 
 def _columns(rows: Sequence[Row]) -> Iterator[tuple[str, str] | None]:
-    """First and last column, and None between sentences."""
-    first = next((row.text for row in rows if row.text.strip() and not _is_other(row.text)), "")
+    """Yield the first and last column, and None between sentences."""
+    first = next((row.text for row in rows if row.text.strip() and not _is_not_word(row.text)), "")
     delimiter = "\t" if "\t" in first else None
-    expected = max(len(first.split(delimiter)), 2) if first else 0  # else all are comments
-    begins = True
+    expected = max(len(first.split(delimiter)), 2) if first else 0  # 0: only comments
+    at_start = True
     for row in rows:
         cells = row.text.split(delimiter)
-        opens, begins = begins, not row.text.strip() or cells[0] == _DOCUMENT
-        if begins:
+        was_at_start, at_start = at_start, not row.text.strip() or cells[0] == _DOCUMENT
+        if at_start:
             yield None
-        elif opens and cells[0] == "#" and "=" in row.text:  # as many cells as words, perhaps
-            begins = True
+        elif was_at_start and cells[0] == "#" and "=" in row.text:
+            at_start = True  # a comment, even if it has as many cells as a word line
         elif len(cells) == expected:
             yield _labeled(row, cells[0], cells[-1])
-        elif not row.text.startswith("#"):  # which, too, may be a word
+        elif not row.text.startswith("#"):  # "#" may also be a word, hence the tests above
             raise _ragged(row, len(cells), expected)
 
 
-def _is_other(text: str) -> bool:
-    """Whether a line is a comment or begins a document."""
+def _is_not_word(text: str) -> bool:
+    """Return whether a line is a comment or the start of a document."""
     return text.startswith(("#", _DOCUMENT))
 
 
 def _labeled(row: Row, word: str, tag: str) -> tuple[str, str]:
-    """A word and its label, which it must have."""
+    """Return a word and its label, or raise if either is missing."""
     if not word.strip() or tag.strip() in ("", "_"):
-        raise row.error(f"the word {word!r} has the label {tag!r}; label it, or leave it out")
+        raise row.error(f"the word {word!r} has the label {tag!r}; label it, or remove it")
     return word.strip(), tag.strip()
 
 
 def _ragged(row: Row, found: int, expected: int) -> SourceError:
-    """What to say of a line with too few or too many columns."""
-    return row.wrong(f"has {found} columns where the file has {expected}; correct it")
+    """Return the error for a line with too few or too many columns."""
+    return row.wrong(f"has {found} columns, but the file has {expected}; correct it")

@@ -1,8 +1,8 @@
-"""The default sets, and word pairs read in the forms that the field uses, found by content.
+"""Read scored word pairs, and find the default evaluation sets.
 
-Fields stand between tabs, semicolons, commas or spaces; a file may have a
-header, comments, CRLF line ends and further columns. Nothing is passed over: a
-line that is none of these is an error with its number.
+The form of a file is told by its content: fields are separated by tabs, semicolons, commas or
+spaces; a header, comments, CRLF line ends and further columns are fine. No line is skipped: a
+malformed one is an error with its number.
 """
 
 import importlib.util
@@ -22,13 +22,13 @@ DEFAULT_SETS = (
     ("similarity", "simlex999.txt"),
     ("analogy", "questions-words.txt"),
 )
-# Labeled words in sentences, ours: file names begin so, and end in the part.
+# Our own set of tagged sentences: its file names start so and end in the part.
 TWO_TAGS = "two-tags"
 _PARTS = ("train", "dev", "test")
 
-# No float(): it takes the words "nan" and "infinity" for numbers.
+# Not float(), which accepts the words "nan" and "infinity".
 _NUMBER = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?")
-# What publishers call the column of mean human judgements.
+# What publishers call the column of mean human judgments.
 _SCORE_NAME = re.compile(
     r"(?<![a-z])(simlex[0-9]*|human|mean|avg|average|gold|ratings?|scores?|similarity|relatedness"
     r"|sim)(?![a-z])",
@@ -38,16 +38,16 @@ _SCORE_NAME = re.compile(
 
 @dataclass(frozen=True)
 class WordPair:
-    """Two words and how alike people found them."""
+    """Two words and the human score of their similarity."""
 
-    a: str  # as the file writes them
-    b: str  # as the file writes them
-    score: float  # the higher, the more alike
+    a: str  # both as the file writes them
+    b: str
+    score: float  # higher is more similar
 
 
 @dataclass(frozen=True)
 class _PairColumns:
-    """Where a file of pairs keeps what we need, and its usual number of columns."""
+    """Positions of the needed columns, and the usual number of columns."""
 
     a: int
     b: int
@@ -56,11 +56,11 @@ class _PairColumns:
 
 
 def default_sets() -> list[tuple[str, Path]]:
-    """Find the sets that the installed gensim package carries, without importing it."""
+    """Return the sets that the installed gensim package ships, without importing it."""
     package = importlib.util.find_spec("gensim")
     if package is None or not package.submodule_search_locations:
         raise SourceError(
-            "gensim: not installed, and the default evaluation sets come with it; "
+            "gensim: not installed, and the default evaluation sets are part of it; "
             "pass `similarity=FILE` or `analogies=FILE`"
         )
     folder = Path(package.submodule_search_locations[0]) / "test" / "test_data"
@@ -68,14 +68,14 @@ def default_sets() -> list[tuple[str, Path]]:
     for _, path in sets:
         if not path.is_file():
             raise SourceError(
-                f"{path}: the installed gensim does not carry this default evaluation set; "
+                f"{path}: the installed gensim lacks this default evaluation set; "
                 "pass `similarity=FILE` or `analogies=FILE`"
             )
     return sets
 
 
 def find_set(task: str, named: str) -> Path:
-    """Find a set that is named, by its file or, of those that come along, by name."""
+    """Return the path of a set: a file, or the name of a set that ships with Firth or gensim."""
     names = {Path(file).stem for of_task, file in DEFAULT_SETS if of_task == task}
     if Path(named).exists():
         return Path(named)
@@ -90,10 +90,9 @@ def find_set(task: str, named: str) -> Path:
 def read_pairs(path: Path) -> list[WordPair]:
     """Read a set of word pairs with scores.
 
-    The two words are the first two columns that hold no numbers. The score is
-    the column that a header names so, else the first column of numbers after
-    the words: hence SimLex-999 as published (part of speech before the score)
-    and sets with the single judgements after their mean are read as they are.
+    The words are the first two columns without numbers. The score is the column that a header
+    names so, else the first column of numbers after the words. This covers SimLex-999 (part of
+    speech before the score) and sets with single judgments after their mean as published.
     """
     nothing = "no word pair; expected lines of word, word, score"
     rows = read_rows(path, lambda n_fields: n_fields >= 3, nothing=nothing)
@@ -103,7 +102,7 @@ def read_pairs(path: Path) -> list[WordPair]:
 
 
 def _pair_columns(rows: Sequence[Row]) -> _PairColumns:
-    """Tell the columns of words from those of numbers by what most lines hold."""
+    """Find the word and score columns from the form of most lines."""
     first, records = rows[0], [row.fields for row in rows]
     width = Counter(len(fields) for fields in records).most_common(1)[0][0]
     usual = [fields for fields in records if len(fields) == width]
@@ -113,7 +112,8 @@ def _pair_columns(rows: Sequence[Row]) -> _PairColumns:
     scores = [column for column in range(width) if numeric[column] and column > last]
     if len(words) < 2 or not scores:
         raise first.wrong(
-            "begins no list of word, word, score; a set of analogies is passed with `analogies`"
+            "does not start a list of word, word, score; a set of analogies is passed with "
+            "`analogies`"
         )
     names = first.fields if len(first.fields) == width else []
     named = [column for column in scores if names and _SCORE_NAME.search(names[column])]
@@ -122,32 +122,33 @@ def _pair_columns(rows: Sequence[Row]) -> _PairColumns:
 
 
 def _mostly_numbers(fields: Sequence[str]) -> bool:
-    """Whether a column holds numbers, a header and some malformed lines apart."""
+    """Return whether at least half of a column are numbers."""
     return 2 * sum(_NUMBER.fullmatch(field) is not None for field in fields) >= len(fields)
 
 
 def _names_the_score(fields: Sequence[str], columns: _PairColumns) -> bool:
-    """Whether the first line is a header rather than a malformed pair."""
+    """Return whether the first line is a header rather than a malformed pair."""
     return len(fields) == columns.width and _SCORE_NAME.search(fields[columns.score]) is not None
 
 
 def _pair(row: Row, columns: _PairColumns) -> WordPair:
-    """One line as a pair, or an error that quotes it."""
+    """Parse one line."""
     fields = row.fields
-    # further columns are the publisher's own, and empty ones at the end may be missing
+    # further columns are the publisher's own; trailing empty ones may be missing
     fits = len(fields) > columns.score if columns.width > 3 else len(fields) == 3
     if not fits or not fields[columns.a] or not fields[columns.b]:
-        raise row.malformed(f"word, word, score with {row.between} between")
+        raise row.malformed(f"word, word, score separated by {row.between}")
     score = _score(fields[columns.score])
     if score is None:
         raise row.error(
-            f"{quoted(fields[columns.score])} is no score; correct it, or begin a comment with '#'"
+            f"{quoted(fields[columns.score])} is not a score; correct it, or start a comment with "
+            "'#'"
         )
     return WordPair(fields[columns.a], fields[columns.b], score)
 
 
 def _score(field: str) -> float | None:
-    """A finite number with a decimal point or a decimal comma."""
+    """Parse a finite number with a decimal point or comma; None if it is not one."""
     if not _NUMBER.fullmatch(field):
         return None
     score = float(field.replace(",", "."))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from embed.compare.config import CompareConfig
-from embed.compare.datasets.association_tests import LEAST, AssociationTest, read_associations
+from embed.compare.datasets.association_tests import MIN_WORDS, AssociationTest, read_associations
 from embed.compare.datasets.parts import set_name
 from embed.compare.inputs.lookup import finite_units
 from embed.compare.statistics.effect_size import A, EffectSize, X, Y, permutation_p
@@ -105,9 +105,9 @@ def _effect_size(
 def _too_few(test: AssociationTest, used: Sequence[int]) -> str | None:
     """Say of which list too few words are left, if of any."""
     for each, n_used in zip(test.lists, used, strict=True):
-        if n_used < LEAST:
+        if n_used < MIN_WORDS:
             left = f"{n_used} of {len(each.words)} words of {each.name!r}"
-            return f"{left} can be used, fewer than {LEAST}"
+            return f"{left} can be used, fewer than {MIN_WORDS}"
     return None
 
 

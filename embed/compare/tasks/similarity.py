@@ -43,7 +43,7 @@ class SimilarityTask(WordTask):
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measurement]:
-        """Correlate cosines with judgements: ``spearman`` and ``pearson``."""
+        """Correlate cosines with judgments: ``spearman`` and ``pearson``."""
         asked = self._ask(vectors, items, unknown)
         judged = np.array([self.pairs[item].score for item in asked.items.tolist()])
         cosines = pair_cosines(vectors, asked.places.reshape(-1, 2), asked.composed)
@@ -71,7 +71,7 @@ def why_undefined(judged: np.ndarray, cosines: np.ndarray) -> str | None:
     # judged, cosines: float64 (P,)
     if len(judged) < 2:
         return "no pair is known" if len(judged) == 0 else "only one pair is known"
-    for name, values in (("judgements", judged), ("cosines", cosines)):
+    for name, values in (("judgments", judged), ("cosines", cosines)):
         if (values == values[0]).all():
             return f"all {name} are equal"
     return None

@@ -83,8 +83,8 @@ class ContextsTask(WordTask):
                     "a development part; pass the file that is to be scored alone"
                 )
         for part in (*dev, test):
-            if part.contexts.unlike:
-                note(f"{part.dataset}: {part.contexts.unlike}")
+            if part.contexts.mismatch:
+                note(f"{part.dataset}: {part.contexts.mismatch}")
         return replace(test, dev=dev[0]) if dev else test
 
     def items(self) -> Sequence[Sequence[str]]:
@@ -109,10 +109,10 @@ class ContextsTask(WordTask):
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measurement]:
-        """Compare cosines with judgements.
+        """Compare cosines with judgments.
 
         SCWS: ``spearman`` and ``pearson``. CoSimLex: ``change``, the uncentered correlation of how
-        judgements and cosines change with the context, then the same two. WiC: ``auc``, how well
+        judgments and cosines change with the context, then the same two. WiC: ``auc``, how well
         cosines tell one meaning from two, and ``accuracy`` by a threshold that is never chosen on
         the pairs it is used on.
         """
@@ -126,7 +126,7 @@ class ContextsTask(WordTask):
         else:
             asked = Asked.by_encoder(items)
             cosines = self._in_context(vectors, encoder)[asked.items]
-            told = [self._long(vectors, encoder), self.contexts.unlike]
+            told = [self._long(vectors, encoder), self.contexts.mismatch]
             threshold = self._threshold(vectors, encoder, unknown)
             metrics = self._metrics(asked.items, cosines, threshold)
         # both contexts of a pair are drawn together
@@ -145,7 +145,7 @@ class ContextsTask(WordTask):
 
     @cached_property
     def _gold(self) -> np.ndarray:
-        """Judgements or labels, float64 (n_items,)."""
+        """Judgments or labels, float64 (n_items,)."""
         return np.array([pair.gold for pair in self.contexts.pairs])
 
     @cached_property
@@ -275,7 +275,7 @@ def _why_no_change(gold: np.ndarray, cosines: np.ndarray, *, static: bool) -> st
         return "no pair is known"
     if static:
         return "no cosine changes: a word has one vector, whatever the context"
-    for name, changes in (("judgement", gold), ("cosine", cosines)):
+    for name, changes in (("judgment", gold), ("cosine", cosines)):
         if not changes.any():
             return f"no {name} changes with the context"
     return None

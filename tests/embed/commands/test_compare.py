@@ -216,8 +216,8 @@ def test_a_malformed_set_is_one_line(run, pairs):
     assert done.exit_code == 1
     assert done.stdout == ""
     assert done.stderr == (
-        f"Error: {pairs}:2: 'man\\twoman' is not word, word, score with tabs between; "
-        "correct it, or begin a comment with '#'\n"
+        f"Error: {pairs}:2: 'man\\twoman' is not word, word, score separated by tabs; "
+        "correct it, or start a comment with '#'\n"
     )
 
 

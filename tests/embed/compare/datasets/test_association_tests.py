@@ -47,7 +47,7 @@ def as_json(lists):
     end=st.sampled_from(["\n", "\r\n"]),
     mark=st.sampled_from(["", "\ufeff"]),
 )
-def test_all_forms_say_the_same(tmp_path_factory, words, cuts, end, mark):
+def test_all_forms_give_the_same_test(tmp_path_factory, words, cuts, end, mark):
     stops = [0, *(2 * place + cut for place, cut in enumerate(sorted(cuts), 1)), len(words)]
     lists = tuple(
         WordList(name, tuple(words[start:stop]))
@@ -69,7 +69,7 @@ def test_all_forms_say_the_same(tmp_path_factory, words, cuts, end, mark):
         assert read_associations(write(folder, mark + text)) == [AssociationTest(None, lists)]
 
 
-def test_a_file_may_hold_several_tests_each_with_a_name(tmp_path):
+def test_a_file_may_hold_several_named_tests(tmp_path):
     expected = [AssociationTest("one", SMALL), AssociationTest("two: 2", SMALL)]
     ours, theirs = as_json(SMALL)
 
@@ -79,7 +79,7 @@ def test_a_file_may_hold_several_tests_each_with_a_name(tmp_path):
     assert read_associations(lines) == read_associations(named) == expected
 
 
-def test_the_first_list_of_a_kind_is_x_or_a_wherever_it_stands(tmp_path):
+def test_the_first_list_of_a_role_is_x_or_a_in_any_order(tmp_path):
     x, y, a, b = LINES.splitlines()
 
     [found] = read_associations(write(tmp_path, f"{a}\n{x}\n{b}\n{y}\n"))
@@ -91,35 +91,35 @@ def test_the_first_list_of_a_kind_is_x_or_a_wherever_it_stands(tmp_path):
     ("text", "message"),
     [
         ("# nothing\n", f": holds no association test; {EXPECTED}"),
-        ("flowers, insects\n", f":1: 'flowers, insects' is no list; {EXPECTED}"),
+        ("flowers, insects\n", f":1: 'flowers, insects' is not a list; {EXPECTED}"),
         (
             f"{LINES}target: a, b\n",
-            f":5: 'target: a, b' is no list; {EXPECTED}",
+            f":5: 'target: a, b' is not a list; {EXPECTED}",
         ),
-        ("word list: a, b\n", f":1: 'word list: a, b' is no list; {EXPECTED}"),
+        ("word list: a, b\n", f":1: 'word list: a, b' is not a list; {EXPECTED}"),
         ("# no words\n\ntarg1\tX\n", ":3: the list 'X' needs at least 2 words, got 0"),
         ("target X: a, ,\n", ":1: the list 'X' needs at least 2 words, got 1"),
         (
             "target X: a, b\n\nattribute A: c, b\n",
-            ":3: 'b' is in 'X' and again in 'A'; take one away",
+            ":3: 'b' is in 'X' and again in 'A'; remove one",
         ),
-        ("target X: a, b, a\n", ":1: 'a' is in 'X' and again in 'X'; take one away"),
+        ("target X: a, b, a\n", ":1: 'a' is in 'X' and again in 'X'; remove one"),
         (
             "target X: a, b\ntarget X: c, d\n",
-            ":2: two lists are called 'X'; rename one",
+            ":2: two lists are named 'X'; rename one",
         ),
         (
             f"{LINES}target Z: i, j\n",
             (
-                ":5: 'Z' is one target list too many; a test has two of targets and two of "
-                "attributes; begin another with ': name'"
+                ":5: 'Z' is one target list too many; a test has two target and two attribute "
+                "lists; start another test with ': name'"
             ),
         ),
         (
             "targ1\tX\ta\tb\ntarg1\tY\tc\td\n",
             (
-                ":2: 'Y' is one targ1 list too many; a test has two of targets and two of "
-                "attributes; begin another with ': name'"
+                ":2: 'Y' is one targ1 list too many; a test has two target and two attribute "
+                "lists; start another test with ': name'"
             ),
         ),
         (LINES.rsplit("attribute", 1)[0], ": the test has no second attribute list; add it"),
@@ -130,38 +130,38 @@ def test_the_first_list_of_a_kind_is_x_or_a_wherever_it_stands(tmp_path):
         (f": one\n: two\n{LINES}", ":1: the test 'one' has no first target list; add it"),
         (
             f"{LINES}: two\n{LINES}",
-            ":1: 'target X: a, b' stands above the first ': name'; name every test",
+            ":1: 'target X: a, b' precedes the first ': name' line; name every test",
         ),
-        (f":\n{LINES}", ":1: ':' is no name; correct it"),
+        (f":\n{LINES}", ":1: ':' is an empty test name; correct it"),
         (
             f": one\n{LINES}: one\n{LINES}",
-            ":6: ': one' is a second test of this name; correct it",
+            ":6: ': one' is a repeated test name; correct it",
         ),
         (
             '{"targets":\n {"X": ["a", "b"],}}',
-            ":2: is no JSON; correct the line",
+            ":2: not valid JSON; correct the line",
         ),
         (
             '{"targets": {"X": ["a", "b"], "X": ["c", "d"]}}',
-            ": 'X' stands twice; rename one",
+            ": the key 'X' appears twice; rename one",
         ),
-        ('{"flowers": ["a", "b"]}', f": flowers: is no association test; {FORMS}"),
+        ('{"flowers": ["a", "b"]}', f": flowers: not an association test; {FORMS}"),
         (
             '{"targets": {"X": ["a", "b"]}, "colour": 1}',
-            f": is no association test; {FORMS}",
+            f": not an association test; {FORMS}",
         ),
-        ('{"targets": [["a", "b"]]}', f": 'targets' does not hold lists by name; {FORMS}"),
-        ('{"targets": {"X": ["a", 1]}}', f": 'X' is no list of words; {FORMS}"),
+        ('{"targets": [["a", "b"]]}', f": 'targets' does not map names to lists; {FORMS}"),
+        ('{"targets": {"X": ["a", 1]}}', f": 'X' is not a list of words; {FORMS}"),
         (
             '{"one": {"targ1": {"category": "X"}}}',
-            f": one: 'X' is no list of words; {FORMS}",
+            f": one: 'X' is not a list of words; {FORMS}",
         ),
-        ('{"targ1": ["a", "b"]}', f": 'targ1' does not hold lists by name; {FORMS}"),
+        ('{"targ1": ["a", "b"]}', f": 'targ1' does not map names to lists; {FORMS}"),
         (
             '{"one": {"targets": {"X": ["a"]}}}',
             ": one: the list 'X' needs at least 2 words, got 1",
         ),
-        ('{"targets": ' * 100_000, ":1: is no JSON; correct the line"),
+        ('{"targets": ' * 100_000, ":1: not valid JSON; correct the line"),
         ("{}", ": holds no association test; " + FORMS),
     ],
 )

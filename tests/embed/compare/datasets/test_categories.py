@@ -48,7 +48,7 @@ def test_words_are_read_as_written(tmp_path_factory, words, form, delimiter, hea
         "# of mine\n\ncat animal\ndog animal\n",
     ],
 )
-def test_forms_of_the_field_are_told_apart(tmp_path, text):
+def test_published_forms_are_told_apart(tmp_path, text):
     assert read_categories(write(tmp_path, text)) == [
         CategoryWord("cat", "animal"),
         CategoryWord("dog", "animal"),
@@ -62,29 +62,29 @@ def test_forms_of_the_field_are_told_apart(tmp_path, text):
         (
             "cat\tanimal\ndog\n",
             (
-                ":2: 'dog' is not 2 fields with tabs between, a word and its category among them; "
-                "correct it, or begin a comment with '#'"
+                ":2: 'dog' is not 2 fields separated by tabs, with a word and its category; "
+                "correct it, or start a comment with '#'"
             ),
         ),
         (
             ",category,word\n0,animal,cat\n1,,dog\n",
             (
-                ":3: '1,,dog' is not 3 fields with commas between, a word and its category among "
-                "them; correct it, or begin a comment with '#'"
+                ":3: '1,,dog' is not 3 fields separated by commas, with a word and its "
+                "category; correct it, or start a comment with '#'"
             ),
         ),
         (
             "cat,feline,animal\ndog,canine,animal\n",
             (
-                ":1: 'cat,feline,animal' begins no list of words and categories; expected lines of "
-                "word, category or of number, category, word"
+                ":1: 'cat,feline,animal' does not start a list of words and categories; "
+                "expected lines of word, category or of number, category, word"
             ),
         ),
         (
             "animal\tcat\nanimal\tdog\n",
             (
-                ": holds 2 categories of 2 words; put the word before its category, or name the "
-                "columns in a first line: category, word"
+                ": holds 2 categories for 2 words; put the word before its category, or name the "
+                "columns in a header: category, word"
             ),
         ),
     ],
@@ -99,7 +99,7 @@ def test_malformed_categories_are_refused(tmp_path, text, message):
 
 
 @pytest.mark.parametrize(("name", "size"), [("ap", (402, 21)), ("bless", (200, 17))])
-def test_published_sets_are_read_whole(shared_data, name, size):
+def test_published_sets_are_read_completely(shared_data, name, size):
     words = read_categories(shared_data / "evaluation" / "categorisation" / f"{name}.csv")
 
     assert (len(words), len({word.category for word in words})) == size
@@ -111,20 +111,20 @@ def test_published_sets_are_read_whole(shared_data, name, size):
         (
             "word,category\n",
             (
-                "holds no word below its first line; expected lines of word, category or of "
+                "holds no word below its header; expected lines of word, category or of "
                 "number, category, word"
             ),
         ),
         (
             "fruit,apple\nfruit,pear\nbeast,dog\nbeast,dog\n",
             (
-                "holds 3 categories of 4 words; put the word before its category, or name the "
-                "columns in a first line: category, word"
+                "holds 3 categories for 4 words; put the word before its category, or name the "
+                "columns in a header: category, word"
             ),
         ),
     ],
 )
-def test_words_that_stand_behind_their_categories_are_told(tmp_path, text, message):
+def test_swapped_columns_are_refused(tmp_path, text, message):
     path = tmp_path / "set.csv"
     path.write_text(text)
     with pytest.raises(SourceError) as refused:
@@ -132,7 +132,7 @@ def test_words_that_stand_behind_their_categories_are_told(tmp_path, text, messa
     assert str(refused.value) == f"{path}: {message}"
 
 
-def test_a_set_of_one_word_whose_columns_are_named_is_read(tmp_path):
+def test_one_word_with_named_columns_is_read(tmp_path):
     path = tmp_path / "set.csv"
     path.write_text("word,category\napple,fruit\n")
     assert [(each.word, each.category) for each in read_categories(path)] == [("apple", "fruit")]
@@ -159,13 +159,13 @@ def test_a_set_of_one_word_whose_columns_are_named_is_read(tmp_path):
         ("king\n,\n", [("king", None), (",", None)]),
     ],
 )
-def test_files_of_words_with_and_without_groups_are_read(tmp_path, text, expected):
+def test_words_are_read_with_and_without_groups(tmp_path, text, expected):
     path = tmp_path / "words.txt"
     path.write_text(text, encoding="utf-8", newline="")
     assert read_groups(path) == expected
 
 
-def test_a_pipe_of_words_is_read(tmp_path):
+def test_words_are_read_from_a_pipe(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     text = "cat\tanimal\ndog\tanimal\nrun\tverb\n"
@@ -175,7 +175,7 @@ def test_a_pipe_of_words_is_read(tmp_path):
     writer.join()
 
 
-def test_bad_files_of_words_are_told(tmp_path):
+def test_malformed_word_files_are_refused(tmp_path):
     path = tmp_path / "words.txt"
     with pytest.raises(SourceError) as refusal:
         read_groups(path)
@@ -184,8 +184,9 @@ def test_bad_files_of_words_are_told(tmp_path):
     with pytest.raises(SourceError) as refusal:
         read_groups(path)
     assert (
-        str(refusal.value) == f"{path}: holds no word; expected a word a line, or word, tab, group"
+        str(refusal.value)
+        == f"{path}: holds no word; expected one word per line, or word, tab, group"
     )
     path.write_text("cat\tanimal\ndog\nbee\tanimal\n")
-    with pytest.raises(SourceError, match=r"words.txt:2: 'dog' is not 2 fields with tabs between"):
+    with pytest.raises(SourceError, match=r"words.txt:2: 'dog' is not 2 fields separated by tabs"):
         read_groups(path)

@@ -18,15 +18,15 @@ COSIMLEX = (
     "\t<strong>Seas</strong> and a <strong>man</strong> again\t2.27\t1.5\n"
 )
 
-WRITE = "write <b>word</b> where the target stands"
+MARK = "mark the target as <b>word</b>"
 COLUMNS = (
-    "word1, word2, context1, context2, and the judgements sim1 and sim2 "
-    "(or sim_context1 and sim_context2), here or in a file called gold beside one called data"
+    "word1, word2, context1, context2, and the judgments sim1 and sim2 "
+    "(or sim_context1 and sim_context2), here or in a file named gold beside one named data"
 )
-WIC_FIELDS = "word, pos, i-j, sentence, sentence between tabs"
+WIC_FIELDS = "word, pos, i-j, sentence, sentence, tab-separated"
 FORMS = (
     "lines of SCWS (id, word, pos, word, pos, context, context, mean), "
-    "WiC (word, pos, i-j, sentence, sentence) or CoSimLex (with its header), tabs between"
+    "WiC (word, pos, i-j, sentence, sentence) or CoSimLex (with its header), tab-separated"
 )
 
 
@@ -43,7 +43,7 @@ def labeled(tmp_path, data, gold, name="test.data.txt"):
     return written(tmp_path, data, name)
 
 
-def test_scws_has_two_words_marked_in_contexts_of_their_own(tmp_path):
+def test_scws_has_two_words_each_marked_in_its_own_context(tmp_path):
     found = read_contexts(written(tmp_path, SCWS))
 
     assert found.form == "scws"
@@ -58,7 +58,7 @@ def test_scws_has_two_words_marked_in_contexts_of_their_own(tmp_path):
     ]
 
 
-def test_wic_has_places_and_its_labels_in_a_file_beside_it(tmp_path):
+def test_wic_has_positions_and_labels_in_a_second_file(tmp_path):
     found = read_contexts(labeled(tmp_path, WIC, "T\nF\n"))
 
     assert found.form == "wic"
@@ -101,7 +101,7 @@ def test_cosimlex_has_one_pair_in_two_contexts(tmp_path):
         (("man", "man"), ((1,), (3,))),
     ],
 )
-def test_where_one_word_is_told_the_other_mark_is_the_other_word(tmp_path, marked, marks):
+def test_if_one_mark_matches_a_form_the_other_is_the_other_word(tmp_path, marked, marks):
     context = "<b>{}</b> and <b>{}</b>".format(*marked)
     row = f"man\tsea\t{context}\t{context}\t1\t2\n"
 
@@ -109,7 +109,7 @@ def test_where_one_word_is_told_the_other_mark_is_the_other_word(tmp_path, marke
         assert (pair.first.marks, pair.second.marks) == marks
 
 
-def test_places_are_counted_between_plain_spaces(tmp_path):
+def test_positions_count_words_between_ascii_spaces(tmp_path):
     data = "kg\tN\t2-1\t\u00a0 10\u00a0000 kg  \u3000\ta kg\u00a0of tea\n"
 
     [pair] = read_contexts(labeled(tmp_path, data, "T\n")).pairs
@@ -119,7 +119,7 @@ def test_places_are_counted_between_plain_spaces(tmp_path):
 
 
 @pytest.mark.parametrize("word", ["#bed", "//bed"])
-def test_a_word_may_begin_as_a_comment_does(tmp_path, word):
+def test_a_word_may_start_like_a_comment(tmp_path, word):
     data = f"# places from 0\n{word}\tN\t0-0\t{word} a\t{word} b\n//\n"
 
     [pair] = read_contexts(labeled(tmp_path, data, "# labels\nT\n")).pairs
@@ -127,7 +127,7 @@ def test_a_word_may_begin_as_a_comment_does(tmp_path, word):
     assert (pair.a, pair.first.parts) == (word, ("", word, "a"))
 
 
-def test_judgements_in_a_file_of_their_own_stand_beside_words_that_begin_as_a_comment_does(
+def test_judgments_in_a_second_file_match_words_that_start_like_a_comment(
     tmp_path,
 ):
     header, row = (line.rsplit("\t", 2)[0] for line in COSIMLEX.splitlines())
@@ -144,7 +144,7 @@ def test_judgements_in_a_file_of_their_own_stand_beside_words_that_begin_as_a_co
     ]
 
 
-def test_cosimlex_columns_are_found_by_the_header_and_words_by_their_inflected_forms(tmp_path):
+def test_cosimlex_columns_are_found_by_header_and_words_by_inflected_form(tmp_path):
     names = ["p", "word2", "word1", "sim_context2", "sim_context1", "context2", "context1"]
     names += ["Word1_Context1"]
     twice = "<b>Men</b>, <b>sea</b>, <b>men</b>"
@@ -156,7 +156,7 @@ def test_cosimlex_columns_are_found_by_the_header_and_words_by_their_inflected_f
     assert (two.first.marks, two.second.marks, two.gold) == ((3,), (1,), 1.0)
 
 
-def test_labels_are_looked_for_by_name(tmp_path):
+def test_labels_are_found_by_file_name(tmp_path):
     written(tmp_path, "T\nF\n", "mine.gold.tsv")
 
     assert read_contexts(written(tmp_path, WIC, "mine.tsv")).form == "wic"
@@ -164,7 +164,10 @@ def test_labels_are_looked_for_by_name(tmp_path):
     gold = tmp_path / "dev.gold.txt"
     with pytest.raises(SourceError) as caught:
         read_contexts(data)
-    assert str(caught.value) == f"{data}: is a set of WiC, and its labels T and F are not in {gold}"
+    assert (
+        str(caught.value)
+        == f"{data}: a WiC set needs its labels T and F in {gold}, which does not exist"
+    )
 
 
 @pytest.mark.parametrize(
@@ -174,7 +177,7 @@ def test_labels_are_looked_for_by_name(tmp_path):
         ("T\n", "{gold}: has 1 labels for the 2 lines of {data}"),
     ],
 )
-def test_labels_that_do_not_fit_are_refused(tmp_path, gold, what):
+def test_mismatched_labels_are_refused(tmp_path, gold, what):
     data = labeled(tmp_path, WIC, gold)
 
     with pytest.raises(SourceError) as caught:
@@ -188,46 +191,46 @@ def test_labels_that_do_not_fit_are_refused(tmp_path, gold, what):
     [
         (
             SCWS + SCWS.replace("<b>Money</b>", "Money"),
-            f":2: context 2 marks no word; {WRITE}",
+            f":2: context 2 has no marked word; {MARK}",
         ),
         (
             SCWS.replace("</b> of", "of"),
-            f":1: context 1 does not close every mark that it opens; {WRITE}",
+            f":1: context 1 has an unclosed mark; {MARK}",
         ),
         (
             SCWS.replace("<b> bank", "</b> bank"),
-            f":1: context 1 does not close every mark that it opens; {WRITE}",
+            f":1: context 1 has an unclosed mark; {MARK}",
         ),
         (
             SCWS.replace("bank </b>", "</b>"),
-            ":1: context 1 marks nothing; write <b>word</b> around the target",
+            ":1: context 1 has an empty mark; mark the target as <b>word</b>",
         ),
         (
             SCWS.replace("river", "<b>river</b>"),
-            ":1: context 1 marks 2 words; mark the target alone",
+            ":1: context 1 has 2 marked words; mark only the target",
         ),
-        (SCWS.replace("3.5", "nan"), ":1: 'nan' is no judgement; write a number"),
+        (SCWS.replace("3.5", "nan"), ":1: 'nan' is not a judgment; expected a number"),
         (
             SCWS + "2\tbank\n",
-            ":2: '2\\tbank' is not id, word, pos, word, pos, context, context, mean between tabs",
+            ":2: '2\\tbank' is not id, word, pos, word, pos, context, context, mean, tab-separated",
         ),
         (
             COSIMLEX.replace("The <strong>men</strong>", "The men"),
-            ":2: context 1 marks 1 words, which are not just 'man' and 'sea'; mark these two",
+            ":2: context 1 has 1 marked words, not just 'man' and 'sea'; mark these two",
         ),
-        (COSIMLEX.replace("2.27", "high"), ":2: 'high' is no judgement; write a number"),
+        (COSIMLEX.replace("2.27", "high"), ":2: 'high' is not a judgment; expected a number"),
         (
             HEADER + "man\tsea\n",
-            ":2: 'man\\tsea' has fewer fields than the header; expected tabs between",
+            ":2: 'man\\tsea' has fewer fields than the header; separate fields by tabs",
         ),
-        (HEADER, ":1: nothing follows the header"),
+        (HEADER, ":1: no line follows the header"),
         (
             HEADER.replace("sim1", "mean"),
             f":1: the header needs {COLUMNS}",
         ),
         (
             "cup\tmug\t9.0\n",
-            f":1: 'cup\\tmug\\t9.0' is none of the {FORMS}",
+            f":1: 'cup\\tmug\\t9.0' is of no known form; expected {FORMS}",
         ),
         (
             "# nothing\n",
@@ -235,7 +238,7 @@ def test_labels_that_do_not_fit_are_refused(tmp_path, gold, what):
         ),
     ],
 )
-def test_a_malformed_set_is_refused_with_its_line(tmp_path, text, what):
+def test_malformed_sets_are_refused_with_the_line(tmp_path, text, what):
     path = written(tmp_path, text)
 
     with pytest.raises(SourceError) as caught:
@@ -250,7 +253,7 @@ def test_a_malformed_set_is_refused_with_its_line(tmp_path, text, what):
         (
             "1-1",
             "2-1",
-            ":2: 'I run' has 2 words and none at 2; correct the place, which is counted from 0",
+            ":2: 'I run' has 2 words, none at 2; correct the position, which counts from 0",
         ),
         (
             "\tI run",
@@ -264,7 +267,7 @@ def test_a_malformed_set_is_refused_with_its_line(tmp_path, text, what):
         ),
     ],
 )
-def test_a_place_that_is_none_is_refused_with_its_line(tmp_path, old, new, what):
+def test_positions_outside_the_sentence_are_refused_with_the_line(tmp_path, old, new, what):
     path = labeled(tmp_path, WIC.replace(old, new), "T\nF\n")
 
     with pytest.raises(SourceError) as caught:
@@ -273,7 +276,7 @@ def test_a_place_that_is_none_is_refused_with_its_line(tmp_path, old, new, what)
     assert str(caught.value) == f"{path}{what}"
 
 
-def test_a_compressed_set_is_read_as_it_is(tmp_path):
+def test_a_compressed_set_is_read(tmp_path):
     path = tmp_path / "scws.txt.xz"
     path.write_bytes(lzma.compress(SCWS.encode()))
 

@@ -48,7 +48,7 @@ def write(path, content):
         "comment above tabs", "comment above json lines", "gzip",
     ],
 )  # fmt: skip
-def test_every_form_gives_the_same_sentences(tmp_path, content):
+def test_all_forms_give_the_same_sentences(tmp_path, content):
     # two sentences of two labels: which of two columns is the label, the first decides
     found = read_sentences(write(tmp_path / "set", content))
 
@@ -58,20 +58,20 @@ def test_every_form_gives_the_same_sentences(tmp_path, content):
         assert (found.texts, found.labels) == (TEXTS, LABELS)
 
 
-def test_of_two_columns_the_label_is_the_one_with_fewer_values(tmp_path):
+def test_the_label_column_is_the_one_with_fewer_values(tmp_path):
     behind = write(tmp_path / "behind", "good\tyes\nfine\tyes\n#bad\tno\n")
 
     assert read_sentences(behind).labels == ("yes", "yes", "no")
     assert read_sentences(behind).texts == ("good", "fine", "#bad")
 
 
-def test_a_first_sentence_that_names_columns_between_commas_is_a_sentence(tmp_path):
+def test_a_first_sentence_with_column_names_and_commas_is_not_a_header(tmp_path):
     found = read_sentences(write(tmp_path / "set", "0 a label , text , and so on\n1 fine\n"))
 
     assert found.texts == ("a label , text , and so on", "fine")
 
 
-def test_what_begins_as_comments_do_is_kept_where_all_lines_do_or_a_tab_follows(tmp_path):
+def test_comment_like_lines_are_kept_if_all_are_or_a_tab_follows(tmp_path):
     signs = read_sentences(write(tmp_path / "signs", "# good\n# bad\n"))
     tweets = read_sentences(write(tmp_path / "tweets", "# one tag\tyes\nother\tyes\n# two\tno\n"))
 
@@ -79,7 +79,7 @@ def test_what_begins_as_comments_do_is_kept_where_all_lines_do_or_a_tab_follows(
     assert tweets.texts == ("# one tag", "other", "# two")
 
 
-def test_truth_is_a_label_as_json_writes_it(tmp_path):
+def test_a_json_boolean_is_a_label_as_written(tmp_path):
     found = read_sentences(
         write(tmp_path / "set", '{"label": true, "text": "a"}\n{"label": false, "text": "b"}\n')
     )
@@ -87,20 +87,20 @@ def test_truth_is_a_label_as_json_writes_it(tmp_path):
     assert found.labels == ("true", "false")
 
 
-def test_a_cell_with_any_mark_that_ends_lines_elsewhere_is_one_cell(tmp_path):
+def test_unicode_line_separators_do_not_split_a_cell(tmp_path):
     found = read_sentences(write(tmp_path / "set", "label,text\n1,a\u2028b\x0cc\n0,fine\n"))
 
     assert (found.labels, found.texts) == (("1", "0"), ("a b c", "fine"))
 
 
-def test_a_record_is_numbered_by_its_first_line(tmp_path):
+def test_a_csv_record_is_reported_at_its_first_line(tmp_path):
     content = '# films\nlabel,text\n1,"a\ngood\nfilm"\n\n0,"so\nbad",x\n'
 
-    with pytest.raises(SourceError, match=r":7: '0 so\\nbad x' has 3 columns where"):
+    with pytest.raises(SourceError, match=r":7: '0 so\\nbad x' has 3 columns, but"):
         read_sentences(write(tmp_path / "set", content))
 
 
-def test_kinds_of_questions_count_without_what_is_finer(tmp_path):
+def test_fine_trec_labels_are_cut_to_coarse_ones(tmp_path):
     found = read_sentences(
         write(tmp_path / "trec", "DESC:manner How ?\nNUM:date When ?\n4:x Why\n")
     )
@@ -113,31 +113,31 @@ def test_kinds_of_questions_count_without_what_is_finer(tmp_path):
     [
         ("", (": holds no sentence; expected lines of a label and a sentence, a table with a "
          "header, or JSON lines")),
-        ("text\tlabel\n", (": holds no sentence below its first line; expected lines of a label "
+        ("text\tlabel\n", (": holds no sentence below its header; expected lines of a label "
          "and a sentence, a table with a header, or JSON lines")),
-        ("1 good\n0\n", ":2: '0' stands there without a text; give both, or leave the line out"),
-        ("text,label\ngood,1\nbad,\n", (":3: 'bad' stands there without a label; give both, or "
-         "leave the line out")),
-        ("1\tgood\n0 bad\n", (":2: '0 bad' has 1 columns, not a label and a sentence with a tab "
-         "between; correct it, or name the columns in a first line")),
-        ("label\ttext\n1\tgood\tfilm\n", (":2: '1 good film' has 3 columns where the first line "
+        ("1 good\n0\n", ":2: '0' has no text; give both, or remove the line"),
+        ("text,label\ngood,1\nbad,\n", (":3: 'bad' has no label; give both, or remove the "
+         "line")),
+        ("1\tgood\n0 bad\n", (":2: '0 bad' has 1 columns, not a label and a sentence separated by "
+         "a tab; correct it, or add a header")),
+        ("label\ttext\n1\tgood\tfilm\n", (":2: '1 good film' has 3 columns, but the header "
          "names 2; correct it")),
-        ("index\tsentence\n1\tgood\n", (": its first line names index, sentence, of which 0 are "
-         "among label, labels, class, category, sentiment; name one column so")),
-        ("label,Text,question\n1,good,fine\n", (": its first line names label, Text, question, of "
-         "which 2 are among text, sentence, question, review; name one column so")),
-        ('{"label": 1, "text": "good"}\n{"label": 1}\n', (":2: '{\"label\": 1}' is no object with "
-         "one of label, labels, class, category, sentiment and one of text, sentence, question, "
-         "review; correct it")),
-        ('{"label": ' + "[" * 100_000, (":1: '{\"label\": " + "[" * 49 + "…' is no object with "
-         "one of label, labels, class, category, sentiment and one of text, sentence, question, "
-         "review; correct it")),
-        ('{"label": 1, "text": "a \\ud800 b"}\n', (":1: 'a \\ud800 b' holds half a character; "
+        ("index\tsentence\n1\tgood\n", (": the header names index, sentence, 0 of them "
+         "among label, labels, class, category, sentiment; name exactly one column so")),
+        ("label,Text,question\n1,good,fine\n", (": the header names label, Text, question, 2 "
+         "of them among text, sentence, question, review; name exactly one column so")),
+        ('{"label": 1, "text": "good"}\n{"label": 1}\n', (":2: '{\"label\": 1}' is not a JSON "
+         "object with one of label, labels, class, category, sentiment and one of text, sentence, "
+         "question, review; correct it")),
+        ('{"label": ' + "[" * 100_000, (":1: '{\"label\": " + "[" * 49 + "…' is not a JSON "
+         "object with one of label, labels, class, category, sentiment and one of text, sentence, "
+         "question, review; correct it")),
+        ('{"label": 1, "text": "a \\ud800 b"}\n', (":1: 'a \\ud800 b' holds half a surrogate pair; "
          "correct it")),
-        ('\n{"label": "\\udfff", "text": "a"}\n', (":2: '\\udfff' holds half a character; "
+        ('\n{"label": "\\udfff", "text": "a"}\n', (":2: '\\udfff' holds half a surrogate pair; "
          "correct it")),
         (b"1 good\r0 caf\xe9\r", ":2: byte 0xE9 is not UTF-8; convert the evaluation set to UTF-8"),
-        ('label,text\n1,"good\n', ":2: is no CSV (unexpected end of data); correct it"),
+        ('label,text\n1,"good\n', ":2: is not valid CSV (unexpected end of data); correct it"),
         (b"1 good\n0 caf\xe9\n", ":2: byte 0xE9 is not UTF-8; convert the evaluation set to UTF-8"),
     ],
     ids=[
@@ -146,7 +146,7 @@ def test_kinds_of_questions_count_without_what_is_finer(tmp_path):
         "half a label", "latin-1 with carriage returns", "cut csv", "latin-1",
     ],
 )  # fmt: skip
-def test_what_is_malformed_is_told_in_one_line(tmp_path, content, message):
+def test_malformed_files_are_refused_in_one_line(tmp_path, content, message):
     path = write(tmp_path / "set", content)
 
     with pytest.raises(SourceError) as caught:
@@ -155,7 +155,7 @@ def test_what_is_malformed_is_told_in_one_line(tmp_path, content, message):
     assert str(caught.value) == f"{path}{message}"
 
 
-def test_a_missing_file_is_told(tmp_path):
+def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(SourceError, match=r"none: no such evaluation set$"):
         read_sentences(tmp_path / "none")
 
@@ -163,19 +163,19 @@ def test_a_missing_file_is_told(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("1 good\n1 fine\n", (": all 2 sentences have the label '1'; nothing can be learnt from "
-         "one label")),
-        ("".join(f"{n} good\n" for n in range(1001)) * 2, (": holds 1,001 labels of 2,002 "
+        ("1 good\n1 fine\n", (": all 2 sentences have the label '1'; a probe needs at least "
+         "two labels")),
+        ("".join(f"{n} good\n" for n in range(1001)) * 2, (": holds 1,001 labels for 2,002 "
          "sentences, such as '0'; expected lines of a label and a sentence, a table with a header, "
          "or JSON lines")),
-        ("3,good a\n4,bad b\n3,fine c\n", (": holds 3 labels of 3 sentences, such as '3,good'; "
+        ("3,good a\n4,bad b\n3,fine c\n", (": holds 3 labels for 3 sentences, such as '3,good'; "
          "expected lines of a label and a sentence, a table with a header, or JSON lines")),
-        ("the a\nthe b\nthe c\nthe d\na e\nso f\n", (": of its 3 labels 2 have one sentence only, "
+        ("the a\nthe b\nthe c\nthe d\na e\nso f\n", (": 2 of its 3 labels have only one sentence, "
          "such as 'a'; expected lines of a label and a sentence, a table with a header, or JSON "
          "lines")),
     ],
 )  # fmt: skip
-def test_what_nothing_can_be_learnt_from_is_refused(tmp_path, content, message):
+def test_sets_without_learnable_labels_are_refused(tmp_path, content, message):
     path = write(tmp_path / "set", content)
 
     with pytest.raises(SourceError) as caught:
@@ -184,7 +184,7 @@ def test_what_nothing_can_be_learnt_from_is_refused(tmp_path, content, message):
     assert str(caught.value) == f"{path}{message}"
 
 
-def test_parts_are_named_by_the_test_part_without_its_endings(tmp_path):
+def test_a_set_is_named_after_its_test_file_without_endings(tmp_path):
     train = write(tmp_path / "t", "1 a\n0 b\n1 c\n0 d\n")
     test = write(tmp_path / "sst2.tsv.gz", gzip.compress(b"1 e\n"))
 
@@ -195,7 +195,7 @@ def test_parts_are_named_by_the_test_part_without_its_endings(tmp_path):
 
 
 @pytest.mark.parametrize("files", ["{train},{other}", "{train},{other},{train}"])
-def test_a_part_of_another_set_is_refused(tmp_path, files):
+def test_parts_that_share_no_label_are_refused(tmp_path, files):
     train = write(tmp_path / "t", "1 a\n0 b\n1 c\n0 d\n")
     other = write(tmp_path / "x", "pos e\n")
 
@@ -203,15 +203,13 @@ def test_a_part_of_another_set_is_refused(tmp_path, files):
         read_sentence_parts(files.format(train=train, other=other))
 
     assert str(caught.value) == (
-        f"{other}: has no label that {train} has ('pos', there '1'); give parts of one set"
+        f"{other}: shares no label with {train} (here 'pos', there '1'); pass parts of one set"
     )
 
 
 @pytest.mark.parametrize("files", ["a", "a,,b", "a,b,c,d"])
-def test_other_numbers_of_files_are_refused(files):
+def test_one_or_four_files_are_refused(files):
     with pytest.raises(SettingError) as caught:
         read_sentence_parts(files)
 
-    assert str(caught.value) == (
-        f"{files!r} names no two or three files; pass TRAIN,TEST or TRAIN,DEV,TEST"
-    )
+    assert str(caught.value) == f"{files!r}: expected 2 or 3 files: TRAIN,TEST or TRAIN,DEV,TEST"

@@ -18,7 +18,7 @@ from embed.compare.datasets.mismatched_targets import mismatch_note
         ("to", "'to"),
     ],
 )
-def test_forms_that_begin_alike_are_not_told(word, target):
+def test_forms_with_the_same_prefix_are_not_reported(word, target):
     assert mismatch_note([(1, word, target)]) is None
 
 
@@ -26,15 +26,15 @@ def test_forms_that_begin_alike_are_not_told(word, target):
     ("word", "target"),
     [("לב", "הלב"), ("來", "去"), ("하다", "했다"), ("9/11", "ten"), ("ten", "--"), ("go", "去")],
 )
-def test_where_beginnings_say_nothing_nothing_is_told(word, target):
+def test_scripts_without_suffixing_are_not_reported(word, target):
     assert mismatch_note([(1, word, target)]) is None
 
 
-def test_how_many_differ_is_told_with_the_first_and_its_line():
+def test_mismatches_are_counted_and_the_first_is_quoted():
     listed = [(3, "bed", "beds"), (5, "go", "went"), (5, "来", "去"), (6, "идти", "шёл")]
 
     assert mismatch_note(listed) == (
-        "2 of 3 targets begin otherwise than the words listed, first 'went' for 'go' in line 5; "
-        "forms may"
+        "2 of 3 targets start differently from the listed words, first 'went' for 'go' in line 5; "
+        "inflected forms may"
     )
     assert mismatch_note([]) is None

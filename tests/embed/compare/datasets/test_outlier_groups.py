@@ -25,7 +25,9 @@ def write(folder, text, name="cats.txt"):
     end=st.sampled_from(["\n", "\r\n"]),
     mark=st.sampled_from(["", "\ufeff"]),
 )
-def test_tables_and_plain_files_say_the_same(tmp_path_factory, words, cut, delimiter, end, mark):
+def test_tables_and_plain_files_give_the_same_topics(
+    tmp_path_factory, words, cut, delimiter, end, mark
+):
     cut = min(cut, len(words) - 1)
     group, outliers = words[:cut], words[cut:]
     row = delimiter.join(["0", "cats", f'"{outliers!r}"', f'"{group!r}"'])
@@ -48,7 +50,7 @@ def test_tables_and_plain_files_say_the_same(tmp_path_factory, words, cut, delim
         "\n# cats\ntiger\nlion\n   \ndog\n# towns\nNew York",
     ],
 )
-def test_forms_of_the_field_are_told_apart(tmp_path, text):
+def test_published_forms_are_told_apart(tmp_path, text):
     assert read_topics(write(tmp_path, text)) == [CATS]
 
 
@@ -59,31 +61,31 @@ def test_forms_of_the_field_are_told_apart(tmp_path, text):
             "",
             (
                 ": holds no outliers below a blank line; expected words, a blank line and "
-                "outliers, one a line"
+                "outliers, one per line"
             ),
         ),
         (
             "a\nb\n\nc\n\nd\n",
             (
                 ":6: 'd' follows a second blank line; expected words, a blank line and outliers, "
-                "one a line"
+                "one per line"
             ),
         ),
         (
             "a\n\nb\n",
-            ": has 1 words and 1 outliers; a topic needs at least two words and an outlier",
+            ": has 1 words and 1 outliers; a topic needs at least two words and one outlier",
         ),
-        ("a\nb\n\nb\n", ": 'b' is in the group and an outlier; take one away"),
+        ("a\nb\n\nb\n", ": 'b' is both in the group and an outlier; remove one"),
         (
             "0,cats,\"['']\",\"['a', 'b']\"\n",
-            ":1: has 2 words and 0 outliers; a topic needs at least two words and an outlier",
+            ":1: has 2 words and 0 outliers; a topic needs at least two words and one outlier",
         ),
         *[
             (
                 f",category,outliers,words\n0,cats,{LISTS}\n{row}\n",
                 (
                     f":3: {row!r} is not number, category, ['outlier', ...], ['word', ...]; "
-                    "correct it, or begin a comment with '#'"
+                    "correct it, or start a comment with '#'"
                 ),
             )
             for row in (
@@ -108,7 +110,7 @@ def test_malformed_topics_are_refused(tmp_path, text, message):
         assert str(error.value) == f"{path}{message}"
 
 
-def test_a_published_set_is_read_whole(shared_data):
+def test_a_published_set_is_read_completely(shared_data):
     topics = read_topics(shared_data / "evaluation" / "outlier" / "8-8-8.csv")
 
     assert [(len(topic.group), len(topic.outliers)) for topic in topics] == [(8, 8)] * 8

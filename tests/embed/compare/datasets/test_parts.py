@@ -3,7 +3,7 @@
 from embed.compare.datasets.parts import set_name
 
 
-def test_a_folder_keeps_the_whole_of_its_name(tmp_path):
+def test_the_name_of_a_folder_is_not_cut(tmp_path):
     (tmp_path / "BATS_3.0").mkdir()
 
     assert set_name(tmp_path / "BATS_3.0") == "BATS_3.0"

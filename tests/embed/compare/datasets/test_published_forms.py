@@ -65,7 +65,7 @@ def written(path, text):
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_wic_as_it_was_published(tmp_path, end):
+def test_published_wic_is_read(tmp_path, end):
     data = written(tmp_path / "dev" / "dev.data.txt", WIC_DATA.replace("\n", end))
     written(tmp_path / "dev" / "dev.gold.txt", WIC_GOLD.replace("\n", end))
 
@@ -79,7 +79,7 @@ def test_wic_as_it_was_published(tmp_path, end):
     assert [pair.gold for pair in found.pairs] == [0, 0, 0]
 
 
-def test_cosimlex_as_it_was_published(tmp_path):
+def test_published_cosimlex_is_read(tmp_path):
     found = read_contexts(written(tmp_path / "cosimlex_en.tsv", COSIMLEX))
 
     assert found.form == "cosimlex"
@@ -94,7 +94,7 @@ def test_cosimlex_as_it_was_published(tmp_path):
 
 
 @pytest.mark.parametrize("gold", ["data/gold_en.tsv", "gold/gold_en.tsv"])
-def test_cosimlex_as_semeval_handed_it_out(tmp_path, gold):
+def test_cosimlex_as_distributed_by_semeval_is_read(tmp_path, gold):
     data = written(tmp_path / "data" / "data_en.tsv", SEMEVAL_DATA)
     written(tmp_path / gold, SEMEVAL_GOLD)
     whole = written(tmp_path / "cosimlex_en.tsv", COSIMLEX)
@@ -102,18 +102,18 @@ def test_cosimlex_as_semeval_handed_it_out(tmp_path, gold):
     assert read_contexts(data) == read_contexts(whole)
 
 
-def test_judgements_that_do_not_fit_are_refused(tmp_path):
+def test_mismatched_judgments_are_refused(tmp_path):
     data = written(tmp_path / "data_en.tsv", SEMEVAL_DATA)
-    with pytest.raises(SourceError, match="here or in a file called gold beside one called data"):
+    with pytest.raises(SourceError, match="here or in a file named gold beside one named data"):
         read_contexts(data)
 
     gold = written(tmp_path / "gold_en.tsv", SEMEVAL_GOLD + "1\t2\t1\n")
     with pytest.raises(SourceError) as caught:
         read_contexts(data)
-    assert str(caught.value) == f"{gold}: has 3 lines for the 2 of {data}"
+    assert str(caught.value) == f"{gold}: has 3 lines for the 2 lines of {data}"
 
 
-def test_conll_2003_in_its_own_form_and_in_the_newer_one_marks_the_same_entities(tmp_path):
+def test_both_forms_of_conll_2003_mark_the_same_entities(tmp_path):
     old, new = (
         written(tmp_path / name, text) for name, text in (("a", CONLL_IOB1), ("b", CONLL_BIO))
     )

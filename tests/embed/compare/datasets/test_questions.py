@@ -49,15 +49,15 @@ def test_questions_are_read_as_written(tmp_path_factory, questions, cut, delimit
         (
             ": s\na b c d\na b c\n",
             (
-                ":3: 'a b c' is not four words with spaces between; "
-                "correct it, or begin a section with ':' and a comment with '#'"
+                ":3: 'a b c' is not four words separated by spaces; "
+                "correct it, or start a section with ':' and a comment with '#'"
             ),
         ),
         (
             "a\tb\tc\td\na\tb\tc\td\te\n",
             (
-                ":2: 'a\\tb\\tc\\td\\te' is not four words with tabs between; "
-                "correct it, or begin a section with ':' and a comment with '#'"
+                ":2: 'a\\tb\\tc\\td\\te' is not four words separated by tabs; "
+                "correct it, or start a section with ':' and a comment with '#'"
             ),
         ),
     ],
@@ -71,7 +71,7 @@ def test_malformed_questions_are_refused(tmp_path, text, message):
     assert str(error.value) == f"{path}{message}"
 
 
-def test_long_lines_are_quoted_in_part(tmp_path):
+def test_quoted_lines_are_shortened(tmp_path):
     path = write(tmp_path, "a b c d\n" + "x" * 200_000 + "\n")
 
     with pytest.raises(SourceError, match=r":2: 'x{59}…' is not four words"):
@@ -97,7 +97,7 @@ QUESTION_SETS = {
 
 
 @pytest.mark.parametrize("name", QUESTION_SETS)
-def test_published_sets_of_analogies_are_read_whole(shared_data, name):
+def test_published_analogies_are_read_completely(shared_data, name):
     questions = read_questions(shared_data / "evaluation" / name)
 
     sections = {question.section for question in questions}
@@ -119,7 +119,7 @@ def test_relations_are_read_as_written(tmp_path_factory, lines, delimiter, end, 
     assert read_relations(path) == [Relation(w, tuple(a), "set") for w, a in lines]
 
 
-def test_a_folder_of_relations_is_a_set_with_a_section_a_file(tmp_path):
+def test_a_folder_of_relations_has_one_section_per_file(tmp_path):
     for folder in ("2_Semantics", "1_Forms", ".hidden"):
         (tmp_path / folder).mkdir()
     write(tmp_path / "1_Forms", "cat\tcats\r\ndog\tdogs\r\n", "I01 [plural].txt")
@@ -135,7 +135,7 @@ def test_a_folder_of_relations_is_a_set_with_a_section_a_file(tmp_path):
     ]
 
 
-def test_headings_in_one_file_of_relations_are_its_sections(tmp_path):
+def test_headings_in_a_file_of_relations_are_sections(tmp_path):
     path = write(tmp_path, "a\tb\n: plural\ncat\tcats\n")
 
     assert [line.section for line in read_relations(path)] == ["set", "plural"]
@@ -148,34 +148,34 @@ def test_headings_in_one_file_of_relations_are_its_sections(tmp_path):
         (
             "cat\tcats\ndog\n",
             (
-                ":2: 'dog' is not a word and its answers, answer/answer, with tabs between; "
-                "correct it, or begin a comment with '#'"
+                ":2: 'dog' is not a word and its answers, answer/answer, separated by tabs; "
+                "correct it, or start a comment with '#'"
             ),
         ),
         (
             "cat\tcats\ndog\t/\n",
             (
-                ":2: 'dog\\t/' is not a word and its answers, answer/answer, with tabs between; "
-                "correct it, or begin a comment with '#'"
+                ":2: 'dog\\t/' is not a word and its answers, answer/answer, separated by tabs; "
+                "correct it, or start a comment with '#'"
             ),
         ),
         (
             "cat cats\na b c d\n",
             (
-                ":2: 'a b c d' is not a word and its answers, answer/answer, with spaces between; "
-                "correct it, or begin a comment with '#'"
+                ":2: 'a b c d' is not a word and its answers, answer/answer, separated by spaces; "
+                "correct it, or start a comment with '#'"
             ),
         ),
         (
             "cat cats\n\u2028\n",
             (
-                ":2: '\\u2028' is not a word and its answers, answer/answer, with spaces between; "
-                "correct it, or begin a comment with '#'"
+                ":2: '\\u2028' is not a word and its answers, answer/answer, separated by spaces; "
+                "correct it, or start a comment with '#'"
             ),
         ),
     ],
 )
-def test_malformed_relations_are_refused_with_file_and_line(tmp_path, text, message):
+def test_malformed_relations_are_refused(tmp_path, text, message):
     path = write(tmp_path, text)
 
     with pytest.raises(SourceError) as error:

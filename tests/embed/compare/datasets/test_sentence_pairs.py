@@ -33,7 +33,7 @@ def many(n_paradigms=3, size=20):
     ]
 
 
-def test_a_file_a_compressed_one_and_a_folder_of_paradigms_say_the_same(tmp_path):
+def test_plain_compressed_and_folder_sets_are_equal(tmp_path):
     text = content(PAIRS).encode()
     (tmp_path / "set.jsonl").write_bytes(text)
     (tmp_path / "set.jsonl.xz").write_bytes(lzma.compress(text))
@@ -48,19 +48,19 @@ def test_a_file_a_compressed_one_and_a_folder_of_paradigms_say_the_same(tmp_path
         assert read_minimal_pairs(tmp_path / name) == PAIRS
 
 
-def test_blank_lines_marks_and_line_ends_are_no_matter(tmp_path):
+def test_blank_lines_byte_order_marks_and_line_ends_are_ignored(tmp_path):
     path = tmp_path / "set.jsonl"
     path.write_bytes(b"\xef\xbb\xbf" + content(PAIRS).replace("\n", "\r\n\r\n").encode())
     assert read_minimal_pairs(path) == PAIRS
 
 
-def test_without_a_uid_the_paradigm_is_the_name_of_the_file(tmp_path):
+def test_without_a_uid_the_file_name_is_the_paradigm(tmp_path):
     path = tmp_path / "drop_argument.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"sentence_good": "I eat.", "sentence_bad": "I devour."}'))
     assert read_minimal_pairs(path) == [MinimalPair("drop_argument", "I eat.", "I devour.")]
 
 
-def test_a_pair_of_equal_sentences_is_kept_as_blimp_has_it(tmp_path):
+def test_a_pair_of_equal_sentences_is_kept(tmp_path):
     path = tmp_path / "set.jsonl"
     path.write_text(line(MinimalPair("p", "I see.", "I see.")), encoding="utf-8")
     assert read_minimal_pairs(path) == [MinimalPair("p", "I see.", "I see.")]
@@ -94,24 +94,24 @@ def test_a_pair_of_equal_sentences_is_kept_as_blimp_has_it(tmp_path):
         (
             '{"sentence_good": "I eat.", "sentence_bad": " "}',
             (
-                '{path}:1: \'{{"sentence_good": "I eat.", "sentence_bad": " "}}\' has no sentence '
-                "as sentence_bad; add it"
+                '{path}:1: \'{{"sentence_good": "I eat.", "sentence_bad": " "}}\' has no '
+                "sentence_bad; add it"
             ),
         ),
         (
             '{"sentence_good": 3, "sentence_bad": "I eat."}',
             (
-                '{path}:1: \'{{"sentence_good": 3, "sentence_bad": "I eat."}}\' has no sentence as '
+                '{path}:1: \'{{"sentence_good": 3, "sentence_bad": "I eat."}}\' has no '
                 "sentence_good; add it"
             ),
         ),
         (
             line(PAIRS[0], UID=7),
-            "{path}:1: the UID 7 is no name of a paradigm; correct it",
+            "{path}:1: the UID 7 is not a paradigm name; correct it",
         ),
         (
             line(PAIRS[0], sentence_bad="caf\udce9"),
-            "{path}:1: sentence_bad holds half a surrogate pair, which is no character; correct it",
+            "{path}:1: sentence_bad holds half a surrogate pair; correct it",
         ),
     ],
 )
@@ -123,13 +123,13 @@ def test_malformed_lines_are_refused(tmp_path, text, message):
     assert str(error.value) == message.format(path=path)
 
 
-def test_what_is_missing_or_truncated_is_refused(tmp_path):
+def test_missing_and_truncated_files_are_refused(tmp_path):
     cut = tmp_path / "cut.jsonl.xz"
     cut.write_bytes(lzma.compress(content(PAIRS).encode())[:-20])
     for path, message in [
         (tmp_path, f"{tmp_path}: holds no .jsonl file; expected one for each paradigm"),
         (tmp_path / "gone.jsonl", f"{tmp_path / 'gone.jsonl'}: no such evaluation set"),
-        (cut, f"{cut}: the xz data end too soon; the file is truncated: fetch it again"),
+        (cut, f"{cut}: the xz data is truncated; download the file again"),
     ]:
         if path == tmp_path:
             cut.rename(tmp_path / "cut")  # no such file beside it
@@ -142,7 +142,7 @@ def test_what_is_missing_or_truncated_is_refused(tmp_path):
 
 @pytest.mark.parametrize("limit", [1, 5, 19, 20, 25])
 @pytest.mark.parametrize("seed", [0, 1, 2**64 - 1])
-def test_a_sample_has_so_many_of_each_paradigm_and_all_of_a_smaller_one(limit, seed):
+def test_a_sample_has_limit_pairs_of_each_paradigm_or_all(limit, seed):
     pairs = many()
     sample, larger = sample_pairs(pairs, limit, seed), sample_pairs(pairs, limit + 3, seed)
 
@@ -152,7 +152,7 @@ def test_a_sample_has_so_many_of_each_paradigm_and_all_of_a_smaller_one(limit, s
     assert sample == [pair for pair in pairs if pair in sample]
 
 
-def test_a_sample_depends_on_no_order_and_no_company():
+def test_a_sample_does_not_depend_on_order_or_other_pairs():
     pairs = many()
     sample = sample_pairs(pairs, 5, 1)
 
@@ -162,13 +162,13 @@ def test_a_sample_depends_on_no_order_and_no_company():
     assert sample_pairs(pairs, 5, 2) != sample
 
 
-def test_no_limit_takes_all_and_equal_pairs_count_as_often_as_they_stand_there():
+def test_without_a_limit_all_pairs_are_taken_with_repeats():
     twice = [*many(), *many()]
     assert sample_pairs(twice, 0, 1) == twice
     assert len(sample_pairs(twice, 7, 1)) == 21
 
 
-def test_every_pair_is_as_likely_to_be_taken():
+def test_all_pairs_are_equally_likely_to_be_drawn():
     pairs = many(n_paradigms=1)
     taken = [pair for seed in range(1_000) for pair in sample_pairs(pairs, 5, seed)]
     # binomial, 1,000 draws of 1/4: 180 to 320 are five deviations; false alarm 1e-5 in all

@@ -19,7 +19,7 @@ def ud(*tokens):
     return "".join(lines) + "\n"
 
 
-def test_conllu_gives_forms_with_their_parts_of_speech(tmp_path):
+def test_conllu_gives_forms_and_parts_of_speech(tmp_path):
     path = tmp_path / "train.conllu"
     path.write_text(
         "# text = I don't\n\n\n"
@@ -37,7 +37,7 @@ def test_conllu_gives_forms_with_their_parts_of_speech(tmp_path):
 
 
 @pytest.mark.parametrize("delimiter", [" ", "\t"])
-def test_columns_give_the_first_with_the_last(tmp_path, delimiter):
+def test_columns_give_the_first_and_last_field(tmp_path, delimiter):
     path = tmp_path / "ner.txt"
     rows = [
         ["# id", "7"],
@@ -58,7 +58,7 @@ def test_columns_give_the_first_with_the_last(tmp_path, delimiter):
     assert found.offsets.tolist() == [0, 2, 3]
 
 
-def test_compressed_files_are_read_and_a_set_is_named_without_endings(tmp_path):
+def test_compressed_files_are_read_and_endings_dropped_from_the_name(tmp_path):
     plain, packed = tmp_path / "train.conllu", tmp_path / "test.conllu.xz"
     text = ud(("1", "a", "DET")) + ud(("1", "saw", "NOUN"))
     plain.write_text(text)
@@ -71,20 +71,20 @@ def test_compressed_files_are_read_and_a_set_is_named_without_endings(tmp_path):
 
 
 WORD = ud(("1", "a", "DET"))
-NO_LABEL = "the word 'b' has the label '_'; label it, or leave it out"
+NO_LABEL = "the word 'b' has the label '_'; label it, or remove it"
 
 
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        (WORD + "2\tb\n", 3, r"'2\tb' has 2 columns where the file has 10; correct it"),
-        (WORD + ud(("x", "b", "DET")), 3, "'x' is no word number; correct it"),
+        (WORD + "2\tb\n", 3, r"'2\tb' has 2 columns, but the file has 10; correct it"),
+        (WORD + ud(("x", "b", "DET")), 3, "'x' is not a word number; correct it"),
         (WORD + ud(("1", "b", "_")), 3, NO_LABEL),
-        ("a O\n\nb x O\n", 3, "'b x O' has 3 columns where the file has 2; correct it"),
-        ("a\n\nb\n", 1, "'a' has 1 columns where the file has 2; correct it"),
+        ("a O\n\nb x O\n", 3, "'b x O' has 3 columns, but the file has 2; correct it"),
+        ("a\n\nb\n", 1, "'a' has 1 columns, but the file has 2; correct it"),
     ],
 )  # fmt: skip
-def test_a_malformed_line_is_named(tmp_path, text, line, message):
+def test_malformed_lines_are_refused(tmp_path, text, line, message):
     path = tmp_path / "set"
     path.write_text(text)
 
@@ -94,13 +94,19 @@ def test_a_malformed_line_is_named(tmp_path, text, line, message):
     assert str(error.value) == f"{path}:{line}: {message}"
 
 
-def test_what_holds_no_words_or_is_no_text_is_refused(tmp_path):
+def test_files_without_words_or_text_are_refused(tmp_path):
     empty, bytes_ = tmp_path / "empty", tmp_path / "bytes"
     empty.write_text("# nothing\n\n")
     bytes_.write_bytes(b"a O\n\xff O\n")
 
     for path, message in (
-        (empty, f"{empty}: holds no word; give CoNLL-U, or columns of a word and its label"),
+        (
+            empty,
+            (
+                f"{empty}: holds no word; pass CoNLL-U, or columns with the word first and its "
+                "label last"
+            ),
+        ),
         (bytes_, f"{bytes_}:2: byte 0xFF is not UTF-8; convert the evaluation set to UTF-8"),
         (tmp_path / "gone", f"{tmp_path / 'gone'}: no such evaluation set"),
     ):
@@ -109,7 +115,7 @@ def test_what_holds_no_words_or_is_no_text_is_refused(tmp_path):
         assert str(error.value) == message
 
 
-def test_a_last_column_that_is_no_label_is_refused(tmp_path):
+def test_a_last_column_with_too_many_values_is_refused(tmp_path):
     path = tmp_path / "words"
     path.write_text("".join(f"w w{number}\n" for number in range(1001)))
 
@@ -117,27 +123,27 @@ def test_a_last_column_that_is_no_label_is_refused(tmp_path):
         read_tagged(path)
 
     assert str(error.value) == (
-        f"{path}: the last column has 1,001 different labels; give files whose last column is the "
+        f"{path}: the last column has 1,001 different labels; pass files whose last column is the "
         "label"
     )
     path.write_text("".join(f"w w{number}\n" for number in range(1000)))
     assert len(set(read_tagged(path).tags)) == 1000
 
 
-def test_parts_must_be_of_one_set(tmp_path):
+def test_parts_must_belong_to_one_set(tmp_path):
     one, two, other = tmp_path / "one", tmp_path / "two", tmp_path / "other"
     one.write_text("a X\n")
     two.write_text("a X\n\nb Y\n")
     other.write_text("a Z\n")
 
-    no_files = "names no two or three files; pass TRAIN,TEST or TRAIN,DEV,TEST"
-    unlike = f"{other}: has no label that {two} has ('Z', there 'X'); give parts of one set"
-    single = f"{one}: holds one sentence, of which none can be held out; pass TRAIN,DEV,TEST"
+    no_files = "expected 2 or 3 files: TRAIN,TEST or TRAIN,DEV,TEST"
+    disjoint = f"{other}: shares no label with {two} (here 'Z', there 'X'); pass parts of one set"
+    single = f"{one}: holds only one sentence, so none can be held out; pass TRAIN,DEV,TEST"
     for files, kind, message in (
-        (f"{two},{other}", SourceError, unlike),
+        (f"{two},{other}", SourceError, disjoint),
         (f"{one},{two}", SourceError, single),
-        ("a", SettingError, f"'a' {no_files}"),
-        ("a,,b", SettingError, f"'a,,b' {no_files}"),
+        ("a", SettingError, f"'a': {no_files}"),
+        ("a,,b", SettingError, f"'a,,b': {no_files}"),
     ):
         with pytest.raises(kind) as error:
             read_parts(files)
@@ -155,14 +161,14 @@ def test_parts_must_be_of_one_set(tmp_path):
     ],
     ids=["IOB2", "IOB1", "IOBES", "sentence ends between"],
 )
-def test_spans_of_every_form_of_labels(tags, expected):
+def test_spans_follow_every_tagging_scheme(tags, expected):
     first, _, second = (part.split() for part in tags.partition("|"))
     offsets = [0, len(first), len(first) + len(second)] if second else [0, len(first)]
 
     assert spans([*first, *second], np.array(offsets)) == expected
 
 
-def test_f1_is_that_of_counted_spans():
+def test_f1_matches_hand_counted_spans():
     right = ["B-X", "I-X", "O", "B-Y", "O", "B-X"]
     given = ["B-X", "I-X", "O", "B-X", "O", "B-X"]
     f1 = span_f1(right, given, np.array([0, 4, 6]))
@@ -174,13 +180,13 @@ def test_f1_is_that_of_counted_spans():
     assert np.isnan(f1.take(np.arange(6) == 2).evaluate(np.ones((1, 1), np.uint8))).all()
 
 
-def test_entities_are_known_by_their_labels():
+def test_entities_are_recognized_by_their_labels():
     assert are_entities(["O", "B-PER", "I-PER"])
     assert not are_entities(["O", "NOUN"])
     assert not are_entities(["O", "O"])
 
 
-def test_a_comment_of_as_many_cells_as_words_have_is_no_word(tmp_path):
+def test_a_comment_with_as_many_cells_as_a_word_line_is_skipped(tmp_path):
     train, test = tmp_path / "train.conll", tmp_path / "test.conll"
     text = "# id 0b1\tdomain=en\nMary _ _ B-PER\nslept _ _ O\n\n# 4 _ O\nsold _ _ O\n"
     for path in (train, test):
@@ -205,6 +211,6 @@ def chunks_as_conlleval_counts(tags):
     return found
 
 
-def test_spans_are_those_that_conlleval_counts():
+def test_spans_match_those_of_conlleval():
     for tags in itertools.product(["O", "B-X", "I-X", "B-Y", "I-Y"], repeat=5):
         assert spans(tags, np.array([0, 5])) == chunks_as_conlleval_counts(tags)

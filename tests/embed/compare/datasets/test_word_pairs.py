@@ -66,12 +66,12 @@ def test_pairs_are_read_as_written(tmp_path_factory, pairs, delimiter, end, head
             "ID,Word 1,Word 2,score\n1,day,night,2.5\n2,cat,dog,3\n",
             [("day", "night", 2.5), ("cat", "dog", 3.0)],
         ),
-        # the header names the mean, the single judgements stand before it
+        # the header names the mean, the single judgments stand before it
         (
             "Word 1,Word 2,s1,s2,Mean\nlove,sex,6,8,7.0\ntiger,cat,9,6,7.5\n",
             [("love", "sex", 7.0), ("tiger", "cat", 7.5)],
         ),
-        # mean first, then single judgements, no header (rare words)
+        # mean first, then single judgments, no header (rare words)
         ("squishing\tsquirt\t5.88\t7\t5\n", [("squishing", "squirt", 5.88)]),
         ("gem;jewel;3.94\n", [("gem", "jewel", 3.94)]),
         ("Auto\tFahrt\t2,75\n", [("Auto", "Fahrt", 2.75)]),
@@ -81,7 +81,7 @@ def test_pairs_are_read_as_written(tmp_path_factory, pairs, delimiter, end, head
         ("mean\tscore\t5\n", [("mean", "score", 5.0)]),
     ],
 )
-def test_forms_of_the_field_are_told_apart(tmp_path, text, expected):
+def test_published_forms_are_told_apart(tmp_path, text, expected):
     assert read_pairs(write(tmp_path, text)) == [WordPair(*pair) for pair in expected]
 
 
@@ -93,35 +93,38 @@ def test_forms_of_the_field_are_told_apart(tmp_path, text, expected):
         (
             "# c\na\tb\t1\na\tb\n",
             (
-                ":3: 'a\\tb' is not word, word, score with tabs between; "
-                "correct it, or begin a comment with '#'"
+                ":3: 'a\\tb' is not word, word, score separated by tabs; "
+                "correct it, or start a comment with '#'"
             ),
         ),
         (
             "a b 1\nnew york city 4\n",
             (
-                ":2: 'new york city 4' is not word, word, score with spaces between; "
-                "correct it, or begin a comment with '#'"
+                ":2: 'new york city 4' is not word, word, score separated by spaces; "
+                "correct it, or start a comment with '#'"
             ),
         ),
         (
             "a,b,1\na,,2\n",
             (
-                ":2: 'a,,2' is not word, word, score with commas between; "
-                "correct it, or begin a comment with '#'"
+                ":2: 'a,,2' is not word, word, score separated by commas; "
+                "correct it, or start a comment with '#'"
             ),
         ),
-        ("a\tb\t1\na\tb\tx6\n", ":2: 'x6' is no score; correct it, or begin a comment with '#'"),
-        ("a\tb\tx\na\tb\t6\n", ":1: 'x' is no score; correct it, or begin a comment with '#'"),
-        ("a\tb\t1\na\tb\tnan\n", ":2: 'nan' is no score; correct it, or begin a comment with '#'"),
+        ("a\tb\t1\na\tb\tx6\n", ":2: 'x6' is not a score; correct it, or start a comment with '#'"),
+        ("a\tb\tx\na\tb\t6\n", ":1: 'x' is not a score; correct it, or start a comment with '#'"),
+        (
+            "a\tb\t1\na\tb\tnan\n",
+            ":2: 'nan' is not a score; correct it, or start a comment with '#'",
+        ),
         (
             "a\tb\t1\na\tb\t1e999\n",
-            ":2: '1e999' is no score; correct it, or begin a comment with '#'",
+            ":2: '1e999' is not a score; correct it, or start a comment with '#'",
         ),
         (
             ": capitals\nAthens Greece Paris France\n",
             (
-                ":1: ': capitals' begins no list of word, word, score; "
+                ":1: ': capitals' does not start a list of word, word, score; "
                 "a set of analogies is passed with `analogies`"
             ),
         ),
@@ -142,12 +145,12 @@ READERS = [read_pairs, read_questions, read_relations, read_categories, read_top
 def test_carriage_returns_alone_end_lines(tmp_path):
     path = write(tmp_path, "# c\ra\tb\t1\rc\td\tx\r")
 
-    with pytest.raises(SourceError, match=r"set.txt:3: 'x' is no score"):
+    with pytest.raises(SourceError, match=r"set.txt:3: 'x' is not a score"):
         read_pairs(path)
 
 
 @pytest.mark.parametrize("read", READERS)
-def test_files_that_are_no_sets_are_refused(tmp_path, read):
+def test_files_that_are_not_sets_are_refused(tmp_path, read):
     latin = tmp_path / "latin.txt"
     latin.write_bytes("a b 1\nschön gut 2\n".encode("latin-1"))
     absent = tmp_path / "absent.txt"
@@ -162,7 +165,7 @@ def test_files_that_are_no_sets_are_refused(tmp_path, read):
 
 
 @pytest.mark.parametrize("read", READERS)
-def test_a_folder_without_a_file_of_a_set_is_refused(tmp_path, read):
+def test_a_folder_without_set_files_is_refused(tmp_path, read):
     with pytest.raises(SourceError) as error:
         read(tmp_path)
 
@@ -173,7 +176,7 @@ def test_a_folder_without_a_file_of_a_set_is_refused(tmp_path, read):
     assert str(error.value) == f"{tmp_path}: {message}"
 
 
-def test_the_default_sets_are_whole():
+def test_the_default_sets_are_complete():
     (_, wordsim), (_, simlex), (_, google) = default_sets()
 
     assert [len(read_pairs(wordsim)), len(read_pairs(simlex))] == [353, 999]
@@ -192,14 +195,14 @@ def test_the_default_sets_are_found_without_importing_gensim():
     assert done.stdout == "False\n"
 
 
-def test_without_gensim_the_remedy_is_told(monkeypatch):
+def test_without_gensim_the_error_names_the_remedy(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
     with pytest.raises(SourceError) as error:
         default_sets()
 
     assert str(error.value) == (
-        "gensim: not installed, and the default evaluation sets come with it; "
+        "gensim: not installed, and the default evaluation sets are part of it; "
         "pass `similarity=FILE` or `analogies=FILE`"
     )
 
@@ -223,17 +226,17 @@ PAIR_SETS = {
 
 
 @pytest.mark.parametrize("name", PAIR_SETS)
-def test_published_sets_of_pairs_are_read_whole(shared_data, name):
+def test_published_pairs_are_read_completely(shared_data, name):
     pairs = read_pairs(shared_data / "evaluation" / name)
 
     assert len(pairs) == PAIR_SETS[name]
     assert all(pair.a == pair.a.strip() and 0 <= pair.score <= 10 for pair in pairs)
 
 
-def test_a_table_of_numbers_alone_is_refused(tmp_path):
+def test_a_table_of_only_numbers_is_refused(tmp_path):
     path = tmp_path / "set.txt"
     path.write_text("1 2 3\n4 5 6\n")
-    with pytest.raises(SourceError, match="begins no list of word, word, score"):
+    with pytest.raises(SourceError, match="does not start a list of word, word, score"):
         read_pairs(path)
 
 
@@ -245,19 +248,19 @@ def test_a_table_of_numbers_alone_is_refused(tmp_path):
         ("analogy", "questions-words", "questions-words.txt"),
     ],
 )
-def test_sets_that_come_along_are_found_by_name(task, name, file):
+def test_bundled_sets_are_found_by_name(task, name, file):
     assert find_set(task, name).name == file
     assert find_set("odd-one-out", name) == Path(name), "of their own task alone"
 
 
-def test_what_stands_on_disk_comes_before_a_name(tmp_path, monkeypatch):
+def test_a_file_on_disk_takes_precedence_over_a_bundled_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "simlex999").write_text("a\tb\t1\n")
 
     assert find_set("similarity", "simlex999") == Path("simlex999")
 
 
-def test_the_words_with_two_tags_have_both_in_every_part():
+def test_ambiguous_words_have_both_tags_in_every_part():
     parts = read_parts(str(find_set("tagging", "two-tags")))
     assert parts.dev is not None
     tags: dict[str, Counter] = {}

@@ -74,7 +74,7 @@ ALL_EMPTY = Bags(np.zeros(0, np.int64), np.zeros(4, np.int64))
 @pytest.mark.parametrize(
     "bags", [BAGS, LAST_EMPTY, ALL_EMPTY], ids=["some", "last empty", "all empty"]
 )
-def test_weights_and_logits_are_those_of_the_definition(form, scale, bags):
+def test_weights_and_logits_match_the_definition(form, scale, bags):
     network = AttentionNetwork(form(TABLE), 2, scale, seed=1)
     weights, logits = naive(*set_weights(network), scale, bags)
 
@@ -85,7 +85,7 @@ def test_weights_and_logits_are_those_of_the_definition(form, scale, bags):
 
 @FORMS
 @SCALES
-def test_gradients_are_the_slopes_of_the_definition(form, scale):
+def test_gradients_match_finite_differences(form, scale):
     network = AttentionNetwork(form(TABLE), 2, scale, seed=1)
     expected = differences(set_weights(network), scale, 0.5)
     margin_loss(network.logits(BAGS), np.array([0, 1, 1]), 0.5).backward()
@@ -98,7 +98,7 @@ def test_gradients_are_the_slopes_of_the_definition(form, scale):
 
 @FORMS
 @SCALES
-def test_a_batch_of_empty_sentences_leaves_the_weights_of_words_alone(form, scale):
+def test_a_batch_of_empty_sentences_does_not_change_the_attention(form, scale):
     network = AttentionNetwork(form(TABLE), 2, scale, seed=1)
     set_weights(network)
     margin_loss(network.logits(ALL_EMPTY), np.array([0, 1, 1]), 0.5).backward()
@@ -107,7 +107,7 @@ def test_a_batch_of_empty_sentences_leaves_the_weights_of_words_alone(form, scal
         assert parameter.grad is None or not parameter.grad.any()
 
 
-def test_weights_of_many_sentences_are_those_of_each_and_few_are_looked_up_at_once(monkeypatch):
+def test_weights_do_not_depend_on_the_block_of_sentences(monkeypatch):
     network = AttentionNetwork(TABLE, 2, None, seed=1)
     set_weights(network)
     many = BAGS.take(np.arange(600) % 3)
@@ -122,13 +122,13 @@ def test_weights_of_many_sentences_are_those_of_each_and_few_are_looked_up_at_on
     assert found == pytest.approx(np.tile(network.weights(BAGS), 200))
 
 
-def test_before_anything_is_learnt_all_words_weigh_the_same():
+def test_an_untrained_network_weighs_all_words_equally():
     assert AttentionNetwork(TABLE, 2, None, 1).weights(BAGS).tolist() == pytest.approx(
         [1 / 3] * 3 + [1 / 2] * 2
     )
 
 
-def test_the_margin_is_taken_from_the_right_label_alone():
+def test_the_margin_is_subtracted_from_the_right_label_only():
     # s = 10, m = 0.1: exp(10 (.8 - .1)) against exp(10 * .5)
     loss = margin_loss(torch.tensor([[8.0, 5.0]]), np.array([0]), 10 * 0.1)
 
@@ -149,7 +149,7 @@ def marked_sentences(n, seed):
 
 @pytest.mark.usefixtures("brief_attention")
 @pytest.mark.parametrize("margin", [False, True])
-def test_the_word_that_tells_the_label_weighs_most_and_is_heeded(margin):
+def test_the_word_that_determines_the_label_gets_the_most_weight(margin):
     table, every = marked_sentences(400, 2)
     train, dev, test = (
         LabeledBags(every.bags.take(places), every.labels[places])
@@ -168,7 +168,7 @@ def test_the_word_that_tells_the_label_weighs_most_and_is_heeded(margin):
     assert again.network.weights(test.bags).tobytes() == weights.tobytes()
 
 
-def test_taken_sentences_keep_their_words_in_the_order_asked_for():
+def test_take_returns_sentences_in_the_given_order():
     taken = BAGS.take(np.array([2, 1, 0, 2]))
 
     assert taken.rows.tolist() == [3, 2, 0, 1, 1, 3, 2]

@@ -7,7 +7,7 @@ import scipy.sparse
 from embed.compare.probes.examples import standardized
 
 
-def test_dense_dimensions_get_mean_zero_and_variance_one_over_the_training_words():
+def test_dense_dimensions_get_mean_0_and_variance_1_over_training_words():
     rng = np.random.default_rng(1)
     table = (rng.normal(size=(9, 3)) * [1, 5, 0] + [0, 70, 4]).astype(np.float32)
     rows = np.array([0, 0, 1, 5, 7])
@@ -18,7 +18,7 @@ def test_dense_dimensions_get_mean_zero_and_variance_one_over_the_training_words
     assert taken.std(axis=0) == pytest.approx([1, 1, 0], abs=1e-5)
 
 
-def test_sparse_vectors_get_mean_squared_length_one():
+def test_sparse_vectors_get_mean_squared_length_1():
     table = scipy.sparse.csr_matrix(np.array([[3, 0], [0, 4], [9, 9]], dtype=np.float32))
 
     lengths = standardized(table, np.array([0, 1])).power(2).sum(axis=1)
@@ -27,7 +27,7 @@ def test_sparse_vectors_get_mean_squared_length_one():
     assert (table[0, 0], table[1, 1]) == (3, 4)
 
 
-def test_a_mark_that_one_training_word_has_stays_as_small_as_it_is():
+def test_rare_mark_dimensions_are_not_rescaled():
     rng = np.random.default_rng(1)
     marks = np.zeros((1001, 2))
     marks[3, 0] = marks[-1, 0] = 1  # an unknown word, and what lies outside of sentences

@@ -10,7 +10,7 @@ from embed.compare.probes.linear import train_linear
 from tests.embed.compare.probing import separable
 
 
-def test_gradient_of_the_linear_loss_is_that_of_finite_differences():
+def test_gradient_of_the_linear_loss_matches_finite_differences():
     rng = np.random.default_rng(5)
     matrix = rng.normal(size=(7, 3)).astype(np.float32)
     counts = rng.integers(0, 4, size=(7, 2))
@@ -27,7 +27,7 @@ def test_gradient_of_the_linear_loss_is_that_of_finite_differences():
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_a_linear_probe_learns_what_is_separable(sparse):
+def test_a_linear_probe_learns_separable_labels(sparse):
     table, examples = separable()
     held = separable(seed=4)
     both = np.concatenate([table, held[0]])
@@ -41,7 +41,7 @@ def test_a_linear_probe_learns_what_is_separable(sparse):
     assert found.decay in linear.LINEAR_DECAYS
 
 
-def test_on_one_hot_vectors_it_answers_the_most_frequent_label_of_each_word():
+def test_on_one_hot_vectors_it_predicts_the_most_frequent_label_of_each_word():
     rng = np.random.default_rng(2)
     rows = rng.integers(30, size=3000)
     labels = (rows + (rng.random(3000) < 0.3) * rng.integers(5, size=3000)) % 5
@@ -56,7 +56,7 @@ def test_on_one_hot_vectors_it_answers_the_most_frequent_label_of_each_word():
     assert found.answer(np.array([[30]])).tolist() == [np.bincount(labels).argmax()]
 
 
-def test_words_with_one_vector_count_together_as_they_would_apart():
+def test_words_with_the_same_vector_count_as_often_as_they_occur():
     table, examples = separable(100)
     rows = np.concatenate([examples.rows, examples.rows[:50]])
     repeated = Examples(rows, np.concatenate([examples.labels, examples.labels[:50]]))
@@ -69,7 +69,7 @@ def test_words_with_one_vector_count_together_as_they_would_apart():
     assert one.answer(rows).tolist() == other.answer(apart.rows).tolist()
 
 
-def test_each_decay_is_learnt_from_zero_whatever_was_learnt_before_it(monkeypatch):
+def test_each_decay_is_trained_from_zero(monkeypatch):
     table, examples = separable()
     held = separable(seed=4)
     both = standardized(np.concatenate([table, held[0]]) / 9, np.arange(400))

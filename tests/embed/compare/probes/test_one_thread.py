@@ -23,7 +23,7 @@ def _two_threads():
     torch.set_num_threads(before)
 
 
-def test_the_number_of_threads_is_given_back():
+def test_the_number_of_threads_is_restored():
     before = threads()
     assert len(before) > 1
     assert set(before) == {2}

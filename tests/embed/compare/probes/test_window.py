@@ -15,7 +15,7 @@ from tests.embed.compare.probing import separable
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_only_a_window_probe_learns_what_neighbors_tell(sparse):
+def test_only_a_window_probe_learns_from_neighbors(sparse):
     # the label of a word is whether the word before it is of the first half
     rng = np.random.default_rng(8)
     words = rng.integers(10, size=10_001)
@@ -37,7 +37,7 @@ def test_only_a_window_probe_learns_what_neighbors_tell(sparse):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_probes_are_the_same_for_their_seed_and_others_for_another(sparse):
+def test_probes_are_the_same_for_the_same_seed_only(sparse):
     table, examples = separable(300)
     table = scipy.sparse.csr_matrix(np.maximum(table, 0)) if sparse else table
     with ONE_THREAD:
@@ -54,7 +54,7 @@ def test_probes_are_the_same_for_their_seed_and_others_for_another(sparse):
     assert one == other
 
 
-def test_few_words_are_learnt_in_steps_enough():
+def test_few_words_are_trained_for_enough_steps():
     table, examples = separable(120)
     held = separable(200, seed=5)
     rows = np.arange(320)[:, None]
@@ -66,7 +66,7 @@ def test_few_words_are_learnt_in_steps_enough():
     assert found.accuracy > 0.95
 
 
-def test_a_label_that_nine_words_in_ten_have_does_not_end_it_before_others_are_learnt():
+def test_a_dominant_label_does_not_end_training_early():
     # the first epochs answer it for every word: their accuracy on dev is the same
     rng = np.random.default_rng(1)
     label_of = np.where(np.arange(60) < 54, 0, np.arange(60) % 3 + 1)
@@ -84,7 +84,7 @@ def test_a_label_that_nine_words_in_ten_have_does_not_end_it_before_others_are_l
     assert found.accuracy > 0.98
 
 
-def test_epochs_are_judged_by_the_likelihood_of_labels_that_can_be_answered():
+def test_epochs_are_compared_by_the_likelihood_of_known_labels():
     table, examples = separable()
     network = window_probe._Network(table, 1, 4, seed=1)  # gives all labels alike
     rows = examples.rows[:3]
@@ -94,7 +94,7 @@ def test_epochs_are_judged_by_the_likelihood_of_labels_that_can_be_answered():
 
 
 @pytest.mark.parametrize("n_words", [100, 2049, 3000, 4095, 4097, 20_000])
-def test_steps_without_gain_and_steps_in_all_are_as_many_as_promised(n_words, monkeypatch):
+def test_training_stops_after_the_stated_number_of_steps(n_words, monkeypatch):
     table, _ = separable(8)
     rng = np.random.default_rng(2)
     train = Examples(rng.integers(8, size=(n_words, 1)), rng.integers(4, size=n_words))
@@ -115,7 +115,7 @@ def test_steps_without_gain_and_steps_in_all_are_as_many_as_promised(n_words, mo
         assert (epochs - 1) * n_words < steps * batch <= epochs * n_words
 
 
-def test_the_development_part_alone_decides_when_to_stop():
+def test_only_the_development_part_decides_when_to_stop():
     table, examples = separable()
     # labels of dev that training never gives: the first epoch is as good as any
     impossible = Examples(examples.rows, np.full(len(examples.labels), -1))

@@ -118,7 +118,7 @@ def test_a_set_given_in_too_many_or_few_files_loses_that_set_alone(all_sets):
     tasks, failures = readable_tasks(config)
 
     assert [task.dataset for task in tasks] == ["kinds"]
-    both = "'one' names no two or three files; pass TRAIN,TEST or TRAIN,DEV,TEST"
+    both = "'one' : expected 2 or 3 files: TRAIN,TEST or TRAIN,DEV,TEST"
     assert failures == ["'a,b,c' names 3 files; pass FILE or DEV,TEST", both, both]
     with pytest.raises(SettingError, match="'a,b,c' names 3 files"):
         readable_tasks(replace(config, categories=()))
@@ -490,6 +490,6 @@ def test_with_one_hot_vectors_only_a_word_and_itself_are_alike(tmp_path, tiny):
 
     found = compared({"mine": tiny}, CompareConfig(similarity=(str(path),)))
 
-    # ranks 3 2 1 of the judgements beside 3 1.5 1.5 of the cosines
+    # ranks 3 2 1 of the judgments beside 3 1.5 1.5 of the cosines
     assert found.scores[1].run == "one-hot"
     assert found.scores[1].score == pytest.approx(1.5 / (2 * 1.5) ** 0.5)

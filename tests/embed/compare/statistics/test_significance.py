@@ -19,7 +19,7 @@ from embed.compare.statistics.significance import holm, paired, sign_flip
 
 
 def pairs_of_runs(rng, n_items):
-    """Judgements, and the cosines of two runs that are equally good."""
+    """Judgments, and the cosines of two runs that are equally good."""
     judged, shared, *own = rng.normal(size=(4, n_items))
     return np.round(2 * judged), *(0.6 * judged + 0.5 * shared + 0.6 * noise for noise in own)
 

@@ -87,7 +87,7 @@ def naive_p(x, y):
     return np.mean([difference > found - 1e-9 for difference in differences])
 
 
-def test_a_hand_worked_test():
+def test_a_hand_worked_association_test():
     # associations: rose 1 - 0, lily 0.8 - 0.6, ant 0 - 1, fly -0.6 + 0.8
     # means 0.6 and -0.4; about their mean 0.1: 0.9 0.1 -1.1 0.1, squares 0.81 0.01 1.21 0.01
     [found] = ask(task_of(), vectors_of(HAND))
@@ -116,7 +116,7 @@ def test_effect_size_and_p_match_the_definition(seed, sparse):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_replicate_is_the_score_of_as_many_copies(seed):
+def test_a_replicate_is_the_score_with_items_repeated(seed):
     rng = np.random.default_rng(seed)
     lists, by_word = planted(seed, size=4)
     words = [word for _, each in lists for word in each]
@@ -131,7 +131,7 @@ def test_a_replicate_is_the_score_of_as_many_copies(seed):
         assert value == pytest.approx(naive_effect_size(*drawn, by_word), abs=1e-5)
 
 
-def test_a_draw_without_a_word_of_some_list_has_no_score():
+def test_a_draw_that_misses_a_list_has_no_score():
     [found] = ask(task_of(), vectors_of(HAND))
 
     counts = np.ones((5, 8), np.uint8)
@@ -141,7 +141,7 @@ def test_a_draw_without_a_word_of_some_list_has_no_score():
     assert np.isnan(found.statistic.evaluate(counts)).tolist() == [True] * 4 + [False]
 
 
-def test_to_take_some_words_is_to_measure_these():
+def test_taking_words_equals_measuring_them():
     lists, by_word = planted(3)
     task, vectors = task_of(weat(lists)), vectors_of(by_word)
     chosen = np.ones(24, dtype=bool)
@@ -155,7 +155,7 @@ def test_to_take_some_words_is_to_measure_these():
     assert some.coverage == {"X": [5, 6], "Y": [4, 6], "A": [5, 6], "B": [5, 6]}
 
 
-def test_exchanged_targets_change_the_sign_and_nothing_else():
+def test_swapped_targets_change_only_the_sign():
     lists, by_word = planted(1, noise=0.5)
     x, y, a, b = lists
 
@@ -168,7 +168,7 @@ def test_exchanged_targets_change_the_sign_and_nothing_else():
     assert found.p == both.p
 
 
-def test_the_effect_size_stays_below_two_however_far_the_lists_are_apart():
+def test_the_effect_size_stays_below_two():
     lists, by_word = planted(0, noise=1e-4, size=8)
 
     [found] = ask(task_of(weat(lists)), vectors_of(by_word))
@@ -178,7 +178,7 @@ def test_the_effect_size_stays_below_two_however_far_the_lists_are_apart():
     assert found.p == pytest.approx(1 / 12_870)
 
 
-def test_a_word_that_is_not_known_is_left_out_of_its_list():
+def test_unknown_words_are_dropped_from_their_list():
     lists, by_word = planted(2, size=4)
     x, y, a, b = ([word for word in words if word not in ("x1", "b3")] for _, words in lists)
     for word in ("x1", "b3"):
@@ -195,7 +195,7 @@ def test_a_word_that_is_not_known_is_left_out_of_its_list():
 
 
 @pytest.mark.parametrize("lost", ["rose", "fly", "joy", "war"])
-def test_with_one_word_left_in_any_list_the_test_is_undefined(lost):
+def test_a_test_with_a_list_of_one_word_is_undefined(lost):
     name = next(name for name, words in LISTS if lost in words)
 
     [found] = ask(task_of(), vectors_of({w: v for w, v in HAND.items() if w != lost}))
@@ -205,7 +205,7 @@ def test_with_one_word_left_in_any_list_the_test_is_undefined(lost):
     assert found.coverage[name] == [1, 2]
 
 
-def test_where_all_targets_are_associated_alike_the_test_is_undefined():
+def test_a_test_with_equal_associations_is_undefined():
     alone = vectors_of(dict(zip(HAND, np.eye(8), strict=True)))
 
     [found] = ask(task_of(), alone)
@@ -214,7 +214,7 @@ def test_where_all_targets_are_associated_alike_the_test_is_undefined():
     assert found.reason == "all target words are associated alike"
 
 
-def test_words_without_a_direction_are_told():
+def test_zero_vectors_are_counted():
     [found] = ask(task_of(), vectors_of({**HAND, "lily": (0, 0)}))
 
     assert found.items_zero == 1
@@ -222,7 +222,7 @@ def test_words_without_a_direction_are_told():
     assert score(found) == pytest.approx((0.5 + 0.4) / np.std([1, 0, -1, 0.2], ddof=1))
 
 
-def test_each_of_several_tests_is_a_section():
+def test_several_tests_are_sections():
     lists, by_word = planted(4, size=3)
     task = task_of(weat(name="hand"), weat(lists, name="planted"))
     padded = {word: np.r_[vector, np.zeros(6)] for word, vector in HAND.items()}
@@ -239,20 +239,20 @@ def test_each_of_several_tests_is_a_section():
 
 
 @pytest.mark.parametrize(("n_x", "n_y"), [(2, 2), (4, 3), (3, 6), (5, 5)])
-def test_few_divisions_are_all_counted(n_x, n_y):
+def test_few_permutations_are_enumerated(n_x, n_y):
     rng = np.random.default_rng(n_x)
     for shift in (0, 1):
         x, y = rng.normal(size=n_x) + shift, rng.normal(size=n_y)
         assert permutation_p(x, y, "any") == pytest.approx(naive_p(x, y))
 
 
-def test_divisions_that_tie_with_the_one_found_count():
+def test_permutations_that_tie_with_the_observed_one_count():
     alike = np.array([0.1, 0.2, 0.3])
     assert permutation_p(alike, alike, "any") == naive_p(alike, alike) > 0.5
     assert permutation_p(np.full(9, 0.1), np.full(9, 0.1), "any") == 1.0
 
 
-def test_many_divisions_are_drawn_by_their_key_in_no_order():
+def test_permutations_are_drawn_by_key_whatever_the_order():
     rng = np.random.default_rng(6)
     x, y = rng.normal(size=11) + 0.5, rng.normal(size=9)  # 167,960 divisions
     sums = np.concatenate([x, y])[
@@ -268,7 +268,7 @@ def test_many_divisions_are_drawn_by_their_key_in_no_order():
     assert permutation_p(x + 9, y, "a") == 1 / 10_000
 
 
-def test_p_is_small_by_chance_as_often_as_it_says():
+def test_p_is_calibrated_under_the_null_hypothesis():
     rng = np.random.default_rng(8)
     found = [permutation_p(rng.normal(size=5), rng.normal(size=5), "a") for _ in range(2_000)]
 
@@ -276,7 +276,7 @@ def test_p_is_small_by_chance_as_often_as_it_says():
     assert 51 < np.sum(np.array(found) <= 0.05) < 149
 
 
-def test_an_interval_over_all_lists_holds_what_more_words_give():
+def test_the_interval_covers_the_effect_size_of_more_words():
     # words of one kind are endless; drawing X and Y alone held it in 89 to 93 of 100
     rng = np.random.default_rng(9)
 
@@ -297,7 +297,7 @@ def test_an_interval_over_all_lists_holds_what_more_words_give():
     assert held >= 48
 
 
-def test_what_was_measured_is_kept_and_found_again(tmp_path, monkeypatch):
+def test_measurements_are_cached_and_reused(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     lists, by_word = planted(5)
     task, vectors = task_of(weat(lists)), vectors_of(by_word)
@@ -330,7 +330,7 @@ def compared(tmp_path):
     return compare(runs, [task], config, groups={"sg-seed*": ("sg-seed1", "sg-seed2")}), config
 
 
-def test_no_run_is_the_best_at_being_biased(compared, capsys):
+def test_runs_are_not_ranked_by_bias(compared, capsys):
     found, config = compared
 
     print_report(found, config.unknown)
@@ -345,7 +345,7 @@ def test_no_run_is_the_best_at_being_biased(compared, capsys):
     assert "undefined: one-hot on names: all target words are associated alike" in told
 
 
-def test_json_tells_p_of_single_runs_and_the_words_of_each_list(compared):
+def test_json_has_p_and_coverage_of_each_run(compared):
     found, config = compared
 
     results = to_json(found, config, {})["results"]

@@ -27,7 +27,7 @@ def planted_words(noise, n_each=20, n_categories=5, dim=30):
     return task, WordVectors(words, matrix.astype(np.float32))
 
 
-def test_categories_that_lie_apart_are_found_whatever_the_lengths():
+def test_separated_categories_are_found_at_any_vector_length():
     assert scores(*planted_words(noise=0.1)) == {
         "purity": 1.0,
         "nmi": pytest.approx(1.0),
@@ -35,7 +35,7 @@ def test_categories_that_lie_apart_are_found_whatever_the_lengths():
     }
 
 
-def test_metrics_are_those_of_scikit_learn_on_the_same_clusters():
+def test_metrics_match_scikit_learn_on_the_same_clusters():
     task, vectors = planted_words(noise=2.5)
     categories = [word.category for word in task.words]
     unit = vectors.matrix / np.linalg.norm(vectors.matrix, axis=1, keepdims=True)
@@ -53,7 +53,7 @@ def test_metrics_are_those_of_scikit_learn_on_the_same_clusters():
     assert found["purity"] == pytest.approx(sum(majorities) / len(categories))
 
 
-def test_the_same_clusters_come_on_every_call_and_from_sparse_vectors():
+def test_clusters_are_deterministic_and_the_same_for_sparse_vectors():
     task, vectors = planted_words(noise=2.5)
     sparse = WordVectors(vectors.vocabulary, scipy.sparse.csr_matrix(vectors.matrix))
 
@@ -76,7 +76,7 @@ def test_only_known_words_and_their_categories_are_clustered():
     assert scores(task, known, "zero")["purity"] < 0.9
 
 
-def test_zero_vectors_are_clustered_and_told():
+def test_zero_vectors_are_clustered_and_counted():
     task, vectors = planted_words(noise=0.1)
     matrix = vectors.matrix.copy()
     matrix[[3, 50]] = 0
@@ -87,7 +87,7 @@ def test_zero_vectors_are_clustered_and_told():
     assert 0.9 < score(purity) < 1
 
 
-def test_fewer_distinct_vectors_than_categories_are_no_error():
+def test_fewer_distinct_vectors_than_categories_are_accepted():
     matrix = np.ones((6, 2), dtype=np.float32)
     task = CategorizationTask("set", [CategoryWord(w, w if w < "d" else "d") for w in "abcdef"])
 
@@ -105,7 +105,7 @@ def test_fewer_distinct_vectors_than_categories_are_no_error():
         ("ac", "no two known words are of one category"),
     ],
 )
-def test_what_is_undefined_says_why(known, reason):
+def test_undefined_scores_give_the_reason(known, reason):
     task = CategorizationTask(
         "set", [CategoryWord("a", "1"), CategoryWord("b", "1"), CategoryWord("c", "2")]
     )

@@ -63,7 +63,7 @@ def with_scorer(scorer):
     return WithEncoder(static(), lambda: scorer)
 
 
-def test_who_gives_all_sentences_the_same_score_gets_exactly_one_half():
+def test_equal_scores_give_accuracy_one_half():
     task = MinimalPairTask("set", [*AGREEMENT, *ISLANDS, *ISLANDS], sections=True)
     for measured in ask(task, with_scorer(Scorer())):
         assert score(measured) == 0.5
@@ -71,7 +71,7 @@ def test_who_gives_all_sentences_the_same_score_gets_exactly_one_half():
         assert interval(resampled) == (0.5, 0.5)
 
 
-def test_an_encoder_whose_logits_are_constant_gets_exactly_one_half_on_pairs_of_equal_length():
+def test_constant_logits_give_accuracy_one_half_on_pairs_of_equal_length():
     encoder = small_encoder()
     with torch.no_grad():
         for weight in encoder.model.parameters():
@@ -96,7 +96,7 @@ def test_a_hand_worked_set():
 
 
 @pytest.mark.parametrize("within", [True, False])
-def test_a_real_encoder_prefers_what_it_scores_higher_alone(within):
+def test_an_encoder_prefers_the_sentence_it_scores_higher(within):
     encoder = small_encoder()
     texts = ["the king saw the queen", "an axe is no saw", "nobody saw him", "the old mill"]
     pairs = [MinimalPair("p", a, b) for a, b in pairwise([*texts, *texts[::2]])]
@@ -113,30 +113,30 @@ def test_a_real_encoder_prefers_what_it_scores_higher_alone(within):
 
 
 @pytest.mark.parametrize("within", [True, False])
-def test_the_scorer_is_told_whether_to_hide_the_rest_of_a_word(within):
+def test_the_option_to_hide_the_rest_of_a_word_reaches_the_scorer(within):
     scorer = Scorer()
     ask(MinimalPairTask("set", ISLANDS, left_to_right_in_words=within), with_scorer(scorer))
     assert scorer.asked == [within]
 
 
-def test_rounding_is_no_preference():
+def test_rounding_differences_are_ties():
     good, bad = np.array([-50.0, -50.0, -50.0, -50.0]), np.array([-50.00005, -49.99995, -51, -49])
     assert preferences(good, bad).tolist() == [0.5, 0.5, 1.0, 0.0]
 
 
-def test_a_sentence_of_which_no_word_is_left_beats_nothing():
+def test_a_sentence_without_words_never_wins():
     task = MinimalPairTask("set", [MinimalPair("p", "?!", "so be it"), MinimalPair("p", "a", "?!")])
     [measured] = ask(task, with_scorer(Scorer({"": 0.0})))
     assert measured.statistic.values.tolist() == [0.5, 0.5]
 
 
-def test_scores_that_are_no_numbers_are_refused():
+def test_nan_and_infinite_scores_are_refused():
     with pytest.raises(ArtifactError) as error:
         ask(TASK, with_scorer(Scorer({"the dogs bark": np.nan})))
     assert str(error.value) == "vectors: scores sentences by NaN or infinity; take another run"
 
 
-def test_a_run_without_sentence_scores_has_no_part_and_says_why():
+def test_a_run_without_sentence_scores_is_undefined_with_a_reason():
     assert TASK.known(static()) is None
     nothing = np.zeros(3, dtype=bool)
 
@@ -147,7 +147,7 @@ def test_a_run_without_sentence_scores_has_no_part_and_says_why():
     assert {(each.statistic, each.reason) for each in found} == {(None, "has no sentence scores")}
 
 
-def test_paradigms_are_drawn_for_the_whole_and_pairs_within_a_paradigm():
+def test_the_whole_draws_paradigms_and_a_paradigm_draws_pairs():
     whole, *paradigms = ask(TASK, with_scorer(Scorer()))
     assert whole.units.tolist() == [[0], [0], [1]]
     assert [each.units for each in paradigms] == [None, None]
@@ -155,7 +155,7 @@ def test_paradigms_are_drawn_for_the_whole_and_pairs_within_a_paradigm():
     assert alone.units is None
 
 
-def test_words_stand_without_punctuation_and_a_pair_of_signs_is_still_one_item():
+def test_items_drop_punctuation_unless_nothing_else_is_left():
     task = MinimalPairTask(
         "set",
         [MinimalPair("p", "Katherine can't help (her).", "Katherine can't she help."),
@@ -170,7 +170,7 @@ def compared(runs, **options) -> Comparison:
     return compare(runs, [TASK], CompareConfig(replicates=200, sections=True, **options))
 
 
-def test_runs_without_scores_take_no_items_from_the_others_and_chance_is_one_half():
+def test_runs_without_scores_do_not_reduce_shared_items():
     knowing = Scorer({pair.bad: -10.0 for pair in TASK.pairs})
     runs = {"static": static(), "good": with_scorer(knowing), "even": with_scorer(Scorer())}
 
@@ -193,13 +193,13 @@ def test_runs_without_scores_take_no_items_from_the_others_and_chance_is_one_hal
     assert found.failures == []
 
 
-def test_where_no_run_has_scores_all_rows_are_undefined():
+def test_without_any_scoring_run_all_rows_are_undefined():
     found = compared({"static": static()})
     assert {each.score for each in found.scores if each.shared} == {None}
     assert found.pairs == []
 
 
-def test_bands_are_those_of_the_rarest_word_of_both_sentences():
+def test_frequency_bands_use_the_rarest_word_of_both_sentences():
     found = compared({"good": with_scorer(Scorer())}, bands=True)
     sizes = {
         each.measured.section: len(each.measured.items)
@@ -209,7 +209,7 @@ def test_bands_are_those_of_the_rarest_word_of_both_sentences():
     assert (sizes["top 1,000"], sizes["rarer"]) == (0, 3)  # all pairs have a word without a row
 
 
-def test_a_limit_takes_some_pairs_of_each_paradigm(tmp_path):
+def test_a_limit_applies_to_each_paradigm(tmp_path):
     path = tmp_path / "blimp.jsonl"
     with path.open("w", encoding="utf-8") as file:
         for number in range(30):
@@ -226,7 +226,7 @@ def test_a_limit_takes_some_pairs_of_each_paradigm(tmp_path):
     assert [pair.paradigm for pair in some.pairs].count("a") == 4
 
 
-def test_a_compressed_set_has_the_name_of_what_it_holds(tmp_path):
+def test_a_compressed_set_is_named_without_endings(tmp_path):
     path = tmp_path / "blimp.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"sentence_good": "I eat.", "sentence_bad": "I devour."}'))
     assert read_task("minimal-pairs", path, CompareConfig()).dataset == "blimp"

@@ -53,7 +53,7 @@ def test_a_hand_worked_set(tiny):
     assert (accuracy.items.tolist(), accuracy.items_total) == ([0, 1, 2], 3)
 
 
-def test_an_item_with_an_unknown_word_cannot_be_asked(tiny):
+def test_an_item_with_an_unknown_word_is_not_scored(tiny):
     topics = [
         Topic("one", ("man", "king"), ("apple", "pear")),
         Topic("two", ("man", "plum"), ("apple",)),
@@ -68,7 +68,7 @@ def test_an_item_with_an_unknown_word_cannot_be_asked(tiny):
     assert (zero.items_composed, zero.items_zero) == (0, 0)
 
 
-def test_phrases_have_the_mean_vector_of_their_words():
+def test_a_phrase_is_the_mean_of_its_words():
     words = ["new", "york", "boston", "chicago", "pear"]
     matrix = np.array([[1, 0], [0, 1], [1, 1.2], [1.2, 1], [1, -1]], dtype=np.float32)
     topics = [Topic("towns", ("New_York", "boston", "chicago"), ("pear",))]
@@ -80,7 +80,7 @@ def test_phrases_have_the_mean_vector_of_their_words():
     assert {"New_York", "New", "York"} <= set(task.texts())
 
 
-def test_a_tie_is_no_find():
+def test_a_tie_is_not_correct():
     # the outlier and the last word are the same vector
     matrix = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], dtype=np.float32)
     task = OddOneOutTask("set", [Topic("t", ("a", "b", "b2"), ("c",))])
@@ -93,7 +93,7 @@ def test_a_tie_is_no_find():
     assert scores(task, vectors) == {"accuracy": 0.0, "opp": 0.75}
 
 
-def test_where_all_words_are_equally_unlike_the_score_is_undefined():
+def test_equal_cosines_give_an_undefined_score():
     vectors = WordVectors(list("abcd"), np.eye(4, dtype=np.float32))
 
     for result in ask(OddOneOutTask("set", [Topic("t", ("a", "b", "c"), ("d",))]), vectors):
@@ -102,7 +102,7 @@ def test_where_all_words_are_equally_unlike_the_score_is_undefined():
         assert (result.statistic, result.reason) == (None, "no item has all its words known")
 
 
-def test_items_with_a_zero_vector_are_told():
+def test_items_with_a_zero_vector_are_counted():
     matrix = np.array([[1, 0], [1, 0.1], [0, 0], [0, 1]], dtype=np.float32)
     task = OddOneOutTask("set", [Topic("t", ("a", "b"), ("c", "d"))])
 

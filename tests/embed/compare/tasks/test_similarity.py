@@ -67,7 +67,7 @@ def test_correlations_of_a_hand_worked_set(tiny):
     assert found["pearson"] == pytest.approx(expected, abs=1e-6)
 
 
-def test_scores_are_numbers_so_ten_ranks_above_two(tmp_path, tiny):
+def test_scores_are_compared_as_numbers(tmp_path, tiny):
     path = tmp_path / "set.tsv"
     path.write_text("man\tapple\t2.0\nman\twoman\t9\nman\tking\t10.0\n")
 
@@ -81,11 +81,11 @@ def test_scores_are_numbers_so_ten_ranks_above_two(tmp_path, tiny):
     [
         ([("x", "y", 1.0), ("man", "y", 2.0)], 0, "no pair is known"),
         ([("x", "y", 1.0), ("man", "king", 2.0)], 1, "only one pair is known"),
-        ([("man", "woman", 1.0), ("man", "king", 1.0)], 2, "all judgements are equal"),
+        ([("man", "woman", 1.0), ("man", "king", 1.0)], 2, "all judgments are equal"),
         ([("man", "king", 1.0), ("man", "king", 2.0)], 2, "all cosines are equal"),
     ],
 )
-def test_what_is_undefined_says_why(tiny, pairs, used, reason):
+def test_undefined_scores_give_the_reason(tiny, pairs, used, reason):
     task = SimilarityTask("set", [WordPair(*pair) for pair in pairs])
 
     for result in ask(task, tiny):
@@ -106,7 +106,7 @@ def test_words_pass_through_the_vectors_own_segmentation():
     assert (result.items.tolist(), result.items_total) == ([0, 2], 3)
 
 
-def test_only_the_items_asked_for_count(tiny):
+def test_only_the_given_items_are_scored(tiny):
     judged = [("woman", 1.0), ("king", 3.0), ("queen", 2.0), ("apple", 4.0)]
     task = SimilarityTask("set", [WordPair("man", word, score) for word, score in judged])
 
@@ -131,7 +131,7 @@ def test_unknown_words_may_be_zero_or_the_mean(tiny):
     assert scores(task, tiny, "mean")["spearman"] == pytest.approx(-1.0)
 
 
-def test_items_with_a_zero_vector_are_told():
+def test_items_with_a_zero_vector_are_counted():
     vectors = WordVectors(["a", "b", "c"], np.array([[1, 0], [0, 0], [1, 1]], dtype=np.float32))
     pairs = [WordPair("a", "b", 1), WordPair("b", "c", 2), WordPair("a", "c", 3)]
 
@@ -141,7 +141,7 @@ def test_items_with_a_zero_vector_are_told():
     assert score(result) == pytest.approx(1.5 / (2 * 1.5) ** 0.5)
 
 
-def test_sparse_vectors_give_the_cosines_of_dense_ones():
+def test_sparse_and_dense_vectors_give_the_same_cosines():
     rng = np.random.default_rng(3)
     dense = (rng.normal(size=(20, 8)) * (rng.random((20, 8)) < 0.4)).astype(np.float32)
     words = [f"w{row}" for row in range(20)]

@@ -128,7 +128,7 @@ def fields_of(pair):
     return pair.a, pair.b, pair.first, pair.second, pair.gold
 
 
-def test_with_an_encoder_a_word_is_its_state_where_it_stands():
+def test_with_an_encoder_a_word_is_its_state_in_context():
     encoder = Echo()
     cosines = cosines_in_context(SCWS, encoder, weight=1.5)  # layers 1 and 2, the upper half
 
@@ -141,7 +141,7 @@ def test_with_an_encoder_a_word_is_its_state_where_it_stands():
     }
 
 
-def test_without_an_encoder_a_word_is_its_vector_whatever_the_context():
+def test_without_an_encoder_a_word_is_its_static_vector():
     words = ["bank", "money", "cup", "mug"]
     vectors = WordVectors(words, RNG.normal(size=(4, 5)).astype(np.float32))
 
@@ -162,7 +162,7 @@ def test_a_word_ties_with_itself_whatever_its_vector():
         assert (result.statistic, result.reason) == (None, "all cosines are equal")
 
 
-def test_every_context_is_encoded_once_whatever_is_asked_of_it():
+def test_every_context_is_encoded_once():
     encoder = Echo()
     vectors = with_encoder(encoder)
     some = np.array([True, True, False, False])
@@ -176,7 +176,7 @@ def test_every_context_is_encoded_once_whatever_is_asked_of_it():
     assert {layers for _, layers in encoder.asked} == {(1, 2)}
 
 
-def test_a_target_is_cut_as_an_occurrence_in_brackets_is():
+def test_a_target_is_tokenized_like_a_bracketed_occurrence():
     encoder = Echo()
     text = "I [Saw] a new [tea-cup] there"
     parts = tuple(re.split(r"[\[\]]", text))
@@ -187,7 +187,7 @@ def test_a_target_is_cut_as_an_occurrence_in_brackets_is():
     assert found == [*occurrences, ["saw", "tea", "cup"]]
 
 
-def test_the_layers_of_the_static_vectors_are_taken_where_they_are_told():
+def test_layers_recorded_with_the_static_vectors_are_used():
     vectors = with_encoder(Echo())
 
     assert pooled_layers(vectors, Echo()) == (1, 2)
@@ -195,7 +195,7 @@ def test_the_layers_of_the_static_vectors_are_taken_where_they_are_told():
     assert pooled_layers(vectors, Echo()) == (0, 1)
 
 
-def test_many_long_contexts_are_encoded_in_blocks_of_whole_sentences():
+def test_long_contexts_are_encoded_in_blocks_of_whole_sentences():
     blocks = []
 
     class Counting(Echo):
@@ -214,7 +214,7 @@ def test_many_long_contexts_are_encoded_in_blocks_of_whole_sentences():
     assert found == pytest.approx(np.array([Echo().own(w) for w in "aceknp"]), abs=1e-6)
 
 
-def test_to_an_encoder_a_pair_is_known_where_it_knows_the_words_that_stand_there():
+def test_a_pair_is_known_if_the_encoder_knows_its_targets():
     rows = [
         ("a", "b", target("*xyzzy* it"), target("*b*"), 1.0),
         ("xyzzy", "b", target("*a* xyzzy"), target("*b*"), 2.0),
@@ -243,7 +243,7 @@ def test_unknown_words_of_static_vectors_follow_the_policy():
     )
 
 
-def test_the_change_is_the_uncentered_correlation_of_what_the_context_changes():
+def test_change_is_the_uncentered_correlation_of_changes():
     encoder = Echo()
     cosines = cosines_in_context(COSIMLEX, encoder, weight=1.5)
     judged, found = np.array([2.5, -1.0, 6.0]), cosines[1::2] - cosines[::2]
@@ -272,7 +272,7 @@ def test_both_contexts_of_a_pair_are_drawn_together():
         assert replicate == pytest.approx(times @ (judged * found) / norm)
 
 
-def test_the_order_of_both_contexts_does_not_matter_to_the_change():
+def test_change_does_not_depend_on_the_order_of_contexts():
     swapped = ContextsTask(
         "set", ContextSet("cosimlex", [COSIMLEX.contexts.pairs[k] for k in (1, 0, 2, 3, 5, 4)])
     )
@@ -281,7 +281,7 @@ def test_the_order_of_both_contexts_does_not_matter_to_the_change():
     assert scores(swapped, vectors)["change"] == pytest.approx(scores(COSIMLEX, vectors)["change"])
 
 
-def test_the_area_is_the_share_of_pairs_in_order():
+def test_auc_is_the_share_of_ordered_pairs():
     encoder = Echo()
     a, b, c, d = cosines_in_context(WIC, encoder, weight=1.5)
 
@@ -291,7 +291,7 @@ def test_the_area_is_the_share_of_pairs_in_order():
     assert score(auc) == np.mean([a > b, a > c, d > b, d > c])
 
 
-def test_without_a_development_part_either_half_has_the_threshold_of_the_other():
+def test_without_a_development_part_each_half_uses_the_threshold_of_the_other():
     rows = [fields_of(pair) for pair in WIC.contexts.pairs]
     task = task_of("wic", *rows, *rows[::-1], rows[0], rows[2])
     cosines = cosines_in_context(task, Echo(), weight=1.5)
@@ -308,7 +308,7 @@ def test_without_a_development_part_either_half_has_the_threshold_of_the_other()
     assert one.reason == "too few pairs are known to choose a threshold"
 
 
-def test_a_development_part_chooses_the_threshold_and_the_test_part_does_not(tmp_path):
+def test_the_threshold_is_chosen_on_the_development_part_only(tmp_path):
     one, two = "a I ran away", "we run a shop"
     for name, gold in (("dev", "TFTF"), ("test", "TTFT"), ("other", "FFTF")):
         lines = [f"run\tV\t2-1\t{one}\t{two}", f"run\tV\t1-1\t{two}\t{two} now"] * 2
@@ -328,13 +328,15 @@ def test_a_development_part_chooses_the_threshold_and_the_test_part_does_not(tmp
 
     assert (task.dataset, task.dev.dataset) == ("test.data", "dev.data")
     assert accuracy.note == reverse.note  # the labels of the test part have no part in it
-    unlike = "2 of 8 targets begin otherwise than the words listed, first 'ran' for 'run' in line 1"
-    assert accuracy.note == f"{unlike}; forms may; threshold -inf, chosen on dev.data"
+    unlike = (
+        "2 of 8 targets start differently from the listed words, first 'ran' for 'run' in line 1"
+    )
+    assert accuracy.note == f"{unlike}; inflected forms may; threshold -inf, chosen on dev.data"
     assert (score(accuracy), score(reverse)) == (0.75, 0.25)
     assert repr(task) != repr(read("test"))
 
 
-def test_a_development_part_of_what_needs_none_is_refused(tmp_path):
+def test_a_development_part_is_refused_where_nothing_is_chosen(tmp_path):
     path = tmp_path / "few.txt"
     path.write_text("1\tA\tn\tb\tn\t<b>A</b>\tx <b>bs</b>\t1\n", encoding="utf-8")
 
@@ -348,7 +350,7 @@ def test_a_development_part_of_what_needs_none_is_refused(tmp_path):
         ContextsTask.read(Path("a,b,c"), CompareConfig())
 
 
-def test_contexts_that_are_read_in_windows_are_told():
+def test_contexts_read_in_windows_are_noted():
     class Short(Echo):
         def n_windows(self, sentences):
             return np.array([1 + (len(words) > 3) for words in sentences])
@@ -387,13 +389,13 @@ def test_long_contexts_of_both_parts_are_counted_once(monkeypatch):
         assert each.note.startswith(f"{n_long} of {len(own) + 2} sentences are longer than ")
 
 
-def test_targets_that_look_unlike_the_listed_words_are_told_of_encoders_alone(tmp_path, capsys):
+def test_mismatched_targets_are_noted_for_encoders_only(tmp_path, capsys):
     path = tmp_path / "few.txt"
     row = "1\tgo\tn\tbed\tn\tI <b>went</b>\tin <b>Beds</b>\t{}\n"
     path.write_text(row.format(1) + row.format(2), encoding="utf-8")
     unlike = (
-        "2 of 4 targets begin otherwise than the words listed, first 'went' for 'go' in line 1; "
-        "forms may"
+        "2 of 4 targets start differently from the listed words, first 'went' for 'go' in line 1; "
+        "inflected forms may"
     )
 
     task = ContextsTask.read(path, CompareConfig())
@@ -404,7 +406,7 @@ def test_targets_that_look_unlike_the_listed_words_are_told_of_encoders_alone(tm
     assert not any(unlike in each.note for each in ask(task, static))
 
 
-def test_static_vectors_cannot_see_the_context():
+def test_static_vectors_ignore_the_context():
     words = ["run", "bed", "man", "sea", "cup", "tea", "old", "new"]
     vectors = WordVectors(words, RNG.normal(size=(8, 5)).astype(np.float32))
 
@@ -428,7 +430,7 @@ def test_static_vectors_cannot_see_the_context():
     ],
     ids=["no labels", "equal labels", "no pairs", "one pair"],
 )
-def test_a_metric_that_is_undefined_says_why(task, kept, reasons):
+def test_undefined_metrics_give_the_reason(task, kept, reasons):
     items = np.isin(np.arange(task.n_items), kept)
 
     measured = task.measure(with_encoder(Echo()), items)
@@ -437,10 +439,10 @@ def test_a_metric_that_is_undefined_says_why(task, kept, reasons):
     assert all(each.statistic is None for each in measured)
 
 
-def test_where_nothing_changes_with_the_context_the_change_is_undefined():
+def test_change_is_undefined_if_nothing_changes():
     same = [(*row[:4], 3.0) for row in map(fields_of, COSIMLEX.contexts.pairs)]
     change, *_ = ask(task_of("cosimlex", *same), with_encoder(Echo()))
-    assert (change.statistic, change.reason) == (None, "no judgement changes with the context")
+    assert (change.statistic, change.reason) == (None, "no judgment changes with the context")
 
     one = [
         (*row[:2], target("*a* b"), target("*c*"), row[4])
@@ -474,7 +476,7 @@ def test_items_are_the_listed_words_of_each_pair(tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_area_matches_its_definition_in_every_draw(seed):
+def test_auc_matches_its_definition_in_every_draw(seed):
     rng = np.random.default_rng(seed)
     positive = rng.random(12) < 0.4
     values = rng.integers(0, 6, size=12) / 6  # with ties
@@ -488,7 +490,7 @@ def test_the_area_matches_its_definition_in_every_draw(seed):
         assert area == pytest.approx(np.mean(wins)) if wins else np.isnan(area)
 
 
-def test_some_items_of_an_area_are_an_area():
+def test_auc_of_a_subset_is_the_auc_of_its_items():
     area = RocArea(np.array([True, False, True, False]), np.array([0.1, 0.2, 0.3, 0.4]))
 
     [found] = area.take(np.array([False, True, True, False])).evaluate(np.ones((1, 2), np.uint8))
@@ -496,7 +498,7 @@ def test_some_items_of_an_area_are_an_area():
     assert found == 1.0
 
 
-def test_a_comparison_with_static_vectors_stands_on_what_both_know():
+def test_a_comparison_with_static_vectors_uses_items_known_to_both():
     encoder = Echo()
     words = ["bank", "money", "cup", "mug"]
     static = WordVectors(words, RNG.normal(size=(4, 5)).astype(np.float32))

@@ -84,7 +84,7 @@ def test_a_hand_worked_question(tiny):
     assert scores(task, tiny) == dict.fromkeys(METRICS, 1.0)
 
 
-def test_a_word_of_the_question_is_an_answer_only_when_not_excluded(tiny):
+def test_question_words_are_answers_only_if_not_excluded(tiny):
     questions = [Question(("man", "king", "man", "king"))]
 
     found = scores(AnalogyTask("set", questions, restrict=5), tiny)
@@ -93,7 +93,7 @@ def test_a_word_of_the_question_is_an_answer_only_when_not_excluded(tiny):
     assert found == dict.fromkeys(METRICS, 1.0)
 
 
-def test_a_tie_is_no_answer():
+def test_a_tie_is_not_a_correct_answer():
     matrix = np.eye(6, dtype=np.float32)
     matrix[4] = matrix[3]
     vectors = WordVectors(list("abcdef"), matrix)
@@ -102,7 +102,7 @@ def test_a_tie_is_no_answer():
     assert scores(task, vectors) == dict.fromkeys(METRICS, 0.0)
 
 
-def test_only_questions_among_the_most_frequent_words_are_asked(tiny):
+def test_only_questions_among_the_most_frequent_words_are_scored(tiny):
     questions = [
         Question(("man", "king", "woman", "queen")),
         Question(("man", "king", "woman", "apple")),
@@ -114,7 +114,7 @@ def test_only_questions_among_the_most_frequent_words_are_asked(tiny):
             assert (result.items.tolist(), result.items_total) == (used, 3)
 
 
-def test_every_question_is_asked_where_something_stands_for_unknown_words(tiny):
+def test_every_question_is_scored_if_unknown_words_get_a_vector(tiny):
     questions = [
         Question(("man", "king", "woman", "queen")),
         Question(("pear", "king", "woman", "queen")),  # nearest to king + woman
@@ -139,7 +139,7 @@ def test_a_set_with_no_known_question_is_undefined(tiny):
             assert result.reason == f"no question has all its words {where}"
 
 
-def test_sections_are_scored_when_asked_for(tmp_path, tiny):
+def test_sections_are_scored_on_request(tmp_path, tiny):
     path = tmp_path / "set.txt"
     path.write_text(": royal\nman king woman queen\n: fruit\nman king woman apple\nx y z w\n")
 
@@ -166,7 +166,7 @@ def test_options_reach_the_task_in_either_form(tmp_path):
         assert task.dataset == path.stem
 
 
-def test_questions_with_a_zero_vector_are_told():
+def test_questions_with_a_zero_vector_are_counted():
     matrix = np.eye(5, dtype=np.float32)
     matrix[1] = 0
     vectors = WordVectors(list("abcde"), matrix)

@@ -106,7 +106,7 @@ def test_questions_are_all_ordered_pairs_of_lines_of_a_section(tiny):
     assert (last.items.tolist(), last.items_total) == ([2, 3, 4], 3)
 
 
-def test_pairs_score_as_the_same_questions_written_out():
+def test_pairs_score_like_explicit_questions():
     relations, vectors = planted(noise=0.8)
     lines = [Relation(line.word, line.answers[:1], line.section) for line in relations]
     questions = [
@@ -127,7 +127,7 @@ def test_pairs_score_as_the_same_questions_written_out():
             assert score(ours) == score(theirs)
 
 
-def test_any_of_the_right_answers_will_do(tiny):
+def test_any_correct_answer_counts(tiny):
     lines = [Relation("man", ("king",), "s"), Relation("woman", ("pear", "apple", "queen"), "s")]
 
     accuracy, *_ = ask(RelationTask("set", lines, None), tiny)
@@ -136,7 +136,7 @@ def test_any_of_the_right_answers_will_do(tiny):
     assert (accuracy.items.tolist(), score(accuracy)) == ([0], 1.0)
 
 
-def test_words_beyond_the_most_frequent_are_neither_asked_nor_answers(tiny):
+def test_words_beyond_the_limit_are_neither_questions_nor_answers(tiny):
     lines = [Relation("man", ("king",), "s"), Relation("woman", ("queen", "apple"), "s")]
     task = RelationTask("set", lines, 3)
 
@@ -148,7 +148,7 @@ def test_words_beyond_the_most_frequent_are_neither_asked_nor_answers(tiny):
     assert (line.metric, line.items.tolist()) == ("accuracy_lrcos", [2])
 
 
-def test_a_line_alone_is_answered_by_the_nearest_word(tiny):
+def test_lrcos_of_a_single_line_is_the_nearest_word(tiny):
     words = [tiny.row(word) for word in ("man", "queen")]
     answers = [np.array([tiny.row("king")]), np.array([tiny.row("woman")])]
 
@@ -157,7 +157,7 @@ def test_a_line_alone_is_answered_by_the_nearest_word(tiny):
     assert right.tolist() == [True, False]  # man is nearest to king, queen to king, too
 
 
-def test_sections_have_questions_and_lines_of_their_own():
+def test_sections_have_their_own_questions_and_lines():
     relations, vectors = planted(noise=0.8)
 
     results = ask(RelationTask("set", relations, None, sections=True), vectors)
@@ -171,7 +171,7 @@ def test_sections_have_questions_and_lines_of_their_own():
     assert np.concatenate([part.items for part in parts]).tolist() == whole.items.tolist()
 
 
-def test_a_set_with_nothing_known_is_undefined(tiny):
+def test_a_set_without_known_items_is_undefined(tiny):
     task = RelationTask("set", [Relation("x", ("y",), "s"), Relation("u", ("v",), "s")], 30_000)
 
     for result in ask(task, tiny):

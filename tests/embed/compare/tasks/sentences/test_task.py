@@ -98,7 +98,7 @@ class Layers:
         return states
 
 
-def test_vectors_that_tell_the_labels_are_read_and_random_ones_are_not(files, vectors, capsys):
+def test_informative_vectors_beat_random_ones(files, vectors, capsys):
     task = task_of(*files)
     random = WordVectors(
         VOCABULARY, np.random.default_rng(1).normal(size=(len(VOCABULARY), 2)).astype(np.float32)
@@ -119,13 +119,13 @@ def test_one_hot_vectors_are_a_bag_of_words(files, vectors):
     assert min(scores(task, one_hot).values()) > 0.8
 
 
-def test_everything_is_the_same_for_the_same_seed(files, vectors):
+def test_results_are_the_same_for_the_same_seed(files, vectors):
     first, again = ([m.statistic.values for m in ask(task_of(*files), vectors)] for _ in range(2))
 
     assert [values.tobytes() for values in first] == [values.tobytes() for values in again]
 
 
-def test_nothing_of_the_test_part_is_learnt_from(files, vectors):
+def test_the_test_part_does_not_affect_training(files, vectors):
     flipped = [f"{1 - int(line[0])}{line[1:]}" for line in sentence_lines(60, 2)]
     other = write(files[2].with_name("flipped"), flipped)
 
@@ -138,7 +138,7 @@ def test_nothing_of_the_test_part_is_learnt_from(files, vectors):
         assert (right != wrong).all()
 
 
-def test_the_best_layer_of_an_encoder_is_asked_and_told(files, vectors):
+def test_the_best_layer_of_an_encoder_is_used_and_noted(files, vectors):
     encoder = Layers()
     task = task_of(*files)
 
@@ -152,7 +152,7 @@ def test_the_best_layer_of_an_encoder_is_asked_and_told(files, vectors):
     assert encoder.asked == [0, 1, 2, 1]  # the best one again; no two are held at once
 
 
-def test_layers_are_sections_beside_static_vectors(files, vectors):
+def test_layers_and_static_vectors_are_sections(files, vectors):
     task = task_of(*files, sections=True)
 
     found = ask(task, WithEncoder(vectors, Layers))
@@ -163,7 +163,7 @@ def test_layers_are_sections_beside_static_vectors(files, vectors):
     assert sections["static"] > 0.8
 
 
-def test_a_tenth_of_the_training_part_is_held_out_by_the_seed_and_no_label_is_lost(files):
+def test_a_seeded_tenth_is_held_out_without_losing_a_label(files):
     parts = read_sentence_parts(f"{files[0]},{files[2]}")
     sets = [SentenceSet(parts, seed) for seed in range(5)]
 
@@ -173,7 +173,7 @@ def test_a_tenth_of_the_training_part_is_held_out_by_the_seed_and_no_label_is_lo
     assert (sets[0].places(TEST) == np.arange(240, 300)).all()
 
 
-def test_of_each_label_at_least_one_sentence_is_learnt_from(tmp_path):
+def test_every_label_keeps_a_training_sentence(tmp_path):
     train = write(tmp_path / "train", ["a x", "a y", "b z", "b w"])
     parts = read_sentence_parts(f"{train},{train}")
 
@@ -183,7 +183,7 @@ def test_of_each_label_at_least_one_sentence_is_learnt_from(tmp_path):
         assert len(some.places(DEV)) == 1
 
 
-def test_labels_that_the_training_part_lacks_are_told_and_wrong(files, vectors, capsys):
+def test_labels_unseen_in_training_are_noted_and_count_as_wrong(files, vectors, capsys):
     lines = [*sentence_lines(58, 2), f"2 {GOOD[0]}", f"2 {BAD[0]}"]
     write(files[1], [*sentence_lines(40, 1), f"3 {GOOD[0]} {BAD[0]}"])
     task = task_of(*files[:2], write(files[2], lines))
@@ -200,7 +200,7 @@ def test_labels_that_the_training_part_lacks_are_told_and_wrong(files, vectors, 
     assert score(found[0]) > 0.8
 
 
-def test_of_many_labels_that_the_training_part_lacks_ten_are_named(files, capsys):
+def test_at_most_ten_unseen_labels_are_listed(files, capsys):
     task_of(
         *files[:2], write(files[2], [*sentence_lines(4, 2), *(f"x{i:02} y" for i in range(12))])
     )
@@ -212,7 +212,7 @@ def test_of_many_labels_that_the_training_part_lacks_ten_are_named(files, capsys
     )
 
 
-def test_sentences_that_stand_in_several_parts_are_told_for_every_two(files, capsys):
+def test_sentences_shared_by_two_parts_are_noted(files, capsys):
     other = write(files[1].with_name("other"), [*sentence_lines(40, 1), *sentence_lines(3, 0)])
     task_of(files[0], files[0])
     task_of(files[0], other, other)
@@ -225,7 +225,7 @@ def test_sentences_that_stand_in_several_parts_are_told_for_every_two(files, cap
     )
 
 
-def test_the_rank_of_a_sentence_is_that_of_its_words_and_not_of_its_marks(files, vectors):
+def test_the_frequency_of_a_sentence_ignores_punctuation(files, vectors):
     lines = [*sentence_lines(2, 2), f"1 {GOOD[0]} , fill1 .", "0 ! ...", f"1 {GOOD[1]} unheard"]
     task = task_of(*files[:2], write(files[2], lines))
 
@@ -245,7 +245,7 @@ SEEN = (2 * CURVATURE * 4 * 2.0**-24 * np.log(2)) ** 0.5  # 3.7e-4
 
 
 @pytest.mark.parametrize(("dtype", "bound"), [(np.float64, 2e-7), (np.float32, SEEN)])
-def test_every_decay_is_followed_to_its_optimum(dtype, bound, monkeypatch):
+def test_every_decay_converges(dtype, bound, monkeypatch):
     # the slope of the mean loss, log(1 + exp(-y (w x + b))) and half the decay times w squared
     rng = np.random.default_rng(3)
     table = (rng.random((240, 60)) * (rng.random((240, 60)) < 0.2)).astype(dtype)
@@ -270,7 +270,7 @@ def test_every_decay_is_followed_to_its_optimum(dtype, bound, monkeypatch):
     assert max(slopes) < bound
 
 
-def test_every_sentence_is_asked_and_unknown_words_are_counted(files, vectors):
+def test_every_sentence_is_scored_and_unknown_words_are_counted(files, vectors):
     lines = [*sentence_lines(58, 2), "1 unheard of !", f"0 {BAD[0]} !"]
     task = task_of(*files[:2], write(files[2], lines))
 
@@ -282,7 +282,7 @@ def test_every_sentence_is_asked_and_unknown_words_are_counted(files, vectors):
     assert task.items()[58] == ["unheard", "of"]
 
 
-def test_a_part_of_the_items_is_scored_as_it_is_in_the_whole(files, vectors):
+def test_a_subset_of_items_scores_as_in_the_whole(files, vectors):
     task = task_of(*files)
     some = np.arange(60) < 7
 
@@ -292,14 +292,14 @@ def test_a_part_of_the_items_is_scored_as_it_is_in_the_whole(files, vectors):
     assert task.measure(vectors, ~task.known(vectors))[0].reason == "no sentence is asked"
 
 
-def test_a_vector_that_is_no_number_is_refused(files, vectors):
+def test_a_nan_vector_is_refused(files, vectors):
     vectors.matrix[3, 2] = np.nan
 
     with pytest.raises(ArtifactError, match="apart: the vector of 'good3' holds NaN or infinity"):
         ask(task_of(*files), vectors)
 
 
-def test_means_are_those_of_the_words_whether_dense_sparse_or_states(vectors):
+def test_means_match_for_dense_sparse_and_state_inputs(vectors):
     words = [["good0", "bad1", "good0"], [], ["fill2"]]
     matrix = vectors.matrix
     expected = [(2 * matrix[0] + matrix[9]) / 3, np.zeros(8), matrix[18]]
@@ -317,14 +317,14 @@ def test_means_are_those_of_the_words_whether_dense_sparse_or_states(vectors):
     assert states.bags.offsets.tolist() == [0, 3, 3, 4]
 
 
-def test_an_encoder_that_leaves_nothing_of_a_sentence_is_asked_all_the_same(files, vectors):
+def test_a_sentence_that_the_encoder_drops_is_still_scored(files, vectors):
     task = task_of(*files[:2], write(files[2], [*sentence_lines(58, 2), "1 \x00", "0 \x00"]))
 
     assert len(ask(task, WithEncoder(vectors, Layers))[0].items) == 60
     assert cut_sentence(Layers().words, "\x00") == []
 
 
-def test_a_comparison_reads_sentences_by_their_option(files, vectors):
+def test_a_comparison_reads_the_sentences_option(files, vectors):
     config = CompareConfig(sentences=(",".join(map(str, files)),), replicates=100)
 
     found = compare({"apart": vectors}, read_tasks(config), config)
@@ -335,7 +335,7 @@ def test_a_comparison_reads_sentences_by_their_option(files, vectors):
     assert not found.failures
 
 
-def test_another_seed_or_label_is_another_set(files):
+def test_the_fingerprint_depends_on_seed_and_labels(files):
     lines = files[0].read_text().splitlines()
     lines[0] = f"1{lines[0][1:]}"
     other = write(files[0].with_name("other"), lines)

@@ -94,7 +94,7 @@ class Positions:
         return states * [0.0, 1.0, 0.0][layer]
 
 
-def test_the_window_tells_what_the_word_alone_cannot(files, vectors):
+def test_a_window_resolves_ambiguous_words(files, vectors):
     task = read(*files)
 
     found = {each.metric: each for each in ask(task, vectors)}
@@ -115,7 +115,7 @@ def test_the_window_tells_what_the_word_alone_cannot(files, vectors):
     assert right == pytest.approx(320 - n_saws)  # all words with one label
 
 
-def test_sentences_are_what_a_draw_draws(files, vectors):
+def test_the_bootstrap_draws_sentences(files, vectors):
     task = read(*files)
 
     [accuracy, *_] = ask(task, vectors)
@@ -125,7 +125,7 @@ def test_sentences_are_what_a_draw_draws(files, vectors):
     assert np.isfinite(resample(accuracy.statistic, counts).replicates).all()
 
 
-def test_every_run_is_asked_every_word_and_unknown_ones_are_told(files, vectors):
+def test_every_word_is_scored_and_unknown_ones_are_counted(files, vectors):
     task = read(*files)
     few = WordVectors(VOCABULARY[:15], vectors.matrix[:15])
 
@@ -137,7 +137,7 @@ def test_every_run_is_asked_every_word_and_unknown_ones_are_told(files, vectors)
     assert score(window) > 0.98  # what is unknown here is a verb
 
 
-def test_one_hot_vectors_know_each_word_and_nothing_of_its_place(files, vectors):
+def test_one_hot_vectors_memorize_words_without_context(files, vectors):
     task = read(*files)
     one_hot = make_baselines([vectors], task.texts(), 100, 1)["one-hot"]
 
@@ -170,7 +170,7 @@ def test_the_layer_is_chosen_on_the_development_part(files, vectors, capsys):
             assert each.note.endswith(f"{told}overlapping windows")
 
 
-def test_labels_that_training_lacks_are_told_and_wrong(files, vectors, tmp_path, capsys):
+def test_unseen_labels_are_noted_and_count_as_wrong(files, vectors, tmp_path, capsys):
     task = read(
         *files[:2], written(tmp_path / "new", [[("They", "P"), ("they", "X"), ("v1", "Y")]])
     )
@@ -181,7 +181,7 @@ def test_labels_that_training_lacks_are_told_and_wrong(files, vectors, tmp_path,
     assert scores(task, vectors)["accuracy"] == pytest.approx(1 / 3)
 
 
-def test_of_many_labels_that_training_lacks_ten_are_named(files, tmp_path, capsys):
+def test_at_most_ten_unseen_labels_are_listed(files, tmp_path, capsys):
     new = [[("They", "P"), *((f"x{n}", f"X{n:02}") for n in range(13))]]
 
     read(*files[:2], written(tmp_path / "new", new))
@@ -193,7 +193,7 @@ def test_of_many_labels_that_training_lacks_ten_are_named(files, tmp_path, capsy
     )
 
 
-def test_where_no_word_is_ambiguous_that_is_said(vectors, tmp_path):
+def test_without_ambiguous_words_the_metric_is_undefined(vectors, tmp_path):
     path = written(tmp_path / "x", [[("n1", "N"), ("v1", "V")]] * 20)
 
     found = {each.metric: each for each in ask(read(path, path), vectors)}
@@ -226,7 +226,7 @@ def test_without_a_development_part_a_tenth_of_the_sentences_is_held_out(files):
     assert [int((given.roles == role).sum()) for role in (TRAIN, DEV, TEST)] == [1600, 240, 320]
 
 
-def test_the_control_task_gives_each_word_one_label_as_often_as_labels_are(files):
+def test_control_labels_are_fixed_per_word_with_the_label_frequencies(files):
     words = TaggingSet(read_parts(f"{files[0]},{files[2]}"), 1)
 
     by_word = {(w.lower(), label) for w, label in zip(words.words, words.control, strict=True)}
@@ -237,7 +237,7 @@ def test_the_control_task_gives_each_word_one_label_as_often_as_labels_are(files
     assert np.histogram(draws, 4, (0, 1))[0] / 4000 == pytest.approx([0.25] * 4, abs=0.035)
 
 
-def test_a_rare_second_label_makes_no_word_ambiguous(tmp_path):
+def test_a_rare_second_label_does_not_make_a_word_ambiguous(tmp_path):
     path = written(tmp_path / "x", [[("a", "X"), ("b", "X")]] * 19 + [[("A", "X"), ("b", "Y")]] * 2
                    + [[("a", "Y"), ("c", "X")]])  # fmt: skip
     words = TaggingSet(read_parts(f"{path},{path}"), 1)
@@ -247,7 +247,7 @@ def test_a_rare_second_label_makes_no_word_ambiguous(tmp_path):
     assert told == {"b"}
 
 
-def test_words_that_are_cut_have_the_mean_of_their_known_parts(vectors):
+def test_a_split_word_is_the_mean_of_its_known_parts(vectors):
     run = WordVectors(["do", "n"], np.array([[2, 0], [0, 4]], np.float32), text=Dashes())
 
     found = static_inputs(run, ["do", "do-n", "do-x", "?", "x", "do"])
@@ -272,7 +272,7 @@ class Dashes:
         return text.split("-")
 
 
-def test_states_of_a_cut_word_are_the_mean_of_its_parts():
+def test_the_state_of_a_split_word_is_the_mean_of_its_parts():
     found = state_inputs(Positions(), ["the-they", "\x00", "saw"], np.array([0, 2, 3]), 1)
 
     # [the they] [] | [saw]
@@ -281,7 +281,7 @@ def test_states_of_a_cut_word_are_the_mean_of_its_parts():
     assert found.zero.tolist() == [False, True, False]
 
 
-def test_blocks_of_sentences_change_no_state():
+def test_states_do_not_depend_on_block_size():
     words = ["the", "saw", "\x00", "they-saw", "saw", "the", "saw"]
     offsets = np.array([0, 2, 3, 5, 7])
     whole = state_inputs(Positions(), words, offsets, 1)
@@ -308,7 +308,7 @@ class Deeper(Positions):
         return super().encode(sentences, [min(*layers, 2)])
 
 
-def test_of_all_layers_but_the_best_no_table_is_kept(files, vectors, monkeypatch):
+def test_only_the_table_of_the_best_layer_is_kept(files, vectors, monkeypatch):
     task, tables, alive = read(*files), [], []
 
     def watched(*arguments):
@@ -323,7 +323,7 @@ def test_of_all_layers_but_the_best_no_table_is_kept(files, vectors, monkeypatch
     assert alive == [0, 1, 1, 1]
 
 
-def test_what_lies_outside_of_sentences_is_as_far_off_as_an_unknown_word(files, vectors):
+def test_padding_is_encoded_as_an_unknown_word(files, vectors):
     task = read(files[0], files[1], written(files[2], [[("xx", "N"), ("the", "D")]]))
     task_of_one = read(written(files[0], [*sentences(99, 1), [("xx", "N")]]), *files[1:])
 
@@ -342,7 +342,7 @@ def test_a_window_never_crosses_a_sentence(vectors):
     assert windows.tolist() == [[3, 0, 1], [0, 1, 3], [3, 2, 3]]
 
 
-def test_a_vector_that_is_not_finite_is_named(files, vectors):
+def test_a_vector_that_is_not_finite_is_refused(files, vectors):
     matrix = vectors.matrix.copy()
     matrix[2, 1] = np.nan
 
@@ -350,7 +350,7 @@ def test_a_vector_that_is_not_finite_is_named(files, vectors):
         ask(read(*files), WordVectors(VOCABULARY, matrix, name="broken"))
 
 
-def test_answers_are_the_same_again_and_the_name_of_a_task_tells_them_apart(files, vectors):
+def test_results_are_reproducible_and_reprs_distinguish_tasks(files, vectors):
     once, again, other = (read(*files, seed=seed) for seed in (1, 1, 2))
 
     values = [[each.statistic.values.tobytes() for each in ask(t, vectors)] for t in (once, again)]
