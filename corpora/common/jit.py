@@ -16,6 +16,7 @@ from typing import Any
 
 from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.sigutils import normalize_signature
 
 _PACKAGES = ("corpora", "embed", "pretrain")
 # Imports at the left margin, where kernels have all of theirs; parsing takes 100 times as long.
@@ -50,7 +51,16 @@ class _Entries(CompileResultCacheImpl):  # type: ignore[misc]
 
 
 class _KernelCache(FunctionCache):  # type: ignore[misc]
+    """A cache whose entries are used for the types that they were compiled for, and no others."""
+
+    # Two processes that compile a kernel for different types at the same time number their files
+    # alike: one's index then names the other's code.
     _impl_class = _Entries
+
+    def _load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = super()._load_overload(sig, target_context)
+        wanted, _ = normalize_signature(sig)
+        return found if found is not None and found.signature.args == tuple(wanted) else None
 
 
 @functools.cache

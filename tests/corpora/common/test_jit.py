@@ -40,8 +40,10 @@ def outer(x):
 """,
 }
 PROGRAM = """
+import sys
 from tiny.outer import outer
-print(outer(1), sum(outer.stats.cache_hits.values()), sum(outer.stats.cache_misses.values()))
+stats = outer.stats.cache_hits, outer.stats.cache_misses
+print(int(outer(eval(sys.argv[1]))), *(sum(each.values()) for each in stats))
 """
 
 
@@ -63,7 +65,7 @@ class Package:
         os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
         assert file.stat().st_size == before.st_size
 
-    def run(self):
+    def run(self, argument="1"):
         """The outer kernel's result in a new process, and how often it was in the cache or not."""
         environment = {
             **os.environ,
@@ -72,7 +74,7 @@ class Package:
             "PYTHONDONTWRITEBYTECODE": "1",  # Python itself overlooks such a change of a file
         }
         done = subprocess.run(
-            [sys.executable, "-c", PROGRAM],
+            [sys.executable, "-c", PROGRAM, argument],
             env=environment,
             capture_output=True,
             text=True,
@@ -104,6 +106,15 @@ def test_what_another_process_wrote_from_other_sources_is_not_used(package, tmp_
     for file in old.rglob("*.nbc"):  # late: only the code, the index is by the other process
         shutil.copy(file, package.cache / file.relative_to(old))
     assert package.run() == (30, 0, 1)
+
+
+def test_what_another_process_wrote_for_other_types_is_not_used(package, tmp_path):
+    assert package.run("1.5") == (25, 0, 1)
+    other = package.cache.rename(tmp_path / "other")
+    assert package.run() == (20, 0, 1)
+    for file in other.rglob("*.nbc"):  # begun at once, both number their first file 1
+        shutil.copy(file, package.cache / file.relative_to(other))
+    assert package.run() == (20, 0, 1)
 
 
 @pytest.mark.parametrize("module", KERNELS)
