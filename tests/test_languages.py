@@ -215,7 +215,7 @@ def test_chinese_without_a_segmenter_is_told(tmp_path):
     source = tmp_path / "text.txt"
     source.write_text(CHINESE, encoding="utf-8")
     _, told = firth("build-corpus", source, "--out", tmp_path / "out")
-    assert "take --segmenter jieba (Chinese) or --segmenter characters" in told
+    assert "use --segmenter jieba (Chinese) or --segmenter characters" in told
 
 
 def test_jieba_joins_a_verb_and_its_object_so_that_the_noun_alone_is_unknown(jieba_run):

@@ -1,1 +1,1 @@
-"""What every package uses: errors, options, console, threads, memory; no file formats, no text."""
+"""Shared utilities: errors, options, console, threads, memory, compiled kernels."""

@@ -1,11 +1,11 @@
-"""Where things are kept that can be made or fetched again."""
+"""The cache folder, whose contents can be recreated or downloaded again."""
 
 import os
 from pathlib import Path
 
 
 def cache_directory() -> Path:
-    """Name the folder of downloads, corpora built on the way, and tables."""
+    """Return the folder for downloads, intermediate corpora and lookup tables."""
     if chosen := os.environ.get("FIRTH_CACHE"):
         return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME")

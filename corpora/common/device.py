@@ -1,4 +1,4 @@
-"""Which device to compute on, without importing torch where there is no CUDA driver."""
+"""Choice of the compute device, without importing torch if there is no CUDA driver."""
 
 import ctypes
 import sys
@@ -8,19 +8,19 @@ from corpora.common.errors import SettingError
 DEVICES = ("auto", "cpu", "cuda")
 
 
-def choose_device(asked: str) -> str:
-    """Settle the device."""
-    if asked not in DEVICES:
-        raise SettingError(f"device must be one of {', '.join(DEVICES)}, got {asked!r}")
-    if asked == "cpu":
-        return asked
-    if asked == "auto" and "torch" not in sys.modules and not _has_cuda_driver():
+def choose_device(requested: str) -> str:
+    """Return ``cpu`` or ``cuda``; raise if CUDA is requested but unavailable."""
+    if requested not in DEVICES:
+        raise SettingError(f"device must be one of {', '.join(DEVICES)}, got {requested!r}")
+    if requested == "cpu":
+        return requested
+    if requested == "auto" and "torch" not in sys.modules and not _has_cuda_driver():
         return "cpu"
     import torch
 
     if torch.cuda.is_available():
         return "cuda"
-    if asked == "cuda":
+    if requested == "cuda":
         raise SettingError(
             f"`device=cuda`: torch {torch.__version__} sees no CUDA device; pass `device=cpu`"
         )
@@ -28,7 +28,7 @@ def choose_device(asked: str) -> str:
 
 
 def _has_cuda_driver() -> bool:
-    """Look for the driver's library, which takes a thousandth of the time of importing torch."""
+    """Return whether the driver's library loads, a thousand times faster than importing torch."""
     for name in ("libcuda.so.1", "nvcuda.dll"):
         try:
             ctypes.CDLL(name)

@@ -1,4 +1,4 @@
-"""SplitMix64: 64 random bits from a number, the same everywhere.
+"""SplitMix64: 64 random bits from a number, the same on every machine.
 
 Steele, Lea and Flood 2014, "Fast Splittable Pseudorandom Number Generators" (OOPSLA), section 4;
 the stride is 2^64 over the golden ratio, the factors are Stafford's.
@@ -14,8 +14,7 @@ FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 def mix(value: Any) -> Any:
-    """Give the output of splitmix64 at a state, a permutation of the 64-bit numbers."""
-    # value: uint64 array; returns uint64 array
+    """Return the splitmix64 output of a state, a bijection on uint64 numbers or arrays."""
     value = (value ^ (value >> SHIFTS[0])) * FACTORS[0]
     value = (value ^ (value >> SHIFTS[1])) * FACTORS[1]
     return value ^ (value >> SHIFTS[2])

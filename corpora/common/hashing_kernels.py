@@ -1,4 +1,4 @@
-"""SplitMix64 for kernels: the same function, compiled for one number."""
+"""SplitMix64 compiled for use in kernels, on one number."""
 
 from corpora.common import hashing
 from corpora.common.jit import compiled

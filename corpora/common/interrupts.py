@@ -1,4 +1,4 @@
-"""Ctrl-C, held back until what must not be cut in two is done."""
+"""Deferral of Ctrl-C during work that must not be interrupted."""
 
 import contextlib
 import signal
@@ -8,20 +8,19 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def defer_interrupts() -> Iterator[None]:
-    """Let Ctrl-C wait until the block is done; then it comes.
+    """Defer Ctrl-C until the block has ended.
 
-    Threads that train cannot be stopped, and go on to move what they train; and a
-    step that was taken by half belongs to no checkpoint. Outside the main thread,
-    where no signal arrives, nothing is done.
+    Training threads cannot be stopped and would keep updating the parameters, and a half-done
+    step must not enter a checkpoint. No effect outside the main thread, which gets all signals.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    came: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    received: list[int] = []
+    previous = signal.signal(signal.SIGINT, lambda number, _: received.append(number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-    if came:
+        signal.signal(signal.SIGINT, previous)
+    if received:
         signal.raise_signal(signal.SIGINT)

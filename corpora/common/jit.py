@@ -1,8 +1,8 @@
-"""Compile kernels with numba, cached on disk until any source that they depend on changes.
+"""Compile kernels with numba, cached on disk until a source that they depend on changes.
 
-A compiled kernel contains the kernels that it calls and the constants that it uses, whichever file
-they come from. numba's cache checks the kernel's own file only. So each cache entry also stores a
-hash of the kernel's file and of all files of ours that it imports, directly or not.
+A compiled kernel contains the kernels it calls and the constants it uses, from any file, but
+numba's cache checks only the kernel's own file. So each cache entry also stores a hash of the
+kernel's file and of all project files that it imports, directly or indirectly.
 """
 
 import functools
@@ -19,26 +19,26 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.sigutils import normalize_signature
 
 _PACKAGES = ("corpora", "embed", "pretrain")
-# Imports at the left margin, where kernels have all of theirs; parsing takes 100 times as long.
+# Top-level imports only, as kernel modules have; 100 times faster than parsing.
 _IMPORT = re.compile(r"^from ([\w.]+) import (\([^)]*|.*)|^import ([\w.]+)", re.MULTILINE)
 
 
 def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Compile a kernel that runs without the GIL, and cache it on disk."""
+    """Compile a kernel without the GIL, and cache it on disk."""
     if function is None:
         return functools.partial(compiled, **options)
     kernel = njit(nogil=True, **options)(function)
-    # it is the function under NUMBA_DISABLE_JIT; what a script or a notebook has is not found
-    if kernel is not function and _is_found(function.__module__):
+    # under NUMBA_DISABLE_JIT the kernel is the function; scripts and notebooks have no module
+    if kernel is not function and _is_importable(function.__module__):
         kernel._cache = _KernelCache(function)
     return kernel
 
 
 class _Entries(CompileResultCacheImpl):  # type: ignore[misc]
-    """Cache entries that hold the hash of their sources; those of other sources are misses."""
+    """Cache entries that store a hash of their sources; entries of other sources are misses."""
 
-    # The hash is in the file with the code, not in numba's index: two processes that run different
-    # sources write the same files, and one could pair its index with the other's code.
+    # The hash is stored with the code, not in numba's index: two processes with different sources
+    # write the same files, and one could combine its index with the other's code.
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         self._sources = _hash_of_sources(function.__module__)
@@ -65,38 +65,38 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]
 
 @functools.cache
 def _hash_of_sources(module: str) -> str:
-    """Hash the sources of a module and of all that it imports of ours, directly or not."""
+    """Hash the sources of a module and of the project modules it imports, also indirectly."""
     hashes: dict[str, str] = {}
-    waiting = [module]
-    while waiting:
-        name = waiting.pop()
+    pending = [module]
+    while pending:
+        name = pending.pop()
         if name not in hashes:
             hashes[name], imported = _read(name)
-            waiting += imported
+            pending += imported
     return hashlib.sha256(repr(sorted(hashes.items())).encode()).hexdigest()
 
 
 @functools.cache
 def _read(module: str) -> tuple[str, list[str]]:
-    """Hash a module's source, and list what it imports of its own package and of ours."""
+    """Hash a module's source, and list its imports from its own package and the project."""
     source = Path(_spec(module).origin or "").read_text(encoding="utf-8")
-    ours = (*_PACKAGES, module.partition(".")[0])
+    project = (*_PACKAGES, module.partition(".")[0])
     imported = []
-    for taken_from, names, plain in _IMPORT.findall(source):
-        home = taken_from or plain
-        if home.partition(".")[0] in ours:
+    for source_module, names, plain in _IMPORT.findall(source):
+        home = source_module or plain
+        if home.partition(".")[0] in project:
             imported.append(home)
-            if _spec(home).submodule_search_locations is not None:  # of a package, perhaps modules
+            if _spec(home).submodule_search_locations is not None:  # a package
                 inner = [f"{home}.{name}" for name in re.findall(r"\w+", names)]
                 imported += [name for name in inner if find_spec(name) is not None]
     return hashlib.sha256(source.encode()).hexdigest(), imported
 
 
-def _is_found(module: str) -> bool:
-    """Whether imports find a module by its name."""
+def _is_importable(module: str) -> bool:
+    """Return whether a module can be imported by its name."""
     try:
         return find_spec(module) is not None
-    except ValueError:  # of __main__
+    except ValueError:  # for __main__
         return False
 
 

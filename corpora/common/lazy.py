@@ -1,8 +1,8 @@
-"""What a package offers by its own name, imported when it is asked for.
+"""Lazy public names of a package (PEP 562).
 
 ``embed.train_svd`` is ``embed.svd.train.train_svd``. Importing that takes a second, and most
-commands do without, so a package's ``__init__.py`` imports it only when the attribute is looked
-up (PEP 562). The same names stand there once more for type checkers, which never run anything.
+commands do not need it, so a package's ``__init__.py`` imports it on first access. The names
+are repeated there under ``TYPE_CHECKING`` for type checkers.
 """
 
 import pkgutil
@@ -14,11 +14,11 @@ from typing import Any
 def lazy_exports(
     package: str, homes: Mapping[str, Sequence[str]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Make a package's ``__getattr__`` and ``__dir__``."""
+    """Return a package's ``__getattr__`` and ``__dir__``; ``homes`` maps modules to names."""
     home = {name: module for module, names in homes.items() for name in names}
 
     def get(name: str) -> Any:
-        if name not in home:  # a submodule, perhaps, which Python looks for next
+        if name not in home:  # perhaps a submodule, which Python tries next
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = pkgutil.resolve_name(f"{home[name]}:{name}")
         setattr(sys.modules[package], name, value)

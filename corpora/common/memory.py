@@ -1,4 +1,4 @@
-"""Memory budgets as people write them."""
+"""Memory budgets and available cores."""
 
 import os
 import re
@@ -9,7 +9,7 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 def parse_memory(size: str | None) -> int:
-    """Read a budget such as ``4G`` or ``512M``."""
+    """Return a budget such as ``4G`` or ``512M`` in bytes; None is half of the memory."""
     if size is None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", size.strip().lower())
@@ -19,6 +19,6 @@ def parse_memory(size: str | None) -> int:
 
 
 def available_threads() -> int:
-    """Count the cores that this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)  # where the system has it
+    """Return the number of cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # not on every system
     return len(affinity(0)) if affinity else os.cpu_count() or 1

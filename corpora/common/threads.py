@@ -1,4 +1,4 @@
-"""Threads over pieces of work, results taken in order."""
+"""Thread counts, ordered parallel maps and even division of work."""
 
 import itertools
 from collections import deque
@@ -10,38 +10,36 @@ import numpy as np
 
 from corpora.common.memory import available_threads
 
-_MOST_THREADS = 256
+_MAX_THREADS = 256
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 def thread_count(threads: int | None, processes: int = 1) -> int:
-    """Settle the number of threads."""
-    return min(threads or max(1, available_threads() // processes), _MOST_THREADS)
+    """Return ``threads``, or by default the available cores divided by ``processes``."""
+    return min(threads or max(1, available_threads() // processes), _MAX_THREADS)
 
 
 def map_in_order(
     function: Callable[[Item], Result], items: Iterable[Item], threads: int
 ) -> Iterator[Result]:
-    """Map a function that lets go of the GIL over items, in threads.
+    """Map a function that releases the GIL over items in threads; yield results in order.
 
-    Results come in the order of the items, whatever the threads; only a few
-    are ever waiting, so that a slow consumer does not fill the memory.
+    At most ``2 * threads`` results are pending, so that a slow consumer does not fill memory.
     """
-    waiting: deque[Future[Result]] = deque()
+    pending: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         for item in items:
-            waiting.append(pool.submit(function, item))
-            if len(waiting) > 2 * threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+            pending.append(pool.submit(function, item))
+            if len(pending) > 2 * threads:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
 
 
 def even_ranges(work: np.ndarray, size: float) -> list[tuple[int, int]]:
-    """Cut a sequence of tasks into ranges of about the same work."""
-    # work: float or int (n,)
+    """Divide tasks into ranges (start, stop) of about ``size`` work each; ``work`` is (n,)."""
     done = np.cumsum(work, dtype=np.float64)
     if not len(done):
         return []

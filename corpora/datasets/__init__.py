@@ -1,1 +1,1 @@
-"""Corpora that Firth can fetch or generate."""
+"""Named corpora: downloads, and synthetic text with known structure."""

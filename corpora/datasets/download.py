@@ -1,4 +1,4 @@
-"""Files fetched once from their publisher: resumed, checked, then taken; never half there."""
+"""Downloads that resume, verify checksums and never leave a partial file in place."""
 
 import contextlib
 import dataclasses
@@ -21,7 +21,7 @@ from corpora.common.errors import SourceError
 from corpora.common.reporting import Progress, note, progress
 
 _CHUNK = 1 << 18
-_TIMEOUT = 30.0  # seconds without a byte
+_TIMEOUT = 30.0  # seconds without data
 _ATTEMPTS = 3
 _OK, _PARTIAL, _RANGE_NOT_SATISFIABLE = 200, 206, 416
 _BROKEN = (http.client.HTTPException, ConnectionError, TimeoutError)
@@ -29,25 +29,25 @@ _BROKEN = (http.client.HTTPException, ConnectionError, TimeoutError)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Download:
-    """A zip archive that a publisher offers, and the one file of it that is wanted."""
+    """A file inside a published zip archive."""
 
-    url: str  # where the archive is
-    member: str  # the file in it, and the name it gets
-    max_bytes: int  # no more than this is unpacked
-    md5: str  # the publisher's checksum of the unpacked file
+    url: str  # of the archive
+    member: str  # name of the file, inside the archive and on disk
+    max_bytes: int  # limit of the unpacked size
+    md5: str  # of the unpacked file, as published
 
 
 def fetch(wanted: Download, folder: Path, *, timeout: float = _TIMEOUT) -> Path:
-    """Give the path of a file, downloading it the first time.
+    """Return the path of a file, downloading it the first time.
 
-    An interrupted download is resumed, in this run or a later one. What lies
-    in the folder already is held against its checksum at each use.
+    An interrupted download is resumed, also by a later call. A file that exists is checked
+    against its checksum at each call.
     """
     target = folder / wanted.member
     folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder / f"{wanted.member}.lock", wanted.url):
+    with _download_lock(folder / f"{wanted.member}.lock", wanted.url):
         if target.exists():
-            _check_kept(wanted, target)
+            _check_existing(wanted, target)
             return target
         archive = folder / f"{wanted.member}.zip"
         if not archive.exists():
@@ -57,13 +57,13 @@ def fetch(wanted: Download, folder: Path, *, timeout: float = _TIMEOUT) -> Path:
 
 
 def _retrieve(url: str, archive: Path, target: Path, timeout: float) -> None:
-    """Download into ``archive.part``, again from where it broke off, then rename."""
+    """Download into ``archive.part``, resuming after broken connections, then rename."""
     part = archive.with_name(archive.name + ".part")
-    with progress("download", "bytes") as tell:
+    with progress("download", "bytes") as show:
         for attempt in range(1, _ATTEMPTS + 1):
             before = _size(part)
             try:
-                if _continue(url, part, timeout, tell):
+                if _resume(url, part, timeout, show):
                     break
             except urllib.error.HTTPError as error:
                 error.close()
@@ -77,27 +77,27 @@ def _retrieve(url: str, archive: Path, target: Path, timeout: float) -> None:
             if attempt == _ATTEMPTS:
                 raise SourceError(
                     f"{url}: the connection broke after {_size(part)} bytes; "
-                    "the same command goes on from there"
+                    "run the same command to resume"
                 )
     os.replace(part, archive)
     _validator_path(part).unlink(missing_ok=True)
 
 
 def _unreachable(url: str, target: Path, error: Exception) -> SourceError:
-    """What to say when there is no network."""
+    """Return the error for a missing network connection."""
     reason = getattr(error, "reason", None) or error
     return SourceError(
-        f"{url}: cannot be reached ({reason}); go online or put the file at {target}"
+        f"{url}: cannot be reached ({reason}); check the connection or put the file at {target}"
     )
 
 
-def _continue(url: str, part: Path, timeout: float, tell: Progress) -> bool:
-    """Fetch what is missing of ``part``; True when it is whole."""
+def _resume(url: str, part: Path, timeout: float, show: Progress) -> bool:
+    """Download the missing rest of ``part``; return whether it is complete."""
     request = urllib.request.Request(url, headers={"User-Agent": "firth"})
     have = _size(part)
     validator = _read_validator(part, url)
     if have and validator:
-        # a changed file comes whole, so that two versions are never joined
+        # a changed file is sent whole, so that two versions are never mixed
         request.add_header("Range", f"bytes={have}-")
         request.add_header("If-Range", validator)
     try:
@@ -113,15 +113,15 @@ def _continue(url: str, part: Path, timeout: float, tell: Progress) -> bool:
     with response:
         start = have if response.status == _PARTIAL else 0
         if start and not (response.headers["Content-Range"] or "").startswith(f"bytes {have}-"):
-            raise SourceError(f"{url}: the server sent another part than was asked for; try again")
+            raise SourceError(f"{url}: the server sent the wrong byte range; try again")
         _write_validator(part, url, response.headers)
         total = _total(response.headers, start)
-        got = _append(response, part, start, total, tell)
+        got = _append(response, part, start, total, show)
     return total is None or got == total
 
 
-def _append(response: Any, part: Path, start: int, total: int | None, tell: Progress) -> int:
-    """Write the rest of an answer from ``start`` on; the size that was reached."""
+def _append(response: Any, part: Path, start: int, total: int | None, show: Progress) -> int:
+    """Write a response to ``part`` from ``start`` on; return the size of the file."""
     got = start
     with open(part, "r+b" if start else "wb") as file:
         file.truncate(start)
@@ -129,12 +129,12 @@ def _append(response: Any, part: Path, start: int, total: int | None, tell: Prog
         while chunk := response.read(_CHUNK):
             file.write(chunk)
             got += len(chunk)
-            tell(got, total)
+            show(got, total)
     return got
 
 
 def _total(headers: email.message.Message, start: int) -> int | None:
-    """Bytes of the whole file, as the server tells."""
+    """Return the size of the whole file in bytes; None if the server does not send it."""
     if found := re.search(r"/(\d+)$", headers["Content-Range"] or ""):
         return int(found[1])
     length = headers["Content-Length"]
@@ -142,19 +142,19 @@ def _total(headers: email.message.Message, start: int) -> int | None:
 
 
 def _validator_path(part: Path) -> Path:
-    """Where it stands which version of the file was begun."""
+    """Return the path that records which version of the file was begun."""
     return part.with_name(part.name + ".json")
 
 
 def _write_validator(part: Path, url: str, headers: email.message.Message) -> None:
-    """Keep the strong entity tag, else the date, of the version begun (RFC 9110, 13.1.5)."""
+    """Record the strong entity tag, else the date, of this version (RFC 9110, 13.1.5)."""
     tag = headers["ETag"]
     strong = tag if tag and not tag.startswith("W/") else headers["Last-Modified"]
     _validator_path(part).write_text(json.dumps({"url": url, "validator": strong}))
 
 
 def _read_validator(part: Path, url: str) -> str | None:
-    """The version that was begun, if it was begun at this address."""
+    """Return the version that was begun, if it was from this URL."""
     try:
         known = json.loads(_validator_path(part).read_text())
         return known["validator"] if known["url"] == url else None
@@ -163,15 +163,15 @@ def _read_validator(part: Path, url: str) -> str | None:
 
 
 def _unpack(wanted: Download, archive: Path, target: Path) -> None:
-    """Unpack the one file, checked, into place; the archive goes, sound or not."""
+    """Unpack and verify the file, and delete the archive in any case."""
     try:
         with zipfile.ZipFile(archive) as zipped, zipped.open(wanted.member) as source:
             write_whole(target, lambda new: _copy(source, new, wanted))
     except (zipfile.BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError) as error:
         archive.unlink()
         raise SourceError(
-            f"{wanted.url}: is no zip archive with a sound file {wanted.member!r} "
-            f"({error}); nothing was taken"
+            f"{wanted.url}: not a zip archive with a valid file {wanted.member!r} "
+            f"({error}); download discarded"
         ) from None
     except SourceError:
         archive.unlink()
@@ -180,7 +180,7 @@ def _unpack(wanted: Download, archive: Path, target: Path) -> None:
 
 
 def _copy(source: IO[bytes], new: Path, wanted: Download) -> None:
-    """Write a stream to a file; refuse more than is expected, or something else."""
+    """Write a stream to a file; raise if it is too large or the checksum differs."""
     digest = hashlib.md5(usedforsecurity=False)
     size = 0
     with open(new, "wb") as file:
@@ -189,40 +189,40 @@ def _copy(source: IO[bytes], new: Path, wanted: Download) -> None:
             if size > wanted.max_bytes:
                 raise SourceError(
                     f"{wanted.url}: {wanted.member} is larger than {wanted.max_bytes} bytes; "
-                    "nothing was taken"
+                    "download discarded"
                 )
             digest.update(chunk)
             file.write(chunk)
     if digest.hexdigest() != wanted.md5:
         raise SourceError(
-            f"{wanted.url}: the MD5 of {wanted.member} is {digest.hexdigest()}, its publisher "
-            f"states {wanted.md5}; nothing was taken, try again"
+            f"{wanted.url}: the MD5 of {wanted.member} is {digest.hexdigest()}, not "
+            f"the published {wanted.md5}; download discarded, try again"
         )
 
 
-def _check_kept(wanted: Download, target: Path) -> None:
-    """Hold a file of the cache against the publisher's checksum."""
+def _check_existing(wanted: Download, target: Path) -> None:
+    """Raise if an existing file does not match the published checksum."""
     with open(target, "rb") as file:
         found = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
     if found != wanted.md5:
         raise SourceError(
-            f"{target}: its MD5 is {found}, the publisher of {wanted.url} states "
-            f"{wanted.md5}; delete it to fetch it"
+            f"{target}: the MD5 is {found}, not {wanted.md5} as published for {wanted.url}; "
+            "delete the file to download it again"
         )
 
 
 def _size(path: Path) -> int:
-    """Bytes of a file; 0 without one."""
+    """Return the size of a file in bytes, 0 if there is none."""
     return path.stat().st_size if path.exists() else 0
 
 
 @contextlib.contextmanager
-def _alone(lock: Path, url: str) -> Iterator[None]:
-    """Wait until no other process fetches the same file."""
+def _download_lock(lock: Path, url: str) -> Iterator[None]:
+    """Wait until no other process downloads the same file."""
     with open(lock, "a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            note(f"{url}: another process is fetching it; waiting")
+            note(f"{url}: another process is downloading it; waiting")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -1,1 +1,1 @@
-"""Strings to words and sentences."""
+"""Segmentation of text into words and sentences."""

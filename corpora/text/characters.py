@@ -1,8 +1,8 @@
-"""What every Unicode character is to segmentation: one table, asked of the library once.
+"""Lookup table of how segmentation treats each Unicode character.
 
-The ``tokenizers`` library's BERT normalizer and pre-tokenizer work character by
-character when accents are kept. So one look at each of the 1.1 million code
-points tells all that they do, and a kernel can do the same by table lookup.
+The BERT normalizer and pre-tokenizer of the ``tokenizers`` library work character by character
+when accents are kept. So their behavior on each of the 1.1 million code points describes them
+completely, and a kernel can reproduce it by table lookup.
 """
 
 import contextlib
@@ -20,15 +20,15 @@ from corpora.common.cache import cache_directory
 N_CODE_POINTS = 0x110000
 _SURROGATES = range(0xD800, 0xE000)
 
-# Classes of a character, in bits 21-23 of a table entry; bits 0-20 hold what it is written as.
+# Character classes, in bits 21-23 of a table entry; bits 0-20 hold the normalized code point.
 WORD, DROP, SPACE, ALONE, START = range(5)
 CLASS_SHIFT = 21
 CLASS_MASK = 7
 CODE_POINT_MASK = (1 << CLASS_SHIFT) - 1
-UNSPACED = 1 << 24  # of a script that is written without spaces between words
-EXPANDS = 1 << 25  # written as several characters: the code point is a row of the expansions
+UNSPACED = 1 << 24  # in a script without spaces between words
+EXPANDS = 1 << 25  # normalized to several characters; bits 0-20 are a row of the expansions
 
-# Between given tokens and given sentences (CoNLL-U, jieba); never found inside a token.
+# Between pre-segmented tokens and sentences (CoNLL-U, jieba); never inside a token.
 TOKEN_SEPARATOR = "\x1f"
 SENTENCE_SEPARATOR = "\x1e"
 
@@ -48,10 +48,9 @@ _UNSPACED_RANGES = (
 
 @dataclass(frozen=True)
 class CharacterTable:
-    """How each character is written and what it does to the word around it."""
+    """How each character is normalized, and its class."""
 
-    # int32 (0x110000,): class, unspaced flag and target code point, packed as the module's
-    # constants say
+    # int32 (0x110000,): class, flags and target code point, packed as described above
     entries: np.ndarray[Any, np.dtype[np.int32]]
     # uint8 (n, 16): entries with EXPANDS name a row here: a length, then UTF-8 bytes
     expansions: np.ndarray[Any, np.dtype[np.uint8]]
@@ -59,7 +58,7 @@ class CharacterTable:
 
 @functools.cache
 def character_table(segmenter: str, keep_case: bool, fold_digits: bool) -> CharacterTable:
-    """Make the table for one way of segmenting."""
+    """Return the table for a segmenter and its settings."""
     library = _library_characters()
     classes = library["classes"].astype(np.int32)
     targets = np.arange(N_CODE_POINTS, dtype=np.int32)
@@ -80,14 +79,13 @@ def character_table(segmenter: str, keep_case: bool, fold_digits: bool) -> Chara
 
 
 def punctuation_characters() -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Tell which characters the library splits off as punctuation."""
-    # returns bool (0x110000,)
+    """Return which characters the library splits off as punctuation, bool (0x110000,)."""
     library = _library_characters()
     return (library["classes"] == ALONE) & ~library["ideographs"]
 
 
 def _segmenter_classes(classes: np.ndarray, segmenter: str) -> np.ndarray:
-    """Change the classes of ``words`` into those of another segmenter."""
+    """Convert the classes for ``words`` into those for another segmenter."""
     classes = classes.copy()
     if segmenter in ("whitespace", "pretokenized"):
         classes[classes == ALONE] = WORD
@@ -96,7 +94,7 @@ def _segmenter_classes(classes: np.ndarray, segmenter: str) -> np.ndarray:
         classes[ord("\n")] = SPACE
     if segmenter == "characters":
         classes[(classes == ALONE) | (classes == WORD)] = START
-        classes[(classes == START) & _marks()] = WORD  # goes on with the character before it
+        classes[(classes == START) & _marks()] = WORD  # joins the preceding character
     for separator in (TOKEN_SEPARATOR, SENTENCE_SEPARATOR):
         classes[ord(separator)] = SPACE if segmenter == "pretokenized" else DROP
     return classes
@@ -104,26 +102,26 @@ def _segmenter_classes(classes: np.ndarray, segmenter: str) -> np.ndarray:
 
 @functools.cache
 def _digits() -> np.ndarray:
-    """Code points of decimal digits."""
-    return _of_categories("Nd")
+    """Return the code points of decimal digits."""
+    return _code_points_in("Nd")
 
 
 @functools.cache
 def _marks() -> np.ndarray:
-    """Mask of combining marks, which go with the character before them."""
+    """Return a mask of the combining marks, which join the preceding character."""
     mask = np.zeros(N_CODE_POINTS, dtype=bool)
-    mask[_of_categories("Mn", "Mc", "Me")] = True
+    mask[_code_points_in("Mn", "Mc", "Me")] = True
     return mask
 
 
-def _of_categories(*names: str) -> np.ndarray:
-    """Code points whose Unicode category is among the names."""
+def _code_points_in(*names: str) -> np.ndarray:
+    """Return the code points in the given Unicode categories."""
     return np.array([c for c in range(N_CODE_POINTS) if unicodedata.category(chr(c)) in names])
 
 
 @functools.cache
 def _library_characters() -> dict[str, np.ndarray]:
-    """The library's view of every character, from the cache or made anew (half a second)."""
+    """Return the library's behavior on every character, cached since it takes half a second."""
     import tokenizers
 
     path = cache_directory() / f"characters-1-{tokenizers.__version__}.npz"
@@ -131,20 +129,20 @@ def _library_characters() -> dict[str, np.ndarray]:
         with np.load(path, allow_pickle=False) as saved:
             return dict(saved)
     except (OSError, ValueError, KeyError):
-        library = _ask_library()
-        with contextlib.suppress(OSError):  # it only saves time
+        library = _probe_library()
+        with contextlib.suppress(OSError):  # the cache only saves time
             write_cached(path, lambda new: _save(new, library))
         return library
 
 
 def _save(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    """Write arrays; numpy would add an ending to the name of a path."""
+    """Write arrays to an open file, since numpy appends ``.npz`` to paths."""
     with open(path, "wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
 
 
-def _ask_library() -> dict[str, np.ndarray]:
-    """Normalize every character by the library and see what comes out."""
+def _probe_library() -> dict[str, np.ndarray]:
+    """Normalize and pre-tokenize every character with the library."""
     from tokenizers.normalizers import BertNormalizer
     from tokenizers.pre_tokenizers import BertPreTokenizer
 
@@ -170,7 +168,7 @@ def _ask_library() -> dict[str, np.ndarray]:
                 lowered[code] = ord(output)
             else:
                 expansions[code] = output.encode()
-    # One call over all that is left: punctuation is what comes back as a piece of its own.
+    # One call for all remaining characters: punctuation is returned as separate pieces.
     classes[kept] = WORD
     pieces = split("a".join(map(chr, kept)))
     classes[[ord(text) for text, _ in pieces if len(text) == 1 and text != "a"]] = ALONE

@@ -1,4 +1,4 @@
-"""Normalization and segmentation: how text becomes words, the same for corpora and queries."""
+"""Normalization and segmentation of text into words, for corpora and queries alike."""
 
 import re
 import unicodedata
@@ -12,27 +12,28 @@ import numpy as np
 from corpora.common.errors import SettingError
 from corpora.common.options import check, setting
 
-# Chinese and Japanese words have two characters or so, Thai ones about four.
+# Characters per token above which text is not divided: Chinese and Japanese words have about
+# two characters, Thai ones about four.
 _LONG_WORD = 6
-LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are not UTF-8
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # how Python decodes non-UTF-8 arguments
 SEGMENTERS = ("words", "whitespace", "characters", "jieba")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextSettings:
-    """How text is written and divided; every corpus and run carries its own.
+    """How text is normalized and divided into words; stored with every corpus and run.
 
     The defaults equal ``BertNormalizer(lowercase=True, strip_accents=False)``
     followed by ``BertPreTokenizer`` of the ``tokenizers`` library.
     """
 
     keep_case: bool = setting(False, "Keep capitals instead of lower-casing.")
-    strip_accents: bool = setting(False, "Remove accents (hatte = hätte): rarely wanted.")
+    strip_accents: bool = setting(False, "Remove accents (hätte becomes hatte); rarely useful.")
     fold_digits: bool = setting(False, "Write every digit as 0.")
     segmenter: str = setting(
         "words",
-        "How words are found: words splits off punctuation, whitespace and characters do as "
-        "they say, jieba finds Chinese words (extra: zh).",
+        "How text is divided: words (at spaces and punctuation), whitespace, characters, or "
+        "jieba for Chinese words (extra: zh).",
         choices=SEGMENTERS,
     )
 
@@ -40,7 +41,7 @@ class TextSettings:
         check(self)
 
     def words(self, text: str) -> list[str]:
-        """Normalize and divide a text as the corpus was.
+        """Normalize and divide a text in the same way as the corpus.
 
         Parameters
         ----------
@@ -50,13 +51,13 @@ class TextSettings:
         Returns
         -------
         list of str
-            Its words; empty where only spaces and control characters are given.
+            Its words; empty if there are only spaces and control characters.
 
         Raises
         ------
         SettingError
-            The text holds half a character, as a command line that is not UTF-8 does; or the
-            jieba segmenter was chosen and jieba is not installed.
+            The text has a lone surrogate (from a command line that is not UTF-8), or jieba is
+            needed and not installed.
 
         Examples
         --------
@@ -64,7 +65,7 @@ class TextSettings:
         ['i', 'don', "'", 't', ',', 'zoë', '!']
         """
         if LONE_SURROGATE.search(text):
-            raise SettingError(f"{text!r} is not UTF-8; give UTF-8")
+            raise SettingError(f"{text!r} is not UTF-8; pass UTF-8")
         if self.segmenter == "jieba":
             tokens = jieba_cutter()(text)
             inner = replace(self, segmenter="whitespace")
@@ -79,18 +80,23 @@ class TextSettings:
         return _characters(normalized)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the settings as a JSON object.
+        """Return the settings as a JSON object.
 
         Returns
         -------
         dict
             One entry per setting.
+
+        Examples
+        --------
+        >>> TextSettings().to_json()["segmenter"]
+        'words'
         """
         return asdict(self)
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
-        """Read what :meth:`to_json` gave.
+        """Read settings written by :meth:`to_json`.
 
         Parameters
         ----------
@@ -100,20 +106,20 @@ class TextSettings:
         Returns
         -------
         TextSettings
-            Checked.
+            The settings.
 
         Raises
         ------
         SettingError
-            An entry is no setting of this version.
+            An entry is not a setting of this version, or is out of range.
         """
         try:
             return cls(**value)
         except TypeError:
-            raise SettingError(f"text settings {value!r} are of another version") from None
+            raise SettingError(f"text settings {value!r} are from another version") from None
 
     def _normalizer(self) -> Callable[[str], str]:
-        """The library's normalizer for these settings."""
+        """Return the library's normalizer for these settings."""
         from tokenizers.normalizers import BertNormalizer
 
         normalizer = BertNormalizer(
@@ -126,7 +132,7 @@ class TextSettings:
 
 
 def strip_accents(text: str) -> str:
-    """Remove accents as the library does, keeping line ends."""
+    """Remove accents as the library does, but keep line ends."""
     from tokenizers.normalizers import BertNormalizer
 
     normalize = BertNormalizer(
@@ -137,14 +143,14 @@ def strip_accents(text: str) -> str:
 
 @cache
 def jieba_cutter() -> Callable[[str], list[str]]:
-    """Load the Chinese segmenter."""
+    """Return jieba's segmentation function."""
     try:
         import jieba
     except ImportError:
         raise SettingError(
             "`segmenter=jieba` needs the package jieba; pip install 'firth[zh]'"
         ) from None
-    jieba.setLogLevel("CRITICAL")  # a cache that it cannot write is no matter
+    jieba.setLogLevel("CRITICAL")  # hides failures to write its cache
     cut: Callable[[str], list[str]] = jieba.lcut
     return cut
 
@@ -152,28 +158,28 @@ def jieba_cutter() -> Callable[[str], list[str]]:
 def unspaced_advice(
     n_tokens: int, n_characters: int, n_unspaced: int, segmenter: str
 ) -> str | None:
-    """Say which segmenter fits a text that is written without spaces."""
+    """Return advice if the segmenter does not suit a text without spaces, else None."""
     if segmenter not in ("words", "whitespace") or n_unspaced * 2 < n_characters:
         return None
     if segmenter == "whitespace" and n_unspaced < _LONG_WORD * n_tokens:
-        return None  # its words were divided before
+        return None  # already divided into words
     return (
         f"{n_unspaced / n_characters:.0%} of the characters belong to scripts without spaces "
         f"between words, which `segmenter={segmenter}` does not divide well; "
-        "take `segmenter=jieba` (Chinese) or `segmenter=characters`"
+        "use `segmenter=jieba` (Chinese) or `segmenter=characters`"
     )
 
 
 @cache
 def _pre_tokenizer() -> Any:
-    """The library's pre-tokenizer."""
+    """Return the library's pre-tokenizer."""
     from tokenizers.pre_tokenizers import BertPreTokenizer
 
     return BertPreTokenizer()
 
 
 def _characters(text: str) -> list[str]:
-    """Single characters, combining marks with the one before."""
+    """Return single characters, combining marks joined to the preceding one."""
     out: list[str] = []
     for part in text.split(" "):
         for place, character in enumerate(part):
@@ -185,7 +191,7 @@ def _characters(text: str) -> list[str]:
 
 
 def split_offsets(text: np.ndarray, separator: str, starts: np.ndarray) -> np.ndarray:
-    """Find where the parts of a text start that a separator ends."""
-    # text: uint8 (n_bytes,); starts: int64; returns int64
+    """Return the sorted ``starts`` and the offsets after each separator."""
+    # text: uint8 (n_bytes,); starts: int64 (n,)
     after = np.flatnonzero(text == ord(separator)) + 1
     return np.unique(np.concatenate([after, starts]))

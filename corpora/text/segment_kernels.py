@@ -1,4 +1,4 @@
-"""Text to token ids in one pass over the bytes, with a type table that grows outside."""
+"""Text to token ids in one pass over the bytes; the caller grows the type table."""
 
 import numpy as np
 
@@ -21,9 +21,9 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 HASHED = np.uint64(1 << 63)
 COUNT_ONE = np.uint64(1 << 32)
 ID_MASK = np.uint64(0xFFFFFFFF)
-PACKED_BYTES = 7  # a type this short is its own key, so that no bytes need comparing
+PACKED_BYTES = 7  # shorter types are their own key, without a byte comparison
 
-# Where the pass stands; it returns when the table is full and goes on after growth.
+# Indices of the state, with which the pass resumes after the table has grown.
 POSITION, SENTENCE, N_TOKENS, N_TYPES, N_BYTES, N_DROPPED, N_CHARACTERS, N_UNSPACED = range(8)
 STATE_LENGTH = 8
 
@@ -34,14 +34,14 @@ def segment(
 ):
     """Write the token ids of ``text``, adding unseen types to the table.
 
-    Stops early, with ``state[SENTENCE]`` below the number of sentences, when the
-    type table or its arena is full; call it again with larger ones. Nothing is
-    allocated here and nothing is bounds-checked beyond what this says.
+    Stops early, with ``state[SENTENCE]`` below the number of sentences, when the type table or
+    its arena is full: call it again with larger ones. Nothing else is bounds-checked.
     """
-    # text: uint8 (n_bytes,); sentences: int64 (n_sentences + 1,); entries: int32 (0x110000,);
-    # expansions: uint8 (n, 16); slots: uint64 (capacity, 2); starts: int64 (max_types + 1,);
-    # arena: uint8 (max_bytes,); state: int64 (STATE_LENGTH,); token_ids: int32 (n_bytes,);
-    # token_offsets: int64 (n_sentences + 1,)
+    # text: uint8 (n_bytes,); sentences: int64 (n_sentences + 1,), byte offsets
+    # entries: int32 (0x110000,); expansions: uint8 (n, 16), of the CharacterTable
+    # slots: uint64 (capacity, 2), key and id with count; state: int64 (STATE_LENGTH,)
+    # starts: int64 (max_types + 1,), of types in arena: uint8 (max_bytes,)
+    # token_ids: int32 (n_bytes,); token_offsets: int64 (n_sentences + 1,)
     max_types = min(starts.shape[0] - 1, slots.shape[0] // 2)
     shift = np.uint64(64 - int(np.log2(slots.shape[0])))
     n_types, end = state[N_TYPES], state[N_BYTES]
@@ -54,7 +54,7 @@ def segment(
             token_offsets[sentence] = n_tokens
         while position < stop:
             token_start = position
-            # tallies of a token count only when it is whole: growth reads it again
+            # added only when the token is complete: it is read again after growth
             token_dropped, token_characters, token_unspaced = 0, 0, 0
             length = 0
             packed, hashed = np.uint64(0), FNV_OFFSET
@@ -144,7 +144,7 @@ def segment(
 
 @compiled
 def _read_character(text, position):
-    """Decode one character beyond ASCII; return its code point and bytes."""
+    """Decode a non-ASCII character; return its code point and length in bytes."""
     lead = np.int32(text[position])
     second = np.int32(text[position + 1] & 0x3F)
     if lead < 0xE0:
@@ -158,7 +158,7 @@ def _read_character(text, position):
 
 @compiled
 def _write_expansion(arena, tail, expansions, row):
-    """Write a replacement of several characters; return its bytes."""
+    """Write the expansion of a character; return its length in bytes."""
     n_written = np.int64(expansions[row, 0])
     for i in range(n_written):
         arena[tail + i] = expansions[row, 1 + i]
@@ -167,7 +167,7 @@ def _write_expansion(arena, tail, expansions, row):
 
 @compiled
 def _write_character(arena, tail, code):
-    """Write one character beyond ASCII as UTF-8; return its bytes."""
+    """Write a non-ASCII character as UTF-8; return its length in bytes."""
     if code < 0x800:
         arena[tail] = 0xC0 | code >> 6
         arena[tail + 1] = 0x80 | code & 0x3F
@@ -186,7 +186,7 @@ def _write_character(arena, tail, code):
 
 @compiled
 def _same_bytes(arena, starts, type_id, end, length):
-    """Whether the type's bytes are those being read at the end of the arena."""
+    """Return whether a type equals the bytes at the end of the arena."""
     start = starts[np.int64(type_id)]
     if starts[np.int64(type_id) + 1] - start != length:
         return False
@@ -198,7 +198,7 @@ def _same_bytes(arena, starts, type_id, end, length):
 
 @compiled
 def reinsert(old_slots, slots):
-    """Move every entry of a full slot table into a larger, empty one."""
+    """Copy all entries of a slot table into a larger, empty one."""
     # old_slots: uint64 (old_capacity, 2); slots: uint64 (capacity, 2)
     shift = np.uint64(64 - int(np.log2(slots.shape[0])))
     for old in range(old_slots.shape[0]):
@@ -212,7 +212,7 @@ def reinsert(old_slots, slots):
 
 @compiled
 def slot_counts(slots, counts):
-    """Read the counts of a slot table in the order of ids."""
+    """Write the counts of a slot table in the order of ids."""
     # slots: uint64 (capacity, 2); counts: int64 (n_types,)
     for slot in range(slots.shape[0]):
         if slots[slot, 0] != 0:

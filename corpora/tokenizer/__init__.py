@@ -1,1 +1,1 @@
-"""Subword vocabularies: training, tokenizer.json, external tokenizers."""
+"""Subword tokenizers: training, file format, and external tokenizers."""

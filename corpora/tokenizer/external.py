@@ -1,7 +1,4 @@
-"""Pieces of other people's models: any ``tokenizer.json``, asked word by word.
-
-:mod:`corpora.tokenizer.pieces` has our own; here is whatever the ``tokenizers`` library reads.
-"""
+"""Tokenizers of external models: any ``tokenizer.json`` that the ``tokenizers`` library reads."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -13,12 +10,12 @@ import numpy as np
 from corpora.artifacts.artifact import read_json
 from corpora.common.errors import ArtifactError
 
-_MARK = "▁"  # what SentencePiece writes for a space
-_WORDS_AT_ONCE = 1 << 14
+_SPACE_MARK = "▁"  # SentencePiece's space
+_BATCH_WORDS = 1 << 14
 
 
 class ExternalTokenizer:
-    """A tokenizer, and what it makes of words as they stand within a sentence."""
+    """Splits words into the pieces that they have inside a sentence."""
 
     def __init__(self, path: Path) -> None:
         from tokenizers import Tokenizer
@@ -28,36 +25,38 @@ class ExternalTokenizer:
             self._library = Tokenizer.from_file(str(path))
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as error:  # noqa: BLE001 - its panics are not even an Exception
-            told = str(error).strip().splitlines() or [type(error).__name__]
+        except BaseException as error:  # noqa: BLE001 - Rust panics are not an Exception
+            lines = str(error).strip().splitlines() or [type(error).__name__]
             raise ArtifactError(
-                f"{path}: is no tokenizer that the tokenizers library reads ({told[0]}); "
+                f"{path}: not a tokenizer that the tokenizers library can read ({lines[0]}); "
                 "save it with a fast tokenizer"
             ) from None
-        # whole words are asked for, however many, and the names of special pieces are text
+        # words are neither truncated nor padded, and names of special pieces are plain text
         self._library.no_truncation()
         self._library.no_padding()
         self._library.encode_special_tokens = True
         self._unknown = _unknown_piece(described["model"], self._library)
 
     def __len__(self) -> int:
-        """One more than the highest id, added and special pieces included."""
+        """Return the highest id plus one, counting added and special pieces."""
         return max(self._library.get_vocab(with_added_tokens=True).values(), default=-1) + 1
 
     def split(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Divide words into pieces, each as if a space stood before it."""
-        # returns ids: int64 (n,); returns offsets: int64 (len(words) + 1,)
+        """Return ids and offsets of the pieces of words, each as if after a space.
+
+        A word without pieces gets the unknown piece, or piece 0 if there is none.
+        """
+        # ids: int64 (n_pieces,); offsets: int64 (n_words + 1,)
         ids, lengths = self._split(words)
-        spare = 0 if self._unknown is None else self._unknown
+        fallback = 0 if self._unknown is None else self._unknown
         empty = np.flatnonzero(lengths == 0)
-        ids = np.insert(ids, np.cumsum(lengths)[empty], spare)
+        ids = np.insert(ids, np.cumsum(lengths)[empty], fallback)
         offsets = np.zeros(len(words) + 1, dtype=np.int64)
         np.cumsum(np.maximum(lengths, 1), out=offsets[1:])
         return ids, offsets
 
     def knows(self, words: Sequence[str]) -> np.ndarray:
-        """Tell which words are all there in their pieces."""
-        # returns bool (n_words,)
+        """Return which words have pieces without an unknown one, bool (n_words,)."""
         ids, lengths = self._split(words)
         known: np.ndarray = lengths > 0
         if self._unknown is not None:
@@ -65,18 +64,19 @@ class ExternalTokenizer:
         return known
 
     def words(self, text: str) -> list[str]:
-        """Cut text into words by the tokenizer's own normaliser and pre-tokeniser."""
-        text = self._normalized(self._lead + text)
-        cutter = self._library.pre_tokenizer
-        # offsets, since byte-level pre-tokenisers rewrite the words themselves
+        """Divide text into words with the tokenizer's own normalizer and pre-tokenizer."""
+        text = self._normalized(self._prefix + text)
+        splitter = self._library.pre_tokenizer
+        # offsets, since byte-level pre-tokenizers rewrite the words
         spans = (
-            [(0, len(text))] if cutter is None else [o for _, o in cutter.pre_tokenize_str(text)]
+            [(0, len(text))]
+            if splitter is None
+            else [o for _, o in splitter.pre_tokenize_str(text)]
         )
-        return [word for a, b in spans for word in text[a:b].replace(_MARK, " ").split()]
+        return [word for a, b in spans for word in text[a:b].replace(_SPACE_MARK, " ").split()]
 
     def whole_words(self) -> tuple[list[str], np.ndarray]:
-        """List the words that are a single piece."""
-        # returns ids: int64 (n,)
+        """Return the words that are a single piece, and their ids, int64 (n_words,)."""
         named = [(piece, text.strip()) for piece, text in enumerate(self._texts())]
         named = [(piece, name) for piece, name in named if name.split() == [name]]
         pieces = np.array([piece for piece, _ in named], dtype=np.int64)
@@ -85,15 +85,15 @@ class ExternalTokenizer:
         own = (lengths == 1) & (pieces != (-1 if self._unknown is None else self._unknown))
         starts = np.cumsum(lengths) - lengths
         own[own] = ids[starts[own]] == pieces[own]
-        return [names[place] for place in np.flatnonzero(own).tolist()], pieces[own]
+        return [names[i] for i in np.flatnonzero(own).tolist()], pieces[own]
 
     @cached_property
     def frame(self) -> tuple[list[int], list[int]]:
-        """The special pieces that go before and after a sentence."""
-        for text in self._samples():
+        """The special pieces before and after a sentence."""
+        for text in self._candidate_texts():
             try:
                 encoding = self._library.encode([text], is_pretokenized=True)
-            except Exception:  # noqa: BLE001 - as in _split_some
+            except Exception:  # noqa: BLE001 - as in _split_batch
                 continue
             inside = np.flatnonzero(np.array(encoding.special_tokens_mask) == 0)
             if len(inside):
@@ -101,19 +101,19 @@ class ExternalTokenizer:
         return [], []
 
     @cached_property
-    def _lead(self) -> str:
-        """What makes a word look as it does after others: a space, unless the normaliser does."""
-        marks = self._normalized("a").startswith(_MARK)
-        return "" if marks or self._library.pre_tokenizer is None else " "
+    def _prefix(self) -> str:
+        """The prefix that makes a word look as after another: a space, unless normalized in."""
+        added = self._normalized("a").startswith(_SPACE_MARK)
+        return "" if added or self._library.pre_tokenizer is None else " "
 
     def _texts(self) -> list[str]:
-        """What each piece stands for; nothing for a special one."""
+        """Return the text of each piece, empty for special ones."""
         singles = [[piece] for piece in range(len(self))]
         texts: list[str] = self._library.decode_batch(singles, skip_special_tokens=True)
         return texts
 
-    def _samples(self) -> Iterator[str]:
-        """Texts that have pieces, if any has; most have the first."""
+    def _candidate_texts(self) -> Iterator[str]:
+        """Yield texts that may have pieces; for most tokenizers the first one does."""
         yield "a"
         yield from filter(str.strip, self._texts())
 
@@ -123,29 +123,32 @@ class ExternalTokenizer:
         return normalized
 
     def _split(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """The pieces of words, and how many each has, perhaps none."""
+        """Return the pieces of words, and how many each has (0 is possible)."""
         parts = [
-            self._split_some(words[first : first + _WORDS_AT_ONCE])
-            for first in range(0, max(len(words), 1), _WORDS_AT_ONCE)
+            self._split_batch(words[first : first + _BATCH_WORDS])
+            for first in range(0, max(len(words), 1), _BATCH_WORDS)
         ]
         ids, lengths = zip(*parts, strict=True)
         return np.concatenate(ids), np.concatenate(lengths)
 
-    def _split_some(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        led = [self._lead + word if word else "" for word in words]  # a lone space is a piece
+    def _split_batch(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        # an empty word gets no prefix, since a lone space can be a piece
+        prefixed = [self._prefix + word if word else "" for word in words]
         try:
-            encoding = self._library.encode(led, is_pretokenized=True, add_special_tokens=False)
-        except Exception:  # noqa: BLE001 - of a character without a piece, nothing more special
+            encoding = self._library.encode(
+                prefixed, is_pretokenized=True, add_special_tokens=False
+            )
+        except Exception:  # noqa: BLE001 - a bare Exception for a character without a piece
             if len(words) == 1:
                 return np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
-            ids, lengths = zip(*(self._split_some([word]) for word in words), strict=True)
+            ids, lengths = zip(*(self._split_batch([word]) for word in words), strict=True)
             return np.concatenate(ids), np.concatenate(lengths)
         word_of = np.array(encoding.word_ids, dtype=np.int64)
         return np.array(encoding.ids, dtype=np.int64), np.bincount(word_of, minlength=len(words))
 
 
 def _unknown_piece(model: dict[str, Any], library: Any) -> int | None:
-    """The id of [UNK]; byte-level models have none."""
+    """Return the id of the unknown piece; byte-level models have none."""
     if isinstance(number := model.get("unk_id"), int):
         return number
     name = model.get("unk_token")

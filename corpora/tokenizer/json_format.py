@@ -1,4 +1,4 @@
-"""tokenizer.json: pieces in the form of the ``tokenizers`` library, raw text to ids."""
+"""``tokenizer.json``: reading and writing pieces in the format of the ``tokenizers`` library."""
 
 import unicodedata
 from itertools import pairwise
@@ -24,12 +24,12 @@ from corpora.tokenizer.pieces import (
 )
 
 _CODE_POINTS = range(N_CODE_POINTS)
-# BertNormalizer removes it from every text, so it is no piece, and its word is [UNK].
+# BertNormalizer removes U+FFFD from all text, so it is never a piece, and its word is [UNK].
 _UNKNOWN_CHARACTER = "\ufffd"
 
 
 def why_not_exportable(text: TextSettings) -> str | None:
-    """Say why the library alone cannot segment as a corpus was segmented."""
+    """Return why the library cannot reproduce the segmentation of a corpus; None if it can."""
     if text.segmenter == "jieba":
         return (
             "the corpus was divided into words by jieba, which no tokenizer.json can hold; "
@@ -39,11 +39,11 @@ def why_not_exportable(text: TextSettings) -> str | None:
 
 
 def save_pieces(pieces: Pieces, path: Path, text: TextSettings | None = None) -> None:
-    """Write the library's own JSON, ``tokenizer.json``.
+    """Write ``tokenizer.json``, as the ``tokenizers`` library reads it.
 
-    Where the library can segment as the corpus does, the file gives the ids of raw text
-    too, [CLS] before and [SEP] after it: those of ``text.words`` and ``pieces.split``. Only
-    the special pieces' names, where they stand in the raw text, are the pieces themselves.
+    If the library can segment as the corpus does, the file encodes raw text to the same ids as
+    ``text.words`` and ``pieces.split``, between [CLS] and [SEP]. One difference remains: names of
+    special pieces in raw text become those pieces.
     """
     from tokenizers import AddedToken, Tokenizer, decoders, processors
 
@@ -63,30 +63,30 @@ def save_pieces(pieces: Pieces, path: Path, text: TextSettings | None = None) ->
 
 
 def open_pieces(path: Path) -> Pieces:
-    """Read ``tokenizer.json``, refusing what :func:`save_pieces` would not write."""
+    """Read ``tokenizer.json``; raise if it is not as :func:`save_pieces` writes it."""
     try:
         model = dict(read_json(path)["model"])
         kind = _kind(model)
         names = sorted(model["vocab"], key=model["vocab"].__getitem__)
         merges = [(left, right) for left, right in model.get("merges", [])]
-        whole = [model["vocab"][name] for name in names] == list(range(len(names)))
+        valid = [model["vocab"][name] for name in names] == list(range(len(names)))
         known = set(names)
         for left, right in merges:
-            whole &= {left, right, left + right.removeprefix(CONTINUATION)} <= known
+            valid &= {left, right, left + right.removeprefix(CONTINUATION)} <= known
     except (AttributeError, LookupError, TypeError, ValueError):
-        whole = False
-    if not whole:
+        valid = False
+    if not valid:
         raise ArtifactError(f"{path}: is damaged or not written by Firth; recreate {path.parent}")
     if names[:FIRST_PIECE] != list(SPECIAL):
         raise ArtifactError(
-            f"{path}: its first pieces are {' '.join(names[:FIRST_PIECE])}, not "
-            f"{' '.join(SPECIAL)}; give a file that this program wrote"
+            f"{path}: the first pieces are {' '.join(names[:FIRST_PIECE])}, not "
+            f"{' '.join(SPECIAL)}; use a file written by Firth"
         )
     return Pieces(kind, names, merges)
 
 
 def _kind(model: dict[str, Any]) -> Kind:
-    """Tell the kind of a model; ValueError where one of its settings is not ours."""
+    """Return the kind of a model; raise ValueError if one of its settings is not ours."""
     kind: Kind = "bpe" if model["type"] == "BPE" else "wordpiece"
     settings: dict[str, Any] = {"type": "BPE", "dropout": None, "byte_fallback": False}
     if kind == "wordpiece":
@@ -98,7 +98,7 @@ def _kind(model: dict[str, Any]) -> Kind:
 
 
 def _normalizer(pieces: Pieces, text: TextSettings) -> Any:
-    """What the corpus did to its text, and for words that can only be [UNK] their mark."""
+    """Return the corpus's normalization, which also replaces words that must become [UNK]."""
     from tokenizers import Regex, normalizers
 
     steps: list[Any] = [
@@ -111,14 +111,14 @@ def _normalizer(pieces: Pieces, text: TextSettings) -> Any:
     ]
     if text.fold_digits:
         digits = [code for code in _CODE_POINTS if chr(code).isdecimal()]
-        steps.append(normalizers.Replace(Regex(f"[{_ranges(digits)}]"), "0"))
+        steps.append(normalizers.Replace(Regex(f"[{_code_point_ranges(digits)}]"), "0"))
     if unknown := _unknown_words(pieces, text.segmenter):
         steps.append(normalizers.Replace(Regex(unknown), _UNKNOWN_CHARACTER))
     return steps[0] if len(steps) == 1 else normalizers.Sequence(steps)
 
 
 def _pre_tokenizer(text: TextSettings) -> Any:
-    """The library's way to find words."""
+    """Return the library's pre-tokenizer for a segmenter."""
     from tokenizers import Regex, pre_tokenizers
 
     if text.segmenter == "words":
@@ -132,10 +132,10 @@ def _pre_tokenizer(text: TextSettings) -> Any:
 
 
 def _unknown_words(pieces: Pieces, segmenter: str) -> str | None:
-    """A pattern for the words that ``split`` makes [UNK] and the library's model would not.
+    """Return a pattern for words that are [UNK] for ``split`` but not for the library's model.
 
-    BPE has an [UNK] for each unknown character; and where spaces alone divide
-    words, one that begins with ``##`` looks like the rest of another.
+    The library's BPE has an [UNK] per unknown character, not per word; and if only spaces divide
+    words, one that begins with ``##`` is taken for a continuation.
     """
     if pieces.kind == "wordpiece" and segmenter != "whitespace":
         return None
@@ -144,30 +144,30 @@ def _unknown_words(pieces: Pieces, segmenter: str) -> str | None:
     if segmenter == "whitespace":
         reasons.append(f"(?={CONTINUATION})")
     if pieces.kind == "bpe":
-        begin = [ord(name) for name in pieces.names if len(name) == 1]
-        go_on = [ord(name[2]) for name in pieces.names if len(name) == 3 and name[:2] == "##"]
-        reasons.append(f"(?!{_class(begin)}{_class(go_on)}*(?!{rest}))")
+        starts = [ord(name) for name in pieces.names if len(name) == 1]
+        inner = [ord(name[2]) for name in pieces.names if len(name) == 3 and name[:2] == "##"]
+        reasons.append(f"(?!{_character_class(starts)}{_character_class(inner)}*(?!{rest}))")
     return f"(?:{start})(?:{'|'.join(reasons)}){first}{rest}*"
 
 
 def _word_patterns(segmenter: str) -> tuple[str, str, str]:
-    """Patterns of where a word starts, of its first character, and of each that follows."""
+    """Return patterns for the start of a word, its first character and each further one."""
     if segmenter == "characters":
         marks = [c for c in _CODE_POINTS if unicodedata.category(chr(c)).startswith("M")]
-        return f"(?<![^ ])|(?!{_class(marks)})", "[^ ]", _class(marks)
+        return f"(?<![^ ])|(?!{_character_class(marks)})", "[^ ]", _character_class(marks)
     inside = "[^ ]"
     if segmenter == "words":
-        inside = f"[^ {_ranges(np.flatnonzero(punctuation_characters()).tolist())}]"
+        inside = f"[^ {_code_point_ranges(np.flatnonzero(punctuation_characters()).tolist())}]"
     return f"(?<!{inside})", inside, inside
 
 
-def _class(codes: list[int]) -> str:
-    """A pattern for one of some characters, of which there may be none."""
-    return f"[{_ranges([*codes, ord(_UNKNOWN_CHARACTER)])}]"
+def _character_class(codes: list[int]) -> str:
+    """Return a pattern for one of some characters; it is valid even for none."""
+    return f"[{_code_point_ranges([*codes, ord(_UNKNOWN_CHARACTER)])}]"
 
 
-def _ranges(codes: list[int]) -> str:
-    """The inside of a pattern's brackets."""
+def _code_point_ranges(codes: list[int]) -> str:
+    """Return code points as ranges for the inside of a character class."""
     codes = sorted(codes)
     starts = [code for before, code in pairwise([-2, *codes]) if code != before + 1]
     ends = [code for code, after in pairwise([*codes, _CODE_POINTS.stop + 1]) if after != code + 1]

@@ -1,25 +1,25 @@
-"""Byte-pair merges over types and counts: the most frequent pair of neighbors, again and again.
+"""Byte-pair merges over types and counts: repeatedly merges the most frequent adjacent pair.
 
-All occurrences of a pair come into being at one moment: at the start, or when the younger of
-its two symbols is made. From then on they only vanish. So each pair has one list of places,
-written once, and its count only falls: an outdated entry of the queue is never too low.
+All occurrences of a pair arise at once: at the start, or when the newer of its two symbols is
+created. Afterwards they only disappear. So each pair has one list of positions, written once, and
+its count only decreases: an outdated count in the queue is never too low.
 """
 
 import numpy as np
 
 from corpora.common.jit import compiled
 
-OUTSIDE = -1  # in ``symbols``: before the first word and after each
-_GONE = -2  # in ``symbols``: where the right part of a merged symbol began
+BOUNDARY = -1  # in ``symbols``: before the first word and after each
+_MERGED = -2  # in ``symbols``: where the right part of a merged symbol began
 
-# Columns of the table of pairs; QUEUED is the count under which the pair stands in the queue.
+# Columns of the pair table; QUEUED is the count with which the pair was queued.
 _LEFT, _RIGHT, _COUNT, _QUEUED, _FIRST, _STOP = range(6)
 _N_COLUMNS = 6
 
 
 @compiled
 def _slot(table, pairs, left, right):
-    """Where the hash table holds a pair, or would hold it."""
+    """Return the slot of a pair in the hash table, or the free slot where it belongs."""
     mask = table.shape[0] - 1
     key = (np.uint64(left) << np.uint64(32)) | np.uint64(right)
     key *= np.uint64(0x9E3779B97F4A7C15)
@@ -34,7 +34,7 @@ def _slot(table, pairs, left, right):
 
 @compiled
 def _grow(table, pairs, n_pairs):
-    """Double the table of pairs and hash it anew."""
+    """Double the pair table and rebuild its hash table."""
     larger = np.empty((2 * pairs.shape[0], _N_COLUMNS), dtype=np.int64)
     larger[:n_pairs] = pairs[:n_pairs]
     table = np.full(2 * table.shape[0], -1, dtype=np.int32)
@@ -44,8 +44,8 @@ def _grow(table, pairs, n_pairs):
 
 
 @compiled
-def _comes_first(pairs, a, b):
-    """Whether pair a is merged before pair b: by count, ties by the older symbols."""
+def _precedes(pairs, a, b):
+    """Return whether pair a is merged before pair b: by count, then by older symbols."""
     if pairs[a, _QUEUED] != pairs[b, _QUEUED]:
         return pairs[a, _QUEUED] > pairs[b, _QUEUED]
     if pairs[a, _LEFT] != pairs[b, _LEFT]:
@@ -55,77 +55,77 @@ def _comes_first(pairs, a, b):
 
 @compiled
 def _push(queue, pairs, pair):
-    """Add a pair to the heap; ``queue[0]`` is its size, ``queue[1]`` the first pair."""
+    """Add a pair to the heap; ``queue[0]`` is its size, ``queue[1]`` its top."""
     pairs[pair, _QUEUED] = pairs[pair, _COUNT]
     queue[0] += 1
-    place = queue[0]
-    while place > 1 and _comes_first(pairs, pair, queue[place // 2]):
-        queue[place] = queue[place // 2]
-        place //= 2
-    queue[place] = pair
+    position = queue[0]
+    while position > 1 and _precedes(pairs, pair, queue[position // 2]):
+        queue[position] = queue[position // 2]
+        position //= 2
+    queue[position] = pair
 
 
 @compiled
-def _sink(queue, pairs, pair):
-    """Put a pair in the first place of the heap and let it sink to its own."""
+def _sift_down(queue, pairs, pair):
+    """Put a pair at the top of the heap and sift it down."""
     size = queue[0]
-    place = 1
-    while 2 * place <= size:
-        child = 2 * place
-        if child < size and _comes_first(pairs, queue[child + 1], queue[child]):
+    position = 1
+    while 2 * position <= size:
+        child = 2 * position
+        if child < size and _precedes(pairs, queue[child + 1], queue[child]):
             child += 1
-        if not _comes_first(pairs, queue[child], pair):
+        if not _precedes(pairs, queue[child], pair):
             break
-        queue[place] = queue[child]
-        place = child
-    queue[place] = pair
+        queue[position] = queue[child]
+        position = child
+    queue[position] = pair
 
 
 @compiled
 def _pop(queue, pairs):
-    """Take the pair that is merged next; -1 when none occurs any more."""
+    """Remove and return the next pair to merge; -1 if none is left."""
     while queue[0] > 0:
         pair = queue[1]
         if 0 < pairs[pair, _COUNT] < pairs[pair, _QUEUED]:
             pairs[pair, _QUEUED] = pairs[pair, _COUNT]
-            _sink(queue, pairs, pair)
+            _sift_down(queue, pairs, pair)
             continue
         last = queue[queue[0]]
         queue[0] -= 1
         if queue[0] > 0:
-            _sink(queue, pairs, last)
+            _sift_down(queue, pairs, last)
         if pairs[pair, _COUNT] > 0:
             return pair
     return -1
 
 
 @compiled
-def _merge(symbols, lengths, pair, new, table, pairs, places, word_of, counts, merged):
+def _merge(symbols, lengths, pair, new, table, pairs, positions, word_of, counts, merged):
     """Write ``new`` for each occurrence of a pair and take its old neighbors from the counts."""
     left, right = pairs[pair, _LEFT], pairs[pair, _RIGHT]
     n_merged = 0
     for i in range(pairs[pair, _FIRST], pairs[pair, _STOP]):
-        place = places[i]
-        middle = place + lengths[left]
-        if symbols[place] != left or symbols[middle] != right:
+        position = positions[i]
+        middle = position + lengths[left]
+        if symbols[position] != left or symbols[middle] != right:
             continue  # one of the two belongs to another symbol by now
-        count = counts[word_of[place]]
-        before, after = symbols[place - 1], symbols[middle + lengths[right]]
-        if before != OUTSIDE and before != new:  # with ``new`` there is no count yet
+        count = counts[word_of[position]]
+        before, after = symbols[position - 1], symbols[middle + lengths[right]]
+        if before != BOUNDARY and before != new:  # with ``new`` there is no count yet
             pairs[table[_slot(table, pairs, before, left)], _COUNT] -= count
-        if after != OUTSIDE:
+        if after != BOUNDARY:
             pairs[table[_slot(table, pairs, right, after)], _COUNT] -= count
-        symbols[middle] = _GONE
-        symbols[place] = new
+        symbols[middle] = _MERGED
+        symbols[position] = new
         symbols[middle + lengths[right] - 1] = new
-        merged[n_merged] = place
+        merged[n_merged] = position
         n_merged += 1
     return n_merged
 
 
 @compiled
 def _count_pair(table, pairs, n_pairs, left, right, count):
-    """Count one occurrence; return the pair and how many pairs there are now."""
+    """Count one occurrence; return the pair and the number of pairs."""
     slot = _slot(table, pairs, left, right)
     pair = table[slot]
     if pair < 0:
@@ -135,66 +135,66 @@ def _count_pair(table, pairs, n_pairs, left, right, count):
         pairs[pair] = 0
         pairs[pair, _LEFT], pairs[pair, _RIGHT] = left, right
     pairs[pair, _COUNT] += count
-    pairs[pair, _STOP] += 1  # the number of its places, until _file turns it into an end
+    pairs[pair, _STOP] += 1  # number of positions, until _store turns it into an end
     return pair, n_pairs
 
 
 @compiled
-def _file(pairs, first_pair, n_pairs, entries, entry_places, n_entries, places, n_places):
-    """Lay the places of new pairs end to end, those of each pair ascending."""
+def _store(pairs, first_pair, n_pairs, entries, entry_positions, n_entries, positions, n_positions):
+    """Store the positions of new pairs end to end, ascending within each pair."""
     for pair in range(first_pair, n_pairs):
-        pairs[pair, _FIRST] = n_places
-        n_places += pairs[pair, _STOP]
+        pairs[pair, _FIRST] = n_positions
+        n_positions += pairs[pair, _STOP]
         pairs[pair, _STOP] = pairs[pair, _FIRST]
     for i in range(n_entries):
         pair = entries[i]
-        places[pairs[pair, _STOP]] = entry_places[i]
+        positions[pairs[pair, _STOP]] = entry_positions[i]
         pairs[pair, _STOP] += 1
-    return n_places
+    return n_positions
 
 
 @compiled
-def _count_all(table, pairs, symbols, word_of, counts, entries, entry_places):
-    """Count the pairs of the words as they are at the start."""
+def _count_all(table, pairs, symbols, word_of, counts, entries, entry_positions):
+    """Count the pairs of the unmerged words."""
     n_pairs = 0
     n_entries = 0
-    for place in range(symbols.shape[0] - 1):
-        left, right = symbols[place], symbols[place + 1]
-        if left == OUTSIDE or right == OUTSIDE:
+    for position in range(symbols.shape[0] - 1):
+        left, right = symbols[position], symbols[position + 1]
+        if left == BOUNDARY or right == BOUNDARY:
             continue
         if n_pairs == pairs.shape[0]:
             table, pairs = _grow(table, pairs, n_pairs)
-        count = counts[word_of[place]]
+        count = counts[word_of[position]]
         entries[n_entries], n_pairs = _count_pair(table, pairs, n_pairs, left, right, count)
-        entry_places[n_entries] = place
+        entry_positions[n_entries] = position
         n_entries += 1
     return table, pairs, n_pairs, n_entries
 
 
 @compiled
-def _count_around(
-    table, pairs, n_pairs, new, merged, symbols, lengths, word_of, counts, entries, entry_places
+def _count_new_pairs(
+    table, pairs, n_pairs, new, merged, symbols, lengths, word_of, counts, entries, entry_positions
 ):
-    """Count the pairs that a new symbol makes with its neighbors."""
+    """Count the pairs of a new symbol with its neighbors."""
     n_entries = 0
     for i in range(merged.shape[0]):
-        place = merged[i]
-        count = counts[word_of[place]]
-        before, after = symbols[place - 1], symbols[place + lengths[new]]
-        if before != OUTSIDE and before != new:  # (new, new) is the left one's to count
+        position = merged[i]
+        count = counts[word_of[position]]
+        before, after = symbols[position - 1], symbols[position + lengths[new]]
+        if before != BOUNDARY and before != new:  # the left symbol counts (new, new)
             entries[n_entries], n_pairs = _count_pair(table, pairs, n_pairs, before, new, count)
-            entry_places[n_entries] = place - lengths[before]
+            entry_positions[n_entries] = position - lengths[before]
             n_entries += 1
-        if after != OUTSIDE:
+        if after != BOUNDARY:
             entries[n_entries], n_pairs = _count_pair(table, pairs, n_pairs, new, after, count)
-            entry_places[n_entries] = place
+            entry_positions[n_entries] = position
             n_entries += 1
     return n_pairs, n_entries
 
 
 @compiled
-def _with_room(queue, n):
-    """The heap in an array that holds n pairs."""
+def _ensure_capacity(queue, n):
+    """Return the heap, in a larger array if it cannot hold n pairs."""
     if queue.shape[0] > n:
         return queue
     larger = np.empty(2 * n + 1, dtype=np.int32)
@@ -206,27 +206,26 @@ def _with_room(queue, n):
 def learn_merges(symbols, word_of, counts, n_symbols, merges):
     """Merge the most frequent pair of neighboring symbols until ``merges`` is full.
 
-    A pair's count is the sum, over its places in the words, of the word's count;
-    in ``aaa`` the pair (a, a) has two places. Ties go to the smaller left symbol,
-    then to the smaller right one. Places are merged from left to right.
+    A pair's count is the sum of the counts of the words at its positions; in ``aaa`` the pair
+    (a, a) has two. Ties go to the smaller left symbol, then to the smaller right one. Positions
+    are merged from left to right. Returns the number of merges.
     """
-    # symbols: int32 (n_slots,); word_of: int32 (n_slots,); counts: int64 (n_words,); merges: int32
-    # (n, 2)
+    # symbols, word_of: int32 (n_slots,); counts: int64 (n_words,); merges: int32 (n_merges, 2)
     n_slots = symbols.shape[0]
     pairs = np.empty((1 << 12, _N_COLUMNS), dtype=np.int64)
     table = np.full(1 << 14, -1, dtype=np.int32)
     lengths = np.ones(n_symbols + merges.shape[0], dtype=np.int32)
-    # each merge removes one symbol and gives two pairs a new place at most
-    places = np.empty(3 * n_slots, dtype=np.int32)
+    # each merge removes one symbol and creates at most two new positions of pairs
+    positions = np.empty(3 * n_slots, dtype=np.int32)
     entries = np.empty(n_slots, dtype=np.int32)
-    entry_places = np.empty(n_slots, dtype=np.int32)
+    entry_positions = np.empty(n_slots, dtype=np.int32)
     merged = np.empty(n_slots, dtype=np.int32)
     queue = np.zeros(1, dtype=np.int32)
     table, pairs, n_pairs, n_entries = _count_all(
-        table, pairs, symbols, word_of, counts, entries, entry_places
+        table, pairs, symbols, word_of, counts, entries, entry_positions
     )
-    n_places = _file(pairs, 0, n_pairs, entries, entry_places, n_entries, places, 0)
-    queue = _with_room(queue, n_pairs)
+    n_positions = _store(pairs, 0, n_pairs, entries, entry_positions, n_entries, positions, 0)
+    queue = _ensure_capacity(queue, n_pairs)
     for pair in range(n_pairs):
         _push(queue, pairs, pair)
     for step in range(merges.shape[0]):
@@ -238,19 +237,19 @@ def learn_merges(symbols, word_of, counts, n_symbols, merges):
         merges[step, 0], merges[step, 1] = left, right
         lengths[new] = lengths[left] + lengths[right]
         n_merged = _merge(
-            symbols, lengths, pair, new, table, pairs, places, word_of, counts, merged
+            symbols, lengths, pair, new, table, pairs, positions, word_of, counts, merged
         )
         while n_pairs + 2 * min(n_merged, new + 1) > pairs.shape[0]:
             table, pairs = _grow(table, pairs, n_pairs)
         n_before = n_pairs
-        n_pairs, n_entries = _count_around(
+        n_pairs, n_entries = _count_new_pairs(
             table, pairs, n_pairs, new, merged[:n_merged], symbols, lengths, word_of, counts,
-            entries, entry_places,
+            entries, entry_positions,
         )  # fmt: skip
-        n_places = _file(
-            pairs, n_before, n_pairs, entries, entry_places, n_entries, places, n_places
+        n_positions = _store(
+            pairs, n_before, n_pairs, entries, entry_positions, n_entries, positions, n_positions
         )
-        queue = _with_room(queue, n_pairs)
+        queue = _ensure_capacity(queue, n_pairs)
         for pair in range(n_before, n_pairs):
             _push(queue, pairs, pair)
     return merges.shape[0]

@@ -1,4 +1,4 @@
-"""Subword pieces, learnt from types and counts: the same ids every time."""
+"""Subword pieces (WordPiece and BPE), learned deterministically from types and counts."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from corpora.common.errors import SettingError
-from corpora.tokenizer.merge_kernels import OUTSIDE, learn_merges
+from corpora.tokenizer.merge_kernels import BOUNDARY, learn_merges
 
 Kind = Literal["wordpiece", "bpe"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -15,18 +15,18 @@ SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 PAD, UNK, CLS, SEP, MASK = range(5)
 FIRST_PIECE = len(SPECIAL)
 CONTINUATION = "##"
-# The greedy search takes time in the square of the length of a word: 0.1 s at this many.
+# Greedy search is quadratic in the length of a word: 0.1 s at this length.
 MAX_CHARACTERS = 1000
-# A word that begins so could be taken for a special piece or for the rest of another word.
-_MISTAKABLE = (*SPECIAL, CONTINUATION)
-_WORDS_AT_ONCE = 1 << 14
+# Words with these prefixes could be taken for a special piece or a continuation.
+_AMBIGUOUS = (*SPECIAL, CONTINUATION)
+_BATCH_WORDS = 1 << 14
 
 
 class Pieces:
-    """The pieces of a corpus and how words are divided into them. Never changed once made.
+    """An immutable subword vocabulary that splits words.
 
-    The ids are those of the ``tokenizers`` library, which does the dividing: WordPiece takes
-    the longest piece that fits, from left to right; BPE repeats the merges in their order.
+    The ``tokenizers`` library does the splitting: WordPiece takes the longest matching piece
+    from left to right, BPE applies the merges in order.
     """
 
     def __init__(
@@ -42,11 +42,11 @@ class Pieces:
         return len(self.names)
 
     def split(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Divide words into pieces, on one core."""
-        # returns ids: int32 (n,); returns offsets: int64 (len(words) + 1,)
+        """Return ids and offsets of the pieces of words; an unknown word is one [UNK]."""
+        # ids: int32 (n_pieces,); offsets: int64 (n_words + 1,)
         parts = [
-            self._split_some(words[first : first + _WORDS_AT_ONCE])
-            for first in range(0, len(words), _WORDS_AT_ONCE)
+            self._split_batch(words[first : first + _BATCH_WORDS])
+            for first in range(0, len(words), _BATCH_WORDS)
         ]
         offsets = np.zeros(len(words) + 1, dtype=np.int64)
         if not parts:
@@ -73,20 +73,20 @@ class Pieces:
 
     @cached_property
     def _library(self) -> Any:
-        """The library's tokenizer without normalizer, pre-tokenizer and special tokens."""
+        """The library's tokenizer, without normalizer, pre-tokenizer and special tokens."""
         from tokenizers import Tokenizer
 
         return Tokenizer(self.model)
 
-    def _split_some(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """The pieces of a few words, and how many each has."""
-        # the library gives no pieces for empty words
-        safe = ["" if word.startswith(_MISTAKABLE) else word for word in words]
+    def _split_batch(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the pieces of a batch of words, and how many each has."""
+        # the library returns no pieces for empty words
+        safe = ["" if word.startswith(_AMBIGUOUS) else word for word in words]
         encoding = self._library.encode(safe, is_pretokenized=True, add_special_tokens=False)
         ids = np.array(encoding.ids, dtype=np.int32)
         word_of = np.array(encoding.word_ids, dtype=np.int64)
         known = np.bincount(word_of, minlength=len(words)) > 0
-        known[word_of[ids == UNK]] = False  # BPE has [UNK] for a character, we for its word
+        known[word_of[ids == UNK]] = False  # the library's BPE has an [UNK] per character
         kept = known[word_of]
         lengths = np.bincount(word_of[kept], minlength=len(words))
         lengths[~known] = 1
@@ -96,7 +96,7 @@ class Pieces:
 
 
 def auto_vocabulary_size(n_tokens: int) -> int:
-    """Choose the number of pieces by the size of the corpus, as ``--pieces auto`` does."""
+    """Return the number of pieces for a corpus size, as ``--pieces auto`` does."""
     if n_tokens < 20_000_000:
         return 8_000
     return 16_000 if n_tokens < 200_000_000 else 32_000
@@ -109,41 +109,43 @@ def learn_pieces(
     size: int,
     kind: Kind = "wordpiece",
     coverage: float = 0.9995,
-    exactly: bool = True,
+    exact: bool = True,
 ) -> Pieces:
-    """Learn pieces by merging the most frequent pair of neighbors until there are enough.
+    """Learn ``size`` pieces by repeatedly merging the most frequent adjacent pair.
 
-    The pieces are the same on every machine, in whatever order the words come: ties go to
-    the pair whose left piece was there first, then to the right one's; single characters are
-    there in the order of their code points. Both kinds learn the same pieces; they differ in
-    how they divide a word.
+    Single characters are kept until they cover ``coverage`` of the text. With ``exact`` a size
+    that cannot be reached is an error, else the nearest one is taken.
 
-    Sennrich, Haddow, Birch 2016 (arXiv:1508.07909), section 3.2, without an end-of-word
-    symbol: the first piece of a word is told from the others instead.
+    The result depends neither on the machine nor on the order of words: ties go to the pair
+    whose left piece is older, then to the older right one; characters are ordered by code point.
+    Both kinds learn the same pieces, but split words differently.
+
+    Sennrich, Haddow, Birch 2016 (arXiv:1508.07909), section 3.2, with continuation pieces
+    instead of an end-of-word symbol.
     """
     # counts: int64 (V,)
     if kind not in KINDS:
         raise SettingError(f"pieces must be one of {', '.join(KINDS)}, got {kind!r}")
     if not 0 < coverage <= 1:
         raise SettingError(f"coverage must be above 0 and at most 1, got {coverage}")
-    codes, word_of, counts = _learnable(words, counts, coverage)
+    codes, word_of, counts = _training_words(words, counts, coverage)
     if not len(counts):
         raise SettingError(f"`pieces={size}`: the corpus has no words to learn pieces from")
     alphabet, symbols = _alphabet(codes, word_of)
     n_single = FIRST_PIECE + len(alphabet)
-    if not exactly:
+    if not exact:
         size = max(size, n_single)
     if size < n_single:
         raise SettingError(
-            f"`pieces={size}`: characters and special pieces alone are {n_single}; "
+            f"`pieces={size}`: the characters and special pieces already need {n_single}; "
             f"pass `pieces={n_single}` or more"
         )
     merges = np.empty((size - n_single, 2), dtype=np.int32)
-    n_merges = learn_merges(*_bordered(symbols, word_of), counts, n_single, merges)
-    if n_merges < len(merges) and exactly:
+    n_merges = learn_merges(*_with_boundaries(symbols, word_of), counts, n_single, merges)
+    if n_merges < len(merges) and exact:
         most = n_single + n_merges
         raise SettingError(
-            f"`pieces={size}`: the words of this corpus give at most {most} pieces; "
+            f"`pieces={size}`: this corpus yields at most {most} pieces; "
             f"pass `pieces={most}` or less"
         )
     names = [*SPECIAL, *alphabet]
@@ -154,12 +156,12 @@ def learn_pieces(
     return Pieces(kind, names, pairs if kind == "bpe" else ())
 
 
-def _learnable(
+def _training_words(
     words: Sequence[str], counts: np.ndarray, coverage: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Code points of the words that are learnt from, the word of each, and the words' counts."""
+    """Return the code points of the training words, the word of each, and the word counts."""
     lengths = np.fromiter(
-        (0 if word.startswith(_MISTAKABLE) else len(word) for word in words),
+        (0 if word.startswith(_AMBIGUOUS) else len(word) for word in words),
         dtype=np.int64,
         count=len(words),
     )
@@ -168,7 +170,7 @@ def _learnable(
     text = "".join([words[i] for i in chosen.tolist()]).encode("utf-32-le")
     codes = np.frombuffer(text, dtype=np.uint32)
     word_of = np.repeat(np.arange(len(chosen), dtype=np.int32), lengths[chosen])
-    rare = ~_covered(codes, counts[chosen][word_of], coverage)[codes]
+    rare = ~_frequent_characters(codes, counts[chosen][word_of], coverage)[codes]
     whole = np.ones(len(chosen), dtype=bool)
     whole[word_of[rare]] = False
     kept = whole[word_of]
@@ -176,8 +178,8 @@ def _learnable(
     return codes[kept], number[word_of[kept]], counts[chosen][whole].astype(np.int64)
 
 
-def _covered(codes: np.ndarray, counts: np.ndarray, coverage: float) -> np.ndarray:
-    """Which code points to keep: the most frequent, until they make up enough of the text."""
+def _frequent_characters(codes: np.ndarray, counts: np.ndarray, coverage: float) -> np.ndarray:
+    """Return a mask of the most frequent code points that cover enough of the text."""
     frequencies = np.bincount(codes, weights=counts)  # exact: sums of integers below 2^53
     by_count = np.argsort(-frequencies, kind="stable")
     summed = np.cumsum(frequencies[by_count])
@@ -190,7 +192,7 @@ def _covered(codes: np.ndarray, counts: np.ndarray, coverage: float) -> np.ndarr
 
 
 def _alphabet(codes: np.ndarray, word_of: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """Single characters as pieces, those that begin words first, and the text in their ids."""
+    """Return single-character pieces, initial ones first, and the text as their ids."""
     begins = np.diff(word_of, prepend=-1) > 0
     first, rest = np.unique(codes[begins]), np.unique(codes[~begins])
     symbols = np.where(
@@ -200,11 +202,11 @@ def _alphabet(codes: np.ndarray, word_of: np.ndarray) -> tuple[list[str], np.nda
     return names, (FIRST_PIECE + symbols).astype(np.int32)
 
 
-def _bordered(symbols: np.ndarray, word_of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Put a border before the first word and after each, as the kernel wants it."""
+def _with_boundaries(symbols: np.ndarray, word_of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Insert a boundary before the first word and after each, as the kernel expects."""
     slots = np.arange(1, len(symbols) + 1) + word_of
     n_slots = len(symbols) + int(word_of[-1]) + 2
-    bordered = np.full(n_slots, OUTSIDE, dtype=np.int32)
+    bordered = np.full(n_slots, BOUNDARY, dtype=np.int32)
     bordered[slots] = symbols
     words = np.zeros(n_slots, dtype=np.int32)
     words[slots] = word_of

@@ -53,7 +53,7 @@ def learn_text_pieces(text: TextSplits, config: MlmConfig) -> Pieces:
     if config.pieces != "auto":
         return learn_pieces(words, counts, size=int(config.pieces), kind=kind)
     size = auto_vocabulary_size(text.train.n_tokens)
-    return learn_pieces(words, counts, size=size, kind=kind, exactly=False)
+    return learn_pieces(words, counts, size=size, kind=kind, exact=False)
 
 
 def pack_text(

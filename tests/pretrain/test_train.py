@@ -317,7 +317,7 @@ def test_a_corpus_without_held_out_text_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"pieces": "9000"}, "`pieces=9000`: the words of this corpus give at most "),
+        ({"pieces": "9000"}, "`pieces=9000`: this corpus yields at most "),
         ({"min_count": 10**6}, "no word occurs 1000000 times or more"),
     ],
 )

@@ -1,1 +1,1 @@
-"""Sentence boundaries: rules for many languages, and the kernels that apply them."""
+"""Sentence splitting: rules for many languages, and the kernels that apply them."""

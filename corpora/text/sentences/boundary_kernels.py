@@ -1,4 +1,4 @@
-"""Sentence boundaries in UTF-8 bytes: look for terminators, examine context only there."""
+"""Sentence boundaries in UTF-8 bytes: find terminators, and examine the context of each."""
 
 import numpy as np
 
@@ -52,16 +52,16 @@ from corpora.text.sentences.terminator_kernels import (
     end_of_run,
 )
 
-LONGEST_TOKEN = 20  # characters; longer ones are no abbreviations
+MAX_TOKEN = 20  # characters; longer tokens are not abbreviations
 ABBREVIATIONS = NEVER_ENDS | MAY_END | BEFORE_NUMBER | UNIT | ENDS
 
-# What is known of the token before a full stop.
+# Indices of the description of the token before a period.
 BEGIN, LETTERS, DIGITS, DOTS, OTHERS, PAIRS, AFTER_DASH = range(7)
 
 
 @compiled
 def _read_token(text, start, at, classes, token):
-    """Describe the token that ends here in ``token``; its begin is ``at`` when there is none."""
+    """Describe in ``token`` the token that ends at ``at``, where it also begins if empty."""
     token[:] = 0
     end, was_letter, length_read = at, False, 0
     while at > start:
@@ -83,7 +83,7 @@ def _read_token(text, start, at, classes, token):
         was_letter = is_letter(kind) or (kind == MARK and was_letter)
         at -= length
         length_read += 1
-        if length_read > LONGEST_TOKEN:
+        if length_read > MAX_TOKEN:
             token[OTHERS] += 1
             break
     token[BEGIN] = at
@@ -109,7 +109,7 @@ def _count_character(token, code, kind, was_letter):
 
 @compiled
 def _token_flags(text, at, start, classes, table, token):
-    """Flags of the token, together with one before it where they are written apart (z. B.)."""
+    """Return the flags of a token, joined with the one before if both are one (z. B.)."""
     begin = token[BEGIN]
     flags = flags_of(table, hash_bytes(text, begin, at))
     if token[LETTERS] > 2 or token[DIGITS] > 0 or begin < start + 2 or text[begin - 1] != 32:
@@ -129,7 +129,7 @@ def _token_flags(text, at, start, classes, table, token):
 
 @compiled
 def _spaces_before(text, at, start, classes):
-    """Walk back over spaces."""
+    """Return the position before preceding spaces."""
     while at > start:
         code, length = code_before(text, at, start)
         if class_of(classes, code) != SPACE:
@@ -139,8 +139,8 @@ def _spaces_before(text, at, start, classes):
 
 
 @compiled
-def _begins_item(text, begin, start, classes, token):
-    """Tell whether a short number or a letter counts an item: first thing, or after a colon."""
+def _is_item_number(text, begin, start, classes, token):
+    """Return whether a short number or letter numbers a list item: first, or after a colon."""
     if token[DOTS] > 0 or token[OTHERS] > 0 or token[LETTERS] + token[DIGITS] > 3:
         return False
     if token[LETTERS] > 1 or (token[LETTERS] > 0 and token[DIGITS] > 0):
@@ -158,15 +158,15 @@ def _begins_item(text, begin, start, classes, token):
 
 
 @compiled
-def _after_number(text, begin, start, classes):
-    """Tell whether the token before ends in a digit."""
+def _follows_number(text, begin, start, classes):
+    """Return whether the preceding token ends in a digit."""
     code, _ = code_before(text, _spaces_before(text, begin, start, classes), start)
     return class_of(classes, code) == DIGIT
 
 
 @compiled
 def _is_ordinal(text, begin, start, stop, letter, kind, classes, table):
-    """Tell whether a number of one or two digits counts what follows: 3. Oktober, 3. 10. 1990."""
+    """Return whether a number of one or two digits is an ordinal: 3. Oktober, 3. 10. 1990."""
     end = _spaces_before(text, begin, start, classes)
     if kind == DIGIT:
         if end > start + 1 and text[end - 1] == DOT and is_ascii_digit(text[end - 2]):
@@ -190,7 +190,7 @@ def _is_ordinal(text, begin, start, stop, letter, kind, classes, table):
 
 @compiled
 def _is_initials(token):
-    """Tell single letters, or letters with stops between: J, U.S, e.g."""
+    """Return whether a token is a letter, or letters with periods between: J, U.S, e.g."""
     return (
         token[LETTERS] > 0
         and token[DOTS] == token[LETTERS] - 1
@@ -199,20 +199,20 @@ def _is_initials(token):
 
 
 @compiled
-def _stop_ends(text, start, at, stop, place, letter, kind, classes, table, token):
-    """Tell whether a single full stop at ``at`` ends a sentence before what can begin one."""
+def _period_ends(text, start, at, stop, place, letter, kind, classes, table, token):
+    """Return whether a single period ends a sentence, given that one can begin after it."""
     _read_token(text, start, at, classes, token)
     begin = token[BEGIN]
     if begin == at:
         return True
     flags = _token_flags(text, at, start, classes, table, token)
-    if flags & NEVER_ENDS or _begins_item(text, begin, start, classes, token):
+    if flags & NEVER_ENDS or _is_item_number(text, begin, start, classes, token):
         return False
     if flags & BEFORE_NUMBER and kind == DIGIT:
         return False
     if flags & ENDS:
         return True
-    if flags & UNIT and _after_number(text, begin, start, classes):
+    if flags & UNIT and _follows_number(text, begin, start, classes):
         return place == letter and not _has_inner_capital(text, letter, stop, classes)
     if flags & MAY_END or _is_initials(token):
         return next_flags(text, letter, stop, classes, table) & STARTER != 0
@@ -223,8 +223,8 @@ def _stop_ends(text, start, at, stop, place, letter, kind, classes, table, token
 
 
 @compiled
-def _goes_on(text, at, stop, particles):
-    """Tell whether a particle follows that ties a quotation to its sentence."""
+def _particle_follows(text, at, stop, particles):
+    """Return whether a particle follows that continues the sentence after a quotation."""
     for p in range(particles.shape[0]):
         length = np.int64(particles[p, 0])
         if at + length <= stop:
@@ -237,8 +237,8 @@ def _goes_on(text, at, stop, particles):
 
 
 @compiled
-def _exclaims(text, start, at, classes, table):
-    """Tell whether the word before an exclamation mark is a name that has one."""
+def _is_exclaiming_name(text, start, at, classes, table):
+    """Return whether the exclamation mark belongs to a name: Yahoo!"""
     word = at
     while word > start:
         code, length = code_before(text, word, start)
@@ -250,7 +250,7 @@ def _exclaims(text, start, at, classes, table):
 
 @compiled
 def _boundary(text, start, at, end, stop, run, closers, classes, table, particles, token):
-    """Where the next sentence begins after the run of terminators at..end, or -1."""
+    """Return where the next sentence begins after the terminators at..end, or -1."""
     place = skip_spaces(text, end, stop, classes)
     if place >= stop:
         return -1
@@ -266,7 +266,7 @@ def _boundary(text, start, at, end, stop, run, closers, classes, table, particle
     if (closers and before_kind == OPEN) or not has_letter(text, start, at, classes):
         return -1
     if run == WIDE:
-        return -1 if closers and _goes_on(text, place, stop, particles) else place
+        return -1 if closers and _particle_follows(text, place, stop, particles) else place
     letter, letter_kind = first_letter(text, place, stop, classes)
     if letter_kind == NONE and kind == QUOTE:
         return -1
@@ -276,11 +276,13 @@ def _boundary(text, start, at, end, stop, run, closers, classes, table, particle
         if run == ELLIPSIS or closers:
             return -1
         bracket = code == 0x28
-        ends = _small_begins(text, start, at, stop, run, bracket, classes, table, token)
-    elif run == STRONG and _exclaims(text, start, at, classes, table):
+        ends = _ends_before_lowercase(text, start, at, stop, run, bracket, classes, table, token)
+    elif run == STRONG and _is_exclaiming_name(text, start, at, classes, table):
         ends = next_flags(text, letter, stop, classes, table) & STARTER != 0
     elif run == STOP:
-        ends = _stop_ends(text, start, at, stop, place, letter, letter_kind, classes, table, token)
+        ends = _period_ends(
+            text, start, at, stop, place, letter, letter_kind, classes, table, token
+        )
     else:
         ends = True
     return place if ends else -1
@@ -288,7 +290,7 @@ def _boundary(text, start, at, end, stop, run, closers, classes, table, particle
 
 @compiled
 def _is_address(text, at, stop):
-    """Tell http:// and https://."""
+    """Return whether an http:// or https:// address begins here."""
     if at + 8 > stop or text[at] != 0x68 or text[at + 1] != 0x74 or text[at + 2] != 0x74:
         return False
     return text[at + 3] == 0x70 and (text[at + 4] == 0x3A or text[at + 5] == 0x3A)
@@ -296,18 +298,18 @@ def _is_address(text, at, stop):
 
 @compiled
 def _has_inner_capital(text, letter, stop, classes):
-    """Tell words such as iPhone."""
+    """Return whether the second letter is a capital, as in iPhone."""
     _, length = code_at(text, letter, stop)
     second, _ = code_at(text, letter + length, stop)
     return class_of(classes, second) == UPPER
 
 
 @compiled
-def _small_begins(text, start, at, stop, run, bracket, classes, table, token):
-    """Tell whether a sentence ends though a small letter follows.
+def _ends_before_lowercase(text, start, at, stop, run, bracket, classes, table, token):
+    """Return whether a sentence ends although a lower-case letter follows.
 
-    It does where the sentence began with a small letter itself, as carelessly
-    written ones do; else only after what is surely a word and no abbreviation.
+    It does if it began with a lower-case letter itself, as in careless writing; else only
+    after a token that is certainly a word and not an abbreviation.
     """
     first, first_kind = first_letter(text, start, at, classes)
     at = _spaces_before(text, at, start, classes)
@@ -330,10 +332,11 @@ def _small_begins(text, start, at, stop, run, bracket, classes, table, token):
 
 @compiled
 def find_sentences(text, paragraphs, leads, classes, table, particles, offsets):
-    """Write the byte offset of each sentence."""
-    # text: uint8 (n_bytes,); paragraphs: int64 (n_paragraphs + 1,); leads: bool (256,); classes:
-    # uint8 (0x20000,); table: uint64 (capacity, 2); particles: uint8 (n_particles, 16); offsets:
-    # int64 (n_bytes + 1,)
+    """Write the byte offsets of all sentences; return how many there are."""
+    # text: uint8 (n_bytes,); paragraphs: int64 (n_paragraphs + 1,), byte offsets
+    # leads: bool (256,), first bytes of terminators; classes: uint8 (0x20000,)
+    # table: uint64 (capacity, 2), word hashes and flags; particles: uint8 (n_particles, 16)
+    # offsets: int64 (n_bytes + 1,)
     token = np.zeros(8, dtype=np.int64)
     n_sentences = 0
     for p in range(paragraphs.shape[0] - 1):

@@ -1,4 +1,4 @@
-"""UTF-8 as sentence splitting reads it: characters, and words that the rules know."""
+"""Reading UTF-8 characters, their classes, and the flags of words in the rules."""
 
 import numpy as np
 
@@ -19,16 +19,15 @@ from corpora.text.sentences.rules import (
 
 FNV_OFFSET = np.uint64(0xCBF29CE484222325)
 FNV_PRIME = np.uint64(0x100000001B3)
-LONGEST_LEAD = 6  # characters between a boundary and the first letter
+MAX_LEAD = 6  # characters between a boundary and the first letter
 NONE = 0  # no letter or digit follows
 APOSTROPHE, STRAIGHT_QUOTE, RIGHT_QUOTE, HYPHEN, DOT = 0x27, 0x22, 0x2019, 0x2D, 0x2E
-END_OF_TEXT = 0x110000  # in place of a code point
+END_OF_TEXT = 0x110000  # not a code point
 
 
 @compiled
 def code_at(text, at, stop):
-    """Code point and length in bytes of the character at a place; END_OF_TEXT past the end."""
-    # text: uint8 (n_bytes,)
+    """Return the code point and byte length of the character at ``at``, or END_OF_TEXT, 0."""
     if at >= stop:
         return END_OF_TEXT, 0
     byte = np.int64(text[at])
@@ -45,8 +44,7 @@ def code_at(text, at, stop):
 
 @compiled
 def code_before(text, at, start):
-    """Code point and length in bytes of the character that ends at a place."""
-    # text: uint8 (n_bytes,)
+    """Return the code point and byte length of the character before ``at``."""
     if at <= start:
         return END_OF_TEXT, 0
     begin = at - 1
@@ -58,8 +56,7 @@ def code_before(text, at, start):
 
 @compiled
 def class_of(classes, code):
-    """Class of a code point; SPACE past the end, UNSPACED beyond the table."""
-    # classes: uint8 (0x20000,)
+    """Return the class of a code point; SPACE at the end, UNSPACED beyond the table."""
     if code < N_CLASSED:
         return np.int64(classes[code])
     return SPACE if code == END_OF_TEXT else UNSPACED
@@ -67,33 +64,32 @@ def class_of(classes, code):
 
 @compiled
 def is_ascii_digit(byte):
-    """Digits of ASCII."""
+    """Return whether a byte is an ASCII digit."""
     return byte >= 0x30 and byte <= 0x39
 
 
 @compiled
 def is_ascii_word(byte):
-    """Letters and digits of ASCII."""
+    """Return whether a byte is an ASCII letter or digit."""
     small = byte | 0x20
     return (small >= 0x61 and small <= 0x7A) or is_ascii_digit(byte)
 
 
 @compiled
 def is_letter(kind):
-    """Letters, of scripts with case or without."""
+    """Return whether a class is that of letters, with case or without."""
     return kind >= UPPER and kind <= UNSPACED
 
 
 @compiled
-def is_quiet(kind):
-    """Tell what may follow a terminator that stands alone: no letter, no digit."""
+def is_not_alphanumeric(kind):
+    """Return whether a class is neither that of letters nor of digits."""
     return not (is_letter(kind) or kind == DIGIT)
 
 
 @compiled
 def skip_spaces(text, at, stop, classes):
-    """Skip to the next character that is no space."""
-    # text: uint8 (n_bytes,); classes: uint8 (0x20000,)
+    """Return the position of the next character that is not a space."""
     while at < stop:
         code, length = code_at(text, at, stop)
         if class_of(classes, code) != SPACE:
@@ -104,8 +100,7 @@ def skip_spaces(text, at, stop, classes):
 
 @compiled
 def hash_bytes(text, begin, end):
-    """FNV-1a of the bytes, spaces left out."""
-    # text: uint8 (n_bytes,)
+    """Return the FNV-1a hash of the bytes, without spaces."""
     value = FNV_OFFSET
     for i in range(begin, end):
         if text[i] != 32:
@@ -115,7 +110,7 @@ def hash_bytes(text, begin, end):
 
 @compiled
 def flags_of(table, value):
-    """Look a hash up; 0 when it is unknown."""
+    """Return the flags of a word hash, 0 if it is not in the table."""
     # table: uint64 (capacity, 2)
     mask = np.uint64(table.shape[0] - 1)
     slot = value & mask
@@ -129,8 +124,8 @@ def flags_of(table, value):
 @compiled
 def build_table(text, offsets, flags, table):
     """Fill an open-addressing table with the hashes and flags of words."""
-    # text: uint8 (n_bytes,); offsets: int64 (n_words + 1,); flags: int64 (n_words,); table: uint64
-    # (capacity, 2)
+    # text: uint8 (n_bytes,); offsets: int64 (n_words + 1,); flags: int64 (n_words,)
+    # table: uint64 (capacity, 2)
     mask = np.uint64(table.shape[0] - 1)
     for w in range(flags.shape[0]):
         value = hash_bytes(text, offsets[w], offsets[w + 1])
@@ -143,13 +138,12 @@ def build_table(text, offsets, flags, table):
 
 @compiled
 def first_letter(text, at, stop, classes):
-    """Find the letter or digit that follows; its place and class, or NONE when too far."""
-    # text: uint8 (n_bytes,); classes: uint8 (0x20000,)
+    """Return position and class of the next letter or digit; NONE if it is too far away."""
     place = at
-    for _ in range(LONGEST_LEAD):
+    for _ in range(MAX_LEAD):
         code, length = code_at(text, place, stop)
         kind = class_of(classes, code)
-        if not is_quiet(kind):
+        if not is_not_alphanumeric(kind):
             return place, kind
         if place >= stop or kind == COMMA or kind == CLOSE or kind == STRONG or kind == WIDE:
             break
@@ -159,11 +153,10 @@ def first_letter(text, at, stop, classes):
 
 @compiled
 def has_letter(text, at, stop, classes):
-    """Tell whether there is a letter or digit at all."""
-    # text: uint8 (n_bytes,); classes: uint8 (0x20000,)
+    """Return whether there is a letter or digit between ``at`` and ``stop``."""
     while at < stop:
         code, length = code_at(text, at, stop)
-        if not is_quiet(class_of(classes, code)):
+        if not is_not_alphanumeric(class_of(classes, code)):
             return True
         at += length
     return False
@@ -171,7 +164,7 @@ def has_letter(text, at, stop, classes):
 
 @compiled
 def _end_of_word(text, at, stop, classes):
-    """End of the letters (and marks) that begin here."""
+    """Return the end of the letters and marks that begin at ``at``."""
     while at < stop:
         code, length = code_at(text, at, stop)
         kind = class_of(classes, code)
@@ -183,8 +176,7 @@ def _end_of_word(text, at, stop, classes):
 
 @compiled
 def next_flags(text, at, stop, classes, table):
-    """Flags of the word that follows; an initial (a letter and a stop) has none."""
-    # text: uint8 (n_bytes,); classes: uint8 (0x20000,); table: uint64 (capacity, 2)
+    """Return the flags of the word at ``at``, only ORDINAL before a period or hyphen."""
     end = _end_of_word(text, at, stop, classes)
     code, _ = code_at(text, end, stop)
     value = hash_bytes(text, at, end)

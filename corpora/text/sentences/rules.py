@@ -1,6 +1,6 @@
-"""What sentence splitting knows of characters and words, for many languages.
+"""Data of sentence splitting: character classes, abbreviations and other word lists.
 
-The words that the rules know are data, here; the rules are in `boundary_kernels`.
+The rules that use them are in `boundary_kernels`.
 """
 
 import functools
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-# Classes of characters. The four kinds of terminators come last.
+# Character classes; the four kinds of terminators must come last.
 (OTHER, SPACE, UPPER, LOWER, UNCASED, UNSPACED, DIGIT, MARK, OPEN, CLOSE, QUOTE) = range(11)
 (COMMA, DASH, EMOJI, STOP, STRONG, ELLIPSIS, WIDE) = range(11, 18)
 
@@ -17,7 +17,7 @@ TERMINATORS = {
     STOP: ".\u2024\ufe52\uff0e",
     STRONG: "!?؟\u203c\u203d\u2047\u2048\u2049\u2e2e\u037e",
     ELLIPSIS: "…",
-    # These end a sentence whatever follows, with a space or without.
+    # These end a sentence with or without a following space.
     WIDE: "。｡！？﹖﹗।॥۔։።፧፨។៕။།༎᠃᠉܀܁܂߹᙮᱾᱿꓿꘎꘏꛳꛷꡶꡷꣎꣏꫰꫱꯫",
 }
 _SPELLED_OUT = {
@@ -33,7 +33,7 @@ _BY_CATEGORY = {
     "Pi": QUOTE, "Pf": QUOTE, "Pd": DASH,
 }  # fmt: skip
 _RANGES = (  # after the categories, in this order
-    (0x10D0, 0x10FF, UNCASED),  # Georgian: Unicode says lower case, writers use no other
+    (0x10D0, 0x10FF, UNCASED),  # Georgian: lower case in Unicode, but written without case
     (0x1F000, 0x1FAFF, EMOJI),
     (0x2600, 0x27BF, EMOJI),
     (0x3041, 0x30FF, UNSPACED),
@@ -41,15 +41,15 @@ _RANGES = (  # after the categories, in this order
     (0x4E00, 0x9FFF, UNSPACED),
     (0xF900, 0xFAFF, UNSPACED),
 )
-N_CLASSED = 0x20000  # Beyond are ideographs, and nothing else in use.
+N_CLASSED = 0x20000  # beyond are ideographs
 
-# What a word is to the rules.
+# Flags of words.
 NEVER_ENDS, MAY_END, BEFORE_NUMBER, UNIT, ENDS, STARTER, ORDINAL, BEFORE_ORDINAL, EXCLAIMS = (
     1 << bit for bit in range(9)
 )
 
 WORDS = {
-    # Abbreviations that something always follows: no sentence ends here.
+    # Abbreviations that never end a sentence.
     NEVER_ENDS: """
         Mr Mrs Ms Messrs Dr Drs Prof Rev Gen Col Lt Capt Cpl Sgt Maj Cmdr Adm Hon Sen Rep
         Gov Pres Supt Det Insp Fr Msgr Brig Pvt Pfc Ald Atty Treas e.g i.e eg vs viz cf ca
@@ -60,8 +60,8 @@ WORDS = {
         bijv o.a d.w.z m.b.t t.o.v m.n bl.a t.ex t.eks f.eks dvs jf fx np tzw tzn m.in św dr
         inż prof mgr gen płk por zob tj tzv např mj sv ing डॉ प्रो श्रीमती स्व एड
     """,
-    # Abbreviations before which and after which anything goes: an ordinary opening
-    # word after them (below) tells that the sentence has ended.
+    # Abbreviations that may end a sentence: they do if a typical sentence opener (STARTER)
+    # follows.
     MAY_END: """
         Inc Ltd Corp Co Bros LLC plc Jr Sr Snr Esq al Fig Figs Vol Nr Assn Dept Univ Govt
         Est est Mfg Intl Natl St Ave Blvd Rd Hwy Pkwy Ln Sq Mt Mts Ft Pt Bldg Ste Apt Jan
@@ -76,21 +76,21 @@ WORDS = {
         tav sgg nr pers ev evt руб коп стр тыс млн млрд вв др пр сокр лат англ нем фр греч
         итал исп род чел экз изд ред कि मी रु नं सं ई पं
     """,
-    # Abbreviations only where a number follows; else they are words, or end sentences.
+    # Abbreviations only before a number; else words, which may end a sentence.
     BEFORE_NUMBER: """
         pág pag No Nos no nos Nr nr Nrn n° nº núm num fig figs Fig Figs vol vols Vol p pp pg pgs Art
         Arts arts sec secs Sec sect chap ch cap para pt pts tab ref refs eq eqs app ex op v
         vv cl ver Abb Bl Z Pos Rn Rz lit Ziff S Lfg H tab obr č čís s str poz art ust pkt sz
         рис п пп ст разд ч № N°
     """,
-    # Units and the like: after a number, a capital begins a new sentence.
+    # Units: after number and unit, a capital begins a new sentence.
     UNIT: """
         a.m p.m am pm A.M P.M г гг в вв кг км см мм га ч мин сек р руб коп тыс млн млрд к
         чел ft in oz lb lbs yd mi hr hrs min sec mph cm mm km kg Mio Mrd Std Min Sek Uhr
     """,
-    # Abbreviations at the end of a list, written like initials.
+    # Abbreviations that end lists, and so sentences.
     ENDS: "т.д т.п u.s.w e.t.c itd itp atd etc usw ecc osv др",
-    # Words that begin sentences often and names seldom.
+    # Words that often begin sentences and rarely names.
     STARTER: """
         The This That These Those He She It We They You I A In On At By For From With But
         And If When While After Before As To There Then However His Her Its Their Our My
@@ -115,7 +115,7 @@ WORDS = {
         Его Её Ее Их Мы Я Вы Ты Все Был Была Было Были Во Со Там Тогда Здесь Среди Под Через
         Кроме Не Затем Позже Что Кто Вот Тут У Він Вона Це Той Та
     """,
-    # After a number and a full stop these make it an ordinal: am 3. Oktober.
+    # A number with a period before these is an ordinal: am 3. Oktober.
     ORDINAL: """
         Januar Jänner Februar März April Mai Juni Juli August September Oktober November
         Dezember Jahrhundert Jahrhunderts Jahrhunderte Jahrtausend Jahrtausends Jh Jhd Jhdt
@@ -126,7 +126,7 @@ WORDS = {
         December január február március április május június július augusztus szeptember
         október december
     """,
-    # A number with a full stop after these is an ordinal: in der 2. Runde.
+    # A number with a period after these is an ordinal: in der 2. Runde.
     BEFORE_ORDINAL: """
         am im vom zum zur beim der die das dem den des seit ab bis jeder jede jedes jeden
         seine ihre seinem ihrem seinen ihren unser Am Im Vom Zum Zur Der Die Das Dem Den Des
@@ -135,14 +135,13 @@ WORDS = {
     # Names with an exclamation mark.
     EXCLAIMS: "Yahoo Yum Jeopardy Wham",
 }
-# After a full stop and a closing bracket these go on with the sentence around it.
+# After a terminator and a closing bracket these continue the surrounding sentence.
 PARTICLES = ("と", "って", "を", "など", "なんて", "の")
 
 
 @functools.cache
 def character_classes() -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Tell what each character is to the rules."""
-    # returns uint8 (0x20000,)
+    """Return the class of each character, uint8 (0x20000,)."""
     classes = np.zeros(N_CLASSED, dtype=np.uint8)
     for code in range(N_CLASSED):
         classes[code] = _BY_CATEGORY.get(unicodedata.category(chr(code)), OTHER)
@@ -156,7 +155,7 @@ def character_classes() -> np.ndarray[Any, np.dtype[np.uint8]]:
 
 @functools.cache
 def word_flags() -> dict[str, int]:
-    """Tell what each word of the tables is to the rules."""
+    """Return the flags of each word."""
     flags: dict[str, int] = {}
     for flag, words in WORDS.items():
         for word in words.split():
@@ -166,7 +165,7 @@ def word_flags() -> dict[str, int]:
 
 
 def _forms(word: str, flag: int) -> set[str]:
-    """Spellings of a word of the tables."""
+    """Return the spellings of a listed word, also capitalized where that makes sense."""
     if flag in (STARTER, ORDINAL, BEFORE_ORDINAL, EXCLAIMS) or len(word) == 1:
         return {word}
     if word[0].isupper():

@@ -1,7 +1,7 @@
-"""Where sentences begin: rules for many languages, on raw cased text, before segmentation.
+"""Rule-based sentence splitting for many languages, on raw cased text before segmentation.
 
-A full stop, once decided to be one, ends a sentence where something follows that can
-begin one: a capital, a digit, a letter of a script without case, a symbol.
+A period that is not part of an abbreviation or number ends a sentence if what follows can
+begin one: a capital, a digit, a letter of a script without case, or a symbol.
 """
 
 import functools
@@ -15,7 +15,7 @@ from corpora.text.sentences.rules import PARTICLES, TERMINATORS, character_class
 
 @functools.cache
 def _tables() -> tuple[np.ndarray, ...]:
-    """The rules' data as the kernel takes them: leads, classes, words, particles."""
+    """Return the data for the kernel: lead bytes, classes, word table, particles."""
     from corpora.text.sentences.character_kernels import build_table
 
     leads = np.zeros(256, dtype=np.bool_)
@@ -35,12 +35,11 @@ def _tables() -> tuple[np.ndarray, ...]:
 def sentence_offsets(
     text: np.ndarray[Any, np.dtype[np.uint8]], paragraphs: np.ndarray[Any, np.dtype[np.int64]]
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Find where sentences begin.
+    """Return the byte offsets of sentences, int64 (n_sentences + 1,).
 
-    Deterministic; paragraphs do not see one another. Spaces between two sentences
-    belong to the first.
+    Paragraphs are independent of each other. Spaces between two sentences belong to the first.
     """
-    # text: uint8 (n,); paragraphs: int64 (p + 1,); returns int64 (s + 1,)
+    # text: uint8 (n_bytes,); paragraphs: int64 (n_paragraphs + 1,), byte offsets
     from corpora.text.sentences.boundary_kernels import find_sentences
 
     offsets = np.empty(len(text) + 1, dtype=np.int64)
@@ -49,7 +48,7 @@ def sentence_offsets(
 
 
 def split_sentences(text: str) -> list[str]:
-    """Split a text, each line a paragraph, into sentences."""
+    """Split a text into sentences; each line is a paragraph."""
     encoded = text.encode()
     buffer = np.frombuffer(encoded, dtype=np.uint8)
     ends = np.flatnonzero(buffer == ord("\n")) + 1

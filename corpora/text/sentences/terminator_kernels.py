@@ -1,4 +1,4 @@
-"""Where sentences may end: terminators in a row, and all that closes after them."""
+"""Runs of sentence terminators, with the closing quotes and brackets after them."""
 
 from corpora.common.jit import compiled
 from corpora.text.sentences.character_kernels import (
@@ -7,7 +7,7 @@ from corpora.text.sentences.character_kernels import (
     code_at,
     is_ascii_digit,
     is_ascii_word,
-    is_quiet,
+    is_not_alphanumeric,
     skip_spaces,
 )
 from corpora.text.sentences.rules import (
@@ -25,8 +25,8 @@ from corpora.text.sentences.rules import (
 
 
 @compiled
-def _after_footnote(text, at, stop):
-    """Skip a footnote mark such as [12]; stay when there is none."""
+def _skip_footnote(text, at, stop):
+    """Skip a footnote mark such as [12], if there is one."""
     if at >= stop or text[at] != 0x5B:
         return at
     end = at + 1
@@ -38,8 +38,8 @@ def _after_footnote(text, at, stop):
 
 
 @compiled
-def _after_emoticon(text, at, stop, classes):
-    """Skip an emoticon such as :-) and the like; stay when there is none."""
+def _skip_emoticon(text, at, stop, classes):
+    """Skip an emoticon such as :-), if there is one."""
     if at + 1 >= stop or not (text[at] == 0x3A or text[at] == 0x3B or text[at] == 0x3D):
         return at
     end = at + 1
@@ -56,8 +56,8 @@ def _after_emoticon(text, at, stop, classes):
 
 
 @compiled
-def _is_odd(text, start, at):
-    """Tell whether a straight quotation mark is open here."""
+def _inside_quotes(text, start, at):
+    """Return whether a straight quotation mark is open at ``at``."""
     odd = False
     for i in range(start, at):
         odd ^= text[i] == STRAIGHT_QUOTE
@@ -65,8 +65,8 @@ def _is_odd(text, start, at):
 
 
 @compiled
-def _after_spaced(text, start, at, stop, classes):
-    """Skip spaces and then what still belongs to the end before them; stay when nothing does."""
+def _skip_spaced_closers(text, start, at, stop, classes):
+    """Skip spaces and what after them still belongs to the sentence, if anything."""
     place = skip_spaces(text, at, stop, classes)
     if place == at or place >= stop:
         return at
@@ -77,33 +77,32 @@ def _after_spaced(text, start, at, stop, classes):
     if code == 0xBB or code == 0x203A:
         return place + length if after == SPACE or after == COMMA or after >= STOP else at
     if kind >= STOP:
-        return place if is_quiet(after) and kind != ELLIPSIS and after != STOP else at
-    if code == STRAIGHT_QUOTE and after == SPACE and _is_odd(text, start, at):
+        return place if is_not_alphanumeric(after) and kind != ELLIPSIS and after != STOP else at
+    if code == STRAIGHT_QUOTE and after == SPACE and _inside_quotes(text, start, at):
         return place + length
     if kind == EMOJI:
         return place + length
-    end = _after_emoticon(text, place, stop, classes)
+    end = _skip_emoticon(text, place, stop, classes)
     return end if end > place else at
 
 
 @compiled
-def _opens(code):
-    """Quotation marks that open where scripts are written without spaces."""
+def _is_opening_quote(code):
+    """Return whether a quotation mark is an opening one in scripts without spaces."""
     return code == 0x201C or code == 0x2018 or code == 0xAB or code == 0x2039
 
 
 @compiled
 def end_of_run(text, start, at, stop, classes):
-    """Walk over terminators and all that closes; tell end, strongest kind, dots, and closers.
+    """Return end, kind and number of closers of the run of terminators at ``at``.
 
-    A run is wide when it holds a wide terminator, else strong, else an ellipsis (or
-    more than one stop), else a stop.
+    The kind is WIDE if a wide terminator occurs, else STRONG, else ELLIPSIS (also for several
+    periods), else STOP.
     """
-    # text: uint8 (n_bytes,); classes: uint8 (0x20000,)
     wide, strong, dots, closers = False, False, 0, 0
     while at < stop:
         if text[at] == 32 and at + 1 < stop and is_ascii_word(text[at + 1]):
-            break  # by far the most usual
+            break  # by far the most frequent case
         code, length = code_at(text, at, stop)
         kind = class_of(classes, code)
         if kind >= STOP:
@@ -111,15 +110,15 @@ def end_of_run(text, start, at, stop, classes):
             strong |= kind == STRONG
             dots += 2 if kind == ELLIPSIS else 1
             at += length
-        elif kind == CLOSE or (kind == QUOTE and not (wide and _opens(code))):
+        elif kind == CLOSE or (kind == QUOTE and not (wide and _is_opening_quote(code))):
             closers += 1
             at += length
         elif kind == EMOJI or (kind == MARK and closers == 0):
             at += length
         else:
-            end = _after_footnote(text, at, stop)
+            end = _skip_footnote(text, at, stop)
             if end == at:
-                end = _after_spaced(text, start, at, stop, classes)
+                end = _skip_spaced_closers(text, start, at, stop, classes)
             if end == at:
                 break
             at = end

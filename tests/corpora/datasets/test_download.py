@@ -1,4 +1,4 @@
-"""Downloads against a server on this machine: whole, resumed, changed, refused, absent."""
+"""Downloads from a local server: complete, resumed, changed, rejected, unreachable."""
 
 import hashlib
 import io
@@ -76,7 +76,7 @@ class Handler(BaseHTTPRequestHandler):
         return None
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def refusal(publisher: Publisher, folder: Path, **about: object) -> str:
     return str(refused.value)
 
 
-def test_a_file_is_fetched_once(publisher: Publisher, tmp_path: Path) -> None:
+def test_a_file_is_downloaded_once(publisher: Publisher, tmp_path: Path) -> None:
     path = fetch(wanted(publisher), tmp_path / "cache")
     again = fetch(wanted(publisher), tmp_path / "cache")
 
@@ -116,7 +116,7 @@ def test_a_file_is_fetched_once(publisher: Publisher, tmp_path: Path) -> None:
     assert names(tmp_path / "cache") == ["words", "words.lock"]
 
 
-def test_a_broken_download_goes_on_where_it_was(publisher: Publisher, tmp_path: Path) -> None:
+def test_a_broken_download_resumes(publisher: Publisher, tmp_path: Path) -> None:
     publisher.break_after = [300_000, 400_000]
 
     assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
@@ -124,19 +124,18 @@ def test_a_broken_download_goes_on_where_it_was(publisher: Publisher, tmp_path: 
     assert publisher.requests[1]["If-Range"] == '"one"'
 
 
-def test_a_later_run_resumes(publisher: Publisher, tmp_path: Path) -> None:
+def test_a_later_call_resumes(publisher: Publisher, tmp_path: Path) -> None:
     publisher.break_after = [100_000, 100_000, 100_000]
 
     assert refusal(publisher, tmp_path) == (
-        f"{publisher.url}: the connection broke after 300000 bytes; "
-        "the same command goes on from there"
+        f"{publisher.url}: the connection broke after 300000 bytes; run the same command to resume"
     )
     assert not (tmp_path / "words").exists()
     assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
     assert publisher.requests[-1]["Range"] == "bytes=300000-"
 
 
-def test_a_server_without_ranges_sends_all_again(publisher: Publisher, tmp_path: Path) -> None:
+def test_without_range_support_the_file_is_sent_again(publisher: Publisher, tmp_path: Path) -> None:
     publisher.ranges = False
     publisher.break_after = [300_000]
 
@@ -144,9 +143,7 @@ def test_a_server_without_ranges_sends_all_again(publisher: Publisher, tmp_path:
     assert len(publisher.requests) == 2
 
 
-def test_a_file_that_changed_meanwhile_is_fetched_anew(
-    publisher: Publisher, tmp_path: Path
-) -> None:
+def test_a_file_that_changed_is_downloaded_again(publisher: Publisher, tmp_path: Path) -> None:
     publisher.break_after = [100_000, 0, 0]
     publisher.content = zipped(BODY[::-1])
     refusal(publisher, tmp_path)
@@ -155,7 +152,7 @@ def test_a_file_that_changed_meanwhile_is_fetched_anew(
     assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
 
 
-def test_without_a_version_nothing_is_joined(publisher: Publisher, tmp_path: Path) -> None:
+def test_without_a_validator_nothing_is_resumed(publisher: Publisher, tmp_path: Path) -> None:
     publisher.etag = None
     publisher.break_after = [100_000]
 
@@ -163,7 +160,7 @@ def test_without_a_version_nothing_is_joined(publisher: Publisher, tmp_path: Pat
     assert [r.get("Range") for r in publisher.requests] == [None, None]
 
 
-def test_a_part_that_is_whole_already_is_taken(publisher: Publisher, tmp_path: Path) -> None:
+def test_a_complete_part_is_used(publisher: Publisher, tmp_path: Path) -> None:
     publisher.break_after = [100_000, 0, 0]
     refusal(publisher, tmp_path)
     (tmp_path / "words.zip.part").write_bytes(publisher.content)
@@ -171,19 +168,17 @@ def test_a_part_that_is_whole_already_is_taken(publisher: Publisher, tmp_path: P
     assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
 
 
-def test_another_checksum_than_the_publishers_is_refused(
-    publisher: Publisher, tmp_path: Path
-) -> None:
+def test_a_wrong_checksum_is_rejected(publisher: Publisher, tmp_path: Path) -> None:
     publisher.content = zipped(b"something else")
 
     assert refusal(publisher, tmp_path) == (
-        f"{publisher.url}: the MD5 of words is {hashlib.md5(b'something else').hexdigest()}, its "
-        f"publisher states {MD5}; nothing was taken, try again"
+        f"{publisher.url}: the MD5 of words is {hashlib.md5(b'something else').hexdigest()}, not "
+        f"the published {MD5}; download discarded, try again"
     )
     assert names(tmp_path) == ["words.lock"]
 
 
-def test_a_file_that_was_put_there_is_checked(publisher: Publisher, tmp_path: Path) -> None:
+def test_an_existing_file_is_checked(publisher: Publisher, tmp_path: Path) -> None:
     (tmp_path / "words").write_bytes(BODY)
     assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
     assert publisher.requests == []
@@ -192,12 +187,12 @@ def test_a_file_that_was_put_there_is_checked(publisher: Publisher, tmp_path: Pa
     other.mkdir()
     (other / "words").write_bytes(b"x")
     assert refusal(publisher, other) == (
-        f"{other / 'words'}: its MD5 is {hashlib.md5(b'x').hexdigest()}, the publisher of "
-        f"{publisher.url} states {MD5}; delete it to fetch it"
+        f"{other / 'words'}: the MD5 is {hashlib.md5(b'x').hexdigest()}, not {MD5} as published "
+        f"for {publisher.url}; delete the file to download it again"
     )
 
 
-def test_an_answer_404_is_told(publisher: Publisher, tmp_path: Path) -> None:
+def test_http_errors_are_reported(publisher: Publisher, tmp_path: Path) -> None:
     publisher.status = 404
 
     assert refusal(publisher, tmp_path) == (
@@ -206,7 +201,7 @@ def test_an_answer_404_is_told(publisher: Publisher, tmp_path: Path) -> None:
     )
 
 
-def test_no_network_is_told_in_one_line(publisher: Publisher, tmp_path: Path) -> None:
+def test_a_missing_network_is_reported_in_one_line(publisher: Publisher, tmp_path: Path) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/words.zip"
@@ -215,12 +210,12 @@ def test_no_network_is_told_in_one_line(publisher: Publisher, tmp_path: Path) ->
     with pytest.raises(SourceError) as refused:
         fetch(nowhere, tmp_path)
     assert str(refused.value) == (
-        f"{url}: cannot be reached ([Errno 111] Connection refused); go online or put the file at "
-        f"{tmp_path / 'words'}"
+        f"{url}: cannot be reached ([Errno 111] Connection refused); check the connection or put "
+        f"the file at {tmp_path / 'words'}"
     )
 
 
-def test_a_server_that_falls_silent_is_told(publisher: Publisher, tmp_path: Path) -> None:
+def test_a_silent_server_is_reported(publisher: Publisher, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/words.zip"
         with pytest.raises(SourceError) as refused:
@@ -233,25 +228,25 @@ def test_a_server_that_falls_silent_is_told(publisher: Publisher, tmp_path: Path
     [b"<html>no archive</html>", zipped(BODY, name="../words"), zipped(BODY)[:-99]],
     ids=["page", "other file", "cut"],
 )
-def test_what_is_no_archive_of_that_file_is_refused(
+def test_invalid_archives_are_rejected(
     publisher: Publisher, tmp_path: Path, content: bytes
 ) -> None:
     publisher.content = content
 
     message = refusal(publisher, tmp_path / "cache")
-    assert message.startswith(f"{publisher.url}: is no zip archive with a sound file 'words' (")
+    assert message.startswith(f"{publisher.url}: not a zip archive with a valid file 'words' (")
     assert names(tmp_path / "cache") == ["words.lock"]
     assert names(tmp_path) == ["cache"]
 
 
-def test_no_more_is_unpacked_than_expected(publisher: Publisher, tmp_path: Path) -> None:
+def test_unpacking_stops_at_the_size_limit(publisher: Publisher, tmp_path: Path) -> None:
     assert refusal(publisher, tmp_path, max_bytes=len(BODY) - 1) == (
-        f"{publisher.url}: words is larger than {len(BODY) - 1} bytes; nothing was taken"
+        f"{publisher.url}: words is larger than {len(BODY) - 1} bytes; download discarded"
     )
     assert names(tmp_path) == ["words.lock"]
 
 
-def test_two_processes_fetch_once(publisher: Publisher, tmp_path: Path) -> None:
+def test_two_processes_download_once(publisher: Publisher, tmp_path: Path) -> None:
     threads = [threading.Thread(target=fetch, args=(wanted(publisher), tmp_path)) for _ in range(3)]
     for thread in threads:
         thread.start()

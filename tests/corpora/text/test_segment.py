@@ -120,7 +120,7 @@ def test_punctuation_is_unicode_p_and_ascii_symbols():
 def test_settings_survive_json():
     settings = TextSettings(keep_case=True, segmenter="characters")
     assert TextSettings.from_json(settings.to_json()) == settings
-    with pytest.raises(SettingError, match="are of another version"):
+    with pytest.raises(SettingError, match="are from another version"):
         TextSettings.from_json({"lowercase": True})
 
 
@@ -137,7 +137,7 @@ def test_unknown_segmenter_is_refused():
 def test_half_a_character_is_refused_by_every_segmenter(segmenter, half):
     with pytest.raises(SettingError) as refusal:
         TextSettings(segmenter=segmenter).words(f"caf{chr(half)} \U0001f600")
-    assert str(refusal.value) == f"'caf\\u{half:x} \U0001f600' is not UTF-8; give UTF-8"
+    assert str(refusal.value) == f"'caf\\u{half:x} \U0001f600' is not UTF-8; pass UTF-8"
 
 
 def test_characters_beside_the_halves_are_words():

@@ -305,12 +305,12 @@ def test_many_words_divide_as_few_do(mixed):
         (
             {"ab": 1},
             6,
-            "`pieces=6`: characters and special pieces alone are 7; pass `pieces=7` or more",
+            "`pieces=6`: the characters and special pieces already need 7; pass `pieces=7` or more",
         ),
         (
             {"ab": 1},
             9,
-            "`pieces=9`: the words of this corpus give at most 8 pieces; pass `pieces=8` or less",
+            "`pieces=9`: this corpus yields at most 8 pieces; pass `pieces=8` or less",
         ),
         ({PRUNED: 5, "[MASK]": 1}, 9, "`pieces=9`: the corpus has no words to learn pieces from"),
     ],
@@ -481,6 +481,6 @@ def test_a_file_with_other_special_pieces_is_refused(tmp_path):
     with pytest.raises(ArtifactError) as refusal:
         open_pieces(path)
     assert str(refusal.value) == (
-        f"{path}: its first pieces are [UNK] [PAD] [CLS] [SEP] [MASK], not "
-        "[PAD] [UNK] [CLS] [SEP] [MASK]; give a file that this program wrote"
+        f"{path}: the first pieces are [UNK] [PAD] [CLS] [SEP] [MASK], not "
+        "[PAD] [UNK] [CLS] [SEP] [MASK]; use a file written by Firth"
     )

@@ -79,7 +79,7 @@ def test_unknown_words_and_phrases_have_neighbors_in_context(run):
             "'I saw a saw' has no word in brackets; write [word] around the one to query",
         ),
         (["--context", "I [ ] a saw"], "'I [ ] a saw' has no word in its brackets; write [word]"),
-        (["--context", "[caf\udce9]"], r"'caf\udce9' is not UTF-8; give UTF-8"),
+        (["--context", "[caf\udce9]"], r"'caf\udce9' is not UTF-8; pass UTF-8"),
         (
             ["--context", "[I]", "--layers", ""],
             "--layers : expected comma-separated numbers like 0,1, or auto",

@@ -363,19 +363,19 @@ def no_head(folder):
 
 def damaged_tokenizer(folder):
     (folder / "tokenizer.json").write_text('{"model": {"type": "None"}}')
-    return "{folder}/tokenizer.json: is no tokenizer that the tokenizers library reads ("
+    return "{folder}/tokenizer.json: not a tokenizer that the tokenizers library can read ("
 
 
 def tokenizer_of_a_list(folder):
     (folder / "tokenizer.json").write_text("[]")
-    return "{folder}/tokenizer.json: is no tokenizer that the tokenizers library reads ("
+    return "{folder}/tokenizer.json: not a tokenizer that the tokenizers library can read ("
 
 
 def broken_normalizer(folder):
     described = json.loads((folder / "tokenizer.json").read_text())
     described["normalizer"] = {"type": "Precompiled", "precompiled_charsmap": "AAAA"}
     (folder / "tokenizer.json").write_text(json.dumps(described))
-    return "{folder}/tokenizer.json: is no tokenizer that the tokenizers library reads ("
+    return "{folder}/tokenizer.json: not a tokenizer that the tokenizers library can read ("
 
 
 def nan(folder):

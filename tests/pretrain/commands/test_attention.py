@@ -113,7 +113,7 @@ def test_hand_worked_weights_make_the_table_and_the_json():
         (["cat " * 23], f"the sentence has 23 pieces, {TOO_LONG}"),
         ([" \t"], "the sentence has no words"),
         (["cat", "--layer", "3"], "--layer 3: the encoder has layers 0 to 2"),
-        (["caf\udce9"], r"'caf\udce9' is not UTF-8; give UTF-8"),
+        (["caf\udce9"], r"'caf\udce9' is not UTF-8; pass UTF-8"),
         (["cat", "--head", "-1"], "--head -1: the encoder has heads 0 to 3"),
         (["cat", "--out", "cat.pdf"], "--out cat.pdf: must end in .png or .svg"),
     ],

@@ -65,7 +65,7 @@ def test_a_text_without_a_mask_is_refused(run):
 def test_a_text_with_half_a_character_is_one_line(run):
     result = invoke(run, "caf\udce9 [MASK]")
     assert result.exit_code == 1
-    assert result.stderr == "Error: 'caf\\udce9 ' is not UTF-8; give UTF-8\n"
+    assert result.stderr == "Error: 'caf\\udce9 ' is not UTF-8; pass UTF-8\n"
 
 
 def test_special_pieces_are_no_answers(run):

@@ -45,7 +45,7 @@ def test_a_boundary_is_what_segments_are(corpus):
 def test_auto_takes_as_many_pieces_as_a_small_text_gives(corpus):
     text = open_text(corpus, CONFIG)
     pieces = learn_text_pieces(text, CONFIG)
-    with pytest.raises(SettingError, match=f"give at most {len(pieces)} pieces"):
+    with pytest.raises(SettingError, match=f"yields at most {len(pieces)} pieces"):
         learn_text_pieces(text, MlmConfig(**{**SMALL, "pieces": str(len(pieces) + 1)}))
     assert (
         learn_text_pieces(text, MlmConfig(**{**SMALL, "pieces": str(len(pieces))})).names

@@ -278,7 +278,7 @@ def test_words_without_pieces_of_their_own_are_not_known():
 def test_a_text_with_half_a_character_is_refused_in_one_line():
     with pytest.raises(SettingError) as error:
         ENCODER.fill_mask("caf\udce9 [MASK]")
-    assert str(error.value) == r"'caf\udce9 ' is not UTF-8; give UTF-8"
+    assert str(error.value) == r"'caf\udce9 ' is not UTF-8; pass UTF-8"
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_two_processes_train_as_one(root, corpus, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"pieces": "9000"}, "Error: --pieces 9000: the words of this corpus give at most "),
+        ({"pieces": "9000"}, "Error: --pieces 9000: this corpus yields at most "),
         ({"batch": 7}, "Error: --batch 7 does not divide by 2 processes; take a multiple"),
     ],
 )
