@@ -1,4 +1,4 @@
-"""Batches that depend on seed and step alone, made on the device."""
+"""Masked batches, made on the device as a function of seed and step."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,29 +12,27 @@ from pretrain.data.stateless_random import keyed_bits
 
 HELD_OUT_RATE = 0.15
 _HELD_OUT_SEED = 0
-_MAX_PASSES = 16  # by then each piece was hidden twice
+_MAX_PASSES = 16  # over the same row: by then every piece was masked about twice
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows with some of their pieces hidden; everything lies on the device."""
+    """Masked rows, all on the device."""
 
-    ids: torch.Tensor  # int64 (B, T): what the model sees
-    # int64 (B, T): number of the segment in its row, from 0; -1 for padding
-    segments: torch.Tensor
-    positions: torch.Tensor  # int64 (B, T): place in the segment, from 0 at [CLS]; 0 for padding
-    # int64 (B, C): columns to predict, ascending; 0 in slots that are not used
-    chosen: torch.Tensor
-    targets: torch.Tensor  # int64 (B, C): the pieces that stood there
-    weights: torch.Tensor  # float32 (B, C): 1 where a slot is used, else 0
+    ids: torch.Tensor  # int64 (B, T): pieces that the model sees
+    segments: torch.Tensor  # int64 (B, T): from 0 in each row; -1 for padding
+    positions: torch.Tensor  # int64 (B, T): within the segment, from 0 at [CLS]; 0 for padding
+    chosen: torch.Tensor  # int64 (B, C): columns to predict, ascending; 0 if unused
+    targets: torch.Tensor  # int64 (B, C): the original pieces there
+    weights: torch.Tensor  # float32 (B, C): 1, or 0 if unused
 
     @property
     def n_targets(self) -> torch.Tensor:
-        """Pieces to predict, a float32 scalar on the device: reading it here would wait for it."""
+        """Pieces to predict, as a float32 scalar on the device, so that nothing waits for it."""
         return self.weights.sum()
 
     def rows(self, first: int, stop: int) -> "Batch":
-        """Take some of the rows: a micro-batch, or the share of one process."""
+        """Return rows ``first`` to ``stop - 1``, as views."""
         return Batch(
             self.ids[first:stop],
             self.segments[first:stop],
@@ -46,10 +44,11 @@ class Batch:
 
 
 class Batches:
-    """The batches of a training run: a function of seed and step, and of nothing before.
+    """The batches of a training run, as a function of seed and step.
 
-    Every epoch takes each row once, in an order of its own. The same on any device
-    and for any number of processes: each makes the whole batch and takes its share.
+    Every epoch takes each row once, in its own order; a batch may span two epochs. Batches are the
+    same on any device and for any number of processes. ``continues`` tells which pieces continue
+    a word; no step may mask a larger share than ``highest_rate``, which sets the shapes.
     """
 
     def __init__(
@@ -73,9 +72,9 @@ class Batches:
         self._order = torch.empty(0, dtype=torch.int64, device=rows.ids.device)
 
     def batch(self, step: int, mask_rate: float) -> Batch:
-        """Make the batch of a step.
+        """Make the batch of a step (from 0), in any order of steps, without waiting for the device.
 
-        Nothing waits for the device. At a new epoch its order is made, O(n_rows log n_rows).
+        A new epoch's order takes O(n_rows log n_rows).
         """
         needed = capacity(self._rows.sequence_length, mask_rate)
         assert needed <= self.capacity, (mask_rate, needed, self.capacity)
@@ -93,17 +92,17 @@ class Batches:
         return Batch(masked.ids, segments, positions, masked.chosen, masked.targets, masked.weights)
 
     def _row_numbers(self, step: int) -> torch.Tensor:
-        """Which rows a batch takes, int64 (B,)."""
+        """Return the numbers of a batch's rows, int64 (B,)."""
         n_rows, first = self._rows.n_rows, step * self._batch_rows
         stop = first + self._batch_rows
         epochs = range(first // n_rows, -(-stop // n_rows))
         if epochs.start not in self._epochs or epochs[-1] not in self._epochs:
             self._epochs, self._order = epochs, self._make_order(epochs)
-        begun = self._epochs.start * n_rows
-        return self._order[first - begun : stop - begun]
+        offset = self._epochs.start * n_rows
+        return self._order[first - offset : stop - offset]
 
     def _make_order(self, epochs: range) -> torch.Tensor:
-        """Shuffle the rows for some epochs, int64 (epochs * n_rows,): by keys, ties by number."""
+        """Shuffle the rows for some epochs by random keys, int64 (epochs * n_rows,)."""
         n_rows = self._rows.n_rows
         shape, first = (len(epochs), n_rows), epochs.start * n_rows
         keys = keyed_bits(self._seed, 0, "order", shape, self._rows.ids.device, first=first)
@@ -113,19 +112,20 @@ class Batches:
 def fixed_batches(
     rows: PackedRows, *, batch_rows: int, continues: np.ndarray, n_rows_limit: int
 ) -> Iterator[Batch]:
-    """Mask held-out rows once and for all: single pieces, 15 %, shown 80/10/10.
+    """Yield held-out batches with fixed masks: single pieces, 15 %, shown 80/10/10.
 
-    Rows and masks depend on the text, its pieces and its rows alone, so that losses of runs
-    that agree in these compare, whatever their other options, seed or device. Few rows are
-    taken several times, each time under other masks, since the loss over a hundred pieces
-    says little.
+    Rows and masks depend only on the text, its pieces and the row length, so losses of runs that
+    agree in these are comparable, whatever their other settings, seed or device. More than
+    ``n_rows_limit`` rows are thinned out evenly; fewer are repeated under other masks, at most
+    sixteen times, since the loss of a hundred pieces is too noisy. Rows that fill up the last batch
+    have weight 0.
     """
     # continues: bool (V,)
     on_device = torch.tensor(continues, device=rows.device)
     n_places = min(n_rows_limit, _MAX_PASSES * rows.n_rows)
     spread = max(n_places, rows.n_rows)
     for first in range(0, n_places, batch_rows):
-        # the last batch is filled up, since a batch of another shape would compile anew
+        # the last batch is filled up, since another shape would be compiled again
         places = torch.arange(first, first + batch_rows, device=rows.ids.device)
         ids = rows.take(places.clamp(max=n_places - 1) * spread // n_places % rows.n_rows)
         masked = mask(

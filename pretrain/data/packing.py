@@ -1,4 +1,4 @@
-"""A text as rows of pieces without gaps, made once and kept on the device."""
+"""Packed rows: a text as rows of pieces without gaps, kept on the device."""
 
 import hashlib
 from collections.abc import Iterator
@@ -22,20 +22,20 @@ _MIN_LENGTH = 8
 
 @dataclass(frozen=True)
 class PackedRows:
-    """A text as rows of pieces without gaps, on the device where it fits.
+    """A text as rows of pieces without gaps, on the device if it fits there.
 
-    Each row holds segments ``[CLS] pieces... [SEP]``. Only where fewer than three
-    slots are left at the end of a row, and behind the last segment, is there padding.
+    Each row holds segments ``[CLS] pieces... [SEP]``. There is padding only where fewer than three
+    slots are left at the end of a row, and after the last segment.
     """
 
-    # int16 or int32 (n_rows, T): the pieces. int16 stands for uint16, of which torch knows few
+    # int16 or int32 (n_rows, T); int16 holds the bits of uint16, for which torch has few
     # operations; :meth:`take` widens it
     ids: torch.Tensor
-    vocabulary_size: int  # V, the special pieces included
-    n_pieces: int  # slots that hold a piece that is not special
-    n_padding: int  # slots that hold padding
+    vocabulary_size: int  # V, including special pieces
+    n_pieces: int  # slots with a piece that is not special
+    n_padding: int  # slots with padding
     device: torch.device  # where :meth:`take` copies rows to
-    at_once: int = 1 << 22  # slots that :meth:`blocks` widens to int64 at a time
+    chunk_slots: int = 1 << 22  # slots that :meth:`chunks` widens to int64 at a time
 
     @classmethod
     def pack(
@@ -45,10 +45,10 @@ class PackedRows:
         sequence_length: int,
         device: torch.device | str,
     ) -> "PackedRows":
-        """Split a text into pieces and lay them in rows.
+        """Split a text into pieces and pack them into rows, in the order of the text.
 
-        Units keep their order, and each piece stands in exactly one row. Words are
-        split once each; about twice the memory of the result is used.
+        Needs about twice the memory of the result. Rows stay on the CPU if the device lacks the
+        memory. Raises if the text is empty or rows are too short.
         """
         if sequence_length < _MIN_LENGTH:
             raise SettingError(
@@ -56,24 +56,24 @@ class PackedRows:
             )
         if view.n_tokens == 0:
             raise SettingError(
-                "there is no text to pack: the documents have no tokens; build the corpus of more"
+                "there is no text to pack: the documents have no tokens; build the corpus from more"
             )
         parts = list(_packed_parts(view, pieces, sequence_length))
         n_special = sum(int(np.count_nonzero(part < FIRST_PIECE)) for part in parts)
         n_padding = sum(int(np.count_nonzero(part == PAD)) for part in parts)
         ids = np.concatenate(parts).reshape(-1, sequence_length)
         stored = torch.from_numpy(ids.view(np.int16) if ids.dtype == np.uint16 else ids)
-        placed, n_pieces = _placed(stored, torch.device(device)), ids.size - n_special
+        placed, n_pieces = _to_device(stored, torch.device(device)), ids.size - n_special
         return cls(placed, len(pieces), n_pieces, n_padding, torch.device(device))
 
     @property
     def n_rows(self) -> int:
-        """Rows in all, each used once per epoch."""
+        """Number of rows; each is used once per epoch."""
         return len(self.ids)
 
     @property
     def sequence_length(self) -> int:
-        """T, slots of a row."""
+        """T, slots per row."""
         return self.ids.shape[1]
 
     @property
@@ -87,29 +87,28 @@ class PackedRows:
         return self.ids.numel() * self.ids.element_size()
 
     def take(self, rows: torch.Tensor) -> torch.Tensor:
-        """Copy rows."""
-        # rows: int64 (B,); returns int64 (B, T)
+        """Copy rows to the device as int64."""
+        # rows: int64 (B,), on the device of ``ids``; returns int64 (B, T)
         ids = self.ids.index_select(0, rows).to(self.device).to(torch.int64)
         return ids & 0xFFFF if self.ids.dtype == torch.int16 else ids
 
-    def blocks(self) -> Iterator[torch.Tensor]:
-        """Copy all rows, some at a time."""
-        # yields int64 (n, T)
-        n = max(1, self.at_once // self.sequence_length)
+    def chunks(self) -> Iterator[torch.Tensor]:
+        """Yield all rows in order, int64 (n, T) at a time."""
+        n = max(1, self.chunk_slots // self.sequence_length)
         for first in range(0, self.n_rows, n):
             stop = min(first + n, self.n_rows)
             yield self.take(torch.arange(first, stop, device=self.ids.device))
 
     def fingerprint(self) -> str:
-        """Name the content: 16 hexadecimal digits, the same for the same rows on any device."""
+        """Hash the content to 16 hexadecimal digits, the same on any device."""
         digest = hashlib.blake2b(f"{self.sequence_length}".encode(), digest_size=8)
-        for block in self.blocks():
-            digest.update(block.to(torch.int32).cpu().numpy().data)
+        for chunk in self.chunks():
+            digest.update(chunk.to(torch.int32).cpu().numpy().data)
         return digest.hexdigest()
 
 
-def _placed(ids: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """The rows on the device, or as they are where its memory does not suffice."""
+def _to_device(ids: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Move rows to the device, or leave them on the CPU if its memory is too small."""
     try:
         return ids.to(device)
     except torch.OutOfMemoryError:
@@ -118,43 +117,44 @@ def _placed(ids: torch.Tensor, device: torch.device) -> torch.Tensor:
 
 
 def lay_out(ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Number the segments of rows, and the places in each."""
-    # ids: int64 (B, T); returns segments: int64 (B, T); returns positions: int64 (B, T)
+    """Return segment numbers (-1 for padding) and positions within segments (0 for padding)."""
+    # ids: int64 (B, T), before masking; returns int64 (B, T) twice
     starts, used = ids == CLS, ids != PAD
     columns = torch.arange(ids.shape[1], device=ids.device)
-    begun = torch.where(starts, columns, 0).cummax(dim=1).values
-    return torch.where(used, starts.cumsum(1) - 1, -1), torch.where(used, columns - begun, 0)
+    start = torch.where(starts, columns, 0).cummax(dim=1).values
+    return torch.where(used, starts.cumsum(1) - 1, -1), torch.where(used, columns - start, 0)
 
 
 def piece_counts(rows: PackedRows) -> torch.Tensor:
-    """Count the pieces of a text, for the unigram baseline."""
-    # returns int64 (V,)
+    """Count the pieces of a text, int64 (V,); special pieces count 0."""
     counts = torch.zeros(rows.vocabulary_size, dtype=torch.int64, device=rows.device)
-    for block in rows.blocks():
-        counts += torch.bincount(block.flatten(), minlength=rows.vocabulary_size)
+    for chunk in rows.chunks():
+        counts += torch.bincount(chunk.flatten(), minlength=rows.vocabulary_size)
     counts[:FIRST_PIECE] = 0
     return counts
 
 
 def max_rows(n_pieces: int, n_units: int, sequence_length: int) -> int:
-    """Bound the rows that a shard can reach, one that was begun before it included."""
+    """Bound the rows that a shard can reach, including a row that an earlier shard started."""
+    # A full row has at most one segment more than units start in it, so R full rows need
+    # R * T <= n_pieces + 2 * n_units + 4 * R + T slots; and one more row.
     needed = n_pieces + 2 * n_units + sequence_length
     return needed // (sequence_length - 4) + 1
 
 
 def _packed_parts(view: "View", pieces: "Pieces", sequence_length: int) -> Iterator[np.ndarray]:
-    """Pack shard by shard: slots of whole rows, uint16 or int32 (n * T,), laid end to end."""
+    """Pack shard by shard, yielding the slots of full rows, uint16 or int32 (n * T,)."""
     piece_ids, piece_offsets = pieces.split(view.words)
     lengths = np.diff(piece_offsets)
     dtype = np.uint16 if len(pieces) <= 1 << 16 else np.int32
-    begun = np.empty(0, dtype)  # the row that the next shard goes on with
+    open_row = np.empty(0, dtype)  # continued by the next shard
     done = 0
     with progress("packing", "tokens") as show:
         for word_rows, offsets in view.shards():
             n_pieces = int(lengths[word_rows].sum())
             capacity = max_rows(n_pieces, len(offsets) - 1, sequence_length) * sequence_length
             slots = np.empty(capacity, dtype)
-            slots[: len(begun)] = begun
+            slots[: len(open_row)] = open_row
             n_filled = pack_units(
                 word_rows,
                 offsets,
@@ -163,11 +163,11 @@ def _packed_parts(view: "View", pieces: "Pieces", sequence_length: int) -> Itera
                 (PAD, CLS, SEP),
                 sequence_length,
                 slots,
-                len(begun),
+                len(open_row),
             )
             n_whole = n_filled - n_filled % sequence_length
-            begun = slots[n_whole:n_filled].copy()
+            open_row = slots[n_whole:n_filled].copy()
             yield slots[:n_whole].copy()
             done += len(word_rows)
             show(done, view.n_tokens)
-    yield np.pad(begun, (0, -len(begun) % sequence_length), constant_values=PAD)
+    yield np.pad(open_row, (0, -len(open_row) % sequence_length), constant_values=PAD)

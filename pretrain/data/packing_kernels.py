@@ -1,4 +1,4 @@
-"""Laying units of text end to end in rows of equal length."""
+"""Numba kernel that packs units of text into rows of equal length."""
 
 from corpora.common.jit import compiled
 
@@ -9,11 +9,14 @@ def pack_units(
 ):
     """Write each unit of a shard as one or more segments ``[CLS] pieces... [SEP]``.
 
-    A unit that a row has no room for is cut, and goes on as a new segment of the
-    next row. Where fewer than three slots are left, no segment fits: they are padding.
+    A unit that does not fit in its row continues as a new segment of the next row. Where fewer
+    than three slots are left, no segment fits and they become padding. The first ``n_filled`` slots
+    are kept; returns the new number of filled slots. ``slots`` is not bounds-checked: allocate
+    what :func:`pretrain.data.packing.max_rows` says.
     """
-    # word_rows: int32 (n_tokens,); offsets: int64 (n_units + 1,); piece_ids: int32 (n,);
-    # piece_offsets: int64 (V + 1,); slots: uint16 or int32 (capacity,)
+    # word_rows: int32 (n_tokens,), word of each token; offsets: int64 (n_units + 1,)
+    # piece_ids: int32 (n,), pieces of all words; piece_offsets: int64 (V + 1,)
+    # slots: uint16 or int32 (capacity,), rows one after the other
     padding, start, end = specials
     at = n_filled
     room = sequence_length - n_filled % sequence_length
@@ -34,7 +37,7 @@ def pack_units(
                 slots[at] = piece_ids[k]
                 at += 1
                 room -= 1
-                if room == 1:  # for the end, whether or not the unit goes on
+                if room == 1:  # reserved for the end of the segment
                     slots[at] = end
                     at += 1
                     room = sequence_length
@@ -42,5 +45,5 @@ def pack_units(
         if is_open:
             slots[at] = end
             at += 1
-            room -= 1  # at least 1 is left: a full row has closed its segment already
+            room -= 1  # at least 1 was left: a full row has closed its segment
     return at

@@ -1,8 +1,7 @@
-"""Random numbers without a generator: each is a hash of what it is for and of its place.
+"""Random numbers without state: each is a hash of seed, step, purpose and position.
 
-A number depends on nothing but its arguments, so that any step can be done again,
-by any number of processes, on any device. Integers only, which CPUs and GPUs
-compute alike: the numbers are the same bits everywhere.
+Any step can be repeated, by any number of processes, on any device: integer arithmetic gives the
+same bits on CPUs and GPUs.
 """
 
 import hashlib
@@ -13,7 +12,7 @@ import torch
 
 from corpora.common.hashing import FACTORS, SHIFTS, STRIDE
 
-_FLOAT_BITS = 24  # of a float32's significand: every such share of 1 is exact
+_FLOAT_BITS = 24  # of a float32's significand: multiples of 2^-24 below 1 are exact
 
 
 def keyed_bits(
@@ -25,12 +24,15 @@ def keyed_bits(
     *,
     first: int = 0,
 ) -> torch.Tensor:
-    """Make 64 random bits for each place of a tensor."""
-    # returns int64 tensor of ``shape``
+    """Return 64 random bits per position of a tensor, int64 of ``shape``.
+
+    Positions are numbered in row-major order from ``first``, so that later rows can be made alone.
+    Numbers for another ``purpose`` are independent.
+    """
     n = prod(shape)
     stride = int(STRIDE)
     key = _signed(_key(seed, step, purpose) + (first + 1) * stride)
-    # products and sums of int64 wrap around, as the hash wants
+    # products and sums of int64 wrap around, as the hash requires
     bits = torch.arange(n, device=device).mul_(_signed(stride)).add_(key)
     for shift, factor in zip(SHIFTS[:2], FACTORS, strict=True):
         bits ^= _shifted(bits, int(shift))
@@ -48,8 +50,7 @@ def keyed_uniform(
     *,
     first: int = 0,
 ) -> torch.Tensor:
-    """Draw a number from [0, 1) for each place of a tensor."""
-    # returns float32 tensor of ``shape``
+    """Return uniform numbers in [0, 1), multiples of 2^-24, float32 of ``shape``."""
     bits = keyed_bits(seed, step, purpose, shape, device, first=first)
     return _shifted(bits, 64 - _FLOAT_BITS).to(torch.float32).mul_(2.0**-_FLOAT_BITS)
 
@@ -64,23 +65,25 @@ def keyed_integers(
     below: int,
     first: int = 0,
 ) -> torch.Tensor:
-    """Draw a whole number from 0 to ``below - 1`` for each place of a tensor."""
-    # returns int64 tensor of ``shape``
+    """Return uniform integers from 0 to ``below - 1``, int64 of ``shape``.
+
+    ``below`` is at most 2^31; each probability is off 1 / ``below`` by less than 2^-32.
+    """
     bits = keyed_bits(seed, step, purpose, shape, device, first=first)
     return (_shifted(bits, 32) * below) >> 32
 
 
 def _key(seed: int, step: int, purpose: str) -> int:
-    """64 bits that a seed, a step and a purpose have in common with no others."""
+    """Hash a seed, a step and a purpose to 64 bits."""
     name = f"{seed}/{step}/{purpose}".encode()
     return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "little")
 
 
 def _shifted(bits: torch.Tensor, n: int) -> torch.Tensor:
-    """Shift right and fill with zeros; the shift of int64 would fill with the sign."""
+    """Shift right, filling with zeros; the shift of int64 would fill with the sign bit."""
     return (bits >> n).bitwise_and_((1 << (64 - n)) - 1)
 
 
 def _signed(value: int) -> int:
-    """The int64 of the same 64 bits."""
+    """Return the int64 with the same 64 bits."""
     return (value + 2**63) % 2**64 - 2**63

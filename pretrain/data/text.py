@@ -1,4 +1,4 @@
-"""The text of a corpus as pieces: what is learnt of it, and what it is packed into."""
+"""The text of a corpus for pretraining: its splits, its pieces, its packed rows."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -18,23 +18,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TextSplits:
-    """The documents of a corpus, every word and mark of them."""
+    """Training and held-out documents of a corpus, with all words and punctuation.
 
-    # of the same words; those that do not occur in the training documents count 0 there
+    Both have the same vocabulary; words that occur only in held-out documents count 0 in ``train``.
+    """
+
     train: "View"
-    # of the same words; those that do not occur in the training documents count 0 there
     held_out: "View"
 
 
 def open_text(corpus: "Corpus", config: MlmConfig) -> TextSplits:
-    """View a corpus as masked-LM pretraining does."""
-    # refused here, since pooling would find it out only after the training
+    """Open a corpus for pretraining; raise if it has no held-out text or no word to pool."""
+    # raises here, since pooling would do so only after the training
     corpus.view(
         min_count=config.min_count, max_vocabulary=config.max_vocabulary, punctuation="drop"
     )
     if not corpus.manifest["held_out_tokens"]:
         raise SettingError(
-            f"{corpus.path}: has no held-out text to judge the training by; build it with "
+            f"{corpus.path}: has no held-out text to evaluate on; build it with "
             f"`held_out`, of {MIN_DOCUMENTS_TO_HOLD_OUT} documents or more"
         )
     every = corpus.view(
@@ -47,7 +48,7 @@ def open_text(corpus: "Corpus", config: MlmConfig) -> TextSplits:
 
 
 def learn_text_pieces(text: TextSplits, config: MlmConfig) -> Pieces:
-    """Learn the pieces of the training documents."""
+    """Learn pieces from the training documents; with ``auto``, fewer if the text has no more."""
     words, counts = text.train.words, text.train.counts
     kind = cast(Kind, config.piece_model)
     if config.pieces != "auto":
@@ -59,7 +60,7 @@ def learn_text_pieces(text: TextSplits, config: MlmConfig) -> Pieces:
 def pack_text(
     text: TextSplits, pieces: Pieces, config: MlmConfig, device: torch.device
 ) -> tuple[PackedRows, PackedRows]:
-    """Lay the text in rows, on the device."""
+    """Pack training and held-out text into rows, on the device."""
     length = config.sequence_length
     return (
         PackedRows.pack(text.train, pieces, length, device),
@@ -68,5 +69,5 @@ def pack_text(
 
 
 def max_segments(*texts: PackedRows) -> int:
-    """Bound the segments of a row, a stretch of padding at its end counted as one."""
-    return 1 + max(int((block == CLS).sum(1).max()) for rows in texts for block in rows.blocks())
+    """Return the most segments of any row, counting padding as one."""
+    return 1 + max(int((chunk == CLS).sum(1).max()) for rows in texts for chunk in rows.chunks())

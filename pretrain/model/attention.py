@@ -1,4 +1,4 @@
-"""Multi-head self-attention: who may look at whom, how far, and by which score.
+"""Multi-head self-attention with several scores, spans and masks.
 
 Vaswani et al. 2017 (arXiv:1706.03762), section 3.2; the additive score is Bahdanau
 et al. 2015 (arXiv:1409.0473), the bilinear one Luong et al. 2015 (arXiv:1508.04025).
@@ -14,35 +14,37 @@ from pretrain.config import EncoderConfig
 from pretrain.model.positions import rotate
 from pretrain.model.varlen import varlen_attention
 
-# On a CPU torch's fused kernel is slow backwards: over 128 keys the formula, compiled, took 0.4 of
-# its time, over 256 0.7, over 512 1.25 (32 rows, 4 heads of 64, bfloat16, 2 cores). In half
-# precision the formula rounds scores to 8 bits, which is harmless only while they are scaled.
+# On a CPU torch's fused kernel has a slow backward pass: the compiled formula took 0.4 of its time
+# over 128 keys, 0.7 over 256, 1.25 over 512 (32 rows, 4 heads of 64, bfloat16, 2 cores). In half
+# precision the formula rounds scores to 8 bits, which is harmless only for scaled scores.
 _FEW_KEYS = 256
-_MIN_BLOCK = 16  # queries: smaller blocks are too many
+_MIN_BLOCK = 16  # queries; smaller blocks have too much overhead
 
 
 @dataclass(frozen=True)
 class AttentionInputs:
     """Segments, positions and masks of a batch, shared by all layers."""
 
-    # int64 (B, T): the segment of each slot, -1 for padding; nobody looks into another
+    # int64 (B, T): segment of each slot, -1 for padding; attention stays within a segment
     segments: Tensor
-    rotary: tuple[Tensor, Tensor] | None = None  # cosines and sines of rotary positions
-    # bool (B, T, T), or None: ``allowed[b, q, k]``: the query in slot q may see the key in slot k;
-    # a layer's span narrows it. None where no layer asks
+    # cosines and sines of rotary positions, float32 (B, T, 1, head_dim / 2) each
+    rotary: tuple[Tensor, Tensor] | None = None
+    # bool (B, T, T): whether the query in slot q may attend to the key in slot k, before a layer's
+    # span narrows it; None if no layer needs it
     allowed: Tensor | None = None
-    # bool (B * blocks, 1, block, block + 2 * span), or None: the same for the blocks of truncated
-    # attention, of :func:`block_size` queries
-    near: Tensor | None = None
-    # whether a pattern may leave a query nothing to see; its attention is 0
+    # bool (B * blocks, 1, block, block + 2 * span): the same for blocks of local attention
+    local: Tensor | None = None
+    # whether ``allowed`` may leave a query without keys; its attention is then 0
     has_pattern: bool = False
-    # int32 (n + 1,), or None: where segments start in the rows laid end to end; for kernels that
-    # take them
+    # int32 (n + 1,): where segments start in the concatenated rows, for the varlen kernel
     bounds: Tensor | None = None
 
 
 class SelfAttention(nn.Module):
-    """Queries, keys and values are linear maps of the same states."""
+    """Self-attention of one layer, by the fastest suitable implementation.
+
+    On a CPU, up to ``few_keys`` keys use the plain formula rather than torch's fused kernel.
+    """
 
     def __init__(self, config: EncoderConfig, layer: int, *, few_keys: int = _FEW_KEYS) -> None:
         super().__init__()
@@ -61,9 +63,8 @@ class SelfAttention(nn.Module):
             self.score_vector = nn.Parameter(torch.empty(self.heads, self.head_dim))
 
     def forward(self, x: Tensor, inputs: AttentionInputs, chosen: Tensor | None = None) -> Tensor:
-        """Mix the states of each row."""
-        # x: float (B, T, D); chosen: int64 (B, C); returns float (B, T, D), or (B, C, D) with
-        # ``chosen``
+        """Mix the states of each row; of the ``chosen`` slots only, if given."""
+        # x: float (B, T, D); chosen: int64 (B, C); returns float (B, T or C, D)
         q, k, v = self._project(x, inputs)
         if self._uses_blocks(inputs):
             mixed = self._local_attention(q, k, v, inputs)
@@ -74,7 +75,7 @@ class SelfAttention(nn.Module):
         return self.out(mixed if chosen is None else take_slots(mixed, chosen))
 
     def weights(self, x: Tensor, inputs: AttentionInputs) -> Tensor:
-        """Compute the attention weights themselves, by the formula."""
+        """Compute the attention weights by the plain formula; needs ``inputs.allowed``."""
         # x: float (B, T, D); returns float32 (B, heads, T, T)
         q, k, _ = self._project(x, inputs)
         q, k = q.transpose(1, 2).float(), k.transpose(1, 2).float()
@@ -83,10 +84,10 @@ class SelfAttention(nn.Module):
         return weights if keyless is None else weights.masked_fill(keyless, 0.0)
 
     def _project(self, x: Tensor, inputs: AttentionInputs) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values (B, T, heads, head_dim), turned by their positions."""
+        """Compute queries, keys and values (B, T, heads, head_dim), rotated by position."""
         q, k, v = self.qkv(x).unflatten(-1, (3, self.heads, self.head_dim)).unbind(2)
         if self.score == "bilinear":
-            # k.W q = k.(W q): from here on it is the plain product, and positions turn W q
+            # k.W q = k.(W q): from here on a plain product; rotary positions rotate W q
             q = torch.einsum("bthd,hed->bthe", q, self.query_map.to(q.dtype))
         if inputs.rotary is not None:
             q, k = rotate(q, *inputs.rotary), rotate(k, *inputs.rotary)
@@ -97,12 +98,12 @@ class SelfAttention(nn.Module):
         return self.head_dim**-0.5 if self.score == "scaled-dot" else 1.0
 
     def _uses_blocks(self, inputs: AttentionInputs) -> bool:
-        return self.span is not None and inputs.near is not None
+        return self.span is not None and inputs.local is not None
 
     def _allowed(self, inputs: AttentionInputs) -> tuple[Tensor, Tensor | None]:
-        """What this layer's queries see, (B, 1, T, T), and which of them see nothing, (B, 1, T, 1).
+        """Return this layer's mask (B, 1, T, T), and which queries have no key, (B, 1, T, 1).
 
-        Those are shown themselves, since a softmax over nothing is no number.
+        Those attend to themselves in the mask, since a softmax over no keys is NaN.
         """
         assert inputs.allowed is not None
         allowed = inputs.allowed
@@ -117,9 +118,9 @@ class SelfAttention(nn.Module):
     def _full_attention(
         self, q: Tensor, k: Tensor, v: Tensor, inputs: AttentionInputs, chosen: Tensor | None
     ) -> Tensor:
-        """All keys of the row under a mask: (B, T or C, D)."""
+        """Attend to all allowed keys of the row: (B, T or C, D)."""
         allowed, keyless = self._allowed(inputs)
-        if chosen is not None:  # the other queries would be thrown away
+        if chosen is not None:  # skip queries whose result would be discarded
             q = take_slots(q.flatten(2), chosen).unflatten(-1, (self.heads, self.head_dim))
             allowed = take_slots(allowed[:, 0], chosen)[:, None]
             keyless = None if keyless is None else take_slots(keyless[:, 0], chosen)[:, None]
@@ -129,28 +130,29 @@ class SelfAttention(nn.Module):
         return mixed.transpose(1, 2).flatten(2)
 
     def _local_attention(self, q: Tensor, k: Tensor, v: Tensor, inputs: AttentionInputs) -> Tensor:
-        """Blocks of queries, each over its own keys and ``span`` more each side: (B, T, D)."""
+        """Attend by blocks of queries, each to its own keys and ``span`` each side: (B, T, D)."""
         assert self.span is not None
-        assert inputs.near is not None
+        assert inputs.local is not None
         length = q.shape[1]
         mixed = self._attend(
             _blocks(q, self.span),
             _windows(k, self.span),
             _windows(v, self.span),
-            inputs.near,
+            inputs.local,
         )
         mixed = mixed.transpose(1, 2).flatten(2)  # (B * blocks, block, D)
         return mixed.reshape(q.shape[0], -1, mixed.shape[-1])[:, :length]
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor) -> Tensor:
-        """softmax(scores) v under a mask; each query must see some key. (B, heads, n, head_dim)."""
+        """Return softmax(scores) v under a mask that leaves each query some key."""
+        # returns float (B, heads, n_queries, head_dim)
         few = k.device.type == "cpu" and k.shape[-2] <= self.few_keys
         if self.score == "additive" or (few and self.score == "scaled-dot"):
             return _softmax(self._scores(q, k), allowed).to(v.dtype) @ v
         return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, scale=self._scale)
 
     def _scores(self, q: Tensor, k: Tensor) -> Tensor:
-        """The score of every query and key, (B, heads, n_queries, n_keys)."""
+        """Score every query and key, (B, heads, n_queries, n_keys)."""
         if self.score != "additive":
             return q @ k.transpose(-1, -2) * self._scale
         mapped_q = q @ self.query_map.transpose(-1, -2).to(q.dtype)
@@ -167,64 +169,67 @@ def build_attention_inputs(
     pattern: Tensor | None = None,
     bounds: Tensor | None = None,
 ) -> AttentionInputs:
-    """Find out once for all layers who sees whom."""
+    """Make the masks that the layers need, once for all of them.
+
+    ``pattern`` limits attention to the edges of a graph; a query without edges gets 0. ``bounds``
+    selects the varlen kernel, and is ignored where a mask is needed.
+    """
     # segments: int64 (B, T); pattern: bool (B or 1, T, T); bounds: int32 (n + 1,)
     length = segments.shape[1]
     spans = [config.span_of(layer) for layer in range(config.layers)]
     span = config.attention_span
     if bounds is not None and pattern is None and config.attention_score != "additive":
         return AttentionInputs(segments, rotary, bounds=bounds)
-    near = None
+    local = None
     if span is not None and pattern is None and block_size(span) + 2 * span < length:
-        near = _local_mask(segments, span)
-    if near is not None and None not in spans:
-        return AttentionInputs(segments, rotary, near=near)
+        local = _local_mask(segments, span)
+    if local is not None and None not in spans:
+        return AttentionInputs(segments, rotary, local=local)
     allowed = segments[:, :, None] == segments[:, None, :]
     if pattern is not None:
         allowed = allowed & pattern
-    return AttentionInputs(segments, rotary, allowed, near, has_pattern=pattern is not None)
+    return AttentionInputs(segments, rotary, allowed, local, has_pattern=pattern is not None)
 
 
 def take_slots(x: Tensor, chosen: Tensor) -> Tensor:
-    """Take the chosen slots of each row."""
+    """Gather the chosen slots of each row."""
     # x: (B, T, n); chosen: int64 (B, C); returns (B, C, n)
     return torch.gather(x, 1, chosen[..., None].expand(-1, -1, x.shape[-1]))
 
 
 def block_size(span: int) -> int:
-    """Tell how many queries of truncated attention are computed together."""
+    """Return how many queries share ``block_size + 2 * span`` keys in local attention."""
     return max(span, _MIN_BLOCK)
 
 
 def within_span(length: int, span: int, device: torch.device) -> Tensor:
-    """Say which slots are at most ``span`` apart."""
-    # returns bool (T, T)
-    at = torch.arange(length, device=device)
-    return (at[:, None] - at).abs() <= span
+    """Return the mask of slots at most ``span`` apart, bool (T, T)."""
+    slots = torch.arange(length, device=device)
+    return (slots[:, None] - slots).abs() <= span
 
 
 def _softmax(scores: Tensor, allowed: Tensor) -> Tensor:
-    """Weights that are exactly 0 where looking is forbidden."""
+    """Return softmax weights that are exactly 0 outside the mask."""
     scores = scores.float().masked_fill(~allowed, -torch.inf)
     return torch.softmax(scores, -1)
 
 
 def _blocks(x: Tensor, span: int) -> Tensor:
-    """(B, T, heads, d) as (B * blocks, heads, block, d), the last block filled up."""
+    """Cut (B, T, heads, d) into (B * blocks, heads, block, d), padding the last block."""
     block = block_size(span)
     x = F.pad(x, (0, 0, 0, 0, 0, -x.shape[1] % block))
     return x.unflatten(1, (-1, block)).flatten(0, 1).transpose(1, 2)
 
 
 def _windows(x: Tensor, span: int) -> Tensor:
-    """(B, T, heads, d) as (B * blocks, heads, block + 2 * span, d): each block, and beside it."""
+    """Cut (B, T, heads, d) into overlapping windows (B * blocks, heads, block + 2 * span, d)."""
     block = block_size(span)
     x = F.pad(x, (0, 0, 0, 0, span, span + -x.shape[1] % block))
     return x.unfold(1, block + 2 * span, block).flatten(0, 1).transpose(-1, -2)
 
 
 def _local_mask(segments: Tensor, span: int) -> Tensor:
-    """What :func:`band` and the segments allow, for blocks of queries over windows of keys."""
+    """Return the mask of same segment and within the span, for blocks of local attention."""
     block = block_size(span)
     fill = -segments.shape[1] % block
     keys = F.pad(segments, (span, span + fill), value=-2).unfold(1, block + 2 * span, block)

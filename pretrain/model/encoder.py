@@ -1,7 +1,7 @@
-"""A BERT-style encoder with a masked-LM head: one forward function, every part by name.
+"""A BERT-style encoder with a masked-LM head.
 
-Two layouts: post-norm is BERT's (Devlin et al. 2019, arXiv:1810.04805), with ReLU Vaswani's
-encoder; pre-norm is ModernBERT's (Warner et al. 2024, arXiv:2412.13663).
+Two layouts: post-norm is BERT's (Devlin et al. 2019, arXiv:1810.04805), with ReLU that of Vaswani
+et al. 2017; pre-norm is ModernBERT's (Warner et al. 2024, arXiv:2412.13663).
 """
 
 import dataclasses
@@ -17,11 +17,11 @@ from pretrain.model.layers import Block, activation, norm
 from pretrain.model.positions import angles, sinusoids
 from pretrain.model.varlen import segment_bounds
 
-_DEVIATION = 0.02
+_INIT_STD = 0.02
 
 
 class Core(nn.Module):
-    """All between the summed embeddings and the loss: the part that is worth compiling."""
+    """Everything between the summed embeddings and the loss: the part worth compiling."""
 
     cosines: Tensor
     sines: Tensor
@@ -49,7 +49,7 @@ class Core(nn.Module):
         pattern: Tensor | None = None,
         bounds: Tensor | None = None,
     ) -> AttentionInputs:
-        """Find out who sees whom."""
+        """Make masks and rotary angles for all layers."""
         # positions, segments: int64 (B, T); pattern: bool (B or 1, T, T); bounds: int32 (n + 1,)
         rotary = None
         if self.config.positions == "rotary":
@@ -57,15 +57,17 @@ class Core(nn.Module):
         return build_attention_inputs(self.config, segments, rotary, pattern=pattern, bounds=bounds)
 
     def first_states(self, x: Tensor) -> Tensor:
-        """Make the first states of the summed embeddings."""
+        """Normalize summed embeddings: the states that enter the first block."""
         # x: float32 (B, T, D); returns float32 (B, T, D)
-        entered: Tensor = self.dropout(self.embedding_norm(x))
-        return entered
+        first: Tensor = self.dropout(self.embedding_norm(x))
+        return first
 
     def forward(self, x: Tensor, inputs: AttentionInputs, chosen: Tensor | None = None) -> Tensor:
-        """Run all blocks."""
-        # x: float32 (B, T, D); chosen: int64 (B, C); returns float32 (B, T, D), or (B, C, D) with
-        # ``chosen``
+        """Run all blocks on summed embeddings; return the final states, of the chosen slots only.
+
+        Without ``chosen``, those of all slots.
+        """
+        # x: float32 (B, T, D); chosen: int64 (B, C); returns float32 (B, T or C, D)
         x = self.first_states(x)
         last = len(self.blocks) - 1
         for layer, block in enumerate(self.blocks):
@@ -74,8 +76,8 @@ class Core(nn.Module):
         return final
 
     def logits(self, states: Tensor, table: Tensor) -> Tensor:
-        """Score every piece."""
-        # table: float32 (V, D)
+        """Score every piece; the table of input embeddings is the output matrix, too."""
+        # states: float (..., D); table: float32 (V, D); returns float (..., V)
         hidden = self.head_norm(self.head_activation(self.head(states)))
         return F.linear(hidden, table, self.bias)
 
@@ -90,9 +92,10 @@ class Core(nn.Module):
         weights: Tensor,
         bounds: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Predict what was masked, from the summed embeddings on."""
-        # x: float32 (B, T, D); table: float32 (V, D); bounds: int32 (n + 1,); returns loss:
-        # float32 (); returns right: float32 ()
+        """Return the summed loss in nats and the correct predictions, from embeddings on."""
+        # x: float32 (B, T, D); table: float32 (V, D); positions, segments: int64 (B, T)
+        # chosen, targets: int64 (B, C); weights: float32 (B, C); bounds: int32 (n + 1,)
+        # returns float32 () twice
         states = self.forward(x, self.attention_inputs(positions, segments, bounds=bounds), chosen)
         logits = self.logits(states.flatten(0, 1), table).float()
         targets, weights = targets.flatten(), weights.flatten()
@@ -102,7 +105,11 @@ class Core(nn.Module):
 
 
 class MaskedLanguageModel(nn.Module):
-    """Embeddings, blocks, and a head that predicts the masked pieces."""
+    """Embeddings, blocks, and a head that predicts the masked pieces.
+
+    With ``max_segments`` (per row) above 0, the loss uses the varlen attention kernel; see
+    :func:`pretrain.model.varlen.varlen_works`.
+    """
 
     sinusoids: Tensor
 
@@ -113,17 +120,17 @@ class MaskedLanguageModel(nn.Module):
         if config.positions == "learned":
             self.position_table = nn.Embedding(config.max_length, config.dim)
         elif config.positions == "sinusoidal":
-            # Vaswani multiplies the embeddings by sqrt(D); divided by it here, the sinusoids stand
-            # in the same proportion, and the norm that follows takes the common factor away
+            # Vaswani et al. multiply the embeddings by sqrt(D). Dividing the sinusoids instead
+            # keeps the proportion, and the norm that follows removes the common factor
             table = sinusoids(config.max_length, config.dim) / config.dim**0.5
             self.register_buffer("sinusoids", table, persistent=False)
         self.core = Core(config)
-        self.losses = self.core.losses  # replaced by its compiled form where that pays
+        self.losses = self.core.losses  # the stepper replaces it by its compiled form
         self.max_segments = 0
         init_weights(self, seed)
 
     def embed(self, ids: Tensor, positions: Tensor) -> Tensor:
-        """Look up pieces and positions; never compiled, since then sums of gradients would vary."""
+        """Sum piece and position embeddings; not compiled, which would vary sums of gradients."""
         # ids, positions: int64 (B, T); returns float32 (B, T, D)
         x: Tensor = self.pieces(ids)
         if self.config.positions == "learned":
@@ -140,9 +147,12 @@ class MaskedLanguageModel(nn.Module):
         chosen: Tensor | None = None,
         pattern: Tensor | None = None,
     ) -> Tensor:
-        """Give the final states."""
-        # ids, positions: int64 (B, T); segments: int64 (B, T); chosen: int64 (B, C); pattern: bool
-        # (B or 1, T, T); returns float32 (B, T, D), or (B, C, D) with ``chosen``
+        """Return the final states, of all slots or of the chosen ones.
+
+        ``pattern`` limits attention to the edges of a graph (query, key).
+        """
+        # ids, positions, segments: int64 (B, T); segments are -1 for padding
+        # chosen: int64 (B, C); pattern: bool (B or 1, T, T); returns float32 (B, T or C, D)
         inputs = self.core.attention_inputs(positions, segments, pattern)
         final: Tensor = self.core(self.embed(ids, positions), inputs, chosen)
         return final
@@ -150,7 +160,10 @@ class MaskedLanguageModel(nn.Module):
     def states(
         self, ids: Tensor, positions: Tensor, segments: Tensor, *, layers: int | None = None
     ) -> list[Tensor]:
-        """Give the states of every layer."""
+        """Return the states after the embeddings and after each block, up to ``layers`` blocks.
+
+        The last of all is after the final norm, if there is one.
+        """
         # ids, positions, segments: int64 (B, T); returns list of float32 (B, T, D)
         inputs = self.core.attention_inputs(positions, segments)
         found = [self.core.first_states(self.embed(ids, positions))]
@@ -161,11 +174,11 @@ class MaskedLanguageModel(nn.Module):
         return found
 
     def attentions(self, ids: Tensor, positions: Tensor, segments: Tensor) -> Tensor:
-        """Give the attention weights of every layer and head, by the plain formula."""
+        """Return the attention weights of every layer and head, by the plain formula."""
         # ids, positions, segments: int64 (B, T); returns float32 (L, B, heads, T, T)
-        seen = segments[:, :, None] == segments[:, None, :]
+        same_segment = segments[:, :, None] == segments[:, None, :]
         inputs = self.core.attention_inputs(positions, segments)
-        full = dataclasses.replace(inputs, allowed=seen)
+        full = dataclasses.replace(inputs, allowed=same_segment)
         x = self.core.first_states(self.embed(ids, positions))
         found = []
         for block in self.core.blocks:
@@ -176,12 +189,11 @@ class MaskedLanguageModel(nn.Module):
 
     def logits(self, states: Tensor) -> Tensor:
         """Score every piece."""
-        # returns float32 (..., V)
+        # states: float (..., D); returns float32 (..., V)
         return self.core.logits(states, self.pieces.weight).float()
 
     def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Predict what was masked: logits are made at the chosen slots only."""
-        # returns loss: float32 (); returns right: float32 ()
+        """Return the summed loss in nats and the correct predictions at the chosen slots."""
         bounds = None
         if self.max_segments:
             bounds = segment_bounds(batch.segments, self.max_segments * len(batch.segments))
@@ -198,12 +210,13 @@ class MaskedLanguageModel(nn.Module):
 
 
 def init_weights(model: MaskedLanguageModel, seed: int) -> None:
-    """Draw the first weights: normal, those that write into the residual sum narrower.
+    """Initialize the weights, the same on every device.
 
-    The narrowing by sqrt(2 L) is Radford et al. 2019's (GPT-2), section 2.3.
+    Normal, with layers that write into the residual sum scaled down by sqrt(2 L), as in GPT-2
+    (Radford et al. 2019, section 2.3).
     """
     generator = torch.Generator().manual_seed(seed)
-    narrower = _DEVIATION / (2 * model.config.layers) ** 0.5
+    residual_std = _INIT_STD / (2 * model.config.layers) ** 0.5
     for name, weight in model.named_parameters():
         with torch.no_grad():
             if "norm" in name:
@@ -213,5 +226,5 @@ def init_weights(model: MaskedLanguageModel, seed: int) -> None:
             elif name.endswith(("_map", "score_vector")):
                 weight.normal_(0.0, weight.shape[-1] ** -0.5, generator=generator)
             else:
-                deviation = narrower if name.endswith("out.weight") else _DEVIATION
-                weight.normal_(0.0, deviation, generator=generator)
+                std = residual_std if name.endswith("out.weight") else _INIT_STD
+                weight.normal_(0.0, std, generator=generator)

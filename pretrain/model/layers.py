@@ -1,4 +1,4 @@
-"""What an encoder is a stack of: a mixer and a feed-forward part, with norms and residual sums."""
+"""Encoder blocks: a mixer and a feed-forward part, with norms and residual connections."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,11 +9,14 @@ from corpora.common.errors import SettingError
 from pretrain.config import EncoderConfig
 from pretrain.model.attention import AttentionInputs, SelfAttention, take_slots
 
-_EPSILON = {"post": 1e-12, "pre": 1e-5}  # of layer norms, as BERT and ModernBERT have them
+_EPSILON = {"post": 1e-12, "pre": 1e-5}  # of layer norms: BERT's, ModernBERT's
 
 
 class FeedForward(nn.Module):
-    """Two linear maps with a non-linearity between, gated or not."""
+    """Two linear maps with a non-linearity between, gated or not.
+
+    geglu is gelu(W x) * V x (Shazeer 2020, arXiv:2002.05202).
+    """
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -32,37 +35,35 @@ class FeedForward(nn.Module):
         return self.out(self.activation(value) * gate)
 
 
-# What mixes the positions of a row in a block: (states, inputs, chosen) -> states.
+# modules that mix the positions of a row: (states, inputs, chosen) -> states
 MIXERS: dict[str, Callable[[EncoderConfig, int], nn.Module]] = {"attention": SelfAttention}
 
 
 class Block(nn.Module):
-    """A mixer and a feed-forward part, each with its residual sum and norm."""
+    """A mixer and a feed-forward part, each with its residual connection and norm."""
 
     def __init__(self, config: EncoderConfig, layer: int) -> None:
         super().__init__()
         self.pre = config.norm == "pre"
         name = config.mixers[layer]
         if name not in MIXERS:
-            raise SettingError(f"no mixer is called {name!r}; there are {', '.join(MIXERS)}")
+            raise SettingError(f"unknown mixer {name!r}; choose from {', '.join(MIXERS)}")
         self.mixer: Any = MIXERS[name](config, layer)
         self.feed_forward = FeedForward(config)
-        # the embeddings come out of a norm; ModernBERT has no second one before its first block
+        # the embeddings are normalized already, so ModernBERT's first block starts without a norm
         first = self.pre and layer == 0
         self.mixer_norm = nn.Identity() if first else norm(config)
         self.feed_forward_norm = norm(config)
         self.dropout = nn.Dropout(config.dropout)
 
     def mixer_inputs(self, x: Tensor) -> Tensor:
-        """Give the states that the mixer works on."""
-        # x: float (B, T, D); returns float (B, T, D)
+        """Return the mixer's input: normalized states in the pre-norm layout, else ``x``."""
         states: Tensor = self.mixer_norm(x) if self.pre else x
         return states
 
     def forward(self, x: Tensor, inputs: AttentionInputs, chosen: Tensor | None = None) -> Tensor:
-        """Run the block."""
-        # x: float (B, T, D); chosen: int64 (B, C); returns float (B, T, D), or (B, C, D) with
-        # ``chosen``
+        """Run the block; with ``chosen``, return the states of those slots only."""
+        # x: float (B, T, D); chosen: int64 (B, C); returns float (B, T or C, D)
         kept = x if chosen is None else take_slots(x, chosen)
         if self.pre:
             x = kept + self.dropout(self.mixer(self.mixer_inputs(x), inputs, chosen))
@@ -73,10 +74,10 @@ class Block(nn.Module):
 
 
 def activation(config: EncoderConfig) -> nn.Module:
-    """Choose the non-linearity."""
+    """Return the non-linearity: ReLU, or GELU by the error function."""
     return nn.ReLU() if config.feed_forward == "relu" else nn.GELU()
 
 
 def norm(config: EncoderConfig) -> nn.LayerNorm:
-    """Make a layer norm as the layout has it."""
+    """Return a layer norm; BERT's has a bias, ModernBERT's has none."""
     return nn.LayerNorm(config.dim, eps=_EPSILON[config.norm], bias=config.biases)

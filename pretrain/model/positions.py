@@ -1,4 +1,4 @@
-"""How a state learns where it stands: sinusoids (Vaswani 2017) or rotation (Su et al. 2021)."""
+"""Position encodings: sinusoids (Vaswani et al. 2017) and rotary (Su et al. 2021)."""
 
 import torch
 from torch import Tensor
@@ -7,26 +7,24 @@ _BASE = 10_000.0
 
 
 def angles(length: int, dim: int) -> Tensor:
-    """Compute the angle of each position in each plane: t / 10000^(2i/d)."""
-    # returns float64 (T, d / 2)
+    """Return the angle of each position in each plane, t / 10000^(2i/d), float64 (T, d / 2)."""
     rates = _BASE ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim)
     return torch.arange(length, dtype=torch.float64)[:, None] * rates
 
 
 def sinusoids(length: int, dim: int) -> Tensor:
-    """Make the table that is added to the embeddings (arXiv:1706.03762, section 3.5)."""
-    # returns float32 (T, D)
+    """Return the table that is added to the embeddings (arXiv:1706.03762, section 3.5)."""
+    # returns float32 (T, D): sines in even columns, cosines in odd ones
     phase = angles(length, dim)
     return torch.stack([phase.sin(), phase.cos()], dim=-1).flatten(1).float()
 
 
 def rotate(x: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
-    """Turn the planes (i, i + d/2) of queries or keys (RoFormer, arXiv:2104.09864, equation 34).
+    """Rotate the planes (i, i + d/2) of queries or keys (RoFormer, arXiv:2104.09864, equation 34).
 
-    The product of a query and a key then depends on how far apart they are.
+    The product of a query and a key then depends on their distance only.
     """
-    # x: float (B, T, heads, d); cosines, sines: float32 (B, T, 1, d / 2); returns float (B, T,
-    # heads, d)
+    # x: float (B, T, heads, d); cosines, sines: float32 (B, T, 1, d / 2)
     first, second = x.float().chunk(2, dim=-1)
-    turned = torch.cat([first * cosines - second * sines, second * cosines + first * sines], -1)
-    return turned.to(x.dtype)
+    rotated = torch.cat([first * cosines - second * sines, second * cosines + first * sines], -1)
+    return rotated.to(x.dtype)

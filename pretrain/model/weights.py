@@ -1,4 +1,4 @@
-"""``model.safetensors``: the weights of a run, written and read."""
+"""Write and read ``model.safetensors``, the weights of a run."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,34 +22,34 @@ TOKENIZER = "tokenizer.json"
 
 
 def save_model(model: MaskedLanguageModel, path: Path) -> None:
-    """Write every weight once; the table of pieces serves the output too."""
+    """Write the weights; the output matrix is the embedding table and is not repeated."""
     write_tensors(
         path, {name: value.detach().cpu().contiguous() for name, value in _weights(model).items()}
     )
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write tensors as safetensors.
+    """Write tensors, on the CPU and each with its own memory, as safetensors.
 
-    By Python's own means: the library's makes files that only their owner may read, and tells a
-    full disk in its own way.
+    Not with the library's own function, which ignores the umask and reports a full disk as an
+    error of its own type.
     """
     path.write_bytes(save(dict(tensors), metadata={"format": "pt"}))
 
 
 def load_model(run: Path, device: torch.device | str = "cpu") -> MaskedLanguageModel:
-    """Read the encoder of a finished run."""
+    """Read the encoder of a finished run, in evaluation mode."""
     config = encoder_config(run)
-    verify(run, [WEIGHTS, TOKENIZER])  # damaged weights answer, too
+    verify(run, [WEIGHTS, TOKENIZER])  # damaged weights would load, too
     return read_model(run / WEIGHTS, config, device)
 
 
 def load_pieces(run: Path, config: EncoderConfig) -> Pieces:
-    """Read the pieces of a run, finished or not."""
+    """Read the pieces of a run, finished or not; raise if the encoder has another number."""
     pieces = open_pieces(run / TOKENIZER)
     if len(pieces) != config.n_pieces:
         raise ArtifactError(
-            f"{run / TOKENIZER}: has {len(pieces)} pieces and the model {config.n_pieces}; "
+            f"{run / TOKENIZER}: has {len(pieces)} pieces, but the model has {config.n_pieces}; "
             "make the run again"
         )
     return pieces
@@ -58,9 +58,9 @@ def load_pieces(run: Path, config: EncoderConfig) -> Pieces:
 def read_model(
     path: Path, config: EncoderConfig, device: torch.device | str = "cpu"
 ) -> MaskedLanguageModel:
-    """Read what :func:`save_model` wrote."""
+    """Read what :func:`save_model` wrote; raise if the weights do not match ``config``."""
     weights = _read_weights(path)
-    with torch.device("meta"):  # takes no memory, however large an encoder config.json tells of
+    with torch.device("meta"):  # no memory, however large config.json says the encoder is
         _check_tensors(path, weights, _weights(MaskedLanguageModel(config)))
     model = MaskedLanguageModel(config)
     model.load_state_dict(weights)
@@ -68,12 +68,12 @@ def read_model(
 
 
 def encoder_config(run: Path) -> EncoderConfig:
-    """Read the shape of a run's encoder."""
+    """Read the shape of a finished run's encoder."""
     refuse_no_run(run)
     options = run_options(run)
     described: Any = options.get("encoder")
     if not isinstance(described, dict):
-        source = options.get("encoder_run")  # a pooled run names where it has its own from
+        source = options.get("encoder_run")  # a pooled run names the run of its encoder
         other = source.get("path") if isinstance(source, dict) else "a run of firth train-mlm"
         raise ArtifactError(f"{run}: has no encoder; give {other}")
     try:
@@ -85,13 +85,13 @@ def encoder_config(run: Path) -> EncoderConfig:
 
 
 def _weights(model: MaskedLanguageModel) -> dict[str, Tensor]:
-    """The weights by name."""
+    """Return the weights by name."""
     weights: dict[str, Tensor] = model.state_dict()
     return weights
 
 
 def _read_weights(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file, on the CPU."""
+    """Read the tensors of a file, on the CPU."""
     try:
         return load_file(path)
     except FileNotFoundError:
@@ -101,11 +101,11 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
 
 
 def _check_tensors(path: Path, found: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
-    """Every weight is there, none besides, each of the right shape and type."""
+    """Raise unless every expected weight is there, no other, with the right shape and type."""
     if other := sorted(found.keys() ^ expected.keys()):
-        where = "lacks" if other[0] in expected else "has besides"
+        what = "lacks" if other[0] in expected else "should not have"
         raise ArtifactError(
-            f"{path}: {where} {other[0]}, which config.json tells otherwise; make the run again"
+            f"{path}: {what} {other[0]} according to config.json; make the run again"
         )
     for name, weight in expected.items():
         shape, dtype = tuple(found[name].shape), found[name].dtype

@@ -73,19 +73,19 @@ def _layer(
     layer = SelfAttention(config, 0).to(device, dtype)
     x = torch.randn(rows, length, _DIM, device=device, dtype=dtype)
     segments = torch.zeros(rows, length, dtype=torch.int64, device=device)
-    near = build_attention_inputs(config, segments, None)
-    assert near.near is not None, "the rows are too short for blocks"
-    dense = replace(near, near=None, allowed=segments[:, :, None] == segments[:, None, :])
-    sights = {"blocks": near, "dense mask": dense}
+    blocks = build_attention_inputs(config, segments, None)
+    assert blocks.local is not None, "the rows are too short for blocks"
+    dense = replace(blocks, local=None, allowed=segments[:, :, None] == segments[:, None, :])
+    variants = {"blocks": blocks, "dense mask": dense}
     if varlen_works(device, config.head_dim):
-        sights["varlen kernel"] = build_attention_inputs(
+        variants["varlen kernel"] = build_attention_inputs(
             config, segments, None, bounds=segment_bounds(segments, rows)
         )
     with torch.inference_mode():
-        results = [layer(x, inputs) for inputs in sights.values()]
+        results = [layer(x, inputs) for inputs in variants.values()]
         apart = max(float((other - results[1]).abs().max()) for other in results)
         measured = harness.time_functions(
-            {name: _call(layer, x, inputs, device) for name, inputs in sights.items()}, repeats
+            {name: _call(layer, x, inputs, device) for name, inputs in variants.items()}, repeats
         )
     calls = _calls(device)
     return {name: entry.median / calls for name, entry in measured.items()}, apart

@@ -31,4 +31,4 @@ def packed(units, length=16, **view):
 
 def all_ids(rows):
     """The pieces of all rows, int64 (n_rows, T)."""
-    return np.concatenate([block.numpy() for block in rows.blocks()])
+    return np.concatenate([chunk.numpy() for chunk in rows.chunks()])

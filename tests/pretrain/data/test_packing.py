@@ -123,7 +123,7 @@ def test_segments_and_positions_worked_by_hand():
 def test_counts_are_those_of_the_text_without_special_pieces():
     units = random_units(3, 100)
 
-    rows = dataclasses.replace(packed(units), at_once=100)  # several blocks
+    rows = dataclasses.replace(packed(units), chunk_slots=100)  # several chunks
 
     counts = np.bincount(
         [piece for unit in units for piece in pieces_of(unit)], minlength=len(LETTERS)
@@ -138,7 +138,7 @@ def test_the_fingerprint_follows_the_content():
     rows = packed(units)
     fingerprint = rows.fingerprint()
 
-    rows = dataclasses.replace(rows, at_once=100)
+    rows = dataclasses.replace(rows, chunk_slots=100)
     widened = dataclasses.replace(rows, ids=rows.ids.to(torch.int32))
     changed = dataclasses.replace(rows, ids=rows.ids.flip(0))
     reshaped = dataclasses.replace(rows, ids=rows.ids.view(-1, 8))

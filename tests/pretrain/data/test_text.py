@@ -38,7 +38,7 @@ def test_a_boundary_is_what_segments_are(corpus):
         config = dataclasses.replace(CONFIG, boundary=boundary, sequence_length=64)
         text = open_text(corpus, config)
         train, _ = pack_text(text, learn_text_pieces(text, config), config, torch.device("cpu"))
-        n_units[boundary] = sum(int((block == CLS).sum()) for block in train.blocks())
+        n_units[boundary] = sum(int((chunk == CLS).sum()) for chunk in train.chunks())
     assert n_units["sentence"] >= n_units["document"] >= len(LINES) * 0.7
 
 

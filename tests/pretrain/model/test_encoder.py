@@ -384,4 +384,4 @@ def test_a_mixer_that_this_version_does_not_have_is_refused():
     config = EncoderConfig.from_json({**small_config(layers=1).to_json(), "mixers": ["conv"]})
     with pytest.raises(SettingError) as caught:
         MaskedLanguageModel(config)
-    assert str(caught.value) == "no mixer is called 'conv'; there are attention"
+    assert str(caught.value) == "unknown mixer 'conv'; choose from attention"

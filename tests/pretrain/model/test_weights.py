@@ -81,8 +81,8 @@ def test_weights_of_another_shape_are_refused(run):
 def test_weights_that_are_not_there_are_named(run):
     change_config(run, layers=3, mixers=["attention"] * 3)
     assert problem(run) == (
-        "RUN/model.safetensors: lacks core.blocks.2.feed_forward.inner.weight, which config.json "
-        "tells otherwise; make the run again"
+        "RUN/model.safetensors: lacks core.blocks.2.feed_forward.inner.weight according to "
+        "config.json; make the run again"
     )
 
 
@@ -155,7 +155,7 @@ def test_pieces_of_another_run_are_refused(run):
     seal(run)
     assert len(open_pieces(run / TOKENIZER)) == 70
     assert problem(run) == (
-        "RUN/tokenizer.json: has 70 pieces and the model 80; make the run again"
+        "RUN/tokenizer.json: has 70 pieces, but the model has 80; make the run again"
     )
 
 
