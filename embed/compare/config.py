@@ -1,18 +1,18 @@
-"""The options of a comparison; imports nothing heavy, so that help is quick."""
+"""Options of a comparison; imports nothing heavy, so that --help is quick."""
 
 from dataclasses import dataclass
 
 from corpora.common.options import check, setting
 
-# What becomes of a word without a vector: its items are left out; a zero vector; the mean of all.
+# for words without a vector: skip their items, use a zero vector, or use the mean of all vectors
 UNKNOWN = ("skip", "zero", "mean")
-# What encoders read for the page where nobody names a sentence.
+# default example sentence of the HTML page
 EXAMPLE = "I [saw] a man with a [saw]"
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompareConfig:
-    """What a comparison scores and how; the same for every run in it."""
+    """Evaluation sets and settings of a comparison, the same for all its runs."""
 
     similarity: tuple[str, ...] = setting(
         (), "A set of word pairs with scores; may be repeated.", metavar="FILE"
@@ -24,7 +24,7 @@ class CompareConfig:
         (), "A set of words with their categories; may be repeated.", metavar="FILE"
     )
     odd_one_out: tuple[str, ...] = setting(
-        (), "A set of groups of words with words that do not fit; may be repeated.", metavar="FILE"
+        (), "A set of word groups with outliers; may be repeated.", metavar="FILE"
     )
     associations: tuple[str, ...] = setting(
         (),
@@ -33,54 +33,55 @@ class CompareConfig:
     )
     contexts: tuple[str, ...] = setting(
         (),
-        "A set of words in two contexts, as SCWS, WiC or CoSimLex; of WiC, DEV,TEST chooses its "
-        "threshold on DEV; may be repeated.",
+        "A set of words in two contexts, such as SCWS, WiC or CoSimLex; for WiC, DEV,TEST chooses "
+        "the threshold on DEV; may be repeated.",
         metavar="[DEV,]TEST",
     )
     tagging: tuple[str, ...] = setting(
         (),
-        "Files of tagged words, CoNLL-U or columns, to learn labels from and to score them on; may "
-        "be repeated.",
+        "Files of tagged words, CoNLL-U or columns, to train and score tagging probes; may be "
+        "repeated.",
         metavar="TRAIN[,DEV],TEST",
     )
     sentences: tuple[str, ...] = setting(
         (),
-        "Files of labeled sentences, as of SST-2 or TREC, to learn labels from and to score them "
-        "on; may be repeated.",
+        "Files of labeled sentences, such as SST-2 or TREC, to train and score sentence probes; "
+        "may be repeated.",
         metavar="TRAIN[,DEV],TEST",
     )
     minimal_pairs: tuple[str, ...] = setting(
         (),
-        "A set of pairs of sentences of which one is right, as BLiMP; may be repeated.",
+        "A set of minimal pairs of sentences, one of them acceptable, such as BLiMP; may be "
+        "repeated.",
         metavar="FILE",
     )
     limit: int = setting(
         0,
-        "Take so many minimal pairs of each paradigm, the same for all runs; 0 for all.",
+        "Use at most N minimal pairs of each paradigm, the same for all runs; 0 for all.",
         at_least=0,
         metavar="N",
     )
     left_to_right_in_words: bool = setting(
         True,
-        "In minimal pairs, predict a piece without those that follow it in its word.",
+        "In minimal pairs, hide the later pieces of a word when predicting one of its pieces.",
         opposite="all-other-pieces",
     )
     unknown: str = setting(
         "skip",
-        "What becomes of items with unknown words: left out, or the words stand for a zero "
-        "vector or the mean of all vectors.",
+        "Items with unknown words: skip them, or use a zero vector or the mean of all vectors for "
+        "the words.",
         choices=UNKNOWN,
     )
     restrict: int = setting(
         30_000,
-        "Ask only analogy questions whose four words are among the N most frequent, and look "
-        "for answers there; 0 for all.",
+        "Use only analogy questions whose four words are among the N most frequent, and search "
+        "answers there; 0 for all.",
         at_least=0,
         metavar="N",
     )
     exclude: bool = setting(
         True,
-        "The words of an analogy question are no answers to it.",
+        "Exclude the words of an analogy question from its answers.",
         opposite="include-question-words",
     )
     sections: bool = setting(
@@ -93,15 +94,15 @@ class CompareConfig:
     )
     intrinsic: bool = setting(
         False,
-        "Also measure the vectors themselves: isotropy, hubness, length against frequency, and "
-        "how far runs agree with each other.",
+        "Also report intrinsic measures: isotropy, hubness, length against frequency, and "
+        "agreement between runs.",
     )
     replicates: int = setting(
-        1_000, "Draws of items, for intervals and tests.", at_least=100, at_most=100_000
+        1_000, "Bootstrap draws of items, for intervals and tests.", at_least=100, at_most=100_000
     )
     seed: int = setting(
         1,
-        "Seed of the random baseline, of the draws, of probes, of the halves of WiC that choose "
+        "Seed of the random baseline, the bootstrap, the probes, the halves of WiC that choose "
         "each other's threshold, and of which minimal pairs `limit` takes.",
         at_least=0,
         below=2**64,
@@ -109,10 +110,10 @@ class CompareConfig:
     )
 
     def __post_init__(self) -> None:
-        """Hold every option against its range."""
+        """Check the range of every option."""
         check(self)
 
     @property
     def candidates(self) -> int | None:
-        """How many words analogy questions may hold; None for all."""
+        """Number of most frequent words for analogy questions; None for all."""
         return self.restrict or None

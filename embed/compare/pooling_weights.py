@@ -1,4 +1,4 @@
-"""What each word of a sentence weighs, where weights are learnt for telling labels."""
+"""Weights that attention pooling gives to the words of a sentence."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ from embed.compare.tasks.sentences.pooling_probes import PooledSentences, pool_s
 
 @dataclass(frozen=True, eq=False)
 class WeightedSentence:
-    """The weights of the words of one sentence, and the label that is told by them."""
+    """The pooling weights of one sentence, and its predicted label."""
 
-    text: str  # as it was given
-    words: list[str]  # as the run cuts it; perhaps none
-    weights: np.ndarray  # float32 (n_words,): positive; they sum to 1
-    unknown: np.ndarray  # bool (n_words,): words with a letter or digit that have no vector
+    text: str  # as given
+    words: list[str]  # as the run segments it; may be empty
+    weights: np.ndarray  # float32 (n_words,): positive, sum 1
+    unknown: np.ndarray  # bool (n_words,): words with a letter or digit but no vector
     probabilities: dict[str, float]  # by label
 
     @property
@@ -40,7 +40,7 @@ class WeightedSentence:
         return max(self.probabilities, key=self.probabilities.__getitem__)
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as JSON has it."""
+        """Return the sentence as JSON."""
         words = zip(self.words, self.weights.tolist(), self.unknown.tolist(), strict=True)
         return {
             "sentence": self.text,
@@ -53,50 +53,53 @@ class WeightedSentence:
 def pooling_weights(
     run: str, texts: Sequence[str], on: str, seed: int = 1, progress: Progress = no_progress
 ) -> list[WeightedSentence]:
-    """Learn attention pooling from labeled sentences, and weigh the words of others by it.
+    """Train attention pooling on labeled sentences; return its weights for other sentences.
 
-    What was learnt, and how good it is on the development part, is told; so is what of the files
-    is not as it should be, and how many sentences an encoder reads in parts.
+    ``on`` names the files TRAIN or TRAIN,DEV. Notes report the accuracy on the development part,
+    problems of the files, and sentences that an encoder reads in several windows.
     """
     names = split_names(on)
     if len(names) > 2 or not all(names):
-        raise SettingError(f"`on={on!r}` names no one or two files; pass TRAIN or TRAIN,DEV")
+        raise SettingError(f"`on={on!r}`: expected 1 or 2 files; pass TRAIN or TRAIN,DEV")
     paths = [Path(name) for name in names]
     for text in texts:
         if not text.strip() or LONE_SURROGATE.search(text):
-            raise SettingError(f"{text!r} is no sentence; pass words in UTF-8")
+            raise SettingError(f"{text!r} is not a sentence; pass words in UTF-8")
     train, dev = read_training_parts(paths)
-    asked = LabeledSentences(tuple(texts), ("",) * len(texts))
-    sentences = SentenceSet(Parts(paths[0].name, train, asked, dev), seed)
+    unlabeled = LabeledSentences(tuple(texts), ("",) * len(texts))
+    sentences = SentenceSet(Parts(paths[0].name, train, unlabeled, dev), seed)
     [(name, vectors)] = open_runs([run]).vectors.items()
     note(
         f"{name}: learning {len(sentences.classes):,} labels from "
         f"{len(sentences.places(TRAIN)):,} sentences of {paths[0]}"
     )
-    for remark in sentences.training_notes():
-        note(f"{paths[0].name}: {remark}")
+    for line in sentences.training_notes():
+        note(f"{paths[0].name}: {line}")
     with ONE_THREAD:
-        seen = pool_sentences(vectors, sentences, progress)
-        if (encoder := encoder_of(vectors)) and (long := long_sentence_note(encoder, seen.words)):
+        pooled = pool_sentences(vectors, sentences, progress)
+        if (encoder := encoder_of(vectors)) and (long := long_sentence_note(encoder, pooled.words)):
             note(f"{name}: {long}")
-        learnt = seen.attention(sentences)
-        layer = "" if seen.source == STATIC else f"by {seen.source}, "
-        note(f"{name}: {layer}right on {learnt.accuracy:.1%} of the development part")
-        bags = seen.labeled(sentences, TEST).bags
-        weights, likely = learnt.network.weights(bags), learnt.network.probabilities(bags)
-    return list(_attended(seen, sentences, weights, likely))
+        probe = pooled.attention(sentences)
+        layer = "" if pooled.source == STATIC else f"by {pooled.source}, "
+        note(f"{name}: {layer}accuracy {probe.accuracy:.1%} on the development part")
+        bags = pooled.labeled(sentences, TEST).bags
+        weights, probabilities = probe.network.weights(bags), probe.network.probabilities(bags)
+    return list(_weighted_sentences(pooled, sentences, weights, probabilities))
 
 
-def _attended(
-    seen: PooledSentences, sentences: SentenceSet, weights: np.ndarray, likely: np.ndarray
+def _weighted_sentences(
+    pooled: PooledSentences,
+    sentences: SentenceSet,
+    weights: np.ndarray,
+    probabilities: np.ndarray,
 ) -> Iterator[WeightedSentence]:
-    """Each sentence that was asked."""
-    places, offsets = sentences.places(TEST), seen.inputs.bags.offsets
-    unknown, start = seen.inputs.zero[offsets[places[0]] :], 0
-    for place, probabilities in zip(places.tolist(), likely.tolist(), strict=True):
-        words = list(seen.words[place])
+    """Split weights and probabilities into the test sentences."""
+    places, offsets = sentences.places(TEST), pooled.inputs.bags.offsets
+    unknown, start = pooled.inputs.zero[offsets[places[0]] :], 0
+    for place, of_labels in zip(places.tolist(), probabilities.tolist(), strict=True):
+        words = list(pooled.words[place])
         stop = start + len(words)
-        by_label = dict(zip(sentences.classes, probabilities, strict=True))
+        by_label = dict(zip(sentences.classes, of_labels, strict=True))
         yield WeightedSentence(
             sentences.texts[place], words, weights[start:stop], unknown[start:stop], by_label
         )

@@ -1,8 +1,7 @@
-"""Which method and settings suit a text, by what was measured on texts like it.
+"""Recommend a method and settings for a text, from measurements on similar texts.
 
-The evidence, ``evidence.json``, is a file of this package. ``tests/bench/bench_evidence.py`` made
-it: methods and settings trained on samples of several texts and scored on the sets of their
-language.
+The measurements, ``evidence.json`` in this package, were made by ``tests/bench/bench_evidence.py``:
+methods and settings trained on samples of several texts and scored on sets of their language.
 """
 
 import json
@@ -18,71 +17,69 @@ if TYPE_CHECKING:  # numba comes with it
     from corpora.store.corpus import Corpus
 
 EVIDENCE = "evidence.json"
-KINDS = ("similarity", "meaning", "grammar")  # of sets: pairs; analogies of both sorts
-_MIN_COUNT = 5  # the methods' own default
-_FAR = 1.0  # factors of two in size, up to which evidence speaks for a text
+KINDS = ("similarity", "meaning", "grammar")  # kinds of sets: word pairs, two sorts of analogies
+_MIN_COUNT = 5  # default of the methods
+_FAR = 1.0  # log2 of the size ratio up to which evidence applies to a text
 
 
 @dataclass(frozen=True)
 class Features:
-    """What is known of a text before anything is trained on it."""
+    """Features of a text, known before training."""
 
-    tokens: int  # tokens to train on
-    words: int  # types that occur five times or more among them
-    unspaced: bool  # whether most of its characters belong to scripts without spaces
+    tokens: int  # training tokens
+    words: int  # types that occur at least five times among them, without punctuation
+    unspaced: bool  # most characters belong to scripts without spaces
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The candidate that suits some kinds of sets best."""
+    """A candidate recommended for some kinds of sets."""
 
-    candidate: str  # A key of the evidence's ``candidates``
+    candidate: str  # a key of the evidence's ``candidates``
     kinds: tuple[str, ...]  # of :data:`KINDS`, at least one
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What to train, and why."""
+    """Recommended candidates, and the evidence for them."""
 
-    sample: Mapping[str, Any]  # the entry of the evidence that is most like the text
-    choices: tuple[Choice, ...]  # together of all kinds, first what serves most of them
-    # by kind, the best candidate and those that are not surely worse, best first
+    sample: Mapping[str, Any]  # the evidence sample most similar to the text
+    choices: tuple[Choice, ...]  # together cover all kinds; the choice for most kinds first
+    # kind -> the best candidate and those not significantly worse, best first
     good: Mapping[str, tuple[str, ...]]
-    factor: float  # how many times as long as the sample the text is
-    # whether the text is so much longer or shorter, or of another script, that the evidence says
-    # little of it
-    is_far: bool
+    factor: float  # size of the text divided by that of the sample
+    is_far: bool  # the text differs too much in size or script for the evidence to apply
 
 
 def is_unspaced(corpus: "Corpus") -> bool:
-    """Tell whether most of a text is of scripts without spaces between words."""
+    """Return whether most characters of a corpus belong to scripts without spaces."""
     tally = corpus.manifest["tally"]
     return bool(tally["unspaced_characters"] * 2 > tally["characters"])
 
 
 def features_of(corpus: "Corpus") -> Features:
-    """Find out what the advice for a corpus goes by."""
+    """Return the features of a corpus."""
     frequent = corpus.stored.count_types("train") >= _MIN_COUNT
     words = int((frequent & ~corpus.vocabulary.punctuation).sum())
     return Features(corpus.training_tokens, words, is_unspaced(corpus))
 
 
 def read_evidence() -> dict[str, Any]:
-    """Read what was measured."""
+    """Read ``evidence.json``."""
     text = files("embed.compare").joinpath(EVIDENCE).read_text(encoding="utf-8")
     evidence: dict[str, Any] = json.loads(text)
     return evidence
 
 
 def advise(features: Features, evidence: Mapping[str, Any]) -> Advice:
-    """Choose method and settings for a text.
+    """Recommend methods and settings for a text.
 
-    The sample most like the text decides: of its script, and nearest in size and in the number
-    of words, each as a ratio. A candidate is good at a kind of sets if it is the best there or
-    cannot be told from the best: six candidates that are equally good differ by chance, so the
-    limit is that of Tukey's range, ``factor`` standard errors. What is good at most kinds is chosen
-    for these, by its means as shares of the best where there are several; then for the kinds that
-    are left.
+    The most similar evidence sample decides: of the same script, and nearest in size and number
+    of words, both as ratios. A candidate is good at a kind of sets if it is best or not
+    significantly worse: within ``factor`` standard errors, Tukey's studentized range for six
+    equal candidates. The candidate good at most kinds is chosen for these (ties broken by its
+    means relative to the best), then the same for the remaining kinds. Raise FirthError if the
+    text has fewer words than any candidate has dimensions.
     """
     fit = [
         name
@@ -91,8 +88,8 @@ def advise(features: Features, evidence: Mapping[str, Any]) -> Advice:
     ]
     if not fit:
         raise FirthError(
-            f"too little text for any advice: {features.words} words occur {_MIN_COUNT} times or "
-            "more; add text"
+            f"too little text for a recommendation: {features.words} words occur {_MIN_COUNT} "
+            "times or more; add text"
         )
     sample = min(evidence["samples"], key=lambda each: _distance(features, each))
     good = {kind: _good(sample, kind, fit, evidence["factor"]) for kind in KINDS}
@@ -102,13 +99,13 @@ def advise(features: Features, evidence: Mapping[str, Any]) -> Advice:
 
 
 def mean_of(sample: Mapping[str, Any], kind: str, candidate: str) -> Mapping[str, Any]:
-    """Look up how good a candidate is at a kind of sets."""
+    """Return the evidence entry of a candidate for a kind of sets."""
     own = (mean for mean in sample["means"] if (mean["kind"], mean["run"]) == (kind, candidate))
     return next(own)
 
 
 def _distance(features: Features, sample: Mapping[str, Any]) -> tuple[bool, float]:
-    """How unlike a text a sample is: in script first, then in size and words, as ratios."""
+    """Return the sort key of dissimilarity: script first, then size and words as ratios."""
     words = max(sample["words"].values())
     apart = abs(math.log(features.tokens / sample["tokens"])) + abs(
         math.log(max(features.words, 1) / words)
@@ -119,7 +116,7 @@ def _distance(features: Features, sample: Mapping[str, Any]) -> tuple[bool, floa
 def _good(
     sample: Mapping[str, Any], kind: str, candidates: Sequence[str], factor: float
 ) -> tuple[str, ...]:
-    """The best candidate, and those that are not surely worse."""
+    """Return the best candidate and those not significantly worse, best first."""
     ranked = sorted(candidates, key=lambda name: -mean_of(sample, kind, name)["score"])
     worse = {
         name
@@ -133,7 +130,7 @@ def _good(
 
 
 def _choices(sample: Mapping[str, Any], good: Mapping[str, Sequence[str]]) -> Iterator[Choice]:
-    """As few candidates as serve all kinds, greedily."""
+    """Yield few candidates that together cover all kinds, chosen greedily."""
     left = list(good)
     while left:
         kinds = {
@@ -143,16 +140,16 @@ def _choices(sample: Mapping[str, Any], good: Mapping[str, Sequence[str]]) -> It
             kinds,
             key=lambda name: (
                 len(kinds[name]),
-                math.fsum(_of_best(sample, kind, name, good) for kind in kinds[name]),
+                math.fsum(_relative_mean(sample, kind, name, good) for kind in kinds[name]),
             ),
         )
         yield Choice(best, tuple(kinds[best]))
         left = [kind for kind in left if kind not in kinds[best]]
 
 
-def _of_best(
+def _relative_mean(
     sample: Mapping[str, Any], kind: str, name: str, good: Mapping[str, Sequence[str]]
 ) -> float:
-    """The mean of a candidate as a share of the best one's: kinds are of different scales."""
+    """Return a candidate's mean divided by that of the best: kinds have different scales."""
     best, own = (mean_of(sample, kind, each)["score"] for each in (good[kind][0], name))
     return float(own / best) if best > 0 else 1.0

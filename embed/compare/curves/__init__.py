@@ -1,1 +1,1 @@
-"""Learning curves: every method on nested samples of one corpus."""
+"""Learning curves: train methods on nested samples of one corpus."""

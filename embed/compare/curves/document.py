@@ -1,4 +1,4 @@
-"""The JSON of a learning curve, from a comparison of all its runs on the same items."""
+"""The JSON document of a learning curve, from a comparison of all its runs."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,11 +19,13 @@ def to_document(
 ) -> dict[str, Any]:
     """Turn a comparison of all runs into the JSON of a learning curve."""
     by_run = {str(point.run): point for point in points}
-    # of seeds, the first stands for all
-    places = {row: by_run.get(comparison.groups.get(row, (row,))[0]) for row in comparison.rows}
+    # a group of seeds takes the point of its first run
+    points_by_row = {
+        row: by_run.get(comparison.groups.get(row, (row,))[0]) for row in comparison.rows
+    }
     results = [
-        _result(score, places[score.run], unknown, score.run in comparison.groups)
-        for score in _by_group(comparison.scores, list(places))
+        _result(score, points_by_row[score.run], unknown, score.run in comparison.groups)
+        for score in _by_group(comparison.scores, list(points_by_row))
     ]
     failed = [*failures, *comparison.failures]
     return {
@@ -37,7 +39,7 @@ def to_document(
 
 
 def _by_group(scores: Sequence["Score"], rows: Sequence[str]) -> Iterator["Score"]:
-    """Scores of these rows, set by set, metric by metric, on shared items first."""
+    """Yield the scores of these rows by set and metric, those on shared items first."""
     rank = {row: number for number, row in enumerate(rows)}
     groups: dict[tuple[int, str], list[Score]] = {}
     for score in scores:
@@ -48,7 +50,7 @@ def _by_group(scores: Sequence["Score"], rows: Sequence[str]) -> Iterator["Score
 
 
 def _result(score: "Score", point: "Point | None", unknown: str, grouped: bool) -> dict[str, Any]:
-    """One entry of the JSON; baselines have no point."""
+    """Return one entry of the JSON; baselines have no point."""
     measured, corpus = score.measured, point.sampled.corpus if point else None
     return {
         "method": point.method if point else score.run,

@@ -1,4 +1,4 @@
-"""What a learning curve is made of: its options, and nested samples of one corpus."""
+"""Options of a learning curve, and nested samples of a corpus."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ if TYPE_CHECKING:  # numba comes with them, and --help needs only the options
     from corpora.store.corpus import Corpus
 
 CURVE = "curve.json"
-WHOLE = "all"  # what the size of the whole corpus is called
+WHOLE = "all"  # name of the size of the whole corpus
 
 
 @dataclass(frozen=True, kw_only=True)
 class CurveConfig:
-    """Which methods learn from how much text; each with its own default options."""
+    """Methods and sample sizes of a learning curve; methods use their default options."""
 
     methods: str = setting(
-        "svd,skipgram,cbow", "Methods, with commas between: svd, skipgram, cbow, mlm.",
+        "svd,skipgram,cbow", "Methods, separated by commas: svd, skipgram, cbow, mlm.",
         metavar="METHOD,...",
     )  # fmt: skip
     sizes: str | None = setting(
         None,
-        "Tokens of the samples, such as 500K,1M,2.5M; by default doubled from 1M, or from an "
-        "eighth of a small corpus. All of the corpus is always the last.",
+        "Sample sizes in tokens, such as 500K,1M,2.5M; by default doubling from 1M, or from an "
+        "eighth of a small corpus. The whole corpus is always the last sample.",
         metavar="SIZE,...",
     )
     seeds: int = setting(
@@ -44,7 +44,7 @@ class CurveConfig:
     )
 
     def __post_init__(self) -> None:
-        """Hold every option against its range."""
+        """Check the range of every option."""
         check(self)
 
 
@@ -52,27 +52,29 @@ class CurveConfig:
 class Sampled:
     """A nested sample of the corpus."""
 
-    name: str  # its size as it was asked for, such as ``2.5M``; ``all`` for the whole
-    corpus: "Corpus"  # of these documents alone
-    types: int  # distinct words and marks in its training documents
+    name: str  # the requested size, such as ``2.5M``; ``all`` for the whole corpus
+    corpus: "Corpus"  # restricted to the sampled documents
+    types: int  # distinct words and punctuation marks in its training documents
 
 
 def take_samples(corpus: "Corpus", sizes: Sequence[int], seed: int) -> list[Sampled]:
-    """Sample a corpus, each sample within the next; the whole corpus last."""
+    """Return nested samples of a corpus in ascending size; the whole corpus is last."""
     from corpora.store.sampling import size_name
 
     samples: list[Sampled] = []
     for size in sizes:
         sample, name = corpus.sample(size, seed=seed), size_name(size)
         if sample.fingerprint == corpus.fingerprint:
-            note(f"{name}: is all of {corpus.path} ({corpus.training_tokens:,} tokens to train on)")
+            note(
+                f"{name}: covers all of {corpus.path} ({corpus.training_tokens:,} training tokens)"
+            )
         elif samples and sample.fingerprint == samples[-1].corpus.fingerprint:
-            note(f"{name}: left out, the same documents as {samples[-1].name}: they are long")
+            note(f"{name}: left out, same documents as {samples[-1].name} (documents are long)")
         else:
             samples.append(Sampled(name, sample, _n_types(sample)))
     return [*samples, Sampled(WHOLE, corpus, _n_types(corpus))]
 
 
 def _n_types(corpus: "Corpus") -> int:
-    """Distinct words and marks of the training documents."""
+    """Count the distinct words and punctuation marks of the training documents."""
     return int((corpus.stored.count_types("train") > 0).sum())

@@ -1,4 +1,4 @@
-"""Draw a learning curve: scores over tokens, a group for each set and metric."""
+"""Draw a learning curve: scores against tokens, one panel per set and metric."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,27 +10,29 @@ from corpora.common.console import human
 from embed.compare.curves.table import CurveGroup, group_curve_results
 from embed.compare.inputs.baselines import RANDOM
 
-_STYLES = tuple(zip(COLORS, "os^Dv", strict=False))  # told apart by their shape, too
-_PANEL = (3.4, 2.6)  # inches
-_ACROSS = 3  # groups
-_ABOVE, _LEFT, _RIGHT, _BELOW = 1.05, 0.65, 0.2, 0.55  # inches around the groups
-_GAPS = (0.5, 0.85)  # inches between them
+_STYLES = tuple(
+    zip(COLORS, "os^Dv", strict=False)
+)  # distinct markers, for readers who do not see color
+_PANEL = (3.4, 2.6)  # width and height, inches
+_ACROSS = 3  # panels in a row
+_ABOVE, _LEFT, _RIGHT, _BELOW = 1.05, 0.65, 0.2, 0.55  # inches around the panels
+_GAPS = (0.5, 0.85)  # inches between panels
 _BAND, _EDGE = 0.12, 0.45  # opacity
-_SHARED, _OWN, _CHANCE = "solid", "dashed", "dotted"
+_SHARED, _OWN, _RANDOM = "solid", "dashed", "dotted"
 _LINES: Any = {
-    _SHARED: "items that all runs know, with 95 % intervals",
-    _OWN: "all items that each run knows",
-    _CHANCE: "random vectors",
+    _SHARED: "items covered by all runs, with 95 % intervals",
+    _OWN: "all items covered by each run",
+    _RANDOM: "random vectors",
 }
 _GRAY = "#555555"
-_NEAREST = 0.13  # of the axis, between two of its numbers
+_TICK_SPACING = 0.13  # least distance of two labels, as a share of the axis
 
 
 def draw_curve(document: Mapping[str, Any], path: Path, *, force: bool = False) -> None:
     """Draw every set and metric, and write the picture.
 
-    Lines are scores on the items that all runs know, bands their 95 % intervals; dashed
-    lines are scores on all items that each run knows. Dotted: random vectors.
+    Solid lines are scores on the items covered by all runs, with bands for their 95 % intervals;
+    dashed lines are scores on all items covered by each run; dotted lines are random vectors.
     """
     picture_kind(path)
     with picture_style():
@@ -38,7 +40,7 @@ def draw_curve(document: Mapping[str, Any], path: Path, *, force: bool = False) 
 
 
 def _lay_out(document: Mapping[str, Any]) -> Any:
-    """Panels in rows of the same size, set by set; one legend for all above them."""
+    """Lay out panels of equal size in rows, below one legend."""
     groups = group_curve_results(document)
     pairs = list(zip(groups[::2], groups[1::2], strict=True))
     across = min(_ACROSS, len(pairs))
@@ -54,12 +56,12 @@ def _lay_out(document: Mapping[str, Any]) -> Any:
             (left / width, 1 - (top + _PANEL[1]) / height, _PANEL[0] / width, _PANEL[1] / height)
         )
         _draw(axes, shared, own, document["methods"], document["sizes"])
-    _explain(figure)
+    _add_legend(figure)
     return figure
 
 
-def _explain(figure: Any) -> None:
-    """Above the groups: whose lines these are, and what the kinds of lines stand for."""
+def _add_legend(figure: Any) -> None:
+    """Add a legend of methods and line styles above the panels."""
     from matplotlib.lines import Line2D
 
     width, height = figure.get_size_inches()
@@ -75,7 +77,7 @@ def _explain(figure: Any) -> None:
 def _draw(
     axes: Any, shared: CurveGroup, own: CurveGroup, methods: Sequence[str], sizes: Sequence[int]
 ) -> None:
-    """The lines of one set and metric."""
+    """Draw the lines of one set and metric."""
     for number, method in enumerate(methods):
         color, marker = _STYLES[number % len(_STYLES)]
         scores, lows, highs = (_numbers(shared, method, sizes, n) for n in ("score", "low", "high"))
@@ -88,9 +90,9 @@ def _draw(
             axes.vlines(sizes, lows, highs, color=color)
         every = _numbers(own, method, sizes, "score")
         axes.plot(sizes, every, color=color, linestyle=_OWN, linewidth=1)
-    chance = shared.results.get((RANDOM, None), {"score": None})["score"]
-    if chance is not None:
-        axes.axhline(chance, color=_GRAY, linestyle=_CHANCE, linewidth=1)
+    random = shared.results.get((RANDOM, None), {"score": None})["score"]
+    if random is not None:
+        axes.axhline(random, color=_GRAY, linestyle=_RANDOM, linewidth=1)
     axes.set_xscale("log")
     axes.set_xticks(sizes, _tick_names(sizes))
     axes.minorticks_off()
@@ -102,23 +104,23 @@ def _draw(
 
 
 def _tick_names(sizes: Sequence[int]) -> list[str]:
-    """Names of the sizes, of the last first; none for those too near to the next one named."""
+    """Return labels of the sizes; empty for those too close to the next labeled size."""
     span = math.log(sizes[-1] / sizes[0]) or 1.0
     names, after = [human(sizes[-1])], sizes[-1]
     for size in reversed(sizes[:-1]):
-        near = math.log(after / size) < _NEAREST * span
+        near = math.log(after / size) < _TICK_SPACING * span
         names.append("" if near else human(size))
         after = after if near else size
     return names[::-1]
 
 
 def _numbers(group: CurveGroup, method: str, sizes: Sequence[int], name: str) -> list[float]:
-    """A number of each size; NaN, which leaves a gap, where there is none."""
+    """Return one field of each size; NaN, which leaves a gap, if missing."""
     found = [group.results.get((method, tokens), {}).get(name) for tokens in sizes]
     return [math.nan if number is None else number for number in found]
 
 
 def _title(group: CurveGroup) -> str:
-    """The set and metric, and the items of the unbroken lines."""
+    """Return a title: set, metric, and the number of shared items."""
     n_items = max((entry["items_used"] for entry in group.results.values()), default=0)
     return f"{group.dataset}, {group.metric}\n{n_items} of {group.items_total} items"

@@ -1,4 +1,4 @@
-"""The runs of a learning curve: which stand already, what is in the way, and their training."""
+"""The runs of a learning curve: check existing ones, record and train the missing ones."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -32,11 +32,10 @@ _ELSEWHERE = "move it or choose another `out`"
 class Recipe:
     """How a method is trained."""
 
-    # ``(seed=seed) -> dataclass``, its options, the others as they are by default
-    config: Callable[..., Any]
-    # ``(corpus, options, out) -> Path``; goes on where it was interrupted
+    config: Callable[..., Any]  # (seed=seed) -> options, others at their defaults
+    # (corpus, options, out) -> run; resumes an interrupted training
     train: Callable[["Corpus", Any, Path], Path]
-    # whether another seed gives other vectors; if not, a sample is trained on once
+    # whether vectors depend on the seed; if not, train once per sample
     seeded: bool = True
 
 
@@ -44,16 +43,16 @@ class Recipe:
 class Point:
     """One method on one sample, with one seed."""
 
-    method: str  # its name
-    sampled: "Sampled"  # what it learns from
-    seed: int  # of the training
-    run: Path  # where it stands, or will
+    method: str
+    sampled: "Sampled"
+    seed: int  # training seed
+    run: Path  # folder of the run, which may not exist yet
 
 
 def lay_out(
     recipes: Mapping[str, Recipe], samples: Sequence["Sampled"], seeds: Sequence[int], out: Path
 ) -> list[Point]:
-    """Name all runs of a curve."""
+    """Return all points of a curve, with the paths of their runs."""
     points = []
     for sampled in samples:
         for method, recipe in recipes.items():
@@ -68,24 +67,24 @@ def lay_out(
 
 
 def refuse_others(points: Sequence[Point], recipes: Mapping[str, Recipe], out: Path) -> None:
-    """Refuse a folder where anything else stands in the place of a run, before any work.
+    """Raise ArtifactError if anything in ``out`` blocks a run of the curve.
 
-    A run is taken for one of the curve only if :func:`record_runs` told of it, with the same
-    options and text, its own files agree, and every one of them is whole.
+    An existing run belongs to the curve only if :func:`record_runs` recorded it with the same
+    options and text, its own files agree, and their checksums match.
     """
     if (out / CHECKSUMS).exists() or (out.exists() and not out.is_dir()):
-        raise ArtifactError(f"{out}: is no folder for the runs of a curve; choose another `out`")
+        raise ArtifactError(f"{out}: not a folder for the runs of a curve; choose another `out`")
     for path in (out / CURVE, out / RECORDS):
         if path.exists() and not path.is_file():
-            raise ArtifactError(f"{path}: is no file, and a curve writes one there; {_ELSEWHERE}")
+            raise ArtifactError(f"{path}: not a file, but a curve writes one there; {_ELSEWHERE}")
     records = _read_records(out)
     for point in points:
-        look = _refuse_run if point.run.exists() else _refuse_left
-        look(point, records.get(point.run.name), _record(point, recipes))
+        check = _check_run if point.run.exists() else _check_unfinished
+        check(point, records.get(point.run.name), _record(point, recipes))
 
 
 def record_runs(points: Sequence[Point], recipes: Mapping[str, Recipe], out: Path) -> None:
-    """Write down what will be made, beside what earlier commands made: ``runs.json``."""
+    """Add the runs to be made to ``runs.json``, which keeps those of earlier commands."""
     out.mkdir(parents=True, exist_ok=True)
     records = _read_records(out) | {point.run.name: _record(point, recipes) for point in points}
     write_whole(out / RECORDS, lambda path: write_json(path, records))
@@ -94,7 +93,7 @@ def record_runs(points: Sequence[Point], recipes: Mapping[str, Recipe], out: Pat
 def train_points(
     points: Sequence[Point], recipes: Mapping[str, Recipe]
 ) -> tuple[list[Point], list[str]]:
-    """Train what is not there yet; a run that was interrupted goes on."""
+    """Train the missing runs, resuming interrupted ones; return trained points and failures."""
     trained, failures = [], []
     for point in points:
         if point.run.exists():
@@ -117,7 +116,7 @@ def train_points(
 
 
 def _record(point: Point, recipes: Mapping[str, Recipe]) -> dict[str, Any]:
-    """What makes a run, as ``runs.json`` holds it."""
+    """Return the record of a run in ``runs.json``: method, corpus and options."""
     config = asdict(recipes[point.method].config(seed=point.seed))
     return {
         "method": point.method,
@@ -127,7 +126,7 @@ def _record(point: Point, recipes: Mapping[str, Recipe]) -> dict[str, Any]:
 
 
 def _read_records(out: Path) -> dict[str, Any]:
-    """What earlier commands were to make, by the names of the runs."""
+    """Return the records of earlier commands by run name."""
     path = out / RECORDS
     records = read_json(path) if path.exists() else {}
     if not isinstance(records, dict):
@@ -135,46 +134,46 @@ def _read_records(out: Path) -> dict[str, Any]:
     return records
 
 
-def _refuse_run(point: Point, known: Any, wanted: Mapping[str, Any]) -> None:
-    """Refuse what stands and is not what would be made now."""
+def _check_run(point: Point, known: Any, wanted: Mapping[str, Any]) -> None:
+    """Raise if an existing run is not the one that would be made now."""
     made = read_training(point.run)
     if known is None or made is None:
         raise ArtifactError(f"{point.run}: was not made by learning-curve; {_ELSEWHERE}")
     there = {"method": made.method, "corpus": made.corpus, "seed": made.seed, **made.options}
     if differ := _differences(known, there, wanted):
-        raise ArtifactError(f"{point.run}: was made with another {differ}; {_ELSEWHERE}")
+        raise ArtifactError(f"{point.run}: was made with a different {differ}; {_ELSEWHERE}")
     verify(point.run)
 
 
-def _refuse_left(point: Point, known: Any, wanted: Mapping[str, Any]) -> None:
-    """Refuse what was left unfinished by another training, or is being made."""
+def _check_unfinished(point: Point, known: Any, wanted: Mapping[str, Any]) -> None:
+    """Raise if another training left an unfinished run, or one is being made."""
     partial, left = artifact_paths(point.run)[1], unfinished_maker(point.run)
     if left is None and (partial / MAKER).exists():
         raise ArtifactError(f"{partial / MAKER}: cannot be read; move {partial} away")
     if left is not None:
         there = {**left, "method": str(left.get("command")).removeprefix("train-")}
         if known is None:
-            raise ArtifactError(f"{partial}: was not begun by learning-curve; {_ELSEWHERE}")
+            raise ArtifactError(f"{partial}: was not started by learning-curve; {_ELSEWHERE}")
         if differ := _differences(known, there, wanted):
-            raise ArtifactError(f"{partial}: was begun with another {differ}; {_ELSEWHERE}")
+            raise ArtifactError(f"{partial}: was started with a different {differ}; {_ELSEWHERE}")
     if partial.exists():  # whatever is kept to go on with, it has its maker's name
         check_can_start(point.run, left or {}, resume=None if left is None else MAKER)
 
 
 def _differences(known: Any, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    """Names of what is not as it is wanted, in the record or in what stands there."""
+    """Return the names of settings that differ from ``wanted`` in the record or in the run."""
     plain, recorded = _plain(wanted), _plain(known if isinstance(known, dict) else {})
     return ", ".join(
         name
         for name, value in {**dict.fromkeys(recorded), **plain}.items()
         if recorded.get(name) != value
-        # what is None a method settles itself; what a run does not tell changes no vectors
+        # None means that the method chooses; settings missing from a run change no vectors
         or (value is not None and there.get(name, value) != value)
     )
 
 
 def _plain(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record in one level."""
+    """Return a record as one flat dict."""
     config = record.get("config")
     return {
         "method": record.get("method"),

@@ -1,4 +1,4 @@
-"""Show a learning curve as tables for eyes."""
+"""Print a learning curve as tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,33 +7,33 @@ from typing import Any
 
 from corpora.common.console import print_table
 
-_MOST_COLUMNS = 100
-_BETWEEN = 3  # columns of space
+_MAX_WIDTH = 100  # characters
+_BETWEEN = 3  # characters between columns
 _LEGEND = (
-    "all: the items that all runs know; own: all that each of the row knows itself\n"
-    "in brackets, where other items would have put 95 % of the scores; ± deviation over seeds"
+    "all: items covered by all runs; own: all items covered by each run of the row\n"
+    "in brackets: 95 % bootstrap interval over items; ±: standard deviation over seeds"
 )
 
 
 @dataclass(frozen=True, eq=False)
 class CurveGroup:
-    """One metric of one set, on the items that all runs know or on all that each knows."""
+    """Results of one metric on one set, on shared items or on all items of each run."""
 
-    task: str  # what is measured
-    dataset: str  # what is measured
-    metric: str  # what is measured
-    shared: bool  # whether the items are those that all runs know
-    items_total: int  # of the set
-    # by method and tokens; baselines have None
+    task: str
+    dataset: str
+    metric: str
+    shared: bool  # on the items covered by all runs
+    items_total: int  # items of the set
+    # (method, training tokens) -> entry; tokens are None for baselines
     results: Mapping[tuple[str, int | None], Mapping[str, Any]]
 
 
 def group_curve_results(document: Mapping[str, Any]) -> list[CurveGroup]:
-    """Divide the results of a learning curve by what they measure."""
+    """Group the results of a learning curve by set, metric and choice of items."""
     return [
         CurveGroup(*what, {(entry["method"], entry["tokens"]): entry for entry in entries})
         for what, entries in (
-            # neighbors only: two sets may share a name
+            # group adjacent entries only: two sets may share a name
             (what, list(run))
             for what, run in groupby(document["results"], key=_what)
         )
@@ -41,7 +41,7 @@ def group_curve_results(document: Mapping[str, Any]) -> list[CurveGroup]:
 
 
 def print_curve(document: Mapping[str, Any]) -> None:
-    """Print tables of at most 100 columns, a row a size, a column a method."""
+    """Print tables of at most 100 characters width: one row per size, one column per method."""
     groups = group_curve_results(document)
     for shared, own in zip(groups[::2], groups[1::2], strict=True):
         print(f"{shared.dataset}, {shared.metric} ({shared.items_total:,} items)")
@@ -55,7 +55,7 @@ def print_curve(document: Mapping[str, Any]) -> None:
 def _table(
     shared: CurveGroup, own: CurveGroup, methods: Sequence[str], sizes: Sequence[int]
 ) -> list[list[str]]:
-    """Headings and rows: tokens, items, and a cell a method; shared items first."""
+    """Return headings and rows: tokens, items, and one cell per method; shared items first."""
     table = [["tokens", "items", *methods]]
     for group in (shared, own):
         if group.shared or len({entry["items_used"] for entry in _of_runs(own)}) > 1:
@@ -71,7 +71,7 @@ def _table(
 
 
 def _what(entry: Mapping[str, Any]) -> tuple[str, str, str, bool, int]:
-    """What an entry measures."""
+    """Return the group key of an entry."""
     return (
         entry["task"],
         entry["dataset"],
@@ -82,12 +82,12 @@ def _what(entry: Mapping[str, Any]) -> tuple[str, str, str, bool, int]:
 
 
 def _of_runs(group: CurveGroup) -> list[Mapping[str, Any]]:
-    """The results of runs, without the baselines."""
+    """Return the results of runs, without the baselines."""
     return [entry for (_, tokens), entry in group.results.items() if tokens is not None]
 
 
 def _items(group: CurveGroup, tokens: int) -> str:
-    """How many items the scores of a row stand on."""
+    """Format the number of items that a row's scores are based on."""
     used = sorted({entry["items_used"] for entry in _of_runs(group) if entry["tokens"] == tokens})
     return (
         f"{'all' if group.shared else 'own'} {'-'.join(f'{n:,}' for n in used[:1] + used[1:][-1:])}"
@@ -95,7 +95,7 @@ def _items(group: CurveGroup, tokens: int) -> str:
 
 
 def _baselines(group: CurveGroup) -> str:
-    """What vectors that know nothing reach on the shared items."""
+    """Format the baselines' scores on shared items."""
     return ", ".join(
         f"{method} {_score(entry).strip()}"
         for (method, tokens), entry in group.results.items()
@@ -104,9 +104,9 @@ def _baselines(group: CurveGroup) -> str:
 
 
 def _side_by_side(table: Sequence[Sequence[str]]) -> Iterator[list[list[str]]]:
-    """The table with as many methods at a time as fit; tokens and items stand in all."""
+    """Split a wide table into tables that fit; tokens and items are repeated in each."""
     widths = [_BETWEEN + max(map(len, column)) for column in zip(*table, strict=True)]
-    left, chosen = _MOST_COLUMNS - 2 - sum(widths[:2]), list[int]()  # 2: at the edges
+    left, chosen = _MAX_WIDTH - 2 - sum(widths[:2]), list[int]()  # 2 for the edges
     for column in range(2, len(widths)):
         if chosen and sum(widths[n] for n in chosen) + widths[column] > left:
             yield [[*row[:2], *(row[n] for n in chosen)] for row in table]
@@ -116,13 +116,13 @@ def _side_by_side(table: Sequence[Sequence[str]]) -> Iterator[list[list[str]]]:
 
 
 def _cell(group: CurveGroup, method: str, tokens: int) -> str:
-    """A score; a dash where nothing was trained."""
+    """Format a score; a dash if nothing was trained."""
     entry = group.results.get((method, tokens))
     return "-" if entry is None else _score(entry)
 
 
 def _score(entry: Mapping[str, Any]) -> str:
-    """A score with what is known of its chance, such as `` 0.512 ±.008 [.440 .580]``."""
+    """Format a score with deviation and interval: `` 0.512 ±.008 [.440 .580]``."""
     if entry["score"] is None:
         return "undefined"
     deviation, ends = entry.get("deviation"), (entry["low"], entry["high"])
@@ -132,5 +132,5 @@ def _score(entry: Mapping[str, Any]) -> str:
 
 
 def _short(number: float) -> str:
-    """Three decimals, as is usual without the zero before the point."""
+    """Format a number in three decimals without a leading zero."""
     return f"{number:.3f}".replace("0.", ".", 1)

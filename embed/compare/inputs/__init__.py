@@ -1,1 +1,1 @@
-"""What a run gives to a task: vectors of words, baselines, encoder states."""
+"""Inputs of tasks: word vectors, baselines, encoders."""

@@ -1,8 +1,7 @@
-"""One-hot and random vectors over the vocabulary of the runs that are compared.
+"""One-hot and random vectors over the vocabulary of the compared runs.
 
-What a run's score is worth shows beside vectors that know nothing: with
-one-hot vectors every word is like itself (cosine 1) and unlike all others
-(cosine 0), with random ones words are alike by chance.
+These baselines carry no information about words: with one-hot vectors every word has cosine 1 with
+itself and 0 with all others; with random vectors cosines are due to chance.
 """
 
 from collections import Counter
@@ -30,12 +29,11 @@ def make_baselines(
 ) -> dict[str, StaticVectors]:
     """Make the baselines of a comparison.
 
-    An item is known to them when all runs know it, and, but for analogies beyond
-    ``restrict``, when any run does. They hold the ``restrict`` most frequent words
-    of the runs (first those of the sets that are among them in all, then by their
-    best rank) and the words of the evaluation sets: no other word can change a score. A word that
-    no run has in its vocabulary, but one composes of its n-grams, is outside
-    their vocabulary, too, yet has a vector.
+    They cover an item if all runs do and, except for analogies beyond ``restrict``, if any run
+    does. Their words are the ``restrict`` most frequent words of the runs (first the words of the
+    sets that are among these in every run, then by best rank) and the words of the evaluation
+    sets; no other word can change a score. A word outside every run's vocabulary that some run
+    composes from n-grams is outside their vocabulary as well, but has a vector.
     """
     ranks: dict[str, int] = {}
     times: Counter[str] = Counter()
@@ -47,7 +45,7 @@ def make_baselines(
             ranks[word] = min(rank, ranks.get(word, rank))
         try:
             found = find_words(run, distinct)
-        except ArtifactError:  # told of each set that it loses
+        except ArtifactError:  # reported for each set by the evaluation
             continue
         n_words = len(run.vocabulary)
         for text, rank in found.rows.items():
@@ -60,21 +58,21 @@ def make_baselines(
                     ranks[word] = min(rank, ranks.get(word, rank))
                 else:
                     composed[word] = None
-    # first what all runs are asked, or it would not be asked here
-    asked = {known[text] for text, n_runs in times.items() if n_runs == len(runs)}
-    vocabulary = sorted(ranks, key=lambda word: (word not in asked, ranks[word]))
+    # words that all runs have within the limit come first, to be within the limit here too
+    in_all_runs = {known[text] for text, n_runs in times.items() if n_runs == len(runs)}
+    vocabulary = sorted(ranks, key=lambda word: (word not in in_all_runs, ranks[word]))
     words = [*vocabulary, *(word for word in composed if word not in ranks)]
-    cut = _AsTheRuns(known)
-    random = random_vectors(words, _DIM, seed, text=cut)
+    segmentation = _RunSegmentation(known)
+    random = random_vectors(words, _DIM, seed, text=segmentation)
     return {
-        ONE_HOT: _FirstRows(one_hot(words, text=cut), len(vocabulary)),
-        RANDOM: _Chance(random, len(vocabulary)),
+        ONE_HOT: _Baseline(one_hot(words, text=segmentation), len(vocabulary)),
+        RANDOM: _RandomBaseline(random, len(vocabulary)),
     }
 
 
 @dataclass(frozen=True)
-class _FirstRows:
-    """Vectors of which only the first words are the vocabulary; the others have vectors alone."""
+class _Baseline:
+    """Vectors whose first words are the vocabulary; the others have vectors but no rows."""
 
     vectors: WordVectors
     n_words: int
@@ -103,8 +101,8 @@ class _FirstRows:
 
 
 @dataclass(frozen=True)
-class _Chance(_FirstRows):
-    """Also a SentenceScorer, to which all sentences are alike: it chooses by a coin."""
+class _RandomBaseline(_Baseline):
+    """Also a SentenceScorer that gives all sentences the same score, so that all pairs tie."""
 
     def score(
         self, sentences: Sequence[Sequence[str]], *, left_to_right_in_words: bool = True
@@ -113,11 +111,11 @@ class _Chance(_FirstRows):
 
 
 @dataclass(frozen=True)
-class _AsTheRuns:
-    """Text settings that cut the words of evaluation sets as the first run that knows them."""
+class _RunSegmentation:
+    """Text settings that map words of evaluation sets to those of the first run with a vector."""
 
     known: Mapping[str, str]
 
     def words(self, text: str) -> list[str]:
-        """The word as that run knows it; what no run knows stays unknown."""
+        """Return the run's word; empty if no run has a vector for the text."""
         return [self.known[text]] if text in self.known else []

@@ -1,4 +1,4 @@
-"""Vectors of a run that has an encoder, which tasks about words in context may ask."""
+"""Static vectors with the encoder they were pooled from, for tasks on words in context."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,64 +12,62 @@ from embed.protocols import AttentionReader, ContextualEncoder, SentenceScorer, 
 
 @dataclass(frozen=True, eq=False)
 class WithEncoder:
-    """Static vectors, and the encoder that they were pooled from, opened when it is asked for."""
+    """Static vectors with the encoder they were pooled from, opened on first use."""
 
-    vectors: StaticVectors  # what tasks that know nothing of context see
-    open_encoder: Callable[[], ContextualEncoder]  # gives the encoder
-    # the layers whose states were pooled, where that is known
-    layers: tuple[int, ...] | None = None
+    vectors: StaticVectors  # used by tasks without context
+    open_encoder: Callable[[], ContextualEncoder]
+    layers: tuple[int, ...] | None = None  # pooled layers; None if unknown
 
     @cached_property
     def encoder(self) -> ContextualEncoder:
-        """The encoder, opened once."""
+        """The encoder, opened on first access."""
         return self.open_encoder()
 
     @property
     def name(self) -> str:
-        """What messages and tables call these vectors."""
+        """Name of the vectors in messages and tables."""
         return getattr(self.vectors, "name", "vectors")
 
     @property
     def vocabulary(self) -> Sequence[str]:
-        """The words; position = row."""
+        """The words, in row order."""
         return self.vectors.vocabulary
 
     @property
     def matrix(self) -> Any:
-        """(V, D): one row per word."""
+        """Word vectors, (V, D)."""
         return self.vectors.matrix
 
     @property
     def counts(self) -> np.ndarray | None:
-        """Occurrences of each word, int64 (V,); None where they are unknown."""
+        """Word counts, int64 (V,); None if unknown."""
         return getattr(self.vectors, "counts", None)
 
     def row(self, word: str) -> int | None:
-        """Find a word, as :meth:`StaticVectors.row` does."""
+        """Return the row of a word, as :meth:`StaticVectors.row`."""
         return self.vectors.row(word)
 
     def vector(self, word: str) -> np.ndarray | None:
-        """Give the vector of a word, as :meth:`StaticVectors.vector` does."""
-        # returns float32 (D,) or None
+        """Return the vector of a word, as :meth:`StaticVectors.vector`."""
         return self.vectors.vector(word)
 
     def words(self, text: str) -> list[str]:
-        """Cut text into words, as :meth:`StaticVectors.words` does."""
+        """Segment text into words, as :meth:`StaticVectors.words`."""
         return self.vectors.words(text)
 
 
 def encoder_of(vectors: StaticVectors) -> ContextualEncoder | None:
-    """Find the encoder that vectors were pooled from."""
+    """Return the encoder that vectors were pooled from, if any."""
     return vectors.encoder if isinstance(vectors, WithEncoder) else None
 
 
 def scorer_of(vectors: StaticVectors) -> SentenceScorer | None:
-    """Find what scores whole sentences."""
+    """Return the object that scores sentences, the encoder or the vectors themselves, if any."""
     candidates: tuple[object, ...] = (encoder_of(vectors), vectors)
     return next((each for each in candidates if isinstance(each, SentenceScorer)), None)
 
 
 def attention_of(vectors: StaticVectors) -> AttentionReader | None:
-    """Find what tells where an encoder looks."""
+    """Return the encoder if it gives attention weights."""
     encoder: object = encoder_of(vectors)
     return encoder if isinstance(encoder, AttentionReader) else None

@@ -1,4 +1,4 @@
-"""What is to be said of sentences that an encoder cannot read at once."""
+"""A note on sentences that are too long for an encoder's input."""
 
 from collections.abc import Sequence
 
@@ -8,13 +8,13 @@ from embed.protocols import ContextualEncoder, WindowedEncoder
 def long_sentence_note(
     encoder: ContextualEncoder, sentences: Sequence[Sequence[str]]
 ) -> str | None:
-    """Tell how many sentences are read in several windows."""
+    """Return a note on the number of sentences read in several windows; None if there are none."""
     if not isinstance(encoder, WindowedEncoder):
         return None
     n_long = int((encoder.n_windows(sentences) > 1).sum())
     if not n_long:
         return None
     return (
-        f"{n_long:,} of {len(sentences):,} sentences are longer than the encoder's rows, and read "
-        "in overlapping windows"
+        f"{n_long:,} of {len(sentences):,} sentences are longer than the encoder's input and are "
+        "read in overlapping windows"
     )

@@ -1,4 +1,4 @@
-"""Words of evaluation sets, looked up in vectors: rows, composed vectors, stand-ins."""
+"""Look up words of evaluation sets in vectors: rows, composed vectors, substitutes."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -14,24 +14,22 @@ from embed.vectors.search import unit_length, unit_rows
 
 @dataclass(frozen=True)
 class FoundWords:
-    """Words of evaluation sets as some vectors know them."""
+    """Rows and composed vectors of the words of evaluation sets."""
 
-    # per text: its row; V + i where its vector is the i-th of ``composed``; -1 for a word without
-    # any vector
+    # text -> its row; V + i for the i-th vector of ``composed``; -1 without any vector
     rows: dict[str, int]
     unseen: list[str]  # words without a row, whose vectors are the first of ``composed``
-    # float32 (n, D): their vectors and, last where there is one, the vector that stands for all
-    # unknown words; scipy.sparse CSR where the matrix is
+    # float32 (n, D): vectors of ``unseen``, then the substitute for unknown words if there is one;
+    # scipy.sparse CSR if the matrix is
     composed: Any
-    n_words: int  # V: how many words have rows
+    n_words: int  # V, the number of rows
 
     def places(self, texts: Iterable[str]) -> np.ndarray:
-        """Look up texts, repeats and all."""
-        # returns int64 (n,)
+        """Return the rows of texts, int64 (n,)."""
         return np.array([self.rows[text] for text in texts], dtype=np.int64)
 
     def has_composed(self, places: np.ndarray) -> np.ndarray:
-        """Tell which items have a word whose vector is composed."""
+        """Return which items have a word with a composed vector."""
         # places: int64 (n, k); returns bool (n,)
         ends = self.n_words + len(self.unseen)
         return np.any((places >= self.n_words) & (places < ends), axis=1)
@@ -44,11 +42,12 @@ def find_words(
     *,
     phrases: bool = False,
 ) -> FoundWords:
-    """Find words as an evaluation set writes them.
+    """Look up words as an evaluation set spells them.
 
-    A word passes through the vectors' own segmentation. It is known when that
-    leaves exactly one word and this word has a vector, a row of the matrix or
-    one composed of its n-grams.
+    Each text passes through the vectors' own segmentation. It is known if that leaves exactly one
+    word with a vector, either a row of the matrix or one composed from n-grams. With ``phrases``,
+    a text of several known words gets their mean. With ``unknown`` ``zero`` or ``mean``, all
+    unknown texts get that vector.
     """
     search = _Search(vectors)
     rows = {text: search.word(text) for text in dict.fromkeys(texts)}
@@ -56,7 +55,7 @@ def find_words(
         rows |= {text: search.phrase(text) for text, row in rows.items() if row < 0}
     composed = list(search.composed)
     if unknown != "skip" and min(rows.values(), default=0) < 0:
-        composed.append(_stand_in(vectors, unknown))
+        composed.append(_substitute(vectors, unknown))
         rows = {
             text: row if row >= 0 else search.n_words + len(search.unseen)
             for text, row in rows.items()
@@ -67,7 +66,7 @@ def find_words(
 
 
 def has_zero(vectors: StaticVectors, places: np.ndarray) -> np.ndarray:
-    """Tell which items have a word of the vocabulary whose vector is zero."""
+    """Return which items have a vocabulary word with a zero vector."""
     # places: int64 (n, k); returns bool (n,)
     rows = np.unique(places)
     rows = rows[(rows >= 0) & (rows < vectors.matrix.shape[0])]
@@ -76,9 +75,11 @@ def has_zero(vectors: StaticVectors, places: np.ndarray) -> np.ndarray:
 
 
 def finite_units(vectors: StaticVectors, rows: np.ndarray, composed: Any = None) -> Any:
-    """Take vectors at unit length, none of which may hold NaN or infinity."""
-    # rows: int64 (n,); composed: float32 (m, D) or scipy.sparse CSR (m, D); returns float64 (n, D)
-    # or scipy.sparse CSR (n, D)
+    """Return vectors at unit length; raise ArtifactError if one holds NaN or infinity.
+
+    Rows from V on are taken from ``composed``.
+    """
+    # rows: int64 (n,); composed: float32 (m, D); returns float64 (n, D); CSR if the matrix is
     n_words = vectors.matrix.shape[0]
     inside = rows < n_words
     if composed is not None and not inside.all():
@@ -94,7 +95,7 @@ def finite_units(vectors: StaticVectors, rows: np.ndarray, composed: Any = None)
 
 
 def _not_finite(vectors: StaticVectors, word: str) -> ArtifactError:
-    """What to say of a vector that is no direction."""
+    """Return the error for a vector with NaN or infinity."""
     name = getattr(vectors, "name", "vectors")
     return ArtifactError(
         f"{name}: the vector of {word!r} holds NaN or infinity; make the run again"
@@ -102,7 +103,7 @@ def _not_finite(vectors: StaticVectors, word: str) -> ArtifactError:
 
 
 class _Search:
-    """Looks words up and gathers the vectors of those that have no row."""
+    """Looks up words and collects composed vectors of words without a row."""
 
     def __init__(self, vectors: StaticVectors) -> None:
         self.vectors = vectors
@@ -111,7 +112,7 @@ class _Search:
         self.composed: list[Any] = []
 
     def word(self, text: str) -> int:
-        """The place of a text that is one word; -1 where it has no vector."""
+        """Return the row of a text that is one word; -1 if it has no vector."""
         words = self.vectors.words(text)
         if len(words) != 1:
             return -1
@@ -123,7 +124,7 @@ class _Search:
         return self.unseen.get(words[0], -1) if row is None else row
 
     def phrase(self, text: str) -> int:
-        """The place of a text by the mean of its words; -1 where not all are known."""
+        """Add the mean vector of a text's words and return its row; -1 if any is unknown."""
         parts = re.split(r"[_\s]+", text.strip("_ "))
         words = [self.vectors.words(part) for part in parts]
         if len(parts) < 2 or any(len(word) != 1 for word in words):
@@ -133,26 +134,26 @@ class _Search:
         return self._keep(text, np.mean(rows, axis=0)) if len(rows) == len(parts) else -1
 
     def _keep(self, word: str, vector: np.ndarray) -> int:
-        """The place of a vector behind the rows."""
+        """Add a composed vector and return its row."""
         if not np.isfinite(vector).all():
             raise _not_finite(self.vectors, word)
         self.composed.append(_as_row(vector.astype(np.float32), self.vectors.matrix))
         return self.unseen.setdefault(word, self.n_words + len(self.unseen))
 
 
-def _stand_in(vectors: StaticVectors, unknown: str) -> Any:
-    """The vector of all unknown words."""
+def _substitute(vectors: StaticVectors, unknown: str) -> Any:
+    """Return the vector used for all unknown words."""
     matrix = vectors.matrix
     if unknown == "zero":
         return _as_row(np.zeros(matrix.shape[1], dtype=np.float32), matrix)
     mean = np.asarray(matrix.mean(axis=0, dtype=np.float64)).ravel()
     if not np.isfinite(mean).all():
-        finite_units(vectors, np.arange(matrix.shape[0]))  # names the word
+        finite_units(vectors, np.arange(matrix.shape[0]))  # raises with the word's name
     return _as_row(mean.astype(np.float32), matrix)
 
 
 def _as_row(vector: np.ndarray, matrix: Any) -> Any:
-    """A vector as a matrix of one row, sparse where the others are."""
+    """Return a vector as a one-row matrix, sparse if ``matrix`` is."""
     if isinstance(matrix, np.ndarray):
         return vector[None]
     import scipy.sparse
@@ -161,7 +162,7 @@ def _as_row(vector: np.ndarray, matrix: Any) -> Any:
 
 
 def _stacked(parts: Sequence[Any]) -> Any:
-    """Rows below rows."""
+    """Stack matrices vertically."""
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
     import scipy.sparse

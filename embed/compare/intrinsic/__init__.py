@@ -1,1 +1,1 @@
-"""Measures of vectors without any evaluation set."""
+"""Intrinsic measures of vectors, without evaluation sets."""

@@ -1,4 +1,4 @@
-"""Measure vectors without any evaluation set, each run alone and every two against each other."""
+"""Measure vectors without evaluation sets: each run alone, and every pair of runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from embed.compare.intrinsic.geometry import (
     same_length,
     skewness,
 )
-from embed.compare.intrinsic.shared_words import Cloud, shared_words
+from embed.compare.intrinsic.shared_words import SharedVectors, shared_words
 from embed.compare.statistics.bootstrap import draw_counts, interval, resample
 from embed.compare.statistics.estimators import Correlation, Counts, Means, Statistic
 from embed.protocols import StaticVectors
@@ -27,101 +27,98 @@ from embed.vectors.word_vectors import WordVectors
 PROPERTIES = ("mean_cosine", "isotropy", "hubness", "largest_hub", "length_frequency")
 AGREEMENTS = ("neighbors", "procrustes")
 _NEIGHBORS = 10
-_LEAST_WORDS = 20  # with fewer, half of all words are neighbors
-_DRAWS = "intrinsic"  # what the draws of words are keyed by
-_TOO_WIDE = "not more words than dimensions"
+_LEAST_WORDS = 20  # with fewer, half of all words would be neighbors
+_DRAWS = "intrinsic"  # name that seeds the bootstrap draws of words
+_TOO_WIDE = "no more words than dimensions"
 _EQUAL_COSINES = "all cosines are equal"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Property:
-    """What one run's vectors are like in one respect."""
+    """One intrinsic measure of one run."""
 
     run: str  # the run, ``one-hot`` or ``random``
     metric: str  # one of PROPERTIES
-    score: float | None  # none where it is undefined
-    low: float | None  # 95 % bootstrap interval over words; None where there is none
-    high: float | None  # 95 % bootstrap interval over words; None where there is none
-    words: int  # on how many words it is measured
+    score: float | None  # None if undefined
+    low: float | None  # 95 % bootstrap interval over words; None if undefined
+    high: float | None
+    words: int  # number of words measured
     reason: str | None = None  # why the score is undefined
-    word: str | None = None  # of ``largest_hub``, the word
+    word: str | None = None  # the word of ``largest_hub``
 
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """How much two runs agree in one respect."""
+    """One measure of agreement between two runs."""
 
-    a: str  # the runs
-    b: str  # the runs
+    a: str
+    b: str
     metric: str  # one of AGREEMENTS
-    score: float | None  # none where it is undefined
-    low: float | None  # 95 % bootstrap interval over words; None where there is none
-    high: float | None  # 95 % bootstrap interval over words; None where there is none
-    words: int  # on how many words it is measured
+    score: float | None  # None if undefined
+    low: float | None  # 95 % bootstrap interval over words; None if undefined
+    high: float | None
+    words: int  # number of words measured
     reason: str | None = None  # why the score is undefined
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """All intrinsic measures of some runs."""
+    """All intrinsic measures of the runs of a comparison."""
 
     properties: list[Property]  # run by run, in the order of PROPERTIES
     agreements: list[Agreement]  # pair by pair, in the order of AGREEMENTS
-    words: int  # words that all is measured on
+    words: int  # number of words measured
     zero: int = 0  # words left out because their vector is zero in some run
-    # why runs could not be measured, a line each
-    failures: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)  # why runs could not be measured
 
 
 def measure_geometry(
     runs: Mapping[str, StaticVectors], config: CompareConfig, n_words: int = 2_000
 ) -> Geometry:
-    """Measure how vectors lie in their space, and how far every two runs agree.
+    """Measure the geometry of every run and the agreement of every two runs.
 
-    All is measured on the same words, those of
-    :func:`~embed.compare.intrinsic.shared_words.shared_words` whose vector is zero in no run: a
-    zero
-    vector has no direction.
+    All measures use the same words: the ``n_words`` most frequent ones shared by all runs, without
+    those that have a zero vector in some run.
     """
     given = {name: run for name, run in runs.items() if name not in (ONE_HOT, RANDOM)}
     words = shared_words(list(given.values()), n_words)
-    clouds: dict[str, Cloud] = {}
+    by_run: dict[str, SharedVectors] = {}
     failures: list[str] = []
     for name, vectors in given.items():
         try:
-            clouds[name] = Cloud.of(vectors, words)
-        except ArtifactError as error:  # of this run; the others have their numbers
+            by_run[name] = SharedVectors.of(vectors, words)
+        except ArtifactError as error:  # measure the other runs
             failures.append(f"intrinsic: {error}")
-    kept = _without_zeros(words, list(clouds.values()))
+    kept = _without_zeros(words, list(by_run.values()))
     zero = len(words) - len(kept)
     if len(kept) < _LEAST_WORDS:
-        return Geometry(*_too_few([*clouds, ONE_HOT, RANDOM], len(kept)), zero, failures)
+        return Geometry(*_too_few([*by_run, ONE_HOT, RANDOM], len(kept)), zero, failures)
     if zero:
-        clouds = {name: Cloud.of(given[name], kept) for name in clouds}
-    clouds |= _baselines(kept, config.seed)
+        by_run = {name: SharedVectors.of(given[name], kept) for name in by_run}
+    by_run |= _baselines(kept, config.seed)
     counts = draw_counts(len(kept), config.replicates, config.seed, _DRAWS)
-    return Geometry(*_measure(clouds, kept, counts), zero, failures)
+    return Geometry(*_measure(by_run, kept, counts), zero, failures)
 
 
-def _without_zeros(words: Sequence[str], clouds: Sequence[Cloud]) -> list[str]:
-    """The words that have a direction in every run."""
+def _without_zeros(words: Sequence[str], runs: Sequence[SharedVectors]) -> list[str]:
+    """Return the words with a nonzero vector in every run."""
     whole = np.ones(len(words), dtype=bool)
-    for cloud in clouds:
-        whole &= cloud.lengths > 0
+    for run in runs:
+        whole &= run.lengths > 0
     return [words[place] for place in np.flatnonzero(whole).tolist()]
 
 
-def _baselines(words: Sequence[str], seed: int) -> dict[str, Cloud]:
-    """One-hot and random vectors of just these words."""
-    names_alone = WordVectors(words, np.empty((len(words), 0), np.float32))
-    made = make_baselines([names_alone], [], len(words), seed)
-    return {name: Cloud.of(vectors, words) for name, vectors in made.items()}
+def _baselines(words: Sequence[str], seed: int) -> dict[str, SharedVectors]:
+    """Return one-hot and random vectors of these words."""
+    words_only = WordVectors(words, np.empty((len(words), 0), np.float32))
+    baselines = make_baselines([words_only], [], len(words), seed)
+    return {name: SharedVectors.of(vectors, words) for name, vectors in baselines.items()}
 
 
 def _too_few(names: Sequence[str], n_words: int) -> tuple[list[Property], list[Agreement], int]:
-    """One reason in place of all numbers."""
+    """Return undefined measures with one reason."""
     nothing = _undefined(
-        f"{n_words} shared words with vectors, at least {_LEAST_WORDS} are needed", n_words
+        f"{n_words} shared words with nonzero vectors; at least {_LEAST_WORDS} are needed", n_words
     )
     return (
         [Property(run=name, metric=metric, **nothing) for name in names for metric in PROPERTIES],
@@ -135,27 +132,29 @@ def _too_few(names: Sequence[str], n_words: int) -> tuple[list[Property], list[A
 
 
 def _measure(
-    clouds: Mapping[str, Cloud], words: Sequence[str], counts: Counts
+    by_run: Mapping[str, SharedVectors], words: Sequence[str], counts: Counts
 ) -> tuple[list[Property], list[Agreement], int]:
-    """Every run, then every two."""
-    near = {name: neighborhoods(cloud.units, _NEIGHBORS) for name, cloud in clouds.items()}
+    """Measure every run, then every pair of runs."""
+    near = {name: neighborhoods(shared.units, _NEIGHBORS) for name, shared in by_run.items()}
     properties = []
-    for name, cloud in clouds.items():
-        for metric, statistic in _alone(cloud, near[name]).items():
+    for name, shared in by_run.items():
+        for metric, statistic in _run_statistics(shared, near[name]).items():
             numbers = _numbers(statistic, counts)
             properties.append(Property(run=name, metric=metric, **numbers))
             if metric == "hubness":
                 properties.append(_largest_hub(name, near[name], words))
     agreements = [
         Agreement(a=a, b=b, metric=metric, **_numbers(statistic, counts))
-        for a, b in combinations(clouds, 2)
-        for metric, statistic in _together((clouds[a], clouds[b]), (near[a], near[b])).items()
+        for a, b in combinations(by_run, 2)
+        for metric, statistic in _pair_statistics(
+            (by_run[a], by_run[b]), (near[a], near[b])
+        ).items()
     ]
     return properties, agreements, len(words)
 
 
 def _numbers(statistic: Statistic | str, counts: Counts) -> dict[str, Any]:
-    """Score and interval, or the reason why there are none."""
+    """Return score and interval, or the reason why they are undefined."""
     n_words = counts.shape[1]
     if isinstance(statistic, str):
         return _undefined(statistic, n_words)
@@ -165,22 +164,22 @@ def _numbers(statistic: Statistic | str, counts: Counts) -> dict[str, Any]:
 
 
 def _undefined(reason: str, n_words: int) -> dict[str, Any]:
-    """A reason in place of numbers."""
+    """Return undefined numbers with a reason."""
     return {"score": None, "low": None, "high": None, "words": n_words, "reason": reason}
 
 
-def _alone(cloud: Cloud, near: np.ndarray | None) -> dict[str, Statistic | str]:
-    """What gives the properties of a run and can be resampled, or why it is undefined."""
+def _run_statistics(shared: SharedVectors, near: np.ndarray | None) -> dict[str, Statistic | str]:
+    """Return the statistics of one run, or reasons why they are undefined."""
     return {
-        "mean_cosine": PairCosines(cloud.units),
-        "isotropy": _TOO_WIDE if cloud.wide else partition_ratio(cloud.units),
+        "mean_cosine": PairCosines(shared.units),
+        "isotropy": _TOO_WIDE if shared.wide else partition_ratio(shared.units),
         "hubness": _hubness(near),
-        "length_frequency": _length_frequency(cloud),
+        "length_frequency": _length_frequency(shared),
     }
 
 
 def _hubness(near: np.ndarray | None) -> Statistic | str:
-    """How skewed it is how often words are neighbors."""
+    """Return the skewness of how often words are neighbors of others."""
     if near is None:
         return _EQUAL_COSINES
     times = near.sum(axis=0)
@@ -188,7 +187,7 @@ def _hubness(near: np.ndarray | None) -> Statistic | str:
 
 
 def _largest_hub(name: str, near: np.ndarray | None, words: Sequence[str]) -> Property:
-    """The word that is a neighbor most often; an extreme, which draws tell nothing of."""
+    """Return the word that is a neighbor most often; a maximum, so it has no interval."""
     if near is None:
         return Property(run=name, metric="largest_hub", **_undefined(_EQUAL_COSINES, len(words)))
     times = near.sum(axis=0)
@@ -204,20 +203,21 @@ def _largest_hub(name: str, near: np.ndarray | None, words: Sequence[str]) -> Pr
     )
 
 
-def _length_frequency(cloud: Cloud) -> Statistic | str:
-    """Whether more frequent words have longer vectors."""
-    if same_length(cloud.lengths):
+def _length_frequency(shared: SharedVectors) -> Statistic | str:
+    """Return the rank correlation of frequency and vector length."""
+    if same_length(shared.lengths):
         return "all vectors have the same length"
-    if not np.ptp(cloud.frequencies):
+    if not np.ptp(shared.frequencies):
         return "all words are equally frequent"
-    return Correlation(cloud.frequencies, cloud.lengths, ranked=True)
+    return Correlation(shared.frequencies, shared.lengths, ranked=True)
 
 
-def _together(
-    clouds: tuple[Cloud, Cloud], near: tuple[np.ndarray | None, np.ndarray | None]
+def _pair_statistics(
+    pair: tuple[SharedVectors, SharedVectors],
+    near: tuple[np.ndarray | None, np.ndarray | None],
 ) -> dict[str, Statistic | str]:
-    """What tells how two runs agree and can be resampled, or why it is undefined."""
-    (a, b), (near_a, near_b) = clouds, near
+    """Return the statistics of two runs' agreement, or reasons why they are undefined."""
+    (a, b), (near_a, near_b) = pair, near
     return {
         "neighbors": (
             _EQUAL_COSINES

@@ -1,4 +1,4 @@
-"""The words that all runs have, and each run's vectors of them."""
+"""The words shared by all runs, and each run's vectors of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,20 +12,17 @@ from embed.protocols import StaticVectors
 
 
 @dataclass(frozen=True, eq=False)
-class Cloud:
-    """One run's vectors of some words."""
+class SharedVectors:
+    """One run's vectors of the shared words."""
 
-    # float64 (n, D) or scipy.sparse CSR (n, D): their directions, of unit length; sparse only
-    # where they are :attr:`wide`
+    # float64 (n, D), unit length; scipy.sparse CSR only if :attr:`wide`
     units: Any
-    lengths: np.ndarray  # float64 (n,): their lengths
-    # int64 (n,): what is larger for more frequent words: counts where they are known, else the row
-    # less than 0
-    frequencies: np.ndarray
+    lengths: np.ndarray  # float64 (n,): lengths before scaling
+    frequencies: np.ndarray  # int64 (n,): word counts; if unknown, negated row numbers
 
     @classmethod
-    def of(cls, vectors: StaticVectors, words: Sequence[str]) -> "Cloud":
-        """Read the rows of words."""
+    def of(cls, vectors: StaticVectors, words: Sequence[str]) -> "SharedVectors":
+        """Read the vectors of words; raise ArtifactError for NaN or infinity."""
         rows = np.array([vectors.row(word) for word in words], dtype=np.int64)
         units = finite_units(vectors, rows)
         if not isinstance(units, np.ndarray) and units.shape[1] < len(words):
@@ -41,27 +38,27 @@ class Cloud:
 
     @property
     def wide(self) -> bool:
-        """Whether there are as many dimensions as words, so that each could have its own."""
+        """Whether there are at least as many dimensions as words."""
         return bool(self.units.shape[1] >= self.units.shape[0])
 
 
 def shared_words(runs: Sequence[StaticVectors], n_words: int) -> list[str]:
-    """Choose words that all runs have rows for, frequent ones first."""
+    """Return up to ``n_words`` words that all runs have rows for, by their worst rank."""
     limit, longest = n_words, max((len(run.vocabulary) for run in runs), default=0)
     while True:
-        # a word beyond the limit in any run comes after all that are within it in every run
-        last: dict[str, int] = {}
+        # a word beyond the limit in some run ranks after all words within it in every run
+        worst: dict[str, int] = {}
         for index, run in enumerate(runs):
             ranks = _first_ranks(run, limit)
-            shared = ranks if index == 0 else last.keys() & ranks.keys()
-            last = {word: max(last.get(word, 0), ranks[word]) for word in shared}
-        if len(last) >= n_words or limit >= longest:
-            return sorted(last, key=lambda word: (last[word], word))[:n_words]
+            shared = ranks if index == 0 else worst.keys() & ranks.keys()
+            worst = {word: max(worst.get(word, 0), ranks[word]) for word in shared}
+        if len(worst) >= n_words or limit >= longest:
+            return sorted(worst, key=lambda word: (worst[word], word))[:n_words]
         limit *= 4
 
 
 def _first_ranks(run: StaticVectors, limit: int) -> dict[str, int]:
-    """The lowest rank of each of a run's first words."""
+    """Return the lowest rank of each of a run's first words."""
     ranks: dict[str, int] = {}
     for rank, word in enumerate(islice(run.vocabulary, limit)):
         ranks.setdefault(word, rank)

@@ -69,7 +69,7 @@ def test_a_table_shows_each_word_with_its_bar_and_what_was_learnt_is_told(run, l
     assert unknown[-1] == "unknown"
     assert any(line[:1] == ["yes:"] and line[-1] == "0.333)" for line in lines)
     assert f"learning 2 labels from 180 sentences of {labeled}\n" in result.stderr
-    assert "of the development part\n" in result.stderr
+    assert "on the development part\n" in result.stderr
 
 
 def test_lines_of_standard_input_are_the_sentences_and_twice_is_the_same(run, labeled):
@@ -94,9 +94,9 @@ def test_another_seed_learns_other_weights(run, labeled):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--on", "a,b,c", "x"], ("Error: --on 'a,b,c' names no one or two files; pass TRAIN or "
+        (["--on", "a,b,c", "x"], ("Error: --on 'a,b,c': expected 1 or 2 files; pass TRAIN or "
          "TRAIN,DEV")),
-        (["--on", "{labeled}", "  "], "Error: '  ' is no sentence; pass words in UTF-8"),
+        (["--on", "{labeled}", "  "], "Error: '  ' is not a sentence; pass words in UTF-8"),
         (["--on", "{labeled}", "-"], "Error: standard input holds no sentence"),
         (["--on", "{run}.none", "x"], "Error: {run}.none: no such evaluation set"),
         (["--on", "{labeled}", "x", "-"], "Error: - stands alone"),
@@ -155,7 +155,8 @@ def test_sentences_that_an_encoder_reads_in_windows_are_told(run, labeled, encod
 
     assert result.exit_code == 0, result.output
     assert (
-        "201 of 202 sentences are longer than the encoder's rows, and read in overlapping windows\n"
+        "201 of 202 sentences are longer than the encoder's input and are read in overlapping "
+        "windows\n"
     ) in result.stderr
 
 

@@ -247,6 +247,6 @@ def test_another_seed_is_refused_where_runs_stand(material, made):
     done = curve(material, out, "--methods", "svd", "--seed", "2")
     assert done.exit_code == 1
     assert done.stderr == (
-        f"Error: {out}/svd-12K: was made with another corpus, seed; move it or choose another "
+        f"Error: {out}/svd-12K: was made with a different corpus, seed; move it or choose another "
         "--out\n"
     )

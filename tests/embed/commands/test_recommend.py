@@ -90,7 +90,7 @@ def test_too_little_text_is_told_in_one_line(tmp_path, content):
 
     assert done.exit_code == 1
     assert done.stderr.splitlines()[-1] == (
-        "Error: too little text for any advice: 0 words occur 5 times or more; add text"
+        "Error: too little text for a recommendation: 0 words occur 5 times or more; add text"
     )
 
 

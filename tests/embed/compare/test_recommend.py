@@ -104,7 +104,7 @@ def test_candidates_of_more_dimensions_than_the_text_has_words_are_left_out():
     with pytest.raises(FirthError) as raised:
         asked(each, words=99, dims={"big": 300})
     assert str(raised.value) == (
-        "too little text for any advice: 99 words occur 5 times or more; add text"
+        "too little text for a recommendation: 99 words occur 5 times or more; add text"
     )
 
 

@@ -117,14 +117,14 @@ def test_the_whole_corpus_is_the_last_sample(corpus, capsys):
     assert samples[-1].corpus is corpus
     assert samples[0].types == len(corpus.sample(300).view().words)
     assert capsys.readouterr().err == (
-        f"9999: is all of {corpus.path} ({corpus.training_tokens:,} tokens to train on)\n"
+        f"9999: covers all of {corpus.path} ({corpus.training_tokens:,} training tokens)\n"
     )
 
 
 def test_sizes_that_long_documents_make_the_same_are_one_sample(corpus, capsys):
     samples = take_samples(corpus, [290, 300, 301], 1)
     assert [sample.name for sample in samples] == ["290", "all"]
-    told = "{}: left out, the same documents as 290: they are long\n"
+    told = "{}: left out, same documents as 290 (documents are long)\n"
     assert capsys.readouterr().err == told.format(300) + told.format(301)
 
 
@@ -224,7 +224,7 @@ def points_of(corpus, out, *, sample_seed=1, seed=1):
 
 def test_runs_of_other_options_seeds_or_text_are_refused_before_any_work(corpus, tmp_path):
     curve_of(corpus, tmp_path)
-    start = f"{tmp_path}/this-300: was made with another "
+    start = f"{tmp_path}/this-300: was made with a different "
 
     wide = {"this": Recipe(lambda seed: Options(seed=seed, width=9), pretend)}
     assert refusal(points_of(corpus, tmp_path), wide, tmp_path) == f"{start}width{END}"
@@ -247,7 +247,7 @@ def test_a_run_that_another_command_made_is_refused_whatever_its_options(corpus,
 def test_a_run_in_the_place_of_another_is_refused(corpus, tmp_path):
     curve_of(corpus, tmp_path)
     points = points_of(corpus, tmp_path)
-    start = f"{tmp_path}/this-300: was made with another "
+    start = f"{tmp_path}/this-300: was made with a different "
     (tmp_path / "this-300").rename(tmp_path / "kept")
     (tmp_path / "that-300").rename(tmp_path / "this-300")
     assert refusal(points, RECIPES, tmp_path) == f"{start}method{END}"
@@ -323,7 +323,7 @@ def test_what_another_training_left_unfinished_is_refused_before_any_work(
     write_json(stopped / "maker.json", {**maker, name: other})
     said = refusal(points_of(corpus, stopped.parent), RECIPES, stopped.parent)
     name = "method" if name == "command" else name
-    assert said == f"{stopped}: was begun with another {name}{END}"
+    assert said == f"{stopped}: was started with a different {name}{END}"
     assert (stopped / "half").is_file()
 
 
@@ -331,7 +331,7 @@ def test_another_seed_is_refused_where_a_training_was_left_unfinished(corpus, st
     (stopped.parent / "this-300").rename(stopped.parent / "moved")
     points = points_of(corpus, stopped.parent, seed=2)
     said = refusal(points, RECIPES, stopped.parent)
-    assert said == f"{stopped}: was begun with another seed{END}"
+    assert said == f"{stopped}: was started with a different seed{END}"
 
 
 def test_what_nobody_knows_who_left_it_unfinished_is_refused(corpus, stopped):
@@ -339,7 +339,7 @@ def test_what_nobody_knows_who_left_it_unfinished_is_refused(corpus, stopped):
     records = (folder / "runs.json").read_text()
     write_json(folder / "runs.json", {"this-300": json.loads(records)["this-300"]})
     said = refusal(points, RECIPES, folder)
-    assert said == f"{stopped}: was not begun by learning-curve{END}"
+    assert said == f"{stopped}: was not started by learning-curve{END}"
     (folder / "runs.json").write_text(records)
 
     (stopped / "maker.json").write_text('{"command": "tr')
@@ -369,7 +369,7 @@ def test_what_is_no_run_and_no_folder_of_runs_is_refused_before_any_work(corpus,
     (tmp_path / "file").write_text("")
     for out in (corpus.path, tmp_path / "file"):
         assert refusal([], RECIPES, out) == (
-            f"{out}: is no folder for the runs of a curve; choose another `out`"
+            f"{out}: not a folder for the runs of a curve; choose another `out`"
         )
     (tmp_path / "runs.json").write_text("[]")
     assert refusal([], RECIPES, tmp_path) == (
@@ -381,7 +381,7 @@ def test_what_is_no_run_and_no_folder_of_runs_is_refused_before_any_work(corpus,
 def test_a_folder_in_the_place_of_a_file_of_the_curve_is_refused_before_any_work(tmp_path, name):
     (tmp_path / name).mkdir()
     assert refusal([], RECIPES, tmp_path) == (
-        f"{tmp_path}/{name}: is no file, and a curve writes one there{END}"
+        f"{tmp_path}/{name}: not a file, but a curve writes one there{END}"
     )
 
 

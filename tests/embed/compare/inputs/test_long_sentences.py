@@ -20,7 +20,7 @@ SENTENCES = [["a", "long", "one"], ["aa"], [], ["verylong"]]
 
 def test_sentences_of_several_windows_are_told():
     assert long_sentence_note(Counts(4), SENTENCES) == (
-        "2 of 4 sentences are longer than the encoder's rows, and read in overlapping windows"
+        "2 of 4 sentences are longer than the encoder's input and are read in overlapping windows"
     )
 
 

@@ -8,7 +8,7 @@ import scipy.sparse
 import scipy.stats
 
 from embed.compare.intrinsic.geometry import (
-    OfMeans,
+    FunctionOfMeans,
     PairCosines,
     neighborhoods,
     partition_ratio,
@@ -163,7 +163,7 @@ def test_lengths_are_the_same_within_what_rounding_leaves():
         PairCosines(directions(40, 6, shift=1.0)),
         partition_ratio(directions(40, 6, shift=1.0)),
         skewness(np.arange(40) ** 2),
-        OfMeans(np.arange(80.0).reshape(40, 2), lambda a, b: a / b),
+        FunctionOfMeans(np.arange(80.0).reshape(40, 2), lambda a, b: a / b),
     ],
     ids=["mean cosine", "partition ratio", "skewness", "of means"],
 )

@@ -17,7 +17,7 @@ from embed.vectors.word_vectors import WordVectors
 
 WORDS = [f"w{number:03}" for number in range(120)]
 CONFIG = CompareConfig(replicates=200)
-WIDE, EQUAL = "not more words than dimensions", "all cosines are equal"
+WIDE, EQUAL = "no more words than dimensions", "all cosines are equal"
 
 
 def vectors(words=WORDS, dim=12, seed=1, shift=1.0, **about):
@@ -226,7 +226,7 @@ def test_few_shared_words_give_a_reason_for_every_number(n_words):
 
     found = measure_geometry({"a": vectors(), "b": other}, CONFIG)
 
-    reason = f"{n_words} shared words with vectors, at least 20 are needed"
+    reason = f"{n_words} shared words with nonzero vectors; at least 20 are needed"
     assert len(found.properties) == 4 * len(PROPERTIES)
     assert len(found.agreements) == 6 * len(AGREEMENTS)
     for each in (*found.properties, *found.agreements):
@@ -305,5 +305,6 @@ def test_one_line_stands_for_tables_without_numbers(capsys):
     print_geometry(measure_geometry({"a": vectors(WORDS[:5])}, CONFIG), {})
 
     assert capsys.readouterr().out == (
-        "intrinsic measures are undefined: 5 shared words with vectors, at least 20 are needed\n"
+        "intrinsic measures are undefined: 5 shared words with nonzero vectors; at least 20 are "
+        "needed\n"
     )

@@ -357,7 +357,8 @@ def test_contexts_read_in_windows_are_noted():
 
     for each in ask(SCWS, with_encoder(Short())):
         assert each.note == (
-            "5 of 7 sentences are longer than the encoder's rows, and read in overlapping windows"
+            "5 of 7 sentences are longer than the encoder's input and are read in overlapping "
+            "windows"
         )
 
 

@@ -162,7 +162,7 @@ def test_the_layer_is_chosen_on_the_development_part(files, vectors, capsys):
     assert re.fullmatch(r"apart on test: [0-9]+ s of one core\n", capsys.readouterr().err)
     chosen = "layer 1 is best on the development part; learnt from 1,600 words, weight decay "
     n_long = sum(word == "n3" for word in task.words.words)
-    told = f"; {n_long} of 540 sentences are longer than the encoder's rows, and read in "
+    told = f"; {n_long} of 540 sentences are longer than the encoder's input and are read in "
     for each in found:
         assert (each.note is None) == (each.section is not None)
         if each.note is not None:
