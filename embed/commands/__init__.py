@@ -1,1 +1,1 @@
-"""One module per command over word vectors; loaded by name from ``cli.py``."""
+"""One module per command on word vectors, loaded by name from ``cli.py``."""

@@ -1,4 +1,4 @@
-"""``firth analogy``: answer: A is to B as C is to which word?"""
+"""``firth analogy``: find the word that is to C as B is to A."""
 
 import json
 from pathlib import Path
@@ -18,8 +18,10 @@ import click
 )
 @click.option("-k", "k", default=10, show_default=True, help="Answers per question.")
 @click.option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
-@click.option("--skip-unknown", is_flag=True, help="Tell words without a vector, and go on.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; from a pipe, one object a line.")
+@click.option("--skip-unknown", is_flag=True, help="Note words without a vector and continue.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON; from a pipe, an object per line."
+)
 def command(
     run: Path,
     words: tuple[str, ...],
@@ -29,12 +31,12 @@ def command(
     skip_unknown: bool,
     as_json: bool,
 ) -> None:
-    """Answer: A is to B as C is to which word?
+    """Find the word that is to C as B is to A.
 
-    RUN is a run directory, a vectors file or a Hugging Face folder.
-    Without A, B and C, questions are read from standard input, three words a
-    line. A, B and C are no answers. Where RUN has n-grams, words outside its
-    vocabulary are composed of them; answers come from the vocabulary.
+    RUN is a run directory, a vectors file or a Hugging Face folder. Without A,
+    B and C, questions are read from standard input, three words per line. A, B
+    and C are excluded from the answers. If RUN has n-grams, words outside its
+    vocabulary are composed from them; answers come from the vocabulary.
 
     \b
     Example:
@@ -51,21 +53,21 @@ def command(
         raise click.UsageError(f"expected three words, got {len(words)}")
     vectors = with_contexts(load_vectors(run)) if add_contexts else load_vectors(run)
 
-    def answer(asked: list[str], a_line: bool = True) -> None:
-        a, b, c = find_words(vectors, asked, skip_unknown=skip_unknown)
+    def answer(query: list[str], json_lines: bool = True) -> None:
+        a, b, c = find_words(vectors, query, skip_unknown=skip_unknown)
         answers: list[Neighbor] = []
         if a is not None and b is not None and c is not None:
             answers = analogy(vectors, a, b, c, k, method)
         if as_json:
             shown = [{"word": word, "score": score} for word, score in answers]
-            names = {"a": a or asked[0], "b": b or asked[1], "c": c or asked[2]}
+            names = {"a": a or query[0], "b": b or query[1], "c": c or query[2]}
             result = {**names, "answers": shown}
-            click.echo(json.dumps(result, ensure_ascii=False)) if a_line else print_json(result)
+            click.echo(json.dumps(result, ensure_ascii=False)) if json_lines else print_json(result)
             return
         for rank, (word, score) in enumerate(answers, 1):
             click.echo(f"{a} : {b} = {c} : ?  {rank:>3}  {padded(word, 20)} {score:7.4f}")
 
     if words:
-        answer(list(words), a_line=False)
+        answer(list(words), json_lines=False)
     else:
         answer_each("three words> ", 3, answer)

@@ -1,4 +1,4 @@
-"""``firth attend``: show what each word of a sentence weighs in telling its label."""
+"""``firth attend``: show how much each word of a sentence contributes to its label."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ import click
 if TYPE_CHECKING:
     from embed.compare.pooling_weights import WeightedSentence
 
-_BAR = 24  # characters of the longest bar
+_BAR = 24  # length of the longest bar in characters
 
 
 @click.command("attend")
@@ -24,16 +24,16 @@ _BAR = 24  # characters of the longest bar
     type=click.IntRange(0, 2**64 - 1),
     default=1,
     show_default=True,
-    help="Seed of what is learnt.",
+    help="Seed of the training.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(run: str, sentences: tuple[str, ...], on: str, seed: int, as_json: bool) -> None:
-    """Show what each word of a sentence weighs in telling its label.
+    """Show how much each word of a sentence contributes to its label.
 
-    The weights of attention pooling are learnt anew from labeled sentences, the
-    same for the same seed: a sentence is the weighted mean of the vectors of its
-    words, or of their states where RUN has an encoder, and its label is told by
-    that. RUN is what compare takes; SENTENCE - reads lines from standard input.
+    Attention pooling is trained on labeled sentences, with the same result for
+    the same seed: a sentence is the weighted mean of its words' vectors, or of
+    their states if RUN has an encoder, from which its label is predicted. RUN is
+    as for compare; SENTENCE - reads lines from standard input.
 
     \b
     Example:
@@ -47,11 +47,11 @@ def command(run: str, sentences: tuple[str, ...], on: str, seed: int, as_json: b
 
     texts = list(sentences)
     if "-" in texts and len(texts) > 1:
-        raise click.UsageError("- stands alone")
+        raise click.UsageError("- cannot be combined with sentences")
     if texts == ["-"]:
         texts = [" ".join(line) for line in read_queries()]
         if not texts:
-            raise click.UsageError("standard input holds no sentence")
+            raise click.UsageError("no sentence on standard input")
     with progress("encoding", "layers") as show:
         found = pooling_weights(run, texts, on, seed, show)
     if as_json:
@@ -62,7 +62,7 @@ def command(run: str, sentences: tuple[str, ...], on: str, seed: int, as_json: b
 
 
 def _print(sentence: "WeightedSentence") -> None:
-    """A line for each word, then the label."""
+    """Print a row per word, then the label."""
     from corpora.common.console import print_table
 
     most = max(sentence.weights.tolist(), default=1.0)
@@ -75,6 +75,6 @@ def _print(sentence: "WeightedSentence") -> None:
     if rows:
         print_table(["word", "weight", "", ""], rows, title=sentence.text)
     else:
-        click.echo(f"{sentence.text}: no word is left of it\n")
+        click.echo(f"{sentence.text}: no words\n")
     equal = f" (equal weights: {1 / len(rows):.3f})" if rows else ""
     click.echo(f"{sentence.label}: {sentence.probabilities[sentence.label]:.1%}{equal}\n")

@@ -1,4 +1,4 @@
-"""``firth compare``: score runs on evaluation sets, beside vectors that know nothing."""
+"""``firth compare``: score runs and baselines on evaluation sets."""
 
 import sys
 from collections.abc import Callable
@@ -32,19 +32,19 @@ from embed.compare.config import EXAMPLE, CompareConfig
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Keep the comparison as a run: JSON, CSV, and the fingerprints of what was compared.",
+    help="Save the comparison: JSON, CSV, and fingerprints of the runs and sets.",
 )
 @click.option(
     "--report",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write a page for the browser, with all of it and the vectors' neighbours side by side.",
+    help="Write an HTML report with all results and the runs' nearest neighbors side by side.",
 )
 @click.option(
     "--curve",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="With --report, the curve.json of a learning curve to show on the page.",
+    help="With --report, the curve.json of a learning curve to include.",
 )
 @click.option(
     "--example",
@@ -52,11 +52,11 @@ from embed.compare.config import EXAMPLE, CompareConfig
     multiple=True,
     metavar="TEXT",
     help=(
-        "With --report, a sentence that encoders read: their attention, and what is nearest to "
-        f"words in [brackets]; repeatable. By default {EXAMPLE!r}."
+        "With --report, a sentence for encoders: shows their attention and the nearest neighbors "
+        f"of words in [brackets]; repeatable. By default {EXAMPLE!r}."
     ),
 )
-@click.option("--force", is_flag=True, help="Replace what stands at --plot, --report and --out.")
+@click.option("--force", is_flag=True, help="Overwrite --plot, --report and --out.")
 def command(
     runs: tuple[str, ...],
     add_contexts: bool,
@@ -72,19 +72,19 @@ def command(
 ) -> None:
     """Score runs against each other and against one-hot vectors.
 
-    Similarity sets give correlations between the cosines of pairs and people's
-    judgments, analogy sets the share of questions answered rightly, categories
-    how well clusters of words agree with them, odd-one-out sets how often the
-    word that does not fit is found; for words in context, labels of words and of sentences, minimal
-    pairs and association bias see the options. Without a set: WS-353, SimLex-999 and the
-    Google analogies, which the gensim package carries. RUN is a run, a file
-    of vectors, or a folder of Hugging Face transformers.
+    Similarity sets correlate the cosines of word pairs with human judgments,
+    analogy sets measure accuracy, categories how well word clusters match them,
+    and odd-one-out sets how often the word that does not fit is found; see the
+    options for words in context, tagging, sentence classification, minimal pairs
+    and association bias. Without any set: WS-353, SimLex-999 and the Google
+    analogies, which come with the gensim package. RUN is a run, a vectors file,
+    or a Hugging Face folder.
 
-    All runs are scored on the items that all of them know, each with a 95 %
-    interval (bootstrap over items); beside that stands what each reaches on all
-    that it knows itself. Every two runs are tested on the same items, and what
-    cannot be told from the best is marked. Runs that differ in the seed only
-    share a row: the mean over the seeds, and its deviation.
+    All runs are scored on the items that all of them cover, with a 95 % interval
+    (bootstrap over items), and also on all the items that each covers itself.
+    Pairs of runs are tested on the same items, and runs without a significant
+    difference from the best are marked. Runs that differ only in the seed share a
+    row with the mean over seeds and its standard deviation.
 
     \b
     Example:
@@ -102,11 +102,11 @@ def command(
 
     config = take(CompareConfig, options)
     if as_csv and (as_json or config.intrinsic):
-        raise click.UsageError("--csv goes without --json and --intrinsic")
+        raise click.UsageError("--csv cannot be combined with --json or --intrinsic")
     if curve is not None and report is None:
-        raise click.UsageError("--curve goes with --report")
+        raise click.UsageError("--curve requires --report")
     if examples and report is None:
-        raise click.UsageError("--example goes with --report")
+        raise click.UsageError("--example requires --report")
     refuse_unmarked(examples)
     _refuse_places(runs, config, curve, plot, report, out, force)
     shown = None if curve is None else read_curve(curve)
@@ -123,7 +123,7 @@ def command(
     failures = [as_command_line(failure) for failure in compared.failures]
     if failures:
         compared.document["failures"] = list(failures)
-    for write in writes:  # before printing, which the end of a pipe may end
+    for write in writes:  # before printing, which a closed pipe may interrupt
         try:
             write()
         except FirthError as error:
@@ -151,7 +151,7 @@ def _refuse_places(
     out: Path | None,
     force: bool,
 ) -> None:
-    """Refuse what cannot be written, before any work, which may take minutes."""
+    """Raise if an output cannot be written, before minutes of work."""
     from corpora.artifacts.atomic import refuse_overwrite
     from corpora.artifacts.figures import picture_kind
     from corpora.common.errors import SettingError
@@ -168,6 +168,6 @@ def _refuse_places(
     read = [*map(Path, runs), *sets, *([] if curve is None else [curve])]
     for number, file in enumerate(files):
         if file.resolve() in {each.resolve() for each in (*read, *files[:number])}:
-            raise SettingError(f"{file}: is read, or written already; choose another file")
+            raise SettingError(f"{file}: also an input or another output; choose another file")
     if out is not None:
         refuse_out(out, [*read, *files], force=force)

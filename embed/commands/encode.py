@@ -1,4 +1,4 @@
-"""``firth encode``: write vectors of a text's words in their context, or of its lines."""
+"""``firth encode``: write contextual vectors of a text's words or lines."""
 
 from pathlib import Path
 from typing import Any
@@ -23,14 +23,15 @@ from embed.contextual.encoded_text import EncodeConfig
     show_default=True,
     help="Where the encoder runs.",
 )
-@click.option("--force", is_flag=True, help="Replace a file that stands at --out.")
+@click.option("--force", is_flag=True, help="Overwrite the file at --out.")
 def command(run: Path, file: Path, out: Path, device: str, force: bool, **options: Any) -> None:
-    """Write vectors of a text's words in their context, or of its lines.
+    """Write contextual vectors of a text's words or lines.
 
-    RUN is a run of train-mlm. FILE is UTF-8 text, a sentence or paragraph a
-    line; - is standard input. Lines are cut into words as the run's corpus was.
-    An .npz holds "vectors", and per word "words" (UTF-8, line feeds between) and
-    "lines" (where each line's vectors start); a .jsonl one object a line.
+    RUN is a run of train-mlm. FILE is UTF-8 text, one sentence or paragraph per
+    line; - reads standard input. Lines are split into words as the run's corpus
+    was. An .npz contains "vectors" and, per word, "words" (UTF-8, separated by
+    line feeds) and "lines" (where each line's vectors start); a .jsonl one object
+    per line.
 
     \b
     Example:

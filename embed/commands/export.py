@@ -16,19 +16,19 @@ _MODEL_FORMATS = ("huggingface",)
     "format",
     type=click.Choice(_FORMATS + _MODEL_FORMATS),
     required=True,
-    help="What to write.",
+    help="Format to write.",
 )
 @click.option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
-@click.option("--force", is_flag=True, help="Replace what stands at OUT.")
+@click.option("--force", is_flag=True, help="Overwrite an earlier export at OUT.")
 def command(run: Path, out: Path, format: str, add_contexts: bool, force: bool) -> None:
     """Write a run's vectors or model in another program's format.
 
-    RUN is a run directory, a vectors file or a Hugging Face folder.
-    OUT is a file; for projector, a folder of vectors.tsv and metadata.tsv.
-    These formats are read back wherever a RUN is.
+    RUN is a run directory, a vectors file or a Hugging Face folder. OUT is a
+    file; for projector, a folder with vectors.tsv and metadata.tsv. Every command
+    that takes a RUN also reads these formats.
 
-    huggingface writes no vectors but the model of a train-mlm run, as a folder
-    that AutoModelForMaskedLM and AutoTokenizer load.
+    huggingface writes the model of a train-mlm run instead of vectors, as a
+    folder that AutoModelForMaskedLM and AutoTokenizer load.
 
     \b
     Example:
@@ -43,7 +43,7 @@ def command(run: Path, out: Path, format: str, add_contexts: bool, force: bool) 
 
     if format in _MODEL_FORMATS:
         if add_contexts:
-            raise SettingError(f"--add-contexts: {format} holds no vectors; leave it out")
+            raise SettingError(f"--add-contexts: {format} exports no vectors; remove the option")
         note(f"{out}: {write_model(run, out, format, force=force)}, {format}")
         return
     vectors = load_vectors(run, verified=True)

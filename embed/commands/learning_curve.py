@@ -1,4 +1,4 @@
-"""``firth learning-curve``: train on nested samples of a corpus and show how scores grow."""
+"""``firth learning-curve``: train on nested samples of a corpus and plot scores against size."""
 
 import sys
 from pathlib import Path
@@ -14,33 +14,32 @@ if TYPE_CHECKING:
     from embed.compare.curves.runs import Recipe
     from embed.compare.task import Task
 
-_UNSEEDED = ("svd",)  # only starts from its seed, and ends where it would from any other
+_UNSEEDED = ("svd",)  # converges to the same result from any seed
 
 
 @click.command("learning-curve")
 @click.argument("corpus")
 @click.option(
-    "--out", required=True, type=click.Path(path_type=Path), help="The folder of the runs to make."
+    "--out", required=True, type=click.Path(path_type=Path), help="Folder of the runs to make."
 )
 @click_options(CurveConfig)
 @click_options(CompareConfig, skip=("sections", "bands", "intrinsic", "seed"))
 @click.option(
-    "--plot", type=click.Path(path_type=Path), help="Draw a picture: a .png or .svg file."
+    "--plot", type=click.Path(path_type=Path), help="Draw the curves; a .png or .svg file."
 )
-@click.option("--force", is_flag=True, help="Replace a picture that stands at --plot.")
+@click.option("--force", is_flag=True, help="Overwrite the file at --plot.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     corpus: str, out: Path, plot: Path | None, force: bool, as_json: bool, **options: Any
 ) -> None:
-    """Show how each method's scores grow with the text.
+    """Show how each method's scores grow with the size of the text.
 
-    Every method is trained with its default options on samples of the
-    training documents, each contained in the next, and on all of them, as runs
-    METHOD-SIZE in --out. All are scored on the items that all of them know, and
-    each on all that it knows itself, with 95 % intervals (bootstrap over
-    items). Runs that it made there before are kept, and a training that was
-    interrupted goes on, so the same command finishes what was stopped, and one
-    with more sizes trains these alone. --out/curve.json holds what --json prints.
+    Every method is trained with its default options on nested samples of the
+    training documents and on all of them, as runs METHOD-SIZE in --out. Runs are
+    scored on the items that all of them cover, and each on all the items it
+    covers, with 95 % intervals (bootstrap over items). Existing runs are kept and
+    interrupted training resumes, so repeating the command finishes the work, and
+    adding sizes trains only those. --out/curve.json contains what --json prints.
 
     \b
     Example:
@@ -63,37 +62,37 @@ def command(
         picture_kind(plot)
         refuse_overwrite(plot, force)
     tasks, unread = readable_tasks(comparing)
-    _tell(unread)
+    _print_errors(unread)
     document = _make(corpus, out, config, recipes, tasks, comparing)
-    (print_json if as_json else print_curve)(document)  # first: a disk may be full after hours
+    (print_json if as_json else print_curve)(document)  # before writing, which a full disk may fail
     write_whole(out / CURVE, lambda path: write_json(path, document))
     if plot is not None:
         draw_curve(document, plot, force=force)
     note(f"{out / CURVE}: {len(document['results'])} results")
     failures = document.get("failures", [])
-    _tell(failures)
+    _print_errors(failures)
     if unread or failures:
         sys.exit(1)
 
 
-def _tell(failures: list[str]) -> None:
-    """A line each, on standard error."""
+def _print_errors(failures: list[str]) -> None:
+    """Print one error line per failure on standard error."""
     for failure in failures:
         click.echo(f"Error: {as_command_line(failure)}", err=True)
 
 
 def _recipes(config: CurveConfig) -> "dict[str, Recipe]":
-    """How the methods are trained that a person named; each once, and any of its seeds."""
+    """Return the recipe of each method; raise now if a seed is out of its range."""
     recipes = {name.strip(): _recipe(name.strip()) for name in config.methods.split(",")}
     for recipe in recipes.values():
         last = config.seed + (config.seeds - 1 if recipe.seeded else 0)
-        for seed in (config.seed, last):  # one beyond the method's range is refused now
+        for seed in (config.seed, last):
             recipe.config(seed=seed)
     return recipes
 
 
 def _recipe(name: str) -> "Recipe":
-    """How one method is trained, with its defaults."""
+    """Return how to train one method with its defaults."""
     from embed.compare.curves.runs import Recipe
     from embed.registry import find_method
 
@@ -113,7 +112,7 @@ def _make(
     tasks: "list[Task]",
     comparing: CompareConfig,
 ) -> dict[str, Any]:
-    """Train what is missing, score all, and give the JSON."""
+    """Train missing runs, score all of them, and return the JSON document."""
     from corpora.build.open_or_build import open_or_build
     from corpora.common.errors import FirthError
     from corpora.store.sampling import default_sizes, parse_sizes
@@ -122,9 +121,9 @@ def _make(
     from embed.compare.curves.runs import lay_out, record_runs, refuse_others, train_points
     from embed.compare.scoring.open_runs import compare_opened, open_runs
 
-    asked = None if config.sizes is None else parse_sizes(config.sizes)
+    given = None if config.sizes is None else parse_sizes(config.sizes)
     corpus = open_or_build(source)
-    sizes = default_sizes(corpus.training_tokens) if asked is None else asked
+    sizes = default_sizes(corpus.training_tokens) if given is None else given
     samples = take_samples(corpus, sizes, config.seed)
     seeds = range(config.seed, config.seed + config.seeds)
     points = lay_out(recipes, samples, seeds, out)

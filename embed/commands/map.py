@@ -1,4 +1,4 @@
-"""``firth map``: draw words on a map: the two principal components of their vectors."""
+"""``firth map``: draw the first two principal components of words' vectors."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     "file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Take the words from a file: one a line, or word TAB group, or a set of categories.",
+    help="Read words from a file: one per line, word TAB group, or a set of categories.",
 )
 @click.option(
     "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw a .png or .svg file."
 )
-@click.option("--force", is_flag=True, help="Replace a picture that stands at --plot.")
-@click.option("--skip-unknown", is_flag=True, help="Tell words without a vector, and go on.")
+@click.option("--force", is_flag=True, help="Overwrite the file at --plot.")
+@click.option("--skip-unknown", is_flag=True, help="Note words without a vector and continue.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     run: Path,
@@ -34,13 +34,12 @@ def command(
     skip_unknown: bool,
     as_json: bool,
 ) -> None:
-    """Draw words on a map: the two principal components of their vectors.
+    """Draw the first two principal components of words' vectors.
 
-    RUN is a run directory, a vectors file or a Hugging Face folder.
-    Vectors are taken at unit length and centred; no other plane keeps as much
-    of their differences, and it is told how much this one keeps. Words of one
-    group have one color. Without --plot and --json, a table tells where each
-    word stands.
+    RUN is a run directory, a vectors file or a Hugging Face folder. Vectors are
+    scaled to unit length and centered; the share of variance that the two
+    components explain is printed. Words of the same group have the same color.
+    Without --plot and --json, a table lists the coordinates.
 
     \b
     Example:
@@ -62,37 +61,39 @@ def command(
     if plot is not None:  # before any work
         picture_kind(plot)
         refuse_overwrite(plot, force)
-    asked = [(word, None) for word in words] if file is None else read_groups(file)
+    queries = [(word, None) for word in words] if file is None else read_groups(file)
     vectors = load_vectors(run)
-    known = find_words(vectors, [word for word, _ in asked], skip_unknown=skip_unknown)
-    chosen = [(w, group) for w, (_, group) in zip(known, asked, strict=True) if w is not None]
-    found = map_words(vectors, [word for word, _ in chosen], [group for _, group in chosen])
+    known = find_words(vectors, [word for word, _ in queries], skip_unknown=skip_unknown)
+    chosen = [(w, group) for w, (_, group) in zip(known, queries, strict=True) if w is not None]
+    word_map = map_words(vectors, [word for word, _ in chosen], [group for _, group in chosen])
     if plot is not None:
-        draw_map(found, str(run), plot, force=force)
-        note(f"{plot}: {_summary(found)}")
+        draw_map(word_map, str(run), plot, force=force)
+        note(f"{plot}: {_summary(word_map)}")
     if as_json:
-        print_json(found.to_json(str(run)))
+        print_json(word_map.to_json(str(run)))
     elif plot is None:
-        _print(found)
+        _print(word_map)
 
 
-def _summary(found: "WordMap") -> str:
-    """How much of the differences the map shows."""
-    first, second = found.share
+def _summary(word_map: "WordMap") -> str:
+    """Return the number of words and the share of variance that the map shows."""
+    first, second = word_map.share
     return (
-        f"{len(found.words)} words; two components hold {first + second:.1%} of the variance "
+        f"{len(word_map.words)} words; two components explain {first + second:.1%} of the variance "
         f"({first:.1%} and {second:.1%})"
     )
 
 
-def _print(found: "WordMap") -> None:
-    """A line for each word."""
+def _print(word_map: "WordMap") -> None:
+    """Print a row per word."""
     from corpora.common.console import print_table
 
-    grouped = any(group is not None for group in found.groups)
+    grouped = any(group is not None for group in word_map.groups)
     rows = [
         [word, f"{x:7.3f}", f"{y:7.3f}", *([group or ""] if grouped else [])]
-        for word, (x, y), group in zip(found.words, found.places, found.groups, strict=True)
+        for word, (x, y), group in zip(
+            word_map.words, word_map.places, word_map.groups, strict=True
+        )
     ]
     print_table(["word", "x", "y", *(["group"] if grouped else [])], rows)
-    click.echo(_summary(found))
+    click.echo(_summary(word_map))

@@ -1,4 +1,4 @@
-"""``firth neighbors``: print the nearest neighbours of words by cosine."""
+"""``firth neighbors``: print the nearest neighbors of words by cosine."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,20 +10,20 @@ import click
 @click.command("neighbors")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("words", nargs=-1, metavar="[WORD]...")
-@click.option("-k", "k", default=10, show_default=True, help="Neighbours per word.")
+@click.option("-k", "k", default=10, show_default=True, help="Neighbors per word.")
 @click.option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
-@click.option("--skip-unknown", is_flag=True, help="Tell words without a vector, and go on.")
+@click.option("--skip-unknown", is_flag=True, help="Note words without a vector and continue.")
 @click.option(
     "--context",
     "contexts",
     multiple=True,
     metavar="TEXT",
-    help="Ask for the words in [brackets] as they stand in this text; repeatable.",
+    help="Query the words in [brackets] in the context of this text; repeatable.",
 )
 @click.option(
     "--layers",
     metavar="LAYERS",
-    help="With --context, the layers to average, such as 0,1; by default those of RUN's vectors.",
+    help="With --context, layers to average, for example 0,1; by default those of RUN's vectors.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
@@ -36,13 +36,12 @@ def command(
     layers: str | None,
     as_json: bool,
 ) -> None:
-    """Print the nearest neighbours of words by cosine.
+    """Print the nearest neighbors of words by cosine.
 
-    RUN is a run directory, a vectors file or a Hugging Face folder.
-    Without WORDs they are read from standard input; all that comes through a
-    pipe is answered in one pass. Where RUN has n-grams, words outside its
-    vocabulary are composed of them. Where it has an encoder, --context asks for
-    words in their context.
+    RUN is a run directory, a vectors file or a Hugging Face folder. Without
+    WORDs they are read from standard input; words from a pipe are answered in
+    one pass. If RUN has n-grams, words outside its vocabulary are composed from
+    them. If it has an encoder, --context queries words in their context.
 
     \b
     Example:
@@ -55,13 +54,15 @@ def command(
     from embed.vectors.context_vectors import with_contexts
 
     if layers is not None and not contexts:
-        raise click.UsageError("--layers goes with --context")
+        raise click.UsageError("--layers requires --context")
     if contexts and (words or add_contexts or skip_unknown):
-        raise click.UsageError("--context goes without WORDs, --add-contexts and --skip-unknown")
+        raise click.UsageError(
+            "--context cannot be combined with WORDs, --add-contexts or --skip-unknown"
+        )
     vectors = with_contexts(load_vectors(run)) if add_contexts else load_vectors(run)
 
-    def answer(asked: list[str]) -> None:
-        found = [w for w in find_words(vectors, asked, skip_unknown=skip_unknown) if w is not None]
+    def answer(query: list[str]) -> None:
+        found = [w for w in find_words(vectors, query, skip_unknown=skip_unknown) if w is not None]
         _print(vectors, list(dict.fromkeys(found)), k, as_json)
 
     if contexts:
@@ -75,7 +76,7 @@ def command(
 
 
 def _print(vectors: Any, words: list[str], k: int, as_json: bool) -> None:
-    """Answer distinct words."""
+    """Print the neighbors of distinct words."""
     from corpora.common.console import print_json
     from embed.vectors.neighbors import nearest
 
@@ -90,7 +91,7 @@ def _print(vectors: Any, words: list[str], k: int, as_json: bool) -> None:
 def _print_in_context(
     run: Path, vectors: Any, contexts: Sequence[str], k: int, layers: str | None, as_json: bool
 ) -> None:
-    """Answer bracketed words, numbered where there are several."""
+    """Print the neighbors of bracketed words, numbered if there are several."""
     from corpora.common.console import print_json
     from embed.contextual.in_context import nearest_in_context
 
@@ -108,12 +109,12 @@ def _print_in_context(
 
 
 def _as_objects(neighbors: Sequence[tuple[str, float]]) -> list[dict[str, Any]]:
-    """Neighbours for JSON."""
+    """Return neighbors as JSON objects."""
     return [{"neighbor": other, "cosine": cosine} for other, cosine in neighbors]
 
 
 def _print_lines(word: str, neighbors: Sequence[tuple[str, float]]) -> None:
-    """Neighbours for eyes."""
+    """Print a line per neighbor."""
     from corpora.common.console import padded
 
     for rank, (other, cosine) in enumerate(neighbors, 1):

@@ -1,4 +1,4 @@
-"""``firth pool``: average an encoder's states into one vector per word."""
+"""``firth pool``: pool an encoder's states into one vector per word."""
 
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,7 @@ from embed.contextual.pooling import PoolConfig
 @click.option(
     "--corpus",
     metavar="CORPUS",
-    help="The corpus whose words and sentences are read; by default the one that RUN was "
-    "trained on.",
+    help="Corpus that provides words and sentences; by default the one RUN was trained on.",
 )
 @click.option(
     "--device",
@@ -26,16 +25,16 @@ from embed.contextual.pooling import PoolConfig
     show_default=True,
     help="Where the encoder runs.",
 )
-@click.option("--force", is_flag=True, help="Replace a run that stands at --out.")
+@click.option("--force", is_flag=True, help="Overwrite the run at --out.")
 def command(
     run: Path, out: Path, corpus: str | None, device: str, force: bool, **options: Any
 ) -> None:
-    """Average an encoder's states into one vector per word.
+    """Pool an encoder's states into one vector per word.
 
-    RUN is a run of train-mlm, which has such vectors already; this makes others
-    of it, of other layers or of more contexts, as a run of their own. It names
-    RUN, and needs it for words in context. Or RUN is a Hugging Face folder,
-    which needs the package transformers and a --corpus.
+    RUN is a run of train-mlm, which already has such vectors; this makes a new
+    run with vectors from other layers or more contexts. The new run refers to
+    RUN and needs it for words in context. RUN can also be a Hugging Face folder,
+    which requires the package transformers and --corpus.
 
     \b
     Example:
@@ -55,7 +54,7 @@ def command(
     run = encoder_run(run)
     refuse_existing(out, force)
     opened = None if corpus is None else open_or_build(corpus)
-    made = pool_run(run, config, out, corpus=opened, device=device, force=force)
-    vectors = WordVectors.open(made)
+    pooled = pool_run(run, config, out, corpus=opened, device=device, force=force)
+    vectors = WordVectors.open(pooled)
     n_words, dim = vectors.matrix.shape
     click.echo(f"{out}: {n_words:,} words, {dim} dimensions")

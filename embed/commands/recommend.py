@@ -1,4 +1,4 @@
-"""``firth recommend``: which method and settings suit a corpus, and on what evidence."""
+"""``firth recommend``: recommend a method and settings for a corpus, with the evidence."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +18,13 @@ _KINDS = {
 @click.argument("corpus")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(corpus: str, as_json: bool) -> None:
-    """Say which method and settings suit a corpus, and on what evidence.
+    """Recommend a method and settings for a corpus, with the evidence.
 
-    CORPUS is what build-corpus made, or a source of text, which is built in a
-    cache first. The advice is that of the text most like it, in script, size and
-    number of words, among those on which methods and settings were compared:
-    English Wikipedia and WikiText-2, German novels, Chinese prose. To see how
-    your own text behaves, take learning-curve.
+    CORPUS is a corpus of build-corpus, or text, from which a corpus is built in
+    the cache. Methods and settings were compared on English Wikipedia and
+    WikiText-2, German novels and Chinese prose; the advice comes from the text
+    most similar in script, size and number of words. To measure your own text,
+    use learning-curve.
 
     \b
     Example:
@@ -50,7 +50,7 @@ def command(corpus: str, as_json: bool) -> None:
 def _document(
     corpus: str, features: "Features", advice: "Advice", evidence: dict[str, Any]
 ) -> dict[str, Any]:
-    """The advice and all that stands behind it."""
+    """Return the advice and its evidence as a JSON document."""
     import dataclasses
 
     return {
@@ -61,7 +61,7 @@ def _document(
                 "kinds": choice.kinds,
                 "candidate": choice.candidate,
                 **evidence["candidates"][choice.candidate],
-                "command": _typed(corpus, choice.candidate, evidence),
+                "command": _train_command(corpus, choice.candidate, evidence),
             }
             for choice in advice.choices
         ],
@@ -74,14 +74,14 @@ def _document(
 
 
 def _print(corpus: str, features: "Features", advice: "Advice", evidence: dict[str, Any]) -> None:
-    """A line for each choice, one for the evidence, and the scores behind them."""
+    """Print a line per choice, one on the evidence, and the table of scores."""
     from corpora.common.console import human, print_table
 
     for choice in advice.choices:
-        told = ", ".join(_KINDS[kind] for kind in choice.kinds)
-        click.echo(f"{told}: {_typed(corpus, choice.candidate, evidence)}")
+        kinds = ", ".join(_KINDS[kind] for kind in choice.kinds)
+        click.echo(f"{kinds}: {_train_command(corpus, choice.candidate, evidence)}")
     sample = advice.sample
-    far = "; yours is so unlike it that firth learning-curve tells more" if advice.is_far else ""
+    far = "; yours is very different, so use firth learning-curve" if advice.is_far else ""
     click.echo(
         f"evidence: {sample['text']} ({sample['language']} {sample['kind']}), "
         f"{human(sample['tokens'])} tokens, {max(sample['words'].values()):,} words; yours has "
@@ -90,12 +90,13 @@ def _print(corpus: str, features: "Features", advice: "Advice", evidence: dict[s
     rows = [_row(name, advice) for name in evidence["candidates"]]
     print_table(["", *_KINDS.values()], rows)
     print(
-        "mean Spearman, mean accuracies, ± standard error over items; * chosen, = not surely worse"
+        "mean Spearman, mean accuracies, ± standard error over items; "
+        "* chosen, = no clear difference from it"
     )
 
 
-def _typed(corpus: str, candidate: str, evidence: dict[str, Any]) -> str:
-    """What a person types to train a candidate."""
+def _train_command(corpus: str, candidate: str, evidence: dict[str, Any]) -> str:
+    """Return the command that trains a candidate."""
     from corpora.common.console import typed
 
     about = evidence["candidates"][candidate]
@@ -104,7 +105,7 @@ def _typed(corpus: str, candidate: str, evidence: dict[str, Any]) -> str:
 
 
 def _row(name: str, advice: "Advice") -> list[object]:
-    """One candidate in numbers."""
+    """Return the table row of one candidate."""
     from embed.compare.recommend import mean_of
 
     chosen = {kind: choice.candidate for choice in advice.choices for kind in choice.kinds}

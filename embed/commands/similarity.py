@@ -10,16 +10,18 @@ import click
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("words", nargs=-1, metavar="[A B]")
 @click.option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
-@click.option("--skip-unknown", is_flag=True, help="Tell words without a vector, and go on.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; from a pipe, one object a line.")
+@click.option("--skip-unknown", is_flag=True, help="Note words without a vector and continue.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON; from a pipe, an object per line."
+)
 def command(
     run: Path, words: tuple[str, ...], add_contexts: bool, skip_unknown: bool, as_json: bool
 ) -> None:
     """Print the cosine of two words.
 
-    RUN is a run directory, a vectors file or a Hugging Face folder.
-    Without A and B, pairs are read from standard input, one a line. Where RUN
-    has n-grams, words outside its vocabulary are composed of them.
+    RUN is a run directory, a vectors file or a Hugging Face folder. Without A
+    and B, pairs are read from standard input, one per line. If RUN has n-grams,
+    words outside its vocabulary are composed from them.
 
     \b
     Example:
@@ -36,16 +38,16 @@ def command(
         raise click.UsageError(f"expected two words, got {len(words)}")
     vectors = with_contexts(load_vectors(run)) if add_contexts else load_vectors(run)
 
-    def answer(asked: list[str], a_line: bool = True) -> None:
-        a, b = find_words(vectors, asked, skip_unknown=skip_unknown)
+    def answer(query: list[str], json_lines: bool = True) -> None:
+        a, b = find_words(vectors, query, skip_unknown=skip_unknown)
         cosine = None if a is None or b is None else similarity(vectors, a, b)
         if as_json:
-            result = {"a": a or asked[0], "b": b or asked[1], "cosine": cosine}
-            click.echo(json.dumps(result, ensure_ascii=False)) if a_line else print_json(result)
+            result = {"a": a or query[0], "b": b or query[1], "cosine": cosine}
+            click.echo(json.dumps(result, ensure_ascii=False)) if json_lines else print_json(result)
         elif a is not None and b is not None:
             click.echo(f"{padded(a, 16)} {padded(b, 16)} {cosine:7.4f}")
 
     if words:
-        answer(list(words), a_line=False)
+        answer(list(words), json_lines=False)
     else:
         answer_each("two words> ", 2, answer)

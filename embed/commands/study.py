@@ -1,4 +1,4 @@
-"""``firth study``: the whole chain on one text, from a corpus to a page of scores."""
+"""``firth study``: the whole chain on one text, from corpus to report."""
 
 import sys
 from pathlib import Path
@@ -7,33 +7,37 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from embed.study.study import Made
+    from embed.study.study import StudyResult
 
 
 @click.command("study")
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
 @click.option(
-    "--out", required=True, type=click.Path(path_type=Path), help="Folder of all that is made."
+    "--out", required=True, type=click.Path(path_type=Path), help="Folder of all outputs."
 )
 @click.option(
     "--settings",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="A study as TOML, in the place of SOURCE and of the options that follow.",
+    help="TOML file that replaces SOURCE, --methods, --budget and --words.",
 )
 @click.option(
     "--methods",
     metavar="METHOD,...",
-    help="Methods, with commas between.  [default: svd,cbow,skipgram,mlm]",
+    help="Methods, separated by commas.  [default: svd,cbow,skipgram,mlm]",
 )
 @click.option(
-    "--budget", metavar="TIME", help="What all of it may take, about: 10m, 2h.  [default: 30m]"
+    "--budget", metavar="TIME", help="Approximate time for everything: 10m, 2h.  [default: 30m]"
 )
 @click.option(
-    "--words", metavar="WORD,...", help="Whose neighbours are printed; some are chosen by default."
+    "--words",
+    metavar="WORD,...",
+    help="Words whose neighbors are printed; by default some are chosen.",
 )
 @click.option(
-    "--force", is_flag=True, help="Make anew what other settings made in --out, and what follows."
+    "--force",
+    is_flag=True,
+    help="Redo what was made in --out with other settings, and what depends on it.",
 )
 def command(
     sources: tuple[str, ...],
@@ -44,13 +48,13 @@ def command(
     words: str | None,
     force: bool,
 ) -> None:
-    """Train every method on one text, compare them, and write a page.
+    """Train every method on one text, compare them, and write a report.
 
-    SOURCE is what build-corpus made, or texts of which a corpus is built. Settings
-    are chosen for its size, its language and the time there is; each step is a
-    command, shown as it is typed. Interrupted, the same study goes on where it
-    was. OUT holds corpus, runs, comparison, report.html, and study.toml with all
-    that was chosen: with --settings it is repeated, perhaps after changes.
+    SOURCE is a corpus of build-corpus, or texts to build one from. Settings are
+    chosen by the text's size and language and by the budget; each step runs as a
+    command, which is printed. If interrupted, run the same study to resume. OUT
+    contains corpus, runs, comparison, report.html, and study.toml with all
+    settings: pass it to --settings to repeat the study, as is or edited.
 
     \b
     Example:
@@ -64,43 +68,45 @@ def command(
     if settings is None and not sources:
         raise click.UsageError("Missing argument 'SOURCE...', or --settings.")
     if settings is not None and (sources or methods or budget or words):
-        raise click.UsageError("--settings goes without SOURCE, --methods, --budget and --words")
+        raise click.UsageError(
+            "--settings cannot be combined with SOURCE, --methods, --budget or --words"
+        )
     if settings is not None:
         study = read_study(settings)
     else:
-        named = DEFAULT_METHODS if methods is None else _listed(methods)
-        study = Study(sources, named, budget or DEFAULT_BUDGET, _listed(words))
-    made = make_study(study, out, force=force)
-    _tell(made, out)
-    if made.failures:
+        chosen = DEFAULT_METHODS if methods is None else _split(methods)
+        study = Study(sources, chosen, budget or DEFAULT_BUDGET, _split(words))
+    result = make_study(study, out, force=force)
+    _print_summary(result, out)
+    if result.failures:
         sys.exit(1)
 
 
-def _listed(text: str | None) -> tuple[str, ...]:
-    """The parts of a list with commas."""
+def _split(text: str | None) -> tuple[str, ...]:
+    """Return the parts of a comma-separated list."""
     return tuple(part.strip() for part in (text or "").split(",") if part.strip())
 
 
-def _tell(made: "Made", out: Path) -> None:
-    """Where everything lies, and what can be typed next."""
+def _print_summary(result: "StudyResult", out: Path) -> None:
+    """Print the outputs, commands to try next, and failures."""
     from corpora.common.console import typed
 
-    run = typed(made.runs[0])
+    run = typed(result.runs[0])
     click.echo(f"\n{out}:")
     for name, what in _CONTENTS.items():
-        if made.compared or name == "study.toml":
+        if result.compared or name == "study.toml":
             click.echo(f"    {name:<12} {what}")
-    click.echo(f"the text is {typed(made.corpus)}; runs: {', '.join(map(typed, made.runs))}")
-    click.echo("To go on:")
+    click.echo(f"corpus: {typed(result.corpus)}; runs: {', '.join(map(typed, result.runs))}")
+    click.echo("Next:")
     click.echo(f"    firth neighbors {run}")
-    click.echo(f"    firth recommend {typed(made.corpus)}")
+    click.echo(f"    firth recommend {typed(result.corpus)}")
     click.echo(f"    firth study --settings {typed(out / 'study.toml')} --out ANOTHER")
-    for failure in made.failures:
+    for failure in result.failures:
         click.echo(f"Error: {failure}", err=True)
 
 
 _CONTENTS = {
-    "report.html": "scores, differences, maps, neighbours: open it in a browser",
-    "comparison": "the same as JSON and CSV",
-    "study.toml": "every setting; change it, keep it, repeat it",
+    "report.html": "scores, differences, maps, neighbors: open it in a browser",
+    "comparison": "the scores as JSON and CSV",
+    "study.toml": "all settings; edit and repeat with --settings",
 }

@@ -1,4 +1,4 @@
-"""``firth train-skipgram``: train predictive vectors: skip-gram with negative sampling."""
+"""``firth train-skipgram``: train skip-gram vectors with negative sampling."""
 
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,10 @@ from embed.word2vec.config import SkipGramConfig
 @click.command("train-skipgram")
 @training_options(SkipGramConfig)
 def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: Any) -> None:
-    """Train predictive vectors: skip-gram with negative sampling.
+    """Train skip-gram vectors with negative sampling.
 
-    CORPUS is what build-corpus made, or a source of text, which is built in a
-    cache first. Interrupted, the same command goes on where it was.
+    CORPUS is a corpus of build-corpus, or text, from which a corpus is built in
+    the cache. If interrupted, run the same command to resume.
 
     \b
     Example:

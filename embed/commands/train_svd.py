@@ -1,4 +1,4 @@
-"""``firth train-svd``: train count-based vectors: co-occurrence, PPMI, truncated SVD."""
+"""``firth train-svd``: train count-based vectors by a truncated SVD of PPMI."""
 
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,14 @@ from embed.svd.train import SvdConfig
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The run to make.")
 @click_options(SvdConfig)
 @seeds_option
-@click.option("--force", is_flag=True, help="Replace a run that stands at --out.")
+@click.option("--force", is_flag=True, help="Overwrite the run at --out.")
 def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: Any) -> None:
-    """Train count-based vectors: co-occurrence, PPMI, truncated SVD.
+    """Train count-based vectors by a truncated SVD of PPMI.
 
-    CORPUS is what build-corpus made, or a source of text, which is built in a
-    cache first. With the defaults a word's vector is its row of U S^(1/2), where
+    CORPUS is a corpus of build-corpus, or text, from which a corpus is built in
+    the cache. With the defaults a word's vector is its row of U S^(1/2), where
     U S V is the truncated SVD of the smoothed positive PMI of words and contexts.
-    The seed changes next to nothing: it only says where the SVD starts from.
+    The seed only sets the start of the SVD and has almost no effect on the result.
 
     \b
     Example:
@@ -37,21 +37,21 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
 
     config = take(SvdConfig, options)
     runs = SeedRuns(command="train-svd", config=config, out=out, seeds=seeds, force=force)
-    runs.finished()  # before a raw source is built, which may take long
+    runs.finished()  # before building the corpus, which may take long
     choose_device(config.device)
     opened = open_or_build(corpus)
     finished = runs.finished(opened.fingerprint)
-    for run, its_config in runs.configs().items():
+    for run, run_config in runs.configs().items():
         if run in finished:
             click.echo(runs.kept_message(run))
         else:
-            click.echo(summary(train_svd(opened, its_config, run, force=force)))
+            click.echo(summary(train_svd(opened, run_config, run, force=force)))
     if seeds is not None:
         click.echo(runs.hint())
 
 
 def summary(run: Path) -> str:
-    """Say what a run holds."""
+    """Return the size of a run's vectors."""
     from embed.vectors.word_vectors import WordVectors
 
     vectors = WordVectors.open(run)

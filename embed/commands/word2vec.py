@@ -1,4 +1,4 @@
-"""What train-skipgram and train-cbow share: refusals before any work, and the last line."""
+"""Shared parts of the commands train-skipgram and train-cbow."""
 
 import json
 from collections.abc import Callable
@@ -13,18 +13,18 @@ from embed.word2vec.config import Word2VecConfig
 
 
 def training_options(config_class: type) -> Callable[[Any], Any]:
-    """Make a decorator that adds the arguments and options of a training command."""
+    """Return a decorator that adds the arguments and options of a training command."""
     out_type = click.Path(path_type=Path)
     decorators = [
         click.argument("corpus"),
         click.option("--out", required=True, type=out_type, help="The run to make."),
         click_options(config_class),
         seeds_option,
-        click.option("--force", is_flag=True, help="Replace a run that stands at --out."),
+        click.option("--force", is_flag=True, help="Overwrite the run at --out."),
     ]
 
     def decorate(function: Any) -> Any:
-        for decorator in reversed(decorators):  # click lists what is added last first
+        for decorator in reversed(decorators):  # click lists the last added first
             function = decorator(function)
         return function
 
@@ -34,7 +34,7 @@ def training_options(config_class: type) -> Callable[[Any], Any]:
 def train(
     config: Word2VecConfig, corpus: str, out: Path, *, seeds: int | None, force: bool
 ) -> None:
-    """Refuse what cannot be trained, open or build the corpus, train, and tell what was made."""
+    """Check the outputs, open or build the corpus, train, and print a summary."""
     from corpora.build.open_or_build import open_or_build
     from corpora.store.corpus import is_corpus
     from embed.word2vec.initial import open_init
@@ -47,7 +47,7 @@ def train(
         command=command, config=config, out=out, seeds=seeds, force=force, resume=CHECKPOINTS
     )
     runs.finished()
-    if not is_corpus(Path(corpus)):  # building it may take long; else training refuses at once
+    if not is_corpus(Path(corpus)):  # check the initial vectors before building, which may be slow
         open_init(config)
     trainer = build_trainer(open_or_build(corpus), config)
     finished = runs.finished(trainer.corpus.fingerprint, trainer.chosen())
@@ -61,7 +61,7 @@ def train(
 
 
 def summary(run: Path) -> str:
-    """Say what a run holds and how its training ended."""
+    """Return the size of a run's vectors and its final losses."""
     from embed.vectors.word_vectors import WordVectors
 
     vectors = WordVectors.open(run)
@@ -74,7 +74,7 @@ def summary(run: Path) -> str:
 
 
 def _last_epoch(run: Path) -> dict[str, Any]:
-    """What the last epoch came to; empty where nothing was measured, as by gensim."""
+    """Return the metrics of the last epoch; empty if there are none, as with gensim."""
     metrics = run / "metrics.jsonl"
     if not metrics.is_file():
         return {}

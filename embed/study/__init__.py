@@ -1,1 +1,1 @@
-"""Studies: the whole chain of commands on one text, from a corpus to a page of scores."""
+"""Studies: the whole chain of commands on one text, from corpus to report."""

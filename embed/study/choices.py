@@ -1,4 +1,4 @@
-"""What a study leaves open, settled by the size of the text, its language and the time there is."""
+"""Default settings of a study, chosen by the text's size and language and by the time budget."""
 
 import json
 import math
@@ -13,99 +13,102 @@ from corpora.common.reporting import is_silent, note
 from embed.compare.datasets.word_pairs import TWO_TAGS
 from embed.compare.recommend import Features
 from embed.compare.scoring.comparison import SET_OPTIONS
-from embed.study.settings import COMPARE, Study, typed_options
-from embed.study.steps import ended, firth
+from embed.study.settings import COMPARE, Study, command_options
+from embed.study.steps import describe_exit, firth_command
 
 if TYPE_CHECKING:  # numba comes with it
     from corpora.store.corpus import Corpus
 
-_SMALL = 5_000_000  # tokens, below which 100 dimensions serve an SVD better than 300
-_LARGE = 30_000_000  # tokens, from which on skip-gram and CBOW gain from 300 dimensions
-_WORDS_A_SECOND = 0.5e6  # learnt by one thread at 100 dimensions: a cautious figure
-_PREDICTED = 0.2  # of the budget, for skip-gram or for CBOW
-_MASKED = 0.4  # of the budget, for the training of a masked language model
+_SVD_300_TOKENS = 5_000_000  # from here on, 300 dimensions beat 100 for an SVD
+_WORD2VEC_300_TOKENS = 30_000_000  # from here on, 300 dimensions beat 100 for skip-gram and CBOW
+_TOKENS_PER_SECOND = 0.5e6  # of word2vec with one thread at 100 dimensions; conservative
+_WORD2VEC_SHARE = 0.2  # of the budget, for each of skip-gram and CBOW
+_MLM_SHARE = 0.4  # of the budget, for the masked language model
 _PRESETS = ("tiny", "mini", "small", "medium")
-_ENOUGH_EPOCHS, _MOST_EPOCHS = 10, 40
+_MIN_EPOCHS, _MAX_EPOCHS = 10, 40  # of the masked language model
 _ENGLISH = frozenset(["the", "of", "and", "to", "in", "was", "that", "for", "with", "is"])
-_FREQUENT, _ENOUGH_ENGLISH = 200, 8  # so many of these among so many types: the text is English
+_N_FREQUENT, _MIN_ENGLISH = 200, 8  # the text is English if its top types have this many of them
 SETS = frozenset(option.replace("_", "-") for option in SET_OPTIONS.values())
 
 
-def settle(study: Study, corpus: "Corpus", path: str, features: Features) -> Study:
-    """Make every choice that a study leaves open."""
+def choose_settings(study: Study, corpus: "Corpus", path: str, features: Features) -> Study:
+    """Return the study with every open setting chosen; given settings are kept."""
     if "svd" in study.methods:
-        dim = 100 if features.tokens < _SMALL else 300
+        dim = 100 if features.tokens < _SVD_300_TOKENS else 300
         study = study.with_options("train-svd", dim=min(dim, max(1, features.words // 2)))
     for method in ("cbow", "skipgram"):
         if method in study.methods:
             study = study.with_options(
-                f"train-{method}", **_predicting(study, f"train-{method}", features.tokens)
+                f"train-{method}", **_word2vec_options(study, f"train-{method}", features.tokens)
             )
     if "mlm" in study.methods:
-        study = _masked(study, path)
+        study = _choose_preset(study, path)
     if not SETS & study.options.get(COMPARE, {}).keys():
-        study = _with_sets(study, corpus)
+        study = _choose_sets(study, corpus)
     return study
 
 
-def _predicting(study: Study, command: str, tokens: int) -> dict[str, Any]:
-    """Width and epochs that the budget suffices for; the same bytes on any number of threads."""
-    named = study.options.get(command, {})
-    dim = named.get("dim", 100 if tokens < _LARGE else 300)
+def _word2vec_options(study: Study, command: str, tokens: int) -> dict[str, Any]:
+    """Return the width and number of epochs that fit into the budget."""
+    given = study.options.get(command, {})
+    dim = given.get("dim", 100 if tokens < _WORD2VEC_300_TOKENS else 300)
     usual = 20 if tokens < 4_000_000 else 5
-    speed = _WORDS_A_SECOND * available_threads() * 100 / dim
-    affordable = math.floor(study.seconds * _PREDICTED * speed / max(tokens, 1))
+    speed = _TOKENS_PER_SECOND * available_threads() * 100 / dim
+    affordable = math.floor(study.seconds * _WORD2VEC_SHARE * speed / max(tokens, 1))
     epochs = max(1, min(usual, affordable))
-    if epochs < usual and "epochs" not in named:
-        note(f"{command}: {epochs} epochs in the place of {usual}, for the budget")
+    if epochs < usual and "epochs" not in given:
+        note(f"{command}: {epochs} epochs instead of {usual} to fit the budget")
+    # deterministic: the same vectors on any number of threads
     return {"dim": dim, "epochs": epochs, "deterministic": True}
 
 
-def _masked(study: Study, path: str) -> Study:
-    """The largest encoder that sees the text often enough in the time, else a tiny one."""
-    named = study.options.get("train-mlm", {})
-    if {"steps", "epochs", "tokens", "minutes"} & named.keys():
+def _choose_preset(study: Study, path: str) -> Study:
+    """Choose the largest preset that trains for enough epochs in time, or else the smallest."""
+    given = study.options.get("train-mlm", {})
+    if {"steps", "epochs", "tokens", "minutes"} & given.keys():
         return study.with_options("train-mlm", preset="tiny", dtype="float32", compile="off")
     best: Mapping[str, Any] = {}
-    for preset in [named["preset"]] if "preset" in named else _PRESETS:
-        planned = _planned(study.with_options("train-mlm", preset=preset), path)
-        if planned is None:  # the training itself will say why not; the study goes on without it
+    for preset in [given["preset"]] if "preset" in given else _PRESETS:
+        plan = _dry_run(study.with_options("train-mlm", preset=preset), path)
+        if plan is None:  # training will fail with its own message; other methods still run
             best = best or {"preset": preset}
             break
-        tokens = int(study.seconds * _MASKED * planned["tokens_per_second"])
-        epochs = tokens / planned["epoch_tokens"]
-        if best and epochs < _ENOUGH_EPOCHS:
+        tokens = int(study.seconds * _MLM_SHARE * plan["tokens_per_second"])
+        epochs = tokens / plan["epoch_tokens"]
+        if best and epochs < _MIN_EPOCHS:
             break
         best = {
             "preset": preset,
-            "tokens": min(tokens, _MOST_EPOCHS * planned["epoch_tokens"]),
-            "dtype": planned["dtype"],
-            "compile": "on" if planned["compile"] else "off",
+            "tokens": min(tokens, _MAX_EPOCHS * plan["epoch_tokens"]),
+            "dtype": plan["dtype"],
+            "compile": "on" if plan["compile"] else "off",
         }
-        if epochs < _ENOUGH_EPOCHS:
+        if epochs < _MIN_EPOCHS:
             break
     return study.with_options("train-mlm", **best)
 
 
-def _planned(study: Study, path: str) -> dict[str, Any] | None:
-    """What train-mlm --dry-run tells: how fast a training is here, nothing but a trial shows."""
-    options = typed_options(study.options["train-mlm"], "train-mlm")
+def _dry_run(study: Study, path: str) -> dict[str, Any] | None:
+    """Return what ``train-mlm --dry-run`` measures; None if it fails."""
+    options = command_options(study.options["train-mlm"], "train-mlm")
     note(f"timing some steps of train-mlm {' '.join(options)} ...")
-    command = firth("train-mlm", no_option(path), *options, "--dry-run", "--json")
+    command = firth_command("train-mlm", no_option(path), *options, "--dry-run", "--json")
     errors = subprocess.DEVNULL if is_silent() else None
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=errors, check=False)
-    if done.returncode < 0:  # what a lucky moment would have told is not to be guessed
-        raise FirthError(f"firth train-mlm --dry-run: {ended(done.returncode)}; try again")
-    if done.returncode:
+    finished = subprocess.run(command, stdout=subprocess.PIPE, stderr=errors, check=False)
+    if finished.returncode < 0:  # killed: another try may succeed, so choose nothing
+        raise FirthError(
+            f"firth train-mlm --dry-run: {describe_exit(finished.returncode)}; try again"
+        )
+    if finished.returncode:
         return None
-    planned: dict[str, Any] = json.loads(done.stdout)
-    return planned
+    plan: dict[str, Any] = json.loads(finished.stdout)
+    return plan
 
 
-def _with_sets(study: Study, corpus: "Corpus") -> Study:
-    """The sets that come along, where the text is in their language."""
-    frequent = set(map(str.lower, corpus.vocabulary.words(0, _FREQUENT)))
-    if len(frequent & _ENGLISH) >= _ENOUGH_ENGLISH:
+def _choose_sets(study: Study, corpus: "Corpus") -> Study:
+    """Choose the bundled evaluation sets if the text is English, else intrinsic measures."""
+    frequent = set(map(str.lower, corpus.vocabulary.words(0, _N_FREQUENT)))
+    if len(frequent & _ENGLISH) >= _MIN_ENGLISH:
         return study.with_options(
             COMPARE,
             similarity=["wordsim353", "simlex999"],
@@ -113,8 +116,8 @@ def _with_sets(study: Study, corpus: "Corpus") -> Study:
             tagging=[TWO_TAGS],
         )
     note(
-        "the text does not look English, and all sets that come along are: what they score says "
-        "nothing of it; name sets of its language in [compare]; vectors are measured by "
-        "themselves, too (`intrinsic=True`)"
+        "the text does not look English, but all bundled evaluation sets are: their scores would "
+        "say nothing; name sets in its language under [compare]; adding intrinsic measures "
+        "(`intrinsic=True`)"
     )
     return study.with_options(COMPARE, intrinsic=True)

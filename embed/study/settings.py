@@ -1,4 +1,4 @@
-"""What a study is to do: read from a settings file (TOML), checked, and written as one."""
+"""The settings of a study, read from and written to a TOML file."""
 
 import dataclasses
 import pkgutil
@@ -23,7 +23,7 @@ DEFAULT_BUDGET = "30m"
 BUILD, COMPARE = "build-corpus", "compare"
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
-# Table to the classes whose fields are its keys: the options of the command of that name.
+# Table of the settings file (a command's name) to the classes whose fields are its keys.
 _CONFIGS = {
     BUILD: (
         "corpora.reading.text_blocks:ReadOptions",
@@ -37,20 +37,31 @@ _CONFIGS = {
 
 @dataclass(frozen=True)
 class Study:
-    """A study as it is asked for, or with every choice made.
+    """The settings of a study.
 
-    Attributes
+    Parameters
     ----------
     sources : tuple of str
-        A corpus, or texts of which one is built; as commands take them.
+        A corpus, or texts to build one from, as on the command line.
     methods : tuple of str
-        Keys of METHODS, in the order of training.
+        Training methods, in order: ``svd``, ``cbow``, ``skipgram``, ``mlm``.
     budget : str
-        What all of it may take, about, such as ``10m``.
+        Approximate time for everything, for example ``10m``.
     words : tuple of str
-        Whose neighbors are printed; chosen where none are named.
+        Words whose neighbors are printed; by default some are chosen.
     options : mapping of str to mapping
-        By command, its options as they are typed without the dashes.
+        Options by command, named as on the command line without the dashes.
+
+    Raises
+    ------
+    SettingError
+        If a setting is unknown or out of range.
+
+    Examples
+    --------
+    >>> study = Study(("texts",), ("svd",), "10m", options={"train-svd": {"dim": 50}})
+    >>> study.seconds
+    600.0
     """
 
     sources: tuple[str, ...]
@@ -60,18 +71,18 @@ class Study:
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Hold every setting against what its command takes."""
+        """Check every setting as its command would."""
         for name, value in (("sources", self.sources), ("methods", self.methods)):
             if not value:
-                raise SettingError(f"{name}: names nothing; name at least one")
+                raise SettingError(f"{name}: empty; name at least one")
         for method in self.methods:
             find_method(method)
         parse_budget(self.budget)
         for text in (*self.sources, *self.words):
             if not _is_plain(text):
-                raise SettingError(f"{text!r}: cannot stand in a settings file; rename it")
+                raise SettingError(f"{text!r}: cannot be written to a settings file; rename it")
         for command, options in self.options.items():
-            _check(command, options)
+            _check_options(command, options)
 
     @property
     def seconds(self) -> float:
@@ -79,31 +90,31 @@ class Study:
         return parse_budget(self.budget)
 
     def with_options(self, command: str, **options: Any) -> "Study":
-        """Add options of a command to those that are named.
+        """Return a study with default options of a command.
 
         Parameters
         ----------
         command : str
-            Such as ``train-svd``.
+            For example ``train-svd``.
         **options
-            Left out where the study names them already; ``_`` for ``-``.
+            Defaults, with ``_`` for ``-``; options that the study already sets are kept.
 
         Returns
         -------
         Study
-            Another one.
+            A new study.
         """
-        known = self.options.get(command, {})
+        given = self.options.get(command, {})
         added = {name.replace("_", "-"): value for name, value in options.items()}
-        return dataclasses.replace(self, options={**self.options, command: {**added, **known}})
+        return dataclasses.replace(self, options={**self.options, command: {**added, **given}})
 
     def to_json(self) -> dict[str, Any]:
-        """Give all of it as JSON, or as TOML has it.
+        """Return the study as a JSON object, which is also the content of its TOML file.
 
         Returns
         -------
         dict
-            What :func:`study_of` reads.
+            Lists, strings and a table per command.
         """
         return {
             "sources": list(self.sources),
@@ -115,11 +126,11 @@ class Study:
 
 
 def parse_budget(text: str) -> float:
-    """Read a time."""
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh])", text)
-    if found is None or float(found[1]) <= 0:
+    """Return a time such as 90s, 10m or 1.5h in seconds."""
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh])", text)
+    if match is None or float(match[1]) <= 0:
         raise SettingError(f"`budget` must be a time such as 90s, 10m or 1.5h, got {text!r}")
-    return float(found[1]) * _SECONDS[found[2]]
+    return float(match[1]) * _SECONDS[match[2]]
 
 
 def read_study(path: Path) -> Study:
@@ -128,44 +139,53 @@ def read_study(path: Path) -> Study:
     Parameters
     ----------
     path : Path
-        TOML: ``sources``, ``methods``, ``budget``, ``words``, and a table for each command that
-        is given options. Files are named from where the command is called.
+        TOML with ``sources``, ``methods``, ``budget``, ``words`` and a table of options per
+        command. Paths in it are relative to the current directory.
 
     Returns
     -------
     Study
-        Checked.
+        The settings, checked.
 
     Raises
     ------
     SettingError
-        It cannot be read, is no TOML, or a setting is none; names it.
+        If the file cannot be read, is not TOML, or has an invalid setting.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "study.toml"
+    >>> _ = file.write_text('sources = ["texts"]\\nbudget = "2h"')
+    >>> read_study(file).budget
+    '2h'
     """
     try:
         read = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise SettingError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:  # of TOML, UTF-8, digits without end, depth
-        raise SettingError(f"{path}: is no TOML: {error}") from error
+    except (ValueError, RecursionError) as error:  # bad TOML or UTF-8, huge integers, deep nesting
+        raise SettingError(f"{path}: not TOML: {error}") from error
     try:
-        return study_of(read)
+        return study_from_json(read)
     except FirthError as error:
         raise SettingError(f"{path}: {error}") from error
 
 
-def study_of(read: Mapping[str, Any]) -> Study:
-    """Turn JSON or TOML into a study."""
+def study_from_json(read: Mapping[str, Any]) -> Study:
+    """Return the study of a parsed JSON or TOML object."""
     tables = {name: value for name, value in read.items() if name in _CONFIGS}
     lists = {name: _strings(name, read[name]) for name in _LISTS if name in read}
     for name in read.keys() - tables.keys() - _LISTS - {"budget"}:
         raise SettingError(
-            f"{name}: is no setting; there are {', '.join([*sorted(_LISTS), 'budget', *_CONFIGS])}"
+            f"{name}: unknown setting; expected one of "
+            f"{', '.join([*sorted(_LISTS), 'budget', *_CONFIGS])}"
         )
     if "sources" not in lists:
-        raise SettingError('sources: is missing; name a corpus or texts: sources = ["my-texts"]')
+        raise SettingError('sources: missing; name a corpus or texts: sources = ["my-texts"]')
     budget = read.get("budget", DEFAULT_BUDGET)
     if not isinstance(budget, str):
-        raise SettingError(f'budget: must be a text such as "10m", got {budget!r}')
+        raise SettingError(f'budget: must be a string such as "10m", got {budget!r}')
     for name, table in tables.items():
         if not isinstance(table, Mapping):
             raise SettingError(f"{name}: must be a table, [{name}], got {table!r}")
@@ -179,8 +199,8 @@ def write_toml(study: Study, path: Path) -> None:
     path.write_text(tomli_w.dumps(study.to_json()), encoding="utf-8")
 
 
-def typed_options(options: Mapping[str, Any], command: str) -> list[str]:
-    """Write options as they are typed."""
+def command_options(options: Mapping[str, Any], command: str) -> list[str]:
+    """Return options as command-line arguments."""
     fields = _fields(command)
     parts: list[str] = []
     for name, value in options.items():
@@ -194,8 +214,8 @@ def typed_options(options: Mapping[str, Any], command: str) -> list[str]:
     return parts
 
 
-def config_of(config: type[ConfigT], options: Mapping[str, Any]) -> ConfigT:
-    """Make a config of the options that are its own."""
+def make_config(config: type[ConfigT], options: Mapping[str, Any]) -> ConfigT:
+    """Return a config from those options that are its fields."""
     kinds = typing.get_type_hints(config)
     values: dict[str, Any] = {}
     for name, value in options.items():
@@ -206,7 +226,7 @@ def config_of(config: type[ConfigT], options: Mapping[str, Any]) -> ConfigT:
         if typing.get_origin(kinds.get(own)) is tuple:
             values[own] = _strings(name, value)
         elif isinstance(value, str) and not _is_plain(value):
-            raise SettingError(f"{name}: holds what no file name or text can: {value!r}")
+            raise SettingError(f"{name}: contains NUL or a lone surrogate: {value!r}")
     return take(config, values)
 
 
@@ -214,43 +234,43 @@ _LISTS = {"sources", "methods", "words"}
 
 
 def _strings(name: str, value: Any) -> tuple[str, ...]:
-    """A list of texts."""
+    """Return a list of strings as a tuple; raise if it is anything else."""
     if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
-        raise SettingError(f'{name}: must be a list of texts, ["...", ...], got {value!r}')
+        raise SettingError(f'{name}: must be a list of strings, ["...", ...], got {value!r}')
     return tuple(value)
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a text is UTF-8 without NUL, as TOML and file names are."""
+    """Return whether a string has no NUL and no lone surrogate, as TOML and file names require."""
     return "\0" not in text and LONE_SURROGATE.search(text) is None
 
 
-def _check(command: str, options: Mapping[str, Any]) -> None:
-    """Refuse what a command does not take."""
+def _check_options(command: str, options: Mapping[str, Any]) -> None:
+    """Raise if a command does not take these options."""
     fields = _fields(command)
     for name in options:
         if name not in fields:
             raise SettingError(
-                f"[{command}] {name}: cannot be set in a study; there are "
+                f"[{command}] {name}: cannot be set in a study; expected one of "
                 f"{', '.join(sorted(fields))}"
             )
     try:
-        for config in _classes(command):
-            config_of(config, options)
+        for config in _config_classes(command):
+            make_config(config, options)
     except FirthError as error:
         raise SettingError(f"[{command}] {error}") from error
 
 
 def _fields(command: str) -> dict[str, "dataclasses.Field[Any]"]:
-    """What a command takes, by the names of its options."""
+    """Return the config fields of a command by option name."""
     return {
         each.name.replace("_", "-"): each
-        for config in _classes(command)
+        for config in _config_classes(command)
         for each in dataclasses.fields(config)
         if each.metadata
     }
 
 
-def _classes(command: str) -> Sequence[type]:
-    """Whose fields a command's options are."""
+def _config_classes(command: str) -> Sequence[type]:
+    """Return the config classes of a command."""
     return [pkgutil.resolve_name(path) for path in _CONFIGS[command]]

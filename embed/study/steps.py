@@ -1,4 +1,4 @@
-"""The steps of a study: commands, each a process of its own, so that memory is given back."""
+"""Steps of a study: each command runs in its own process, which frees its memory."""
 
 import shlex
 import signal
@@ -15,117 +15,121 @@ import corpora
 from corpora.common.console import no_option, typed
 from corpora.common.reporting import command, is_silent
 
-_CLI = Path(corpora.__file__).parent.parent / "cli.py"  # what "firth" runs
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_FROM_A_PROCESS = 0  # si_code SI_USER: kill(); a terminal's Ctrl-C comes from the kernel
-_LOOK_SECONDS = 1.0
+_CLI = Path(corpora.__file__).parent.parent / "cli.py"  # the script behind "firth"
+_TERMINATING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SI_USER = 0  # si_code of kill(); a terminal's Ctrl-C has SI_KERNEL
+_POLL_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
 class Step:
     """A command of a study."""
 
-    command: str  # such as ``train-svd``
-    reads: tuple[str, ...]  # what it reads: names of files, folders or samples, which stand first
-    options: tuple[str, ...] = ()  # what follows, ``--out`` and ``--force`` apart
-    out: Path | None = None  # what it makes
+    command: str  # for example ``train-svd``
+    inputs: tuple[str, ...]  # its positional arguments: files, folders or named samples
+    options: tuple[str, ...] = ()  # without ``--out`` and ``--force``
+    out: Path | None = None  # the artifact it makes
 
-    def typed(self, *, force: bool = False) -> list[str]:
-        """Give the words of the command."""
+    def arguments(self, *, force: bool = False) -> list[str]:
+        """Return the command line after ``firth``."""
         out = [] if self.out is None else ["--out", no_option(str(self.out))]
         forced = ["--force"] if force else []
-        return [self.command, *map(no_option, self.reads), *self.options, *out, *forced]
+        return [self.command, *map(no_option, self.inputs), *self.options, *out, *forced]
 
 
-class Status(int):
-    """Exit status of a command, with the error it ended with if that was not shown."""
+class ExitStatus(int):
+    """The exit status of a command, with its last error line if that was not shown."""
 
     error = ""
 
-    def with_errors(self, errors: IO[bytes]) -> "Status":
-        """Keep the last line that the command wrote to standard error."""
+    def with_errors(self, errors: IO[bytes]) -> "ExitStatus":
+        """Set ``error`` to the last line of a command's captured standard error."""
         errors.seek(0)
         lines = errors.read().decode("utf-8", "replace").strip().splitlines()
         self.error = lines[-1].removeprefix("Error: ") if self and lines else ""
         return self
 
 
-def firth(*arguments: str) -> list[str]:
-    """Give the process that runs a command of this program."""
+def firth_command(*arguments: str) -> list[str]:
+    """Return the process arguments that run a firth command."""
     return [sys.executable, str(_CLI), *arguments]
 
 
-def run(arguments: Sequence[str], held: int | None = None) -> int:
-    """Run a command of this program, and show it as it is typed.
+def run_command(arguments: Sequence[str], lock: int | None = None) -> int:
+    """Print a firth command, run it and return its exit status.
 
-    What should end us is waited with until the command has ended, which saves what it has. A
-    terminal tells both of a Ctrl-C; what a process sends to us alone is passed on.
+    The command inherits ``lock``, a file descriptor. On a terminating signal, wait until the
+    command has ended and saved its state, then raise KeyboardInterrupt. A Ctrl-C in a terminal
+    reaches both processes; a signal sent to this process alone is forwarded.
     """
-    command(f"firth {' '.join(map(_shown, arguments))}")
+    command(f"firth {' '.join(map(_quote, arguments))}")
     with tempfile.TemporaryFile() as errors:
-        status = _run(arguments, held, errors if is_silent() else None)
-        return Status(status).with_errors(errors)
+        status = _run(arguments, lock, errors if is_silent() else None)
+        return ExitStatus(status).with_errors(errors)
 
 
-def _run(arguments: Sequence[str], held: int | None, errors: IO[bytes] | None) -> int:
-    """Run a command; its output is discarded if there is a file for its errors."""
-    held_open = () if held is None else (held,)
-    if threading.current_thread() is not threading.main_thread():  # where no signal arrives
-        return _start(arguments, held_open, errors).wait()
-    came: list[int] = []
-    handlers = {each: signal.getsignal(each) for each in _ENDING}
+def _run(arguments: Sequence[str], lock: int | None, errors: IO[bytes] | None) -> int:
+    """Run a command; with a file for its errors, discard its output."""
+    inherited = () if lock is None else (lock,)
+    if threading.current_thread() is not threading.main_thread():  # receives no signals
+        return _start(arguments, inherited, errors).wait()
+    received: list[int] = []
+    handlers = {each: signal.getsignal(each) for each in _TERMINATING}
     watched = [each for each, handler in handlers.items() if handler is not signal.SIG_IGN]
     try:
-        for each in watched:  # before it starts; while it starts no signal may be blocked for it
-            signal.signal(each, lambda number, _: came.append(number))
-        process = _start(arguments, held_open, errors)
-        _wait(process, {*watched, signal.SIGCHLD}, came)
+        # handlers, not a mask, until the command has started: it would inherit the mask
+        for each in watched:
+            signal.signal(each, lambda number, _: received.append(number))
+        process = _start(arguments, inherited, errors)
+        _wait(process, {*watched, signal.SIGCHLD}, received)
     finally:
         for each in watched:
             signal.signal(each, handlers[each] or signal.SIG_DFL)
-    if came:
+    if received:
         raise KeyboardInterrupt
     return int(process.returncode)
 
 
 def _start(
-    arguments: Sequence[str], held_open: Sequence[int], errors: IO[bytes] | None
+    arguments: Sequence[str], inherited: Sequence[int], errors: IO[bytes] | None
 ) -> "subprocess.Popen[bytes]":
     """Start a command that reads nothing from the terminal."""
     return subprocess.Popen(
-        firth(*arguments),
+        firth_command(*arguments),
         stdin=subprocess.DEVNULL,
         stdout=None if errors is None else subprocess.DEVNULL,
         stderr=errors,
-        pass_fds=held_open,
+        pass_fds=inherited,
     )
 
 
-def _wait(process: "subprocess.Popen[bytes]", waited: set[signal.Signals], came: list[int]) -> None:
-    """Wait until a process has ended; pass on, and note in ``came``, the signals to us alone."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
+def _wait(
+    process: "subprocess.Popen[bytes]", signals: set[signal.Signals], received: list[int]
+) -> None:
+    """Wait until a process ends; record signals in ``received`` and forward those to us alone."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
-        for number in came:  # while it started: perhaps too early for it
+        for number in received:  # during startup, when the process may not have seen them
             process.send_signal(number)
         while process.poll() is None:
-            told = signal.sigtimedwait(waited, _LOOK_SECONDS)
-            if told is None or told.si_signo == signal.SIGCHLD:
+            info = signal.sigtimedwait(signals, _POLL_SECONDS)
+            if info is None or info.si_signo == signal.SIGCHLD:
                 continue
-            came.append(told.si_signo)
-            if told.si_code == _FROM_A_PROCESS:
-                process.send_signal(told.si_signo)
+            received.append(info.si_signo)
+            if info.si_code == _SI_USER:
+                process.send_signal(info.si_signo)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def ended(status: int) -> str:
-    """Say how a command ended that did not do what it should."""
+def describe_exit(status: int) -> str:
+    """Describe the exit status of a failed command."""
     if status >= 0:
         error = getattr(status, "error", "")
         return f"failed: {error}" if error else "failed, see above"
-    return f"was ended by {signal.Signals(-status).name}"
+    return f"killed by {signal.Signals(-status).name}"
 
 
-def _shown(argument: str) -> str:
-    """An argument as a person types it."""
+def _quote(argument: str) -> str:
+    """Return an argument quoted for a shell."""
     return shlex.quote(argument) if argument.isprintable() else typed(argument)

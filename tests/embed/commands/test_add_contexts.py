@@ -1,4 +1,4 @@
-"""--add-contexts of the query commands and of compare; that of export: test_export."""
+"""--add-contexts of the query commands and of compare; for export see test_export."""
 
 import json
 
@@ -16,7 +16,7 @@ SUMS = np.array([[0, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], np.float32)
 
 @pytest.fixture
 def runs(tmp_path):
-    """Two runs of the same word vectors; the first has contexts, so that the sums are simple."""
+    """Two runs with the same word vectors; the first also has context vectors."""
     for name in ("both", "words"):
         (tmp_path / name).mkdir()
         WordVectors(WORDS, MATRIX).save(tmp_path / name)
@@ -41,7 +41,7 @@ def invoke(*arguments):
         ),
     ],
 )
-def test_a_query_is_answered_by_the_sums(runs, command, first_line):
+def test_queries_use_the_sums(runs, command, first_line):
     name, *words = command
     result = invoke(name, runs[0], *words, "--add-contexts")
     assert (result.exit_code, result.stderr, result.stdout) == (0, "", first_line)
@@ -62,13 +62,13 @@ def test_a_query_of_a_run_without_contexts_is_refused(runs, command):
 
 @pytest.fixture
 def pairs(tmp_path):
-    """A set of word pairs, which the sums order as people do and the words do not."""
+    """A set of word pairs that only the sums rank as humans do."""
     path = tmp_path / "pairs.tsv"
     path.write_text("man\twoman\t9\nman\tking\t1\nman\tqueen\t1\n")
     return str(path)
 
 
-def test_compare_names_the_runs_whose_contexts_were_added_and_tells_the_others(runs, pairs):
+def test_compare_names_the_runs_with_and_without_added_contexts(runs, pairs):
     result = invoke("compare", *runs, "--similarity", pairs, "--add-contexts", "--json")
     scores = {entry["run"]: entry["score"] for entry in json.loads(result.stdout)["results"]}
     assert list(scores)[:2] == [f"{runs[0]} w+c", runs[1]]

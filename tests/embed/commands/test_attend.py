@@ -1,4 +1,4 @@
-"""attend from the command line: weights of words as a table and as JSON, and what it refuses."""
+"""The attend command: word weights as a table and as JSON, and refusals."""
 
 import json
 from dataclasses import replace
@@ -17,7 +17,7 @@ WORDS = ["good", "bad", *(f"fill{i}" for i in range(10))]
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A file of vectors in which good and bad lie apart."""
+    """A file of vectors that separate good from bad."""
     rng = np.random.default_rng(1)
     matrix = rng.normal(size=(len(WORDS), 6))
     matrix[0], matrix[1] = [3, 3, 0, 0, 0, 0], [-3, 3, 0, 0, 0, 0]
@@ -45,7 +45,7 @@ def attend(*arguments, text=None):
     return CliRunner().invoke(cli.main, ["attend", *map(str, arguments)], input=text)
 
 
-def test_json_holds_weights_that_sum_to_one_and_the_label_that_they_tell(run, labeled):
+def test_json_has_weights_that_sum_to_one_and_the_predicted_label(run, labeled):
     result = attend(run, "--on", labeled, "--json", "fill1 good fill2 xyz !", "fill1 bad fill2")
 
     assert result.exit_code == 0, result.output
@@ -59,7 +59,7 @@ def test_json_holds_weights_that_sum_to_one_and_the_label_that_they_tell(run, la
     assert first["probabilities"]["yes"] > 0.5
 
 
-def test_a_table_shows_each_word_with_its_bar_and_what_was_learnt_is_told(run, labeled):
+def test_a_table_shows_each_word_with_its_bar(run, labeled):
     result = attend(run, "--on", labeled, "fill1 good xyz")
 
     lines = [line.split() for line in result.stdout.splitlines()]
@@ -72,7 +72,7 @@ def test_a_table_shows_each_word_with_its_bar_and_what_was_learnt_is_told(run, l
     assert "on the development part\n" in result.stderr
 
 
-def test_lines_of_standard_input_are_the_sentences_and_twice_is_the_same(run, labeled):
+def test_sentences_from_standard_input_give_the_same_output_twice(run, labeled):
     once, again = (
         attend(run, "--on", f"{labeled},{labeled}", "--json", "-", text="good fill1\n\nbad\n")
         for _ in range(2)
@@ -82,7 +82,7 @@ def test_lines_of_standard_input_are_the_sentences_and_twice_is_the_same(run, la
     assert once.stdout == again.stdout
 
 
-def test_another_seed_learns_other_weights(run, labeled):
+def test_another_seed_gives_other_weights(run, labeled):
     first, second = (
         json.loads(attend(run, "--on", labeled, "--seed", s, "--json", "good fill1").stdout)
         for s in (1, 2)
@@ -97,13 +97,13 @@ def test_another_seed_learns_other_weights(run, labeled):
         (["--on", "a,b,c", "x"], ("Error: --on 'a,b,c': expected 1 or 2 files; pass TRAIN or "
          "TRAIN,DEV")),
         (["--on", "{labeled}", "  "], "Error: '  ' is not a sentence; pass words in UTF-8"),
-        (["--on", "{labeled}", "-"], "Error: standard input holds no sentence"),
+        (["--on", "{labeled}", "-"], "Error: no sentence on standard input"),
         (["--on", "{run}.none", "x"], "Error: {run}.none: no such evaluation set"),
-        (["--on", "{labeled}", "x", "-"], "Error: - stands alone"),
+        (["--on", "{labeled}", "x", "-"], "Error: - cannot be combined with sentences"),
         (["x"], "Error: Missing option '--on'."),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_told_in_one_line(run, labeled, arguments, message):
+def test_invalid_requests_print_one_line(run, labeled, arguments, message):
     places = {"run": run, "labeled": labeled}
 
     result = attend(run, *(argument.format(**places) for argument in arguments))
@@ -112,7 +112,7 @@ def test_what_cannot_be_done_is_told_in_one_line(run, labeled, arguments, messag
     assert result.stderr.splitlines()[-1] == message.format(**places)
 
 
-def test_a_development_part_that_is_learnt_from_is_told(run, labeled):
+def test_overlap_of_training_and_development_parts_is_noted(run, labeled):
     result = attend(run, "--on", f"{labeled},{labeled}", "good")
 
     told = "200 sentences of the development part stand in the training part, too"
@@ -121,7 +121,7 @@ def test_a_development_part_that_is_learnt_from_is_told(run, labeled):
 
 
 class Windows:
-    """An encoder with rows of three words, to which a tilde is nothing."""
+    """An encoder with windows of three words that drops tildes."""
 
     n_layers = 0
 
@@ -150,7 +150,7 @@ def encoder(monkeypatch):
     monkeypatch.setattr("embed.compare.pooling_weights.open_runs", opened)
 
 
-def test_sentences_that_an_encoder_reads_in_windows_are_told(run, labeled, encoder):
+def test_sentences_read_in_windows_are_noted(run, labeled, encoder):
     result = attend(run, "--on", labeled, "good", "fill1 fill2 fill3 fill4")
 
     assert result.exit_code == 0, result.output
@@ -160,16 +160,16 @@ def test_sentences_that_an_encoder_reads_in_windows_are_told(run, labeled, encod
     ) in result.stderr
 
 
-def test_of_a_sentence_that_leaves_no_word_that_is_said(run, labeled, encoder):
+def test_a_sentence_without_words_is_reported(run, labeled, encoder):
     shown = attend(run, "--on", labeled, "~ ~")
     as_json = attend(run, "--on", labeled, "--json", "~ ~")
 
-    assert shown.stdout.startswith("~ ~: no word is left of it\n\n")
+    assert shown.stdout.startswith("~ ~: no words\n\n")
     assert "weight" not in shown.stdout
     assert json.loads(as_json.stdout)[0]["words"] == []
 
 
-def test_a_run_that_is_none_is_told(labeled):
+def test_a_missing_run_is_refused(labeled):
     result = attend("nowhere", "--on", labeled, "x")
 
     assert result.exit_code == 1

@@ -165,7 +165,7 @@ def test_examples_go_with_a_page_and_mark_words(run, sets, tmp_path):
     broken = ask(run, sets[0], "--example", "a [b", "--report", tmp_path / "r.html")
 
     assert alone.exit_code == 2
-    assert "--example goes with --report" in alone.stderr
+    assert "--example requires --report" in alone.stderr
     assert (broken.exit_code, broken.stdout) == (1, "")
     assert broken.stderr == "Error: --example 'a [b': brackets go around words; write [word]\n"
 
@@ -177,7 +177,7 @@ def test_a_curve_is_shown_on_the_page_only(run, tmp_path, sets):
     done = ask(run, sets[0], "--curve", curve)
 
     assert done.exit_code == 2
-    assert "--curve goes with --report" in done.stderr
+    assert "--curve requires --report" in done.stderr
 
 
 @pytest.mark.parametrize("content", ["[1, 2]", '{"a": 1}', "no json"])
@@ -202,7 +202,7 @@ def test_no_file_that_is_read_is_written_over(run, tmp_path, words, option):
     done = ask(run, "--similarity", pairs, option, pairs, "--force")
 
     assert done.exit_code == 1
-    assert done.stderr == f"Error: {pairs}: is read, or written already; choose another file\n"
+    assert done.stderr == f"Error: {pairs}: also an input or another output; choose another file\n"
     assert pairs.read_bytes() == before
 
 
@@ -234,7 +234,7 @@ def test_no_part_of_a_set_is_written_over(run, tmp_path, monkeypatch, option, na
     done = ask(run, option, named, "--report", read, "--force")
 
     assert done.exit_code == 1
-    assert done.stderr == f"Error: {read}: is read, or written already; choose another file\n"
+    assert done.stderr == f"Error: {read}: also an input or another output; choose another file\n"
     assert [(tmp_path / name).read_text() for name in names] == names
 
 

@@ -161,7 +161,7 @@ def test_csv_excludes_what_it_cannot_hold(runs, pairs, others):
     done = ask(*runs, "--similarity", pairs, "--csv", *others)
 
     assert done.exit_code == 2
-    assert "--csv goes without --json and --intrinsic" in done.stderr
+    assert "--csv cannot be combined with --json or --intrinsic" in done.stderr
 
 
 def test_a_run_by_two_names_is_compared_once(runs, pairs):

@@ -1,4 +1,4 @@
-"""What help and docs/comparing.md say of the options that name sets."""
+"""The set options in the help and in docs/comparing.md."""
 
 import dataclasses
 import re
@@ -39,7 +39,7 @@ def test_the_table_has_every_metric_of_words_in_context(root):
     assert metrics <= set(re.findall("`(\\w+)`", row))
 
 
-def test_the_help_of_the_seed_tells_that_it_draws_the_halves():
+def test_the_help_of_seed_mentions_the_halves():
     [seed] = (each for each in dataclasses.fields(CompareConfig) if each.name == "seed")
 
     assert "halves of WiC" in seed.metadata["help"]

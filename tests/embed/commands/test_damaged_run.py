@@ -1,4 +1,4 @@
-"""A damaged or a pooled run, given to every command that asks an encoder: one line each."""
+"""Commands that use an encoder, given damaged and pooled runs."""
 
 import shutil
 
@@ -24,13 +24,13 @@ COMMANDS = {
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """A run of train-mlm, which stays as it is."""
+    """A run of train-mlm that tests do not change."""
     return small_run(tmp_path_factory.mktemp("whole"))
 
 
 @pytest.fixture
 def run(whole, tmp_path):
-    """A copy to damage."""
+    """A copy of the run to damage."""
     (tmp_path / "text").write_text("the saw\n")
     return shutil.copytree(whole, tmp_path / "run")
 
@@ -42,7 +42,7 @@ def ask(name, run, tmp_path):
 
 
 def refusal(name, run, tmp_path):
-    """What a command says of a run that it refuses; nothing is made."""
+    """Return the error of a command and check that it made nothing."""
     before = sorted(tmp_path.iterdir())
     result = ask(name, run, tmp_path)
     assert (result.exit_code, result.stdout) == (1, "")
@@ -51,7 +51,7 @@ def refusal(name, run, tmp_path):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_whole_run_is_answered(name, run, tmp_path):
+def test_an_intact_run_works(name, run, tmp_path):
     assert ask(name, run, tmp_path).exit_code == 0
 
 
@@ -85,14 +85,14 @@ def test_pieces_of_another_run_are_refused(name, run, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["fill-mask", "attention", "export"])
-def test_a_pooled_run_names_the_one_that_has_its_encoder(name, run, tmp_path):
+def test_a_pooled_run_reports_its_encoders_run(name, run, tmp_path):
     assert ask("pool", run, tmp_path).exit_code == 0
     pooled = (tmp_path / "out").rename(tmp_path / "pooled")
     assert refusal(name, pooled, tmp_path) == f"Error: {pooled}: has no encoder; give {run}\n"
 
 
 @pytest.mark.parametrize("name", ["encode", "neighbors"])
-def test_a_pooled_run_asks_the_encoder_of_the_other(name, run, tmp_path):
+def test_a_pooled_run_uses_the_encoder_it_was_pooled_from(name, run, tmp_path):
     assert ask("pool", run, tmp_path).exit_code == 0
     pooled = (tmp_path / "out").rename(tmp_path / "pooled")
     assert ask(name, pooled, tmp_path).exit_code == 0

@@ -1,4 +1,4 @@
-"""export from the command line."""
+"""The export command."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_the_command_offers_every_format():
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_run_is_exported_and_told(run, tmp_path, name):
+def test_a_run_is_exported_with_a_note(run, tmp_path, name):
     out = tmp_path / "out"
     result = invoke(run, "--format", name, out)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -39,7 +39,7 @@ def test_a_run_is_exported_and_told(run, tmp_path, name):
     assert np.array_equal(load_vectors(out).matrix, load_vectors(run).matrix)
 
 
-def test_a_file_is_converted_and_replaced_only_by_force(run, tmp_path):
+def test_a_file_is_converted_and_overwritten_only_with_force(run, tmp_path):
     first, second = tmp_path / "a.txt", tmp_path / "b.bin"
     assert invoke(run, "--format", "glove", first).exit_code == 0
     assert invoke(first, "--format", "word2vec-binary", second).exit_code == 0
@@ -51,7 +51,7 @@ def test_a_file_is_converted_and_replaced_only_by_force(run, tmp_path):
     assert second.read_text(encoding="utf-8") == "a 1 2 3\né 4 5 6\n"
 
 
-def test_contexts_are_added_where_there_are_some(run, tmp_path):
+def test_context_vectors_are_added(run, tmp_path):
     out = tmp_path / "out.txt"
     result = invoke(run, "--format", "glove", "--add-contexts", out)
     assert result.exit_code == 1

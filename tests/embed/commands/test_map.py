@@ -1,4 +1,4 @@
-"""map from the command line: the table, JSON, and the picture."""
+"""The map command: table, JSON and picture."""
 
 import json
 import os
@@ -18,7 +18,7 @@ WORDS = ["cat", "dog", "$5", "東京"]
 
 @pytest.fixture
 def run(tmp_path):
-    """Units (1, 0), (0, 1), (-1, 0), (0, -1) at various lengths, whose mean is zero; and fox."""
+    """Vectors along (1, 0), (0, 1), (-1, 0), (0, -1) whose unit vectors have mean zero; and fox."""
     matrix = np.array([[4, 0], [0, 1], [-2, 0], [0, -3], [1, 1]], np.float32)
     folder = tmp_path / "run"
     folder.mkdir()
@@ -32,12 +32,12 @@ def mapped(*arguments):
 
 
 def texts_of(path):
-    """The texts of an SVG."""
+    """Return the texts of an SVG."""
     root = ElementTree.parse(path).getroot()
     return [part.text for part in root.iter("{http://www.w3.org/2000/svg}text")]
 
 
-def test_json_holds_places_and_the_share_of_the_variance(run):
+def test_json_has_coordinates_and_the_share_of_the_variance(run):
     result = mapped(run, "cat", "dog", "$5", "--json")
     assert (result.exit_code, result.stderr) == (0, "")
     answer = json.loads(result.stdout)
@@ -49,7 +49,7 @@ def test_json_holds_places_and_the_share_of_the_variance(run):
     assert [word["y"] for word in answer["words"]] == pytest.approx([-1 / 3, 2 / 3, -1 / 3])
 
 
-def test_the_table_tells_places_and_share(run):
+def test_the_table_has_coordinates_and_share(run):
     result = mapped(run, "cat", "dog", "$5")
     assert (result.exit_code, result.stderr) == (0, "")
     lines = [line.split() for line in result.stdout.splitlines() if line.strip(" ─")]
@@ -60,7 +60,7 @@ def test_the_table_tells_places_and_share(run):
         ("$5", "-0.333"),
     ]
     assert result.stdout.splitlines()[-1] == (
-        "3 words; two components hold 100.0% of the variance (75.0% and 25.0%)"
+        "3 words; two components explain 100.0% of the variance (75.0% and 25.0%)"
     )
 
 
@@ -81,7 +81,7 @@ def test_the_picture_has_every_word_and_group_as_text(run, tmp_path, monkeypatch
     result = mapped(run.name, "--words", words, "--plot", out)
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == (
-        f"{out}: 4 words; two components hold 100.0% of the variance (50.0% and 50.0%)\n"
+        f"{out}: 4 words; two components explain 100.0% of the variance (50.0% and 50.0%)\n"
     )
     shown = texts_of(out)
     for text in (*WORDS, "animal", "city", "$ $", run.name, "first component (50%)"):
@@ -89,11 +89,11 @@ def test_the_picture_has_every_word_and_group_as_text(run, tmp_path, monkeypatch
 
 
 def extents(figure):
-    """Where the texts outside of the frame stand, in pixels, by their text."""
+    """Return the boxes of the texts outside the frame, in pixels, by text."""
     return {text.get_text(): text.get_window_extent() for text in figure.texts}
 
 
-def test_long_names_of_runs_groups_and_words_stay_in_their_places():
+def test_long_names_do_not_overlap():
     from corpora.artifacts.figures import picture_style
     from embed.query.map_picture import _lay_out
     from embed.query.word_map import map_words
@@ -128,7 +128,7 @@ def test_a_run_whose_path_is_not_utf8_is_drawn(run, tmp_path, monkeypatch):
     assert "r\ufffd" in texts_of("map.svg")
 
 
-def test_the_same_words_give_the_same_svg_and_json_beside_it(run, tmp_path):
+def test_the_same_words_give_the_same_svg_and_json(run, tmp_path):
     pytest.importorskip("matplotlib")
     for name in ("a.svg", "b.svg"):
         result = mapped(run, *WORDS, "--plot", tmp_path / name, "--json")
@@ -136,7 +136,7 @@ def test_the_same_words_give_the_same_svg_and_json_beside_it(run, tmp_path):
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
-def test_a_standing_picture_is_told_before_the_run_is_looked_at(tmp_path):
+def test_an_existing_picture_is_refused_before_the_run_is_read(tmp_path):
     pytest.importorskip("matplotlib")
     out = tmp_path / "map.svg"
     out.write_text("mine")
@@ -145,7 +145,7 @@ def test_a_standing_picture_is_told_before_the_run_is_looked_at(tmp_path):
     assert out.read_text() == "mine"
 
 
-def test_a_standing_picture_is_replaced_by_force(run, tmp_path):
+def test_an_existing_picture_is_overwritten_with_force(run, tmp_path):
     image = pytest.importorskip("PIL.Image")
     out = tmp_path / "map.png"
     out.write_text("mine")
@@ -154,7 +154,7 @@ def test_a_standing_picture_is_replaced_by_force(run, tmp_path):
         assert picture.size[0] == 1000
 
 
-def test_distances_in_the_picture_are_to_one_scale(run, tmp_path):
+def test_both_axes_of_the_picture_have_the_same_scale(run, tmp_path):
     from embed.query.map_picture import _lay_out
     from embed.query.word_map import map_words
 
@@ -166,7 +166,7 @@ def test_distances_in_the_picture_are_to_one_scale(run, tmp_path):
     assert width / np.ptp(axes.get_xlim()) == pytest.approx(height / np.ptp(axes.get_ylim()))
 
 
-def test_a_mistake_is_one_line(run, tmp_path):
+def test_errors_are_one_line(run, tmp_path):
     messages = {
         ("cat", "dog", "cst"): f"{run}: no vector for 'cst'; did you mean 'cat'? "
         "(--skip-unknown skips it)",
@@ -192,14 +192,14 @@ def test_unknown_words_can_be_skipped(run):
     assert len(json.loads(result.stdout)["words"]) == 3
 
 
-def test_words_pass_through_the_settings_of_the_run(run):
+def test_words_are_normalized_by_the_settings_of_the_run(run):
     (run / "config.json").write_text(json.dumps({"text": TextSettings().to_json()}))
     result = mapped(run, "CAT", "dog", "fox", "--json")
     assert json.loads(result.stdout)["words"][0]["word"] == "cat"
     assert result.stderr == "'CAT' is read as 'cat'\n"
 
 
-def test_unseen_words_of_a_run_with_n_grams_have_their_place(tmp_path):
+def test_unseen_words_of_a_run_with_n_grams_are_drawn(tmp_path):
     write_run(tmp_path / "run", ["river", "rivers", "sea"], dim=6)
     result = mapped(tmp_path / "run", "river", "sea", "rivery", "--json")
     assert [word["word"] for word in json.loads(result.stdout)["words"]][2] == "rivery"

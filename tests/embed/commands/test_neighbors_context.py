@@ -11,7 +11,7 @@ from embed.vectors.word_vectors import WordVectors
 from tests.pretrain.small_run import small_encoder, small_run
 
 CONTEXT = "He [saw] the old [saw]."
-WITHOUT = "--context goes without WORDs, --add-contexts and --skip-unknown"
+WITHOUT = "--context cannot be combined with WORDs, --add-contexts or --skip-unknown"
 WORDS = ["he", "saw", "the", "old", "saw", "."]
 
 
@@ -101,8 +101,8 @@ def test_invalid_contexts_are_refused(run, arguments, message):
         (["king", "--context", "[I]"], WITHOUT),
         (["--add-contexts", "--context", "[I]"], WITHOUT),
         (["--skip-unknown", "--context", "[I]"], WITHOUT),
-        (["king", "--layers", "1"], "--layers goes with --context"),
-        (["king", "--layers", ""], "--layers goes with --context"),
+        (["king", "--layers", "1"], "--layers requires --context"),
+        (["king", "--layers", ""], "--layers requires --context"),
     ],
 )
 def test_conflicting_options_are_refused(run, arguments, message):

@@ -1,4 +1,4 @@
-"""Options reach what they are options of: every one of a command is stored as it was given."""
+"""Every option of a command is stored as it was given."""
 
 import json
 
@@ -32,7 +32,7 @@ def run(*arguments):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A text of fifty words, whose corpus stands beside it, and a set of pairs of them."""
+    """A text of fifty words, its corpus, and a set of word pairs."""
     path = tmp_path_factory.mktemp("options")
     words = [f"{a}{b}{c}" for a in "bdfgk" for b in "ae" for c in "lmnrs"]
     lines = (" ".join(words[n * k % 50] for k in range(1, 12)) for n in range(1, 200))
@@ -42,21 +42,21 @@ def folder(tmp_path_factory):
     return path
 
 
-def test_of_train_svd(folder):
+def test_options_of_train_svd(folder):
     run("train-svd", folder / "corpus", "--out", folder / "svd", *typed(TRAIN_SVD))
     stored = json.loads((folder / "svd" / "config.json").read_text())
 
     assert {name: stored[name] for name in TRAIN_SVD} == TRAIN_SVD
 
 
-def test_of_build_corpus(folder):
+def test_options_of_build_corpus(folder):
     run("build-corpus", folder / "text.txt", "--out", folder / "other", *typed(TEXT))
     stored = json.loads((folder / "other" / "manifest.json").read_text())
 
     assert {name: stored["text"][name] for name in TEXT} == TEXT
 
 
-def test_of_compare(folder):
+def test_options_of_compare(folder):
     run("train-svd", folder / "corpus", "--out", folder / "plain", "--dim", 5)
     given = ["--similarity", folder / "pairs.tsv", "--sections", "--bands", "--intrinsic"]
     given += ["--include-question-words", "--all-other-pieces", "--limit", 3, "--unknown", "mean"]
@@ -75,7 +75,7 @@ def test_of_compare(folder):
         assert stored[name] == getattr(config, name), name
 
 
-def test_of_corpus_info(folder):
+def test_options_of_corpus_info(folder):
     found = json.loads(run("corpus-info", folder / "corpus", "--top", 2, "--json"))
 
     assert len(found["most_frequent"]) == 2

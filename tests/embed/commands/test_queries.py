@@ -1,4 +1,4 @@
-"""neighbors, similarity and analogy from the command line: exact output."""
+"""The commands neighbors, similarity and analogy: exact output."""
 
 import io
 import json
@@ -19,7 +19,7 @@ MATRIX = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1], [3, 0, 4]], np.fl
 
 @pytest.fixture
 def run(tmp_path):
-    """A run whose cosines are easy to work out; its own text settings lower-case words."""
+    """A run with simple cosines whose text settings lowercase words."""
     vectors = WordVectors([word.lower() for word in WORDS], MATRIX)
     vectors.save(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"text": TextSettings().to_json()}))
@@ -28,7 +28,7 @@ def run(tmp_path):
 
 @pytest.fixture
 def file(tmp_path):
-    """The same vectors as a file of unknown origin, Paris with its capital."""
+    """The same vectors as a file without text settings, with Paris capitalized."""
     path = tmp_path / "v.txt"
     rows = [" ".join(map(str, [word, *row])) for word, row in zip(WORDS, MATRIX, strict=True)]
     path.write_text("\n".join(rows) + "\n")
@@ -40,7 +40,7 @@ def invoke(*arguments, **more):
     return CliRunner().invoke(cli.main, list(arguments), **more)
 
 
-def test_neighbors_are_printed_one_a_line(run):
+def test_neighbors_are_printed_one_per_line(run):
     result = invoke("neighbors", run, "king", "man", "-k", "2")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == (
@@ -68,19 +68,19 @@ def test_json_is_unescaped(tmp_path):
     assert '"図書館"' in result.stdout
 
 
-def test_all_words_of_a_pipe_are_answered_in_one_object(run):
+def test_words_from_a_pipe_are_answered_in_one_object(run):
     result = invoke("neighbors", run, "--json", "-k", "1", input="king\n\n man woman\nking\n")
     assert result.exit_code == 0
     assert list(json.loads(result.stdout)) == ["king", "man", "woman"]
 
 
-def test_the_words_of_a_query_pass_through_the_settings_of_the_run(run):
+def test_queries_are_normalized_by_the_settings_of_the_run(run):
     result = invoke("similarity", run, "PARIS", "Woman")
     assert result.stdout == "paris            woman             0.8000\n"
     assert result.stderr == "'PARIS' is read as 'paris'\n'Woman' is read as 'woman'\n"
 
 
-def test_for_a_plain_file_words_are_as_written_then_lower_cased(file):
+def test_queries_of_a_plain_file_are_tried_as_written_then_lowercased(file):
     result = invoke("similarity", file, "Paris", "Woman")
     assert result.stdout == "Paris            woman             0.8000\n"
     assert result.stderr == "'Woman' is read as 'woman'\n"
@@ -96,7 +96,7 @@ def test_similarity_as_json(run):
     assert json.loads(result.stdout) == {"a": "woman", "b": "paris", "cosine": pytest.approx(0.8)}
 
 
-def test_similarities_of_a_pipe_are_one_object_a_line(run):
+def test_similarities_from_a_pipe_are_one_object_per_line(run):
     result = invoke("similarity", run, "--json", input="woman paris\nking\tman\n")
     objects = [json.loads(line) for line in result.stdout.splitlines()]
     assert objects == [
@@ -105,7 +105,7 @@ def test_similarities_of_a_pipe_are_one_object_a_line(run):
     ]
 
 
-def test_analogies_are_printed_one_answer_a_line(run):
+def test_analogies_are_printed_one_answer_per_line(run):
     # king - man + woman = (-0.2929, 0.7071, 1), of length 1.2593; queen and paris have the
     # products 0.5 + 0.7071 and 0.8 - 0.6 * 0.2929 with it
     result = invoke("analogy", run, "man", "king", "woman", "-k", "2")
@@ -182,7 +182,7 @@ def test_bytes_that_are_not_utf_8_are_refused_unless_skipped(run):
     assert result.stdout == "king               1  man                   0.7071\n"
 
 
-def test_a_byte_order_mark_before_the_words_is_no_part_of_them(file):
+def test_a_byte_order_mark_is_ignored(file):
     result = invoke("similarity", file, input=b"\xef\xbb\xbfParis woman\r\n")
     assert result.stdout == "Paris            woman             0.8000\n"
     assert result.stderr == ""
@@ -210,13 +210,13 @@ def test_k_below_one_is_refused(run):
     assert result.stderr == "Error: k must be at least 1, got 0\n"
 
 
-def test_a_run_that_is_not_there_is_refused():
+def test_a_missing_run_is_refused():
     result = invoke("neighbors", "no/such/run", "king")
     assert result.exit_code == 1
     assert result.stderr == "Error: no/such/run: no such run or vectors file\n"
 
 
-def test_a_terminal_is_prompted_and_mistakes_do_not_end_the_session(run, monkeypatch):
+def test_a_terminal_is_prompted_and_errors_do_not_end_the_session(run, monkeypatch):
     lines = iter(["kign\n", "king man\n", "king man paris\n", ""])
     monkeypatch.setattr(prompt, "at_terminal", lambda: True)
     monkeypatch.setattr("builtins.input", lambda question: next(lines).rstrip("\n"))
@@ -244,18 +244,18 @@ def test_a_terminal_is_prompted_and_mistakes_do_not_end_the_session(run, monkeyp
     assert "no vector for 'kign'; did you mean 'king'?" in result.stderr
 
 
-def test_words_with_spaces_can_be_asked_for_between_tabs():
+def test_tabs_separate_words_with_spaces():
     assert prompt.split_query("new york\tparis\n") == ["new york", "paris"]
     assert prompt.split_query(" king  queen \n") == ["king", "queen"]
     assert prompt.split_query("\n") == []
 
 
-def test_a_pipe_is_no_terminal(monkeypatch):
+def test_a_pipe_is_not_a_terminal(monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("x"))
     assert not prompt.at_terminal()
 
 
-def test_columns_stand_below_each_other_whatever_the_script(tmp_path):
+def test_columns_align_in_any_script(tmp_path):
     path = tmp_path / "mixed.vec"
     path.write_text("sea 1 0\n海 1 .1\n大海洋 1 .2\nocean 1 .3\n", encoding="utf-8")
 
@@ -264,7 +264,7 @@ def test_columns_stand_below_each_other_whatever_the_script(tmp_path):
         assert len({cell_len(line) for line in lines}) == 1, lines
 
 
-def test_a_run_is_no_text_and_a_corpus_no_run(tmp_path):
+def test_runs_and_corpora_are_not_interchangeable(tmp_path):
     (tmp_path / "text.txt").write_text("a b c d\n" * 50)
     corpus, run = tmp_path / "corpus", tmp_path / "run"
     for arguments in (

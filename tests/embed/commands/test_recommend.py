@@ -1,4 +1,4 @@
-"""``firth recommend``: what to train, and the evidence behind it."""
+"""The recommend command: its advice and evidence."""
 
 import json
 import random
@@ -26,7 +26,7 @@ def ask(*arguments):
     return CliRunner().invoke(main, ["recommend", *map(str, arguments)])
 
 
-def test_the_advice_is_a_command_that_trains_on_this_corpus(text, tmp_path):
+def test_the_recommended_commands_run_on_this_corpus(text, tmp_path):
     document = json.loads(ask(text, "--json").stdout)
 
     assert sorted(kind for each in document["advice"] for kind in each["kinds"]) == sorted(KINDS)
@@ -50,7 +50,7 @@ def test_the_lines_name_the_command_and_the_evidence(text):
         assert line.endswith(f": {each['command']}")
     [evidence] = [line for line in lines if line.startswith("evidence: ")]
     assert f"yours has 6k and {document['words']}" in evidence
-    assert evidence.endswith("; yours is so unlike it that firth learning-curve tells more")
+    assert evidence.endswith("; yours is very different, so use firth learning-curve")
 
 
 def test_the_table_has_every_candidate_with_its_scores(text):
@@ -72,7 +72,7 @@ def test_json_has_the_evidence(text):
     assert document["evidence"] in read_evidence()["samples"]
 
 
-def test_text_without_spaces_is_told_how_to_be_built(tmp_path):
+def test_text_without_spaces_prints_advice_on_segmentation(tmp_path):
     source = tmp_path / "zh.txt"
     source.write_text("他们来了我们去了你们好吗" * 500 + "。\n")
 
@@ -82,7 +82,7 @@ def test_text_without_spaces_is_told_how_to_be_built(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["a few words only\n", "...\n! !\n"])
-def test_too_little_text_is_told_in_one_line(tmp_path, content):
+def test_too_little_text_prints_a_one_line_error(tmp_path, content):
     source = tmp_path / "tiny.txt"
     source.write_text(content)
 
@@ -94,7 +94,7 @@ def test_too_little_text_is_told_in_one_line(tmp_path, content):
     )
 
 
-def test_what_is_no_corpus_is_refused_in_one_line(tmp_path):
+def test_a_missing_corpus_prints_a_one_line_error(tmp_path):
     done = ask(tmp_path / "nothing")
 
     assert done.exit_code == 1

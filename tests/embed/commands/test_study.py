@@ -1,4 +1,4 @@
-"""``firth study``: the chain as real processes, gone on with, changed, interrupted, refused."""
+"""``firth study`` as real processes: resumed, changed, interrupted and refused."""
 
 import contextlib
 import json
@@ -24,7 +24,7 @@ TRAIN = "threads = 1\nmin-count = 1\n"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with a text of 60 words and a set of pairs of them."""
+    """A folder with a text of 60 words and a set of word pairs."""
     path = tmp_path_factory.mktemp("study")
     words = [a + b + c for a in "bdfg" for b in "aei" for c in "lmnrs"]
     draw = random.Random(1)
@@ -52,23 +52,23 @@ def study(root, folder, *arguments):
 
 
 def commands(done):
-    """The commands that were run, without their arguments."""
+    """Return the commands that were run, without their arguments."""
     return re.findall(r"^\$ firth (\S+)", done.stdout, re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
 def finished(root, folder):
-    """A study that was done."""
+    """A finished study."""
     done = study(root, folder, "--settings", settings(folder), "--out", "out")
     assert done.returncode == 0, done.stderr
     return done
 
 
-def test_a_study_makes_all_that_it_says(folder, finished):
+def test_a_study_makes_all_its_outputs(folder, finished):
     assert commands(finished) == [
         "build-corpus", "train-svd", "train-skipgram", "compare", "neighbors", "neighbors",
     ]  # fmt: skip
-    assert "zzz: is not a word of every run; left out" in finished.stderr
+    assert "zzz: not in every run; skipped" in finished.stderr
     document = json.loads((folder / "out/comparison/comparison.json").read_text())
     assert {"out/svd", "out/skipgram"} <= {each["run"] for each in document["results"]}
     assert "<html" in (folder / "out/report.html").read_text()
@@ -76,7 +76,7 @@ def test_a_study_makes_all_that_it_says(folder, finished):
         assert typed.split()[0] in main.list_commands(None)
 
 
-def test_the_same_again_trains_nothing(root, folder, finished):
+def test_repeating_a_study_trains_nothing(root, folder, finished):
     again = study(root, folder, "--settings", settings(folder), "--out", "out")
 
     assert again.returncode == 0
@@ -86,7 +86,7 @@ def test_the_same_again_trains_nothing(root, folder, finished):
     ]  # fmt: skip
 
 
-def test_what_was_chosen_repeats_the_study(root, folder, finished):
+def test_the_saved_settings_repeat_the_study(root, folder, finished):
     done = study(root, folder, "--settings", "out/study.toml", "--out", "again")
 
     assert done.returncode == 0
@@ -94,7 +94,7 @@ def test_what_was_chosen_repeats_the_study(root, folder, finished):
     assert first == second
 
 
-def test_a_change_is_refused_and_by_force_makes_only_what_it_changes(root, folder, finished):
+def test_a_change_needs_force_and_redoes_only_what_depends_on_it(root, folder, finished):
     text = (folder / "out/study.toml").read_text()
     changed = folder / "changed.toml"
     changed.write_text(re.sub(r"(train-svd]\ndim = )4", r"\g<1>5", text))
@@ -102,15 +102,15 @@ def test_a_change_is_refused_and_by_force_makes_only_what_it_changes(root, folde
     refused = study(root, folder, "--settings", changed.name, "--out", "again")
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr == (
-        "Error: again: holds a study with other train-svd; choose another --out, or pass --force "
-        "to make anew what that changes\n"
+        "Error: again: contains a study with other train-svd; choose another --out, or pass "
+        "--force to redo what depends on them\n"
     )
     forced = study(root, folder, "--settings", changed.name, "--out", "again", "--force")
     assert forced.returncode == 0, forced.stderr
     assert commands(forced)[:2] == ["train-svd", "compare"]
 
 
-def test_a_method_that_fails_leaves_the_others(root, folder):
+def test_a_failing_method_does_not_stop_the_others(root, folder):
     path = folder / settings(folder, "fails.toml", dim=600)
 
     done = study(root, folder, "--settings", path.name, "--out", "fails")
@@ -127,12 +127,12 @@ def test_a_method_that_fails_leaves_the_others(root, folder):
 
 
 def is_training(out):
-    """Whether the skip-gram of a study has learnt an epoch."""
+    """Return whether the skip-gram of a study has trained for an epoch."""
     metrics = out / "skipgram.partial/metrics.jsonl"
     return metrics.exists() and "epoch_loss" in metrics.read_text()
 
 
-def test_an_interrupt_ends_the_step_and_the_same_command_goes_on(root, folder):
+def test_an_interrupted_study_resumes(root, folder):
     path = folder / settings(folder, "long.toml", methods='["skipgram"]')
     path.write_text(path.read_text().replace("epochs = 2", "epochs = 2000"))
     command = [sys.executable, str(root / "cli.py"), "study", "--settings", path.name]
@@ -158,8 +158,8 @@ def test_an_interrupt_ends_the_step_and_the_same_command_goes_on(root, folder):
     ["killed/corpus*", "killed/study.toml", "killed/comparison"],
     ids=["corpus", "settings", "comparison"],
 )
-def test_a_killed_study_goes_on(root, folder, step):
-    """The parent alone is killed; what it had begun lives on for a while."""
+def test_a_killed_study_resumes(root, folder, step):
+    """Only the parent is killed; the step it started lives on for a while."""
     shutil.rmtree(folder / "killed", ignore_errors=True)
     name = settings(folder, "killed.toml", methods='["svd"]')
     command = [sys.executable, str(root / "cli.py"), "study", "--settings", name, "--out", "killed"]
@@ -174,12 +174,12 @@ def test_a_killed_study_goes_on(root, folder, step):
         return study(root, folder, "--settings", name, "--out", "killed")
 
     done = again()
-    while "another study is at work here, or a step that outlived it" in done.stderr:
+    while "in use by another study or by a step that outlived one" in done.stderr:
         done = again()
     assert done.returncode == 0, done.stderr
 
 
-def test_a_terminals_interrupt_reaches_the_step_once(root, folder):
+def test_a_terminal_interrupt_reaches_the_step_once(root, folder):
     path = folder / settings(folder, "terminal.toml", methods='["skipgram"]')
     path.write_text(path.read_text().replace("epochs = 2", "epochs = 2000"))
     command = [sys.executable, str(root / "cli.py"), "study", "--settings", path.name]
@@ -205,15 +205,15 @@ def test_a_terminals_interrupt_reaches_the_step_once(root, folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-", "--out", "x"], "-: a study reads its text again; put it into a file"),
-        ([".", "--out", "x"], "--out x: lies in {folder}, which is read; choose another"),
-        (["text.txt", "--out", "x", "--methods", ","], "methods: names nothing; name at least one"),
+        (["-", "--out", "x"], "-: a study reads its text more than once; save it to a file"),
+        ([".", "--out", "x"], "--out x: inside the source {folder}; choose another"),
+        (["text.txt", "--out", "x", "--methods", ","], "methods: empty; name at least one"),
         (["out/corpus", "--out", "x", "--budget", "1"], "--budget must be a time such as 90s, "),
         (["--settings", "no-set.toml", "--out", "x"], "nope.tsv: no such evaluation set"),
         (["--settings", "build.toml", "--out", "x"], "[build-corpus]: out/corpus is a corpus"),
     ],
 )
-def test_what_cannot_be_done_is_refused_before_anything_is_made(
+def test_invalid_requests_are_refused_before_anything_is_made(
     folder, finished, monkeypatch, arguments, message
 ):
     (folder / "no-set.toml").write_text(
@@ -236,11 +236,11 @@ def test_what_cannot_be_done_is_refused_before_anything_is_made(
         (["--out", "x"], "Missing argument 'SOURCE...', or --settings."),
         (
             ["text.txt", "--out", "x", "--settings", "s.toml"],
-            "--settings goes without SOURCE, --methods, --budget and --words",
+            "--settings cannot be combined with SOURCE, --methods, --budget or --words",
         ),
     ],
 )
-def test_arguments_that_do_not_go_together_are_refused(folder, monkeypatch, arguments, message):
+def test_conflicting_arguments_are_refused(folder, monkeypatch, arguments, message):
     monkeypatch.chdir(folder)
     settings(folder, "s.toml")
 
@@ -250,7 +250,7 @@ def test_arguments_that_do_not_go_together_are_refused(folder, monkeypatch, argu
     assert result.stderr.splitlines()[-1] == f"Error: {message}"
 
 
-def test_a_text_that_cannot_be_read_is_one_line(root, folder):
+def test_an_unreadable_text_prints_one_line(root, folder):
     done = study(root, folder, "no-such.txt", "--out", "nothing")
 
     assert done.returncode == 1
@@ -258,7 +258,7 @@ def test_a_text_that_cannot_be_read_is_one_line(root, folder):
     assert "no-such.txt" in done.stderr
 
 
-def test_every_choice_for_an_english_text_is_settled_within_the_budget(root, folder, monkeypatch):
+def test_all_settings_are_chosen_for_an_english_text_within_the_budget(root, folder, monkeypatch):
     monkeypatch.chdir(folder)
     others = [a + b + c for a in "bdfgklmnpr" for b in "aeiou" for c in "lmnrstk"]
     draw = random.Random(2)
@@ -297,11 +297,11 @@ def test_every_choice_for_an_english_text_is_settled_within_the_budget(root, fol
     assert "--tagging two-tags" in steps["compare"]
 
 
-def test_a_text_too_small_for_a_masked_model_or_of_another_language_is_told(root, folder):
+def test_a_text_too_small_for_an_mlm_or_not_english_is_reported(root, folder):
     done = study(root, folder, "text.txt", "--out", "small", "--methods", "svd,mlm")
 
     assert done.returncode == 1
-    assert "the text does not look English, and all sets that come along are" in done.stderr
+    assert "the text does not look English, but all bundled evaluation sets are" in done.stderr
     assert done.stderr.endswith("Error: firth train-mlm: failed, see above\n")
     assert "Traceback" not in done.stderr
     assert read_study(folder / "small/study.toml").options["compare"] == {"intrinsic": True}

@@ -1,4 +1,4 @@
-"""Queries for words outside the vocabulary, whose vectors are composed of n-grams."""
+"""Queries for words outside the vocabulary, composed from n-grams."""
 
 import json
 
@@ -17,7 +17,7 @@ NOTE = "{!r} is not in the vocabulary; its vector is composed of its n-grams\n"
 
 @pytest.fixture(params=["run", "bin"])
 def run(request, tmp_path):
-    """A run that was trained with n-grams, and fastText's own file."""
+    """A run trained with n-grams, and a fastText file."""
     if request.param == "run":
         write_run(tmp_path / "run", WORDS, dim=6)
         return str(tmp_path / "run")
@@ -32,7 +32,7 @@ def invoke(*arguments, **more):
 
 
 def cosines(run, word):
-    """Cosine of every word with one word, by the definition."""
+    """Return the cosine of every word with one word, by the definition."""
     vectors = load_vectors(run)
     matrix = vectors.matrix.astype(np.float64)
     vector = vectors.vector(word).astype(np.float64)
@@ -89,7 +89,7 @@ def test_an_analogy_with_an_unseen_word_answers_from_the_vocabulary(run, method)
         )
 
 
-def test_a_word_without_any_known_ngram_is_refused_as_before(tmp_path):
+def test_a_word_without_known_ngrams_is_refused(tmp_path):
     write_run(tmp_path, WORDS)
     result = invoke("neighbors", str(tmp_path), "xxxx")
     assert result.exit_code == 1
@@ -101,7 +101,7 @@ def test_a_word_without_any_known_ngram_is_refused_as_before(tmp_path):
     assert "skipped: " in result.stderr
 
 
-def test_a_run_without_ngrams_knows_no_unseen_word(tmp_path):
+def test_a_run_without_ngrams_refuses_unseen_words(tmp_path):
     write_run(tmp_path, WORDS)
     for name in ("inputs.npy", "buckets.npy", "config.json"):
         (tmp_path / name).unlink()
@@ -110,7 +110,7 @@ def test_a_run_without_ngrams_knows_no_unseen_word(tmp_path):
     assert "did you mean 'river' or 'rivers'?" in result.stderr
 
 
-def test_the_functions_take_unseen_words(run):
+def test_the_python_functions_accept_unseen_words(run):
     vectors = load_vectors(run)
     [neighbors] = nearest(vectors, ["seas"], 3)
     assert len(neighbors) == 3

@@ -1,11 +1,11 @@
-"""What a study leaves open is settled by size, language and time."""
+"""Default settings of a study, by text size, language and budget."""
 
 import pytest
 
 from corpora.common.errors import FirthError
 from embed.compare.recommend import Features
 from embed.study import choices
-from embed.study.choices import settle
+from embed.study.choices import choose_settings
 from embed.study.settings import Study
 
 ENGLISH = ["the", "of", "and", "to", "in", "was", "that", "for", "with", "is", "sea"]
@@ -20,19 +20,19 @@ class Vocabulary:
 
 
 class Text:
-    """As much of a corpus as choices look at."""
+    """The part of a corpus that the choices use."""
 
     def __init__(self, words):
         self.vocabulary = Vocabulary(words)
 
 
 def settled(study, tokens, n_words=10_000, words=ENGLISH):
-    return settle(study, Text(words), "text", Features(tokens, n_words, False)).options
+    return choose_settings(study, Text(words), "text", Features(tokens, n_words, False)).options
 
 
 @pytest.fixture
 def speeds(monkeypatch):
-    """Slots a second of each preset; the text has 1,000,000 slots."""
+    """Tokens per second of each preset; an epoch has 1,000,000 tokens."""
     speeds = {"tiny": 100_000, "mini": 25_000, "small": 5_000, "medium": 1_000}
 
     def planned(study, path):
@@ -42,7 +42,7 @@ def speeds(monkeypatch):
             "compile": preset != "tiny",
         }  # fmt: skip
 
-    monkeypatch.setattr(choices, "_planned", planned)
+    monkeypatch.setattr(choices, "_dry_run", planned)
     monkeypatch.setattr(choices, "available_threads", lambda: 2)
     return speeds
 
@@ -50,7 +50,7 @@ def speeds(monkeypatch):
 @pytest.mark.parametrize(
     ("tokens", "n_words", "dim"), [(1e6, 9000, 100), (5e6, 9000, 300), (1e6, 60, 30)]
 )
-def test_the_width_of_an_svd_follows_from_the_text(tokens, n_words, dim):
+def test_the_width_of_an_svd_depends_on_the_text(tokens, n_words, dim):
     assert settled(Study(("a",), ("svd",)), tokens, n_words)["train-svd"] == {"dim": dim}
 
 
@@ -64,7 +64,7 @@ def test_the_width_of_an_svd_follows_from_the_text(tokens, n_words, dim):
         (1e6, "30s", 100, 6),
     ],
 )
-def test_epochs_of_predictive_methods_fit_into_a_fifth(speeds, tokens, budget, dim, epochs):
+def test_word2vec_epochs_fit_into_a_fifth_of_the_budget(speeds, tokens, budget, dim, epochs):
     options = settled(Study(("a",), ("cbow", "skipgram"), budget), tokens)
 
     chosen = {"dim": dim, "epochs": epochs, "deterministic": True}
@@ -74,21 +74,21 @@ def test_epochs_of_predictive_methods_fit_into_a_fifth(speeds, tokens, budget, d
 @pytest.mark.parametrize(
     ("budget", "preset", "tokens"),
     [
-        ("10s", "tiny", 400_000),  # 0.4 times through the text
+        ("10s", "tiny", 400_000),  # 0.4 epochs
         ("100s", "tiny", 4_000_000),
         ("1000s", "mini", 10_000_000),
         ("2000s", "mini", 20_000_000),
-        ("100h", "medium", 40_000_000),  # more than forty times is waste
+        ("100h", "medium", 40_000_000),  # at most 40 epochs
     ],
 )
-def test_the_largest_encoder_that_sees_the_text_ten_times(speeds, budget, preset, tokens):
+def test_the_largest_preset_that_trains_ten_epochs_is_chosen(speeds, budget, preset, tokens):
     options = settled(Study(("a",), ("mlm",), budget), 1e6)["train-mlm"]
 
     compiled = "off" if preset == "tiny" else "on"
     assert options == {"preset": preset, "tokens": tokens, "dtype": "float32", "compile": compiled}
 
 
-def test_what_is_named_stays(speeds):
+def test_given_settings_are_kept(speeds):
     study = Study(("a",), ("svd", "mlm")).with_options("train-svd", dim=7)
 
     named = settled(study.with_options("train-mlm", preset="small"), 1e6)
@@ -97,22 +97,24 @@ def test_what_is_named_stays(speeds):
     assert steps == {"steps": 5, "preset": "tiny", "dtype": "float32", "compile": "off"}
 
 
-def test_a_training_that_cannot_be_planned_is_left_to_say_why(speeds, monkeypatch):
-    monkeypatch.setattr(choices, "_planned", lambda study, path: None)
+def test_a_failed_dry_run_chooses_the_smallest_preset(speeds, monkeypatch):
+    monkeypatch.setattr(choices, "_dry_run", lambda study, path: None)
 
     assert settled(Study(("a",), ("mlm",)), 1e6)["train-mlm"] == {"preset": "tiny"}
 
 
-def test_a_dry_run_that_is_killed_ends_the_study(monkeypatch):
+def test_a_killed_dry_run_ends_the_study(monkeypatch):
     monkeypatch.setattr(
-        choices, "firth", lambda *words: ["python3", "-c", "import os; os.kill(os.getpid(), 9)"]
+        choices,
+        "firth_command",
+        lambda *words: ["python3", "-c", "import os; os.kill(os.getpid(), 9)"],
     )
 
-    with pytest.raises(FirthError, match="--dry-run: was ended by SIGKILL; try again"):
+    with pytest.raises(FirthError, match="--dry-run: killed by SIGKILL; try again"):
         settled(Study(("a",), ("mlm",)), 1e6)
 
 
-def test_sets_that_come_along_are_for_english_texts_and_where_none_is_named():
+def test_bundled_sets_are_used_for_english_texts_without_given_sets():
     svd = Study(("a",), ("svd",))
 
     assert settled(svd, 1e6)["compare"] == {

@@ -1,4 +1,4 @@
-"""The folder of a study: what is kept, what is made again, what is refused."""
+"""The folder of a study: what is kept, redone and refused."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import pytest
 
 from corpora.artifacts.artifact import artifact_paths, new_artifact, write_json
 from corpora.common.errors import ArtifactError
-from embed.study.folder import Folder
+from embed.study.folder import StudyFolder
 from embed.study.settings import Study, read_study
 from embed.study.steps import Step
 
@@ -19,7 +19,7 @@ class KilledError(Exception):
 
 @pytest.fixture
 def runs(monkeypatch):
-    """Steps as they were run; each writes its words into its artifact."""
+    """Replace run_command; each step writes its arguments into its artifact."""
     done = []
 
     def run(arguments, held):
@@ -33,14 +33,14 @@ def runs(monkeypatch):
             write_json(partial / "words.json", arguments)
         return 0
 
-    monkeypatch.setattr("embed.study.folder.run", run)
+    monkeypatch.setattr("embed.study.folder.run_command", run)
     return done
 
 
 def do(out, *options, text="text", force=False):
     """Do the one step of a study."""
-    with Folder.open(out) as folder:
-        return folder.do(Step("train-svd", ("corpus",), options, out / "svd"), text, force)
+    with StudyFolder.open(out) as folder:
+        return folder.run_step(Step("train-svd", ("corpus",), options, out / "svd"), text, force)
 
 
 def test_a_step_is_run_once(tmp_path, runs, capsys):
@@ -53,7 +53,7 @@ def test_a_step_is_run_once(tmp_path, runs, capsys):
     assert capsys.readouterr().err == f"{out / 'svd'}: kept\n"
 
 
-def test_a_study_that_was_moved_is_gone_on_with(tmp_path, runs):
+def test_a_moved_study_resumes(tmp_path, runs):
     do(tmp_path / "study", "--dim", "5")
     (tmp_path / "study").rename(tmp_path / "moved")
 
@@ -63,7 +63,7 @@ def test_a_study_that_was_moved_is_gone_on_with(tmp_path, runs):
 
 
 @pytest.mark.parametrize(("options", "text"), [(("--dim", "6"), "text"), (("--dim", "5"), "other")])
-def test_another_step_or_text_needs_force(tmp_path, runs, options, text):
+def test_other_options_or_text_need_force(tmp_path, runs, options, text):
     out = tmp_path / "study"
     do(out, "--dim", "5")
 
@@ -75,7 +75,7 @@ def test_another_step_or_text_needs_force(tmp_path, runs, options, text):
     assert [each[-1] for each in runs] == [str(out / "svd"), "--force"]
 
 
-def test_what_was_to_be_replaced_when_the_process_was_killed_is_not_taken_for_new(tmp_path, runs):
+def test_an_outdated_run_is_not_kept_after_a_kill(tmp_path, runs):
     out = tmp_path / "study"
     do(out, "old")
     with pytest.raises(KilledError):
@@ -88,13 +88,13 @@ def test_what_was_to_be_replaced_when_the_process_was_killed_is_not_taken_for_ne
     assert len(runs) == 3, "it is made again"
 
 
-def test_a_damaged_run_is_told_and_made_again_by_force(tmp_path, runs):
+def test_a_damaged_run_is_redone_only_with_force(tmp_path, runs):
     out = tmp_path / "study"
     do(out)
     (out / "svd" / "words.json").write_text("")
 
     with pytest.raises(
-        ArtifactError, match=r"words\.json: the checksum differs.*: pass `force=True`"
+        ArtifactError, match=r"words\.json: checksum mismatch.*, or pass `force=True`"
     ):
         do(out)
     assert do(out, force=True) == 0
@@ -102,19 +102,19 @@ def test_a_damaged_run_is_told_and_made_again_by_force(tmp_path, runs):
     assert (out / "svd" / "words.json").read_text() != ""
 
 
-def test_what_is_not_of_the_study_is_left_alone(tmp_path, runs):
+def test_a_foreign_folder_is_left_alone(tmp_path, runs):
     out = tmp_path / "study"
-    with Folder.open(out) as folder:
+    with StudyFolder.open(out) as folder:
         folder.begin(Study(("a",)), force=False)
     (out / "svd").mkdir()
 
-    with pytest.raises(ArtifactError, match="was not made by this study; move it away"):
+    with pytest.raises(ArtifactError, match="not made by this study; move it away"):
         do(out, force=True)
 
     assert runs == []
 
 
-def test_what_another_step_left_unfinished_is_cleared_by_force(tmp_path, runs):
+def test_force_clears_the_partial_output_of_another_step(tmp_path, runs):
     out = tmp_path / "study"
     do(out, "fail")
     partial = artifact_paths(out / "svd")[1]
@@ -125,7 +125,7 @@ def test_what_another_step_left_unfinished_is_cleared_by_force(tmp_path, runs):
     assert not partial.exists()
 
 
-def test_a_step_that_failed_is_tried_again(tmp_path, runs):
+def test_a_failed_step_is_run_again(tmp_path, runs):
     out = tmp_path / "study"
 
     assert (do(out, "fail"), do(out, "fail")) == (1, 1)
@@ -133,53 +133,53 @@ def test_a_step_that_failed_is_tried_again(tmp_path, runs):
     assert len(runs) == 2
 
 
-def test_choices_are_carried_over_as_far_as_they_follow_from_the_same(tmp_path):
+def test_choices_are_reused_if_their_inputs_are_unchanged(tmp_path):
     asked = Study(("a",)).with_options("train-cbow", dim=3)
     settled = asked.with_options("train-svd", dim=7).with_options("train-cbow", epochs=2)
-    with Folder.open(tmp_path / "s") as folder:
-        assert folder.carried_over(asked, "text") == asked
+    with StudyFolder.open(tmp_path / "s") as folder:
+        assert folder.reuse_choices(asked, "text") == asked
         folder.begin(asked, force=False)
-        folder.keep(asked, settled, "text")
+        folder.save_choices(asked, settled, "text")
     assert read_study(tmp_path / "s" / "study.toml") == settled
 
-    with Folder.open(tmp_path / "s") as folder:
+    with StudyFolder.open(tmp_path / "s") as folder:
         for same in (asked, settled):
             folder.begin(same, force=False)
-            assert folder.carried_over(same, "text") == settled
-            assert folder.carried_over(same, "other text") == same
+            assert folder.reuse_choices(same, "text") == settled
+            assert folder.reuse_choices(same, "other text") == same
         other = Study(("b",), words=("sea",)).with_options("train-cbow", dim=4)
         folder.begin(other, force=True)
-        assert folder.carried_over(other, "text") == other.with_options("train-svd", dim=7)
+        assert folder.reuse_choices(other, "text") == other.with_options("train-svd", dim=7)
         quicker = Study(("a",), budget="1m")
-        assert folder.carried_over(quicker, "text") == quicker
+        assert folder.reuse_choices(quicker, "text") == quicker
 
 
-def test_another_study_needs_force_and_is_told_by_its_settings(tmp_path):
+def test_a_different_study_is_refused_with_the_settings_that_differ(tmp_path):
     other = Study(("b",), budget="5m").with_options("train-svd", dim=7)
-    with Folder.open(tmp_path / "s") as folder:
+    with StudyFolder.open(tmp_path / "s") as folder:
         folder.begin(Study(("a",)), force=False)
 
     with (
-        Folder.open(tmp_path / "s") as folder,
+        StudyFolder.open(tmp_path / "s") as folder,
         pytest.raises(ArtifactError, match="a study with other budget, sources, train-svd;"),
     ):
         folder.begin(other, force=False)
-    with Folder.open(tmp_path / "s") as folder:
+    with StudyFolder.open(tmp_path / "s") as folder:
         assert folder.record["asked"] == Study(("a",)).to_json()
 
 
-def test_two_studies_are_never_at_work_in_one_folder(tmp_path):
-    told = "another study is at work here, or a step that outlived it"
-    with Folder.open(tmp_path / "s") as folder:
-        with pytest.raises(ArtifactError, match=told), Folder.open(tmp_path / "s"):
+def test_a_folder_is_locked_while_in_use(tmp_path):
+    told = "in use by another study or by a step that outlived one"
+    with StudyFolder.open(tmp_path / "s") as folder:
+        with pytest.raises(ArtifactError, match=told), StudyFolder.open(tmp_path / "s"):
             pass
         sleeper = subprocess.Popen(
             [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, pass_fds=(folder.lock,)
         )
-    with pytest.raises(ArtifactError, match=told), Folder.open(tmp_path / "s"):
+    with pytest.raises(ArtifactError, match=told), StudyFolder.open(tmp_path / "s"):
         pass
     sleeper.communicate(b"\n")
-    with Folder.open(tmp_path / "s"):
+    with StudyFolder.open(tmp_path / "s"):
         pass
 
 
@@ -188,25 +188,25 @@ def test_a_damaged_record_is_refused(tmp_path, content):
     (tmp_path / "study.json").write_text(content)
 
     with (
-        pytest.raises(ArtifactError, match=r"study\.json: (is damaged|cannot be read)"),
-        Folder.open(tmp_path),
+        pytest.raises(ArtifactError, match=r"study\.json: (damaged|cannot be read)"),
+        StudyFolder.open(tmp_path),
     ):
         pass
 
 
-def test_a_folder_of_other_things_is_refused(tmp_path):
+def test_a_folder_that_is_not_a_study_is_refused(tmp_path):
     (tmp_path / "thesis.tex").write_text("")
 
     for path in (tmp_path, tmp_path / "thesis.tex"):
         with (
             pytest.raises(ArtifactError, match="not a study folder"),
-            Folder.open(path),
+            StudyFolder.open(path),
         ):
             pass
 
 
-def test_what_a_kill_left_of_the_first_record_is_in_nobodys_way(tmp_path):
+def test_a_partial_first_record_is_ignored(tmp_path):
     (tmp_path / "study.json.new").write_text("{")
 
-    with Folder.open(tmp_path) as folder:
+    with StudyFolder.open(tmp_path) as folder:
         assert folder.record == {"steps": {}}

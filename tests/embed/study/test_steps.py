@@ -1,4 +1,4 @@
-"""Steps as processes: how they are typed, what reaches them, how they end."""
+"""Steps as processes: their arguments, signals and exit."""
 
 import os
 import signal
@@ -10,21 +10,21 @@ from pathlib import Path
 import pytest
 
 from embed.study import steps
-from embed.study.steps import Step, ended, run
+from embed.study.steps import Step, describe_exit, run_command
 from tests.waiting import PATIENCE, wait_for
 
-# Runs a stub in the place of firth, which writes down the signals that it gets; and writes a file
-# when signals are watched.
+# Runs a stub instead of firth, which records the signals it receives; and writes a file
+# when signals are being waited for.
 PARENT = """
 import os, signal, subprocess, sys, time
 from embed.study import steps
-steps.firth = lambda *words: [sys.executable, "-c", open(words[0]).read(), *words]
+steps.firth_command = lambda *words: [sys.executable, "-c", open(words[0]).read(), *words]
 block = signal.pthread_sigmask
-def block_and_tell(how, signals):
+def block_and_report(how, signals):
     before = block(how, signals)
     open("watched", "w").close()
     return before
-signal.pthread_sigmask = block_and_tell
+signal.pthread_sigmask = block_and_report
 class Slow(subprocess.Popen):
     def __init__(self, *words, **options):
         super().__init__(*words, **options)
@@ -34,27 +34,27 @@ class Slow(subprocess.Popen):
 if sys.argv[2:]:
     subprocess.Popen = Slow
 try:
-    print("status", steps.run([sys.argv[1]]))
+    print("status", steps.run_command([sys.argv[1]]))
 except KeyboardInterrupt:
     print("interrupted")
 """
 CHILD = """
 import os, signal, sys, time
-came = []
-def note(number, frame):
-    came.append(number)
+received = []
+def record(number, frame):
+    received.append(number)
 for number in (signal.SIGINT, signal.SIGTERM):
-    signal.signal(number, note)
+    signal.signal(number, record)
 open("ready", "w").close()
-while not came:
+while not received:
     time.sleep(0.01)
 time.sleep(0.3)
-open("came", "w").write(" ".join(map(str, map(int, came))))
+open("received", "w").write(" ".join(map(str, map(int, received))))
 """
 
 
-def begin(tmp_path, *words):
-    """A process that runs a step, in a session of its own."""
+def start(tmp_path, *words):
+    """Start a process that runs a step, in its own session."""
     (tmp_path / "child.py").write_text(CHILD)
     return subprocess.Popen(
         [sys.executable, "-c", PARENT, "child.py", *words], cwd=tmp_path, text=True,
@@ -65,8 +65,8 @@ def begin(tmp_path, *words):
 
 @pytest.fixture
 def parent(tmp_path):
-    """A process that runs a step, begun."""
-    process = begin(tmp_path)
+    """A process in which a step has started."""
+    process = start(tmp_path)
     wait_for(lambda: all((tmp_path / name).exists() for name in ("ready", "watched")), process)
     yield process
     process.kill()
@@ -74,43 +74,43 @@ def parent(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_to_us_alone_is_passed_on_and_waited_with(parent, tmp_path, number):
+def test_a_signal_to_the_parent_alone_is_forwarded(parent, tmp_path, number):
     parent.send_signal(number)
     out, error = parent.communicate(timeout=PATIENCE)
 
-    assert (tmp_path / "came").read_text() == str(int(number))
+    assert (tmp_path / "received").read_text() == str(int(number))
     assert out.endswith("interrupted\n"), error
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_that_comes_while_a_step_starts_is_passed_on(tmp_path, number):
-    with begin(tmp_path, str(int(number))) as process:
+def test_a_signal_during_startup_is_forwarded(tmp_path, number):
+    with start(tmp_path, str(int(number))) as process:
         out, error = process.communicate(timeout=PATIENCE)
 
-    assert (tmp_path / "came").read_text() == str(int(number))
+    assert (tmp_path / "received").read_text() == str(int(number))
     assert out.endswith("interrupted\n"), error
 
 
-def test_a_step_that_is_killed_says_by_what():
-    assert ended(-9) == "was ended by SIGKILL"
-    assert ended(1) == "failed, see above"
+def test_describe_exit_names_the_signal():
+    assert describe_exit(-9) == "killed by SIGKILL"
+    assert describe_exit(1) == "failed, see above"
 
 
-def test_a_step_may_be_run_by_any_thread(capfd):
+def test_a_step_can_run_in_any_thread(capfd):
     status = []
-    thread = threading.Thread(target=lambda: status.append(run(["corpus-info", "--help"])))
+    thread = threading.Thread(target=lambda: status.append(run_command(["corpus-info", "--help"])))
     thread.start()
     thread.join()
 
     assert status == [0]
     out = capfd.readouterr().out
     assert out.startswith("$ firth corpus-info --help\n")
-    assert "Describe a corpus" in out
+    assert "Usage: firth corpus-info" in out
 
 
-def test_names_that_begin_with_a_dash_are_no_options():
+def test_names_that_start_with_a_dash_are_not_options():
     step = Step("train-svd", ("-text.txt",), ("--dim", "5"), Path("-out"))
 
-    assert step.typed(force=True) == [
+    assert step.arguments(force=True) == [
         "train-svd", "./-text.txt", "--dim", "5", "--out", "./-out", "--force",
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Settings files of studies: read, refused, written, typed as options."""
+"""Settings files of studies: reading, checking, writing, and command-line options."""
 
 import re
 import tomllib
@@ -8,10 +8,10 @@ import pytest
 from corpora.common.errors import SettingError
 from embed.study.settings import (
     Study,
+    command_options,
     parse_budget,
     read_study,
-    study_of,
-    typed_options,
+    study_from_json,
     write_toml,
 )
 
@@ -53,29 +53,31 @@ def test_a_settings_file_gives_every_entry(tmp_path):
     assert study.options["train-svd"] == {"dim": 50, "singular-power": 0.5}
 
 
-def test_what_is_written_is_read_again_alike(tmp_path):
+def test_settings_round_trip(tmp_path):
     study = read(tmp_path, FULL)
 
     write_toml(study, tmp_path / "again.toml")
 
     assert read_study(tmp_path / "again.toml") == study
-    assert study_of(tomllib.loads((tmp_path / "again.toml").read_text())) == study
+    assert study_from_json(tomllib.loads((tmp_path / "again.toml").read_text())) == study
 
 
-def test_options_are_typed_as_their_command_takes_them(tmp_path):
+def test_options_become_command_line_arguments(tmp_path):
     study = read(tmp_path, FULL)
-    typed = {command: typed_options(options, command) for command, options in study.options.items()}
+    arguments = {
+        command: command_options(options, command) for command, options in study.options.items()
+    }
 
-    assert typed == {
+    assert arguments == {
         "build-corpus": ["--keep-case", "--keep", "date", "--keep", "author"],
         "train-svd": ["--dim", "50", "--singular-power", "0.5"],
         "train-mlm": ["--pieces", "500", "--compile", "off"],
         "compare": ["--similarity", "a.tsv", "--similarity", "b.tsv", "--include-question-words"],
     }
-    assert typed_options({"keep-case": False}, "build-corpus") == []
+    assert command_options({"keep-case": False}, "build-corpus") == []
 
 
-def test_named_options_come_before_chosen_ones(tmp_path):
+def test_given_options_override_defaults(tmp_path):
     study = read(tmp_path, FULL).with_options("train-svd", dim=300, min_count=2)
 
     assert study.options["train-svd"] == {"dim": 50, "min-count": 2, "singular-power": 0.5}
@@ -84,13 +86,13 @@ def test_named_options_come_before_chosen_ones(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", 'sources: is missing; name a corpus or texts: sources = ["my-texts"]'),
-        ("sources = []", "sources: names nothing; name at least one"),
-        ('sources = "a"', "sources: must be a list of texts, [\"...\", ...], got 'a'"),
-        ('sources = ["a"]\nbudget = 10', 'budget: must be a text such as "10m", got 10'),
+        ("", 'sources: missing; name a corpus or texts: sources = ["my-texts"]'),
+        ("sources = []", "sources: empty; name at least one"),
+        ('sources = "a"', "sources: must be a list of strings, [\"...\", ...], got 'a'"),
+        ('sources = ["a"]\nbudget = 10', 'budget: must be a string such as "10m", got 10'),
         (
             'sources = ["a"]\nbudget = "soon"',
-            "--budget must be a time such as 90s, 10m or 1.5h, got 'soon'",
+            "`budget` must be a time such as 90s, 10m or 1.5h, got 'soon'",
         ),
         (
             'sources = ["a"]\nmethods = ["lsa"]',
@@ -100,29 +102,29 @@ def test_named_options_come_before_chosen_ones(tmp_path):
         (
             'sources = ["a"]\n[train-svd]\nwidth = 3',
             (
-                "[train-svd] width: cannot be set in a study; there are add-contexts, boundary, "
-                "context, context-smoothing, device, dim, max-vocabulary, memory, min-count, "
-                "normalize, punctuation, seed, shift, singular-power, subsample, threads, "
-                "weighting, window, window-weighting"
+                "[train-svd] width: cannot be set in a study; expected one of add-contexts, "
+                "boundary, context, context-smoothing, device, dim, max-vocabulary, memory, "
+                "min-count, normalize, punctuation, seed, shift, singular-power, subsample, "
+                "threads, weighting, window, window-weighting"
             ),
         ),
-        ('sources = ["a"]\n[train-svd]\ndim = 0', "[train-svd] --dim must be at least 1, got 0"),
+        ('sources = ["a"]\n[train-svd]\ndim = 0', "[train-svd] `dim` must be at least 1, got 0"),
         (
             'sources = ["a"]\n[train-svd]\ndim = "x"',
-            "[train-svd] --dim must be of type int, got 'x'",
+            "[train-svd] `dim` must be of type int, got 'x'",
         ),
         (
             'sources = ["a"]\n[compare]\nsimilarity = [3]',
-            'similarity: must be a list of texts, ["...", ...], got [3]',
+            'similarity: must be a list of strings, ["...", ...], got [3]',
         ),
         (
             'sources = ["a"]\n[compare]\nsimilarity = "b.tsv"',
-            "similarity: must be a list of texts, [\"...\", ...], got 'b.tsv'",
+            "similarity: must be a list of strings, [\"...\", ...], got 'b.tsv'",
         ),
-        ('sources = ["a\\u0000b"]', "'a\\x00b': cannot stand in a settings file; rename it"),
+        ('sources = ["a\\u0000b"]', "'a\\x00b': cannot be written to a settings file; rename it"),
     ],
 )
-def test_a_wrong_setting_is_refused_by_name(tmp_path, text, message):
+def test_an_invalid_setting_is_refused_by_name(tmp_path, text, message):
     with pytest.raises(SettingError) as refused:
         read(tmp_path, text)
 
@@ -130,33 +132,35 @@ def test_a_wrong_setting_is_refused_by_name(tmp_path, text, message):
     assert str(refused.value).startswith(f"{tmp_path / 'study.toml'}: ")
 
 
-def test_an_unknown_entry_is_refused_with_those_there_are(tmp_path):
-    with pytest.raises(SettingError, match=r"sauces: is no setting; there are methods, sources"):
+def test_an_unknown_entry_is_refused_with_the_known_ones(tmp_path):
+    with pytest.raises(
+        SettingError, match=r"sauces: unknown setting; expected one of methods, sources"
+    ):
         read(tmp_path, 'sauces = ["a"]')
 
 
-def test_a_mark_of_byte_order_is_passed_over(tmp_path):
+def test_a_byte_order_mark_is_ignored(tmp_path):
     (tmp_path / "study.toml").write_bytes(b'\xef\xbb\xbfsources = ["a"]')
 
     assert read_study(tmp_path / "study.toml") == Study(("a",))
 
 
 @pytest.mark.parametrize("content", [b"sources = [", b"\xff\xfe"], ids=["cut", "no UTF-8"])
-def test_what_is_no_toml_is_refused(tmp_path, content):
+def test_a_file_that_is_not_toml_is_refused(tmp_path, content):
     path = tmp_path / "study.toml"
     path.write_bytes(content)
 
-    with pytest.raises(SettingError, match=f"^{re.escape(str(path))}: is no TOML: "):
+    with pytest.raises(SettingError, match=f"^{re.escape(str(path))}: not TOML: "):
         read_study(path)
 
 
 @pytest.mark.parametrize("text", ["", "10", "m", "-1m", "0s", "1d", "1m30s", "١m"])
-def test_what_is_no_time_is_refused(text):
+def test_an_invalid_time_is_refused(text):
     with pytest.raises(SettingError, match="must be a time such as 90s"):
         parse_budget(text)
 
 
-def test_a_study_of_nothing_else_has_the_defaults():
+def test_defaults_of_a_study():
     study = Study(("a",))
 
     assert study.methods == ("svd", "cbow", "skipgram", "mlm")

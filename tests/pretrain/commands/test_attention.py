@@ -118,7 +118,7 @@ def test_hand_worked_weights_make_the_table_and_the_json():
         (["cat", "--out", "cat.pdf"], "--out cat.pdf: must end in .png or .svg"),
     ],
 )
-def test_a_mistake_is_one_line(run, arguments, message):
+def test_errors_are_one_line(run, arguments, message):
     result = attention(run, *arguments)
     assert result.exit_code == 1
     assert result.stderr == f"Error: {message}\n"

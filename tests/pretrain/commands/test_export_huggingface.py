@@ -24,7 +24,7 @@ def export(*arguments):
     return CliRunner().invoke(cli.main, ["export", "--format", "huggingface", *map(str, arguments)])
 
 
-def test_a_run_is_exported_and_told(run, tmp_path):
+def test_a_run_is_exported_with_a_note(run, tmp_path):
     out = tmp_path / "new" / "out"
     result = export(run, out)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -85,7 +85,7 @@ def test_a_run_without_a_model_and_a_file_are_refused(tmp_path):
 def test_contexts_are_no_part_of_a_model(run, tmp_path):
     result = export(run, tmp_path / "out", "--add-contexts")
     assert result.exit_code == 1
-    assert result.stderr == "Error: --add-contexts: huggingface holds no vectors; leave it out\n"
+    assert result.stderr == "Error: --add-contexts: huggingface exports no vectors; remove the option\n"
 
 
 def test_transformers_is_not_needed_to_write(run, tmp_path, root):
