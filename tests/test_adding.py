@@ -115,7 +115,7 @@ def test_a_command_prints_what_the_page_shows(printed, number):
     assert checker.check_output(shown, printed[number], FLAGS), printed[number]
 
 
-def test_what_is_added_passes_its_own_tests_and_the_rules_for_all(tree):
+def test_additions_pass_their_tests_and_the_general_rules(tree):
     own = [block.path for _, block in FILES if "/test_" in block.path]
     rules = ("tests/test_layers.py", "tests/test_docstrings.py")
     done = run(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", *rules, *own)
@@ -123,14 +123,14 @@ def test_what_is_added_passes_its_own_tests_and_the_rules_for_all(tree):
     assert len(own) == len(PAGES)
 
 
-def test_what_is_added_is_written_as_the_rest_is(tree):
+def test_additions_are_linted_and_formatted(tree):
     files = [block.path for _, block in [*FILES, *CHANGES] if block.path.endswith(".py")]
     for how in (["check"], ["format", "--check"]):
         done = run(tree, "-m", "ruff", *how, "--no-cache", *files)
         assert done.returncode == 0, done.stdout
 
 
-def test_a_change_whose_context_is_gone_is_found():
+def test_a_change_without_its_context_is_an_error():
     with pytest.raises(AssertionError, match="0 places"):
         applied("a\nb\n", " c\n+d\n")
     assert applied("a\nb\nz\n", " a\n-b\n+c\n@@\n z\n+y\n") == "a\nc\nz\ny\n"

@@ -21,7 +21,7 @@ def harness():
     return module
 
 
-def test_turns_go_forwards_and_backwards(harness):
+def test_turns_alternate_forward_and_backward(harness):
     assert "".join(harness.turns("ABC", 3)) == "ABCCBAABC"
 
 

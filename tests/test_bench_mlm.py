@@ -12,7 +12,7 @@ import pytest
 BENCH = "tests/bench"
 
 
-def test_every_part_runs_and_every_number_is_written(root, tmp_path):
+def test_every_part_runs_and_writes_its_numbers(root, tmp_path):
     pytest.importorskip("transformers")
     out = tmp_path / "mlm.json"
     done = subprocess.run(
@@ -74,7 +74,7 @@ class Lengths:
         return np.array([-float(len(sentence)) for sentence in sentences])
 
 
-def test_pairs_are_judged_by_paradigm_and_ties_count_one_half(quality):
+def test_pairs_are_scored_by_paradigm_and_ties_count_half(quality):
     paradigms = {
         "a": [("x", "x x"), ("x x", "x")],
         "b": [("x y", "y x"), ("x", "x x"), ("x", "x x")],
@@ -84,7 +84,7 @@ def test_pairs_are_judged_by_paradigm_and_ties_count_one_half(quality):
     assert quality.mean_of(shares) == pytest.approx(2 / 3)
 
 
-def test_a_scorer_that_cannot_tell_scores_exactly_one_half(quality):
+def test_a_constant_scorer_gets_exactly_one_half(quality):
     class Constant(Lengths):
         def score(self, sentences):
             return np.full(len(sentences), -3.7)
@@ -93,7 +93,7 @@ def test_a_scorer_that_cannot_tell_scores_exactly_one_half(quality):
     assert set(shares.values()) == {0.5}
 
 
-def test_pairs_are_read_packed_or_plain_and_so_many_of_each(quality, tmp_path):
+def test_pairs_are_read_plain_or_compressed_up_to_a_limit(quality, tmp_path):
     lines = "".join(
         json.dumps({"UID": uid, "sentence_good": f"g{n}", "sentence_bad": f"b{n}"}) + "\n"
         for n in range(3)

@@ -16,7 +16,7 @@ def by_file(ids):
     return sorted(ids, key=lambda each: each.partition("::")[0])
 
 
-def test_ids_depend_on_neither_time_nor_hashes_nor_addresses_nor_locale(root, request):
+def test_ids_do_not_depend_on_time_hash_seed_addresses_or_locale(root, request):
     # xdist refuses to run where its workers, begun at different moments, collect other ids
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     other_seed = "2" if env.get("PYTHONHASHSEED") == "1" else "1"

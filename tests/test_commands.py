@@ -64,7 +64,7 @@ def test_every_option_has_help(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_command_stands_in_the_readme_or_the_docs(name):
+def test_every_command_is_in_the_readme_or_the_docs(name):
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     assert any(f"firth {name} " in page.read_text(encoding="utf-8") for page in pages)
 
@@ -83,7 +83,7 @@ def run_firth(*words):
     )
 
 
-def test_the_version_is_told():
+def test_the_version_is_printed():
     done = run_firth("--version")
     assert (done.returncode, done.stdout) == (0, "firth, version 0.1.0\n")
 
@@ -104,7 +104,7 @@ def test_an_unknown_command_is_a_usage_error_that_names_it():
         ("simlarity", "similarity"),
     ],
 )
-def test_a_mistyped_command_is_told_what_is_like_it(typed, meant):
+def test_a_mistyped_command_gets_suggestions(typed, meant):
     done = run_firth(typed)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (
@@ -134,7 +134,7 @@ def failing(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_a_mistake_of_the_user_is_one_line_and_status_1(kind, failing):
+def test_a_user_error_is_one_line_and_status_1(kind, failing):
     failing(kind("news.txt:4812: byte 0xE9 is not UTF-8; pass --encoding latin-1"))
 
     result = CliRunner().invoke(cli.main, ["fail"])
@@ -156,7 +156,7 @@ def test_debug_lets_the_exception_through(kind, failing):
     assert type(result.exception) is kind
 
 
-def test_what_the_system_refuses_is_one_line(failing):
+def test_a_system_error_is_one_line(failing):
     failing(PermissionError(13, "Permission denied", "/etc/cache"))
     result = CliRunner().invoke(cli.main, ["fail"])
     assert result.exit_code == 1
@@ -165,18 +165,18 @@ def test_what_the_system_refuses_is_one_line(failing):
     )
 
 
-def test_a_message_is_one_line_whatever_names_hold(failing):
+def test_a_message_is_one_line_even_with_newlines_in_names(failing):
     failing(errors.SourceError("a\nb: no such file"))
     assert CliRunner().invoke(cli.main, ["fail"]).stderr == "Error: a\\nb: no such file\n"
 
 
-def test_names_that_are_no_text_are_printed():
+def test_non_utf8_names_are_printed():
     done = run_firth("build-corpus", b"b\xe9", "--out", "nowhere")
     assert done.returncode == 1
     assert done.stderr.startswith("Error: b\ufffd: no such file")
 
 
-def test_our_own_bugs_keep_their_traceback(failing):
+def test_bugs_keep_their_traceback(failing):
     failing(ZeroDivisionError("ours"))
 
     result = CliRunner().invoke(cli.main, ["fail"])
@@ -184,7 +184,7 @@ def test_our_own_bugs_keep_their_traceback(failing):
     assert isinstance(result.exception, ZeroDivisionError)
 
 
-def test_a_real_mistake_ends_in_one_line_and_debug_shows_where(tmp_path):
+def test_a_real_error_is_one_line_and_debug_shows_the_traceback(tmp_path):
     words = ("neighbors", str(tmp_path / "no-run"), "king")
 
     plain, debug = run_firth(*words), run_firth("--debug", *words)
@@ -196,7 +196,7 @@ def test_a_real_mistake_ends_in_one_line_and_debug_shows_where(tmp_path):
     assert "Traceback" in debug.stderr
 
 
-def test_the_help_of_a_command_loads_nothing_slow():
+def test_command_help_imports_nothing_slow():
     code = f"""
 import sys, click
 from cli import main

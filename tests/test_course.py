@@ -57,12 +57,12 @@ ALL = [example for page in (COURSE, TUTORIAL) for example in examples_of(page)]
 CALLS = [call for example in ALL if "firth" in example.command for call in calls(example.command)]
 
 
-def test_the_pages_call_firth_often():
+def test_the_pages_contain_many_calls():
     assert len(CALLS) > 40
 
 
 @pytest.mark.parametrize("call", CALLS, ids=" ".join)
-def test_every_call_is_of_a_command_with_such_options(call):
+def test_every_call_has_valid_options(call):
     name, *words = call
     command = importlib.import_module(cli.COMMANDS[name]).command
     context = click.Context(command, info_name=name)
@@ -74,7 +74,7 @@ def test_every_call_is_of_a_command_with_such_options(call):
 
 
 @pytest.mark.parametrize("page", [COURSE, TUTORIAL], ids=lambda page: page.name)
-def test_commands_read_what_the_demo_or_a_command_above_made(page):
+def test_commands_read_only_what_exists_by_then(page):
     demo = {"demo/corpus", "demo/svd", "demo/cbow", "demo/skipgram", "demo/mlm"}
     made = set()
     for example in examples_of(page):
@@ -107,7 +107,7 @@ def answer(example):
 
 
 @pytest.mark.parametrize("example", QUERIES, ids=lambda example: example.command)
-def test_the_course_shows_what_the_demo_answers(example, monkeypatch):
+def test_the_course_shows_the_output_of_the_demo(example, monkeypatch):
     if not (script.DEMO / "mlm" / "model.safetensors").exists():
         pytest.skip("no demo/ to ask: make demo")
     if script.stamp() not in COURSE.read_text(encoding="utf-8"):
@@ -140,7 +140,9 @@ def small_demo(tmp_path_factory):
     [example for example in QUERIES if "demo/mlm" not in example.command],
     ids=lambda example: example.command,
 )
-def test_static_vectors_answer_in_the_form_that_the_course_shows(example, small_demo, monkeypatch):
+def test_output_of_static_vectors_has_the_form_shown_in_the_course(
+    example, small_demo, monkeypatch
+):
     monkeypatch.chdir(small_demo)
     shown = example.output.splitlines()
     assert [len(line.split()) for line in answer(example)] == [len(line.split()) for line in shown]
@@ -149,7 +151,7 @@ def test_static_vectors_answer_in_the_form_that_the_course_shows(example, small_
 # ---- the script that writes the outputs down
 
 
-def test_outputs_are_put_in_the_place_of_what_stands_there(tmp_path):
+def test_outputs_replace_the_old_ones(tmp_path):
     before = "No $ echo\n```console\n$ echo one\nstale\nstale\n$ printf 'two \\n\\nthree'\n"
     after = "No $ echo\n```console\n$ echo one\none\n$ printf 'two \\n\\nthree'\ntwo\nthree\n"
     rest = "```\n\n```sh\n$ echo never\n```\n"
@@ -165,12 +167,12 @@ def test_a_command_of_several_lines_is_one_command(tmp_path):
     ]
 
 
-def test_commands_see_what_those_before_them_made(tmp_path):
+def test_commands_see_files_of_earlier_ones(tmp_path):
     page = "```console\n$ echo kept > file\n```\n\n```console\n$ cat file\n```\n"
     assert script.refresh(page, tmp_path).endswith("$ cat file\nkept\n```\n")
 
 
-def test_pages_are_written_where_they_stand_with_the_demo_at_hand(tmp_path, monkeypatch):
+def test_pages_are_rewritten_in_place_with_access_to_the_demo(tmp_path, monkeypatch):
     monkeypatch.setattr(script, "DEMO", tmp_path / "runs")
     (tmp_path / "runs" / "svd").mkdir(parents=True)
     page, broken = tmp_path / "page.md", tmp_path / "broken.md"
@@ -184,17 +186,17 @@ def test_pages_are_written_where_they_stand_with_the_demo_at_hand(tmp_path, monk
     assert broken.read_text() == "```console\n$ cat out\n```\n"
 
 
-def test_standard_error_is_no_output(tmp_path):
+def test_standard_error_is_not_part_of_the_output(tmp_path):
     assert script.run("echo told >&2; echo shown", tmp_path) == "shown\n"
 
 
-def test_a_command_that_fails_ends_the_script_with_what_it_said(tmp_path):
+def test_a_failing_command_ends_the_script_with_its_error(tmp_path):
     with pytest.raises(SystemExit) as caught:
         script.run("echo lost >&2; false | cat", tmp_path)
     assert caught.value.code == "$ echo lost >&2; false | cat\nlost\n"
 
 
-def test_a_page_tells_which_runs_it_shows(tmp_path, monkeypatch):
+def test_a_page_records_which_runs_it_shows(tmp_path, monkeypatch):
     monkeypatch.setattr(script, "DEMO", tmp_path)
     (tmp_path / "svd").mkdir()
     (tmp_path / "svd" / "vectors.npy").write_bytes(b"one")

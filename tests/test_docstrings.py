@@ -140,7 +140,7 @@ def wrong_places(places: Iterable[Place], rule: Callable[[Place], bool]) -> list
     return [f"{place} {name_of(place)}" for place in places if not rule(place)]
 
 
-def test_every_module_says_what_it_is():
+def test_every_module_has_a_docstring():
     silent = [
         str(path.relative_to(ROOT))
         for path in FILES
@@ -149,7 +149,7 @@ def test_every_module_says_what_it_is():
     assert silent == []
 
 
-def test_everything_public_has_a_docstring_that_opens_with_a_sentence():
+def test_public_docstrings_begin_with_a_sentence():
     def opens_with_a_sentence(place: Place) -> bool:
         docstring = ast.get_docstring(place.node) or ""
         first = docstring.split("\n\n")[0].replace("\n", " ").strip()
@@ -168,7 +168,7 @@ def test_internals_have_no_reference_docstrings():
     assert wrong_places(internal, has_no_form) == []
 
 
-def test_documented_parameters_are_the_parameters_taken():
+def test_documented_parameters_match_the_signature():
     def are_those_taken(place: Place) -> bool:
         if is_described_elsewhere(place):
             return True
@@ -178,7 +178,7 @@ def test_documented_parameters_are_the_parameters_taken():
     assert wrong_places(functions(), are_those_taken) == []
 
 
-def test_what_is_returned_is_documented():
+def test_return_values_are_documented():
     def is_documented(place: Place) -> bool:
         if is_described_elsewhere(place) or place.node.returns is None:
             return True
@@ -191,7 +191,7 @@ def test_what_is_returned_is_documented():
     assert wrong_places(functions(), is_documented) == []
 
 
-def test_classes_document_what_they_are_made_of():
+def test_classes_document_their_parameters_and_fields():
     def document_their_parts(place: Place) -> bool:
         parts = sections(ast.get_docstring(place.node) or "")
         own = documented(parts.get("Parameters", ""))

@@ -22,7 +22,7 @@ def test_there_are_examples():
 
 
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_the_examples_of_a_module_give_what_they_say(path, capsys):
+def test_the_examples_of_a_module_are_correct(path, capsys):
     module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
     found = doctest.testmod(module)

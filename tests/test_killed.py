@@ -61,14 +61,14 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_killed_build_leaves_a_whole_corpus_or_none(root, text, tmp_path):
+def test_a_killed_build_leaves_a_complete_corpus_or_none(root, text, tmp_path):
     out = tmp_path / "corpus"
     n_unfinished = kill_everywhere(firth(root, "build-corpus", text, "--out", out), out)
     assert n_unfinished > 0, "no kill came in time: the test shows nothing"
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="processes have no files here")
-def test_an_interrupt_is_one_word_though_processes_are_at_work(root, tmp_path):
+def test_an_interrupt_prints_one_word_despite_worker_processes(root, tmp_path):
     row = "\t".join(["1", "word", *"_" * 8]) + "\n\n"
     (tmp_path / "a.conllu").write_text(row * 1_500_000)
     command = firth(root, "build-corpus", tmp_path / "a.conllu", "--out", tmp_path / "corpus")
@@ -95,7 +95,7 @@ def test_an_interrupt_is_one_word_though_processes_are_at_work(root, tmp_path):
     assert n_interrupted > 0, "no interrupt came in time: the test shows nothing"
 
 
-def test_a_killed_training_leaves_a_whole_run_or_none(root, text, tmp_path):
+def test_a_killed_training_leaves_a_complete_run_or_none(root, text, tmp_path):
     corpus, out = tmp_path / "corpus", tmp_path / "run"
     subprocess.run(
         firth(root, "build-corpus", text, "--out", corpus, "--documents", "line"),

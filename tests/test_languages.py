@@ -130,43 +130,43 @@ def knows(compared: str, run: Path) -> int:
     return next(r["items_used"] for r in found if r["metric"] == "spearman")
 
 
-def test_umlauts_and_sharp_s_stay_what_they_are(german):
+def test_umlauts_and_sharp_s_are_kept(german):
     assert (count(german, "schon"), count(german, "schön")) == (2, 3)
     assert (count(german, "straße"), count(german, "strasse")) == (5, 0)
     assert (count(german, "äpfel"), count(german, "apfel")) == (2, 0)
 
 
-def test_lower_casing_joins_a_noun_and_a_verb_that_keep_case_tells_apart(german, cased):
+def test_lower_casing_merges_a_noun_and_a_verb(german, cased):
     assert count(german, "wagen") == 6
     assert (count(cased, "Wagen"), count(cased, "wagen")) == (3, 3)
 
 
-def test_keeping_case_splits_a_word_by_its_place_in_the_sentence(german, cased):
+def test_keeping_case_splits_a_word_by_its_position_in_the_sentence(german, cased):
     assert count(german, "der") == count(cased, "der") + count(cased, "Der")
     assert count(cased, "Der") > 0
 
 
-def test_titles_and_guillemets_cut_no_sentence_and_make_no_word(german, german_run):
+def test_titles_and_guillemets_neither_end_sentences_nor_become_words(german, german_run):
     assert count(german, "»") == 2
     assert "»" not in (german_run / "vocabulary.tsv").read_text(encoding="utf-8")
     assert sentences(german) == GERMAN.count(".") - 1  # that of "Dr." ends none
 
 
-def test_latin_1_gives_the_words_that_utf_8_gives(german, tmp_path):
+def test_latin_1_gives_the_same_words_as_utf_8(german, tmp_path):
     latin = GERMAN.replace("»", '"').replace("«", '"')
     built = build(tmp_path, latin, "--encoding", "latin-1", encoding="latin-1")
     assert count(built, "straße") == count(german, "straße")
     assert count(built, "schön") == count(german, "schön")
 
 
-def test_latin_1_that_nobody_told_of_is_refused_by_its_first_byte(tmp_path):
+def test_undeclared_latin_1_is_refused_at_its_first_byte(tmp_path):
     source = tmp_path / "text.txt"
     source.write_text(GERMAN, encoding="latin-1", errors="replace")
     told = refusal("build-corpus", source, "--out", tmp_path / "out")
     assert told == (f"Error: {source}:1: byte 0xFC is not UTF-8; pass --encoding latin-1\n")
 
 
-def test_a_query_is_read_in_the_case_of_its_corpus(german_run, cased_run):
+def test_a_query_is_normalized_like_its_corpus(german_run, cased_run):
     found, told = firth("similarity", german_run, "STRASSE", "Straße", "--json")
     assert json.loads(found)["a"] == "strasse"  # as Unicode has it: SS is no ß
     assert "'Straße' is read as 'straße'" in told
@@ -177,12 +177,12 @@ def test_a_query_is_read_in_the_case_of_its_corpus(german_run, cased_run):
     assert "did you mean 'Straße'" in refusal("neighbors", cased_run, "straße")
 
 
-def test_a_compound_that_the_text_lacks_is_composed_of_its_ngrams(german_run):
+def test_an_unseen_compound_is_composed_of_ngrams(german_run):
     _, told = firth("neighbors", german_run, "Gartentisch", "-k", 3)
     assert "'gartentisch' is not in the vocabulary; its vector is composed of its n-grams" in told
 
 
-def test_a_set_with_capital_nouns_is_known_with_and_without_case(german_run, cased_run, tmp_path):
+def test_a_set_with_capital_nouns_is_covered_with_and_without_case(german_run, cased_run, tmp_path):
     pairs = tmp_path / "pairs.txt"
     pairs.write_text(
         "Straße Brücke 7.5\nMüller Müllerin 8\nschön alt 3\nÄpfel Fluss 1\nHund Kinder 4,5\n",
@@ -192,7 +192,7 @@ def test_a_set_with_capital_nouns_is_known_with_and_without_case(german_run, cas
     assert (knows(compared, german_run), knows(compared, cased_run)) == (5, 5)
 
 
-def test_jieba_finds_words_and_leaves_full_width_punctuation_out(jieba_run):
+def test_jieba_finds_words_and_skips_full_width_punctuation(jieba_run):
     words = (jieba_run / "vocabulary.tsv").read_text(encoding="utf-8")
     assert {"北京", "老师", "图书馆"} <= {line.split("\t")[0] for line in words.splitlines()}
     assert not set("，。！？：“”") & set(words)
@@ -203,7 +203,7 @@ def test_chinese_sentences_end_at_their_own_full_stops(jieba_run):
     assert sentences(corpus) == sum(CHINESE.count(mark) for mark in "。！？")
 
 
-def test_a_word_of_several_characters_is_none_to_characters(jieba_run, character_run, tmp_path):
+def test_the_characters_segmenter_has_no_multi_character_words(jieba_run, character_run, tmp_path):
     pairs = tmp_path / "pairs.txt"
     pairs.write_text("老师\t学生\t8\n北京\t上海\t7\n他\t我\t3\n去\t买\t2\n冷\t住\t1\n", "utf-8")
     compared, _ = firth("compare", jieba_run, character_run, "--similarity", pairs, "--json")
@@ -211,26 +211,26 @@ def test_a_word_of_several_characters_is_none_to_characters(jieba_run, character
     assert "'北京' is 2 words (北 京)" in refusal("neighbors", character_run, "北京")
 
 
-def test_chinese_without_a_segmenter_is_told(tmp_path):
+def test_chinese_without_a_segmenter_gives_advice(tmp_path):
     source = tmp_path / "text.txt"
     source.write_text(CHINESE, encoding="utf-8")
     _, told = firth("build-corpus", source, "--out", tmp_path / "out")
     assert "use --segmenter jieba (Chinese) or --segmenter characters" in told
 
 
-def test_jieba_joins_a_verb_and_its_object_so_that_the_noun_alone_is_unknown(jieba_run):
+def test_jieba_joins_a_verb_and_its_object_into_one_word(jieba_run):
     corpus = jieba_run.with_name(jieba_run.name.removesuffix("-svd"))
     assert (count(corpus, "喝茶"), count(corpus, "茶")) == (3, 0)
     assert "no vector for '茶'" in refusal("neighbors", jieba_run, "茶")
 
 
-def test_full_width_letters_and_traditional_characters_are_other_words(jieba_run):
+def test_full_width_digits_and_traditional_characters_are_distinct_words(jieba_run):
     corpus = jieba_run.with_name(jieba_run.name.removesuffix("-svd"))
     assert (count(corpus, "３"), count(corpus, "3")) == (1, 0)
     assert "no vector for '學生'" in refusal("neighbors", jieba_run, "學生")
 
 
-def test_a_page_and_an_export_keep_every_letter(jieba_run, tmp_path):
+def test_reports_and_exports_keep_chinese_text(jieba_run, tmp_path):
     pairs = tmp_path / "pairs.txt"
     pairs.write_text("老师\t学生\t8\n北京\t上海\t7\n他\t我\t3\n", encoding="utf-8")
     page, vectors = tmp_path / "页.html", tmp_path / "向量.vec"

@@ -177,7 +177,7 @@ def cycles(edges: Mapping[str, Iterable[str]]) -> list[list[str]]:
     return found
 
 
-def test_the_reader_of_imports_sees_late_relative_and_plain_ones():
+def test_imports_of_finds_late_relative_and_plain_imports():
     source = (
         "import a.b\nfrom c import d\nfrom ..vectors import X\n"
         "def f():\n    import torch\nif TYPE_CHECKING:\n    import e\n"
@@ -209,19 +209,19 @@ def test_upward_imports_and_cycles_are_found():
     assert cycles(edges) == [["corpora.build.pipeline", "corpora.text.segment"]]
 
 
-def test_every_module_has_a_place_in_the_layers():
+def test_every_module_belongs_to_a_layer():
     assert [name for name in sorted(MODULES) if layer_of(name) is None] == sorted(OPENINGS)
 
 
-def test_every_place_in_the_layers_is_a_module_or_a_folder_of_ours():
+def test_every_layer_entry_exists():
     assert sorted(RANKS.keys() - MODULES) == []
 
 
-def test_imports_point_upward_in_the_table_only():
+def test_modules_import_only_lower_layers():
     assert upward(graph()) == set()
 
 
-def test_no_module_imports_itself_by_way_of_others():
+def test_there_are_no_import_cycles():
     assert cycles({name: targets - set(OPENINGS) for name, targets in graph().items()}) == []
 
 
@@ -244,7 +244,7 @@ def offenders(folder: str, forbidden: tuple[str, ...], *, only_early: bool = Fal
     ],
     ids=["corpora", "embed"],
 )
-def test_packages_do_not_know(folder, forbidden):
+def test_packages_do_not_import(folder, forbidden):
     assert offenders(folder, forbidden) == []
 
 
@@ -257,7 +257,7 @@ def test_packages_do_not_know(folder, forbidden):
     ],
     ids=["compare", "pretrain"],
 )
-def test_of_embed_is_used_only(folder, allowed):
+def test_only_these_parts_of_embed_are_imported(folder, allowed):
     found = offenders(folder, ("embed",))
     names = [f" embed.{name}." for name in allowed.split()]
     assert [line for line in found if not any(name in line for name in names)] == []
@@ -275,7 +275,7 @@ def paths_in_text() -> Iterator[tuple[str, str]]:
                 yield path.relative_to(ROOT).as_posix(), text
 
 
-def test_import_paths_in_text_lead_somewhere():
+def test_import_paths_in_strings_exist():
     found = list(paths_in_text())
     broken = []
     for file, path in found:
@@ -330,18 +330,18 @@ def test_messages_of_the_library_name_settings_not_options():
     assert sorted(found) == sorted(OPTIONS_ALLOWED)
 
 
-def test_of_corpora_only_the_choice_of_a_device_asks_torch():
+def test_corpora_imports_torch_only_to_choose_the_device():
     found = offenders("corpora/", ("torch",))
     assert [line for line in found if not line.startswith("corpora/common/device.py:")] == []
 
 
-def test_numba_is_imported_by_kernels_only():
+def test_only_kernels_import_numba():
     found = [str(i) for i in all_imports() if i.module.split(".")[0] in ("numba", "llvmlite")]
     kernels = re.compile(r"(_kernels|/kernels/\w+|^corpora/common/jit)\.py:")
     assert [line for line in found if not kernels.search(line)] == []
 
 
-def test_kernels_are_compiled_by_the_one_decorator_whose_cache_knows_all_their_files():
+def test_kernels_are_compiled_only_by_our_decorator():
     numba_itself = [i for i in all_imports() if i.module in ("numba", "numba.jit", "numba.njit")]
     assert {i.file for i in numba_itself} == {"corpora/common/jit.py"}
 
@@ -349,13 +349,13 @@ def test_kernels_are_compiled_by_the_one_decorator_whose_cache_knows_all_their_f
 @pytest.mark.parametrize(
     "slow", ["torch", "gensim", "sklearn", "tokenizers", "rich", "pyarrow", "matplotlib", "jinja2"]
 )
-def test_what_is_slow_to_import_is_imported_where_it_is_used(slow):
+def test_slow_packages_are_imported_where_they_are_used(slow):
     assert offenders("corpora/", (slow,), only_early=True) == []
     assert offenders("embed/", (slow,), only_early=True) == []
     assert offenders("cli.py", (slow,), only_early=True) == []
 
 
-def test_package_files_import_at_once_only_what_makes_the_rest_wait():
+def test_package_files_import_only_the_lazy_machinery():
     early = [i for i in all_imports() if i.file.endswith("__init__.py") and i.at_module_level]
     allowed = (
         "typing.TYPE_CHECKING",
@@ -365,12 +365,12 @@ def test_package_files_import_at_once_only_what_makes_the_rest_wait():
     assert [str(i) for i in early if i.module not in allowed] == []
 
 
-def test_every_folder_is_a_package_so_that_it_is_installed():
+def test_every_folder_is_an_installed_package():
     folders = sorted({path.parent for path in FILES} - {ROOT})
     assert [str(folder) for folder in folders if not (folder / "__init__.py").is_file()] == []
 
 
-def test_every_other_file_of_a_package_is_installed_too():
+def test_data_files_of_packages_are_installed():
     config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
         "setuptools"
     ]

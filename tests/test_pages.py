@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 WRITTEN = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def test_the_pages_written_by_the_program_are_current():
+def test_generated_pages_are_current():
     # in a process of its own: click keeps the help option of whoever asked first
     script = ROOT / "docs" / "make_pages.py"
     done = subprocess.run(
@@ -27,7 +27,7 @@ def headings(path):
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda path: path.name)
-def test_links_lead_to_files_and_headings_that_exist(page):
+def test_links_point_to_existing_files_and_headings(page):
     links = re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8"))
     for path, anchor in links:
         target = (page.parent / path) if path else page

@@ -38,7 +38,7 @@ def examples_of(page):
     return doctest.DocTest(examples, {}, page.name, str(page), 0, None)
 
 
-def test_every_block_gives_what_the_page_shows(tmp_path, monkeypatch):
+def test_every_block_gives_the_output_shown(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     told = io.StringIO()
     page = examples_of(PAGE)
@@ -50,7 +50,7 @@ def test_every_block_gives_what_the_page_shows(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("package", "name"), OFFERED, ids=".".join)
-def test_every_name_leads_to_something_described_and_stands_on_the_page(package, name):
+def test_every_public_name_is_documented_and_on_the_page(package, name):
     found = getattr(importlib.import_module(package), name)
 
     assert f"`{package}.{name}`" in PAGE.read_text(encoding="utf-8")
@@ -61,13 +61,13 @@ def test_every_name_leads_to_something_described_and_stands_on_the_page(package,
     assert described.split("\n\n")[0].endswith(".")
 
 
-def test_the_page_names_nothing_that_the_packages_do_not_offer():
+def test_the_page_names_only_public_names():
     named = re.findall(r"`(corpora|embed|pretrain)\.([A-Za-z_]+)`", PAGE.read_text("utf-8"))
     assert sorted(set(named)) == sorted(OFFERED)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_type_checkers_are_told_the_names_that_there_are(package):
+def test_type_checkers_see_all_public_names(package):
     source = (ROOT / package / "__init__.py").read_text(encoding="utf-8")
     told = {
         (node.module, alias.name, alias.asname)
@@ -80,33 +80,33 @@ def test_type_checkers_are_told_the_names_that_there_are(package):
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_no_name_is_a_submodules(package):
+def test_public_names_do_not_clash_with_submodules(package):
     # importing the submodule would put it in the name's place
     modules = {path.stem for path in (ROOT / package).iterdir()}
     assert modules & {name for _, name in OFFERED} == set()
 
 
-def test_names_are_listed_and_taken_by_star():
+def test_public_names_are_listed_and_importable_by_star():
     everything = {}
     exec("from embed import *", everything)
     assert set(embed.__all__) <= set(dir(embed))
     assert set(embed.__all__) <= set(everything)
 
 
-def test_an_unknown_name_is_told_as_python_tells_it():
+def test_an_unknown_name_raises_the_usual_attribute_error():
     with pytest.raises(AttributeError) as caught:
         embed.train_glove  # noqa: B018
     assert str(caught.value) == "module 'embed' has no attribute 'train_glove'"
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_packages_are_installed_with_the_mark_of_typed_ones(package):
+def test_packages_are_installed_with_py_typed(package):
     pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert f'{package} = ["py.typed"]' in pyproject
     assert (ROOT / package / "py.typed").is_file()
 
 
-def test_importing_the_packages_loads_nothing_slow():
+def test_importing_the_packages_imports_nothing_slow():
     slow = {"numpy", "scipy", "torch", "gensim", "numba", "sklearn", "tokenizers", "rich", "click"}
     code = f"import sys, corpora, embed, pretrain; print(*({slow} & sys.modules.keys()))"
     done = subprocess.run(

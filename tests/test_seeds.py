@@ -83,7 +83,7 @@ def copied(pair, tmp_path):
 
 
 @pytest.mark.parametrize("command", OPTIONS)
-def test_every_run_is_what_the_command_makes_with_its_seed_alone(corpus, tmp_path, command):
+def test_every_run_equals_a_single_run_with_its_seed(corpus, tmp_path, command):
     lines = train(command, corpus, tmp_path / "run", "--seeds", 2, "--seed", 3)
 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run-seed3", "run-seed4"]
@@ -101,7 +101,7 @@ def test_every_run_is_what_the_command_makes_with_its_seed_alone(corpus, tmp_pat
     assert read_training(tmp_path / "run-seed4") == read_training(tmp_path / "alone")
 
 
-def test_one_seed_is_named_too(corpus, tmp_path):
+def test_one_seed_is_appended_too(corpus, tmp_path):
     train("train-svd", corpus, tmp_path / "run", "--seeds", 1)
     assert [path.name for path in tmp_path.iterdir()] == ["run-seed1"]
 
@@ -109,7 +109,7 @@ def test_one_seed_is_named_too(corpus, tmp_path):
 @pytest.mark.skipif(shutil.which("bash") is None, reason="a shell must read the hint")
 @pytest.mark.parametrize("n_seeds", [1, 3, 4, 12])
 @pytest.mark.parametrize("out", ["it's a run", "-x", "caf\udce9 -seed", "out/svd"])
-def test_the_hint_names_these_runs_and_no_others_whatever_their_name(out, n_seeds):
+def test_the_hint_names_exactly_the_runs(out, n_seeds):
     runs = SeedRuns(command="train-svd", config=SvdConfig(seed=9), out=Path(out), seeds=n_seeds,
                 force=False)  # fmt: skip
     words = os.fsencode(runs.hint().removeprefix("compare them: firth compare "))
@@ -122,7 +122,7 @@ def test_the_hint_names_these_runs_and_no_others_whatever_their_name(out, n_seed
 
 
 @pytest.mark.parametrize("out", [".", "..", "runs/..", "/"])
-def test_runs_need_a_name_to_be_told_apart_by(corpus, tmp_path, monkeypatch, out):
+def test_out_needs_a_name_to_append_to(corpus, tmp_path, monkeypatch, out):
     monkeypatch.chdir(tmp_path)
     assert refusal("train-svd", corpus, "--out", out, "--seeds", 2, "--seed", 5) == (
         f"--out {out}: no name to append -seed5 to; give one"
@@ -130,7 +130,7 @@ def test_runs_need_a_name_to_be_told_apart_by(corpus, tmp_path, monkeypatch, out
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_raw_source_is_opened_once_for_all(tmp_path, monkeypatch):
+def test_a_raw_source_is_opened_once(tmp_path, monkeypatch):
     from corpora.build import open_or_build
 
     opened = []
@@ -156,14 +156,14 @@ def test_finished_runs_of_the_same_training_are_kept(corpus, copied):
     assert (copied.parent / "run-seed1" / "vectors.npy").stat().st_mtime_ns == before
 
 
-def test_threads_make_no_other_training(corpus, copied):
+def test_threads_do_not_distinguish_trainings(corpus, copied):
     lines = train("train-skipgram", corpus, copied, "--seeds", 2, "--threads", 2)
     assert [line.endswith("kept, already trained with these settings") for line in lines[:2]] == [
         True, True,
     ]  # fmt: skip
 
 
-def test_force_makes_all_again(corpus, copied):
+def test_force_retrains_all_runs(corpus, copied):
     for seed in (1, 2):
         (copied.parent / f"run-seed{seed}" / "stray").touch()
     train("train-skipgram", corpus, copied, "--seeds", 2, "--force")
@@ -172,7 +172,7 @@ def test_force_makes_all_again(corpus, copied):
     ]  # fmt: skip
 
 
-def test_an_interrupted_series_goes_on_to_the_same_bytes(corpus, pair, tmp_path, monkeypatch):
+def test_an_interrupted_series_resumes_to_the_same_bytes(corpus, pair, tmp_path, monkeypatch):
     from embed.word2vec import loop as training
 
     plain = training.save_checkpoint
@@ -207,7 +207,7 @@ def test_an_interrupted_series_goes_on_to_the_same_bytes(corpus, pair, tmp_path,
 # ---- refusals, all of them before anything is trained
 
 
-def test_a_run_of_other_options_is_refused_before_anything_is_trained(corpus, copied):
+def test_a_run_with_other_options_is_refused_before_training(corpus, copied):
     shutil.rmtree(copied.parent / "run-seed1")
     options = [*OPTIONS["train-skipgram"], "--window", 3, "--dim", 6]
     assert refusal("train-skipgram", corpus, "--out", copied, *options, "--seeds", 2) == (
@@ -233,7 +233,7 @@ def test_a_run_that_was_renamed_is_refused(corpus, copied):
 
 
 @pytest.mark.parametrize("force", [(), ("--force",)])
-def test_what_is_no_run_of_this_command_is_refused(corpus, tmp_path, force):
+def test_foreign_folders_at_a_run_path_are_refused(corpus, tmp_path, force):
     (tmp_path / "run-seed2").mkdir()
     (tmp_path / "run-seed2" / "letter.txt").touch()
     remedy = (
@@ -263,7 +263,7 @@ def test_a_damaged_run_is_not_kept(corpus, copied):
 
 
 @pytest.mark.parametrize("epochs", [5, 20])
-def test_open_epochs_are_those_that_this_text_gets(corpus, tmp_path, epochs):
+def test_automatic_epochs_match_explicit_ones(corpus, tmp_path, epochs):
     options = (*STATIC, "--seeds", "1")
     invoke("train-skipgram", corpus, "--out", tmp_path / "run", *options, "--epochs", epochs)
     again = invoke("train-skipgram", corpus, "--out", tmp_path / "run", *options)
@@ -271,7 +271,7 @@ def test_open_epochs_are_those_that_this_text_gets(corpus, tmp_path, epochs):
     assert ("kept" if epochs == 20 else "was trained with different epochs;") in again.output
 
 
-def test_epochs_are_settled_as_a_training_settles_them(corpus, tmp_path):
+def test_epochs_are_resolved_as_in_training(corpus, tmp_path):
     config = SkipGramConfig(dim=4, min_count=1, threads=1)
     opened = Corpus.open(corpus)
     run = train_skipgram(opened, config, tmp_path / "run")
@@ -295,7 +295,7 @@ def left_unfinished(out, **options):
     return partial
 
 
-def test_what_another_training_left_unfinished_is_refused_before_anything(corpus, tmp_path):
+def test_unfinished_work_of_another_training_is_refused_before_training(corpus, tmp_path):
     partial = left_unfinished(tmp_path / "run-seed2", seed=2, window=9)
     options = [*OPTIONS["train-skipgram"], "--seeds", 3]
     assert refusal("train-skipgram", corpus, "--out", tmp_path / "run", *options) == (
@@ -310,7 +310,7 @@ def test_what_another_training_left_unfinished_is_refused_before_anything(corpus
     assert [path.name for path in tmp_path.iterdir()] == ["run-seed2.partial"]
 
 
-def test_a_run_that_another_process_makes_is_refused_before_anything(corpus, tmp_path):
+def test_a_run_that_another_process_writes_is_refused_before_training(corpus, tmp_path):
     partial = left_unfinished(tmp_path / "run-seed2")
     options = [*OPTIONS["train-skipgram"], "--seeds", 2]
     with open(partial / ".lock") as lock:
@@ -323,14 +323,14 @@ def test_a_run_that_another_process_makes_is_refused_before_anything(corpus, tmp
     assert [path.name for path in tmp_path.iterdir()] == ["run-seed2.partial"]
 
 
-def test_a_raw_source_is_not_built_for_a_run_that_cannot_be_made(copied, tmp_path, fresh_cache):
+def test_a_raw_source_is_not_built_if_a_run_is_refused(copied, tmp_path, fresh_cache):
     (tmp_path / "text.txt").write_text("the sea and the sun\n" * 20)
     arguments = ["train-skipgram", tmp_path / "text.txt", "--out", copied, *STATIC, "--seeds", 2]
     assert "was trained with different window" in refusal(*arguments, "--window", 3)
     assert not fresh_cache.exists()
 
 
-def test_seeds_beyond_the_range_and_no_seeds_at_all_are_refused(corpus, tmp_path):
+def test_seed_counts_and_seeds_out_of_range_are_refused(corpus, tmp_path):
     options = ["--out", tmp_path / "run", *OPTIONS["train-mlm"]]
     assert refusal("train-mlm", corpus, *options, "--seed", 2**31 - 1, "--seeds", 2) == (
         "--seed must be at most 2147483647, got 2147483648"
@@ -345,7 +345,7 @@ def test_seeds_beyond_the_range_and_no_seeds_at_all_are_refused(corpus, tmp_path
 # ---- masked language models
 
 
-def test_a_batch_that_was_chosen_for_another_device_is_another_training(corpus, tmp_path):
+def test_a_batch_size_of_another_device_is_another_training(corpus, tmp_path):
     options = as_words({name: value for name, value in SMALL.items() if name != "batch"})
     arguments = ["train-mlm", corpus, "--out", tmp_path / "run", *options, "--seeds", 1]
     assert invoke(*arguments).exit_code == 0
@@ -361,7 +361,7 @@ def test_a_batch_that_was_chosen_for_another_device_is_another_training(corpus, 
     )
 
 
-def test_a_plan_of_several_runs_tells_their_time_together(corpus):
+def test_the_plan_of_several_runs_gives_their_total_time(corpus):
     options = [*OPTIONS["train-mlm"], "--dry-run", "--json"]
     shown = invoke("train-mlm", corpus, *options, "--seeds", 3)
     planned = json.loads(shown.stdout)
@@ -371,9 +371,7 @@ def test_a_plan_of_several_runs_tells_their_time_together(corpus):
     assert planned.keys() - alone.keys() == {"runs", "total_seconds"}
 
 
-def test_processes_that_train_as_one_make_all_runs_and_keep_those_that_stand(
-    root, corpus, tmp_path
-):
+def test_distributed_training_makes_all_runs_and_keeps_finished_ones(root, corpus, tmp_path):
     train("train-mlm", corpus, tmp_path / "run", "--seeds", 1)
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     words = ["train-mlm", corpus, "--out", tmp_path / "run", *OPTIONS["train-mlm"], "--seeds", 2]
@@ -388,7 +386,7 @@ def test_processes_that_train_as_one_make_all_runs_and_keep_those_that_stand(
     assert vectors(tmp_path / "run-seed1") != vectors(tmp_path / "run-seed2")
 
 
-def test_other_vectors_in_the_place_of_those_to_start_from_are_another_training(corpus, tmp_path):
+def test_other_initial_vectors_are_another_training(corpus, tmp_path):
     first = tmp_path / "first"
     train("train-skipgram", corpus, first)
     arguments = ["train-skipgram", corpus, "--out", tmp_path / "run", *OPTIONS["train-skipgram"]]

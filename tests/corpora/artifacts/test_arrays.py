@@ -16,7 +16,7 @@ ARRAYS = {
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-def test_a_file_is_the_one_that_numpy_writes(tmp_path, name):
+def test_files_equal_those_of_numpy(tmp_path, name):
     expected = io.BytesIO()
     np.save(expected, ARRAYS[name])
 

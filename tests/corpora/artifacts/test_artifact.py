@@ -56,14 +56,14 @@ def test_a_finished_artifact_holds_what_was_written_and_its_checksums(tmp_path):
     verify(tmp_path / "deeper" / "out")
 
 
-def test_nothing_has_the_final_name_while_it_is_made(tmp_path):
+def test_the_final_path_does_not_exist_during_writing(tmp_path):
     with new_artifact(tmp_path / "out", MAKER) as partial:
         assert partial == tmp_path / "out.partial"
         assert not (tmp_path / "out").exists()
     assert not partial.exists()
 
 
-def test_a_relative_path_is_taken_from_where_the_work_began(tmp_path, monkeypatch):
+def test_a_relative_path_is_resolved_at_the_start(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with new_artifact(Path("out"), MAKER) as partial:
         os.chdir("/")
@@ -80,7 +80,7 @@ def test_an_error_leaves_nothing(tmp_path, error, place):
     assert names(tmp_path) == []
 
 
-def test_an_error_in_resumable_work_keeps_what_is_done_and_the_same_maker_goes_on(tmp_path):
+def test_an_error_in_resumable_work_keeps_the_partial_directory(tmp_path):
     with (
         pytest.raises(ZeroDivisionError),
         new_artifact(tmp_path / "out", MAKER, resume="checkpoints") as partial,
@@ -94,7 +94,7 @@ def test_an_error_in_resumable_work_keeps_what_is_done_and_the_same_maker_goes_o
     assert names(tmp_path / "out") == ["a.txt", CHECKSUMS]
 
 
-def test_other_settings_do_not_resume_but_begin_anew(tmp_path):
+def test_different_settings_start_over_instead_of_resuming(tmp_path):
     with (
         pytest.raises(ZeroDivisionError),
         new_artifact(tmp_path / "out", MAKER, resume="checkpoints") as partial,
@@ -106,7 +106,7 @@ def test_other_settings_do_not_resume_but_begin_anew(tmp_path):
         assert not (partial / "a.txt").exists()
 
 
-def test_hours_of_work_are_not_cleared_because_a_setting_is_another(tmp_path):
+def test_different_settings_do_not_clear_resumable_work(tmp_path):
     with (
         pytest.raises(ZeroDivisionError),
         new_artifact(tmp_path / "out", MAKER, resume="work") as partial,
@@ -140,13 +140,13 @@ def leave_unfinished(out, maker=MAKER):
     (partial / artifact.MAKER).write_text(json.dumps(maker))
 
 
-def test_what_a_killed_maker_left_is_cleared_by_the_same_command(tmp_path):
+def test_the_same_command_clears_what_a_killed_process_left(tmp_path):
     leave_unfinished(tmp_path / "out", {**MAKER, "cups": 9})
     make(tmp_path / "out")
     assert "deep/old.txt" not in names(tmp_path / "out")
 
 
-def test_what_another_command_left_is_refused_unless_forced(tmp_path):
+def test_unfinished_work_of_another_command_is_refused_unless_forced(tmp_path):
     leave_unfinished(tmp_path / "out", OTHER)
 
     with pytest.raises(ArtifactError) as caught:
@@ -161,7 +161,7 @@ def test_what_another_command_left_is_refused_unless_forced(tmp_path):
     assert "deep/old.txt" not in names(tmp_path / "out")
 
 
-def test_an_artifact_that_exists_is_refused_and_unharmed(tmp_path):
+def test_an_existing_artifact_is_not_overwritten(tmp_path):
     make(tmp_path / "out")
 
     with pytest.raises(ArtifactError) as caught:
@@ -189,7 +189,7 @@ def test_an_error_while_replacing_keeps_the_old_artifact(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
 
 
-def test_force_does_not_replace_what_is_no_artifact(tmp_path):
+def test_force_does_not_overwrite_other_folders(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.doc").write_text("precious")
 
@@ -209,7 +209,7 @@ def hold(out, inside, done):
         done.wait(PATIENCE)
 
 
-def test_what_another_process_is_making_is_refused_even_when_forced(tmp_path):
+def test_an_artifact_being_written_is_refused_even_when_forced(tmp_path):
     context = multiprocessing.get_context("spawn")
     inside, done = context.Event(), context.Event()
     process = context.Process(target=hold, args=(tmp_path / "out", inside, done))
@@ -230,7 +230,7 @@ def test_what_another_process_is_making_is_refused_even_when_forced(tmp_path):
 
 
 @pytest.mark.parametrize("end", ["rename", "remove"])
-def test_a_lock_whose_directory_went_away_meanwhile_is_no_lock(tmp_path, monkeypatch, end):
+def test_a_lock_on_a_moved_or_removed_directory_is_refused(tmp_path, monkeypatch, end):
     real = artifact.fcntl.flock
 
     def flock_late(lock, how):
@@ -245,7 +245,7 @@ def test_a_lock_whose_directory_went_away_meanwhile_is_no_lock(tmp_path, monkeyp
         make(tmp_path / "out")
 
 
-def test_verify_names_the_file_that_is_damaged_or_missing(tmp_path):
+def test_verify_names_damaged_and_missing_files(tmp_path):
     make(tmp_path / "out")
     (tmp_path / "out" / "deep" / "b.txt").write_bytes(b"teatec")
 
@@ -262,12 +262,12 @@ def test_verify_names_the_file_that_is_damaged_or_missing(tmp_path):
     assert str(caught.value) == f"{tmp_path}/out/a.txt: the file is missing; recreate out"
 
 
-def test_verify_refuses_what_has_no_checksums(tmp_path):
+def test_verify_requires_checksums(tmp_path):
     with pytest.raises(ArtifactError, match=r"checksums\.json: no such file"):
         verify(tmp_path)
 
 
-def test_damaged_json_is_one_line_that_names_the_file(tmp_path):
+def test_damaged_json_is_a_one_line_error_that_names_the_file(tmp_path):
     (tmp_path / "config.json").write_text('{"a": ')
     with pytest.raises(ArtifactError, match="cannot be read as JSON") as caught:
         artifact.read_json(tmp_path / "config.json")
@@ -275,7 +275,7 @@ def test_damaged_json_is_one_line_that_names_the_file(tmp_path):
     assert "\n" not in str(caught.value)
 
 
-def test_json_of_a_hundred_thousand_brackets_is_one_line(tmp_path):
+def test_deeply_nested_json_is_a_one_line_error(tmp_path):
     (tmp_path / "x.json").write_text("[" * 100_000)
     with pytest.raises(ArtifactError) as caught:
         artifact.read_json(tmp_path / "x.json")
@@ -290,7 +290,7 @@ def test_json_round_trips_unescaped(tmp_path):
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
-def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, code):
+def test_a_full_disk_is_a_one_line_error_and_leaves_nothing(tmp_path, code):
     with pytest.raises(ArtifactError) as caught, new_artifact(tmp_path / "out", MAKER) as partial:
         (partial / "a.txt").write_text("tea")
         raise OSError(code, os.strerror(code))
@@ -301,7 +301,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, code):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_disk_that_is_really_full_is_one_line(tmp_path):
+def test_a_truly_full_disk_is_a_one_line_error(tmp_path):
     with (
         pytest.raises(ArtifactError, match="the disk is full"),
         new_artifact(tmp_path / "out", MAKER),
@@ -323,19 +323,19 @@ def test_a_disk_that_fills_while_publishing_leaves_nothing(tmp_path, monkeypatch
     assert names(tmp_path) == []
 
 
-def test_a_place_that_cannot_be_written_is_one_line(tmp_path):
+def test_an_unwritable_path_is_a_one_line_error(tmp_path):
     (tmp_path / "file").write_text("no folder")
     with pytest.raises(ArtifactError, match=r"out: cannot be written: ") as caught:
         make(tmp_path / "file" / "out")
     assert "\n" not in str(caught.value)
 
 
-def test_an_error_that_is_not_about_the_disk_stays_what_it_is(tmp_path):
+def test_errors_unrelated_to_the_disk_are_unchanged(tmp_path):
     with pytest.raises(ConnectionResetError), new_artifact(tmp_path / "out", MAKER):
         raise ConnectionResetError(errno.ECONNRESET, "reset")
 
 
-def test_fingerprints_do_not_depend_on_the_order_of_keys():
+def test_fingerprints_do_not_depend_on_key_order():
     assert fingerprint({"a": 1, "b": [2, "ü"]}) == fingerprint({"b": [2, "ü"], "a": 1})
     assert fingerprint({"a": 1}) != fingerprint({"a": 2})
     assert re.fullmatch("[0-9a-f]{16}", fingerprint("x"))
@@ -368,7 +368,7 @@ def kill_after(seconds, out):
 
 
 @pytest.mark.parametrize("attempt", range(12))
-def test_sigkill_leaves_a_whole_artifact_or_none_and_the_next_maker_cleans_up(tmp_path, attempt):
+def test_sigkill_leaves_a_complete_artifact_or_none_and_the_next_run_cleans_up(tmp_path, attempt):
     out = tmp_path / "out"
     # from before the first artifact is there to many rounds later, at no particular step
     kill_after(0.0007 * 2**attempt * (1 + attempt % 3 / 7), out)
@@ -390,7 +390,9 @@ STEPS = ["checksums", "sync_tree", "_publish", "sync_path"]
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("before", [True, False])
-def test_dying_beside_any_step_of_publishing_leaves_whole_or_none(tmp_path, step, before):
+def test_a_kill_at_any_step_of_publishing_leaves_a_complete_artifact_or_none(
+    tmp_path, step, before
+):
     code = f"""
 import os, sys
 from pathlib import Path
@@ -417,7 +419,7 @@ with artifact.new_artifact(Path(sys.argv[1]), {MAKER!r}) as partial:
 
 
 @pytest.mark.parametrize("name", ["out.partial", "out.replaced"])
-def test_what_somebody_else_put_in_our_way_is_not_touched(tmp_path, name):
+def test_foreign_folders_are_not_touched(tmp_path, name):
     (tmp_path / name).mkdir()
     (tmp_path / name / "thesis.doc").write_text("precious")
 
@@ -431,14 +433,14 @@ def test_what_somebody_else_put_in_our_way_is_not_touched(tmp_path, name):
     assert names(tmp_path) == [name, f"{name}/thesis.doc"]
 
 
-def test_a_file_in_our_way_is_not_touched(tmp_path):
+def test_a_foreign_file_is_not_touched(tmp_path):
     (tmp_path / "out.partial").write_text("precious")
     with pytest.raises(ArtifactError, match=r"out\.partial: exists and is not a partial artifact"):
         make(tmp_path / "out")
     assert (tmp_path / "out.partial").read_text() == "precious"
 
 
-def test_a_maker_killed_while_it_wrote_its_name_is_cleared(tmp_path):
+def test_a_partial_directory_with_a_truncated_record_is_cleared(tmp_path):
     leave_unfinished(tmp_path / "out")
     (tmp_path / "out.partial" / artifact.MAKER).write_text('{"comm')
     make(tmp_path / "out")
@@ -446,13 +448,13 @@ def test_a_maker_killed_while_it_wrote_its_name_is_cleared(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["x" * 250, "x" * 300])
-def test_a_name_that_is_too_long_is_one_line(tmp_path, name):
+def test_a_too_long_name_is_a_one_line_error(tmp_path, name):
     with pytest.raises(ArtifactError, match="cannot be written: File name too long"):
         make(tmp_path / name)
     assert names(tmp_path) == []
 
 
-def test_an_array_cut_short_by_a_full_disk_is_one_line(tmp_path):
+def test_an_array_cut_short_by_a_full_disk_is_a_one_line_error(tmp_path):
     with (
         pytest.raises(ArtifactError, match="the disk is full"),
         new_artifact(tmp_path / "out", MAKER),
@@ -468,14 +470,14 @@ def test_json_holds_paths_that_are_not_utf8(tmp_path):
     assert len(fingerprint([name])) == 16
 
 
-def test_checksums_of_another_shape_are_damaged(tmp_path):
+def test_checksums_that_are_not_an_object_are_damaged(tmp_path):
     make(tmp_path / "out")
     (tmp_path / "out" / CHECKSUMS).write_text("[]")
     with pytest.raises(ArtifactError, match=r"checksums\.json: is damaged; recreate out$"):
         verify(tmp_path / "out")
 
 
-def test_what_lacks_only_its_name_is_not_cleared(tmp_path, monkeypatch):
+def test_a_complete_partial_directory_is_not_cleared(tmp_path, monkeypatch):
     def killed(*_):
         raise KeyboardInterrupt
 
@@ -492,7 +494,7 @@ def test_what_lacks_only_its_name_is_not_cleared(tmp_path, monkeypatch):
     verify(out)
 
 
-def test_what_is_begun_to_replace_another_is_gone_on_with(tmp_path):
+def test_an_interrupted_replacement_is_resumed(tmp_path):
     out, kept = tmp_path / "out", {"resume": "checkpoints"}
     make(out)
     for text in ("half", "whole"):

@@ -28,7 +28,7 @@ def fill_folder(out, files, force=False, may_replace=("a", "b")):
             (partial / name).write_text("new")
 
 
-def test_a_file_appears_when_it_is_whole_and_nothing_stays_beside_it(tmp_path):
+def test_a_file_appears_when_complete_and_leaves_nothing_beside_it(tmp_path):
     out = tmp_path / "new" / "out.txt"
     with atomic_output(out, False) as partial:
         partial.write_text("half")
@@ -38,13 +38,13 @@ def test_a_file_appears_when_it_is_whole_and_nothing_stays_beside_it(tmp_path):
     assert out.read_text() == "half"
 
 
-def test_a_folder_appears_when_it_is_whole(tmp_path):
+def test_a_folder_appears_when_complete(tmp_path):
     fill_folder(tmp_path / "out", ["a", "b"])
     assert names(tmp_path) == ["out"]
     assert names(tmp_path / "out") == ["a", "b"]
 
 
-def test_a_file_is_replaced_only_by_force(tmp_path):
+def test_a_file_is_replaced_only_with_force(tmp_path):
     out = tmp_path / "out"
     out.write_text("mine")
     with pytest.raises(ArtifactError) as refusal:
@@ -55,7 +55,7 @@ def test_a_file_is_replaced_only_by_force(tmp_path):
     assert out.read_text() == "new"
 
 
-def test_a_folder_of_known_files_is_replaced_by_force_and_its_old_files_go(tmp_path):
+def test_an_export_folder_is_replaced_with_force_including_its_old_files(tmp_path):
     fill_folder(tmp_path / "out", ["a", "b"])
     with pytest.raises(ArtifactError, match="already exists"):
         fill_folder(tmp_path / "out", ["a"])
@@ -63,7 +63,7 @@ def test_a_folder_of_known_files_is_replaced_by_force_and_its_old_files_go(tmp_p
     assert names(tmp_path / "out") == ["a"]
 
 
-def test_a_folder_of_other_things_is_not_replaced_even_by_force(tmp_path):
+def test_other_folders_are_not_replaced_even_with_force(tmp_path):
     out = tmp_path / "out"
     fill_folder(out, ["a"])
     (out / "thesis.tex").write_text("mine")
@@ -75,7 +75,7 @@ def test_a_folder_of_other_things_is_not_replaced_even_by_force(tmp_path):
         fill(out, force=True)  # nor by a file
 
 
-def test_refusing_alone_changes_nothing(tmp_path):
+def test_the_check_alone_changes_nothing(tmp_path):
     refuse_overwrite(tmp_path / "none", False)
     (tmp_path / "out").write_text("mine")
     refuse_overwrite(tmp_path / "out", True)
@@ -86,7 +86,7 @@ def test_refusing_alone_changes_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_an_error_in_the_block_keeps_what_stood_there(tmp_path, error):
+def test_an_error_in_the_block_keeps_the_old_file(tmp_path, error):
     out = tmp_path / "out"
     out.write_text("mine")
     with pytest.raises(error), atomic_output(out, True) as partial:
@@ -96,7 +96,7 @@ def test_an_error_in_the_block_keeps_what_stood_there(tmp_path, error):
     assert out.read_text() == "mine"
 
 
-def test_a_full_disk_is_one_line_and_keeps_what_stood_there(tmp_path, monkeypatch):
+def test_a_full_disk_is_a_one_line_error_and_keeps_the_old_file(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -110,14 +110,14 @@ def test_a_full_disk_is_one_line_and_keeps_what_stood_there(tmp_path, monkeypatc
     assert out.read_text() == "mine"
 
 
-def test_a_parent_that_is_a_file_is_one_line(tmp_path):
+def test_a_parent_that_is_a_file_is_a_one_line_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ArtifactError) as refusal:
         fill(tmp_path / "file" / "out")
     assert str(refusal.value).startswith(f"{tmp_path / 'file' / 'out'}: cannot be written: ")
 
 
-def test_a_file_that_cannot_be_written_whole_leaves_what_stood_there_and_nothing_else(tmp_path):
+def test_a_failed_write_keeps_the_old_file_and_nothing_else(tmp_path):
     def fail(path):
         path.write_text("half")
         raise OSError("full")

@@ -93,7 +93,7 @@ def names(directory):
     return sorted(path.name for path in directory.iterdir())
 
 
-def test_what_is_saved_is_loaded_and_what_came_before_is_gone(tmp_path):
+def test_a_saved_checkpoint_is_loaded_and_replaces_the_previous_one(tmp_path):
     directory = tmp_path / "checkpoints"
     assert load_checkpoint(directory) is None
     for version in (1.0, 2.0, 3.0):
@@ -108,20 +108,20 @@ def test_what_is_saved_is_loaded_and_what_came_before_is_gone(tmp_path):
 @pytest.mark.parametrize(
     ("keep", "left"), [(1, [5]), (2, [4, 5]), (3, [3, 4, 5]), (9, [1, 2, 3, 4, 5])]
 )
-def test_the_last_so_many_are_kept_and_the_newest_is_loaded(tmp_path, keep, left):
+def test_the_last_checkpoints_are_kept_and_the_newest_is_loaded(tmp_path, keep, left):
     for version in (1.0, 2.0, 3.0, 4.0, 5.0):
         save_checkpoint(tmp_path, tables(version), {"version": version}, keep=keep)
     assert names(tmp_path) == [f"step-{number}" for number in left]
     assert_loads(tmp_path, 5.0)
 
 
-def test_who_keeps_fewer_than_before_clears_the_others(tmp_path):
+def test_keeping_fewer_checkpoints_removes_the_others(tmp_path):
     for keep, version in ((3, 1.0), (3, 2.0), (3, 3.0), (2, 4.0)):
         save_checkpoint(tmp_path, tables(version), {"version": version}, keep=keep)
     assert names(tmp_path) == ["step-3", "step-4"]
 
 
-def test_the_files_are_those_of_numpy(tmp_path):
+def test_arrays_are_stored_as_numpy_files(tmp_path):
     arrays = {
         "rows": np.arange(12, dtype=np.uint64).reshape(3, 4),
         "transposed": np.arange(12.0).reshape(3, 4).T,
@@ -140,7 +140,7 @@ def test_the_files_are_those_of_numpy(tmp_path):
             np.testing.assert_array_equal(read, array)
 
 
-def test_the_state_keeps_numbers_of_64_bits_and_fractions(tmp_path):
+def test_the_state_keeps_64_bit_integers_and_floats(tmp_path):
     state = {"stream": 2**64 - 1, "rate": 0.1 + 0.2, "words": ["naïve", "図書館"], "none": None}
     save_checkpoint(tmp_path, {}, state)
     assert load_checkpoint(tmp_path) == ({}, state)
@@ -165,7 +165,7 @@ def test_loaded_arrays_outlive_their_checkpoint(tmp_path):
     assert_loads(tmp_path, 1.0)
 
 
-def test_a_process_killed_at_any_call_to_the_system_leaves_a_whole_checkpoint(root, tmp_path):
+def test_a_kill_at_any_system_call_leaves_a_complete_checkpoint(root, tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", KILLER, str(tmp_path / "checkpoints")],
         capture_output=True, text=True, cwd=root, check=False,
@@ -210,7 +210,7 @@ def refused(monkeypatch, moment, code, work):
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
-def test_a_disk_that_refuses_any_call_leaves_a_whole_checkpoint(tmp_path, monkeypatch, code):
+def test_a_disk_error_at_any_call_leaves_a_complete_checkpoint(tmp_path, monkeypatch, code):
     outcomes = []
     for moment in itertools.count(1):
         directory = tmp_path / str(moment)
@@ -235,7 +235,7 @@ def test_a_disk_that_refuses_any_call_leaves_a_whole_checkpoint(tmp_path, monkey
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a disk always full")
-def test_a_file_cut_short_by_a_full_disk_tells_so(tmp_path, monkeypatch):
+def test_a_file_cut_short_by_a_full_disk_is_an_error(tmp_path, monkeypatch):
     save_checkpoint(tmp_path, tables(1.0), {"version": 1.0})
 
     class Full(os.PathLike):
@@ -254,7 +254,7 @@ def test_a_file_cut_short_by_a_full_disk_tells_so(tmp_path, monkeypatch):
     assert_loads(tmp_path, 1.0)
 
 
-def test_what_was_cut_short_is_cleared_and_never_loaded(tmp_path):
+def test_partial_checkpoints_are_removed_and_never_loaded(tmp_path):
     save_checkpoint(tmp_path, tables(1.0), {"version": 1.0})
     partial = tmp_path / "step-2.partial"
     partial.mkdir()
@@ -266,7 +266,7 @@ def test_what_was_cut_short_is_cleared_and_never_loaded(tmp_path):
 
 @pytest.mark.parametrize("name", ["inputs.npy", "state.json", "checksums.json"])
 @pytest.mark.parametrize("damage", ["changed", "missing", "empty"])
-def test_a_damaged_checkpoint_is_passed_over_with_a_note(tmp_path, capsys, name, damage):
+def test_a_damaged_checkpoint_is_skipped_with_a_note(tmp_path, capsys, name, damage):
     save_checkpoint(tmp_path, tables(1.0), {"version": 1.0})
     (tmp_path / "step-1").rename(tmp_path / "kept")
     save_checkpoint(tmp_path, tables(2.0), {"version": 2.0})
@@ -285,7 +285,7 @@ def test_a_damaged_checkpoint_is_passed_over_with_a_note(tmp_path, capsys, name,
     assert capsys.readouterr().err == told
 
 
-def test_a_list_of_checksums_that_lacks_a_file_is_damage(tmp_path):
+def test_checksums_without_a_listed_file_are_damage(tmp_path):
     save_checkpoint(tmp_path, tables(1.0), {"version": 1.0})
     path = tmp_path / "step-1" / "checksums.json"
     listed = json.loads(path.read_text())
@@ -294,7 +294,7 @@ def test_a_list_of_checksums_that_lacks_a_file_is_damage(tmp_path):
     assert load_checkpoint(tmp_path) is None
 
 
-def test_clearing_leaves_nothing(tmp_path):
+def test_clearing_removes_all_checkpoints(tmp_path):
     directory = tmp_path / "checkpoints"
     clear_checkpoints(directory)
     save_checkpoint(directory, tables(), {})

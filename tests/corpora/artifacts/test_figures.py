@@ -39,11 +39,11 @@ def texts_of(path):
 
 
 @pytest.mark.parametrize("name", ["a.svg", "b.PNG"])
-def test_a_picture_is_of_the_kind_that_its_name_says(name):
+def test_the_file_ending_selects_the_format(name):
     assert picture_kind(Path(name)) == name[1:].lower()
 
 
-def test_other_kinds_are_refused_by_the_option_that_named_them():
+def test_other_endings_are_refused_by_the_setting_that_named_them():
     with pytest.raises(SettingError) as refusal:
         picture_kind(Path("a.pdf"))
     assert str(refusal.value) == "`plot=a.pdf`: must end in .png or .svg"
@@ -52,7 +52,7 @@ def test_other_kinds_are_refused_by_the_option_that_named_them():
     assert str(refusal.value) == "`out=a`: must end in .png or .svg"
 
 
-def test_without_matplotlib_the_extra_is_named(monkeypatch):
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(SettingError) as refusal:
         picture_kind(Path("a.svg"))
@@ -61,7 +61,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
     )
 
 
-def test_pictures_leave_pyplot_and_its_global_state_alone(root, tmp_path):
+def test_figures_do_not_import_pyplot(root, tmp_path):
     code = f"""
 import sys
 from pathlib import Path
@@ -77,7 +77,7 @@ print("matplotlib.pyplot" in sys.modules)
     assert done.stdout == "False\n"
 
 
-def test_a_png_has_a_hundred_pixels_an_inch_and_is_white(tmp_path):
+def test_a_png_has_100_pixels_per_inch_and_a_white_background(tmp_path):
     write_figure(new_figure(4, 3), tmp_path / "a.png")
     from matplotlib import image
 
@@ -86,7 +86,7 @@ def test_a_png_has_a_hundred_pixels_an_inch_and_is_white(tmp_path):
     assert (picture == 1).all()
 
 
-def test_the_same_figure_gives_the_same_svg_whatever_the_persons_settings(tmp_path):
+def test_the_svg_does_not_depend_on_the_users_settings(tmp_path):
     write_figure(figure_of("one", "two"), tmp_path / "a.svg")
     dark = {"axes.facecolor": "black", "font.size": 30, "svg.hashsalt": "other", "axes.grid": True}
     with matplotlib.rc_context(dark):
@@ -94,23 +94,21 @@ def test_the_same_figure_gives_the_same_svg_whatever_the_persons_settings(tmp_pa
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
-def test_an_svg_keeps_texts_of_any_script_as_texts(tmp_path, capsys):
+def test_an_svg_keeps_text_of_any_script_as_text(tmp_path, capsys):
     words = ["$5 and $6", "東京", "कुत्ता", "\U0001366d"]
     write_figure(figure_of(*words), tmp_path / "a.svg")
     assert [text for text in texts_of(tmp_path / "a.svg") if text in words] == words
     assert capsys.readouterr().err == ""
 
 
-def test_a_png_tells_once_which_characters_no_font_has(tmp_path, capsys):
+def test_a_png_notes_once_which_characters_no_font_has(tmp_path, capsys):
     write_figure(figure_of("a\U0001366d", "\U0001366d\nb"), tmp_path / "a.png")
     assert capsys.readouterr().err == (  # no character of Python's Unicode, so by its number
         "no installed font has U+1366D; use .svg, which leaves fonts to the viewer\n"
     )
 
 
-def test_the_note_on_fonts_shows_characters_and_numbers_what_a_terminal_would_obey(
-    tmp_path, capsys, only_usual_font
-):
+def test_the_font_note_shows_unprintable_characters_as_numbers(tmp_path, capsys, only_usual_font):
     write_figure(figure_of("東a\u202e"), tmp_path / "a.png")
     write_figure(figure_of("京\ue000"), tmp_path / "b.png")
     assert capsys.readouterr().err == (
@@ -122,15 +120,13 @@ def test_the_note_on_fonts_shows_characters_and_numbers_what_a_terminal_would_ob
 CONTROLS = "a\x07b\x1b[1m\ufffe\uffffc\udcff\x7f\x9b"
 
 
-def test_what_cannot_be_drawn_is_replaced_and_white_space_is_spaces():
+def test_undrawable_characters_are_replaced_and_white_space_becomes_spaces():
     assert replace_undrawable(CONTROLS) == "a\ufffdb\ufffd[1m\ufffd\ufffdc\ufffd\ufffd\ufffd"
     assert replace_undrawable("a\tb\nc\r東\U0001366d é") == "a b c 東\U0001366d é"
 
 
 @pytest.mark.parametrize("kind", ["png", "svg"])
-def test_controls_and_halves_of_characters_leave_a_picture_whole_and_the_terminal_alone(
-    kind, tmp_path, capsys
-):
+def test_controls_and_lone_surrogates_are_drawn_as_replacements(kind, tmp_path, capsys):
     with picture_style():
         figure = new_figure(2, 1)
         figure.text(0.1, 0.5, CONTROLS)
@@ -142,7 +138,7 @@ def test_controls_and_halves_of_characters_leave_a_picture_whole_and_the_termina
         assert texts_of(out) == [replace_undrawable(CONTROLS), "two", "lines"]
 
 
-def test_a_font_that_is_gone_is_passed_over(tmp_path, capsys, only_usual_font):
+def test_missing_font_files_are_skipped(tmp_path, capsys, only_usual_font):
     (tmp_path / "text.ttf").write_text("no font")
     for name in ("gone.ttf", "text.ttf"):
         entry = only_usual_font[0]
@@ -162,7 +158,7 @@ def only_usual_font(monkeypatch):
     return usual
 
 
-def test_a_png_takes_another_font_for_what_the_usual_one_lacks(tmp_path, capsys):
+def test_a_png_uses_another_font_for_missing_characters(tmp_path, capsys):
     from matplotlib.font_manager import FontProperties, findfont
     from matplotlib.ft2font import FT2Font
 
@@ -177,7 +173,7 @@ def test_a_png_takes_another_font_for_what_the_usual_one_lacks(tmp_path, capsys)
     assert (families[0], len(families), capsys.readouterr().err) == ("DejaVu Sans", 2, "")
 
 
-def test_a_standing_picture_is_replaced_only_by_force(tmp_path):
+def test_an_existing_figure_is_replaced_only_with_force(tmp_path):
     out = tmp_path / "a.png"
     out.write_text("mine")
     with pytest.raises(ArtifactError) as refusal:
@@ -190,7 +186,7 @@ def test_a_standing_picture_is_replaced_only_by_force(tmp_path):
 
 
 @pytest.mark.parametrize(("width", "height"), [(601, 1), (130, 130)])
-def test_a_picture_of_gigabytes_is_refused(width, height):
+def test_a_huge_figure_is_refused(width, height):
     with pytest.raises(SettingError) as refusal:
         new_figure(width, height)
     assert str(refusal.value) == (
@@ -200,7 +196,7 @@ def test_a_picture_of_gigabytes_is_refused(width, height):
 
 @pytest.mark.parametrize("weight", ["normal", "bold"])
 @pytest.mark.parametrize("text", ["Illinois", "naïve WORD_12", "мир", "x" * 40])
-def test_the_width_of_a_text_is_that_of_its_drawing(text, weight):
+def test_text_width_matches_the_drawn_text(text, weight):
     for points in (9, 20):
         with picture_style():
             figure = new_figure(12, 1)
@@ -211,7 +207,7 @@ def test_the_width_of_a_text_is_that_of_its_drawing(text, weight):
         assert width > drawn.width - 2  # never told as less than it takes
 
 
-def test_a_text_that_does_not_fit_keeps_its_beginning_or_its_end():
+def test_a_long_text_is_truncated_at_the_end_or_the_beginning():
     text = "abc" * 40
     for bold in (False, True):
         for end in (False, True):
@@ -227,13 +223,13 @@ def test_a_text_that_does_not_fit_keeps_its_beginning_or_its_end():
     ).count("a")
 
 
-def test_a_text_that_fits_is_as_it_was_but_for_what_cannot_be_drawn():
+def test_a_short_text_changes_only_in_undrawable_characters():
     assert truncate_to_width("abc", 8, text_width("abc", 8)) == "abc"
     assert truncate_to_width("a\x07", 8, 9.0, end=True) == "a\ufffd"
     assert truncate_to_width("abc", 8, 0.0) == "…"
 
 
-def test_wide_characters_count_as_squares_and_accents_as_nothing():
+def test_wide_characters_are_squares_and_accents_have_no_width():
     assert text_width("東京", 36) == pytest.approx(1.0)
     assert text_width("e\u0301", 36) == text_width("e", 36)
     assert text_width("क", 72) == pytest.approx(0.6)

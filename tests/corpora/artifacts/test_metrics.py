@@ -5,7 +5,7 @@ import json
 from corpora.artifacts.metrics import Metrics, read_metrics
 
 
-def test_lines_of_work_that_is_done_again_are_cut(tmp_path):
+def test_resuming_drops_lines_of_repeated_steps(tmp_path):
     path = tmp_path / "metrics.jsonl"
     metrics = Metrics(path, lambda line: True)
     for step in range(5):
@@ -17,7 +17,7 @@ def test_lines_of_work_that_is_done_again_are_cut(tmp_path):
     assert [child.name for child in tmp_path.iterdir()] == ["metrics.jsonl"]
 
 
-def test_a_line_cut_short_by_a_kill_is_left_out(tmp_path):
+def test_a_truncated_line_is_ignored(tmp_path):
     path = tmp_path / "metrics.jsonl"
     path.write_text('{"step": 1}\n{"step": 2, "lo')
     assert read_metrics(path) == [{"step": 1}]
@@ -25,7 +25,7 @@ def test_a_line_cut_short_by_a_kill_is_left_out(tmp_path):
     assert read_metrics(path) == [{"step": 1}, {"step": 2}]
 
 
-def test_numbers_that_json_lacks_are_null(tmp_path):
+def test_nan_and_infinity_become_null(tmp_path):
     path = tmp_path / "metrics.jsonl"
     Metrics(path, lambda line: True).write(loss=float("nan"), rate=float("inf"), step=1)
 
@@ -37,5 +37,5 @@ def test_numbers_that_json_lacks_are_null(tmp_path):
     }  # fmt: skip
 
 
-def test_without_a_file_there_are_no_lines(tmp_path):
+def test_a_missing_file_has_no_lines(tmp_path):
     assert read_metrics(tmp_path / "metrics.jsonl") == []

@@ -7,7 +7,7 @@ import json
 from corpora.artifacts.provenance import provenance
 
 
-def test_provenance_tells_when_with_what_and_what_the_caller_knows():
+def test_provenance_has_times_versions_and_the_callers_entries():
     started = datetime.datetime.now(datetime.UTC)
     told = provenance(started, threads=2)
     assert told["threads"] == 2

@@ -8,13 +8,13 @@ from corpora.common.errors import SettingError
 
 
 @pytest.mark.parametrize("there_is_one", [False, True])
-def test_auto_takes_cuda_where_there_is_one(monkeypatch, there_is_one):
+def test_auto_selects_cuda_if_available(monkeypatch, there_is_one):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: there_is_one)
 
     assert choose_device("auto") == ("cuda" if there_is_one else "cpu")
     assert choose_device("cpu") == "cpu"
 
 
-def test_what_is_not_a_device_is_refused():
+def test_an_unknown_device_is_refused():
     with pytest.raises(SettingError, match="device must be one of auto, cpu, cuda, got 'gpu'"):
         choose_device("gpu")

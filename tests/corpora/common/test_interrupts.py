@@ -8,7 +8,7 @@ import pytest
 from corpora.common.interrupts import defer_interrupts
 
 
-def test_an_interrupt_within_the_block_comes_after_it():
+def test_an_interrupt_in_the_block_is_raised_after_it():
     done = []
     with pytest.raises(KeyboardInterrupt):
         with defer_interrupts():
@@ -20,13 +20,13 @@ def test_an_interrupt_within_the_block_comes_after_it():
         signal.raise_signal(signal.SIGINT)
 
 
-def test_an_error_of_the_block_comes_first():
+def test_an_error_in_the_block_takes_precedence():
     with pytest.raises(ZeroDivisionError), defer_interrupts():
         signal.raise_signal(signal.SIGINT)
         raise ZeroDivisionError
 
 
-def test_other_threads_pass_through():
+def test_other_threads_are_unaffected():
     done = []
 
     def work():

@@ -89,7 +89,7 @@ def package(tmp_path):
     return Package(tmp_path)
 
 
-def test_a_kernel_is_compiled_anew_only_when_a_file_it_depends_on_changed(package):
+def test_a_kernel_is_recompiled_only_when_a_dependency_changed(package):
     assert package.run() == (20, 0, 1)
     package.replace("inner.py", "x + STEP", "x - STEP")
     assert package.run() == (0, 0, 1)
@@ -98,7 +98,7 @@ def test_a_kernel_is_compiled_anew_only_when_a_file_it_depends_on_changed(packag
     assert package.run() == (-10, 1, 0)
 
 
-def test_what_another_process_wrote_from_other_sources_is_not_used(package, tmp_path):
+def test_cache_entries_of_other_sources_are_not_used(package, tmp_path):
     package.run()
     old = shutil.copytree(package.cache, tmp_path / "old")
     package.replace("numbers.py", "1", "2")
@@ -118,7 +118,7 @@ def test_what_another_process_wrote_for_other_types_is_not_used(package, tmp_pat
 
 
 @pytest.mark.parametrize("module", KERNELS)
-def test_every_import_of_ours_is_found(module):
+def test_every_project_import_is_found(module):
     waiting, seen = [module], set()
     while waiting:
         name = waiting.pop()
@@ -152,7 +152,7 @@ def is_late(node):
     )
 
 
-def test_a_kernel_of_a_script_is_compiled_and_not_cached(root, tmp_path):
+def test_a_kernel_in_a_script_is_compiled_but_not_cached(root, tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
         "from corpora.common.jit import compiled\n\n\n"

@@ -26,13 +26,13 @@ def run(code, **settings):
 @pytest.mark.parametrize(
     "package", ["cli", "corpora", "embed", "pretrain", "embed.svd.truncated_svd"]
 )
-def test_any_import_of_ours_settles_it_and_does_not_load_torch(package):
+def test_importing_any_package_sets_the_policy_without_torch(package):
     done = run(f"import sys, {package}; assert 'torch' not in sys.modules; {TOLD}")
     assert done.stdout.split() == ["-", "10000"], done.stderr
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_the_users_own_setting_stands(name):
+def test_the_users_setting_is_kept(name):
     done = run(f"import corpora; {TOLD}", **{name: "7"})
     assert done.stdout.split() == ["7" if each == name else "-" for each in SETTINGS]
 
@@ -48,6 +48,6 @@ def test_the_users_own_setting_stands(name):
     ],
     ids=["train-mlm", "library", "spins", "passive"],
 )
-def test_openmp_has_taken_it_when_torch_runs(code, settings, spins):
+def test_openmp_uses_the_policy_when_torch_runs(code, settings, spins):
     done = run(code, OMP_DISPLAY_ENV="verbose", **settings)
     assert f"GOMP_SPINCOUNT = '{spins}'" in done.stderr

@@ -9,11 +9,11 @@ from corpora.common import threads
 from corpora.common.threads import even_ranges, map_in_order, thread_count
 
 
-def test_results_come_in_the_order_of_the_items():
+def test_results_are_in_the_order_of_the_items():
     assert list(map_in_order(lambda item: item * item, range(50), 3)) == [n * n for n in range(50)]
 
 
-def test_a_slow_consumer_is_not_overrun():
+def test_pending_results_are_bounded():
     begun = []
     results = map_in_order(begun.append, range(100), 2)
     next(results)
@@ -21,7 +21,7 @@ def test_a_slow_consumer_is_not_overrun():
     results.close()
 
 
-def test_an_error_of_a_thread_reaches_the_caller():
+def test_an_error_in_a_thread_reaches_the_caller():
     with pytest.raises(ZeroDivisionError):
         list(map_in_order(lambda item: 1 // item, [1, 0, 1], 2))
 
@@ -37,7 +37,7 @@ def test_processes_share_the_cores(monkeypatch, asked, processes, count):
     assert thread_count(asked, processes) == count
 
 
-def test_there_are_never_more_threads_than_memory_for_them():
+def test_the_number_of_threads_is_limited():
     assert thread_count(100_000) == 256
 
 

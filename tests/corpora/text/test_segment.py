@@ -39,19 +39,19 @@ def by_library(text: str) -> list[str]:
 
 
 @given(TEXTS)
-def test_default_segmentation_is_the_librarys(text):
+def test_default_segmentation_equals_the_librarys(text):
     assert by_kernel(text, TextSettings()) == by_library(text)
     assert TextSettings().words(text) == by_library(text)
 
 
 @given(TEXTS, st.sampled_from(["words", "whitespace", "characters"]), st.booleans(), st.booleans())
-def test_kernel_and_query_path_divide_alike(text, segmenter, keep_case, fold_digits):
+def test_kernel_and_query_path_agree(text, segmenter, keep_case, fold_digits):
     settings = TextSettings(segmenter=segmenter, keep_case=keep_case, fold_digits=fold_digits)
     assert by_kernel(text, settings) == settings.words(text)
 
 
 @given(TEXTS)
-def test_accents_are_stripped_alike_in_corpora_and_queries(text):
+def test_corpora_and_queries_strip_accents_alike(text):
     settings = TextSettings(strip_accents=True)
     assert by_kernel(strip_accents(text), settings) == settings.words(text)
 
@@ -89,7 +89,7 @@ def test_scripts_keep_their_marks(text, words):
     ],
     ids=["keep_case", "strip_accents", "fold_digits", "whitespace", "characters"],
 )
-def test_each_setting_does_what_it_says(settings, words):
+def test_each_setting_has_its_effect(settings, words):
     assert settings.words("Café-20 MP") == words
 
 
@@ -100,13 +100,13 @@ def test_jieba_finds_chinese_words():
     ]  # fmt: skip
 
 
-def test_a_table_grows_beyond_its_first_size():
+def test_a_type_table_grows():
     words = [f"w{i}" for i in range(70_000)] * 2
     text = " ".join(words) + " " + "y" * 3_000_000
     assert by_kernel(text, TextSettings()) == [*words, "y" * 3_000_000]
 
 
-def test_long_types_that_share_their_start_stay_apart():
+def test_long_types_with_a_common_prefix_are_distinct():
     words = [f"{'x' * n}{end}" for n in range(1, 40) for end in "abc"]
     assert by_kernel(" ".join(words), TextSettings()) == words
 
@@ -134,18 +134,18 @@ def test_unknown_segmenter_is_refused():
 
 @pytest.mark.parametrize("segmenter", ["words", "whitespace", "characters", "jieba"])
 @pytest.mark.parametrize("half", [0xD800, 0xDCE9, 0xDFFF])
-def test_half_a_character_is_refused_by_every_segmenter(segmenter, half):
+def test_lone_surrogates_are_refused_by_every_segmenter(segmenter, half):
     with pytest.raises(SettingError) as refusal:
         TextSettings(segmenter=segmenter).words(f"caf{chr(half)} \U0001f600")
     assert str(refusal.value) == f"'caf\\u{half:x} \U0001f600' is not UTF-8; pass UTF-8"
 
 
-def test_characters_beside_the_halves_are_words():
+def test_characters_adjacent_to_surrogates_are_words():
     words = ["\ud7fb", "\uf900", "\U0001d54f"]  # the letters nearest to the halves, and one of two
     assert TextSettings(keep_case=True, segmenter="whitespace").words(" ".join(words)) == words
 
 
-def test_text_without_spaces_brings_advice():
+def test_text_without_spaces_gives_advice():
     assert unspaced_advice(40, 100, 49, "words") is None
     assert unspaced_advice(90, 100, 90, "characters") is None
     assert unspaced_advice(40, 100, 90, "whitespace") is None, "divided before"

@@ -152,7 +152,7 @@ def mixed() -> dict[str, int]:
 
 
 @given(VOCABULARIES, st.integers(0, 12))
-def test_merges_are_those_of_recounting_all_pairs(counts, n):
+def test_merges_equal_those_of_recounting_all_pairs(counts, n):
     if not learnable(counts):
         return
     names, merges = naive_merges(counts, n)
@@ -162,7 +162,7 @@ def test_merges_are_those_of_recounting_all_pairs(counts, n):
     assert len(set(names)) == len(names)  # each piece is made by one pair alone
 
 
-def test_merges_over_many_words_are_those_of_recounting_all_pairs():
+def test_merges_over_many_words_equal_those_of_recounting():
     draw = random.Random(5)
     counts = {
         "".join(draw.choices("aabcde", k=draw.randint(1, 14))): draw.randint(1, 3)
@@ -173,7 +173,7 @@ def test_merges_over_many_words_are_those_of_recounting_all_pairs():
 
 
 @given(VOCABULARIES, st.sampled_from(KINDS), st.lists(st.text(LETTERS + "q", max_size=9)))
-def test_words_divide_by_the_definition_of_their_kind(counts, kind, others):
+def test_words_split_by_the_definition_of_each_kind(counts, kind, others):
     if not learnable(counts):
         return
     pieces = learn_some(counts, 8, kind)
@@ -182,7 +182,7 @@ def test_words_divide_by_the_definition_of_their_kind(counts, kind, others):
 
 
 @given(VOCABULARIES, st.sampled_from(KINDS), st.lists(st.text(LETTERS, max_size=9)))
-def test_pieces_spell_their_word_and_only_the_first_begins_one(counts, kind, others):
+def test_pieces_spell_their_word_and_only_the_first_is_initial(counts, kind, others):
     if not learnable(counts):
         return
     pieces = learn_some(counts, 8, kind)
@@ -194,12 +194,12 @@ def test_pieces_spell_their_word_and_only_the_first_begins_one(counts, kind, oth
         assert pieces.names[ids[0]] + "".join(pieces.names[i][2:] for i in ids[1:]) == word
 
 
-def test_the_order_of_the_words_makes_no_difference(mixed):
+def test_pieces_do_not_depend_on_word_order(mixed):
     backwards = dict(reversed(mixed.items()))
     assert learn(mixed, 180, "bpe").merges == learn(backwards, 180, "bpe").merges
 
 
-def test_ids_are_the_same_under_another_hash_seed_and_number_of_threads(mixed, tmp_path):
+def test_ids_do_not_depend_on_hash_seed_or_threads(mixed, tmp_path):
     (tmp_path / "types.json").write_text(json.dumps(mixed))
     program = (
         "import json, sys, numpy as np; from corpora.tokenizer.pieces import learn_pieces;"
@@ -220,7 +220,7 @@ def test_ids_are_the_same_under_another_hash_seed_and_number_of_threads(mixed, t
         assert json.loads(output) == [list(here.names), here.split(list(mixed))[0].tolist()]
 
 
-def test_ties_go_to_the_piece_that_was_there_first():
+def test_ties_go_to_the_older_piece():
     # all pairs occur once: (a, ##c) before (b, ##c), which is before what was merged
     pieces = learn({"bcd": 1, "acd": 1}, FIRST_PIECE + 4 + 3)
     assert pieces.names[5:] == ("a", "b", "##c", "##d", "##cd", "acd", "bcd")
@@ -234,7 +234,7 @@ def test_repeated_letters_merge_from_the_left():
     assert [pieces.names[i] for i in lists(pieces, ["aaaaaa"])[0]] == ["a", "##aa", "##aa", "##a"]
 
 
-def test_the_two_kinds_divide_differently():
+def test_the_two_kinds_split_differently():
     # merged in the order ##bc, ab: BPE never has "ab" before c, the longest piece is "ab"
     counts = {"xbc": 9, "ybc": 9, "ab": 15}
     greedy, by_rank = (learn(counts, FIRST_PIECE + 5 + 2, kind) for kind in KINDS)
@@ -243,13 +243,13 @@ def test_the_two_kinds_divide_differently():
     assert names == [["ab", "##c"], ["a", "##bc"]]
 
 
-def test_counts_weigh_the_words():
+def test_words_are_weighted_by_count():
     few_types = {"ax": 10, "by": 1, "cy": 1, "dy": 1}
     assert learn(few_types, FIRST_PIECE + 6 + 1).names[-1] == "ax"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_word_with_a_rare_character_is_unknown_and_teaches_nothing(kind):
+def test_a_word_with_a_rare_character_is_unknown_and_not_trained_on(kind):
     # 10,002 characters: ø is the last 0.0002 of them
     counts = {"ab": 4999, "abø": 1, "øab": 1}
     pieces = learn(counts, FIRST_PIECE + 2 + 1, kind, coverage=0.9995)
@@ -259,7 +259,7 @@ def test_a_word_with_a_rare_character_is_unknown_and_teaches_nothing(kind):
     assert set(all_covered.names[5:]) == {"a", "ø", "##a", "##b", "##ø"}
 
 
-def test_coverage_keeps_the_fewest_characters_that_suffice():
+def test_coverage_keeps_the_fewest_sufficient_characters():
     # c and d tie; c comes first by code point: 6 + 3 of 10 characters are 0.9
     counts = {"a": 6, "b": 2, "c": 1, "d": 1}
     assert learn(counts, 7, coverage=0.8).names[5:] == ("a", "b")
@@ -277,7 +277,7 @@ def test_words_that_look_like_special_pieces_or_continuations_are_unknown(kind):
     assert names == ["ab", "x[MASK]", "#b"]
 
 
-def test_long_words_are_divided_and_endless_ones_unknown(tmp_path):
+def test_long_words_are_split_and_overlong_ones_unknown(tmp_path):
     pieces = learn({"aab": 1, "b": 1}, FIRST_PIECE + 4 + 1)
     save_pieces(pieces, tmp_path / "tokenizer.json", TextSettings())
     stock = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
@@ -293,7 +293,7 @@ def test_no_words_have_no_pieces():
     assert offsets.tolist() == [0]
 
 
-def test_many_words_divide_as_few_do(mixed):
+def test_batching_does_not_change_the_split(mixed):
     pieces = learn(mixed, 180)
     words = [*mixed, PRUNED, "[MASK]", "Ω"] * 300  # several rounds through the library
     assert lists(pieces, words) == lists(pieces, words[: len(mixed) + 3]) * 300
@@ -321,7 +321,7 @@ def test_impossible_sizes_are_refused(words, size, message):
     assert str(refusal.value) == message
 
 
-def test_the_size_that_a_refusal_names_is_taken(mixed):
+def test_the_size_suggested_by_an_error_is_accepted(mixed):
     most = size_named(mixed, 8000, 1.0)
     pieces = learn(mixed, most)
     assert len(pieces) == most
@@ -342,7 +342,7 @@ def test_other_settings_out_of_range_are_refused():
     [(0, 8000), (19_999_999, 8000), (20_000_000, 16000), (199_999_999, 16000),
      (200_000_000, 32000)],
 )  # fmt: skip
-def test_the_size_follows_the_corpus(n_tokens, size):
+def test_the_automatic_size_depends_on_the_corpus(n_tokens, size):
     assert auto_vocabulary_size(n_tokens) == size
 
 
@@ -357,7 +357,7 @@ TEXTS = [
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("text", TEXTS, ids=str)
-def test_the_file_gives_our_ids_of_raw_text(kind, text, tmp_path):
+def test_the_file_encodes_raw_text_to_our_ids(kind, text, tmp_path):
     counts = Counter(text.words(MIXED))
     raw = [MIXED, *MIXED.splitlines(), "", " ", MIXED[::-1], *MIXED.split()]
     draw = random.Random(3)
@@ -371,7 +371,7 @@ def test_the_file_gives_our_ids_of_raw_text(kind, text, tmp_path):
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), st.sampled_from(TEXTS))
-def test_any_text_has_our_ids_in_the_file(saved, raw, text):
+def test_the_file_encodes_any_text_to_our_ids(saved, raw, text):
     for pieces, stock in saved[text]:
         ours = pieces.split(text.words(raw))[0].tolist()
         assert stock.encode(raw).ids == [CLS, *ours, SEP]
@@ -391,7 +391,7 @@ def saved(tmp_path_factory):
     return out
 
 
-def test_special_pieces_in_raw_text_are_themselves_in_the_file(mixed, tmp_path):
+def test_the_file_keeps_special_pieces_in_raw_text(mixed, tmp_path):
     save_pieces(learn(mixed, 180), tmp_path / "tokenizer.json", TextSettings())
     stock = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     assert [stock.token_to_id(name) for name in SPECIAL] == [0, 1, 2, 3, 4]
@@ -402,7 +402,7 @@ def test_special_pieces_in_raw_text_are_themselves_in_the_file(mixed, tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("text", [None, TextSettings(), TextSettings(segmenter="jieba")], ids=str)
-def test_pieces_come_back_from_their_file(kind, text, mixed, tmp_path):
+def test_pieces_survive_a_round_trip(kind, text, mixed, tmp_path):
     pieces = learn(mixed, 180, kind)
     save_pieces(pieces, tmp_path / "tokenizer.json", text)
     again = open_pieces(tmp_path / "tokenizer.json")
@@ -412,7 +412,7 @@ def test_pieces_come_back_from_their_file(kind, text, mixed, tmp_path):
     assert (tmp_path / "again.json").read_bytes() == content
 
 
-def test_only_jieba_has_no_equal_in_the_library():
+def test_only_jieba_cannot_be_exported():
     assert all(why_not_exportable(text) is None for text in TEXTS)
     assert why_not_exportable(TextSettings(segmenter="jieba")) == (
         "the corpus was divided into words by jieba, which no tokenizer.json can hold; "
@@ -463,7 +463,7 @@ def test_a_damaged_file_is_refused(spoil, tmp_path):
     assert str(refusal.value) == message
 
 
-def test_a_file_cut_short_or_missing_is_refused(tmp_path):
+def test_a_truncated_or_missing_file_is_refused(tmp_path):
     path = tmp_path / "tokenizer.json"
     with pytest.raises(ArtifactError, match="no such file"):
         open_pieces(path)

@@ -41,7 +41,7 @@ def offsets_of(text: str, paragraphs: list[int]) -> list[int]:
 
 
 @pytest.mark.parametrize("marked", MARKED)
-def test_sentences_begin_where_a_reader_says(marked):
+def test_sentences_begin_where_marked(marked):
     assert "¶".join(split_sentences(marked.replace("¶", ""))) == marked
 
 
@@ -50,35 +50,35 @@ def test_there_are_a_hundred_cases():
 
 
 @pytest.mark.parametrize("marked", MARKED)
-def test_the_twin_says_the_same_of_the_cases(marked):
+def test_the_naive_splitter_agrees_on_the_cases(marked):
     text = marked.replace("¶", "")
     assert naive_split(text) == split_sentences(text)
 
 
 @given(SOUP)
-def test_the_kernel_equals_the_twin_on_soup(text):
+def test_the_kernel_equals_the_naive_splitter_on_random_tokens(text):
     assert split_sentences(text) == naive_split(text)
 
 
 @given(ANY_TEXT)
-def test_the_kernel_equals_the_twin_on_any_text(text):
+def test_the_kernel_equals_the_naive_splitter_on_any_text(text):
     assert split_sentences(text) == naive_split(text)
 
 
 @given(st.lists(st.sampled_from(MARKED).map(lambda case: case.values[0].replace("¶", ""))))
-def test_the_kernel_equals_the_twin_on_mixed_languages(lines):
+def test_the_kernel_equals_the_naive_splitter_on_mixed_languages(lines):
     text = " ".join(lines)
     assert split_sentences(text) == naive_split(text)
 
 
 @pytest.mark.parametrize("word", sorted(word_flags()))
-def test_every_word_of_the_tables_is_found_by_the_kernel(word):
+def test_the_kernel_finds_every_listed_word(word):
     text = f"Xy 5 {word}. 7 z. Xyz {word}. Xyz. {word} a {word}. The 2. {word}! Xy {word} 2. Xy."
     assert split_sentences(text) == naive_split(text)
 
 
 @given(SOUP | ANY_TEXT, st.lists(st.floats(0, 1), max_size=5))
-def test_offsets_ascend_hold_paragraphs_and_split_no_character(text, cuts):
+def test_offsets_ascend_and_respect_paragraphs_and_characters(text, cuts):
     starts = sorted({0, *(round(cut * len(text)) for cut in cuts), len(text)})
     paragraphs = [len(text[:start].encode()) for start in starts]
 
@@ -92,7 +92,7 @@ def test_offsets_ascend_hold_paragraphs_and_split_no_character(text, cuts):
 
 
 @given(SOUP, SOUP)
-def test_paragraphs_do_not_see_one_another(first, second):
+def test_paragraphs_are_independent(first, second):
     cut, end = len(first.encode()), len((first + second).encode())
     alone = offsets_of(first, [0, cut])[:-1] + [cut + o for o in offsets_of(second, [0, end - cut])]
     assert offsets_of(first + second, [0, cut, end]) == sorted(set(alone))
@@ -103,16 +103,16 @@ def test_empty_text_has_no_sentences():
     assert split_sentences("") == []
 
 
-def test_empty_paragraphs_are_passed_over():
+def test_empty_paragraphs_are_skipped():
     assert offsets_of("A. B", [0, 0, 0, 4, 4]) == [0, 4]
     assert split_sentences("One.\n\nTwo. Three.") == ["One.\n", "\n", "Two. ", "Three."]
 
 
-def test_closing_spaces_belong_to_the_sentence_before():
+def test_trailing_spaces_belong_to_the_preceding_sentence():
     assert split_sentences("It is so.  \u00a0 Then not.  ") == ["It is so.  \u00a0 ", "Then not.  "]
 
 
-def test_bytes_that_are_not_utf8_do_no_harm():
+def test_invalid_utf8_does_not_crash():
     buffer = np.array([0x2E, 0x20, 0xE3, 0x80, 0x80, 0xBF, 0xFF, 0x2E, 0x20, 0xF0], dtype=np.uint8)
     offsets = sentence_offsets(buffer, np.array([0, 10]))
     assert offsets[0] == 0
