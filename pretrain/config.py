@@ -1,4 +1,4 @@
-"""The options of masked-LM pretraining, and the shape of the encoder that they describe."""
+"""Settings of masked-LM pretraining, and the encoder shape that follows from them."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -14,20 +14,19 @@ _FEED_FORWARDS = ("relu", "gelu", "geglu")
 _BUDGETS = ("steps", "epochs", "tokens", "minutes")
 _EPOCHS = 10
 _MAX_PIECES = 1_000_000
-_MAX = {"layers": 1000, "max_length": 65_536}  # what the options allow
-_MIN_MASK_RATE = 0.001  # with less, steps may have nothing to predict
-_GEGLU_MULTIPLE = 64  # widths that kernels like
+_MAX = {"layers": 1000, "max_length": 65_536}  # as the settings allow
+_MIN_MASK_RATE = 0.001  # below, a step may have nothing to predict
+_GEGLU_MULTIPLE = 64  # widths that kernels are fast with
 
 
 @dataclass(frozen=True)
 class Preset:
-    """Sizes that go by one name: those of Turc et al. 2019 (arXiv:1908.08962)."""
+    """A named encoder size, from Turc et al. 2019 (arXiv:1908.08962)."""
 
-    layers: int  # of the encoder
-    dim: int  # of the encoder
-    heads: int  # of the encoder
-    # that of mini was measured (docs/methods/mlm.md); the others follow it by custom, lower for
-    # more weights
+    layers: int
+    dim: int
+    heads: int
+    # tuned for mini (docs/methods/mlm.md); by custom lower for larger models
     learning_rate: float
 
 
@@ -42,22 +41,23 @@ PRESETS = {
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderConfig:
-    """The shape of an encoder, and all that its weights do not tell."""
+    """The shape of an encoder: everything about it but its weights."""
 
-    n_pieces: int  # V, the special ones included
-    layers: int  # blocks; heads of each; D; width of the feed-forward part
-    heads: int  # blocks; heads of each; D; width of the feed-forward part
-    dim: int  # blocks; heads of each; D; width of the feed-forward part
-    feed_forward_dim: int  # blocks; heads of each; D; width of the feed-forward part
+    n_pieces: int  # V, including special pieces
+    layers: int
+    heads: int  # per layer
+    dim: int  # D
+    feed_forward_dim: int
     max_length: int  # T, the longest segment
-    attention_score: str = "scaled-dot"  # as the options of these names
-    positions: str = "rotary"  # as the options of these names
-    norm: str = "pre"  # as the options of these names
-    feed_forward: str = "geglu"  # as the options of these names
-    attention_span: int | None = None  # as the options of these names
-    global_every: int | None = None  # as the options of these names
-    dropout: float = 0.0  # while training
-    # what mixes the positions in each block: keys of ``pretrain.model.layers.MIXERS``
+    # the following as the settings of these names
+    attention_score: str = "scaled-dot"
+    positions: str = "rotary"
+    norm: str = "pre"
+    feed_forward: str = "geglu"
+    attention_span: int | None = None
+    global_every: int | None = None
+    dropout: float = 0.0
+    # per layer, a key of ``pretrain.model.layers.MIXERS``; empty for attention everywhere
     mixers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -67,25 +67,27 @@ class EncoderConfig:
         self._check_kinds()
         if self.dim % self.heads:
             raise SettingError(
-                f"`dim={self.dim}` does not divide by `heads={self.heads}`; take a multiple"
+                f"`dim={self.dim}` is not divisible by `heads={self.heads}`; take a multiple"
             )
         if self.positions == "rotary" and self.head_dim % 2:
             raise SettingError(
-                f"`positions=rotary` turns pairs of numbers, and `dim={self.dim}` by "
-                f"`heads={self.heads}` is odd, {self.head_dim}; take another number of heads"
+                f"`positions=rotary` needs an even dimension per head, and `dim={self.dim}` by "
+                f"`heads={self.heads}` is {self.head_dim}; take another number of heads"
             )
         if self.positions == "sinusoidal" and self.dim % 2:
             raise SettingError(f"`positions=sinusoidal` needs an even `dim`, not {self.dim}")
         if self.attention_span is not None and self.attention_span >= self.max_length:
             raise SettingError(
-                f"`attention_span={self.attention_span}` reaches beyond rows of "
-                f"{self.max_length} pieces; take a smaller one or leave it out"
+                f"`attention_span={self.attention_span}` must be below the row length of "
+                f"{self.max_length}; take a smaller one or leave it out"
             )
         if self.global_every is not None and self.attention_span is None:
-            raise SettingError("`global_every` goes with `attention_span`; without it all are")
+            raise SettingError(
+                "`global_every` needs `attention_span`; without it, all layers are global"
+            )
 
     def _check_kinds(self) -> None:
-        """Every field by itself: a file that describes an encoder may say anything."""
+        """Check each field by itself, since the shape may come from a damaged file."""
         for name, value, choices in (
             ("attention_score", self.attention_score, _SCORES),
             ("positions", self.positions, _POSITIONS),
@@ -93,22 +95,22 @@ class EncoderConfig:
             ("feed_forward", self.feed_forward, _FEED_FORWARDS),
         ):
             if value not in choices:
-                raise SettingError(f"{name} {value!r} is none of {', '.join(choices)}")
+                raise SettingError(f"{name} {value!r} is not one of {', '.join(choices)}")
         for name in ("n_pieces", "layers", "heads", "dim", "feed_forward_dim", "max_length"):
             _check_count(name, getattr(self, name))
         for name in ("attention_span", "global_every"):
             if getattr(self, name) is not None:
                 _check_count(name, getattr(self, name))
         if not all(isinstance(mixer, str) for mixer in self.mixers):
-            raise SettingError("mixers have names")
+            raise SettingError(f"mixers must be names, got {self.mixers!r}")
         if len(self.mixers) != self.layers:
-            raise SettingError(f"{self.layers} layers have {len(self.mixers)} mixers")
+            raise SettingError(f"{self.layers} layers but {len(self.mixers)} mixers")
         if not 0 <= self.dropout < 1:
-            raise SettingError(f"dropout {self.dropout} is no share below 1")
+            raise SettingError(f"dropout must be at least 0 and below 1, got {self.dropout}")
 
     @property
     def head_dim(self) -> int:
-        """Numbers that each head has of a state."""
+        """Dimension of each head's queries, keys and values."""
         return self.dim // self.heads
 
     @property
@@ -117,18 +119,18 @@ class EncoderConfig:
         return self.norm == "post"
 
     def span_of(self, layer: int) -> int | None:
-        """Tell how far a layer looks."""
+        """Return a layer's attention span: neighbors each side, None for all."""
         if self.global_every is not None and layer % self.global_every == 0:
             return None
         return self.attention_span
 
     def to_json(self) -> dict[str, Any]:
-        """Give the fields as JSON."""
+        """Return the fields for ``config.json``."""
         return {**dataclasses.asdict(self), "mixers": list(self.mixers)}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "EncoderConfig":
-        """Build it again."""
+        """Read what :meth:`to_json` returned."""
         return cls(**{**value, "mixers": tuple(value["mixers"])})
 
 
@@ -142,10 +144,12 @@ class MlmConfig:
         "medium 8/512/8, base 12/768/12.",
         choices=tuple(PRESETS),
     )
-    layers: int | None = setting(None, "Blocks, over the preset.", at_least=1, at_most=1000)
-    heads: int | None = setting(None, "Attention heads, over the preset.", at_least=1)
+    layers: int | None = setting(
+        None, "Transformer layers; overrides the preset.", at_least=1, at_most=1000
+    )
+    heads: int | None = setting(None, "Attention heads; overrides the preset.", at_least=1)
     dim: int | None = setting(
-        None, "Width of the states, over the preset.", at_least=1, at_most=65_536
+        None, "Width of the states; overrides the preset.", at_least=1, at_most=65_536
     )
     feed_forward_dim: int | None = setting(
         None,
@@ -161,18 +165,20 @@ class MlmConfig:
     )
     positions: str | None = setting(
         None,
-        "How positions are told; by default rotary with `norm=pre`, learned with `norm=post`.",
+        "Position encoding; by default rotary with `norm=pre`, learned with `norm=post`.",
         choices=_POSITIONS,
     )
     attention_span: int | None = setting(
-        None, "Each piece attends to so many neighbours each side; all by default.", at_least=1
+        None,
+        "Local attention: each piece attends to this many neighbors each side; all by default.",
+        at_least=1,
     )
     global_every: int | None = setting(
-        None, "With `attention_span`: every so many layers, one attends to all.", at_least=1
+        None, "With `attention_span`: every Nth layer attends to all, from the first.", at_least=1
     )
     norm: str = setting(
         "pre",
-        "Layer norm before each part of a block (ModernBERT's layout), or after (BERT's).",
+        "Layer norm before each part of a layer (ModernBERT's layout), or after (BERT's).",
         choices=_NORMS,
     )
     feed_forward: str | None = setting(
@@ -188,62 +194,65 @@ class MlmConfig:
         metavar="N|auto",
     )
     piece_model: str = setting(
-        "wordpiece", "How words split into pieces.", choices=("wordpiece", "bpe")
+        "wordpiece", "How words are split into pieces.", choices=("wordpiece", "bpe")
     )
     sequence_length: int = setting(
-        128, "Slots of a row, [CLS] and [SEP] included.", at_least=8, at_most=65_536
+        128, "Pieces per row, including [CLS] and [SEP].", at_least=8, at_most=65_536
     )
     boundary: str = setting(
-        "document", "What no attention crosses.", choices=("sentence", "paragraph", "document")
+        "document",
+        "Attention stays within this unit.",
+        choices=("sentence", "paragraph", "document"),
     )
     mask_rate: str = setting(
         "0.15", "Share of the pieces to predict; 0.30:0.15 falls linearly.", metavar="RATE[:LAST]"
     )
     masking: str = setting(
         "piece",
-        "What is masked as one: pieces, words, or spans.",
+        "Unit of masking: single pieces, whole words, or spans of words.",
         choices=("piece", "word", "span"),
     )
     mask_share: float = setting(
-        0.8, "Of the pieces to predict, those shown as [MASK].", at_least=0, at_most=1
+        0.8, "Share of the pieces to predict shown as [MASK].", at_least=0, at_most=1
     )
     random_share: float = setting(
-        0.1, "Of the pieces to predict, those shown as a random piece.", at_least=0, at_most=1
+        0.1, "Share of the pieces to predict shown as a random piece.", at_least=0, at_most=1
     )
 
-    steps: int | None = setting(None, "Budget: so many steps.", at_least=1, at_most=10**12)
+    steps: int | None = setting(None, "Budget: number of steps.", at_least=1, at_most=10**12)
     epochs: float | None = setting(
-        None, "Budget: so many times through the text; 10 by default.", above=0, at_most=10**6
+        None, "Budget: passes over the text; 10 by default.", above=0, at_most=10**6
     )
-    tokens: int | None = setting(None, "Budget: so many slots of rows.", at_least=1, at_most=10**15)
+    tokens: int | None = setting(None, "Budget: pieces in rows.", at_least=1, at_most=10**15)
     minutes: float | None = setting(
-        None, "Budget: so many minutes of training; does not repeat exactly.", above=0
+        None, "Budget: minutes of training; not exactly reproducible.", above=0
     )
     batch: int | None = setting(
         None,
-        "Rows of a step; by default 32 on a CPU and 1,024 on a GPU.",
+        "Rows per step; by default 32 on a CPU and 1,024 on a GPU.",
         at_least=1,
         at_most=1 << 20,
     )
     micro_batch: int | None = setting(
         None,
-        "Rows at once; a step sums their gradients. All by default.",
+        "Rows per forward and backward pass; a step sums their gradients. All by default.",
         at_least=1,
         at_most=1 << 20,
     )
     learning_rate: float | None = setting(
-        None, "Highest learning rate of AdamW, over the preset's.", above=0
+        None, "Highest learning rate of AdamW; overrides the preset's.", above=0
     )
     schedule: str = setting(
         "linear",
-        "How the rate falls to 0: at once, as a cosine, or over the last fifth (wsd).",
+        "How the learning rate falls to 0 after warm-up: linearly, as a cosine, or over the last "
+        "fifth (wsd).",
         choices=("linear", "cosine", "wsd"),
     )
     warmup: float = setting(
-        0.02, "Share of the budget in which the rate rises.", at_least=0, below=1
+        0.02, "Share of the budget over which the learning rate rises.", at_least=0, below=1
     )
-    weight_decay: float = setting(0.01, "AdamW's, of matrices.", at_least=0)
-    clip: float = setting(1.0, "Longest gradient, as its norm over all weights.", above=0)
+    weight_decay: float = setting(0.01, "Weight decay of AdamW, on matrices only.", at_least=0)
+    clip: float = setting(1.0, "Clip the norm of the gradient over all weights.", above=0)
 
     min_count: int = setting(5, "Words with fewer tokens get no vector.", at_least=1)
     max_vocabulary: int | None = setting(
@@ -253,23 +262,23 @@ class MlmConfig:
     device: str = setting("auto", "Where to train.", choices=("auto", "cpu", "cuda"))
     dtype: str = setting(
         "auto",
-        "Numbers of the large products; auto measures whether bfloat16 is faster.",
+        "Precision of large matrix products; auto measures whether bfloat16 is faster.",
         choices=("auto", "float32", "bfloat16"),
     )
     compile: str = setting(
         "auto",
-        "torch.compile; auto where it saves more than it takes.",
+        "Use torch.compile; auto if it saves more time than it takes.",
         choices=("auto", "on", "off"),
     )
     threads: int | None = setting(None, "CPU threads; all cores by default.", at_least=1)
     checkpoint_every: str = setting(
         "5m", "Steps, or minutes with an m, between checkpoints.", metavar="N|Nm"
     )
-    keep_checkpoints: int = setting(2, "So many of the last are kept.", at_least=1)
+    keep_checkpoints: int = setting(2, "Number of checkpoints to keep.", at_least=1)
     evaluate_every: str = setting(
         "2m", "Steps, or minutes with an m, between held-out evaluations.", metavar="N|Nm"
     )
-    seed: int = setting(1, "Of all random numbers.", at_least=0, at_most=2**31 - 1)
+    seed: int = setting(1, "Random seed.", at_least=0, at_most=2**31 - 1)
 
     def __post_init__(self) -> None:
         check(self)
@@ -279,15 +288,15 @@ class MlmConfig:
         if self.mask_share + self.random_share > 1 + 1e-9:
             raise SettingError(
                 f"`mask_share={self.mask_share:g}` and `random_share={self.random_share:g}` "
-                "make more than 1"
+                "add up to more than 1"
             )
         if self.pieces != "auto" and not _is_number(self.pieces, _MAX_PIECES):
             raise SettingError(
-                f"`pieces={self.pieces}`: is neither auto nor a number up to {_MAX_PIECES:,}"
+                f"`pieces={self.pieces}`: expected auto or a number up to {_MAX_PIECES:,}"
             )
         if self.micro_batch and self.batch and self.batch % self.micro_batch:
             raise SettingError(
-                f"`batch={self.batch}` does not divide by `micro_batch={self.micro_batch}`"
+                f"`batch={self.batch}` is not divisible by `micro_batch={self.micro_batch}`"
             )
         parse_rates(self.mask_rate)
         parse_every("checkpoint_every", self.checkpoint_every)
@@ -295,12 +304,17 @@ class MlmConfig:
         self.encoder(n_pieces=1)
 
     def resolved(self) -> "MlmConfig":
-        """Fill in what follows from other options.
+        """Fill in the settings that follow from others.
 
         Returns
         -------
         MlmConfig
-            Sizes, positions, feed-forward part, learning rate and budget are not None.
+            With sizes, positions, feed-forward part, learning rate and budget set.
+
+        Examples
+        --------
+        >>> MlmConfig(preset="tiny").resolved().layers
+        2
         """
         preset = PRESETS[self.preset]
         shape = self.encoder(n_pieces=1)
@@ -318,22 +332,22 @@ class MlmConfig:
         )
 
     def encoder(self, *, n_pieces: int) -> EncoderConfig:
-        """Describe the encoder.
+        """Return the encoder shape that the settings describe.
 
         Parameters
         ----------
         n_pieces : int
-            What the corpus gave.
+            Number of pieces of the tokenizer, V.
 
         Returns
         -------
         EncoderConfig
-            With the preset's sizes where no option says otherwise.
+            With the preset's sizes where they are not set.
 
         Raises
         ------
         SettingError
-            The sizes do not fit each other.
+            The sizes do not fit together.
         """
         preset = PRESETS[self.preset]
         dim = self.dim or preset.dim
@@ -357,21 +371,26 @@ class MlmConfig:
 
 
 def _is_number(text: str, most: int) -> bool:
-    """Whether a text is a whole number, and not too great a one."""
+    """Return whether a text is a whole number from 1 to ``most``."""
     digits = text.isascii() and text.isdigit() and len(text) <= len(str(most))
     return digits and 0 < int(text) <= most
 
 
 def _check_count(name: str, value: Any) -> None:
-    """A whole number above 0, and none that only a broken file tells."""
+    """Raise unless the value is a whole number from 1 to a plausible maximum."""
     if type(value) is not int or value < 1:
-        raise SettingError(f"{name} {value!r} is no whole number above 0")
-    if value > _MAX.get(name, 1 << 24):
-        raise SettingError(f"{name} {value} is more than an encoder can have")
+        raise SettingError(f"{name} must be a whole number above 0, got {value!r}")
+    limit = _MAX.get(name, 1 << 24)
+    if value > limit:
+        raise SettingError(f"{name} must be at most {limit}, got {value}")
 
 
 def parse_rates(text: str) -> tuple[float, float]:
-    """Read a mask rate, or the first and last of a schedule."""
+    """Parse a mask rate, or the first and last rate of a schedule.
+
+    >>> parse_rates("0.30:0.15"), parse_rates("0.2")
+    ((0.3, 0.15), (0.2, 0.2))
+    """
     first, colon, last = text.partition(":")
     try:
         rates = float(first), float(last if colon else first)
@@ -385,7 +404,11 @@ def parse_rates(text: str) -> tuple[float, float]:
 
 
 def parse_every(setting: str, text: str) -> tuple[int | None, float | None]:
-    """Read an interval."""
+    """Parse an interval: steps, or minutes, returned as seconds; the other one is None.
+
+    >>> parse_every("checkpoint_every", "10"), parse_every("checkpoint_every", "0.5m")
+    ((10, None), (None, 30.0))
+    """
     try:
         if text.endswith("m"):
             seconds = float(text[:-1]) * 60
@@ -399,7 +422,7 @@ def parse_every(setting: str, text: str) -> tuple[int | None, float | None]:
 
 
 def _feed_forward_dim(kind: str, dim: int) -> int:
-    """About as many weights with a gate as without: 8/3 of the width, not 4."""
+    """Return the default width: for geglu 8/3 x dim, which gives as many weights as 4 x dim."""
     if kind != "geglu":
         return 4 * dim
     return -(-8 * dim // (3 * _GEGLU_MULTIPLE)) * _GEGLU_MULTIPLE

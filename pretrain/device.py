@@ -1,4 +1,4 @@
-"""The machine: which device, how fast it multiplies, what memory it has, whether it compiles."""
+"""The device: choosing it, its speed and memory, and whether torch can compile for it."""
 
 import contextlib
 import importlib.util
@@ -18,9 +18,9 @@ _PEAK_TRIES = 5
 _PEAK_SIZE = {"cpu": 1024, "cuda": 8192}  # of square matrices: large enough for full speed
 
 
-def choose_device(asked: str, local_rank: int = 0) -> torch.device:
-    """Settle the device."""
-    if cuda_or_cpu(asked) == "cpu":
+def choose_device(name: str, local_rank: int = 0) -> torch.device:
+    """Return the device for ``auto``, ``cpu`` or ``cuda``; a GPU by the process's local rank."""
+    if cuda_or_cpu(name) == "cpu":
         return torch.device("cpu")
     if local_rank >= torch.cuda.device_count():
         raise SettingError(
@@ -31,7 +31,7 @@ def choose_device(asked: str, local_rank: int = 0) -> torch.device:
 
 
 def compile_problem(device: torch.device) -> str | None:
-    """Say why ``torch.compile`` cannot work here."""
+    """Return why ``torch.compile`` cannot work on this machine, or None."""
     if device.type == "cuda":
         return None if importlib.util.find_spec("triton") else "triton is not installed"
     compilers = (os.environ.get("CXX"), "g++", "clang++")
@@ -40,50 +40,50 @@ def compile_problem(device: torch.device) -> str | None:
 
 
 def matmul_peak(device: torch.device, dtype: torch.dtype, size: int | None = None) -> float:
-    """Measure how fast the device multiplies large matrices, the best of a few tries."""
+    """Measure the floating-point operations per second of large matrix products, best of a few."""
     n = size or _PEAK_SIZE[device.type]
-    # numbers all alike would draw less power, and GPUs would then be faster than with real ones
+    # constant matrices draw less power, and a GPU would be faster than with real data
     factor = torch.randn(n, n, device=device).to(dtype)
     best = float("inf")
     for attempt in range(_PEAK_TRIES + 1):
         synchronize(device)
-        begun = time.perf_counter()
+        start = time.perf_counter()
         torch.mm(factor, factor)
         synchronize(device)
-        if attempt:  # the first one wakes the library
-            best = min(best, time.perf_counter() - begun)
+        if attempt:  # the first one initializes the library
+            best = min(best, time.perf_counter() - start)
     return 2 * n**3 / best
 
 
 def synchronize(device: torch.device) -> None:
-    """Wait until the device has done what it was told."""
+    """Wait until a GPU has finished its queued work."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
 
 def peak_memory(device: torch.device) -> int:
-    """Tell the most memory that was used so far."""
+    """Return the most bytes allocated on a GPU, or resident in this process, so far."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
-    unit = 1 if sys.platform == "darwin" else 1024  # macOS tells bytes, Linux KiB
+    unit = 1 if sys.platform == "darwin" else 1024  # macOS reports bytes, Linux KiB
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def reset_peak_memory(device: torch.device) -> None:
-    """Let :func:`peak_memory` begin anew; a CPU's process remembers."""
+    """Reset :func:`peak_memory` on a GPU; that of a process cannot be reset."""
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
 
 
 def device_name(device: torch.device) -> str:
-    """Name the device, for ``provenance.json``."""
+    """Return the device's name for ``provenance.json``, such as ``NVIDIA H200``."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"cpu {torch.backends.cpu.get_cpu_capability()}"
 
 
 class Stopwatch:
-    """Time spent between start and stop, on a GPU without waiting for it."""
+    """Measures time between start and stop; on a GPU by events, without waiting for it."""
 
     def __init__(self, device: torch.device) -> None:
         self._on_gpu = device.type == "cuda"
@@ -91,7 +91,7 @@ class Stopwatch:
         self._seconds = self._started = 0.0
 
     def start(self) -> None:
-        """Begin to measure."""
+        """Start measuring."""
         if self._on_gpu:
             self._marks.append((_event(), _event()))
             self._marks[-1][0].record()
@@ -99,27 +99,27 @@ class Stopwatch:
             self._started = time.perf_counter()
 
     def stop(self) -> None:
-        """End what was begun."""
+        """Stop measuring."""
         if self._on_gpu:
             self._marks[-1][1].record()
         else:
             self._seconds += time.perf_counter() - self._started
 
     def read(self) -> float:
-        """Give the seconds since the last reading; the GPU must have come so far."""
+        """Return the seconds since the last call; the GPU must have finished that work."""
         seconds = self._seconds + sum(a.elapsed_time(b) for a, b in self._marks) / 1000
         self._seconds, self._marks = 0.0, []
         return seconds
 
 
 def _event() -> torch.cuda.Event:
-    """A mark in the GPU's own time."""
+    """Return a timing event."""
     return torch.cuda.Event(enable_timing=True)
 
 
 @contextlib.contextmanager
 def explain_out_of_memory() -> Iterator[None]:
-    """Tell in one line where memory does not suffice; may decorate a function."""
+    """Turn errors about missing memory into a SettingError; also a decorator."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:
@@ -127,6 +127,6 @@ def explain_out_of_memory() -> Iterator[None]:
         if not is_gpu and isinstance(error, RuntimeError) and "allocate memory" not in str(error):
             raise
         raise SettingError(
-            f"the memory of this {'GPU' if is_gpu else 'machine'} does not suffice; pass a smaller "
+            f"not enough memory on this {'GPU' if is_gpu else 'machine'}; pass a smaller "
             "`batch`, `micro_batch`, `sequence_length` or `dim`"
         ) from error

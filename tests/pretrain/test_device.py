@@ -96,7 +96,7 @@ def test_memory_that_does_not_suffice_is_told_in_one_line(error, whose):
     with pytest.raises(SettingError) as refused, explain_out_of_memory():
         raise error
     assert str(refused.value) == (
-        f"the memory of this {whose} does not suffice; pass a smaller `batch`, `micro_batch`, "
+        f"not enough memory on this {whose}; pass a smaller `batch`, `micro_batch`, "
         "`sequence_length` or `dim`"
     )
 

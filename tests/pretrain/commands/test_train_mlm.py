@@ -184,11 +184,11 @@ def test_the_plan_is_a_table_for_eyes(corpus):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--dim 10 --heads 4", "--dim 10 does not divide by --heads 4; take a multiple"),
+        ("--dim 10 --heads 4", "--dim 10 is not divisible by --heads 4; take a multiple"),
         (
             "--attention-span 16",
             (
-                "--attention-span 16 reaches beyond rows of 16 pieces; take a smaller one or "
+                "--attention-span 16 must be below the row length of 16; take a smaller one or "
                 "leave it out"
             ),
         ),

@@ -158,7 +158,7 @@ def test_no_text_is_refused():
     with pytest.raises(SettingError) as error:
         packed([], words=["a"])
     assert str(error.value) == (
-        "there is no text to pack: the documents have no tokens; build the corpus of more"
+        "there is no text to pack: the documents have no tokens; build the corpus from more"
     )
 
 
@@ -169,6 +169,6 @@ def test_a_text_that_does_not_fit_the_device_stays_with_the_cpu(monkeypatch, cap
         raise torch.OutOfMemoryError
 
     monkeypatch.setattr(torch.Tensor, "to", full)
-    kept = packing._placed(rows.ids, torch.device("cuda"))
+    kept = packing._to_device(rows.ids, torch.device("cuda"))
     assert kept is rows.ids
     assert "its rows are sent batch by batch" in capsys.readouterr().err

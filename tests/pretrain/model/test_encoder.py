@@ -312,26 +312,26 @@ def test_what_norm_implies_can_be_overridden():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"heads": 3}, "`dim=16` does not divide by `heads=3`; take a multiple"),
+        ({"heads": 3}, "`dim=16` is not divisible by `heads=3`; take a multiple"),
         (
             {"dim": 6, "heads": 2},
             (
-                "`positions=rotary` turns pairs of numbers, and `dim=6` by `heads=2` is odd, 3; "
+                "`positions=rotary` needs an even dimension per head, and `dim=6` by `heads=2` is 3; "
                 "take another number of heads"
             ),
         ),
         (
             {"attention_span": 24},
             (
-                "`attention_span=24` reaches beyond rows of 24 pieces; take a smaller one or "
+                "`attention_span=24` must be below the row length of 24; take a smaller one or "
                 "leave it out"
             ),
         ),
         ({"steps": 3, "minutes": 1.0}, "`steps` and `minutes` are both budgets; give one"),
-        ({"pieces": "many"}, "`pieces=many`: is neither auto nor a number up to 1,000,000"),
+        ({"pieces": "many"}, "`pieces=many`: expected auto or a number up to 1,000,000"),
         (
             {"pieces": "9" * 5000},
-            f"`pieces={'9' * 5000}`: is neither auto nor a number up to 1,000,000",
+            f"`pieces={'9' * 5000}`: expected auto or a number up to 1,000,000",
         ),
         *(
             (
@@ -344,12 +344,15 @@ def test_what_norm_implies_can_be_overridden():
             {"checkpoint_every": "10s"},
             "`checkpoint_every=10s`: give steps, such as 500, or minutes, such as 10m",
         ),
-        ({"batch": 10, "micro_batch": 4}, "`batch=10` does not divide by `micro_batch=4`"),
+        ({"batch": 10, "micro_batch": 4}, "`batch=10` is not divisible by `micro_batch=4`"),
         (
             {"mask_share": 0.8, "random_share": 0.3},
-            "`mask_share=0.8` and `random_share=0.3` make more than 1",
+            "`mask_share=0.8` and `random_share=0.3` add up to more than 1",
         ),
-        ({"global_every": 2}, "`global_every` goes with `attention_span`; without it all are"),
+        (
+            {"global_every": 2},
+            "`global_every` needs `attention_span`; without it, all layers are global",
+        ),
     ],
 )
 def test_impossible_options_are_refused(options, message):
@@ -362,14 +365,14 @@ def test_impossible_options_are_refused(options, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"positions": "foo"}, "positions 'foo' is none of learned, sinusoidal, rotary, none"),
-        ({"norm": "x"}, "norm 'x' is none of pre, post"),
-        ({"n_pieces": -5}, "n_pieces -5 is no whole number above 0"),
-        ({"n_pieces": "5"}, "n_pieces '5' is no whole number above 0"),
-        ({"attention_span": -1}, "attention_span -1 is no whole number above 0"),
-        ({"attention_span": 3, "global_every": 0}, "global_every 0 is no whole number above 0"),
-        ({"layers": 3, "mixers": ["attention"] * 2}, "3 layers have 2 mixers"),
-        ({"dropout": 1.0}, "dropout 1.0 is no share below 1"),
+        ({"positions": "foo"}, "positions 'foo' is not one of learned, sinusoidal, rotary, none"),
+        ({"norm": "x"}, "norm 'x' is not one of pre, post"),
+        ({"n_pieces": -5}, "n_pieces must be a whole number above 0, got -5"),
+        ({"n_pieces": "5"}, "n_pieces must be a whole number above 0, got '5'"),
+        ({"attention_span": -1}, "attention_span must be a whole number above 0, got -1"),
+        ({"attention_span": 3, "global_every": 0}, "global_every must be a whole number above 0, got 0"),
+        ({"layers": 3, "mixers": ["attention"] * 2}, "3 layers but 2 mixers"),
+        ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
     ],
 )  # fmt: skip
 def test_a_file_that_describes_no_encoder_is_refused(change, message):
