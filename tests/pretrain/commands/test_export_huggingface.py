@@ -85,7 +85,10 @@ def test_a_run_without_a_model_and_a_file_are_refused(tmp_path):
 def test_contexts_are_no_part_of_a_model(run, tmp_path):
     result = export(run, tmp_path / "out", "--add-contexts")
     assert result.exit_code == 1
-    assert result.stderr == "Error: --add-contexts: huggingface exports no vectors; remove the option\n"
+    assert (
+        result.stderr
+        == "Error: --add-contexts: huggingface exports no vectors; remove the option\n"
+    )
 
 
 def test_transformers_is_not_needed_to_write(run, tmp_path, root):

@@ -316,8 +316,8 @@ def test_what_norm_implies_can_be_overridden():
         (
             {"dim": 6, "heads": 2},
             (
-                "`positions=rotary` needs an even dimension per head, and `dim=6` by `heads=2` is 3; "
-                "take another number of heads"
+                "`positions=rotary` needs an even dimension per head, and `dim=6` by `heads=2` is "
+                "3; take another number of heads"
             ),
         ),
         (
@@ -370,7 +370,10 @@ def test_impossible_options_are_refused(options, message):
         ({"n_pieces": -5}, "n_pieces must be a whole number above 0, got -5"),
         ({"n_pieces": "5"}, "n_pieces must be a whole number above 0, got '5'"),
         ({"attention_span": -1}, "attention_span must be a whole number above 0, got -1"),
-        ({"attention_span": 3, "global_every": 0}, "global_every must be a whole number above 0, got 0"),
+        (
+            {"attention_span": 3, "global_every": 0},
+            "global_every must be a whole number above 0, got 0",
+        ),
         ({"layers": 3, "mixers": ["attention"] * 2}, "3 layers but 2 mixers"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
     ],
