@@ -1,4 +1,4 @@
-"""Small vectors, some of them with planted relations, for the tests of comparison."""
+"""Small synthetic vectors for the tests of comparison."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ SIMILARITY, SIMLEX, ANALOGIES = (path for _, path in default_sets())
 
 
 def planted_vectors(questions: Path, pairs: Sequence[Path], dim: int = 30) -> WordVectors:
-    """Vectors in which the relations of a set of analogies hold, but for noise."""
+    """Vectors in which the relations of an analogy set hold up to noise."""
     rng = np.random.default_rng(5)
     vectors: dict[str, np.ndarray] = {}
     offsets: dict[str, np.ndarray] = {}
@@ -34,5 +34,5 @@ def planted_vectors(questions: Path, pairs: Sequence[Path], dim: int = 30) -> Wo
 
 @pytest.fixture(scope="session")
 def planted() -> WordVectors:
-    """Vectors of all words in the sets that gensim carries."""
+    """Vectors of all words in gensim's evaluation sets."""
     return planted_vectors(ANALOGIES, [SIMILARITY, SIMLEX])

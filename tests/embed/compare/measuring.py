@@ -4,12 +4,12 @@ import numpy as np
 
 
 def ask(task, vectors, unknown="skip"):
-    """Measure a task on all items that the vectors know."""
+    """Measure a task on all items that the vectors cover."""
     return task.measure(vectors, task.known(vectors, unknown), unknown)
 
 
 def score(measured):
-    """The score itself: every item counts once."""
+    """Return the score with every count 1."""
     if measured.statistic is None:
         return None
     [value] = measured.statistic.evaluate(np.ones((1, len(measured.items)), dtype=np.int32))

@@ -1,4 +1,4 @@
-"""Advice: the sample most like a text decides, and only differences that are no chance count."""
+"""Recommendations: the most similar sample decides, and only significant differences count."""
 
 import itertools
 import json
@@ -49,7 +49,7 @@ def asked(*samples, tokens=1_000_000, words=1_000, unspaced=False, dims=()):
     return advise(Features(tokens, words, unspaced), evidence)
 
 
-def test_each_kind_has_its_own_best_where_no_candidate_is_good_at_two():
+def test_each_kind_has_its_own_choice_if_no_candidate_is_good_at_two():
     advice = asked(sample(10**6, svd=(0.6, 0.1, 0.1), sg=(0.5, 0.4, 0.1), cbow=(0.4, 0.2, 0.3)))
 
     assert {choice.kinds: choice.candidate for choice in advice.choices} == {
@@ -60,7 +60,7 @@ def test_each_kind_has_its_own_best_where_no_candidate_is_good_at_two():
     assert advice.good == {"similarity": ("svd",), "meaning": ("sg",), "grammar": ("cbow",)}
 
 
-def test_one_that_cannot_be_told_from_the_best_serves_as_many_kinds_as_it_can():
+def test_a_tied_candidate_covers_as_many_kinds_as_possible():
     # differences of .019 are within two errors of .01, those of .021 are not
     advice = asked(
         sample(10**6, svd=(0.6, 0.4, 0.1), sg=(0.581, 0.381, 0.3), far=(0.579, 0.379, 0.279))
@@ -74,7 +74,7 @@ def test_one_that_cannot_be_told_from_the_best_serves_as_many_kinds_as_it_can():
     assert advice.choices == (Choice("sg", KINDS),)
 
 
-def test_of_several_that_serve_as_many_kinds_the_means_decide():
+def test_means_break_ties_between_candidates():
     advice = asked(
         sample(10**6, a=(0.600, 0.390, 0.1), b=(0.595, 0.400, 0.1), c=(0.590, 0.392, 0.3))
     )
@@ -88,14 +88,14 @@ def test_of_several_that_serve_as_many_kinds_the_means_decide():
     assert without.choices == (Choice("b", KINDS[:2]), Choice("d", KINDS[2:]))
 
 
-def test_a_difference_that_was_not_measured_rules_nothing_out():
+def test_an_unmeasured_difference_excludes_nothing():
     each = sample(10**6, a=(0.6, 0.6, 0.6), b=(0.1, 0.1, 0.1))
     each["differences"] = [d for d in each["differences"] if d["kind"] != "meaning"]
 
     assert asked(each).good == {"similarity": ("a",), "meaning": ("a", "b"), "grammar": ("a",)}
 
 
-def test_candidates_of_more_dimensions_than_the_text_has_words_are_left_out():
+def test_candidates_with_more_dimensions_than_words_are_left_out():
     each = sample(10**6, big=(0.6, 0.6, 0.6), small=(0.5, 0.5, 0.5))
 
     advice = asked(each, words=200, dims={"big": 300})
@@ -109,7 +109,7 @@ def test_candidates_of_more_dimensions_than_the_text_has_words_are_left_out():
 
 
 @pytest.mark.parametrize(("tokens", "nearest"), [(1, 1_000), (3_000, 1_000), (4_100, 16_000)])
-def test_the_sample_nearest_in_size_decides_as_a_ratio(tokens, nearest):
+def test_the_sample_with_the_nearest_size_ratio_decides(tokens, nearest):
     advice = asked(
         sample(1_000, x=(0.5, 0.5, 0.5)), sample(16_000, x=(0.5, 0.5, 0.5)), tokens=tokens
     )
@@ -119,7 +119,7 @@ def test_the_sample_nearest_in_size_decides_as_a_ratio(tokens, nearest):
     assert advice.is_far == (not 0.5 <= tokens / nearest <= 2)
 
 
-def test_richness_in_words_tells_texts_of_one_size_apart():
+def test_vocabulary_size_decides_between_samples_of_one_size():
     poor, rich = (
         sample(10**6, words=8_000, x=(0.5, 0.5, 0.5)),
         sample(10**6, words=30_000, x=(0.5, 0.5, 0.5)),
@@ -137,13 +137,13 @@ def test_script_counts_before_size():
     assert asked(near, unspaced=True).is_far
 
 
-def test_features_are_those_of_the_training_documents(tmp_path):
+def test_features_count_training_documents_only(tmp_path):
     source = tmp_path / "text.txt"
     line = "the cat sat . the dog sat .\n"
     source.write_text(line * 3 + "rare words\n")
     corpus = build_corpus(make_request([source]), tmp_path / "corpus")
 
-    # cat and dog occur three times, the and sat six times, the stop is no word
+    # cat and dog occur three times, the and sat six times, the full stop is not a word
     assert features_of(corpus) == Features(tokens=26, words=2, unspaced=False)
     source.write_text("他们 来 了\n" * 4)
     chinese = build_corpus(
@@ -152,7 +152,7 @@ def test_features_are_those_of_the_training_documents(tmp_path):
     assert is_unspaced(chinese)
 
 
-def test_the_evidence_is_whole_and_can_be_typed():
+def test_the_evidence_is_complete_and_its_options_are_valid():
     evidence = read_evidence()
 
     assert json.dumps(evidence, allow_nan=False)

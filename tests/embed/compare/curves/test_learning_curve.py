@@ -1,4 +1,4 @@
-"""Learning curves of methods that only pretend to learn: what is trained, refused, told, drawn."""
+"""Learning curves of stub methods: training, refusals, documents, tables and pictures."""
 
 import fcntl
 import json
@@ -37,7 +37,7 @@ RESULT = [
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of a method that learns nothing."""
+    """Options of a stub method."""
 
     seed: int = 1
     width: int = 6
@@ -45,7 +45,7 @@ class Options:
 
 
 def pretend(corpus: Corpus, options: Options, out: Path) -> Path:
-    """A run as methods make them: random vectors of all words that the sample has."""
+    """Write a run of random vectors for all words of the sample."""
     view = corpus.view()
     if len(view.words) < 40:
         raise SettingError(f"`width={options.width}` is too wide for {len(view.words)} words")
@@ -69,7 +69,7 @@ RECIPES = {"this": Recipe(Options, pretend), "that": Recipe(Options, pretend)}
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory) -> Corpus:
-    """A hundred documents of 40 tokens, of a vocabulary that grows."""
+    """A hundred documents of 40 tokens with a growing vocabulary."""
     folder = tmp_path_factory.mktemp("corpus")
     words = np.random.default_rng(3).zipf(1.3, size=(100, 40)) % 250
     lines = [" ".join(f"w{word}" for word in line) for line in words]
@@ -81,7 +81,7 @@ def corpus(tmp_path_factory) -> Corpus:
 
 
 def runs_in(folder):
-    """Names of the runs, and of what was left of others."""
+    """Names of finished and unfinished runs."""
     return {path.name for path in folder.iterdir() if path.is_dir()}
 
 
@@ -121,14 +121,14 @@ def test_the_whole_corpus_is_the_last_sample(corpus, capsys):
     )
 
 
-def test_sizes_that_long_documents_make_the_same_are_one_sample(corpus, capsys):
+def test_sizes_that_select_the_same_documents_are_one_sample(corpus, capsys):
     samples = take_samples(corpus, [290, 300, 301], 1)
     assert [sample.name for sample in samples] == ["290", "all"]
     told = "{}: left out, same documents as 290 (documents are long)\n"
     assert capsys.readouterr().err == told.format(300) + told.format(301)
 
 
-def test_runs_are_named_by_method_size_and_where_there_are_several_seed(corpus, tmp_path):
+def test_runs_are_named_by_method_size_and_seed_if_several(corpus, tmp_path):
     samples = take_samples(corpus, SIZES, 1)
     one = lay_out(RECIPES, samples, [7], tmp_path)
     two = lay_out({"this": RECIPES["this"]}, samples[:1], [7, 8], tmp_path)
@@ -139,7 +139,7 @@ def test_runs_are_named_by_method_size_and_where_there_are_several_seed(corpus, 
     assert {point.seed for point in one} == {7}
 
 
-def test_a_method_that_is_not_seeded_is_trained_once_and_stands_beside_means(corpus, tmp_path):
+def test_an_unseeded_method_is_trained_once(corpus, tmp_path):
     recipes = {**RECIPES, "that": Recipe(Options, pretend, seeded=False)}
     document = curve_of(corpus, tmp_path, recipes=recipes, seeds=(4, 5), sizes=[])
     assert runs_in(tmp_path) == {"this-all-seed4", "this-all-seed5", "that-all"}
@@ -175,7 +175,7 @@ def test_finished_runs_are_kept_and_only_missing_ones_are_trained(corpus, tmp_pa
     assert trained == ["this-2K", "that-2K"]
 
 
-def test_what_was_stopped_goes_on_where_it_stopped(corpus, tmp_path):
+def test_an_interrupted_curve_resumes(corpus, tmp_path):
     def stop_at_third(corpus, options, out):
         if out.name == "this-1K":
             raise KeyboardInterrupt
@@ -189,7 +189,7 @@ def test_what_was_stopped_goes_on_where_it_stopped(corpus, tmp_path):
     assert (tmp_path / "this-300" / "vectors.npy").stat().st_mtime_ns == before
 
 
-def test_a_sample_with_too_little_text_does_not_lose_the_others(corpus, tmp_path):
+def test_a_failed_training_does_not_affect_others(corpus, tmp_path):
     document = curve_of(corpus, tmp_path, sizes=[1, 1_000])
     assert document["failures"] == [
         f"{method}-1: `width=6` is too wide for {len(corpus.sample(1).view().words)} words"
@@ -198,7 +198,7 @@ def test_a_sample_with_too_little_text_does_not_lose_the_others(corpus, tmp_path
     assert document["sizes"] == [1_000, corpus.training_tokens]
 
 
-def test_a_run_that_cannot_be_written_ends_the_work(corpus, tmp_path):
+def test_an_unwritable_run_stops_the_curve(corpus, tmp_path):
     def in_use(corpus, options, out):
         raise ArtifactError(f"{out}: another process is writing it")
 
@@ -207,7 +207,7 @@ def test_a_run_that_cannot_be_written_ends_the_work(corpus, tmp_path):
 
 
 def refusal(points, recipes, out):
-    """The line with which a folder is refused."""
+    """The message of a refusal."""
     with pytest.raises(ArtifactError) as refused:
         refuse_others(points, recipes, out)
     return str(refused.value)
@@ -217,12 +217,12 @@ END = "; move it or choose another `out`"
 
 
 def points_of(corpus, out, *, sample_seed=1, seed=1):
-    """Those of the method ``this`` alone."""
+    """Recipes of the method ``this`` only."""
     samples = take_samples(corpus, SIZES, sample_seed)
     return lay_out({"this": RECIPES["this"]}, samples, [seed], out)
 
 
-def test_runs_of_other_options_seeds_or_text_are_refused_before_any_work(corpus, tmp_path):
+def test_runs_with_different_options_seed_or_text_are_refused_first(corpus, tmp_path):
     curve_of(corpus, tmp_path)
     start = f"{tmp_path}/this-300: was made with a different "
 
@@ -236,15 +236,15 @@ def test_runs_of_other_options_seeds_or_text_are_refused_before_any_work(corpus,
     assert refusal(others, RECIPES, tmp_path) == f"{start}corpus{END}"
 
 
-def test_a_run_that_another_command_made_is_refused_whatever_its_options(corpus, tmp_path):
-    # its epochs may have been asked for, or settled by the method: its files do not tell
+def test_a_run_of_another_command_is_refused(corpus, tmp_path):
+    # its epochs may be given or chosen by the method; its files do not record which
     pretend(corpus.sample(300), Options(epochs=5), tmp_path / "this-300")
     points = points_of(corpus, tmp_path)
     refused = f"{tmp_path}/this-300: was not made by learning-curve{END}"
     assert refusal(points, RECIPES, tmp_path) == refused
 
 
-def test_a_run_in_the_place_of_another_is_refused(corpus, tmp_path):
+def test_a_run_under_another_runs_name_is_refused(corpus, tmp_path):
     curve_of(corpus, tmp_path)
     points = points_of(corpus, tmp_path)
     start = f"{tmp_path}/this-300: was made with a different "
@@ -275,7 +275,7 @@ def test_records_are_written_before_training_and_kept_by_later_commands(corpus, 
     assert later.items() >= first.items()
 
 
-def test_a_damaged_run_is_refused_before_anything_is_trained(corpus, tmp_path):
+def test_a_damaged_run_is_refused_before_training(corpus, tmp_path):
     curve_of(corpus, tmp_path, sizes=[])
     vectors = tmp_path / "that-all" / "vectors.npy"
     vectors.write_bytes(vectors.read_bytes()[:-4])
@@ -289,7 +289,7 @@ def test_a_damaged_run_is_refused_before_anything_is_trained(corpus, tmp_path):
 
 @pytest.fixture
 def stopped(corpus, tmp_path):
-    """A curve that was interrupted within the training of this-1K."""
+    """A curve interrupted while training this-1K."""
 
     def stop(corpus, options, out):
         maker = {"command": "train-this", "corpus": corpus.fingerprint, **asdict(options)}
@@ -306,7 +306,7 @@ def stopped(corpus, tmp_path):
     return tmp_path / "this-1K.partial"
 
 
-def test_what_was_left_unfinished_is_gone_on_with(corpus, stopped):
+def test_an_unfinished_run_is_resumed(corpus, stopped):
     refuse_others(points_of(corpus, stopped.parent), RECIPES, stopped.parent)
     assert (stopped / "half").is_file()
     curve_of(corpus, stopped.parent)
@@ -316,9 +316,7 @@ def test_what_was_left_unfinished_is_gone_on_with(corpus, stopped):
 @pytest.mark.parametrize(
     ("name", "other"), [("seed", 2), ("corpus", "another"), ("command", "train-that"), ("width", 7)]
 )
-def test_what_another_training_left_unfinished_is_refused_before_any_work(
-    corpus, stopped, name, other
-):
+def test_an_unfinished_run_of_another_training_is_refused_first(corpus, stopped, name, other):
     maker = json.loads((stopped / "maker.json").read_text())
     write_json(stopped / "maker.json", {**maker, name: other})
     said = refusal(points_of(corpus, stopped.parent), RECIPES, stopped.parent)
@@ -327,14 +325,14 @@ def test_what_another_training_left_unfinished_is_refused_before_any_work(
     assert (stopped / "half").is_file()
 
 
-def test_another_seed_is_refused_where_a_training_was_left_unfinished(corpus, stopped):
+def test_another_seed_is_refused_if_a_run_is_unfinished(corpus, stopped):
     (stopped.parent / "this-300").rename(stopped.parent / "moved")
     points = points_of(corpus, stopped.parent, seed=2)
     said = refusal(points, RECIPES, stopped.parent)
     assert said == f"{stopped}: was started with a different seed{END}"
 
 
-def test_what_nobody_knows_who_left_it_unfinished_is_refused(corpus, stopped):
+def test_an_unfinished_run_without_a_maker_is_refused(corpus, stopped):
     folder, points = stopped.parent, points_of(corpus, stopped.parent)
     records = (folder / "runs.json").read_text()
     write_json(folder / "runs.json", {"this-300": json.loads(records)["this-300"]})
@@ -353,14 +351,14 @@ def test_what_nobody_knows_who_left_it_unfinished_is_refused(corpus, stopped):
     assert (stopped / "half").is_file()
 
 
-def test_a_run_that_another_process_is_making_is_refused_before_any_work(corpus, stopped):
+def test_a_run_being_made_by_another_process_is_refused_first(corpus, stopped):
     with open(stopped / ".lock") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         said = refusal(points_of(corpus, stopped.parent), RECIPES, stopped.parent)
     assert said == f"{stopped}: another process is writing it; wait for it or choose another `out`"
 
 
-def test_what_is_no_run_and_no_folder_of_runs_is_refused_before_any_work(corpus, tmp_path):
+def test_other_files_and_folders_in_the_way_are_refused_first(corpus, tmp_path):
     points = points_of(corpus, tmp_path)
     (tmp_path / "this-1K").mkdir()
     assert refusal(points, RECIPES, tmp_path) == (
@@ -378,14 +376,14 @@ def test_what_is_no_run_and_no_folder_of_runs_is_refused_before_any_work(corpus,
 
 
 @pytest.mark.parametrize("name", ["curve.json", "runs.json"])
-def test_a_folder_in_the_place_of_a_file_of_the_curve_is_refused_before_any_work(tmp_path, name):
+def test_a_folder_in_place_of_a_curve_file_is_refused_first(tmp_path, name):
     (tmp_path / name).mkdir()
     assert refusal([], RECIPES, tmp_path) == (
         f"{tmp_path}/{name}: not a file, but a curve writes one there{END}"
     )
 
 
-def test_the_document_tells_of_every_method_and_size_what_it_stands_on(corpus, document):
+def test_the_document_describes_every_method_and_size(corpus, document):
     tokens = [corpus.sample(size).training_tokens for size in (*SIZES, 10**9)]
     assert document["sizes"] == tokens
     assert document["methods"] == ["this", "that"]
@@ -409,7 +407,7 @@ def test_the_document_tells_of_every_method_and_size_what_it_stands_on(corpus, d
     assert first["run"].endswith("/this-300")
 
 
-def test_shared_items_are_those_of_the_smallest_sample_and_own_ones_grow(corpus, document):
+def test_shared_items_are_those_of_the_smallest_sample(corpus, document):
     shared, own = (
         [
             entry["items_used"]
@@ -442,18 +440,18 @@ def test_the_document_is_json(document):
     assert json.loads(json.dumps(document, allow_nan=False)) == document
 
 
-def test_two_sets_of_one_name_are_two_panels(document):
+def test_two_sets_of_one_name_are_separate_groups(document):
     twice = {**document, "results": document["results"] * 2}
     assert len(group_curve_results(twice)) == 2 * len(group_curve_results(document)) == 8
 
 
 def printed(document, capsys):
-    """The tables, as lines."""
+    """Lines of the printed tables."""
     print_curve(document)
     return capsys.readouterr().out.splitlines()
 
 
-def test_the_table_has_a_row_a_size_and_a_column_a_method(document, capsys):
+def test_the_table_has_a_row_per_size_and_a_column_per_method(document, capsys):
     lines = printed(document, capsys)
     shared, own, *_ = group_curve_results(document)
     assert lines[0] == "pairs, spearman (7 items)"
@@ -467,12 +465,12 @@ def test_the_table_has_a_row_a_size_and_a_column_a_method(document, capsys):
     assert lines[11].startswith("   one-hot undefined, random ")
 
 
-def test_own_items_are_not_told_where_all_know_the_same(corpus, tmp_path, capsys):
+def test_own_rows_are_left_out_if_all_runs_cover_the_same(corpus, tmp_path, capsys):
     lines = printed(curve_of(corpus, tmp_path, sizes=[]), capsys)
     assert not any(" own " in line for line in lines[:-2])
 
 
-def test_of_runs_that_know_more_and_less_both_numbers_of_items_are_told(document, capsys):
+def test_own_rows_show_the_range_of_items(document, capsys):
     results = [
         {**entry, "items_used": 3} if entry["method"] == "that" else entry
         for entry in document["results"]
@@ -481,7 +479,7 @@ def test_of_runs_that_know_more_and_less_both_numbers_of_items_are_told(document
     assert any(re.match(rf" {document['sizes'][-1]:,} +own 3-6 ", line) for line in lines)
 
 
-def test_tables_fit_a_hundred_columns_however_many_methods_there_are(seeded, capsys):
+def test_tables_fit_100_columns_with_many_methods(seeded, capsys):
     names = [f"method{n}" for n in range(7)]
     results = [
         {**entry, "method": name, "deviation": 0.123}
@@ -495,14 +493,14 @@ def test_tables_fit_a_hundred_columns_however_many_methods_there_are(seeded, cap
     assert any(" ±.123 [" in line for line in lines)
 
 
-def test_what_was_not_trained_is_a_dash_and_what_is_undefined_is_said(document, capsys):
+def test_missing_runs_are_dashes_and_undefined_scores_are_named(document, capsys):
     first, second, *rest = document["results"]
     undefined = {**second, "score": None, "low": None, "high": None}
     lines = printed({**document, "results": [undefined, *rest]}, capsys)
     assert re.match(rf" {first['tokens']:,} +all {first['items_used']} +- +undefined *$", lines[4])
 
 
-def test_the_picture_has_a_panel_for_each_metric_and_a_line_for_each_method(document, tmp_path):
+def test_the_picture_has_a_panel_per_metric_and_a_line_per_method(document, tmp_path):
     pytest.importorskip("matplotlib")
     draw_curve(document, tmp_path / "curve.svg")
     svg = (tmp_path / "curve.svg").read_text()

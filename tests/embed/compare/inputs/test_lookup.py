@@ -1,4 +1,4 @@
-"""Words of sets in vectors: what stands for unknown ones, phrases, zero vectors."""
+"""Lookup of words: substitutes for unknown words, phrases, zero vectors."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def rows_of(matrix):
     return matrix.tolist() if isinstance(matrix, np.ndarray) else matrix.toarray().tolist()
 
 
-def test_one_vector_stands_for_all_unknown_words(vectors):
+def test_one_vector_replaces_all_unknown_words(vectors):
     texts = ["york", "x", "y", "new york"]
 
     found = find_words(vectors, texts)
@@ -38,7 +38,7 @@ def test_one_vector_stands_for_all_unknown_words(vectors):
         assert not found.has_composed(np.array([[1, 4]])).any()
 
 
-def test_where_all_are_known_nothing_stands_for_unknown_words(vectors):
+def test_no_substitute_if_all_words_are_known(vectors):
     assert rows_of(find_words(vectors, ["new"], "mean").composed) == []
 
 
@@ -60,7 +60,7 @@ def test_a_phrase_is_one_word_or_else_the_mean_of_its_words(vectors):
     assert find_words(vectors, texts, "zero", phrases=True).rows["new_haven"] == 6
 
 
-def test_words_are_looked_up_in_the_order_asked_for(vectors):
+def test_rows_follow_the_order_of_texts(vectors):
     found = find_words(vectors, ["york", "new"])
 
     assert found.places(["new", "york", "new"]).tolist() == [0, 1, 0]
@@ -72,7 +72,7 @@ def test_items_with_a_zero_vector_of_the_vocabulary_are_found(vectors):
     assert has_zero(vectors, places).tolist() == [True, False, False, False, True]
 
 
-def test_the_mean_of_vectors_that_are_not_finite_is_refused():
+def test_a_non_finite_mean_is_refused():
     matrix = np.array([[1, 0], [np.inf, 1]], dtype=np.float32)
 
     with pytest.raises(ArtifactError) as error:

@@ -1,4 +1,4 @@
-"""Words outside the vocabulary whose vectors are composed of n-grams, in evaluation."""
+"""Evaluation with words whose vectors are composed from n-grams."""
 
 import json
 
@@ -44,7 +44,7 @@ def vectors():
     return WordVectors(WORDS, MATRIX, name="plane", subwords=table)
 
 
-def test_composed_words_stand_behind_the_rows(vectors):
+def test_composed_words_follow_the_rows(vectors):
     found = find_words(vectors, ["king", "women", "Kings", "kings", "xylophone", "women"])
 
     # of unknown origin: a capital is kept unless the lower-cased word has a row
@@ -67,7 +67,7 @@ def test_similarity_uses_composed_words_and_counts_them(vectors):
     assert score(ranked) == pytest.approx(1.0)  # cosines 1, 0, -sqrt 1/2
 
 
-def test_analogies_ask_with_composed_words_but_answer_from_the_vocabulary(vectors):
+def test_analogies_may_hold_composed_words_but_answers_are_in_the_vocabulary(vectors):
     questions = [
         Question(("man", "kings", "woman", "queen")),
         Question(("man", "king", "women", "queen")),
@@ -99,7 +99,7 @@ def test_a_section_counts_its_own_composed_words(vectors):
     ]
 
 
-def test_baselines_know_the_words_that_a_run_composes(vectors):
+def test_baselines_cover_the_words_that_a_run_composes(vectors):
     for baseline in make_baselines([vectors], ["kings", "king", "xylophone"], 3, 1).values():
         assert isinstance(baseline, StaticVectors)
         assert list(baseline.vocabulary) == ["king", "man", "woman"]
@@ -108,7 +108,7 @@ def test_baselines_know_the_words_that_a_run_composes(vectors):
         assert found.rows == {"kings": 3, "xylophone": -1, "king": 0}
 
 
-def test_a_word_that_one_run_has_and_another_composes_stands_by_its_rank(vectors):
+def test_a_word_in_one_runs_vocabulary_keeps_its_rank_if_another_composes_it(vectors):
     other = WordVectors(["the", "kings"], np.eye(2, dtype=np.float32))
 
     baselines = make_baselines([vectors, other], ["kings"], 2, 1)
@@ -150,7 +150,7 @@ def firth(*arguments):
     return CliRunner().invoke(cli.main, ["compare", *map(str, arguments)])
 
 
-def test_json_tells_how_many_items_use_composed_words(run):
+def test_json_counts_items_with_composed_words(run):
     done = firth(run[0], "--similarity", run[1], "--json")
 
     assert done.exit_code == 0, done.output
@@ -162,7 +162,7 @@ def test_json_tells_how_many_items_use_composed_words(run):
     assert results[0]["score"] is not None
 
 
-def test_a_line_below_the_table_tells_how_many_items_use_composed_words(run):
+def test_a_line_below_the_table_counts_items_with_composed_words(run):
     done = firth(run[0], "--similarity", run[1])
 
     assert done.exit_code == 0, done.output
@@ -172,7 +172,7 @@ def test_a_line_below_the_table_tells_how_many_items_use_composed_words(run):
     )
 
 
-def test_baselines_are_asked_what_all_runs_are_asked_however_they_write_it():
+def test_baselines_cover_shared_items_whatever_their_spelling():
     words = ["Athens", "Greece", "Oslo", "Norway"]
     runs = {
         "cased": WordVectors(
@@ -192,7 +192,7 @@ def test_baselines_are_asked_what_all_runs_are_asked_however_they_write_it():
     assert len(found.pairs) == 3 * 6  # every two of four, in three metrics
 
 
-def test_an_undirected_composed_vector_is_told():
+def test_a_composed_vector_with_nan_is_refused():
     vectors = WordVectors(
         ["new", "york", "oslo"], np.array([[1, 0], [np.nan, 1], [1, 1]], np.float32)
     )

@@ -1,4 +1,4 @@
-"""Agreement of two runs: Jaccard of neighbors, orthogonal Procrustes beside scipy's."""
+"""Agreement of two runs: Jaccard index of neighbors, Procrustes distance against scipy."""
 
 import math
 
@@ -17,17 +17,17 @@ def directions(n_words, dim, seed):
 
 
 def distance(a, b):
-    """The distance itself: every word counts once."""
+    """Return the distance with every count 1."""
     return procrustes_distance(a, b).evaluate(np.ones((1, len(a)), np.uint8))[0]
 
 
 def centered(vectors):
-    """About their mean, at unit length."""
+    """Return centered vectors at unit length."""
     moved = vectors - vectors.mean(axis=0)
     return moved / np.linalg.norm(moved, axis=1, keepdims=True)
 
 
-def test_neighbor_overlap_is_jaccards_index_of_the_sets():
+def test_neighbor_overlap_is_the_jaccard_index():
     a, b = (neighborhoods(directions(60, 8, seed), 10) for seed in (1, 2))
 
     found = neighbor_overlap(a, b)
@@ -37,9 +37,9 @@ def test_neighbor_overlap_is_jaccards_index_of_the_sets():
     assert neighbor_overlap(a, a).tolist() == [1.0] * 60
 
 
-def test_procrustes_distance_is_that_of_scipys_alignment():
+def test_procrustes_distance_matches_scipy():
     b = unit_length(directions(80, 7, 4) + 0.3)
-    a = unit_length(directions(80, 7, 3) + b)  # something in common
+    a = unit_length(directions(80, 7, 3) + b)  # shared structure
     turn, _ = scipy.linalg.orthogonal_procrustes(centered(a), centered(b))
 
     left = np.linalg.norm(centered(a) @ turn - centered(b)) / np.linalg.norm(centered(b))
@@ -47,7 +47,7 @@ def test_procrustes_distance_is_that_of_scipys_alignment():
     assert distance(a, b) == pytest.approx(left, abs=1e-12)
 
 
-def test_fewer_dimensions_are_zeros_for_the_others():
+def test_missing_dimensions_count_as_zeros():
     a, b = directions(90, 4, 5), directions(90, 9, 6)
     padded = np.pad(a, ((0, 0), (0, 5)))
     turn, _ = scipy.linalg.orthogonal_procrustes(centered(padded), centered(b))
@@ -57,16 +57,16 @@ def test_fewer_dimensions_are_zeros_for_the_others():
     assert distance(b, a) == pytest.approx(left, abs=1e-12)
 
 
-def test_turned_and_mirrored_vectors_are_at_distance_zero():
+def test_rotation_and_reflection_give_distance_zero():
     a = directions(100, 6, 7)
     turn, _ = np.linalg.qr(np.random.default_rng(8).normal(size=(6, 6)))
     turn[:, 0] *= -1
 
-    # the root of what rounding leaves of 2 - 2
+    # the square root of the rounding error of 2 - 2
     assert distance(a, a @ turn) < 1e-7
 
 
-def test_what_all_vectors_have_in_common_brings_two_runs_no_nearer():
+def test_a_common_mean_does_not_reduce_the_distance():
     a, b = directions(2_000, 20, 9), directions(2_000, 20, 10)
     shift = 5 * np.eye(20)[0]
 
@@ -77,7 +77,7 @@ def test_what_all_vectors_have_in_common_brings_two_runs_no_nearer():
     assert shifted > 1.3
 
 
-def test_distance_of_a_draw_is_the_root_of_the_mean_over_its_words():
+def test_distance_of_a_draw_is_the_root_mean_square_over_words():
     a, b = directions(50, 5, 11), directions(50, 5, 12)
     statistic = procrustes_distance(a, b)
     words = np.eye(50, dtype=np.uint8)

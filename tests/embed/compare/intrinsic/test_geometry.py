@@ -1,4 +1,4 @@
-"""Directions, hubs and lengths of one run's vectors: each measure beside its definition."""
+"""Geometry of one run's vectors: each measure against its definition."""
 
 import math
 
@@ -19,14 +19,14 @@ from embed.vectors.search import unit_length
 
 
 def directions(n_words, dim, seed=1, shift=0.0):
-    """Random unit vectors, all moved the same way first."""
+    """Random unit vectors around a shifted mean."""
     vectors = np.random.default_rng(seed).normal(size=(n_words, dim))
     vectors[:, 0] += shift
     return unit_length(vectors)
 
 
 def draws(n_items, replicates=30, seed=2):
-    """Every item once, then draws with replacement."""
+    """Counts of one, then draws with replacement."""
     rng = np.random.default_rng(seed)
     drawn = rng.multinomial(n_items, np.full(n_items, 1 / n_items), size=replicates)
     return np.vstack([np.ones((1, n_items), np.int64), drawn]).astype(np.uint8)
@@ -39,7 +39,7 @@ def naive_mean_cosine(units, counts):
 
 
 def naive_partition_ratio(units):
-    """The definition: sums over words along every eigenvector, to either side."""
+    """The definition: sums over words along every eigenvector in both directions."""
     _, vectors = np.linalg.eig(units.T @ units)
     sums = [
         sum(math.exp(sign * float(word @ c.real)) for word in units)
@@ -60,7 +60,7 @@ def naive_neighbors(units, k):
 
 
 @pytest.mark.parametrize("shift", [0.0, 2.0])
-def test_mean_cosine_is_that_of_all_pairs_of_different_words(shift):
+def test_mean_cosine_averages_all_pairs_of_different_words(shift):
     units, counts = directions(15, 4, shift=shift), draws(15)
 
     found = PairCosines(units).evaluate(counts)
@@ -69,7 +69,7 @@ def test_mean_cosine_is_that_of_all_pairs_of_different_words(shift):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
-def test_mean_cosine_of_sparse_vectors_is_that_of_the_same_dense_ones():
+def test_mean_cosine_is_the_same_for_sparse_and_dense_vectors():
     units = directions(100, 30) * (np.random.default_rng(3).random((100, 30)) < 0.2)
     units, counts = unit_length(units + 1e-9), draws(100, 200)
 
@@ -85,7 +85,7 @@ def test_mean_cosine_of_one_hot_vectors_is_exactly_zero_in_every_draw():
 
 
 @pytest.mark.parametrize("shift", [0.0, 2.0])
-def test_partition_ratio_is_least_over_largest_of_all_eigenvectors(shift):
+def test_partition_ratio_matches_the_definition(shift):
     units = directions(40, 6, shift=shift)
 
     found = partition_ratio(units).evaluate(np.ones((1, 40), np.uint8))
@@ -111,7 +111,7 @@ def test_partition_ratio_does_not_depend_on_the_sign_of_axes():
     np.testing.assert_allclose(a, b, rtol=0, atol=1e-12)
 
 
-def test_skewness_is_that_of_repeated_values():
+def test_skewness_matches_that_of_repeated_values():
     values, counts = np.random.default_rng(4).poisson(3, size=80), draws(80)
 
     found = skewness(values).evaluate(counts)
@@ -133,7 +133,7 @@ def test_neighborhoods_match_the_definition(n_words, k):
     np.testing.assert_array_equal(neighborhoods(scipy.sparse.csr_matrix(units), k), near)
 
 
-def test_parallel_vectors_of_unlike_length_tie_as_neighbors():
+def test_parallel_vectors_of_different_length_tie_as_neighbors():
     vectors = np.random.default_rng(9).normal(size=(15, 6))
     units = unit_length(np.concatenate([vectors, vectors / 3, vectors * 0.7, vectors * 1e5]))
 
@@ -142,12 +142,12 @@ def test_parallel_vectors_of_unlike_length_tie_as_neighbors():
     np.testing.assert_array_equal(near, naive_neighbors(units, 10))
 
 
-def test_words_whose_cosines_are_all_equal_have_no_neighbors():
+def test_equal_cosines_give_no_neighborhoods():
     assert neighborhoods(scipy.sparse.identity(30, format="csr"), 10) is None
     assert neighborhoods(np.tile([[0.6, 0.8]], (30, 1)), 10) is None
 
 
-def test_lengths_are_the_same_within_what_rounding_leaves():
+def test_same_length_allows_for_rounding():
     rng = np.random.default_rng(6)
     vectors = rng.normal(size=(50, 300))
     units = unit_length(vectors)
@@ -167,7 +167,7 @@ def test_lengths_are_the_same_within_what_rounding_leaves():
     ],
     ids=["mean cosine", "partition ratio", "skewness", "of means"],
 )
-def test_to_take_some_items_is_to_count_the_others_zero_times(statistic):
+def test_take_equals_zero_counts_for_the_other_items(statistic):
     chosen = np.random.default_rng(7).random(40) < 0.5
     counts = draws(40) * chosen.astype(np.uint8)
 

@@ -1,4 +1,4 @@
-"""Intrinsic measures of several runs: the same words for all, reasons for what is undefined."""
+"""Intrinsic measures of several runs: shared words, and reasons for undefined measures."""
 
 import json
 import re
@@ -21,7 +21,7 @@ WIDE, EQUAL = "no more words than dimensions", "all cosines are equal"
 
 
 def vectors(words=WORDS, dim=12, seed=1, shift=1.0, **about):
-    """Gaussian vectors about a point."""
+    """Gaussian vectors around a mean."""
     matrix = np.random.default_rng(seed).normal(size=(len(words), dim)) + shift
     return WordVectors(list(words), matrix.astype(np.float32), **about)
 
@@ -37,11 +37,11 @@ def together(geometry, a, b):
 
 
 def numbers(geometry):
-    """Everything measured, to compare two measurements."""
+    """All measures, for comparing two measurements."""
     return geometry.properties, geometry.agreements
 
 
-def test_shared_words_come_by_their_lowest_place_in_any_run():
+def test_shared_words_are_ordered_by_their_worst_rank():
     a, b, c = (vectors(list(words)) for words in ("abcdex", "bacyed", "zbacde"))
 
     # places: a 0 1 2, b 1 0 1, c 2 2 3, d 3 5 4, e 4 4 5
@@ -61,11 +61,11 @@ def test_shared_words_match_the_definition(n_words):
     assert found == sorted(common, key=lambda word: (place[word], word))[:n_words]
 
 
-def test_a_repeated_word_has_its_first_place():
+def test_a_repeated_word_has_its_first_rank():
     assert shared_words([vectors(["a", "b", "a"]), vectors(["a", "b"])], 5) == ["a", "b"]
 
 
-def test_runs_are_measured_on_the_same_words_beside_both_baselines():
+def test_runs_and_baselines_are_measured_on_the_same_words():
     first, second = WORDS[:100], WORDS[110:] + WORDS[10:110]
 
     found = measure_geometry({"a": vectors(first), "b": vectors(second, seed=2)}, CONFIG, 80)
@@ -82,7 +82,7 @@ def test_runs_are_measured_on_the_same_words_beside_both_baselines():
     assert (found.words, found.zero, found.failures) == (80, 0, [])
 
 
-def test_scores_are_those_of_the_shared_rows_by_definition():
+def test_scores_match_the_definition_on_shared_rows():
     run = vectors(seed=3, counts=np.arange(120)[::-1] // 3)
     rows = np.random.default_rng(4).permutation(120)[:90]
     other = vectors([WORDS[row] for row in rows], seed=5)
@@ -107,7 +107,7 @@ def test_scores_are_those_of_the_shared_rows_by_definition():
     )
 
 
-def test_intervals_hold_the_scores_and_extremes_have_none():
+def test_intervals_contain_the_scores_and_hubs_have_none():
     found = measure_geometry({"a": vectors(), "b": vectors(seed=2)}, CONFIG)
 
     for each in (*alone(found, "a").values(), *together(found, "a", "b").values()):
@@ -126,7 +126,7 @@ def test_without_counts_the_first_rows_are_the_most_frequent():
     assert found["length_frequency"].score == 1.0
 
 
-def test_turned_vectors_agree_in_everything():
+def test_rotated_vectors_agree_fully():
     run = vectors()
     turn, _ = np.linalg.qr(np.random.default_rng(6).normal(size=(12, 12)))
     turned = WordVectors(WORDS, (run.matrix @ turn * 3).astype(np.float32))
@@ -141,7 +141,7 @@ def test_turned_vectors_agree_in_everything():
         assert mine.score == pytest.approx(theirs.score, abs=1e-4)
 
 
-def test_one_hot_vectors_are_defined_where_that_makes_sense():
+def test_measures_defined_for_one_hot_vectors():
     found = measure_geometry({"a": vectors()}, CONFIG)
 
     one_hot, pair = alone(found, "one-hot"), together(found, "a", "one-hot")
@@ -159,14 +159,14 @@ def test_one_hot_vectors_are_defined_where_that_makes_sense():
     assert {(each.score, each.low, each.high) for each in undefined} == {(None, None, None)}
 
 
-def test_baselines_of_a_comparison_are_made_anew():
+def test_baselines_given_as_runs_are_replaced():
     runs = {"a": vectors()}
     fewer = make_baselines(list(runs.values()), ["w050"], 30, CONFIG.seed)
 
     assert measure_geometry({**runs, **fewer}, CONFIG) == measure_geometry(runs, CONFIG)
 
 
-def test_sparse_runs_are_measured_as_the_same_dense_ones():
+def test_sparse_and_dense_runs_measure_the_same():
     rng = np.random.default_rng(7)
     matrix = rng.random((120, 40)).astype(np.float32) * (rng.random((120, 40)) < 0.3)
     dense, sparse = WordVectors(WORDS, matrix), WordVectors(WORDS, scipy.sparse.csr_matrix(matrix))
@@ -179,7 +179,7 @@ def test_sparse_runs_are_measured_as_the_same_dense_ones():
         assert theirs.reason == mine.reason
 
 
-def test_wide_sparse_runs_have_neighbors_but_no_axes():
+def test_wide_sparse_runs_have_neighbors_but_no_isotropy():
     rng = np.random.default_rng(8)
     matrix = scipy.sparse.csr_matrix(rng.random((120, 500)) * (rng.random((120, 500)) < 0.1))
     wide = WordVectors(WORDS, matrix.astype(np.float32))
@@ -192,7 +192,7 @@ def test_wide_sparse_runs_have_neighbors_but_no_axes():
     assert together(found, "wide", "a")["procrustes"].reason == WIDE
 
 
-def test_a_run_that_holds_nan_is_a_failure_and_loses_nothing_else():
+def test_a_run_with_nan_fails_without_affecting_others():
     broken = vectors(seed=2, name="out/broken")
     broken.matrix[7, 3] = np.nan
     others = {"a": vectors(), "c": vectors(seed=3)}
@@ -205,7 +205,7 @@ def test_a_run_that_holds_nan_is_a_failure_and_loses_nothing_else():
     assert numbers(found) == numbers(measure_geometry(others, CONFIG))
 
 
-def test_words_with_a_zero_vector_are_left_out_of_all_runs_and_told():
+def test_words_with_a_zero_vector_are_left_out_and_counted():
     hollow = vectors(seed=2)
     hollow.matrix[[5, 9]] = 0
     rest = [word for word in WORDS if word not in ("w005", "w009")]
@@ -239,7 +239,7 @@ def test_twenty_shared_words_are_enough():
     assert [each.reason for each in alone(found, "a").values()] == [None] * 5
 
 
-def test_the_order_of_runs_changes_no_number():
+def test_measures_do_not_depend_on_the_order_of_runs():
     runs = {"a": vectors(), "b": vectors(WORDS[::-1], seed=2)}
 
     found = measure_geometry(runs, CONFIG)
@@ -252,7 +252,7 @@ def test_the_order_of_runs_changes_no_number():
         assert mine[metric].low == pytest.approx(theirs[metric].low, abs=1e-12)
 
 
-def test_the_seed_changes_intervals_and_random_vectors_alone():
+def test_the_seed_changes_only_intervals_and_random_vectors():
     runs = {"a": vectors(), "b": vectors(seed=2)}
 
     found = measure_geometry(runs, CONFIG)
@@ -277,7 +277,7 @@ def test_json_has_null_with_a_reason_and_the_word_of_the_hub():
     assert made["agreements"][1] == {"a": "a", "b": "one-hot", "metric": "procrustes", **nothing}
 
 
-def test_tables_fit_a_hundred_columns_and_tell_what_is_undefined(capsys):
+def test_tables_fit_100_columns_and_name_undefined_measures(capsys):
     long = "out/" + "a-very-long-name-of-a-run" * 3
     words = [f"{word}-and-much-more-of-it" for word in WORDS[:40]]
     runs = {long: vectors(words), "out/b": vectors(words, seed=2, shift=30)}
@@ -301,7 +301,7 @@ def test_tables_fit_a_hundred_columns_and_tell_what_is_undefined(capsys):
     ]
 
 
-def test_one_line_stands_for_tables_without_numbers(capsys):
+def test_one_line_replaces_tables_without_numbers(capsys):
     print_geometry(measure_geometry({"a": vectors(WORDS[:5])}, CONFIG), {})
 
     assert capsys.readouterr().out == (

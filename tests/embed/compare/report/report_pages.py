@@ -65,7 +65,7 @@ def small_document(svd="out/svd", sg="out/sg", dataset="ws353"):
 
 
 def all_parts(svd="out/svd", sg="out/sg", word="king"):
-    """One of everything that a page can show."""
+    """One example of every section of the page."""
     words = (word, "queen", "apple", "pear")
     places = np.array([[1.0, 0.0], [0.8, 0.3], [-1.0, 0.2], [-0.8, -0.5]])
     found = WordMap(words, ("people", "people", word, word), places, (0.4, 0.2))

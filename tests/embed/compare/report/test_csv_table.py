@@ -1,4 +1,4 @@
-"""Results as CSV: what is written is what a reader gets back."""
+"""CSV results read back as they were written."""
 
 import csv
 import io
@@ -27,7 +27,7 @@ def written(results, *columns):
     return file.getvalue()
 
 
-def test_values_come_back_in_full_precision_and_undefined_ones_empty():
+def test_values_keep_full_precision_and_undefined_ones_are_empty():
     [row] = csv.DictReader(io.StringIO(written([RESULT]), newline=""))
     assert row["run"] == 'out/my "best", run'
     assert row["dataset"] == "图书馆"
@@ -35,14 +35,14 @@ def test_values_come_back_in_full_precision_and_undefined_ones_empty():
     assert (row["items_used"], row["shared_items"], row["seeds"]) == ("12", "true", "")
 
 
-def test_columns_are_the_same_whatever_the_results_hold():
+def test_columns_do_not_depend_on_the_results():
     header = ",".join(COLUMNS) + "\r\n"
     assert written([]) == header
     assert written([RESULT]).startswith(header)
     assert written([{**RESULT, "section": "a", "reason": "b", "seeds": 5}]).startswith(header)
 
 
-def test_other_columns_follow_in_the_order_of_their_appearance():
+def test_further_columns_follow_in_order_of_appearance():
     rows = [{"method": "svd", "score": 1.0}, {"size": 7, "method": "cbow", "low": 0.5}]
     assert written(rows, ("size", "method")) == (
         "size,method,score,low\r\n,svd,1.0,\r\n7,cbow,,0.5\r\n"

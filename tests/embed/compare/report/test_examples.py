@@ -1,4 +1,4 @@
-"""Example sentences of the report: what the encoders of runs make of them."""
+"""Example sentences of the report, read by the runs' encoders."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def example(opened):
     return f"{one} [{two}] {one} [{two}]"
 
 
-def test_attention_is_that_of_the_encoder_without_the_brackets(run, opened, example):
+def test_attention_ignores_the_brackets(run, opened, example):
     plain = example.replace("[", "").replace("]", "")
     expected = attend(run, plain)
 
@@ -48,7 +48,7 @@ def test_attention_is_that_of_the_encoder_without_the_brackets(run, opened, exam
     np.testing.assert_allclose(read.weights.sum(axis=-1), 1.0, atol=1e-5)
 
 
-def test_words_in_context_are_those_of_firth_neighbors(run, opened, example):
+def test_in_context_neighbors_match_firth_neighbors(run, opened, example):
     vectors = opened[str(run)].vectors
 
     found = find_in_context(opened, ["nothing marked", example], 3)
@@ -74,7 +74,7 @@ def test_runs_without_contents_give_a_reason(run, opened):
     }
 
 
-def test_a_sentence_that_cannot_be_read_is_named_and_loses_no_other(run, opened, example):
+def test_an_unreadable_sentence_is_named_and_others_are_read(run, opened, example):
     long = " ".join(list(opened[str(run)].vocabulary) * 40)
 
     first, empty, too_long, last = read_attention(opened, [example, "", long, example])[str(run)]
@@ -86,7 +86,7 @@ def test_a_sentence_that_cannot_be_read_is_named_and_loses_no_other(run, opened,
     assert too_long.endswith(" at once; give a shorter one")
 
 
-def test_a_word_that_an_encoder_cuts_to_nothing_is_named_and_loses_no_other(opened, run, example):
+def test_a_word_without_pieces_is_named_and_others_are_read(opened, run, example):
     nothing = "a [\u200b] b"
 
     found = find_in_context(opened, [nothing, example], 3)[str(run)]
@@ -116,7 +116,7 @@ def test_an_encoder_is_opened_once_for_all_examples(opened, run, example, monkey
 
 
 @pytest.mark.parametrize("text", ["a [] b", "a [ ] b", "a [b", "b] [a]", "[[a]]"])
-def test_brackets_that_mark_nothing_are_refused(text):
+def test_empty_or_unbalanced_brackets_are_refused(text):
     with pytest.raises(SettingError) as refused:
         refuse_unmarked(["fine [here]", text])
     assert str(refused.value) == f"`example={text!r}`: brackets go around words; write [word]"

@@ -1,4 +1,4 @@
-"""Scores as a picture: what stands in it, read off the SVG, and in which color."""
+"""The picture of scores: text, positions and colors read from the SVG."""
 
 import json
 import re
@@ -32,7 +32,7 @@ def result(run, score, low=None, high=None, **more):
 
 
 def pair(a, b, p):
-    """What two runs' difference is taken for."""
+    """A tested difference of two runs."""
     where = {"task": "similarity", "dataset": "ws353", "metric": "spearman"}
     return {"a": a, "b": b, **where, "difference": 0.1, "low": 0.0, "high": 0.2, "p": p}
 
@@ -70,7 +70,7 @@ def faces(svg):
     ]
 
 
-def test_every_run_has_its_name_its_score_and_the_number_of_items(tmp_path):
+def test_every_run_has_name_score_and_number_of_items(tmp_path):
     svg = drawn(tmp_path, document(result("out/svd", 0.5, 0.4, 0.6), result("out/sg", -0.25)))
     shown = texts(svg)
     for text in ("ws353", "spearman", "n = 1,234", "svd", "sg", "0.500", "−0.250"):
@@ -88,14 +88,14 @@ def test_intervals_are_drawn_to_scale(tmp_path):
     assert lengths[1] == pytest.approx(2 * lengths[0], rel=1e-3)
 
 
-def test_what_is_undefined_is_told_in_its_row(tmp_path):
+def test_undefined_scores_show_their_reason(tmp_path):
     rows = [result("out/svd", 0.5), result("one-hot", None, reason="all cosines are equal")]
     shown = texts(drawn(tmp_path, document(*rows)))
     assert "undefined: all cosines are equal" in shown
     assert [text for text in shown if re.fullmatch(r"−?\d\.\d{3}", text)] == ["0.500"]
 
 
-def test_a_long_reason_is_cut_to_the_panel(tmp_path):
+def test_long_reasons_are_truncated(tmp_path):
     reason = "no question has all its words among the 30,000 most frequent" * 4
     shown = texts(drawn(tmp_path, document(result("out/svd", None, reason=reason))))
     [told] = [text for text in shown if text.startswith("undefined")]
@@ -103,7 +103,7 @@ def test_a_long_reason_is_cut_to_the_panel(tmp_path):
     assert len(told) < len(reason)
 
 
-def test_names_of_sets_beside_each_other_are_cut_to_their_panels(tmp_path):
+def test_set_names_are_truncated_to_their_panels(tmp_path):
     names = ["a long name of a set that goes on and on and on for the whole of the picture" * 2]
     names.append("b" + names[0])
     svg = drawn(tmp_path, document(*(result("out/svd", 0.5, dataset=name) for name in names)))
@@ -122,12 +122,12 @@ def test_names_of_sets_beside_each_other_are_cut_to_their_panels(tmp_path):
         assert start + 72 * text_width(shown, 9, bold=True) < stop
 
 
-def test_controls_in_names_leave_the_svg_whole(tmp_path):
+def test_control_characters_keep_the_svg_well_formed(tmp_path):
     shown = texts(drawn(tmp_path, document(result("out/svd", 0.5, dataset="a\x1b[1m\ufffe"))))
     assert "a\ufffd[1m\ufffd" in shown
 
 
-def test_a_run_without_a_result_where_others_have_one_is_not_scored(tmp_path):
+def test_a_run_without_a_result_is_shown_as_not_scored(tmp_path):
     rows = [
         result("out/svd", 0.5),
         result("out/sg", 0.5),
@@ -141,7 +141,7 @@ def test_only_shared_items_count(tmp_path):
     assert "0.750" not in texts(drawn(tmp_path, document(*rows)))
 
 
-def test_the_best_and_its_equals_are_filled_the_others_hollow(tmp_path):
+def test_best_and_tied_runs_are_filled_and_others_hollow(tmp_path):
     runs = [{"run": "out/cbow", "method": "cbow", "fingerprint": "3"}]
     rows = [result(run, s) for run, s in (("out/svd", 0.6), ("out/sg", 0.5), ("out/cbow", 0.4))]
     pairs = [
@@ -154,12 +154,12 @@ def test_the_best_and_its_equals_are_filled_the_others_hollow(tmp_path):
     assert faces(svg) == [(BLUE, BLUE), (VERMILLION, VERMILLION), ("#ffffff", green)]
 
 
-def test_where_no_pairs_were_tested_nothing_is_called_worse(tmp_path):
+def test_without_tests_no_run_is_worse(tmp_path):
     svg = drawn(tmp_path, document(result("out/svd", 0.6), result("out/sg", 0.5)))
     assert faces(svg) == [(BLUE, BLUE), (VERMILLION, VERMILLION)]
 
 
-def test_runs_of_one_method_share_a_color_and_baselines_are_grey(tmp_path):
+def test_runs_of_one_method_share_a_color_and_baselines_are_gray(tmp_path):
     runs = [{"run": "out/svd-flat", "method": "svd", "fingerprint": "3"}]
     rows = [result(run, 0.5) for run in ("out/svd", "out/sg", "out/svd-flat", "one-hot")]
     edges = [edge for _, edge in faces(drawn(tmp_path, document(*rows, runs=runs)))]
@@ -185,13 +185,13 @@ def test_seeds_are_one_row_with_their_deviation(tmp_path):
     assert len(re.findall(r"stroke-opacity: 0.35; stroke-width: 6", svg)) == 1
 
 
-def test_sets_of_one_name_have_panels_of_their_own(tmp_path):
+def test_sets_of_one_name_have_separate_panels(tmp_path):
     rows = [result("out/svd", 0.125), result("out/svd", 0.25)]
     shown = texts(drawn(tmp_path, document(*rows)))
     assert (shown.count("ws353"), "0.125" in shown, "0.250" in shown) == (2, True, True)
 
 
-def test_a_section_is_named_behind_its_set(tmp_path):
+def test_a_section_is_named_after_its_set(tmp_path):
     rows = [
         result("out/svd", 0.5, task="analogy", metric="accuracy_3cosmul"),
         result("out/svd", 0.5, task="analogy", metric="accuracy_3cosmul", section="family"),
@@ -200,17 +200,17 @@ def test_a_section_is_named_behind_its_set(tmp_path):
     assert {"ws353", "ws353: family", "3cosmul"} <= set(shown)
 
 
-def test_words_that_look_like_formulas_are_no_formulas(tmp_path):
+def test_dollar_signs_are_not_math(tmp_path):
     shown = texts(drawn(tmp_path, document(result("out/svd", 0.5, dataset="$x_1$ 東京"))))
     assert "$x_1$ 東京" in shown
 
 
-def test_the_same_document_gives_the_same_svg_read_from_json_or_not(tmp_path):
+def test_the_same_document_gives_the_same_svg_also_from_json(tmp_path):
     what = document(result("out/svd", 1 / 3, 0.1, 0.4), pairs=[pair("out/svd", "out/sg", None)])
     assert drawn(tmp_path, what) == drawn(tmp_path, json.loads(json.dumps(what)))
 
 
-def test_a_picture_is_a_thousand_pixels_wide_however_many_runs_and_sets(tmp_path):
+def test_pictures_are_1000_pixels_wide(tmp_path):
     image = pytest.importorskip("PIL.Image")
     runs = [{"run": f"out/{n}", "method": f"m{n}", "fingerprint": None} for n in range(14)]
     rows = [
@@ -225,7 +225,7 @@ def test_a_picture_is_a_thousand_pixels_wide_however_many_runs_and_sets(tmp_path
         assert picture.size[1] > 6 * 2 * 14 * 19
 
 
-def test_without_a_score_there_is_no_picture(tmp_path):
+def test_a_document_without_scores_is_refused(tmp_path):
     out = tmp_path / "a.svg"
     with pytest.raises(SettingError) as refusal:
         draw_scores(document(), out)
@@ -233,7 +233,7 @@ def test_without_a_score_there_is_no_picture(tmp_path):
     assert not out.exists()
 
 
-def test_a_standing_picture_is_not_replaced_unasked(tmp_path):
+def test_an_existing_picture_is_not_overwritten_without_force(tmp_path):
     out = tmp_path / "a.svg"
     out.write_text("mine")
     with pytest.raises(ArtifactError) as refusal:

@@ -45,13 +45,13 @@ def comparison(*columns, pairs=()):
 
 
 def table(capsys, found):
-    """What is printed, runs of spaces as one."""
+    """Printed output with spaces collapsed."""
     print_report(found, "skip")
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     return [line for line in lines if line]
 
 
-def test_json_has_the_fields_of_the_contract_and_null_with_a_reason():
+def test_json_fields_and_null_with_a_reason():
     found = comparison(
         scored("a", 0.5, own=11),
         scored("one-hot", None, reason=EQUAL),
@@ -92,7 +92,7 @@ def test_json_has_the_fields_of_the_contract_and_null_with_a_reason():
     }
 
 
-def test_json_adds_section_composed_and_zero_where_there_are_such():
+def test_json_has_optional_fields_only_if_present():
     about = {"section": "royal", "items_composed": 3, "items_zero": 2}
     found = comparison(scored("a", 0.5, **about), pairs=[pair("a", "b", 1.0, section="royal")])
 
@@ -102,7 +102,7 @@ def test_json_adds_section_composed_and_zero_where_there_are_such():
     assert made["pairs"][0]["section"] == "royal"
 
 
-def test_json_has_null_for_what_is_not_a_number():
+def test_json_has_null_for_nan():
     found = comparison(pairs=[pair("a", "b", math.nan)])
 
     [entry] = to_json(found, CompareConfig(), {})["pairs"]
@@ -110,7 +110,7 @@ def test_json_has_null_for_what_is_not_a_number():
     assert (entry["difference"], entry["p"]) == (0.25, None)
 
 
-def test_the_table_marks_the_best_and_what_cannot_be_told_from_it(capsys):
+def test_the_table_marks_best_and_tied_runs(capsys):
     found = comparison(
         scored("runs/a", 0.25, own=11),
         scored("runs/b", 0.5),
@@ -147,7 +147,7 @@ def test_the_table_marks_the_best_and_what_cannot_be_told_from_it(capsys):
     ]
 
 
-def test_marks_of_one_metric_or_section_say_nothing_of_another(capsys):
+def test_marks_are_separate_per_metric_and_section(capsys):
     found = comparison(
         *[
             scored(run, value, metric=metric, section=section)
@@ -195,7 +195,7 @@ def test_the_table_fits_a_hundred_columns(capsys, section, seeds):
     assert any("pairdirection" in line for line in lines)
 
 
-def test_runs_of_one_name_are_told_apart_by_their_paths(capsys):
+def test_runs_of_one_name_show_their_paths(capsys):
     lines = table(capsys, comparison(scored("x/svd", 0.25), scored("y/svd", 0.5)))
 
     assert any(" x/svd " in line for line in lines)
@@ -209,7 +209,7 @@ def test_runs_of_one_name_are_told_apart_by_their_paths(capsys):
         ("small/skipgram-window-5", "large/skipgram-window-5"),
     ],
 )
-def test_long_names_stay_different(capsys, names):
+def test_long_names_stay_distinct(capsys, names):
     found = comparison(scored(names[0], 0.25), scored(names[1], 0.5))
 
     first, second = (line for line in table(capsys, found) if line.endswith("/12"))
@@ -217,7 +217,7 @@ def test_long_names_stay_different(capsys, names):
     assert first.split()[2] != second.split()[0]
 
 
-def test_composed_and_zero_vectors_are_told_once_below_the_table(capsys):
+def test_composed_and_zero_vectors_are_counted_once_below_the_table(capsys):
     found = comparison(
         scored("a", 0.5, own=11, items_composed=3, items_zero=2),
         scored("a", 0.25, own=11, items_composed=3, items_zero=2, metric="pearson"),

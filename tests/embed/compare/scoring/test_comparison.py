@@ -1,4 +1,4 @@
-"""Comparison: every run and both baselines on every set, with intervals and paired tests."""
+"""Comparison of runs and baselines on all sets, with intervals and paired tests."""
 
 import itertools
 import json
@@ -21,7 +21,7 @@ from embed.compare.task import read_task
 from embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import score
 
-# the tasks that need nothing but a vector for each word
+# the tasks that need only a vector for each word
 OF_VECTORS = ("similarity", "analogy", "categorization", "odd-one-out", "association")
 
 WORDS = ["".join(letters) for letters in itertools.product("bdfgkl", "aeiou", "mn")]
@@ -32,7 +32,7 @@ def vectors_of(*words):
 
 
 def noisy(seed, words=WORDS, dim=6):
-    """Vectors that share a part with those of every other seed: all runs know something."""
+    """Vectors that share a component with those of every other seed."""
     common = dict(zip(WORDS, np.random.default_rng(0).normal(size=(len(WORDS), dim)), strict=True))
     noise = np.random.default_rng(seed).normal(size=(len(words), dim))
     rows = [common[word] + each for word, each in zip(words, noise, strict=True)]
@@ -102,7 +102,7 @@ def test_every_task_can_be_imported_and_reads_its_set(all_sets):
     ]
 
 
-def test_without_a_set_those_of_gensim_are_read():
+def test_default_sets_are_those_of_gensim():
     assert [task.dataset for task in read_tasks(CompareConfig())] == [
         "wordsim353",
         "simlex999",
@@ -110,7 +110,7 @@ def test_without_a_set_those_of_gensim_are_read():
     ]
 
 
-def test_a_set_given_in_too_many_or_few_files_loses_that_set_alone(all_sets):
+def test_a_wrong_number_of_files_fails_only_that_set(all_sets):
     config = CompareConfig(
         categories=all_sets.categories, tagging=("one",), contexts=("a,b,c",), sentences=("one",)
     )
@@ -130,7 +130,7 @@ def test_one_named_set_replaces_the_default(all_sets):
     assert [task.dataset for task in read_tasks(config)] == ["kinds"]
 
 
-def test_baselines_are_always_rows_and_know_what_the_run_knows(tiny, sets):
+def test_baselines_are_always_rows_and_cover_the_runs_items(tiny, sets):
     found = compared({"mine": tiny}, sets)
 
     assert found.runs == ("mine", "one-hot", "random")
@@ -149,7 +149,7 @@ def test_baselines_are_always_rows_and_know_what_the_run_knows(tiny, sets):
     ]
 
 
-def test_baselines_know_what_any_run_knows(all_sets):
+def test_baselines_cover_what_any_run_covers(all_sets):
     runs = {"left": noisy(1, WORDS[:40]), "right": noisy(2, WORDS[20:])}
     tasks = read_tasks(all_sets)
 
@@ -162,7 +162,7 @@ def test_baselines_know_what_any_run_knows(all_sets):
         expected = {
             ("left", False): left,
             ("right", False): right,
-            # together the runs know all words, though neither knows all of every item
+            # together the runs cover all words, but neither covers every item
             **{(name, False): np.ones(task.n_items) for name in ("one-hot", "random")},
             **{(name, True): left & right for name in found.runs},
         }
@@ -172,7 +172,7 @@ def test_baselines_know_what_any_run_knows(all_sets):
                 assert each.measured.items.tolist() == items.tolist()
 
 
-def test_baselines_know_the_shared_items_where_only_frequent_words_are_asked(tmp_path):
+def test_baselines_cover_shared_items_with_restricted_analogies(tmp_path):
     # Of the words that both runs hold, three are behind the first 8 of both vocabularies united.
     path = tmp_path / "questions.txt"
     path.write_text("ba be bi bo\nbo bi be ba\nba be bi bu\nbe ba bu bi\n")
@@ -194,7 +194,7 @@ def test_baselines_know_the_shared_items_where_only_frequent_words_are_asked(tmp
     }
 
 
-def test_scores_are_those_of_the_task_on_these_items(all_sets):
+def test_scores_are_those_of_the_task(all_sets):
     runs = {"left": noisy(1, WORDS[:40]), "right": noisy(2, WORDS[20:])}
     tasks = read_tasks(all_sets)
 
@@ -212,7 +212,7 @@ def test_scores_are_those_of_the_task_on_these_items(all_sets):
                 ] == [(m.metric, pytest.approx(score(m))) for m in task.measure(vectors, items)]
 
 
-def test_a_run_and_its_copy_score_alike_and_do_not_differ(all_sets):
+def test_a_run_and_its_copy_have_equal_scores_and_no_difference(all_sets):
     found = compared({"one": noisy(1), "two": noisy(1), "other": noisy(2)}, all_sets)
 
     scores = {
@@ -226,7 +226,7 @@ def test_a_run_and_its_copy_score_alike_and_do_not_differ(all_sets):
     assert {(d.difference, d.low, d.high, d.p) for d in copies} == {(0.0, 0.0, 0.0, 1.0)}
 
 
-def test_intervals_hold_the_score_and_have_some_width(all_sets):
+def test_intervals_contain_the_score_and_have_width(all_sets):
     found = compared({"one": noisy(1), "two": noisy(2)}, all_sets)
 
     defined = [s for s in found.scores if s.score is not None]
@@ -236,7 +236,7 @@ def test_intervals_hold_the_score_and_have_some_width(all_sets):
     assert all(s.low < s.high for s in defined if s.measured.task == "similarity")
 
 
-def test_every_two_defined_runs_are_tested_and_corrected_by_holm(all_sets):
+def test_all_defined_pairs_are_tested_with_holms_correction(all_sets):
     config = all_sets
     runs = {"one": noisy(1), "two": noisy(2), "three": noisy(3)}
 
@@ -324,7 +324,7 @@ def test_one_item_has_a_score_but_no_interval(tiny, sets):
     assert (first.low, first.high) == (None, None)
 
 
-def test_runs_that_share_no_item_have_a_reason_and_each_its_own_score(tmp_path):
+def test_runs_without_shared_items_have_a_reason_and_own_scores(tmp_path):
     path = tmp_path / "pairs.tsv"
     path.write_text("ba\tbe\t1\nba\tbi\t2\nda\tde\t1\nda\tdi\t2\n")
     config = CompareConfig(similarity=(str(path),))
@@ -366,7 +366,7 @@ def test_unknown_words_follow_one_policy(tiny, sets, unknown, used, spearman):
 
 
 @pytest.mark.parametrize("unknown", ["zero", "mean"])
-def test_where_something_stands_for_unknown_words_all_items_are_shared(all_sets, unknown):
+def test_all_items_are_shared_if_unknown_words_get_a_vector(all_sets, unknown):
     given = {name: getattr(all_sets, name) for name in ("analogies", "categories", "odd_one_out")}
     config = CompareConfig(**given, unknown=unknown, replicates=100)
 
@@ -375,7 +375,7 @@ def test_where_something_stands_for_unknown_words_all_items_are_shared(all_sets,
     assert {len(s.measured.items) / s.measured.items_total for s in found.scores} == {1.0}
 
 
-def test_restrict_0_asks_all_questions(all_sets):
+def test_restrict_0_uses_all_questions(all_sets):
     used = {}
     for restrict in (30, 60, 0):
         config = CompareConfig(analogies=all_sets.analogies, restrict=restrict, replicates=100)
@@ -396,7 +396,7 @@ def test_the_same_comparison_gives_the_same_json(all_sets):
     assert first == second
 
 
-def test_another_run_or_set_changes_no_interval(all_sets):
+def test_adding_a_run_or_set_changes_no_interval(all_sets):
     alone = compared({"a": noisy(1)}, CompareConfig(categories=all_sets.categories))
     among = compared(
         {"b": noisy(2), "a": noisy(1)},
@@ -409,7 +409,7 @@ def test_another_run_or_set_changes_no_interval(all_sets):
     ] == [[(s.score, s.low, s.high) for s in alone.scores if s.run == "a"]] * 2
 
 
-def test_another_seed_draws_other_items(all_sets):
+def test_the_seed_changes_the_draws(all_sets):
     intervals = []
     for seed in (1, 2):
         config = CompareConfig(similarity=all_sets.similarity, seed=seed)
@@ -420,7 +420,7 @@ def test_another_seed_draws_other_items(all_sets):
     assert intervals[0] != intervals[1]
 
 
-def test_progress_ends_at_all_sets_of_all_runs(tiny, sets):
+def test_progress_reaches_all_runs_on_all_sets(tiny, sets):
     told = []
 
     compare(
@@ -441,7 +441,7 @@ def test_sections_are_compared_each_for_itself(tmp_path):
     assert [p.section for p in accuracy] == [None, "one", "two"]
 
 
-def test_baselines_unite_the_vocabularies():
+def test_baselines_merge_the_vocabularies():
     runs = [vectors_of("the", "of", "cat"), vectors_of("of", "dog", "the", "rare")]
 
     baselines = make_baselines(runs, ["rare", "DOG", "none"], restrict=2, seed=1)
@@ -454,7 +454,7 @@ def test_baselines_unite_the_vocabularies():
         assert rows == {"rare": 3, "DOG": 2, "none": -1, "cat": -1}
 
 
-def test_a_word_cut_in_two_or_unknown_has_no_row():
+def test_a_split_or_unknown_word_has_no_row():
     vectors = vectors_of("new", "york")
 
     assert find_words(vectors, ["new", "New", "new york", "boston"]).rows == {
@@ -484,7 +484,7 @@ def test_options_out_of_range_are_refused(options, message):
     assert str(error.value) == message
 
 
-def test_with_one_hot_vectors_only_a_word_and_itself_are_alike(tmp_path, tiny):
+def test_one_hot_vectors_are_similar_only_to_themselves(tmp_path, tiny):
     path = tmp_path / "pairs.tsv"
     path.write_text("man\tman\t10\nman\tking\t8\nman\twoman\t5\n")
 

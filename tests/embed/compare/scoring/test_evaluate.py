@@ -1,4 +1,4 @@
-"""What stands around the scores: seeds, frequency bands, failures, and what is kept."""
+"""Evaluation: seeds, frequency bands, failures, and the cache."""
 
 import itertools
 import json
@@ -21,7 +21,7 @@ WORDS = ["".join(letters) for letters in itertools.product("bdfgkl", "aeiou", "m
 
 
 def noisy(seed, words=WORDS, noise=1.0):
-    """Vectors that share a part with those of every other seed."""
+    """Vectors that share a component with those of every other seed."""
     common = np.random.default_rng(0).normal(size=(len(WORDS), 6))
     own = np.random.default_rng(seed).normal(size=(len(WORDS), 6))
     rows = (common + noise * own).astype(np.float32)
@@ -66,7 +66,7 @@ def document(runs, config, **further):
 
 
 def of_run(found, name):
-    """All results of a run but its name."""
+    """All results of a run except its name."""
     return [
         {key: value for key, value in result.items() if key != "run"}
         for result in found["results"]
@@ -134,7 +134,7 @@ def test_the_table_shows_one_row_for_several_seeds(config, capsys):
     assert not any("sg-seed1" in line for line in lines)
 
 
-def test_a_method_is_the_mean_of_the_seeds_that_were_scored(config, capsys):
+def test_a_group_averages_the_seeds_that_were_scored(config, capsys):
     broken = noisy(3)
     broken.matrix[:] = np.nan
     seeds = ("sg-seed1", "sg-seed2", "sg-seed3")
@@ -157,7 +157,7 @@ def test_a_method_is_the_mean_of_the_seeds_that_were_scored(config, capsys):
     }
 
 
-def test_one_seed_that_was_scored_stands_under_its_own_name(config, capsys):
+def test_a_single_scored_seed_keeps_its_own_name(config, capsys):
     broken = noisy(2)
     broken.matrix[:] = np.nan
     runs = {"sg-seed1": noisy(1), "sg-seed2": broken}
@@ -173,7 +173,7 @@ def test_one_seed_that_was_scored_stands_under_its_own_name(config, capsys):
     assert any({pair.a, pair.b} == {"sg-seed1", "random"} for pair in found.pairs)
 
 
-def test_seeds_that_know_other_items_have_no_mean_over_these(config):
+def test_seeds_that_cover_different_items_have_no_mean(config):
     runs = {"sg-seed1": noisy(1), "sg-seed2": noisy(2, WORDS[:40])}
 
     found = document(runs, config, groups={"sg-seed*": ("sg-seed1", "sg-seed2")})
@@ -212,7 +212,7 @@ def test_bands_without_a_score_have_a_reason_for_several_seeds_too(config):
         assert each["reason"]
 
 
-def test_bands_of_relations_count_questions_and_lines_apart(tmp_path):
+def test_bands_of_bats_count_questions_and_lines_separately(tmp_path):
     folder = tmp_path / "bats"
     folder.mkdir()
     write(folder / "one.txt", (f"{WORDS[n]}\t{WORDS[n + 20]}" for n in range(8)))
@@ -235,7 +235,7 @@ def test_the_items_of_a_topic_are_drawn_together(config):
     assert [each.units.tolist() for each in measured] == [[[n] for n in range(20)]] * 2
 
 
-def test_bands_divide_a_set_by_the_rarest_word_of_each_item(config):
+def test_bands_split_a_set_by_the_rarest_word_of_each_item(config):
     edges = {"frequent": 20, "middling": 40, "rare": sys.maxsize}
     one = CompareConfig(similarity=config.similarity, bands=True, replicates=200)
     [task] = read_tasks(one)
@@ -288,7 +288,7 @@ def test_words_without_a_row_are_the_rarest(config):
     assert totals == {None: (known, 60), "known": (known, known), "unknown": (0, 60 - known)}
 
 
-def test_a_malformed_set_loses_no_other(config, tmp_path):
+def test_a_malformed_set_does_not_affect_others(config, tmp_path):
     bad = tmp_path / "bad.tsv"
     bad.write_text("bam\tban\t3\nbam\tban\n")
     both = CompareConfig(similarity=(str(bad), *config.similarity))
@@ -313,7 +313,7 @@ class Composing(WordVectors):
         return np.full(6, np.nan, np.float32) if found is None else found
 
 
-def test_composed_vectors_that_hold_nan_lose_only_the_scores_that_need_them(config):
+def test_composed_vectors_with_nan_affect_only_scores_that_need_them(config):
     good = noisy(1)
     bad = Composing(WORDS[:30], noisy(2).matrix[:30], name="bad")
 
@@ -328,7 +328,7 @@ def test_composed_vectors_that_hold_nan_lose_only_the_scores_that_need_them(conf
     ]
 
 
-def test_a_mean_of_nan_loses_no_other_run(config):
+def test_a_nan_mean_vector_does_not_affect_other_runs(config):
     broken = noisy(2, WORDS[:30])
     broken.matrix[29] = np.nan
     means = CompareConfig(similarity=config.similarity, unknown="mean", replicates=200)
@@ -340,7 +340,7 @@ def test_a_mean_of_nan_loses_no_other_run(config):
     assert failure.startswith("pairs: vectors: the vector of ")
 
 
-def test_what_was_measured_is_kept_and_tells_the_same(config, fresh_cache, monkeypatch):
+def test_cached_measurements_give_the_same_results(config, fresh_cache, monkeypatch):
     runs = {"one": noisy(1), "two": noisy(2, WORDS[:50])}
     sections = CompareConfig(
         similarity=config.similarity,
@@ -364,7 +364,7 @@ def test_what_was_measured_is_kept_and_tells_the_same(config, fresh_cache, monke
     assert list((fresh_cache / FOLDER).glob("*.npz"))
 
 
-def test_what_was_kept_counts_only_for_the_same_run_set_and_items(config, fresh_cache):
+def test_cache_entries_are_used_only_for_the_same_run_set_and_items(config, fresh_cache):
     one = CompareConfig(similarity=config.similarity, replicates=200)
     names = {"mine": "0123"}
     first = document({"mine": noisy(1)}, one, fingerprints=names)
@@ -380,7 +380,7 @@ def test_what_was_kept_counts_only_for_the_same_run_set_and_items(config, fresh_
     assert with_half == document(fewer, one)
 
 
-def test_what_another_version_measured_is_measured_anew(config, fresh_cache):
+def test_another_version_is_measured_again(config, fresh_cache):
     [task, *_], vectors = read_tasks(config), noisy(1)
     items = task.known(vectors)
     for version in (1, 1, 2):
@@ -392,7 +392,7 @@ def test_what_another_version_measured_is_measured_anew(config, fresh_cache):
 @pytest.mark.parametrize(
     "damage", [b"", b"PK\x03\x04 no archive", None], ids=["empty", "no archive", "gone"]
 )
-def test_a_damaged_entry_is_measured_anew(config, fresh_cache, damage):
+def test_a_damaged_cache_entry_is_measured_again(config, fresh_cache, damage):
     one = CompareConfig(similarity=config.similarity, replicates=200)
     names = {"mine": "0123"}
     first = document({"mine": noisy(1)}, one, fingerprints=names)
@@ -403,7 +403,7 @@ def test_a_damaged_entry_is_measured_anew(config, fresh_cache, damage):
     assert document({"mine": noisy(1)}, one, fingerprints=names) == first
 
 
-def test_a_cache_that_cannot_be_written_is_done_without(config, tmp_path, monkeypatch):
+def test_an_unwritable_cache_is_ignored(config, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("FIRTH_CACHE", str(tmp_path / "file"))
     one = CompareConfig(similarity=config.similarity, replicates=200)
@@ -413,7 +413,7 @@ def test_a_cache_that_cannot_be_written_is_done_without(config, tmp_path, monkey
     assert kept == document({"mine": noisy(1)}, one)
 
 
-def test_what_was_used_longest_ago_is_forgotten_where_much_is_kept(config, fresh_cache):
+def test_least_recently_used_entries_are_evicted(config, fresh_cache):
     one = CompareConfig(similarity=config.similarity, replicates=200)
     kept = {}
     for number in range(4):
@@ -437,7 +437,7 @@ def test_what_was_used_longest_ago_is_forgotten_where_much_is_kept(config, fresh
 
 
 @pytest.mark.parametrize("change", ["unknown", "seed", "others", "contexts"])
-def test_what_was_kept_is_not_told_of_anything_else(config, fresh_cache, change):
+def test_changes_of_a_run_or_set_miss_the_cache(config, fresh_cache, change):
     one = CompareConfig(similarity=config.similarity, replicates=200)
     half = noisy(1, WORDS[:40])
     document({"half": half}, one, fingerprints={"half": "0123"})
@@ -457,7 +457,7 @@ def test_what_was_kept_is_not_told_of_anything_else(config, fresh_cache, change)
 
 
 @pytest.mark.parametrize("threads", [1, 5])
-def test_threads_change_nothing(config, threads):
+def test_results_do_not_depend_on_threads(config, threads):
     runs = {"one": noisy(1), "two": noisy(2), "three": noisy(3, WORDS[:50])}
     assert document(runs, config, threads=threads) == document(runs, config)
 

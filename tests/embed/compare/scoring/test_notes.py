@@ -1,9 +1,9 @@
-"""Remarks on how runs were scored: each once, where it stands."""
+"""Notes on how runs were scored are deduplicated."""
 
 from embed.compare.scoring.notes import Note, gather_notes
 
 
-def test_a_remark_on_a_set_is_not_said_again_of_its_parts_or_of_own_items():
+def test_a_note_on_a_set_is_not_repeated_for_sections_or_own_items():
     found = [
         (run, "set", section, shared, "odd")
         for shared in (True, False)
@@ -14,7 +14,7 @@ def test_a_remark_on_a_set_is_not_said_again_of_its_parts_or_of_own_items():
     assert gather_notes(found) == [Note(("a", "b"), "set", "odd")]
 
 
-def test_what_stands_elsewhere_only_names_its_place():
+def test_notes_on_sections_and_own_items_name_them():
     found = [
         ("a", "set", None, False, "own"),
         ("a", "set", None, True, None),

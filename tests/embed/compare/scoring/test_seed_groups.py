@@ -1,4 +1,4 @@
-"""Which runs of a comparison are seeds of one training."""
+"""Grouping of runs that differ only in the seed."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ from tests.pretrain.small_training import SMALL, corpus_of
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    """Chains of words."""
+    """A small corpus."""
     return corpus_of(tmp_path_factory.mktemp("corpus"))
 
 
@@ -61,7 +61,7 @@ def change(run, name, **values):
     write_json(path, {**json.loads(path.read_text(encoding="utf-8")), **values})
 
 
-def test_runs_that_differ_in_the_seed_alone_are_one_group_a_training(corpus, svd, tmp_path):
+def test_runs_that_differ_only_in_the_seed_form_a_group(corpus, svd, tmp_path):
     runs = {f"svd-seed{seed}": svd(f"svd-seed{seed}", seed=seed) for seed in (9, 10, 11)}
     for seed in (1, 2):
         config = SkipGramConfig(dim=3, min_count=1, epochs=1, threads=1, seed=seed)
@@ -74,7 +74,7 @@ def test_runs_that_differ_in_the_seed_alone_are_one_group_a_training(corpus, svd
     }
 
 
-def test_what_changes_no_result_makes_no_difference(svd):
+def test_options_that_change_no_result_are_ignored(svd):
     runs = {
         "a-seed1": svd("a"),
         "a-seed2": svd("b", seed=2, threads=2, memory="1G", device="cpu"),
@@ -82,7 +82,7 @@ def test_what_changes_no_result_makes_no_difference(svd):
     assert seed_groups(runs) == {"a-seed*": ("a-seed1", "a-seed2")}
 
 
-def test_other_options_or_another_text_are_another_training(svd, other_corpus):
+def test_different_options_or_text_separate_groups(svd, other_corpus):
     runs = {
         "one": svd("one", seed=1),
         "wider": svd("wider", seed=2, dim=4),
@@ -92,7 +92,7 @@ def test_other_options_or_another_text_are_another_training(svd, other_corpus):
     assert seed_groups(runs) == {}
 
 
-def test_of_runs_with_one_seed_one_counts_rather_the_one_named_after_it(svd, tmp_path):
+def test_duplicate_seeds_keep_the_run_named_after_the_seed(svd, tmp_path):
     first = svd("first")
     shutil.copytree(first, tmp_path / "copy")
     runs = {"first": first, "svd-seed1": tmp_path / "copy"}
@@ -101,7 +101,7 @@ def test_of_runs_with_one_seed_one_counts_rather_the_one_named_after_it(svd, tmp
     assert seed_groups(runs) == {"svd-seed*": ("svd-seed1", "svd-seed2")}
 
 
-def test_a_groups_name_is_no_other_name(svd):
+def test_group_names_are_unique(svd):
     runs = {"ab": svd("a1", seed=1), "ac": svd("a2", seed=2)}
     runs |= {"ad": svd("d1", seed=1, dim=2), "ae": svd("d2", seed=2, dim=2), "a*": svd("a", dim=1)}
     assert seed_groups(runs) == {"a* (2)": ("ab", "ac"), "a* (3)": ("ad", "ae")}
@@ -121,12 +121,12 @@ def test_a_star_stands_for_whole_numbers(svd, names, name):
     assert seed_groups(runs) == {name: names}
 
 
-def test_masked_language_models_are_grouped_whatever_was_measured(encoders):
+def test_masked_language_models_are_grouped_whatever_their_pooling(encoders):
     change(encoders["mlm-seed2"], "config.json", pooling={"source": "states", "sentences": 1})
     assert seed_groups(encoders) == {"mlm-seed*": ("mlm-seed1", "mlm-seed2")}
 
 
-def test_a_batch_chosen_for_a_gpu_makes_another_training(encoders, tmp_path):
+def test_a_different_automatic_batch_size_separates_groups(encoders, tmp_path):
     run = shutil.copytree(encoders["mlm-seed2"], tmp_path / "copy")
     decided = json.loads((run / "config.json").read_text())["decided"]
     change(run, "config.json", decided={**decided, "batch": 1024})
@@ -153,7 +153,7 @@ def test_pooled_vectors_are_grouped_by_their_encoders_seeds(encoders, corpus, tm
 
 @pytest.mark.parametrize("name", ["config.json", "provenance.json"])
 @pytest.mark.parametrize("text", ["{", "[]", '{"method": 3, "seed": "one"}', None])
-def test_what_does_not_tell_how_it_was_made_is_in_no_group(svd, tmp_path, name, text):
+def test_runs_without_readable_settings_are_in_no_group(svd, tmp_path, name, text):
     runs = {f"svd-seed{seed}": svd(str(seed), seed=seed) for seed in (1, 2, 3)}
     if text is None:
         (runs["svd-seed2"] / name).unlink()

@@ -1,4 +1,4 @@
-"""Samples: scores of repeated items as scipy and scikit-learn give them, and what is undefined."""
+"""Statistics of weighted items against scipy and scikit-learn on repeated items."""
 
 import tracemalloc
 
@@ -19,24 +19,24 @@ from embed.compare.statistics.estimators import (
 
 
 def draws(n_items, replicates=40, seed=2):
-    """Draws with replacement, and every item once."""
+    """Draws with replacement, and counts of one."""
     rng = np.random.default_rng(seed)
     drawn = rng.multinomial(n_items, np.full(n_items, 1 / n_items), size=replicates)
     return np.vstack([np.ones((1, n_items), np.int64), drawn])
 
 
 def repeated(values, counts):
-    """One array for each draw, in which every item stands as often as it was drawn."""
+    """One array per draw, with every item repeated by its count."""
     return [np.repeat(values, row) for row in counts]
 
 
 def naive_purity(classes, clusters):
-    """The definition, word for word."""
+    """The definition."""
     inside = [[c for c, k in zip(classes, clusters, strict=True) if k == j] for j in set(clusters)]
     return sum(max(members.count(c) for c in members) for members in inside) / len(classes)
 
 
-def test_means_are_those_of_repeated_values():
+def test_means_match_those_of_repeated_values():
     values, counts = np.random.default_rng(1).normal(size=30), draws(30)
 
     found = Means(values).evaluate(counts)
@@ -46,7 +46,7 @@ def test_means_are_those_of_repeated_values():
 
 @pytest.mark.parametrize("steps", [3, 50, None], ids=["many ties", "some ties", "no ties"])
 @pytest.mark.parametrize("ranked", [True, False])
-def test_correlations_are_those_of_repeated_pairs(ranked, steps):
+def test_correlations_match_those_of_repeated_pairs(ranked, steps):
     rng, counts = np.random.default_rng(3), draws(60)
     x = rng.random(60)
     y = x + rng.normal(size=60)
@@ -61,7 +61,7 @@ def test_correlations_are_those_of_repeated_pairs(ranked, steps):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
-def test_pearson_bears_values_far_from_zero():
+def test_pearson_is_stable_for_values_far_from_zero():
     rng, counts = np.random.default_rng(3), draws(60)
     x, y = rng.normal(size=(2, 60)) * 1e-3 + 1e4
 
@@ -91,7 +91,7 @@ def test_spearman_matches_scipy_for_any_ties_and_counts(data):
 @pytest.mark.parametrize("ranked", [True, False])
 @pytest.mark.parametrize("constant", ["x", "y"])
 def test_a_constant_series_has_no_correlation(ranked, constant):
-    # thirds are not exact in binary: what is left of their spread is rounding
+    # thirds are not exact in binary: their variance is rounding error
     series = {"x": np.array([0.1, 0.7, 1 / 3, 1 / 3]), "y": np.array([0.3, 0.6, 0.8, 0.9])}
     series[constant] = np.array([1 / 3, 1 / 3, 1 / 3, 0.9])
 
@@ -102,7 +102,7 @@ def test_a_constant_series_has_no_correlation(ranked, constant):
     assert np.isnan(found).tolist() == [True, False, True, True]
 
 
-def test_a_perfect_order_correlates_exactly():
+def test_a_perfect_order_has_correlation_one():
     x = np.random.default_rng(5).normal(size=2_000)
 
     found = Correlation(x, np.exp(x), ranked=True).evaluate(draws(2_000, 3))
@@ -119,7 +119,7 @@ def test_a_perfect_order_correlates_exactly():
     ],
 )
 @pytest.mark.parametrize("agreement", [0.0, 0.7, 1.0])
-def test_measures_of_clusters_are_those_of_repeated_items(measure, theirs, agreement):
+def test_cluster_measures_match_those_of_repeated_items(measure, theirs, agreement):
     rng, counts = np.random.default_rng(4), draws(45)
     classes = rng.choice(["fruit", "tool", "bird", "town"], size=45)
     clusters = np.where(rng.random(45) < agreement, classes, rng.choice(list("abcdef"), size=45))
@@ -137,7 +137,7 @@ def test_measures_of_clusters_are_those_of_repeated_items(measure, theirs, agree
     ("classes", "clusters"),
     [([0], [0]), ([0, 0, 0], [1, 1, 1]), ([0, 0, 0], [0, 1, 2]), ([0, 1, 2], [0, 1, 2])],
 )
-def test_one_cluster_or_all_apart_score_as_in_scikit_learn(classes, clusters):
+def test_degenerate_clusterings_score_as_in_scikit_learn(classes, clusters):
     once = np.ones((1, len(classes)), np.uint8)
 
     nmi, ari, purity = (
@@ -152,7 +152,7 @@ def test_one_cluster_or_all_apart_score_as_in_scikit_learn(classes, clusters):
     assert purity == 1.0
 
 
-def test_clusters_of_a_hand_worked_value():
+def test_cluster_measures_by_hand():
     # cells 2 1 / 0 3: 5 of 6 in their cluster's main class; pairs 4, of 6 by class, of 7 by cluster
     classes, clusters = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 0, 1, 1, 1, 1])
     once = np.ones((1, 6), np.uint8)
@@ -190,7 +190,7 @@ def test_scores_do_not_depend_on_batching_or_count_dtype(statistic):
 
 
 @pytest.mark.parametrize("block", [1, 170, 10**9])
-def test_every_replicate_is_scored_once_whatever_the_block(block):
+def test_every_replicate_is_scored_once_for_any_block_size(block):
     counts, seen = draws(50), []
 
     def score(rows):
@@ -223,7 +223,7 @@ def test_memory_does_not_grow_with_the_number_of_draws():
 
 
 @pytest.mark.parametrize("chosen", [[0, 2, 5], [1, 3, 4, 5, 6], list(range(8))])
-def test_some_of_the_items_score_as_if_the_others_did_not_count(chosen):
+def test_take_equals_zero_counts_for_the_other_items(chosen):
     rng = np.random.default_rng(8)
     x, y = rng.normal(size=(2, 8))
     classes, clusters = rng.integers(3, size=(2, 8))

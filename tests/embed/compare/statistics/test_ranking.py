@@ -1,11 +1,11 @@
-"""Who is best and who equals the best: one decision."""
+"""Ranking of runs by score and significance."""
 
 from embed.compare.statistics.ranking import Rank, rank_runs
 
 BEST, EQUAL, WORSE, UNTESTED = Rank.BEST, Rank.EQUAL, Rank.WORSE, Rank.UNTESTED
 
 
-def test_runs_stand_by_their_tests_against_the_best_alone():
+def test_only_tests_against_the_best_count():
     scores = {"a": 0.5, "b": 0.4, "c": 0.3, "d": 0.2, "e": None}
     pairs = [
         ("a", "b", 0.051),
@@ -18,7 +18,7 @@ def test_runs_stand_by_their_tests_against_the_best_alone():
     assert rank_runs(scores, pairs) == {"a": BEST, "b": EQUAL, "c": WORSE, "d": UNTESTED}
 
 
-def test_of_two_best_a_run_must_equal_both():
+def test_with_two_best_runs_a_tie_needs_both():
     scores = {"a": 0.5, "b": 0.5, "c": 0.4}
 
     def third(first, second):
@@ -28,6 +28,6 @@ def test_of_two_best_a_run_must_equal_both():
     assert third(0.9, 0.9)["c"] == third(None, 0.9)["c"] == EQUAL
 
 
-def test_where_no_score_is_better_nobody_stands_anywhere():
+def test_unranked_metrics_and_undefined_scores_have_no_ranking():
     assert rank_runs({"a": 0.5, "b": 0.4}, [("a", "b", 0.9)], ranked=False) == {}
     assert rank_runs({"a": None, "b": None}, []) == {}

@@ -1,4 +1,4 @@
-"""Statistics: definitions, hand-worked values, and by simulation how often they err."""
+"""Bootstrap and tests: definitions, hand-worked values, and simulated error rates."""
 
 import itertools
 import math
@@ -19,12 +19,12 @@ from embed.compare.statistics.significance import holm, paired, sign_flip
 
 
 def pairs_of_runs(rng, n_items):
-    """Judgments, and the cosines of two runs that are equally good."""
+    """Judgments, and the cosines of two equally good runs."""
     judged, shared, *own = rng.normal(size=(4, n_items))
     return np.round(2 * judged), *(0.6 * judged + 0.5 * shared + 0.6 * noise for noise in own)
 
 
-def test_draws_are_those_of_a_multinomial():
+def test_draws_follow_a_multinomial():
     # 2,000 draws of 50: the mean of each item's count is 1 +- 0.022, its variance 0.98 +- 0.04;
     # beyond five deviations for any of 100 numbers: chance below 1 in 10,000
     counts = draw_counts(50, 2_000, seed=1, name="set").astype(np.float64)
@@ -34,7 +34,7 @@ def test_draws_are_those_of_a_multinomial():
     assert np.abs(counts.var(axis=0) - 0.98).max() < 0.22
 
 
-def test_draws_are_keyed_by_seed_and_name_alone():
+def test_draws_depend_only_on_seed_and_name():
     first = draw_counts(100, 5, seed=1, name="wordsim353")
 
     assert first.dtype == np.uint8
@@ -54,7 +54,7 @@ def test_the_score_counts_every_item_once():
     np.testing.assert_array_equal(resampled.replicates, statistic.evaluate(counts))
 
 
-def test_an_interval_lies_between_percentiles():
+def test_intervals_are_percentiles():
     replicates = np.random.default_rng(1).permutation(np.arange(1001.0))
     resampled = Resampled(Means(np.zeros(2)), 500.0, replicates)
 
@@ -62,7 +62,7 @@ def test_an_interval_lies_between_percentiles():
     assert interval(resampled, 0.5) == pytest.approx((250.0, 750.0))
 
 
-def test_undefined_draws_are_left_out_unless_they_could_hide_a_tail():
+def test_intervals_skip_undefined_draws_unless_too_many():
     replicates = np.r_[np.arange(96.0), [np.nan] * 4]
     statistic = Means(np.zeros(2))
 
@@ -70,7 +70,7 @@ def test_undefined_draws_are_left_out_unless_they_could_hide_a_tail():
     assert np.isnan(interval(Resampled(statistic, 0.0, replicates), 0.97)).all()
 
 
-def test_one_item_tells_nothing_of_others():
+def test_one_item_has_no_interval():
     counts = draw_counts(1, 100, seed=1, name="set")
     one = np.array([1])
 
@@ -81,7 +81,7 @@ def test_one_item_tells_nothing_of_others():
     assert math.isnan(found.low)
 
 
-def test_intervals_of_a_mean_hold_it_as_often_as_they_say():
+def test_intervals_of_a_mean_have_nominal_coverage():
     # Over the 401 values a sum may have, 95 % intervals of 400 answers hold the true share with
     # chance 0.942 to 0.954. Of 400 fewer than 360 or more than 394: below 1 in 1,000.
     rng, share = np.random.default_rng(8), 0.3
@@ -92,7 +92,7 @@ def test_intervals_of_a_mean_hold_it_as_often_as_they_say():
     assert 360 <= sum(low <= share <= high for low, high in ends) <= 394
 
 
-def test_intervals_of_spearman_hold_it_as_often_as_they_say():
+def test_intervals_of_spearman_have_nominal_coverage():
     # Of normal deviates Spearman's correlation is 6 / pi asin(r / 2). At a coverage of 0.945,
     # of 300 fewer than 267 or more than 296 hold it: below 1 in 1,000.
     rng, r = np.random.default_rng(9), 0.6
@@ -110,7 +110,7 @@ def test_intervals_of_spearman_hold_it_as_often_as_they_say():
 
 
 @pytest.mark.parametrize("measure", ["purity", "nmi", "ari"])
-def test_intervals_of_clusters_lie_around_the_score(measure):
+def test_intervals_of_clusterings_contain_the_score(measure):
     rng = np.random.default_rng(10)
     classes = rng.permutation(np.arange(400) % 20)
     clusters = np.where(rng.random(400) < 0.6, classes, rng.integers(0, 20, 400))
@@ -126,7 +126,7 @@ def test_intervals_of_clusters_lie_around_the_score(measure):
         assert np.quantile(statistic.evaluate(counts), 0.01) > resampled.score
 
 
-def test_replicates_of_purity_vary_as_those_of_the_mean_it_is():
+def test_replicates_of_purity_vary_like_those_of_a_mean():
     # with classes in clusters of their own but for a few strays, purity is a share of items
     classes = np.arange(600) % 3
     clusters = np.where(np.arange(600) < 90, (classes + 1) % 3, classes)
@@ -140,7 +140,7 @@ def test_replicates_of_purity_vary_as_those_of_the_mean_it_is():
     assert as_clusters.replicates.std() == pytest.approx(as_mean.replicates.std(), rel=0.12)
 
 
-def test_no_interval_of_clusters_exceeds_one():
+def test_intervals_of_clusterings_do_not_exceed_one():
     classes = np.arange(40) % 4
     clusters = np.r_[classes[:-1], 9]
     counts = draw_counts(40, 500, seed=1, name="set")
@@ -151,7 +151,7 @@ def test_no_interval_of_clusters_exceeds_one():
     assert interval(resampled)[1] == 1.0
 
 
-def test_a_difference_is_between_the_same_draws():
+def test_differences_use_the_same_draws():
     rng = np.random.default_rng(11)
     judged, one, other = pairs_of_runs(rng, 150)
     other += 0.8 * rng.normal(size=150)
@@ -171,7 +171,7 @@ def test_a_difference_is_between_the_same_draws():
     assert (swapped.difference, swapped.p) == (-found.difference, found.p)
 
 
-def test_a_run_does_not_differ_from_itself():
+def test_a_run_has_no_difference_from_itself():
     counts = draw_counts(50, 200, seed=1, name="set")
     x, y = np.random.default_rng(12).normal(size=(2, 50))
     labels = np.arange(50) % 5
@@ -191,7 +191,7 @@ def test_an_undefined_score_has_no_difference():
     assert np.isnan([found.difference, found.low, found.high, found.p]).all()
 
 
-def test_replicates_that_do_not_vary_prove_nothing():
+def test_constant_replicates_have_no_p_value():
     counts = draw_counts(6, 200, seed=1, name="set")
     x = np.arange(6.0)
     a, b = (resample(Correlation(x, run, ranked=True), counts) for run in (x, -x))
@@ -203,7 +203,7 @@ def test_replicates_that_do_not_vary_prove_nothing():
 
 
 @pytest.mark.parametrize("ranked", [True, False])
-def test_equally_good_runs_rarely_seem_to_differ(ranked):
+def test_false_positive_rate_of_correlations(ranked):
     # At a chance of 0.065 each, more than 45 of 400 false alarms: below 1 in 1,000.
     rng = np.random.default_rng(13)
     counts = draw_counts(80, 400, seed=1, name="set")
@@ -218,7 +218,7 @@ def test_equally_good_runs_rarely_seem_to_differ(ranked):
 
 
 def naive_sign_flip(differences):
-    """Every choice of signs."""
+    """All sign assignments."""
     sums = [
         abs(sum(s * d for s, d in zip(signs, differences, strict=True)))
         for signs in itertools.product((-1, 1), repeat=len(differences))
@@ -227,7 +227,7 @@ def naive_sign_flip(differences):
 
 
 @pytest.mark.parametrize("ones", [0, 1, 3, 7, 10])
-def test_signs_of_right_and_wrong_answers_are_counted_exactly(ones):
+def test_sign_flips_of_binary_answers_are_exact(ones):
     differences = np.r_[np.ones(ones), -np.ones(10 - ones), np.zeros(5)]
 
     assert sign_flip(differences) == pytest.approx(naive_sign_flip(differences[:10]))
@@ -236,7 +236,7 @@ def test_signs_of_right_and_wrong_answers_are_counted_exactly(ones):
     )
 
 
-def test_signs_of_graded_values_are_drawn():
+def test_sign_flips_of_graded_values_are_sampled():
     # 9,999 choices know a p below 0.2 with a deviation of 0.004
     differences = np.array([0.125, 0.5, -0.25, 0.375, 0.25, 0.0, 0.5, -0.125, 0.625, 0.375, -0.5])
 
@@ -247,11 +247,11 @@ def test_signs_of_graded_values_are_drawn():
     assert found == sign_flip(differences[::-1] * 8, block=100)
 
 
-def test_a_drawn_p_is_never_zero():
+def test_a_sampled_p_is_never_zero():
     assert sign_flip(np.arange(1.0, 40.0)) == 1 / 10_000
 
 
-def test_means_of_equally_good_runs_differ_no_more_often_than_said():
+def test_false_positive_rate_of_means():
     # At a chance of 0.05 each at most, more than 79 of 1,200 false alarms: below 1 in 100.
     rng = np.random.default_rng(14)
     right = rng.random((600, 2, 60)) < 0.4
@@ -271,12 +271,12 @@ def test_means_are_compared_by_flipping_signs():
     assert (found.difference, found.p) == (0.625, 2 / 2**5)
 
 
-def test_holm_of_a_hand_worked_value():
+def test_holm_by_hand():
     # 0.005 x 4, then 0.01 x 3, then 0.03 x 2, then 0.04 x 1, which may not fall below 0.06
     assert holm([0.01, 0.04, 0.03, 0.005]).tolist() == [0.03, 0.06, 0.06, 0.02]
 
 
-def test_holm_leaves_out_what_is_undefined_and_stays_below_one():
+def test_holm_skips_nan_and_is_at_most_one():
     found = holm([0.6, math.nan, 0.5, 0.01])
 
     assert found[[0, 2, 3]].tolist() == [1.0, 1.0, 0.03]
@@ -285,7 +285,7 @@ def test_holm_leaves_out_what_is_undefined_and_stays_below_one():
     assert holm([0.2]).tolist() == [0.2]
 
 
-def test_items_count_as_often_as_the_product_of_their_units():
+def test_item_counts_are_products_of_unit_counts():
     units = np.array([[3, 7], [7, 3], [3, 9], [9, 9]])
 
     lazily = draw_counts(4, 50, seed=1, name="set", units=units)
@@ -300,7 +300,7 @@ def test_items_count_as_often_as_the_product_of_their_units():
     np.testing.assert_array_equal(counts[:, 3], of_unit[:, 2] ** 2)
 
 
-def test_questions_of_the_same_pairs_tell_less_than_their_number():
+def test_intervals_over_units_have_better_coverage_than_over_items():
     # each pair is easy or hard: over 60 sets of 20 pairs intervals of 95 % that draw pairs hold
     # the true share in 87 % or more (chance below 2 % that they do not), those that draw
     # questions in fewer than 60 % (40 % hold it; chance below 1 in 500)
@@ -322,7 +322,7 @@ def test_questions_of_the_same_pairs_tell_less_than_their_number():
     assert held["questions"] / 60 < 0.6
 
 
-def test_shares_of_items_that_share_units_are_tested_by_units():
+def test_means_of_items_that_share_units_are_tested_by_units():
     # one run answers all questions, the other none: as many signs as there are pairs
     for n_pairs in (4, 5, 6):
         units = np.array(list(itertools.permutations(range(n_pairs), 2)))
@@ -333,7 +333,7 @@ def test_shares_of_items_that_share_units_are_tested_by_units():
         assert paired(a, b).p == pytest.approx(2 / 2 ** len(units))
 
 
-def test_the_larger_p_of_items_that_share_units_counts():
+def test_items_that_share_units_get_the_largest_p():
     units = np.array(list(itertools.permutations(range(9), 2)))
     counts = draw_counts(len(units), 500, seed=1, name="set", units=units)
     left, right = (Means(units[:, 0] < known) for known in (8, 2))
@@ -347,7 +347,7 @@ def test_the_larger_p_of_items_that_share_units_counts():
     assert (sharing.low, sharing.high) == (alone.low, alone.high)
 
 
-def test_one_unit_tells_nothing_of_others():
+def test_one_unit_has_no_interval():
     units = np.zeros((5, 1), dtype=np.int64)
     counts = draw_counts(5, 20, seed=1, name="set", units=units)
 
@@ -357,7 +357,7 @@ def test_one_unit_tells_nothing_of_others():
     assert np.isnan(resampled.replicates).all()
 
 
-def test_few_seeds_make_heavy_tails():
+def test_few_seeds_use_the_t_distribution():
     # variance of items 1, of the means over seeds 1 / 2 each: t with 4 / (1 / 4 + 1 / 4) = 8
     # degrees of freedom, by Satterthwaite's formula
     replicates = np.array([-1.0, 1.0] * 50) * math.sqrt(99 / 100)
@@ -369,7 +369,7 @@ def test_few_seeds_make_heavy_tails():
     assert paired(*two).p == pytest.approx(2 * scipy.stats.t.sf(3 / math.sqrt(2), 8))
 
 
-def test_seeds_are_averaged_score_by_score_and_draw_by_draw():
+def test_seeds_are_averaged_per_score_and_draw():
     counts = draw_counts(3, 20, seed=1, name="set")
     statistics = [Means(np.array([1.0, 0.0, 1.0])), Means(np.array([1.0, 0.0, 0.0]))]
     resampled = [resample(statistic, counts) for statistic in statistics]
@@ -384,7 +384,7 @@ def test_seeds_are_averaged_score_by_score_and_draw_by_draw():
 
 
 @pytest.mark.parametrize("kind", ["correlation", "clusters"])
-def test_the_mean_of_other_scores_over_seeds_is_a_sample_too(kind):
+def test_other_scores_averaged_over_seeds_are_statistics_too(kind):
     rng = np.random.default_rng(2)
     if kind == "correlation":
         judged = rng.normal(size=12)
@@ -411,7 +411,7 @@ def test_the_mean_of_other_scores_over_seeds_is_a_sample_too(kind):
     assert 0 <= low <= high <= 1 or kind == "correlation"
 
 
-def test_what_seeds_vary_makes_differences_less_sure():
+def test_variance_over_seeds_raises_p():
     counts = draw_counts(100, 500, seed=1, name="set")
     rng = np.random.default_rng(3)
     right = rng.random(100) < 0.5

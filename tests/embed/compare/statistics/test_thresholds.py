@@ -1,4 +1,4 @@
-"""Thresholds: the best by trying all, and no item is held against one that it helped to choose."""
+"""Thresholds: optimal, and fit on other items than those they classify."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from embed.compare.statistics.thresholds import best_threshold, right_by_halves
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_no_threshold_gives_more_right_answers(seed):
+def test_no_threshold_classifies_more_items_correctly(seed):
     rng = np.random.default_rng(seed)
     values = rng.integers(0, 7, size=15) / 7  # with ties
     positive = rng.random(15) < 0.5
@@ -19,7 +19,7 @@ def test_no_threshold_gives_more_right_answers(seed):
     assert ((values > found) == positive).sum() == max(right)
 
 
-def test_the_label_of_an_item_has_no_part_in_its_own_answer():
+def test_an_items_label_does_not_affect_its_own_prediction():
     rng = np.random.default_rng(3)
     values, positive = rng.normal(size=20), rng.random(20) < 0.5
     first = np.arange(20) % 2 == 0
@@ -31,7 +31,7 @@ def test_the_label_of_an_item_has_no_part_in_its_own_answer():
         assert right_by_halves(other, values, first)[item] == (not before[item])
 
 
-def test_halves_answer_each_other():
+def test_each_half_uses_the_threshold_of_the_other():
     values = np.array([0.1, 0.4, 0.6, 0.9, 0.55, 0.7, 0.8, 0.2])
     positive = np.array([False, False, True, True, False, True, True, False])
     first = np.arange(8) < 4

@@ -86,7 +86,7 @@ found.focusable = page.querySelector(".skip").tabIndex === 0;
 
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory):
-    """What the steps found, and what the browser said."""
+    """Results of the steps, and the browser log."""
     document = small_document("<script>alert(1)</script>", "out/sg")
     more = {"dataset": "men", "metric": "pearson"}
     document["results"] += [

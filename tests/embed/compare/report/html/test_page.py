@@ -1,4 +1,4 @@
-"""The report page: what stands in it, that nothing harmful does, and how its numbers are drawn."""
+"""The report page: contents, escaping, accessibility, and positions in drawings."""
 
 import base64
 import hashlib
@@ -377,7 +377,7 @@ def vectors(words, seed=1, zero=()):
 
 
 def letters(number):
-    """A word without figures."""
+    """A word without digits."""
     return "w" + "".join(chr(ord("a") + int(digit)) for digit in f"{number:03}")
 
 
