@@ -1,4 +1,4 @@
-"""What all tests share: real data where it lies beside the repository, caches kept apart."""
+"""Fixtures and settings of all tests: real data beside the repository, separate caches."""
 
 import enum
 import gc
@@ -16,20 +16,20 @@ from corpora.common import console
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Kernels compile within the first example, so no deadline. Two profiles: by default and in CI
-# the same examples every time; `explore` looks for new ones.
+# No deadline, since kernels compile during the first example. By default and in CI the examples
+# are always the same; the profile `explore` tries new ones.
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("ci", derandomize=True, print_blob=True, **_COMMON)
 settings.register_profile("explore", max_examples=2000, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
-# A shell without job control has what it starts in the background ignore Ctrl-C, and its children,
-# too; tests that interrupt a process would wait for ever.
+# A shell without job control makes background processes and their children ignore Ctrl-C; tests that
+# interrupt a process would wait forever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Collecting makes a million objects that live to the end; looking through them again and again
-# takes a third of that time, and a twentieth of each test's.
+# Collection creates a million long-lived objects; scanning them repeatedly takes a third of the
+# collection time and a twentieth of each test.
 gc.set_threshold(20_000, 50, 100)
 
 
@@ -38,49 +38,49 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the file that compiles what most others need, and end with short ones.
+    """Run the file that compiles the common kernels first, and short ones last.
 
-    Of two processes only one then compiles it, and both have work to the end.
+    So only one of two processes compiles them, and both are busy to the end.
     """
 
-    def turn(item: pytest.Item) -> int:
+    def rank(item: pytest.Item) -> int:
         if item.nodeid.startswith("tests/corpora/build/test_pipeline.py"):
             return 0
         return 2 if item.nodeid.startswith("tests/corpora/text/") else 1
 
-    items.sort(key=turn)
+    items.sort(key=rank)
 
 
 @pytest.fixture(scope="session")
 def root() -> Path:
-    """The top of the repository."""
+    """Return the root of the repository."""
     return ROOT
 
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of real corpora and evaluation sets; its README.md lists them."""
+    """Return the folder of real corpora and evaluation sets, listed in its README.md."""
     folder = Path(os.environ.get("FIRTH_SHARED_DATA", ROOT.parent / "shared" / "data"))
     if not folder.is_dir():
-        pytest.skip(f"real data is not here: no folder {folder} (FIRTH_SHARED_DATA names another)")
+        pytest.skip(f"no real data: missing folder {folder} (set FIRTH_SHARED_DATA)")
     return folder
 
 
 @pytest.fixture(scope="session")
 def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache folder for the whole session, so that tables are derived once."""
+    """Return a cache folder for the whole session, so that tables are computed once."""
     return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture(autouse=True)
 def _own_cache(shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads or writes the person's own cache."""
+    """Keep tests from using the user's cache."""
     monkeypatch.setenv("FIRTH_CACHE", str(shared_cache))
 
 
 @pytest.fixture(autouse=True)
 def _no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a command prints depends on no speed: on a slow machine it would tell how far it is."""
+    """Disable progress output, which would depend on the speed of the machine."""
     monkeypatch.setattr(console, "_QUIET_SECONDS", math.inf)
     monkeypatch.setattr(console, "_SILENT_SECONDS", 1e6)
 
@@ -94,16 +94,16 @@ def _shown() -> Iterator[None]:
 
 @pytest.fixture
 def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache folder for one test alone, empty."""
+    """Return an empty cache folder for a single test."""
     folder = tmp_path / "fresh-cache"
     monkeypatch.setenv("FIRTH_CACHE", str(folder))
     return folder
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Name plain data by its content; refuse what pytest names by place or by raw bytes."""
-    # xdist compares the ids of its workers, so an id must be the same in every process; and ASCII,
-    # as pytest makes them of texts, since a terminal may show no more.
+    """Name plain data by its content; refuse what pytest would number or name by raw bytes."""
+    # xdist compares the ids of its workers, so an id must be the same in every process, and ASCII,
+    # since a terminal may not show more.
     if isinstance(val, str | int | float | complex | None | enum.Enum | re.Pattern):
         return None
     if isinstance(val, dict | list | tuple):
@@ -117,7 +117,7 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 
 def _plain(value: object) -> str | None:
-    """Numbers and texts in containers as a short text; None if something else is among them."""
+    """Return containers of numbers and strings as a short text; None for other contents."""
     if isinstance(value, dict):
         parts = [_plain(list(pair)) for pair in value.items()]
         return None if None in parts else ",".join(part.replace(",", "=", 1) for part in parts)

@@ -1,4 +1,4 @@
-"""Fenced blocks of Markdown pages, for tests that run what a page shows."""
+"""Fenced blocks of Markdown pages, for tests that run the examples of a page."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ _NAMED = re.compile(r"`([^`\s]+)`:\s*\Z")
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: its language, the path that the line before it ends with, and its text."""
+    """A fenced block: language, path that the preceding line ends with (if any), and text."""
 
     language: str
     path: str | None
@@ -19,7 +19,7 @@ class Block:
 
 
 def fenced_blocks(page: Path) -> list[Block]:
-    """The blocks of a page in their order; ``line`` is that of the first line inside."""
+    """Return the blocks of a page; ``line`` is the number of the first line inside."""
     whole, blocks = page.read_text(encoding="utf-8"), []
     for found in _FENCE.finditer(whole):
         named = _NAMED.search(whole[: found.start()])

@@ -1,7 +1,7 @@
-"""The guides to adding a method, a task and a reader: what they show is done, in a copy, and works.
+"""The guides to adding a method, a task and a reader work when followed in a copy.
 
-Files that a page names are written, its changes to our own files are made where their context
-stands, its tests are run beside ours, and its commands give what it shows.
+The files of a page are written, its diffs applied, its tests run with ours, and its commands print
+what the page shows.
 """
 
 import doctest
@@ -36,24 +36,24 @@ COMMANDS = [
     for found in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", b.text, re.MULTILINE)
 ]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-# One process runs all commands: the imports are what takes long.
+# One process runs all commands, since imports take most of the time.
 DRIVER = """
 import contextlib, io, json, runpy, sys
 from cli import main
-told = []
+outputs = []
 for program, *words in json.load(sys.stdin):
     with contextlib.redirect_stdout(io.StringIO()) as out:
         if program == "firth":
             main(words, standalone_mode=False)
         else:
             runpy.run_path(words[0])
-    told.append(out.getvalue())
-json.dump(told, sys.stdout)
+    outputs.append(out.getvalue())
+json.dump(outputs, sys.stdout)
 """
 
 
 def applied(text, change):
-    """A file's text with a diff's hunks made; each must fit in one place and no other."""
+    """Apply the hunks of a diff to a text; the context of each must occur exactly once."""
     for hunk in re.split(r"^@@\n", change, flags=re.MULTILINE):
         lines = hunk.splitlines(keepends=True)
         before = "".join(line[1:] for line in lines if line[0] in " -")
@@ -65,10 +65,10 @@ def applied(text, change):
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
-    """A copy of the program, with all that the pages add."""
+    """Return a copy of the program with all additions of the pages."""
     tree = tmp_path_factory.mktemp("adding")
     for name in ("corpora", "embed", "pretrain"):
-        shutil.copytree(ROOT / name, tree / name)  # compiled kernels come along
+        shutil.copytree(ROOT / name, tree / name)  # including compiled kernels
     (tree / "tests").mkdir()
     kept = ("cli.py", "pyproject.toml", "tests/test_layers.py", "tests/test_docstrings.py")
     for name in (*kept, "tests/conftest.py"):
@@ -84,7 +84,7 @@ def tree(tmp_path_factory):
 
 
 def run(tree, *arguments, **options):
-    """A Python of its own, in the copy."""
+    """Run Python in the copy."""
     environment = {**os.environ, "FIRTH_CACHE": str(tree / "cache"), "PYTHONPATH": str(tree)}
     return subprocess.run(
         [sys.executable, *arguments],
@@ -99,7 +99,7 @@ def run(tree, *arguments, **options):
 
 @pytest.fixture(scope="module")
 def printed(tree):
-    """What each command of the pages prints."""
+    """Return the output of each command of the pages."""
     commands = json.dumps([shlex.split(line) for _, line, _ in COMMANDS])
     done = run(tree, "-c", DRIVER, input=commands)
     assert done.returncode == 0, done.stderr

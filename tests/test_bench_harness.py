@@ -1,4 +1,4 @@
-"""The benchmarks' harness measures what it says."""
+"""The benchmark harness measures time and memory correctly."""
 
 import argparse
 import importlib.util
@@ -13,7 +13,7 @@ PATH = Path(__file__).parent / "bench" / "harness.py"
 
 @pytest.fixture(scope="module")
 def harness():
-    """tests/bench/harness.py as a module."""
+    """Import tests/bench/harness.py as a module."""
     spec = importlib.util.spec_from_file_location("harness", PATH)
     module = importlib.util.module_from_spec(spec)
     sys.modules["harness"] = module  # dataclasses look their module up

@@ -1,4 +1,4 @@
-"""The benchmark of masked-LM pretraining runs to its end, and finds what it must find."""
+"""The benchmark of masked-LM pretraining runs completely and its checks hold."""
 
 import json
 import lzma
@@ -57,7 +57,7 @@ def test_every_part_runs_and_writes_its_numbers(root, tmp_path):
 
 @pytest.fixture
 def quality(root, monkeypatch):
-    """tests/bench/mlm_quality.py as a module."""
+    """Import tests/bench/mlm_quality.py as a module."""
     monkeypatch.syspath_prepend(str(root / BENCH))
     import mlm_quality
 
@@ -65,7 +65,7 @@ def quality(root, monkeypatch):
 
 
 class Lengths:
-    """A scorer that likes short sentences."""
+    """A scorer that prefers short sentences."""
 
     def words(self, text):
         return text.split()

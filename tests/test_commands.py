@@ -1,4 +1,4 @@
-"""The command line: help, examples, documentation, and how mistakes end."""
+"""The command line: help, examples, documentation and errors."""
 
 import importlib
 import shlex
@@ -20,7 +20,7 @@ KINDS = [errors.FirthError, *errors.FirthError.__subclasses__()]
 
 
 def load(name):
-    """The click command of that name."""
+    """Return the click command of a name."""
     return importlib.import_module(cli.COMMANDS[name]).command
 
 
@@ -36,7 +36,7 @@ def test_the_help_opens_with_the_summary(name):
 
 
 def examples(name):
-    """Arguments of the lines of the worked example that call this command."""
+    """Return the arguments of the worked examples that call this command."""
     block = load(name).help.partition("Example:")[2].replace("\\\n", " ")
     lines = [line.strip() for line in block.split("\n\n")[0].splitlines()]
     own = [line.rpartition("| ")[2] for line in lines if f"firth {name}" in line]
@@ -77,7 +77,7 @@ def test_the_help_of_firth_lists_every_command():
 
 
 def run_firth(*words):
-    """The program as a process of its own."""
+    """Run the program in a process."""
     return subprocess.run(
         [sys.executable, "cli.py", *words], capture_output=True, text=True, cwd=ROOT, check=False
     )
@@ -120,7 +120,7 @@ def test_without_a_command_the_help_is_shown():
 
 @pytest.fixture
 def failing(monkeypatch):
-    """Plants a command that raises what it is given."""
+    """Return a function that adds a command raising the given error."""
 
     def plant(error):
         def fail():

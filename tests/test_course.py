@@ -1,4 +1,4 @@
-"""docs/course.md and docs/tutorial.md: what they show can be typed, and gives what they show."""
+"""The commands in docs/course.md and docs/tutorial.md are valid and print what is shown."""
 
 import importlib
 import importlib.util
@@ -19,7 +19,7 @@ COURSE, TUTORIAL = ROOT / "docs" / "course.md", ROOT / "docs" / "tutorial.md"
 
 
 def load_script():
-    """docs/run_examples.py, which is no part of a package."""
+    """Import docs/run_examples.py, which is not in a package."""
     path = ROOT / "docs" / "run_examples.py"
     spec = importlib.util.spec_from_file_location("run_examples", path)
     module = importlib.util.module_from_spec(spec)
@@ -32,12 +32,12 @@ script = load_script()
 
 
 def examples_of(page):
-    """Commands of a page with their outputs."""
+    """Return the commands of a page with their outputs."""
     return script.examples_in(page.read_text(encoding="utf-8"))
 
 
 def calls(command):
-    """Arguments of each call of firth in a line of bash."""
+    """Return the arguments of each call of firth in a line of bash."""
     lexer = shlex.shlex(
         command.replace("\\\n", " ").replace(" 2>&1", ""), posix=True, punctuation_chars=True
     )
@@ -84,11 +84,11 @@ def test_commands_read_only_what_exists_by_then(page):
         assert runs <= made | demo, example.command
 
 
-# ---- the course, run
+# ---- running the course
 
 
 def is_run(example):
-    """Whether a command of the course is quick, and asks what the demo makes."""
+    """Return whether a command of the course is quick and needs only the demo."""
     quick = re.match(
         r"firth (neighbors|similarity|analogy|map|attention|fill-mask) ", example.command
     )
@@ -99,7 +99,7 @@ QUERIES = [example for example in examples_of(COURSE) if is_run(example)]
 
 
 def answer(example):
-    """What a command of one call prints, as pages show it."""
+    """Return the output of a command, as pages show it."""
     (call,) = calls(example.command)
     result = CliRunner().invoke(cli.main, call)
     assert result.exit_code == 0, result.output
@@ -109,11 +109,11 @@ def answer(example):
 @pytest.mark.parametrize("example", QUERIES, ids=lambda example: example.command)
 def test_the_course_shows_the_output_of_the_demo(example, monkeypatch):
     if not (script.DEMO / "mlm" / "model.safetensors").exists():
-        pytest.skip("no demo/ to ask: make demo")
+        pytest.skip("no demo/: run make demo")
     if script.stamp() not in COURSE.read_text(encoding="utf-8"):
         pytest.skip(
-            "demo/ holds other runs than the page shows, of another processor or version: "
-            "python docs/run_examples.py docs/course.md shows these"
+            "demo/ has other runs than the page shows (another processor or version); "
+            "python docs/run_examples.py docs/course.md updates the page"
         )
     monkeypatch.chdir(ROOT)
     assert answer(example) == example.output.splitlines()
@@ -121,7 +121,7 @@ def test_the_course_shows_the_output_of_the_demo(example, monkeypatch):
 
 @pytest.fixture(scope="module")
 def small_demo(tmp_path_factory):
-    """Stand-ins of the demo's runs of static vectors: same text, next to no training."""
+    """Return stand-ins for the demo's static vectors: same text, hardly any training."""
     folder = tmp_path_factory.mktemp("small")
     corpus, skipgram = str(folder / "demo" / "corpus"), folder / "demo" / "skipgram"
     for words in (
@@ -148,7 +148,7 @@ def test_output_of_static_vectors_has_the_form_shown_in_the_course(
     assert [len(line.split()) for line in answer(example)] == [len(line.split()) for line in shown]
 
 
-# ---- the script that writes the outputs down
+# ---- the script that records the outputs
 
 
 def test_outputs_replace_the_old_ones(tmp_path):
@@ -179,7 +179,7 @@ def test_pages_are_rewritten_in_place_with_access_to_the_demo(tmp_path, monkeypa
     page.write_text("```console\n$ ls demo > out; cat out\n```\n")
     broken.write_text("```console\n$ cat out\n```\n")
 
-    with pytest.raises(SystemExit):  # each page begins in an empty folder
+    with pytest.raises(SystemExit):  # each page starts in an empty folder
         script.main([str(page), str(broken)])
 
     assert page.read_text() == "```console\n$ ls demo > out; cat out\nsvd\n```\n"

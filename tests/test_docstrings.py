@@ -21,7 +21,7 @@ _SECTION = re.compile(r"^(?P<title>[A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Place:
-    """A public function, method or class, and where it stands."""
+    """A public function, method or class, with its location."""
 
     file: Path
     owner: str
@@ -32,13 +32,13 @@ class Place:
 
 
 def name_of(place: Place) -> str:
-    """``embed/svd/train.py:train_svd``, of a class ``embed/compare/task.py:Task.measure``."""
+    """Return a name such as ``embed/svd/train.py:train_svd`` or ``...:Task.measure``."""
     name = f"{place.owner}.{place.node.name}" if place.owner else place.node.name
     return f"{place.file.relative_to(ROOT)}:{name}"
 
 
 def public_places(path: Path) -> Iterator[Place]:
-    """Public functions and classes of a module, and the public methods of these classes."""
+    """Yield the public functions, classes and methods of a module."""
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, Function | ast.ClassDef) and not node.name.startswith("_"):
             yield Place(path, "", node)
@@ -50,17 +50,17 @@ def public_places(path: Path) -> Iterator[Place]:
 
 @functools.cache
 def all_places() -> list[Place]:
-    """What all modules make public."""
+    """Return the public functions, classes and methods of all modules."""
     return [place for path in FILES for place in public_places(path)]
 
 
 def functions() -> list[Place]:
-    """The functions and methods of the public API."""
+    """Return the functions and methods of the public API."""
     return [p for p in all_places() if isinstance(p.node, Function) and is_public_api(p)]
 
 
 def classes() -> list[Place]:
-    """The classes of the public API."""
+    """Return the classes of the public API."""
     return [p for p in all_places() if isinstance(p.node, ast.ClassDef) and is_public_api(p)]
 
 
@@ -74,15 +74,15 @@ def sections(docstring: str) -> dict[str, str]:
 
 
 def documented(section: str) -> list[str]:
-    """Names of a Parameters or Attributes section: ``a, b : int`` gives a and b."""
+    """Return the names in a Parameters or Attributes section: ``a, b : int`` gives a and b."""
     entries = [line for line in section.splitlines() if line and not line[0].isspace()]
     return [
         name.strip().lstrip("*") for entry in entries for name in entry.split(" :")[0].split(",")
     ]
 
 
-def taken(node: Function) -> list[str]:
-    """Names of a function's parameters, in order, without self and cls."""
+def parameters(node: Function) -> list[str]:
+    """Return the names of a function's parameters, without self and cls."""
     spec = node.args
     every = [*spec.posonlyargs, *spec.args, spec.vararg, *spec.kwonlyargs, spec.kwarg]
     names = [arg.arg for arg in every if arg is not None]
@@ -90,13 +90,13 @@ def taken(node: Function) -> list[str]:
 
 
 def decorators(node: Function | ast.ClassDef) -> set[str]:
-    """Last names of what decorates a definition: ``click.command(...)`` gives command."""
+    """Return the last names of decorators: ``click.command(...)`` gives command."""
     calls = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
     return {ast.unparse(call).split(".")[-1] for call in calls}
 
 
 def is_described_elsewhere(place: Place) -> bool:
-    """Properties and protocol methods need one sentence, overrides repeat nothing."""
+    """Return whether one sentence is enough: for properties, protocol methods and overrides."""
     if decorators(place.node) & {"property", "setter", "cached_property"}:
         return True
     if not place.owner:
@@ -108,13 +108,13 @@ def is_described_elsewhere(place: Place) -> bool:
 
 
 @functools.cache
-def offered() -> set[str]:
-    """What the three packages offer, and the protocols that others implement."""
+def public_names() -> set[str]:
+    """Return the public names of the three packages, and the protocols."""
     names = {
         f"{module}.{name}"
         for package in ("corpora", "embed", "pretrain")
-        for module, offers in importlib.import_module(package).HOMES.items()
-        for name in offers
+        for module, exports in importlib.import_module(package).HOMES.items()
+        for name in exports
     }
     protocols = [ROOT / "embed/protocols.py", ROOT / "embed/compare/task.py"]
     return names | {
@@ -126,17 +126,17 @@ def offered() -> set[str]:
 
 
 def is_public_api(place: Place) -> bool:
-    """Whether a user of the library can reach it from the packages, or must implement it."""
-    return f"{module_name(place.file)}.{place.owner or place.node.name}" in offered()
+    """Return whether a definition is exported by a package or is a protocol."""
+    return f"{module_name(place.file)}.{place.owner or place.node.name}" in public_names()
 
 
 def module_name(path: Path) -> str:
-    """``embed/svd/truncated_svd.py`` as ``embed.svd.truncated_svd``."""
+    """Return the dotted name of a module file."""
     return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
 
 def wrong_places(places: Iterable[Place], rule: Callable[[Place], bool]) -> list[str]:
-    """The places at which a rule does not hold."""
+    """Return the places that violate a rule."""
     return [f"{place} {name_of(place)}" for place in places if not rule(place)]
 
 
@@ -169,24 +169,24 @@ def test_internals_have_no_reference_docstrings():
 
 
 def test_documented_parameters_match_the_signature():
-    def are_those_taken(place: Place) -> bool:
+    def match_the_signature(place: Place) -> bool:
         if is_described_elsewhere(place):
             return True
         parts = sections(ast.get_docstring(place.node) or "")
-        return documented(parts.get("Parameters", "")) == taken(place.node)
+        return documented(parts.get("Parameters", "")) == parameters(place.node)
 
-    assert wrong_places(functions(), are_those_taken) == []
+    assert wrong_places(functions(), match_the_signature) == []
 
 
 def test_return_values_are_documented():
     def is_documented(place: Place) -> bool:
         if is_described_elsewhere(place) or place.node.returns is None:
             return True
-        if place.owner and not taken(place.node):
-            return True  # like a property, its one sentence says what it gives
+        if place.owner and not parameters(place.node):
+            return True  # described by its one sentence, like a property
         parts = sections(ast.get_docstring(place.node) or "")
-        gives = ast.unparse(place.node.returns) not in ("None", "NoReturn", "Never")
-        return gives == bool({"Returns", "Yields"} & parts.keys())
+        has_value = ast.unparse(place.node.returns) not in ("None", "NoReturn", "Never")
+        return has_value == bool({"Returns", "Yields"} & parts.keys())
 
     assert wrong_places(functions(), is_documented) == []
 
@@ -200,13 +200,13 @@ def test_classes_document_their_parameters_and_fields():
             described, others = fields_of(place.node)
             return set(others) <= set(named) <= {*described, *others}
         inits = [n for n in place.node.body if isinstance(n, Function) and n.name == "__init__"]
-        return all(own == taken(init) for init in inits)
+        return all(own == parameters(init) for init in inits)
 
     assert wrong_places(classes(), document_their_parts) == []
 
 
 def fields_of(node: ast.ClassDef) -> tuple[list[str], list[str]]:
-    """Public fields of a dataclass: those that setting() describes, and the others."""
+    """Return the public fields of a dataclass: those described by setting(), and others."""
     described, others = [], []
     for inner in node.body:
         if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name):
@@ -227,5 +227,5 @@ def test_the_parser_reads_shared_entries_stars_and_sections():
 
     parts = sections(docstring)
 
-    assert documented(parts["Parameters"]) == ["a", "b", "rest"] == taken(node)
+    assert documented(parts["Parameters"]) == ["a", "b", "rest"] == parameters(node)
     assert list(parts) == ["Parameters", "Returns"]

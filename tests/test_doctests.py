@@ -1,4 +1,4 @@
-"""The examples in docstrings: each is run, and gives what it says."""
+"""The examples in docstrings are run and correct."""
 
 import doctest
 import importlib
@@ -28,4 +28,4 @@ def test_the_examples_of_a_module_are_correct(path, capsys):
     found = doctest.testmod(module)
 
     assert found.failed == 0, capsys.readouterr().out
-    assert found.attempted == WITH_EXAMPLES[path]  # none stands where doctest does not look
+    assert found.attempted == WITH_EXAMPLES[path]  # none is where doctest does not look

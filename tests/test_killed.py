@@ -1,4 +1,4 @@
-"""SIGKILL at many moments: the artifact is whole or it is not there, and the next run works."""
+"""SIGKILL at many moments: the artifact is complete or absent, and the next run works."""
 
 import os
 import shutil
@@ -15,14 +15,14 @@ from tests.waiting import processes_in_group, wait_for
 
 
 def firth(root: Path, *words: object) -> list[str]:
-    """The command line of this checkout."""
+    """Return the command line of this checkout."""
     return [sys.executable, str(root / "cli.py"), *map(str, words)]
 
 
 def kill_everywhere(command: list[str], out: Path) -> int:
-    """Run a command to its end, then kill it again as soon as some of its files are begun.
+    """Run a command, then repeat it and kill it when certain files appear; return how many died.
 
-    Kills at the other moments are in tests/faults, in processes that need not start.
+    Kills at other moments are tested in tests/faults, without starting processes.
     """
     subprocess.run(command, check=True, capture_output=True)
     files = sorted(path.relative_to(out) for path in out.rglob("*") if path.is_file())
@@ -50,7 +50,7 @@ def kill_everywhere(command: list[str], out: Path) -> int:
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Some megabytes of words, two hundred documents."""
+    """Return a text of 200 documents, a few megabytes."""
     path = tmp_path_factory.mktemp("text") / "text.txt"
     path.write_text(
         "\n".join(
@@ -67,30 +67,30 @@ def test_a_killed_build_leaves_a_complete_corpus_or_none(root, text, tmp_path):
     assert n_unfinished > 0, "no kill came in time: the test shows nothing"
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="processes have no files here")
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs /proc")
 def test_an_interrupt_prints_one_word_despite_worker_processes(root, tmp_path):
     row = "\t".join(["1", "word", *"_" * 8]) + "\n\n"
     (tmp_path / "a.conllu").write_text(row * 1_500_000)
     command = firth(root, "build-corpus", tmp_path / "a.conllu", "--out", tmp_path / "corpus")
     command += ["--threads", "2"]
     n_interrupted = 0
-    for seconds in (0.0, 0.4, 0.8, 1.4):  # at work; it need not have come to a certain point
+    for seconds in (0.0, 0.4, 0.8, 1.4):  # at work, at an arbitrary point
         with subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
         ) as process:
             # itself, a worker, and the process that Python starts with the first worker
             wait_for(lambda of=process: processes_in_group(of.pid) > 2 or of.poll() is not None)
             time.sleep(seconds)
-            os.killpg(process.pid, signal.SIGINT)  # as the keyboard does: to the workers, too
-            _, told = process.communicate()
-        if (tmp_path / "corpus").exists():  # it was done before, and then it is whole
+            os.killpg(process.pid, signal.SIGINT)  # to the workers too, like the keyboard
+            _, stderr = process.communicate()
+        if (tmp_path / "corpus").exists():  # finished earlier, so complete
             verify(tmp_path / "corpus")
             shutil.rmtree(tmp_path / "corpus")
             continue
         n_interrupted += 1
-        # above it there may be lines of progress
-        assert told.decode().split("\n")[-2:] == ["Aborted!", ""]
-        assert b"Traceback" not in told
+        # progress lines may precede it
+        assert stderr.decode().split("\n")[-2:] == ["Aborted!", ""]
+        assert b"Traceback" not in stderr
         assert [path.name for path in tmp_path.iterdir()] == ["a.conllu"]
     assert n_interrupted > 0, "no interrupt came in time: the test shows nothing"
 

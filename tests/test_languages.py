@@ -1,4 +1,4 @@
-"""German and Chinese from text to answers: what their letters, cases and cuts become."""
+"""German and Chinese end to end: letters, case and segmentation."""
 
 import json
 from pathlib import Path
@@ -43,21 +43,21 @@ CHINESE = """\
 
 
 def firth(*arguments: object) -> tuple[str, str]:
-    """What a command prints, and what it tells, when all is well."""
+    """Return the output and the notes of a command that succeeds."""
     result = CliRunner().invoke(cli.main, list(map(str, arguments)), catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.stdout, result.stderr
 
 
 def refusal(*arguments: object) -> str:
-    """The one line of a command that refuses."""
+    """Return the error of a command that fails."""
     result = CliRunner().invoke(cli.main, list(map(str, arguments)), catch_exceptions=False)
     assert result.exit_code == 1, result.output
     return result.stderr
 
 
 def build(folder: Path, text: str, *options: str, encoding: str = "utf-8") -> Path:
-    """A corpus of a text, nothing of it held out."""
+    """Build a corpus of a text without held-out documents."""
     source = folder / "text.txt"
     source.write_text(text, encoding=encoding)
     out = folder / f"corpus{''.join(options)}"
@@ -66,27 +66,27 @@ def build(folder: Path, text: str, *options: str, encoding: str = "utf-8") -> Pa
 
 
 def train(corpus: Path, method: str, *options: object) -> Path:
-    """A small run that knows every word."""
+    """Train a small run on every word."""
     out = corpus.with_name(f"{corpus.name}-{method}")
     firth(f"train-{method}", corpus, "--min-count", 1, *options, "--out", out)
     return out
 
 
 def count(corpus: Path, word: str) -> int:
-    """How often a word stands in a corpus."""
+    """Return the count of a word in a corpus."""
     vocabulary = Corpus.open(corpus).vocabulary
     row = vocabulary.id_of(word)
     return 0 if row is None else int(vocabulary.counts[row])
 
 
 def sentences(corpus: Path) -> int:
-    """How many sentences a corpus has."""
+    """Return the number of sentences in a corpus."""
     return int(json.loads(firth("corpus-info", corpus, "--json")[0])["sentences"])
 
 
 @pytest.fixture(scope="module")
 def german(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The German text as it is built by default."""
+    """The German text with default settings."""
     return build(tmp_path_factory.mktemp("german"), GERMAN)
 
 
@@ -98,19 +98,19 @@ def cased(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def german_run(german: Path) -> Path:
-    """Vectors of the default corpus, of words and their n-grams."""
+    """Vectors of the default corpus, with n-grams."""
     return train(german, "skipgram", "--dim", 8, "--subwords", "3-4", "--threads", 1)
 
 
 @pytest.fixture(scope="module")
 def cased_run(cased: Path) -> Path:
-    """Vectors of words with their capitals."""
+    """Vectors of words with capitals."""
     return train(cased, "svd", "--dim", 4)
 
 
 @pytest.fixture(scope="module")
 def jieba_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Vectors of the Chinese text, cut by jieba."""
+    """Vectors of the Chinese text segmented by jieba."""
     pytest.importorskip("jieba")
     corpus = build(tmp_path_factory.mktemp("jieba"), CHINESE, "--segmenter", "jieba")
     return train(corpus, "svd", "--dim", 4)
@@ -123,8 +123,8 @@ def character_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return train(corpus, "svd", "--dim", 4)
 
 
-def knows(compared: str, run: Path) -> int:
-    """Items of the one set of a comparison, in JSON, that a run knows itself."""
+def coverage(compared: str, run: Path) -> int:
+    """Return how many items of a comparison's single set a run covers by itself."""
     results = json.loads(compared)["results"]
     found = [r for r in results if r["run"] == str(run) and not r["shared_items"]]
     return next(r["items_used"] for r in found if r["metric"] == "spearman")
@@ -149,7 +149,7 @@ def test_keeping_case_splits_a_word_by_its_position_in_the_sentence(german, case
 def test_titles_and_guillemets_neither_end_sentences_nor_become_words(german, german_run):
     assert count(german, "»") == 2
     assert "»" not in (german_run / "vocabulary.tsv").read_text(encoding="utf-8")
-    assert sentences(german) == GERMAN.count(".") - 1  # that of "Dr." ends none
+    assert sentences(german) == GERMAN.count(".") - 1  # the period of "Dr." ends no sentence
 
 
 def test_latin_1_gives_the_same_words_as_utf_8(german, tmp_path):
@@ -162,14 +162,14 @@ def test_latin_1_gives_the_same_words_as_utf_8(german, tmp_path):
 def test_undeclared_latin_1_is_refused_at_its_first_byte(tmp_path):
     source = tmp_path / "text.txt"
     source.write_text(GERMAN, encoding="latin-1", errors="replace")
-    told = refusal("build-corpus", source, "--out", tmp_path / "out")
-    assert told == (f"Error: {source}:1: byte 0xFC is not UTF-8; pass --encoding latin-1\n")
+    message = refusal("build-corpus", source, "--out", tmp_path / "out")
+    assert message == (f"Error: {source}:1: byte 0xFC is not UTF-8; pass --encoding latin-1\n")
 
 
 def test_a_query_is_normalized_like_its_corpus(german_run, cased_run):
-    found, told = firth("similarity", german_run, "STRASSE", "Straße", "--json")
-    assert json.loads(found)["a"] == "strasse"  # as Unicode has it: SS is no ß
-    assert "'Straße' is read as 'straße'" in told
+    found, notes = firth("similarity", german_run, "STRASSE", "Straße", "--json")
+    assert json.loads(found)["a"] == "strasse"  # as in Unicode: SS is not lowered to ß
+    assert "'Straße' is read as 'straße'" in notes
     assert (
         json.loads(firth("similarity", german_run, "GROẞE", "große", "--json")[0])["a"] == "große"
     )
@@ -178,8 +178,8 @@ def test_a_query_is_normalized_like_its_corpus(german_run, cased_run):
 
 
 def test_an_unseen_compound_is_composed_of_ngrams(german_run):
-    _, told = firth("neighbors", german_run, "Gartentisch", "-k", 3)
-    assert "'gartentisch' is not in the vocabulary; its vector is composed of its n-grams" in told
+    _, notes = firth("neighbors", german_run, "Gartentisch", "-k", 3)
+    assert "'gartentisch' is not in the vocabulary; its vector is composed of its n-grams" in notes
 
 
 def test_a_set_with_capital_nouns_is_covered_with_and_without_case(german_run, cased_run, tmp_path):
@@ -189,7 +189,7 @@ def test_a_set_with_capital_nouns_is_covered_with_and_without_case(german_run, c
         encoding="utf-8",
     )
     compared, _ = firth("compare", german_run, cased_run, "--similarity", pairs, "--json")
-    assert (knows(compared, german_run), knows(compared, cased_run)) == (5, 5)
+    assert (coverage(compared, german_run), coverage(compared, cased_run)) == (5, 5)
 
 
 def test_jieba_finds_words_and_skips_full_width_punctuation(jieba_run):
@@ -207,15 +207,15 @@ def test_the_characters_segmenter_has_no_multi_character_words(jieba_run, charac
     pairs = tmp_path / "pairs.txt"
     pairs.write_text("老师\t学生\t8\n北京\t上海\t7\n他\t我\t3\n去\t买\t2\n冷\t住\t1\n", "utf-8")
     compared, _ = firth("compare", jieba_run, character_run, "--similarity", pairs, "--json")
-    assert (knows(compared, jieba_run), knows(compared, character_run)) == (5, 3)
+    assert (coverage(compared, jieba_run), coverage(compared, character_run)) == (5, 3)
     assert "'北京' is 2 words (北 京)" in refusal("neighbors", character_run, "北京")
 
 
 def test_chinese_without_a_segmenter_gives_advice(tmp_path):
     source = tmp_path / "text.txt"
     source.write_text(CHINESE, encoding="utf-8")
-    _, told = firth("build-corpus", source, "--out", tmp_path / "out")
-    assert "use --segmenter jieba (Chinese) or --segmenter characters" in told
+    _, notes = firth("build-corpus", source, "--out", tmp_path / "out")
+    assert "use --segmenter jieba (Chinese) or --segmenter characters" in notes
 
 
 def test_jieba_joins_a_verb_and_its_object_into_one_word(jieba_run):

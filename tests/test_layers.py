@@ -1,4 +1,4 @@
-"""Which sub-package may import which, read off the source; and what `firth --help` may load."""
+"""Import rules: layers of subpackages, and what may be imported at start."""
 
 import ast
 import functools
@@ -17,8 +17,8 @@ PACKAGES = ("corpora", "embed", "pretrain")
 FILES = sorted(
     [ROOT / "cli.py", *(path for name in PACKAGES for path in (ROOT / name).rglob("*.py"))]
 )
-# Every folder and every module beside one, in the order in which they may be imported: each line
-# imports lines above it, never its own line or one below; what stands on one line are siblings.
+# All folders, and modules beside them, by layer: each may import from lines above, but not from its
+# own line or below.
 LAYERS = """
 corpora.common
 corpora.artifacts
@@ -50,12 +50,12 @@ pretrain.commands
 cli
 """
 RANKS = {name: rank for rank, line in enumerate(LAYERS.splitlines()) for name in line.split()}
-OPENINGS = ("corpora", "embed", "embed.compare", "pretrain")  # offer what lies in all layers
+EXPORTERS = ("corpora", "embed", "embed.compare", "pretrain")  # export names of all layers
 
 
 @dataclass(frozen=True)
 class Import:
-    """One imported module: in which file and line, and whether at import time."""
+    """An imported module, with file and line, and whether it is imported at import time."""
 
     file: str
     line: int
@@ -67,10 +67,10 @@ class Import:
 
 
 def imports_of(source: str, file: str) -> Iterator[Import]:
-    """Every import of a file; ``from a import b`` counts as ``a.b``."""
+    """Yield the imports of a file; ``from a import b`` counts as ``a.b``."""
     tree = ast.parse(source)
-    waiting: list[tuple[ast.AST, bool]] = [(tree, True)]
-    for node, early in waiting:  # grows meanwhile
+    pending: list[tuple[ast.AST, bool]] = [(tree, True)]
+    for node, early in pending:  # grows in the loop
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -81,7 +81,7 @@ def imports_of(source: str, file: str) -> Iterator[Import]:
         for name in names:
             yield Import(file, node.lineno, name, early)
         late = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or _is_type_checking(node)
-        waiting += [
+        pending += [
             (inner, early and not late)
             for inner in ast.iter_child_nodes(node)
             if isinstance(inner, ast.stmt | ast.excepthandler | ast.match_case)
@@ -101,7 +101,7 @@ def _absolute(node: ast.ImportFrom, file: str) -> str:
 
 @functools.cache
 def all_imports() -> list[Import]:
-    """Every import of the program."""
+    """Return all imports of the program."""
     return [
         found
         for path in FILES
@@ -110,7 +110,7 @@ def all_imports() -> list[Import]:
 
 
 def module_of(path: Path) -> str:
-    """``embed/svd/train.py`` as ``embed.svd.train``, a package by its own name."""
+    """Return the dotted name of a module or package file."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -120,11 +120,11 @@ MODULES = {module_of(path) for path in FILES}
 
 @functools.cache
 def graph() -> dict[str, set[str]]:
-    """Each module with the modules of ours that it imports, at any time."""
+    """Return the project modules that each module imports at any time."""
     found: dict[str, set[str]] = {module: set() for module in MODULES}
     for each in all_imports():
         importer = module_of(ROOT / each.file)
-        # `a.b.C` is the module a.b; `a.b` may be a module or a name that package a offers
+        # `a.b.C` is the module a.b; `a.b` may be a module or a name that package a exports
         target = each.module if each.module in MODULES else each.module.rpartition(".")[0]
         if target in MODULES and target != importer:
             found[importer].add(target)
@@ -132,26 +132,26 @@ def graph() -> dict[str, set[str]]:
 
 
 def layer_of(module: str) -> str | None:
-    """The entry of LAYERS that a module belongs to: the longest that its name begins with."""
+    """Return the entry of LAYERS for a module, its longest matching prefix."""
     parts = module.split(".")
     names = (".".join(parts[:n]) for n in range(len(parts), 0, -1))
     return next((name for name in names if name in RANKS), None)
 
 
 def upward(edges: Mapping[str, Iterable[str]]) -> set[tuple[str, str]]:
-    """Imports of the importer's own line or of a line below it, except within one layer."""
+    """Return imports from the importer's own line or below, except within one entry."""
     return {
         (importer, target)
         for importer, targets in edges.items()
         for target in targets
-        if importer not in OPENINGS and target not in OPENINGS
+        if importer not in EXPORTERS and target not in EXPORTERS
         if layer_of(importer) != layer_of(target)
         and RANKS[layer_of(target)] >= RANKS[layer_of(importer)]
     }
 
 
 def cycles(edges: Mapping[str, Iterable[str]]) -> list[list[str]]:
-    """Groups of modules of which each reaches every other: Tarjan's components of two or more."""
+    """Return the import cycles: Tarjan's strongly connected components of two or more."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
@@ -166,10 +166,10 @@ def cycles(edges: Mapping[str, Iterable[str]]) -> list[list[str]]:
             if target in stack:
                 low[module] = min(low[module], low[target])
         if low[module] == index[module]:
-            at = stack.index(module)
-            if len(stack) - at > 1:
-                found.append(sorted(stack[at:]))
-            del stack[at:]
+            start = stack.index(module)
+            if len(stack) - start > 1:
+                found.append(sorted(stack[start:]))
+            del stack[start:]
 
     for module in edges:
         if module not in index:
@@ -210,7 +210,7 @@ def test_upward_imports_and_cycles_are_found():
 
 
 def test_every_module_belongs_to_a_layer():
-    assert [name for name in sorted(MODULES) if layer_of(name) is None] == sorted(OPENINGS)
+    assert [name for name in sorted(MODULES) if layer_of(name) is None] == sorted(EXPORTERS)
 
 
 def test_every_layer_entry_exists():
@@ -222,11 +222,11 @@ def test_modules_import_only_lower_layers():
 
 
 def test_there_are_no_import_cycles():
-    assert cycles({name: targets - set(OPENINGS) for name, targets in graph().items()}) == []
+    assert cycles({name: targets - set(EXPORTERS) for name, targets in graph().items()}) == []
 
 
 def offenders(folder: str, forbidden: tuple[str, ...], *, only_early: bool = False) -> list[str]:
-    """Imports, in files below a folder, of modules or anything below them."""
+    """Return imports of forbidden modules, or anything below them, in files of a folder."""
     return [
         str(found)
         for found in all_imports()
@@ -251,7 +251,7 @@ def test_packages_do_not_import(folder, forbidden):
 @pytest.mark.parametrize(
     ("folder", "allowed"),
     [
-        # what judges a method does not know how it is trained
+        # evaluation is independent of training
         ("embed/compare/", "protocols registry vectors formats query contextual compare"),
         ("pretrain/", "protocols registry vectors contextual.pooling"),
     ],
@@ -267,7 +267,7 @@ IMPORT_PATH = re.compile(r"(?:corpora|embed|pretrain)(?:\.\w+)+(?::\w+)?")
 
 
 def paths_in_text() -> Iterator[tuple[str, str]]:
-    """Every string of the program that is an import path, with its file."""
+    """Yield every string of the program that is an import path, with its file."""
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             text = node.value if isinstance(node, ast.Constant) else None

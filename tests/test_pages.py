@@ -1,4 +1,4 @@
-"""The pages that follow from the program are current; links in the documentation lead somewhere."""
+"""Generated pages are current, and links in the documentation work."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ WRITTEN = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rg
 
 
 def test_generated_pages_are_current():
-    # in a process of its own: click keeps the help option of whoever asked first
+    # in a separate process, since click caches the help option of the first caller
     script = ROOT / "docs" / "make_pages.py"
     done = subprocess.run(
         [sys.executable, script, "--check"], capture_output=True, text=True, check=False
@@ -21,7 +21,7 @@ def test_generated_pages_are_current():
 
 
 def headings(path):
-    """The anchors of a Markdown page, as GitHub makes them."""
+    """Return the anchors of a Markdown page, as GitHub makes them."""
     titles = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 

@@ -1,4 +1,4 @@
-"""docs/python.md is true: every block gives what it shows; and it tells of all that there is."""
+"""docs/python.md is correct and complete: its examples run, and every public name is on it."""
 
 import ast
 import dataclasses
@@ -21,14 +21,14 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "python.md"
 PACKAGES = ("corpora", "embed", "pretrain")
 HOMES = {package: importlib.import_module(package).HOMES for package in PACKAGES}
-OFFERED = [
+PUBLIC = [
     (package, name) for package in PACKAGES for names in HOMES[package].values() for name in names
 ]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 def examples_of(page):
-    """The examples of a page's pycon blocks as one doctest, with the page's own line numbers."""
+    """Return a page's pycon blocks as one doctest, with the page's line numbers."""
     parser, examples = doctest.DocTestParser(), []
     for block in fenced_blocks(page):
         if block.language == "pycon":
@@ -40,22 +40,22 @@ def examples_of(page):
 
 def test_every_block_gives_the_output_shown(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    told = io.StringIO()
+    output = io.StringIO()
     page = examples_of(PAGE)
 
-    found = doctest.DocTestRunner(optionflags=FLAGS).run(page, out=told.write)
+    found = doctest.DocTestRunner(optionflags=FLAGS).run(page, out=output.write)
 
-    assert found.failed == 0, told.getvalue()
+    assert found.failed == 0, output.getvalue()
     assert found.attempted == PAGE.read_text(encoding="utf-8").count(">>> ") > 30
 
 
-@pytest.mark.parametrize(("package", "name"), OFFERED, ids=".".join)
+@pytest.mark.parametrize(("package", "name"), PUBLIC, ids=".".join)
 def test_every_public_name_is_documented_and_on_the_page(package, name):
     found = getattr(importlib.import_module(package), name)
 
     assert f"`{package}.{name}`" in PAGE.read_text(encoding="utf-8")
     described = inspect.getdoc(found) or ""
-    # a config's fields are described by its settings, an error has none
+    # fields of a config are described by setting(), and errors have none
     if not (dataclasses.is_dataclass(found) or found is corpora.FirthError):
         assert "Parameters\n---" in described
     assert described.split("\n\n")[0].endswith(".")
@@ -63,27 +63,27 @@ def test_every_public_name_is_documented_and_on_the_page(package, name):
 
 def test_the_page_names_only_public_names():
     named = re.findall(r"`(corpora|embed|pretrain)\.([A-Za-z_]+)`", PAGE.read_text("utf-8"))
-    assert sorted(set(named)) == sorted(OFFERED)
+    assert sorted(set(named)) == sorted(PUBLIC)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_type_checkers_see_all_public_names(package):
     source = (ROOT / package / "__init__.py").read_text(encoding="utf-8")
-    told = {
+    found_names = {
         (node.module, alias.name, alias.asname)
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.ImportFrom) and node.module.startswith(f"{package}.")
         for alias in node.names
         if alias.name not in ("lazy_exports", "sleep_in_long_waits")
     }
-    assert told == {(m, name, name) for m, names in HOMES[package].items() for name in names}
+    assert found_names == {(m, name, name) for m, names in HOMES[package].items() for name in names}
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_public_names_do_not_clash_with_submodules(package):
-    # importing the submodule would put it in the name's place
+    # importing the submodule would shadow the name
     modules = {path.stem for path in (ROOT / package).iterdir()}
-    assert modules & {name for _, name in OFFERED} == set()
+    assert modules & {name for _, name in PUBLIC} == set()
 
 
 def test_public_names_are_listed_and_importable_by_star():

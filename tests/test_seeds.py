@@ -1,4 +1,4 @@
-"""--seeds: several runs of one training at once, each as it would have been made alone."""
+"""--seeds: several runs of one training, each equal to a single run."""
 
 import dataclasses
 import fcntl
@@ -39,14 +39,14 @@ def invoke(*arguments):
 
 
 def train(command, corpus, out, *more):
-    """Run a training that must succeed; the lines of its standard output."""
+    """Run a training that must succeed; return the lines it prints."""
     result = invoke(command, corpus, "--out", out, *OPTIONS[command], *more)
     assert result.exit_code == 0, result.output
     return result.stdout.splitlines()
 
 
 def refusal(*arguments):
-    """The one line of a command that must fail."""
+    """Return the error of a command that must fail."""
     result = invoke(*arguments)
     assert (result.exit_code, result.stdout) == (1, "")
     [line] = result.stderr.splitlines()
@@ -54,19 +54,19 @@ def refusal(*arguments):
 
 
 def vectors(run):
-    """The bytes that a training is for."""
+    """Return the bytes of the trained vectors."""
     return (run / "vectors.npy").read_bytes()
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    """Chains of words, a tenth held out."""
+    """A corpus of word chains, a tenth held out."""
     return corpus_of(tmp_path_factory.mktemp("corpus")).path
 
 
 @pytest.fixture(scope="module")
 def pair(corpus, tmp_path_factory):
-    """Runs of skip-gram with seeds 1 and 2, to be copied and spoiled."""
+    """Skip-gram runs with seeds 1 and 2, to be copied and changed."""
     folder = tmp_path_factory.mktemp("pair")
     train("train-skipgram", corpus, folder / "run", "--seeds", 2)
     return folder
@@ -74,12 +74,12 @@ def pair(corpus, tmp_path_factory):
 
 @pytest.fixture
 def copied(pair, tmp_path):
-    """The same in a folder of the test's own: what ``--out`` is."""
+    """Return the value of ``--out`` for a copy of the pair."""
     shutil.copytree(pair, tmp_path / "copied")
     return tmp_path / "copied" / "run"
 
 
-# ---- what is made and told
+# ---- runs and messages
 
 
 @pytest.mark.parametrize("command", OPTIONS)
@@ -87,15 +87,15 @@ def test_every_run_equals_a_single_run_with_its_seed(corpus, tmp_path, command):
     lines = train(command, corpus, tmp_path / "run", "--seeds", 2, "--seed", 3)
 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run-seed3", "run-seed4"]
-    told = [line for line in lines if not line.startswith("this only checks the plumbing")]
+    shown = [line for line in lines if not line.startswith("this only checks the plumbing")]
     n_words, dim = np.load(tmp_path / "run-seed3" / "vectors.npy").shape
-    for seed, line in zip((3, 4), told, strict=False):
+    for seed, line in zip((3, 4), shown, strict=False):
         assert line.startswith(f"{tmp_path}/run-seed{seed}: {n_words} words, {dim} dimensions")
-    assert told[2:] == [f"compare them: firth compare {tmp_path}/run-seed3 {tmp_path}/run-seed4"]
+    assert shown[2:] == [f"compare them: firth compare {tmp_path}/run-seed3 {tmp_path}/run-seed4"]
 
     train(command, corpus, tmp_path / "alone", "--seed", 4)
     assert vectors(tmp_path / "alone") == vectors(tmp_path / "run-seed4")
-    if command != "train-svd":  # of a few words it is exact, wherever it starts
+    if command != "train-svd":  # SVD of few words is exact for any seed
         assert vectors(tmp_path / "alone") != vectors(tmp_path / "run-seed3")
     verify(tmp_path / "run-seed4")
     assert read_training(tmp_path / "run-seed4") == read_training(tmp_path / "alone")
@@ -143,7 +143,7 @@ def test_a_raw_source_is_opened_once(tmp_path, monkeypatch):
     assert opened == [str(tmp_path / "text.txt")]
 
 
-# ---- again
+# ---- repeated commands
 
 
 def test_finished_runs_of_the_same_training_are_kept(corpus, copied):
@@ -204,7 +204,7 @@ def test_an_interrupted_series_resumes_to_the_same_bytes(corpus, pair, tmp_path,
         assert vectors(tmp_path / f"run-seed{seed}") == vectors(pair / f"run-seed{seed}")
 
 
-# ---- refusals, all of them before anything is trained
+# ---- refusals, all before training
 
 
 def test_a_run_with_other_options_is_refused_before_training(corpus, copied):
@@ -282,7 +282,7 @@ def test_epochs_are_resolved_as_in_training(corpus, tmp_path):
 
 
 def left_unfinished(out, **options):
-    """Leave a training of skip-gram on its way, with a checkpoint; what identifies it."""
+    """Leave an unfinished skip-gram training with a checkpoint; return its maker."""
     config = SkipGramConfig(dim=8, min_count=1, epochs=2, threads=1, **options)
     maker = {"command": "train-skipgram", **dataclasses.asdict(config)}
     with (
@@ -380,8 +380,8 @@ def test_distributed_training_makes_all_runs_and_keeps_finished_ones(root, corpu
         env={**os.environ, "OMP_NUM_THREADS": "1"}, timeout=PATIENCE, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    told = [line.partition(":")[0] for line in done.stdout.splitlines() if "-seed" in line]
-    assert told == [f"{tmp_path}/run-seed1", f"{tmp_path}/run-seed2", "compare them"]
+    shown = [line.partition(":")[0] for line in done.stdout.splitlines() if "-seed" in line]
+    assert shown == [f"{tmp_path}/run-seed1", f"{tmp_path}/run-seed2", "compare them"]
     assert done.stdout.startswith(f"{tmp_path}/run-seed1: kept")
     assert vectors(tmp_path / "run-seed1") != vectors(tmp_path / "run-seed2")
 

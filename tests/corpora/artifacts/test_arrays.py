@@ -1,4 +1,4 @@
-"""Files of arrays: written as NumPy writes them, without copies."""
+"""Array files equal those of NumPy, without copies."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""Artifacts are whole or absent, whatever happens to their maker."""
+"""Artifacts are complete or absent, whatever happens to the process that writes them."""
 
 import contextlib
 import errno
@@ -26,7 +26,7 @@ OTHER = {"command": "make-coffee", "cups": 2}
 
 
 def make(out, text="tea", maker=MAKER, **options):
-    """A small artifact: one file, and one in a folder."""
+    """Write a small artifact: one file, and one in a folder."""
     with new_artifact(out, maker, **options) as partial:
         (partial / "a.txt").write_text(text)
         (partial / "deep").mkdir(exist_ok=True)
@@ -34,7 +34,7 @@ def make(out, text="tea", maker=MAKER, **options):
 
 
 def names(folder):
-    """Everything in a folder, as relative paths."""
+    """Return all relative paths below a folder."""
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
 
 
@@ -133,7 +133,7 @@ def test_different_settings_do_not_clear_resumable_work(tmp_path):
 
 
 def leave_unfinished(out, maker=MAKER):
-    """What a maker leaves that was killed: files, its name, a lock that nobody holds."""
+    """Create what a killed process leaves: files, maker.json, and no lock."""
     partial = out.with_name(out.name + ".partial")
     (partial / "deep").mkdir(parents=True)
     (partial / "deep" / "old.txt").write_text("old")
@@ -203,7 +203,7 @@ def test_force_does_not_overwrite_other_folders(tmp_path):
 
 
 def hold(out, inside, done):
-    """In another process: make an artifact and wait in the middle."""
+    """Hold an unfinished artifact, in another process."""
     with new_artifact(out, MAKER):
         inside.set()
         done.wait(PATIENCE)
@@ -358,7 +358,7 @@ MAKE_FOREVER = textwrap.dedent(
 
 
 def kill_after(seconds, out):
-    """Start a process that makes and replaces an artifact on and on; SIGKILL it."""
+    """Kill a process that keeps replacing an artifact."""
     command = [sys.executable, "-c", MAKE_FOREVER, str(out)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdout.readline() == b"ready\n"
@@ -370,10 +370,10 @@ def kill_after(seconds, out):
 @pytest.mark.parametrize("attempt", range(12))
 def test_sigkill_leaves_a_complete_artifact_or_none_and_the_next_run_cleans_up(tmp_path, attempt):
     out = tmp_path / "out"
-    # from before the first artifact is there to many rounds later, at no particular step
+    # from before the first artifact to many rounds later, at arbitrary steps
     kill_after(0.0007 * 2**attempt * (1 + attempt % 3 / 7), out)
 
-    # between the two renames of a replacement the old artifact stands aside, whole
+    # between the two renames of a replacement the complete old artifact is out.replaced
     aside = tmp_path / "out.replaced"
     whole = out if out.exists() else aside
     if whole.exists():
@@ -459,7 +459,7 @@ def test_an_array_cut_short_by_a_full_disk_is_a_one_line_error(tmp_path):
         pytest.raises(ArtifactError, match="the disk is full"),
         new_artifact(tmp_path / "out", MAKER),
     ):
-        raise OSError("123 requested and 45 written")  # as ndarray.tofile() says it
+        raise OSError("123 requested and 45 written")  # the message of ndarray.tofile()
     assert names(tmp_path) == []
 
 
@@ -511,4 +511,4 @@ def test_an_interrupted_replacement_is_resumed(tmp_path):
         (new / "a.txt").write_text("another")
         raise ZeroDivisionError
     with new_artifact(out, OTHER, force=True, **kept) as new:
-        assert not (new / "a.txt").exists()  # of another maker, --force clears it
+        assert not (new / "a.txt").exists()  # --force clears work of another command

@@ -1,4 +1,4 @@
-"""Files and folders that are whole or absent, and never written over others unasked."""
+"""Files and folders are complete or absent, and never overwrite others without force."""
 
 import os
 
@@ -9,7 +9,7 @@ from corpora.common.errors import ArtifactError
 
 
 def names(folder):
-    """What lies in a folder."""
+    """Return the names in a folder."""
     return sorted(path.name for path in folder.iterdir())
 
 

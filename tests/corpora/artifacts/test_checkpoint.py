@@ -1,4 +1,4 @@
-"""Checkpoints: killed or out of disk at any moment, the old or the new one is whole."""
+"""Checkpoints: after a kill or a full disk at any moment, the old or the new one is complete."""
 
 import errno
 import itertools
@@ -14,9 +14,9 @@ import pytest
 from corpora.artifacts import checkpoint
 from corpora.artifacts.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
 
-# Forks a child for every call to the system that saving makes, and kills it there: before the
-# call, and after it. A process of its own, since pytest's has threads. Prints, for each child,
-# the call, the version that can be loaded afterwards, and what the next save leaves.
+# Forks a child for every system call of saving, and kills it before and after the call. A separate
+# process, since pytest's has threads. Prints, for each child, the call, the version that can be
+# loaded afterwards, and the number of directories after the next save.
 KILLER = """
 import json, os, signal, sys
 from pathlib import Path
@@ -72,14 +72,14 @@ while status:
 
 
 def tables(version=1.0):
-    """Two arrays, of which one is some columns of a wider one."""
+    """Return two arrays, one of them a slice of columns."""
     wide = np.full((300, 16), np.nan, np.float32)
     wide[:, :10] = version + np.arange(3000).reshape(300, 10)
     return {"inputs": wide[:, :10], "outputs": np.full((7, 10), version)}
 
 
 def assert_loads(directory, version):
-    """The checkpoint that loads is this one, both arrays and the state."""
+    """Assert that this version is loaded, arrays and state."""
     arrays, state = load_checkpoint(directory)
     assert state == {"version": version}
     assert list(arrays) == ["inputs", "outputs"]
@@ -89,7 +89,7 @@ def assert_loads(directory, version):
 
 
 def names(directory):
-    """What a directory holds."""
+    """Return the names in a directory."""
     return sorted(path.name for path in directory.iterdir())
 
 
@@ -153,7 +153,7 @@ def test_no_array_is_copied(tmp_path):
     save_checkpoint(tmp_path, {"view": table[:, :10], "whole": table}, {})
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < table.nbytes  # a block, and a buffer of each thread that reads them back
+    assert peak < table.nbytes  # one block, and a read buffer per thread
 
 
 def test_loaded_arrays_outlive_their_checkpoint(tmp_path):
@@ -173,18 +173,18 @@ def test_a_kill_at_any_system_call_leaves_a_complete_checkpoint(root, tmp_path):
     assert done.returncode == 0, done.stderr
     *killed, ended = [line.split() for line in done.stdout.splitlines()]
     assert ended == ["ended", "1", "1"]
-    # each: the call, its name, how much newer the loaded version is, directories after a save
+    # each line: event, call, how much newer the loaded version is, directories after a save
     assert {line[-1] for line in killed} == {"1"}
     newer = [int(line[-2]) for line in killed]
     assert set(newer) == {0, 1}
-    assert newer == sorted(newer), "once the new one can be loaded, it stays so"
+    assert newer == sorted(newer), "the new one stays loadable"
     calls = {(line[0], line[1]) for line in killed}
     assert {("c_call", "rename"), ("c_return", "rename"), ("c_return", "write")} <= calls
     assert len(killed) > 40
 
 
 def refused(monkeypatch, moment, code, work):
-    """Do the work while the system refuses the n-th call that writes; None: there are fewer."""
+    """Make the n-th writing call fail; return its errno, 0 if ignored, None if not reached."""
     n_calls = 0
 
     def failing(call):
@@ -215,26 +215,26 @@ def test_a_disk_error_at_any_call_leaves_a_complete_checkpoint(tmp_path, monkeyp
     for moment in itertools.count(1):
         directory = tmp_path / str(moment)
         save_checkpoint(directory, tables(1.0), {"version": 1.0})
-        told = refused(
+        found = refused(
             monkeypatch, moment, code,
             lambda: save_checkpoint(directory, tables(2.0), {"version": 2.0}),  # noqa: B023
         )  # fmt: skip
-        if told is None:
+        if found is None:
             break
-        if told == 0:  # made no difference: that the directory cannot be made, since it is there
+        if found == 0:  # no effect: mkdir of a directory that exists
             assert_loads(directory, 2.0)
             continue
-        assert told == code
+        assert found == code
         version = load_checkpoint(directory)[1]["version"]
         assert_loads(directory, version)
-        assert version == 2.0 or names(directory) == ["step-1"], "a full disk is not kept full"
+        assert version == 2.0 or names(directory) == ["step-1"], "no leftover files"
         outcomes.append(version)
     assert len(outcomes) > 15
     assert outcomes == sorted(outcomes)
     assert set(outcomes) == {1.0, 2.0}
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a disk always full")
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_a_file_cut_short_by_a_full_disk_is_an_error(tmp_path, monkeypatch):
     save_checkpoint(tmp_path, tables(1.0), {"version": 1.0})
 
@@ -281,8 +281,8 @@ def test_a_damaged_checkpoint_is_skipped_with_a_note(tmp_path, capsys, name, dam
 
     assert_loads(tmp_path, 1.0)
 
-    told = f"{tmp_path / 'step-10'}: damaged checkpoint skipped\n"
-    assert capsys.readouterr().err == told
+    found = f"{tmp_path / 'step-10'}: damaged checkpoint skipped\n"
+    assert capsys.readouterr().err == found
 
 
 def test_checksums_without_a_listed_file_are_damage(tmp_path):

@@ -1,4 +1,4 @@
-"""Pictures: kinds, sizes, fonts, and files that are whole or not there."""
+"""Figures: formats, sizes, fonts, text widths and atomic files."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ matplotlib = pytest.importorskip("matplotlib")
 
 
 def figure_of(*texts):
-    """A figure of four by three inches with some texts and named ticks."""
+    """Return a figure of 4 x 3 inches whose tick labels are these texts."""
     with picture_style():
         figure = new_figure(4, 3)
         axes = figure.add_axes((0.3, 0.2, 0.6, 0.7))
@@ -33,7 +33,7 @@ def figure_of(*texts):
 
 
 def texts_of(path):
-    """The texts of an SVG."""
+    """Return the texts of an SVG."""
     root = ElementTree.parse(path).getroot()
     return [part.text for part in root.iter("{http://www.w3.org/2000/svg}text")]
 
@@ -103,7 +103,7 @@ def test_an_svg_keeps_text_of_any_script_as_text(tmp_path, capsys):
 
 def test_a_png_notes_once_which_characters_no_font_has(tmp_path, capsys):
     write_figure(figure_of("a\U0001366d", "\U0001366d\nb"), tmp_path / "a.png")
-    assert capsys.readouterr().err == (  # no character of Python's Unicode, so by its number
+    assert capsys.readouterr().err == (  # unassigned in Python's Unicode, so shown as a number
         "no installed font has U+1366D; use .svg, which leaves fonts to the viewer\n"
     )
 
@@ -150,7 +150,7 @@ def test_missing_font_files_are_skipped(tmp_path, capsys, only_usual_font):
 
 @pytest.fixture
 def only_usual_font(monkeypatch):
-    """The list of fonts, which holds the one that comes with matplotlib."""
+    """Reduce matplotlib's font list to the default font."""
     from matplotlib.font_manager import fontManager
 
     usual = [font for font in fontManager.ttflist if font.name == "DejaVu Sans"]
@@ -201,10 +201,10 @@ def test_text_width_matches_the_drawn_text(text, weight):
         with picture_style():
             figure = new_figure(12, 1)
             drawn = figure.text(0, 0, text, fontsize=points, weight=weight).get_window_extent()
-        # drawings begin and end with their ink, and move letters together: half a letter in all
+        # drawings are measured by ink and are kerned: half a letter in total
         width = text_width(text, points, bold=weight == "bold") * 100
         assert width == pytest.approx(drawn.width, abs=points / 2, rel=0.02)
-        assert width > drawn.width - 2  # never told as less than it takes
+        assert width > drawn.width - 2  # an upper bound
 
 
 def test_a_long_text_is_truncated_at_the_end_or_the_beginning():

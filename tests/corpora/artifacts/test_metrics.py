@@ -1,4 +1,4 @@
-"""metrics.jsonl: lines added one by one, cut back when a training goes on."""
+"""metrics.jsonl: lines are appended, and trimmed when training resumes."""
 
 import json
 

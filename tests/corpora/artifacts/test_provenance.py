@@ -1,4 +1,4 @@
-"""Provenance: when, with what, and what only the caller knows."""
+"""Provenance: times, versions and entries of the caller."""
 
 import datetime
 import importlib.metadata
@@ -9,8 +9,8 @@ from corpora.artifacts.provenance import provenance
 
 def test_provenance_has_times_versions_and_the_callers_entries():
     started = datetime.datetime.now(datetime.UTC)
-    told = provenance(started, threads=2)
-    assert told["threads"] == 2
-    assert told["packages"]["numpy"] == importlib.metadata.version("numpy")
-    assert told["start"] <= told["end"]
-    json.dumps(told)
+    found = provenance(started, threads=2)
+    assert found["threads"] == 2
+    assert found["packages"]["numpy"] == importlib.metadata.version("numpy")
+    assert found["start"] <= found["end"]
+    json.dumps(found)

@@ -1,4 +1,4 @@
-"""The device: what auto takes, and what is refused."""
+"""The choice of a device, and refusals."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Ctrl-C, held back: it comes, but after the block."""
+"""Ctrl-C is deferred until the block has ended."""
 
 import signal
 import threading

@@ -1,4 +1,4 @@
-"""The cache of compiled kernels: entries are used as long as all their sources are the same."""
+"""The kernel cache: entries are used only while all their sources are unchanged."""
 
 import ast
 import os
@@ -48,7 +48,7 @@ print(int(outer(eval(sys.argv[1]))), *(sum(each.values()) for each in stats))
 
 
 class Package:
-    """A package of two kernels, one of which calls the other, with a cache of its own."""
+    """Return a package of two kernels, one calling the other, with its own cache."""
 
     def __init__(self, folder):
         self.folder = folder / "tiny"
@@ -66,12 +66,12 @@ class Package:
         assert file.stat().st_size == before.st_size
 
     def run(self, argument="1"):
-        """The outer kernel's result in a new process, and how often it was in the cache or not."""
+        """Return the outer kernel's result in a new process, with cache hits and misses."""
         environment = {
             **os.environ,
             "NUMBA_CACHE_DIR": str(self.cache),
             "PYTHONPATH": f"{self.folder.parent}{os.pathsep}{ROOT}",
-            "PYTHONDONTWRITEBYTECODE": "1",  # Python itself overlooks such a change of a file
+            "PYTHONDONTWRITEBYTECODE": "1",  # Python's own cache misses such a change
         }
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM, argument],
@@ -103,7 +103,7 @@ def test_cache_entries_of_other_sources_are_not_used(package, tmp_path):
     old = shutil.copytree(package.cache, tmp_path / "old")
     package.replace("numbers.py", "1", "2")
     assert package.run() == (30, 0, 1)
-    for file in old.rglob("*.nbc"):  # late: only the code, the index is by the other process
+    for file in old.rglob("*.nbc"):  # only the code; the index is the other process's
         shutil.copy(file, package.cache / file.relative_to(old))
     assert package.run() == (30, 0, 1)
 
@@ -130,7 +130,7 @@ def test_every_project_import_is_found(module):
 
 
 def imported_by(module):
-    """The modules of ours that a file imports anywhere, but for functions and type checkers."""
+    """Return the project modules that a file imports at import time."""
     tree = ast.parse(Path(find_spec(module).origin).read_text(encoding="utf-8"))
     skipped = {id(inner) for node in ast.walk(tree) if is_late(node) for inner in ast.walk(node)}
     found = set()

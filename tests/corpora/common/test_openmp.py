@@ -1,4 +1,4 @@
-"""How OpenMP's threads wait is settled before torch is loaded, and the user has the last word."""
+"""The OpenMP wait policy is set before torch is loaded, unless the user has set one."""
 
 import os
 import subprocess
@@ -10,12 +10,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 SETTINGS = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
 TOLD = f"import os; print(*(os.environ.get(name, '-') for name in {SETTINGS!r}))"
-# `firth train-mlm` imports torch before it looks for the corpus, which is not there
+# `firth train-mlm` imports torch before it looks for the (missing) corpus
 TRAIN = "from cli import main; main(['train-mlm', 'no-such-corpus', '--out', 'no-such-run'])"
 
 
 def run(code, **settings):
-    """A new interpreter, with only these of the settings in its environment."""
+    """Run a new interpreter with only these settings in its environment."""
     kept = {name: value for name, value in os.environ.items() if name not in SETTINGS}
     return subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env={**kept, **settings}, capture_output=True,

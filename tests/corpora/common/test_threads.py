@@ -1,4 +1,4 @@
-"""Threads over pieces of work: order, back-pressure, even cuts."""
+"""Ordered parallel maps, back-pressure, thread counts, even ranges."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The segmentation kernel against the library, and the settings that both obey."""
+"""The segmentation kernel against the library, under all settings."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from corpora.text.characters import N_CODE_POINTS, character_table, punctuation_
 from corpora.text.segment import TextSettings, strip_accents, unspaced_advice
 
 ARBITRARY = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
-# Short words over few letters repeat; the others bring every class of character.
+# Short words over few letters repeat; the others cover every character class.
 TEXTS = st.lists(
     st.one_of(ARBITRARY, st.text("abAB .,'\u0301ÄİǅßΣ中か한क्ที\u00ad\ufffd\t", max_size=40)),
     max_size=8,
@@ -22,7 +22,7 @@ TEXTS = st.lists(
 
 
 def by_kernel(text: str, settings: TextSettings) -> list[str]:
-    """Words of one text, through a fresh type table."""
+    """Segment a text with the kernel and a fresh type table."""
     raw = np.frombuffer(text.encode(), dtype=np.uint8)
     table = TypeTable()
     characters = character_table(settings.segmenter, settings.keep_case, settings.fold_digits)
@@ -33,7 +33,7 @@ def by_kernel(text: str, settings: TextSettings) -> list[str]:
 
 
 def by_library(text: str) -> list[str]:
-    """Words by the library, as architecture.md names it."""
+    """Segment a text with the library, as described in architecture.md."""
     normalized = BertNormalizer(lowercase=True, strip_accents=False).normalize_str(text)
     return [word for word, _ in BertPreTokenizer().pre_tokenize_str(normalized)]
 
@@ -141,7 +141,7 @@ def test_lone_surrogates_are_refused_by_every_segmenter(segmenter, half):
 
 
 def test_characters_adjacent_to_surrogates_are_words():
-    words = ["\ud7fb", "\uf900", "\U0001d54f"]  # the letters nearest to the halves, and one of two
+    words = ["\ud7fb", "\uf900", "\U0001d54f"]  # next to the surrogates, and beyond the BMP
     assert TextSettings(keep_case=True, segmenter="whitespace").words(" ".join(words)) == words
 
 

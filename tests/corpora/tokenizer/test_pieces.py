@@ -1,4 +1,4 @@
-"""Pieces against a naive learner and divider, and tokenizer.json against the corpus's own path."""
+"""Pieces against a naive trainer and splitter, and tokenizer.json against our own encoding."""
 
 import itertools
 import json
@@ -31,7 +31,7 @@ from corpora.tokenizer.pieces import (
     learn_pieces,
 )
 
-# Few letters, so that pairs tie and repeat; marks, Han and what lies beyond 16 bits.
+# Few letters, so that pairs tie and repeat; also marks, Han and characters beyond the BMP.
 LETTERS = "ab#中é\u0301🙂"
 VOCABULARIES = st.dictionaries(
     st.text(LETTERS, max_size=9)
@@ -48,7 +48,7 @@ naïve café e\u0301te\u0301 \u0301 ½ ¼ \u00ad soft ٣٤٥ ４２ \ufffd \u200
 
 
 def learnable(counts: dict[str, int]) -> dict[str, int]:
-    """The words that pieces are learnt from when every character is covered."""
+    """Return the training words when every character is covered."""
     return {
         word: count
         for word, count in counts.items()
@@ -57,12 +57,12 @@ def learnable(counts: dict[str, int]) -> dict[str, int]:
 
 
 def singles(word: str) -> list[str]:
-    """A word as characters, each but the first with the prefix."""
+    """Return a word as characters, all but the first with the continuation prefix."""
     return [word[0], *("##" + character for character in word[1:])]
 
 
 def merge(symbols: list[str], pair: tuple[str, str]) -> list[str]:
-    """Merge all places of a pair, from left to right."""
+    """Merge all occurrences of a pair, from left to right."""
     out = []
     while symbols:
         if tuple(symbols[:2]) == pair:
@@ -75,7 +75,7 @@ def merge(symbols: list[str], pair: tuple[str, str]) -> list[str]:
 
 
 def naive_merges(counts: dict[str, int], n: int) -> tuple[list[str], list[tuple[str, str]]]:
-    """Recount all pairs before each merge; slow on purpose."""
+    """Learn merges by recounting all pairs; slow on purpose."""
     words = {word: singles(word) for word in learnable(counts)}
     begin = sorted({symbols[0] for symbols in words.values()})
     names = [*SPECIAL, *begin, *sorted({s for symbols in words.values() for s in symbols[1:]})]
@@ -95,7 +95,7 @@ def naive_merges(counts: dict[str, int], n: int) -> tuple[list[str], list[tuple[
 
 
 def naive_split(pieces: Pieces, word: str) -> list[int]:
-    """The definition of both kinds, for one word."""
+    """Split one word by the definition of each kind."""
     if not word or word.startswith((*SPECIAL, "##")):
         return [UNK]
     if pieces.kind == "bpe":
@@ -118,26 +118,26 @@ def naive_split(pieces: Pieces, word: str) -> list[int]:
 
 
 def learn(counts: dict[str, int], size: int, kind: str = "wordpiece", coverage: float = 1.0):
-    """Learn from a dictionary."""
+    """Learn pieces from a dictionary of counts."""
     numbers = np.array(list(counts.values()), dtype=np.int64)
     return learn_pieces(list(counts), numbers, size=size, kind=kind, coverage=coverage)
 
 
 def size_named(counts: dict[str, int], size: int, coverage: float) -> int:
-    """The size that a refusal of another size advises."""
+    """Return the size that the error for another size suggests."""
     with pytest.raises(SettingError, match=r"pass `pieces=\d+` or (more|less)$") as refusal:
         learn(counts, size, coverage=coverage)
     return int(str(refusal.value).rpartition("`pieces=")[2].partition("`")[0])
 
 
 def learn_some(counts: dict[str, int], n: int, kind: str, coverage: float = 1.0) -> Pieces:
-    """Learn so many merges, or all that there are, over whatever characters are covered."""
+    """Learn up to n merges."""
     least, most = (size_named(counts, size, coverage) for size in (0, 1 << 12))
     return learn(counts, min(least + n, most), kind, coverage)
 
 
 def lists(pieces: Pieces, words: list[str]) -> list[list[int]]:
-    """Split, as one list for each word."""
+    """Return the pieces of each word as a list."""
     ids, offsets = pieces.split(words)
     assert ids.dtype == np.int32
     assert offsets.dtype == np.int64
@@ -146,7 +146,7 @@ def lists(pieces: Pieces, words: list[str]) -> list[list[int]]:
 
 @pytest.fixture(scope="module")
 def mixed() -> dict[str, int]:
-    """Types of the text in several scripts, each with another count."""
+    """Return the types of the mixed-script text with different counts."""
     words = TextSettings().words(MIXED) + TextSettings(keep_case=True).words(MIXED)
     return {word: 1 + 7 * i % 5 for i, word in enumerate(dict.fromkeys(words))}
 
@@ -159,7 +159,7 @@ def test_merges_equal_those_of_recounting_all_pairs(counts, n):
     pieces = learn(counts, len(names), "bpe")
     assert list(pieces.names) == names
     assert list(pieces.merges) == merges
-    assert len(set(names)) == len(names)  # each piece is made by one pair alone
+    assert len(set(names)) == len(names)  # each piece comes from a single pair
 
 
 def test_merges_over_many_words_equal_those_of_recounting():
@@ -221,7 +221,7 @@ def test_ids_do_not_depend_on_hash_seed_or_threads(mixed, tmp_path):
 
 
 def test_ties_go_to_the_older_piece():
-    # all pairs occur once: (a, ##c) before (b, ##c), which is before what was merged
+    # all pairs occur once: (a, ##c) precedes (b, ##c), which precedes merged pieces
     pieces = learn({"bcd": 1, "acd": 1}, FIRST_PIECE + 4 + 3)
     assert pieces.names[5:] == ("a", "b", "##c", "##d", "##cd", "acd", "bcd")
     pieces = learn({"bc": 1, "ac": 1}, FIRST_PIECE + 3 + 2)
@@ -280,11 +280,11 @@ def test_words_that_look_like_special_pieces_or_continuations_are_unknown(kind):
 def test_long_words_are_split_and_overlong_ones_unknown(tmp_path):
     pieces = learn({"aab": 1, "b": 1}, FIRST_PIECE + 4 + 1)
     save_pieces(pieces, tmp_path / "tokenizer.json", TextSettings())
-    stock = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    library = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     for length in (MAX_CHARACTERS, MAX_CHARACTERS + 1):
         ids = lists(pieces, ["a" * length])[0]
         assert (ids == [UNK]) == (length > MAX_CHARACTERS)
-        assert stock.encode("a" * length, add_special_tokens=False).ids == ids
+        assert library.encode("a" * length, add_special_tokens=False).ids == ids
 
 
 def test_no_words_have_no_pieces():
@@ -364,22 +364,22 @@ def test_the_file_encodes_raw_text_to_our_ids(kind, text, tmp_path):
     raw += ["".join(draw.choices(MIXED + "#  \t\u0301Ωж", k=40)) for _ in range(200)]
     for pieces in (learn_some(counts, 0, kind), learn_some(counts, 60, kind, 0.8)):
         save_pieces(pieces, tmp_path / "tokenizer.json", text)
-        stock = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+        library = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
         for line in raw:
             ours = pieces.split(text.words(line))[0].tolist()
-            assert stock.encode(line).ids == [CLS, *ours, SEP], line
+            assert library.encode(line).ids == [CLS, *ours, SEP], line
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), st.sampled_from(TEXTS))
 def test_the_file_encodes_any_text_to_our_ids(saved, raw, text):
-    for pieces, stock in saved[text]:
+    for pieces, library in saved[text]:
         ours = pieces.split(text.words(raw))[0].tolist()
-        assert stock.encode(raw).ids == [CLS, *ours, SEP]
+        assert library.encode(raw).ids == [CLS, *ours, SEP]
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    """Pieces of each kind for each way of segmenting, and what stock makes of their files."""
+    """Return pieces of each kind and segmenter, with the library's tokenizer of their file."""
     path = tmp_path_factory.mktemp("pieces") / "tokenizer.json"
     out = {}
     for text in TEXTS:
@@ -393,11 +393,11 @@ def saved(tmp_path_factory):
 
 def test_the_file_keeps_special_pieces_in_raw_text(mixed, tmp_path):
     save_pieces(learn(mixed, 180), tmp_path / "tokenizer.json", TextSettings())
-    stock = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    assert [stock.token_to_id(name) for name in SPECIAL] == [0, 1, 2, 3, 4]
-    assert 4 in stock.encode("the [MASK].").ids
-    ids = stock.encode("Straße, дом").ids
-    assert stock.decode(ids) == "straße , дом"
+    library = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    assert [library.token_to_id(name) for name in SPECIAL] == [0, 1, 2, 3, 4]
+    assert 4 in library.encode("the [MASK].").ids
+    ids = library.encode("Straße, дом").ids
+    assert library.decode(ids) == "straße , дом"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -421,7 +421,7 @@ def test_only_jieba_cannot_be_exported():
 
 
 def damage(change):
-    """Give a test that changes the model of a saved file."""
+    """Return a function that changes the model in a saved file."""
 
     def write(path):
         value = json.loads(path.read_text())

@@ -1,4 +1,4 @@
-"""Texts with ¶ where a sentence begins: what a reader would say, language by language."""
+"""Texts by language, with ¶ where a human reader sees a sentence begin."""
 
 CASES = {
     "English": """

@@ -1,4 +1,4 @@
-"""The rules of `corpora.text.sentences.rules` over str instead of bytes, slow on purpose."""
+"""A naive splitter by the rules of `corpora.text.sentences`, on str; slow on purpose."""
 
 import re
 import unicodedata
@@ -17,7 +17,7 @@ NAMES = {
 
 
 def kind_of(c: str) -> str:
-    """Class of a character, spelled out."""
+    """Return the class of a character by name."""
     if c == "":
         return "space"
     if c in TERMINATORS:
@@ -47,24 +47,24 @@ def kind_of(c: str) -> str:
 
 
 def is_word(c: str) -> bool:
-    """Letters and digits."""
+    """Return whether a character is a letter or digit."""
     return kind_of(c) in (*LETTERS, "digit")
 
 
 def flags(word: str) -> int:
-    """What the tables say of a word."""
+    """Return the flags of a word."""
     return FLAGS.get(word.replace(" ", ""), 0)
 
 
 def skip_spaces(text: str, at: int) -> int:
-    """Next place that is no space."""
+    """Return the next position that is not a space."""
     while at < len(text) and kind_of(text[at]) == "space":
         at += 1
     return at
 
 
 def trailing(text: str, allowed: tuple[str, ...]) -> str:
-    """The longest end of a text whose characters are of the allowed kinds."""
+    """Return the longest suffix whose characters are of the allowed classes."""
     at = len(text)
     while at > 0 and kind_of(text[at - 1]) in allowed:
         at -= 1
@@ -72,7 +72,7 @@ def trailing(text: str, allowed: tuple[str, ...]) -> str:
 
 
 def spaced_end(text: str, start: int, at: int) -> int:
-    """Skip spaces and what still belongs to the end before them."""
+    """Skip spaces and what after them still belongs to the sentence."""
     place = skip_spaces(text, at)
     if place == at or place == len(text):
         return at
@@ -93,7 +93,7 @@ def spaced_end(text: str, start: int, at: int) -> int:
 
 
 def run_of(text: str, start: int, at: int) -> tuple[int, str, int]:
-    """End, kind and number of closers of the run of terminators at a place."""
+    """Return end, kind and number of closers of a run of terminators."""
     seen, dots, closers = set(), 0, 0
     while at < len(text):
         if re.match(" [A-Za-z0-9]", text[at:]):
@@ -122,7 +122,7 @@ def run_of(text: str, start: int, at: int) -> tuple[int, str, int]:
 
 
 def first_letter(text: str, at: int) -> tuple[int, str]:
-    """The letter or digit among the next six characters."""
+    """Return the first letter or digit among the next six characters."""
     for place in range(at, min(at + 6, len(text))):
         kind = kind_of(text[place])
         if is_word(text[place]):
@@ -133,7 +133,7 @@ def first_letter(text: str, at: int) -> tuple[int, str]:
 
 
 def next_flags(text: str, at: int) -> int:
-    """What the tables say of the word that follows."""
+    """Return the flags of the next word."""
     end = at
     while end < len(text) and kind_of(text[end]) in (*LETTERS, "mark"):
         end += 1
@@ -146,7 +146,7 @@ def next_flags(text: str, at: int) -> int:
 
 
 class Token:
-    """What stands before a full stop."""
+    """The token before a period."""
 
     def __init__(self, before: str) -> None:
         self.text, self.after_dash = "", False
@@ -170,7 +170,7 @@ class Token:
         self.others += sum(unlike_initial(c) for c in self.text)
 
     def flags(self) -> int:
-        """What the tables say, of z. B. as a whole."""
+        """Return the flags of the token, joined with the one before (z. B.)."""
         if self.letters <= 2 and self.digits == 0 and self.before.endswith(". "):
             head, tail = self.before[:-2], ""
             while len(tail) < 3 and head and (kind_of(head[-1]) in LETTERS or head[-1] == "."):
@@ -180,7 +180,7 @@ class Token:
         return flags(self.text)
 
     def initials(self) -> bool:
-        """Single letters with stops between."""
+        """Return whether the token is single letters with periods between."""
         pairs = any(
             kind_of(a) in LETTERS and kind_of(b) in LETTERS
             for a, b in zip(self.text, self.text[1:], strict=False)
@@ -189,7 +189,7 @@ class Token:
         return self.letters > 0 and self.dots == self.letters - 1 and plain and not pairs
 
     def counts_item(self) -> bool:
-        """A short number or a letter, first in its sentence or after a colon."""
+        """Return whether it is a short number or letter, first or after a colon."""
         if self.dots or self.others or self.letters + self.digits > 3:
             return False
         if self.letters > 1 or (self.letters and self.digits):
@@ -227,7 +227,7 @@ def is_ordinal(text: str, token: Token, letter: int, kind: str) -> bool:
 
 
 def stop_ends(text: str, start: int, at: int, place: int, letter: int, kind: str) -> bool:
-    """Whether a single full stop ends a sentence."""
+    """Return whether a single period ends a sentence."""
     token = Token(text[start:at])
     if token.text == "":
         return True
@@ -250,7 +250,7 @@ def stop_ends(text: str, start: int, at: int, place: int, letter: int, kind: str
 
 
 def small_begins(text: str, start: int, at: int, run: str, bracket: bool) -> bool:
-    """Whether a sentence ends though a small letter follows."""
+    """Return whether a sentence ends although a lower-case letter follows."""
     first, first_kind = first_letter(text[:at], start)
     before = text[start:at]
     token = Token(before[: len(before) - len(trailing(before, ("space",)))])
@@ -268,13 +268,13 @@ def small_begins(text: str, start: int, at: int, run: str, bracket: bool) -> boo
 
 
 def boundary(text: str, start: int, at: int) -> tuple[int, int]:
-    """End of the run at a place, and where a sentence begins after it, or -1."""
+    """Return the end of a run, and where a sentence begins after it, or -1."""
     end, run, closers = run_of(text, start, at)
     return end, boundary_after(text, start, at, end, run, closers)
 
 
 def boundary_after(text: str, start: int, at: int, end: int, run: str, closers: int) -> int:
-    """Where a sentence begins after a run, or -1."""
+    """Return where a sentence begins after a run, or -1."""
     place = skip_spaces(text, end)
     if place == len(text):
         return -1
@@ -305,7 +305,7 @@ def boundary_after(text: str, start: int, at: int, end: int, run: str, closers: 
 
 
 def naive_sentences(paragraph: str) -> list[str]:
-    """Sentences of one paragraph."""
+    """Split one paragraph."""
     starts, at = [0], 0
     while at < len(paragraph):
         solid = re.match("[ -~][A-Za-z0-9]", paragraph[at:])
@@ -321,5 +321,5 @@ def naive_sentences(paragraph: str) -> list[str]:
 
 
 def naive_split(text: str) -> list[str]:
-    """Sentences of a text, each line a paragraph."""
+    """Split a text; each line is a paragraph."""
     return [s for line in re.findall(r"[^\n]*\n|[^\n]+", text) for s in naive_sentences(line)]

@@ -1,4 +1,4 @@
-"""Sentence splitting: cases by hand, the naive twin, and what holds of any text."""
+"""Sentence splitting: hand-marked cases, a naive splitter, and invariants."""
 
 from itertools import pairwise
 
@@ -17,7 +17,7 @@ MARKED = [
     for language, lines in CASES.items()
     for line in lines.strip().split("\n")
 ]
-# What the rules look at, more often than chance would bring it.
+# Tokens that the rules look at, which random text would rarely contain.
 WORDS_AND_MARKS = """
 . .. ... … ! ? ?! 。 ！ । ؟ ։ " ' “ ” ‘ ’ « » ( ) [ ] [3] [12] 「 」 “ : ; , 、 - – :) ;-) 😀
 z B Mr U.S e.g p.m i.e J R I A No Nr Fig The He he the and Oktober am die 5 12 3. 1990 2.
@@ -35,7 +35,7 @@ ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 
 
 def offsets_of(text: str, paragraphs: list[int]) -> list[int]:
-    """Offsets of a text cut into paragraphs by hand."""
+    """Return the sentence offsets of a text with the given paragraphs."""
     buffer = np.frombuffer(text.encode(), dtype=np.uint8)
     return sentence_offsets(buffer, np.array(paragraphs, dtype=np.int64)).tolist()
 
