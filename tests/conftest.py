@@ -23,8 +23,8 @@ settings.register_profile("ci", derandomize=True, print_blob=True, **_COMMON)
 settings.register_profile("explore", max_examples=2000, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
-# A shell without job control makes background processes and their children ignore Ctrl-C; tests that
-# interrupt a process would wait forever.
+# A shell without job control makes background processes and their children ignore Ctrl-C; tests
+# that interrupt a process would wait forever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
