@@ -26,5 +26,7 @@ class ArtifactError(FirthError):
     """A corpus or run is missing, incomplete, damaged, in use or already exists."""
 
 
-class UnknownWordError(FirthError):
+class UnknownWordError(FirthError, KeyError):
     """A word has no vector in the run."""
+
+    __str__ = Exception.__str__  # KeyError would show the message quoted

@@ -1,13 +1,11 @@
-"""Nearest words, similarities and analogies, of dense or sparse vectors.
-
-Exact: see :mod:`embed.vectors.search` for the pass over the matrix that all share.
-"""
+"""Nearest words, similarities and analogies of dense or sparse vectors; exact, not approximate."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from corpora.common.display import data_frame, html_table
 from corpora.common.errors import SettingError, UnknownWordError
 from embed.protocols import StaticVectors
 from embed.vectors.search import exact_products, top_rows, unit_length, unit_rows
@@ -18,15 +16,25 @@ _EPSILON = 0.001  # Levy & Goldberg 2014, section 4
 
 
 class Neighbor(NamedTuple):
-    """A word and its score: a cosine, or what an analogy method gives."""
+    """A word and its score: the cosine, or the score of the analogy method."""
 
     word: str
     score: float
 
 
-def nearest(
-    vectors: StaticVectors, words: str | Sequence[str], k: int = 10
-) -> list[list[Neighbor]]:
+class Neighbors(list[Neighbor]):
+    """Neighbors of one word or answers to one analogy, best first: a list shown as a table."""
+
+    def to_pandas(self) -> Any:
+        """Return a pandas.DataFrame with the columns ``word`` and ``score``."""
+        return data_frame(list(self), columns=list(Neighbor._fields))
+
+    def _repr_html_(self) -> str:
+        """Return the table that notebooks show."""
+        return html_table(Neighbor._fields, self)
+
+
+def nearest(vectors: StaticVectors, words: str | Sequence[str], k: int = 10) -> list[Neighbors]:
     """Find the words nearest to each of some words by cosine.
 
     Parameters
@@ -34,20 +42,27 @@ def nearest(
     vectors : StaticVectors
         Dense or sparse.
     words : str or sequence of str
-        A word that has a vector, though perhaps a composed one, or several; all are
-        answered by one pass over the matrix.
+        One or several words that have a vector, possibly composed of n-grams. Several are
+        answered in one pass over the matrix.
     k : int
-        Neighbours per word, at least 1; fewer where the vocabulary ends.
+        Neighbors per word, at least 1; fewer if the vocabulary is smaller.
 
     Returns
     -------
-    list of list of Neighbor
-        Per word, best first, ties by row; the word itself excluded.
+    list of Neighbors
+        One list of (word, cosine) per word, best first, ties by row, without the word itself.
 
     Raises
     ------
     UnknownWordError
-        A word has no vector; close spellings are offered.
+        If a word has no vector; the message suggests close spellings.
+
+    Examples
+    --------
+    >>> from embed.vectors.word_vectors import WordVectors
+    >>> vectors = WordVectors(["a", "b", "c"], np.array([[1, 0], [3, 4], [0, 1]], np.float32))
+    >>> nearest(vectors, ["a"], k=1)
+    [[Neighbor(word='b', score=0.6)]]
     """
     words = [words] if isinstance(words, str) else words
     return nearest_to(vectors, *unit_queries(vectors, words), k)
@@ -55,7 +70,7 @@ def nearest(
 
 def nearest_to(
     vectors: StaticVectors, units: Any, rows: Sequence[int | None], k: int = 10
-) -> list[list[Neighbor]]:
+) -> list[Neighbors]:
     """Find the words nearest to each of some vectors by cosine."""
     # units: float64 (n, D) or scipy.sparse CSR (n, D)
     without = [[] if row is None else [row] for row in rows]
@@ -76,12 +91,12 @@ def similarity(vectors: StaticVectors, a: str, b: str) -> float:
     Returns
     -------
     float
-        Between -1 and 1, in float64; 0 when either vector is zero.
+        Between -1 and 1, computed in float64; 0 if either vector is zero.
 
     Raises
     ------
     UnknownWordError
-        A word has no vector; close spellings are offered.
+        If a word has no vector; the message suggests close spellings.
     """
     units, _ = unit_queries(vectors, [a, b])
     return float(np.clip(exact_products(units[:1], units[1:])[0, 0], -1.0, 1.0))
@@ -89,13 +104,13 @@ def similarity(vectors: StaticVectors, a: str, b: str) -> float:
 
 def analogy(
     vectors: StaticVectors, a: str, b: str, c: str, k: int = 10, method: str = "3cosadd"
-) -> list[Neighbor]:
+) -> Neighbors:
     """Answer "a is to b as c is to which word?".
 
     Levy & Goldberg 2014 ("Linguistic Regularities in Sparse and Explicit Word
-    Representations"): 3CosAdd (their eq. 3) takes the word nearest to
-    b - a + c, all of unit length; the score given is the cosine with that sum.
-    3CosMul (eq. 4) takes the largest cos(d, b) cos(d, c) / (cos(d, a) + 0.001)
+    Representations"): 3CosAdd (their eq. 3) finds the word nearest to
+    b - a + c, each of unit length; the score is the cosine with that sum.
+    3CosMul (eq. 4) maximizes cos(d, b) cos(d, c) / (cos(d, a) + 0.001)
     with cosines shifted to (x + 1) / 2.
 
     Parameters
@@ -103,23 +118,23 @@ def analogy(
     vectors : StaticVectors
         Dense or sparse.
     a, b, c : str
-        Words that have a vector; none of them is an answer.
+        Words that have a vector; they are excluded from the answers.
     k : int
-        Answers, at least 1.
+        Number of answers, at least 1.
     method : {"3cosadd", "3cosmul"}
-        How to score.
+        Scoring method.
 
     Returns
     -------
-    list of Neighbor
-        Best first, ties by row.
+    Neighbors
+        List of (word, score), best first, ties by row.
 
     Raises
     ------
     UnknownWordError
-        A word has no vector; close spellings are offered.
+        If a word has no vector; the message suggests close spellings.
     SettingError
-        The method is unknown or k is below 1.
+        If the method is unknown or k is below 1.
     """
     if method not in METHODS:
         raise SettingError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
@@ -134,7 +149,7 @@ def analogy(
 
 
 def unit_queries(vectors: StaticVectors, words: Sequence[str]) -> tuple[Any, list[int | None]]:
-    """Take the vectors of words at unit length, those of unseen words composed of n-grams."""
+    """Return the unit vectors of words, composed of n-grams for unseen words."""
     # returns units: float64 (n, D) or scipy.sparse CSR (n, D)
     rows = [vectors.row(word) for word in words]
     known = [row for row in rows if row is not None]
@@ -151,7 +166,7 @@ def unit_queries(vectors: StaticVectors, words: Sequence[str]) -> tuple[Any, lis
 
 
 def vector_of(vectors: StaticVectors, word: str) -> np.ndarray:
-    """Give the vector of a word that must have one."""
+    """Return the vector of a word; raise UnknownWordError if it has none."""
     # returns float32 (D,)
     vector = vectors.vector(word)
     if vector is not None:
@@ -163,15 +178,15 @@ def vector_of(vectors: StaticVectors, word: str) -> np.ndarray:
 
 
 def _multiplied(cosines: np.ndarray) -> np.ndarray:
-    """3CosMul of cosines whose rows are a, b, c, a, b, c, ..."""
+    """Return 3CosMul of cosines whose rows are a, b, c, a, b, c, ..."""
     shifted = (cosines + 1.0) / 2.0
     scores: np.ndarray = shifted[1::3] * shifted[2::3] / (shifted[0::3] + _EPSILON)
     return scores
 
 
-def _named(vectors: StaticVectors, rows: np.ndarray, scores: np.ndarray) -> list[Neighbor]:
-    """Rows and scores as words and numbers."""
-    return [
+def _named(vectors: StaticVectors, rows: np.ndarray, scores: np.ndarray) -> Neighbors:
+    """Return the words of rows with their scores."""
+    return Neighbors(
         Neighbor(vectors.vocabulary[row], score)
         for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
-    ]
+    )

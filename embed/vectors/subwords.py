@@ -145,6 +145,17 @@ class SubwordTable:
             )
         return mean.astype(np.float32)
 
+    def in_memory(self, name: str | None = None) -> "SubwordTable":
+        """Read the rows into memory."""
+        return SubwordTable(
+            np.array(self.rows),
+            None if self.buckets is None else np.array(self.buckets),
+            n_buckets=self.n_buckets,
+            shortest=self.shortest,
+            longest=self.longest,
+            name=name or self.name,
+        )
+
     def _places(self, found: np.ndarray) -> np.ndarray:
         """Rows of buckets; those that have none are left out."""
         assert self.buckets is not None

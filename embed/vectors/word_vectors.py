@@ -1,7 +1,8 @@
-"""WordVectors: a vocabulary and a matrix, however they came to be."""
+"""WordVectors: a vocabulary and a matrix, from any source."""
 
+import os
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,18 @@ import numpy as np
 
 from corpora.artifacts.arrays import save_array
 from corpora.artifacts.artifact import MAKER
-from corpora.common.errors import ArtifactError, SettingError
+from corpora.common.display import data_frame, html_table
+from corpora.common.errors import ArtifactError, FirthError, SettingError
+from embed.vectors.neighbors import (
+    Neighbors,
+    analogy,
+    nearest,
+    nearest_to,
+    similarity,
+    vector_of,
+)
 from embed.vectors.run_files import open_array, run_options
+from embed.vectors.search import unit_length
 from embed.vectors.subwords import SubwordTable, parse_subwords
 from embed.vectors.wordlist import VOCABULARY, StoredVocabulary, index_words, write_words
 
@@ -19,40 +30,53 @@ MATRIX = "vectors.npy"
 SPARSE_MATRIX = "vectors.npz"
 INPUTS = "inputs.npy"
 BUCKETS = "buckets.npy"
+CONTEXTS = "contexts.npy"
+_SHOWN_WORDS, _SHOWN_NUMBERS = 10, 6  # in notebooks
 
 
 class WordVectors:
-    """Words and their vectors; a :class:`~embed.protocols.StaticVectors`. Never changed once made.
+    """A vocabulary and one vector per word; implements :class:`~embed.protocols.StaticVectors`.
+
+    ``len``, iteration and ``in`` refer to the vocabulary. ``vectors["king"]`` also composes
+    vectors of unseen words from n-grams if there are any. Where a function takes a run, it also
+    takes the vectors opened from that run. Do not change the arrays.
 
     Parameters
     ----------
     vocabulary : sequence of str
         The words; position = row.
     matrix : float32 (V, D) or scipy.sparse CSR (V, D)
-        The vectors, perhaps memory-mapped.
+        The vectors, possibly memory-mapped.
     counts : int64 (V,), optional
         Occurrences of each word in the corpus.
     text : TextSettings or mapping, optional
-        How the corpus was cut into words (or its JSON form); None for vectors
-        of unknown origin.
+        How the corpus was split into words (or its JSON form); None if unknown.
     name : str
-        What messages and tables call these vectors.
+        Name in messages and tables.
     subwords : SubwordTable, optional
-        Of what the vectors of words outside the vocabulary are composed.
+        The n-grams that vectors of unseen words are composed of.
+    path : Path, optional
+        Directory of the run that the vectors were opened from.
+    contexts : float32 (V, D), optional
+        Context vectors, if they are not stored in a run.
 
     Raises
     ------
     ArtifactError
-        There are not as many words as rows, or the n-grams have another width.
+        If the numbers of words and rows, or the widths of words and n-grams, differ.
 
     Examples
     --------
-    >>> vectors = WordVectors(["king", "queen"], np.eye(2, dtype=np.float32))
-    >>> vectors.row("queen"), vectors.row("kign")
-    (1, None)
+    >>> vectors = WordVectors(["king", "queen"], np.array([[1, 0], [3, 4]], np.float32))
+    >>> vectors
+    <WordVectors vectors: 2 words, 2 dimensions>
+    >>> vectors["queen"].tolist(), "kign" in vectors
+    ([3.0, 4.0], False)
+    >>> vectors.nearest("king")
+    [Neighbor(word='queen', score=0.6)]
     """
 
-    composed_of = "n-grams"  # what makes the vectors of unseen words, where they have any
+    composed_of = "n-grams"  # what vectors of unseen words are composed of
 
     def __init__(
         self,
@@ -63,6 +87,8 @@ class WordVectors:
         text: Any = None,
         name: str = "vectors",
         subwords: SubwordTable | None = None,
+        path: Path | None = None,
+        contexts: np.ndarray | None = None,
     ) -> None:
         if matrix.ndim != 2 or len(vocabulary) != matrix.shape[0]:
             raise ArtifactError(
@@ -79,28 +105,30 @@ class WordVectors:
         self._text = text
         self._name = name
         self._subwords = subwords
+        self.path = path
+        self._contexts = contexts
 
     @classmethod
-    def open(cls, run: str | Path) -> "WordVectors":
-        """Open a finished run, memory-mapped: nothing is read before it is asked for.
+    def open(cls, run: str | os.PathLike[str]) -> "WordVectors":
+        """Open a finished run, memory-mapped: data is read when it is used.
 
         Parameters
         ----------
-        run : str or Path
+        run : str or path
             A run directory with ``vocabulary.tsv`` and ``vectors.npy`` (or
-            ``vectors.npz`` when sparse); ``inputs.npy`` and ``buckets.npy``
-            where it was trained with n-grams.
+            ``vectors.npz`` if sparse); also ``inputs.npy`` and ``buckets.npy``
+            if it was trained with n-grams.
 
         Returns
         -------
         WordVectors
-            With the text settings of the run's ``config.json``.
+            With the text settings in the run's ``config.json``.
 
         Raises
         ------
         ArtifactError
-            A file is missing, damaged, or does not fit the others, or the run
-            is not finished.
+            If a file is missing, damaged, or inconsistent with the others, or the run is
+            unfinished.
         """
         run = Path(run)
         if (run / MAKER).is_file():
@@ -114,12 +142,13 @@ class WordVectors:
             text=options.get("text"),
             name=str(run),
             subwords=_open_subwords(run, options, matrix.shape[0]),
+            path=run,
         )
 
     def save(self, directory: Path) -> None:
-        """Write ``vocabulary.tsv`` and ``vectors.npy`` (``vectors.npz`` when sparse).
+        """Write ``vocabulary.tsv`` and ``vectors.npy`` (``vectors.npz`` if sparse).
 
-        The rows of n-grams are not written: they are the trainer's to write.
+        N-grams and context vectors are not written; trainers write them.
 
         Parameters
         ----------
@@ -134,6 +163,44 @@ class WordVectors:
 
             scipy.sparse.save_npz(directory / SPARSE_MATRIX, self.matrix)
 
+    def __len__(self) -> int:
+        return len(self._vocabulary)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._vocabulary)
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self.row(word) is not None
+
+    def __getitem__(self, word: str | Sequence[str]) -> np.ndarray:
+        # returns float32 (D,) for a word, (n, D) for several
+        if isinstance(word, str):
+            return vector_of(self, word)
+        return np.array([vector_of(self, one) for one in word]).reshape(-1, self.dim)
+
+    def __fspath__(self) -> str:
+        if self.path is None:
+            raise SettingError(
+                f"{self._name}: these vectors are in memory only; train with `out`, or pass the "
+                "path of a run"
+            )
+        return str(self.path)
+
+    def __repr__(self) -> str:
+        return f"<WordVectors {self._name}: {len(self):,} words, {self.dim} dimensions>"
+
+    def _repr_html_(self) -> str:
+        """Return the table that notebooks show: the first words and some of their numbers."""
+        n_words, n_numbers = min(len(self), _SHOWN_WORDS), min(self.dim, _SHOWN_NUMBERS)
+        counts = [] if self.counts is None else ["count"]
+        rows: list[list[object]] = []
+        for row, word in enumerate(self._vocabulary[:n_words]):
+            count = [] if self.counts is None else [int(self.counts[row])]
+            numbers = [self._matrix[row, column] for column in range(n_numbers)]
+            rows.append([word, *count, *map(float, numbers)])
+        columns = ["word", *counts, *map(str, range(n_numbers))]
+        return html_table(columns, rows, repr(self).strip("<>"))
+
     @property
     def vocabulary(self) -> Sequence[str]:
         """The words; position = row."""
@@ -141,54 +208,75 @@ class WordVectors:
 
     @property
     def matrix(self) -> Any:
-        """(V, D) float32, perhaps memory-mapped, or a scipy.sparse CSR matrix."""
+        """(V, D) float32, possibly memory-mapped, or a scipy.sparse CSR matrix."""
         return self._matrix
 
     @property
+    def dim(self) -> int:
+        """D, the width of the vectors."""
+        return int(self._matrix.shape[1])
+
+    @property
     def name(self) -> str:
-        """What messages and tables call these vectors."""
+        """Name in messages and tables."""
         return self._name
 
     @property
     def subwords(self) -> SubwordTable | None:
-        """The rows of n-grams; None where unseen words have no vector."""
+        """The n-grams; None if unseen words have no vector."""
         return self._subwords
 
     @cached_property
     def counts(self) -> np.ndarray | None:
-        """Occurrences of each word, int64 (V,); None where they are unknown."""
+        """Occurrences of each word, int64 (V,); None if unknown."""
         if self._counts is None and isinstance(self._vocabulary, StoredVocabulary):
             return self._vocabulary.counts()
         return self._counts
 
     @cached_property
     def text(self) -> Any:
-        """The corpus' text settings; None for vectors of unknown origin."""
+        """The text settings of the corpus; None if unknown."""
         if not isinstance(self._text, dict):
             return self._text
         from corpora.text.segment import TextSettings
 
         return TextSettings.from_json(self._text)
 
+    @cached_property
+    def contexts(self) -> np.ndarray | None:
+        """Context vectors, float32 (V, D), memory-mapped for a run; None if there are none."""
+        if self._contexts is not None or self.path is None:
+            return self._contexts
+        file = self.path / CONTEXTS
+        if not file.is_file():
+            return None
+        contexts = open_array(file, np.float32, 2)
+        if contexts.shape != self._matrix.shape:
+            raise ArtifactError(
+                f"{file}: has {contexts.dtype} of shape {contexts.shape}, expected float32 of "
+                f"shape {self._matrix.shape}; make the run again"
+            )
+        return contexts
+
     def row(self, word: str) -> int | None:
-        """Find a word exactly as spelled in the vocabulary.
+        """Return the row of a word; None if it is not in the vocabulary.
 
         Parameters
         ----------
         word : str
-            The word.
+            Exactly as spelled in the vocabulary.
 
         Returns
         -------
         int or None
-            Its row in the matrix; None when it has none.
+            Its row in the matrix.
         """
         if isinstance(self._vocabulary, StoredVocabulary):
             return self._vocabulary.row(word)
         return self._index.get(word)
 
     def vector(self, word: str) -> np.ndarray | None:
-        """Give the vector of a word, of an unseen one as composed of its n-grams.
+        """Return the vector of a word, composed of n-grams if it is not in the vocabulary.
 
         Parameters
         ----------
@@ -198,7 +286,7 @@ class WordVectors:
         Returns
         -------
         float32 (D,) or None
-            None when it has no row and nothing is known of its n-grams.
+            None if it has no row and no known n-grams.
         """
         row = self.row(word)
         if row is None:
@@ -210,10 +298,10 @@ class WordVectors:
         return np.array(vector, dtype=np.float32)
 
     def words(self, text: str) -> list[str]:
-        """Cut text into words as the corpus was cut.
+        """Split text into words as the corpus was split.
 
         Without text settings: the whole text if it is a word, else its parts
-        between white space; as written if that has a vector, else lower-cased
+        between white space; each as written if that has a vector, else lower-cased
         if that has one.
 
         Parameters
@@ -224,29 +312,173 @@ class WordVectors:
         Returns
         -------
         list of str
-            Words, whether they have a vector or not.
+            Words, with or without a vector.
         """
         if self.text is not None:
-            cut: list[str] = self.text.words(text)
-            return cut
+            split: list[str] = self.text.words(text)
+            return split
         whole = self._as_spelled(text)
         if self.row(whole) is not None:
             return [whole]
         return [self._as_spelled(part) for part in text.split()]
+
+    def nearest(self, word: str | np.ndarray, k: int = 10) -> Neighbors:
+        """Find the words nearest to a word or a vector by cosine.
+
+        Parameters
+        ----------
+        word : str or float (D,)
+            A word, which is excluded from its own neighbors, or any vector.
+        k : int
+            Number of neighbors, at least 1.
+
+        Returns
+        -------
+        Neighbors
+            List of (word, score), best first, ties by row.
+
+        Raises
+        ------
+        UnknownWordError
+            If the word has no vector; the message suggests close spellings.
+        SettingError
+            If ``k`` is below 1 or the vector has the wrong shape.
+        """
+        if isinstance(word, str):
+            return nearest(self, word, k)[0]
+        vector = np.asarray(word, dtype=np.float64)
+        if vector.shape != (self.dim,):
+            raise SettingError(f"vector must have shape ({self.dim},), got {vector.shape}")
+        return nearest_to(self, unit_length(vector[None]), [None], k)[0]
+
+    def similarity(self, a: str, b: str) -> float:
+        """Compute the cosine of two words.
+
+        Parameters
+        ----------
+        a, b : str
+            Words that have a vector.
+
+        Returns
+        -------
+        float
+            Between -1 and 1; 0 if either vector is zero.
+
+        Raises
+        ------
+        UnknownWordError
+            If a word has no vector; the message suggests close spellings.
+        """
+        return similarity(self, a, b)
+
+    def analogy(self, a: str, b: str, c: str, k: int = 10, method: str = "3cosadd") -> Neighbors:
+        """Answer "a is to b as c is to which word?".
+
+        Parameters
+        ----------
+        a, b, c : str
+            Words that have a vector; they are excluded from the answers.
+        k : int
+            Number of answers, at least 1.
+        method : {"3cosadd", "3cosmul"}
+            Scoring method, as in :func:`embed.analogy`.
+
+        Returns
+        -------
+        Neighbors
+            List of (word, score), best first, ties by row.
+
+        Raises
+        ------
+        UnknownWordError
+            If a word has no vector; the message suggests close spellings.
+        SettingError
+            If the method is unknown or ``k`` is below 1.
+        """
+        return analogy(self, a, b, c, k, method)
+
+    def to_gensim(self) -> Any:
+        """Return the vectors as a ``gensim.models.KeyedVectors``.
+
+        N-grams and context vectors are left out.
+
+        Returns
+        -------
+        gensim.models.KeyedVectors
+            With a copy of the vectors, dense, and the counts if known.
+
+        Raises
+        ------
+        FirthError
+            If gensim is not installed.
+        """
+        try:
+            from gensim.models import KeyedVectors
+        except ImportError:
+            raise FirthError("to_gensim() needs the package gensim; pip install gensim") from None
+        keyed = KeyedVectors(self.dim, dtype=np.float32)
+        keyed.add_vectors(list(self._vocabulary), self._dense())
+        if self.counts is not None:
+            keyed.expandos["count"] = np.array(self.counts)
+        return keyed
+
+    def to_pandas(self) -> Any:
+        """Return the vectors as a pandas.DataFrame, a row per word.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by word; columns 0 to D - 1.
+
+        Raises
+        ------
+        FirthError
+            If pandas is not installed.
+        """
+        return data_frame(self._dense(), index=list(self._vocabulary))
+
+    def in_memory(self, name: str | None = None) -> "WordVectors":
+        """Read everything into memory, so that the files may be deleted.
+
+        Parameters
+        ----------
+        name : str, optional
+            A new name in messages and tables.
+
+        Returns
+        -------
+        WordVectors
+            Without a path.
+        """
+        matrix, contexts = self._matrix, self.contexts
+        return WordVectors(
+            list(self._vocabulary),
+            np.array(matrix) if isinstance(matrix, np.ndarray) else matrix,
+            counts=self.counts,
+            text=self._text,
+            name=name or self._name,
+            subwords=None if self._subwords is None else self._subwords.in_memory(name),
+            contexts=None if contexts is None else np.array(contexts),
+        )
 
     @cached_property
     def _index(self) -> dict[str, int]:
         """Word to row."""
         return index_words(self._vocabulary)
 
+    def _dense(self) -> np.ndarray:
+        """Return the matrix as a new dense array."""
+        dense = isinstance(self._matrix, np.ndarray)
+        return np.array(self._matrix if dense else self._matrix.toarray(), dtype=np.float32)
+
     def _as_spelled(self, word: str) -> str:
-        """The word as written, or lower-cased where only that has a vector."""
+        """Return the word as written, or lower-cased if only that has a vector."""
         lower = word.lower()
         return lower if self.row(word) is None and self.row(lower) is not None else word
 
 
 def _open_subwords(run: Path, options: dict[str, Any], n_words: int) -> SubwordTable | None:
-    """Map the rows of n-grams of a run that was trained with such."""
+    """Return the n-grams of a run, memory-mapped; None if it was trained without."""
     setting, n_buckets = options.get("subwords"), options.get("buckets")
     if setting is None and not (run / INPUTS).is_file() and not (run / BUCKETS).is_file():
         return None
@@ -256,8 +488,8 @@ def _open_subwords(run: Path, options: dict[str, Any], n_words: int) -> SubwordT
         shortest, longest = 0, 0
     if not longest or type(n_buckets) is not int:
         raise ArtifactError(
-            f"{run / 'config.json'}: subwords {setting!r} and buckets {n_buckets!r} do not say how "
-            f"{INPUTS} was made; make the run again"
+            f"{run / 'config.json'}: subwords {setting!r} and buckets {n_buckets!r} do not "
+            f"describe {INPUTS}; make the run again"
         )
     return SubwordTable(
         open_array(run / INPUTS, np.float32, 2)[n_words:],
@@ -270,7 +502,7 @@ def _open_subwords(run: Path, options: dict[str, Any], n_words: int) -> SubwordT
 
 
 def _open_matrix(run: Path) -> Any:
-    """Map the matrix of a run, or read a sparse one."""
+    """Return the matrix of a run: memory-mapped if dense, in memory if sparse."""
     path = run / MATRIX
     if path.is_file() or not (run / SPARSE_MATRIX).is_file():
         return open_array(path, np.float32, 2)
@@ -278,9 +510,9 @@ def _open_matrix(run: Path) -> Any:
 
     path = run / SPARSE_MATRIX
     try:
-        with open(path, "rb") as file:  # NumPy leaves a broken archive open
+        with open(path, "rb") as file:  # NumPy does not close a broken archive
             matrix = scipy.sparse.csr_matrix(scipy.sparse.load_npz(file))
-        matrix.check_format(full_check=True)  # a wrong index would read foreign memory, or crash
+        matrix.check_format(full_check=True)  # a wrong index reads out of bounds
         return matrix
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise ArtifactError(f"{path}: is damaged ({error}); make the run again") from None

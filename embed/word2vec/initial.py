@@ -7,7 +7,6 @@ import numpy as np
 
 from corpora.common.errors import ArtifactError, SettingError
 from embed.formats.vector_files import load_vectors
-from embed.vectors.context_vectors import open_contexts, run_directory
 from embed.vectors.subwords import SubwordTable, word_buckets
 from embed.vectors.word_vectors import INPUTS, WordVectors
 from embed.vectors.wordlist import index_words
@@ -112,7 +111,7 @@ def _copy_own(
     init: WordVectors, words: Sequence[str], rows: np.ndarray, places: np.ndarray, out: np.ndarray
 ) -> None:
     """Copy the words' own rows, which are not their vectors where those are of n-grams too."""
-    run = run_directory(init)
+    run = init.path
     if init.subwords is None:
         _copy(init, init.matrix, rows, places, out)
     elif run is not None:
@@ -128,7 +127,7 @@ def _copy_contexts(
     init: WordVectors, rows: np.ndarray, places: np.ndarray, contexts: np.ndarray
 ) -> None:
     """Copy the context vectors, where there are any."""
-    found = open_contexts(init)
+    found = init.contexts
     if found is not None:
         _copy(init, found, rows, places, contexts)
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from corpora.artifacts.arrays import save_array, save_blocks
-from embed.vectors.context_vectors import CONTEXTS
 from embed.vectors.subwords import word_buckets
-from embed.vectors.word_vectors import BUCKETS, INPUTS, MATRIX, WordVectors
+from embed.vectors.word_vectors import BUCKETS, CONTEXTS, INPUTS, MATRIX, WordVectors
 from embed.vectors.wordlist import VOCABULARY, write_words
 from embed.word2vec.config import Ngrams
 from embed.word2vec.initial import initial_tables

@@ -14,8 +14,7 @@ from corpora.artifacts.checkpoint import clear_checkpoints
 from corpora.artifacts.provenance import now, provenance
 from corpora.common.reporting import note, progress
 from corpora.store.corpus import Corpus
-from embed.vectors.context_vectors import CONTEXTS
-from embed.vectors.word_vectors import MATRIX, WordVectors
+from embed.vectors.word_vectors import CONTEXTS, MATRIX, WordVectors
 from embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
 from embed.word2vec.gensim_engine import train_gensim
 from embed.word2vec.loop import CHECKPOINTS, run_training

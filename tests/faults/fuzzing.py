@@ -44,10 +44,9 @@ def _open_run(path: Path) -> object:
     import numpy as np
 
     from embed.formats.vector_files import load_vectors
-    from embed.vectors.context_vectors import open_contexts
 
     vectors = load_vectors(path)
-    open_contexts(vectors)
+    _ = vectors.contexts
     return np.asarray(vectors.matrix[:1]), vectors.counts, vectors.words("Some text"), vectors.text
 
 

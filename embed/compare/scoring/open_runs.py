@@ -20,7 +20,7 @@ from embed.contextual.encoders import POOLED, encoder_run, open_encoder
 from embed.formats.huggingface import is_huggingface, model_checksums, model_type
 from embed.formats.vector_files import load_vectors
 from embed.protocols import StaticVectors
-from embed.vectors.context_vectors import open_contexts, with_contexts
+from embed.vectors.context_vectors import with_contexts
 from embed.vectors.run_files import run_options
 from embed.vectors.word_vectors import WordVectors
 
@@ -121,7 +121,7 @@ def _with_contexts(runs: Mapping[str, WordVectors], opened: Opened) -> Opened:
 
     Raise SettingError if no run has context vectors.
     """
-    with_some = {name for name, run in runs.items() if open_contexts(run) is not None}
+    with_some = {name for name, run in runs.items() if run.contexts is not None}
     new = {name: name for name in runs}
     new |= {name: f"{name}{_SUMMED}" for name in (with_some or runs)}
     vectors: dict[str, StaticVectors] = {}

@@ -56,7 +56,7 @@ def test_a_query_of_a_run_without_contexts_is_refused(runs, command):
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == (
         f"Error: --add-contexts: {runs[1]} has no context vectors (contexts.npy); only runs of "
-        "skip-gram and CBOW with negative sampling have\n"
+        "skip-gram and CBOW with negative sampling have them\n"
     )
 
 

@@ -16,7 +16,6 @@ from corpora.common.options import take
 from embed.commands.train_cbow import command as cbow_command
 from embed.commands.train_skipgram import command as skipgram_command
 from embed.formats.vector_files import load_vectors
-from embed.vectors.context_vectors import open_contexts
 from embed.word2vec.config import CbowConfig, SkipGramConfig, Tuning
 from embed.word2vec.trainer import build_trainer
 
@@ -111,7 +110,7 @@ def test_a_run_holds_its_files_and_nothing_is_left_beside_it(corpus, tmp_path, c
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
     vectors = load_vectors(tmp_path / "run")
     assert (vectors.matrix.shape, vectors.matrix.dtype) == ((31, 8), np.float32)
-    assert open_contexts(vectors).shape == (31, 8)
+    assert vectors.contexts.shape == (31, 8)
 
 
 def test_a_text_without_held_out_documents_is_trained_without_a_held_out_loss(tmp_path):
@@ -198,7 +197,7 @@ def test_training_starts_from_the_vectors_of_a_run(corpus, skipgram, tmp_path):
     assert sorted(before.vocabulary) == sorted(after.vocabulary)
     rows = [before.row(word) for word in after.vocabulary]
     np.testing.assert_allclose(after.matrix, before.matrix[rows], atol=1e-6)
-    np.testing.assert_allclose(open_contexts(after), open_contexts(before)[rows], atol=1e-6)
+    np.testing.assert_allclose(after.contexts, before.contexts[rows], atol=1e-6)
 
 
 def test_training_starts_from_a_file_whose_words_join_the_vocabulary(corpus, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 from corpora.common.errors import ArtifactError, SettingError
 from embed.formats.vector_files import load_vectors
-from embed.vectors.context_vectors import open_contexts, run_directory, with_contexts
+from embed.vectors.context_vectors import with_contexts
 from embed.vectors.onehot import one_hot
 from embed.vectors.word_vectors import WordVectors
 
@@ -33,18 +33,23 @@ def test_a_sum_keeps_the_text_settings_of_the_run(run, contexts):
 
 
 def test_contexts_are_mapped_and_not_read(run, contexts):
-    found = open_contexts(load_vectors(run))
+    found = load_vectors(run).contexts
     assert isinstance(found, np.memmap)
     assert np.array_equal(found, contexts)
 
 
-def test_what_no_run_was_opened_for_has_no_contexts(vectors, run, contexts, tmp_path):
+def test_vectors_read_into_memory_keep_their_contexts(vectors, run, contexts):
+    kept = load_vectors(run).in_memory("mine")
+    assert kept.path is None
+    assert np.array_equal(with_contexts(kept).matrix, vectors.matrix + contexts)
+
+
+def test_vectors_that_are_not_of_a_run_have_no_contexts(vectors, run, contexts, tmp_path):
     (tmp_path / "sparse").mkdir()
     one_hot(["a"]).save(tmp_path / "sparse")
     for other in (vectors, load_vectors(tmp_path / "sparse"), with_contexts(load_vectors(run))):
-        assert run_directory(other) is None
-        assert open_contexts(other) is None
-    assert run_directory(load_vectors(run)) == run.resolve()
+        assert other.contexts is None
+    assert load_vectors(run).path == run
 
 
 def test_a_run_without_contexts_is_told_who_has_some(run):
@@ -52,7 +57,7 @@ def test_a_run_without_contexts_is_told_who_has_some(run):
         with_contexts(load_vectors(run))
     assert str(refusal.value) == (
         f"`add_contexts`: {run} has no context vectors (contexts.npy); only runs of skip-gram and "
-        "CBOW with negative sampling have"
+        "CBOW with negative sampling have them"
     )
 
 
@@ -61,7 +66,7 @@ def test_contexts_that_do_not_fit_are_refused(run, contexts):
     with pytest.raises(ArtifactError) as refusal:
         with_contexts(load_vectors(run))
     assert str(refusal.value) == (
-        f"{run / 'contexts.npy'}: holds float32 of shape (8, 3), expected float32 of shape (8, 4); "
+        f"{run / 'contexts.npy'}: has float32 of shape (8, 3), expected float32 of shape (8, 4); "
         "make the run again"
     )
 
@@ -70,10 +75,10 @@ def test_damaged_contexts_are_refused(run, contexts):
     path = run / "contexts.npy"
     path.write_bytes(path.read_bytes()[:-4])
     with pytest.raises(ArtifactError, match=r"contexts\.npy: is damaged .*; make the run again$"):
-        open_contexts(load_vectors(run))
+        _ = load_vectors(run).contexts
     np.save(path, np.array([{}], dtype=object), allow_pickle=True)
     with pytest.raises(ArtifactError, match=r"contexts\.npy: is damaged .*; make the run again$"):
-        open_contexts(load_vectors(run))
+        _ = load_vectors(run).contexts
 
 
 def test_contexts_join_words_even_of_a_single_dimension(tmp_path):

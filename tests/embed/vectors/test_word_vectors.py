@@ -1,13 +1,16 @@
 """WordVectors: what is saved is what is opened, and damage is named."""
 
 import json
+import os
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse
 
 from corpora.artifacts.artifact import checksums, write_json
-from corpora.common.errors import ArtifactError
+from corpora.common.errors import ArtifactError, FirthError, SettingError, UnknownWordError
 from corpora.text.segment import TextSettings
 from embed.formats.vector_files import load_vectors
 from embed.protocols import StaticVectors
@@ -94,7 +97,7 @@ def shorter(run):
 
 def no_matrix(run):
     (run / "vectors.npy").unlink()
-    return "{run}: has no vectors.npy;  is it a finished run?"
+    return "{run}: has no vectors.npy; is it a finished run?"
 
 
 def no_words(run):
@@ -151,7 +154,7 @@ def test_a_changed_byte_is_found_where_all_is_read(run):
     matrix = run / "vectors.npy"
     matrix.write_bytes(matrix.read_bytes()[:-1] + b"\0")
     load_vectors(run)
-    with pytest.raises(ArtifactError, match=r"vectors\.npy: the checksum differs"):
+    with pytest.raises(ArtifactError, match=r"vectors\.npy: checksum mismatch"):
         load_vectors(run, verified=True)
 
 
@@ -252,7 +255,7 @@ def test_ngrams_without_their_settings_are_refused(with_subwords, options):
         load_vectors(with_subwords)
     assert str(refusal.value) == (
         f"{with_subwords / 'config.json'}: subwords {options.get('subwords')!r} and buckets "
-        f"{options['buckets']!r} do not say how inputs.npy was made; make the run again"
+        f"{options['buckets']!r} do not describe inputs.npy; make the run again"
     )
 
 
@@ -264,3 +267,100 @@ def test_an_archive_in_place_of_an_array_is_refused(run):
     assert str(refusal.value) == (
         f"{run / 'vectors.npy'}: is a zip archive, not an array; make the run again"
     )
+
+
+@pytest.fixture
+def small():
+    """Three words on a plane."""
+    matrix = np.array([[1, 0], [3, 4], [0, 2]], np.float32)
+    counts = np.array([5, 3, 1])
+    return WordVectors(["king", "<queen>", "man"], matrix, counts=counts, name="small")
+
+
+def test_vectors_are_a_collection_of_words(small):
+    assert (len(small), list(small), small.dim) == (3, ["king", "<queen>", "man"], 2)
+    assert "king" in small
+    assert "kings" not in small
+    assert 3 not in small
+
+
+def test_words_index_their_vectors(small):
+    assert small["<queen>"].tolist() == [3, 4]
+    assert small[["man", "king"]].tolist() == [[0, 2], [1, 0]]
+    assert small[[]].shape == (0, 2)
+
+
+def test_an_unknown_word_is_a_key_error_with_close_spellings(small):
+    with pytest.raises(KeyError) as refusal:
+        small["kings"]
+    assert isinstance(refusal.value, UnknownWordError)
+    assert str(refusal.value) == "small: no vector for 'kings'; did you mean 'king'?"
+
+
+def test_methods_answer_as_the_functions_do(small):
+    assert small.nearest("king", k=1) == [("<queen>", pytest.approx(0.6))]
+    assert [word for word, _ in small.nearest(np.array([0.0, 1.0]), k=2)] == ["man", "<queen>"]
+    assert small.similarity("king", "man") == 0
+    assert [word for word, _ in small.analogy("king", "man", "king")] == ["<queen>"]
+
+
+def test_a_vector_of_another_width_is_refused(small):
+    with pytest.raises(SettingError, match=r"^vector must have shape \(2,\), got \(3,\)$"):
+        small.nearest(np.zeros(3))
+
+
+def test_vectors_and_neighbors_are_shown_short_and_escaped(small):
+    assert repr(small) == "<WordVectors small: 3 words, 2 dimensions>"
+    page = small._repr_html_()
+    assert "<td>&lt;queen&gt;</td>" in page
+    assert ">3.0000</td>" in page
+    assert "<td>&lt;queen&gt;</td>" in small.nearest("king")._repr_html_()
+
+
+def test_gensim_reads_the_vectors(small):
+    pytest.importorskip("gensim")
+    keyed = small.to_gensim()
+    assert keyed["<queen>"].tolist() == [3, 4]
+    assert keyed.get_vecattr("king", "count") == 5
+    assert keyed.most_similar("king", topn=1) == [("<queen>", pytest.approx(0.6))]
+
+
+@pytest.mark.parametrize(
+    ("package", "convert"),
+    [
+        ("gensim.models", WordVectors.to_gensim),
+        ("pandas", WordVectors.to_pandas),
+        ("pandas", lambda vectors: vectors.nearest("king").to_pandas()),
+    ],
+    ids=["gensim", "pandas", "neighbors"],
+)
+def test_a_package_that_is_missing_is_named(small, package, convert, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    name = package.partition(".")[0]
+    with pytest.raises(FirthError, match=rf"needs the package {name}; pip install {name}$"):
+        convert(small)
+
+
+def test_data_frames_have_a_row_a_word(small, monkeypatch):
+    frames = SimpleNamespace(DataFrame=lambda data, **options: (data, options))
+    monkeypatch.setitem(sys.modules, "pandas", frames)
+    data, options = small.to_pandas()
+    assert data.tolist() == [[1, 0], [3, 4], [0, 2]]
+    assert options == {"index": ["king", "<queen>", "man"]}
+    data, options = small.nearest("man", k=1).to_pandas()
+    assert (data, options) == ([("<queen>", pytest.approx(0.8))], {"columns": ["word", "score"]})
+
+
+def test_vectors_of_a_run_stand_for_its_path(run, small):
+    assert os.fspath(load_vectors(run)) == str(run)
+    with pytest.raises(SettingError, match=r"^small: these vectors are in memory only; train with"):
+        os.fspath(small)
+
+
+def test_vectors_in_memory_outlive_their_run(vectors, run):
+    kept = load_vectors(run).in_memory()
+    for file in run.iterdir():
+        file.unlink()
+    assert np.array_equal(kept.matrix, vectors.matrix)
+    assert list(kept) == list(vectors)
+    assert np.array_equal(kept.counts, vectors.counts)

@@ -1,0 +1,36 @@
+"""Tables for notebooks: HTML and pandas."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from corpora.common.errors import FirthError
+
+_STYLE = "text-align: right"
+
+
+def html_table(columns: Sequence[str], rows: Sequence[Sequence[object]], caption: str = "") -> str:
+    """Return an HTML table with all text escaped; floats have four digits."""
+    parts = ["<table>"]
+    if caption:
+        parts.append(f"<caption>{escape(caption)}</caption>")
+    parts.append(f"<tr>{''.join(f'<th>{escape(column)}</th>' for column in columns)}</tr>")
+    parts += [f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows]
+    return "\n".join([*parts, "</table>"])
+
+
+def _cell(value: object) -> str:
+    """Return one table cell; numbers align right."""
+    if isinstance(value, str) or value is None:
+        return f"<td>{escape(value or '')}</td>"
+    text = f"{value:.4f}" if isinstance(value, float) else f"{value:,}"
+    return f'<td style="{_STYLE}">{text}</td>'
+
+
+def data_frame(data: Any, **options: Any) -> Any:
+    """Return a pandas.DataFrame; raise FirthError if pandas is not installed."""
+    try:
+        import pandas
+    except ImportError:
+        raise FirthError("to_pandas() needs the package pandas; pip install pandas") from None
+    return pandas.DataFrame(data, **options)
