@@ -18,7 +18,8 @@ class Method:
     """A training method: its config and its training function."""
 
     config: str  # ``module:name`` of its config class, a frozen dataclass of settings
-    train: str  # ``module:name`` of its function ``(corpus, config, out, *, force=False) -> Path``
+    # ``module:name`` of its function ``(corpus, config, out, *, force=False)``, which makes a run
+    train: str
 
     def config_class(self) -> Any:
         """Import the config class."""

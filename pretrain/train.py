@@ -6,6 +6,7 @@ A training that was killed at any moment is resumed by the same call.
 import contextlib
 import dataclasses
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +23,16 @@ from corpora.artifacts.artifact import (
 from corpora.artifacts.atomic import write_whole
 from corpora.artifacts.checkpoint import clear_checkpoints
 from corpora.artifacts.provenance import now, provenance
+from corpora.common.errors import SettingError
 from corpora.common.reporting import Progress, no_progress, note, progress
 from corpora.tokenizer.json_format import open_pieces, save_pieces
 from corpora.tokenizer.pieces import Pieces
 from embed.contextual.pooling import PoolConfig, pool_words
+from embed.vectors.training import corpus_of, run_folder
 from pretrain.config import MlmConfig
 from pretrain.data.text import TextSplits, learn_text_pieces, open_text
 from pretrain.device import choose_device, device_name, explain_out_of_memory
-from pretrain.inference.mlm_encoder import MlmEncoder
+from pretrain.inference.mlm_encoder import MlmEncoder, open_run
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.weights import TOKENIZER, WEIGHTS, read_model, save_model
 from pretrain.training.autotune import TUNED_FILE, batch_rows, check_settings, read_tuned
@@ -41,48 +44,71 @@ if TYPE_CHECKING:
     from corpora.store.corpus import Corpus
 
 FORMAT = 1
+METHOD = "mlm"
 CONFIG = "config.json"
 # settings that may differ when an interrupted training is resumed
 _CHANGEABLE = ("device", "threads", "checkpoint_every", "keep_checkpoints", "evaluate_every")
 
 
-@explain_out_of_memory()
-def train_mlm(corpus: "Corpus", config: MlmConfig, out: str | Path, *, force: bool = False) -> Path:
-    """Train an encoder with masked language modeling, or resume an interrupted training.
+def train_mlm(
+    corpus: "Corpus | str | Path",
+    config: MlmConfig | None = None,
+    out: str | Path | None = None,
+    *,
+    force: bool = False,
+) -> MlmEncoder:
+    """Train an encoder with masked-language modeling, or resume an interrupted training.
 
-    Bit-identical on a CPU for the same number of threads and processes, interrupted or not, unless
-    the budget is in minutes. Settings that are chosen by timing are chosen once per run. Under a
-    launcher such as torchrun, every process makes the same call and they train together.
+    Bit-identical on a CPU at the same number of threads and processes, interrupted or not, unless
+    the budget is in minutes. What is tuned by measuring is tuned once per run. If a launcher such
+    as torchrun started several processes, each calls this with ``out``, and they train together.
 
     Parameters
     ----------
-    corpus : Corpus
-        Trained on its training documents, evaluated on its held-out documents.
-    config : MlmConfig
-        Settings of the model and the training.
-    out : str or Path
-        Directory of the new run. An interrupted training with the same settings in
-        ``out.partial`` is resumed.
+    corpus : Corpus, str or Path
+        A corpus, the path of one, or text as :func:`corpora.open_or_build` takes it. It is
+        trained on the training documents and evaluated on the held-out ones.
+    config : MlmConfig, optional
+        The settings; by default those of ``MlmConfig()``.
+    out : str or Path, optional
+        Directory of the run to make. If a training with the same settings was interrupted, it
+        is resumed from ``out.partial``. Without ``out``, the encoder is only returned, and an
+        interrupted training is lost.
     force : bool
-        Replace an existing run.
+        Overwrite a run at ``out``.
 
     Returns
     -------
-    Path
-        ``out``: ``config.json``, ``provenance.json``, ``tokenizer.json``,
-        ``model.safetensors``, ``metrics.jsonl``, ``vocabulary.tsv``, ``vectors.npy``
-        (float32 (V, D): the mean contextual state of each word) and ``checksums.json``.
+    MlmEncoder
+        On the device of the training. With ``out``, its ``path`` is the run: ``config.json``,
+        ``provenance.json``, ``tokenizer.json``, ``model.safetensors``, ``metrics.jsonl``,
+        ``vocabulary.tsv``, ``vectors.npy`` float32 (V, D) and ``checksums.json``.
 
     Raises
     ------
     ArtifactError
-        ``out`` exists, another process is writing it, or its checkpoint has another format.
+        If ``out`` exists, another process is making it, or its checkpoint has another format.
     SettingError
-        A setting does not fit the machine or the corpus, or the corpus has no held-out text.
+        If a setting does not fit the machine or the corpus, nothing is held out, or several
+        processes train without ``out``.
     FirthError
-        The training diverged.
+        If the training diverged.
     """
-    started, out, config = now(), Path(out), config.resolved()
+    config = config or MlmConfig()
+    if out is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise SettingError("several processes train together only into one run; pass `out`")
+    with run_folder(out) as run:
+        make_mlm_run(corpus_of(corpus), config, run, force=force)
+        encoder = open_run(run, config.device)
+    if out is None:
+        encoder.path, encoder.name = None, METHOD
+    return encoder
+
+
+@explain_out_of_memory()
+def make_mlm_run(corpus: "Corpus", config: MlmConfig, out: Path, *, force: bool = False) -> Path:
+    """Train an encoder, or resume an interrupted training; write the run and return its path."""
+    started, config = now(), config.resolved()
     with process_group(config.device) as group, contextlib.ExitStack() as stack:
         device = choose_device(config.device, group.local_rank)
         maker = _maker(corpus, config)
@@ -173,7 +199,7 @@ def _describe(partial: Path, corpus: "Corpus", config: MlmConfig, device: torch.
     encoder = config.encoder(n_pieces=len(pieces))
     description = {
         "format": FORMAT,
-        "method": "mlm",
+        "method": METHOD,
         **dataclasses.asdict(config),
         "encoder": encoder.to_json(),
         "decided": dataclasses.asdict(tuned),

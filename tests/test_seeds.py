@@ -274,7 +274,7 @@ def test_automatic_epochs_match_explicit_ones(corpus, tmp_path, epochs):
 def test_epochs_are_resolved_as_in_training(corpus, tmp_path):
     config = SkipGramConfig(dim=4, min_count=1, threads=1)
     opened = Corpus.open(corpus)
-    run = train_skipgram(opened, config, tmp_path / "run")
+    run = train_skipgram(opened, config, tmp_path / "run").path
     taken = json.loads((run / "config.json").read_text())["epochs"]
     assert build_trainer(opened, config).epochs == taken == 20
     assert [settled_epochs(config, n) for n in (3_999_999, 4_000_000)] == [20, 5]

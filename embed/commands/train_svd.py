@@ -33,7 +33,7 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
     from corpora.build.open_or_build import open_or_build
     from corpora.common.device import choose_device
     from corpora.common.options import take
-    from embed.svd.train import train_svd
+    from embed.svd.train import make_svd_run
 
     config = take(SvdConfig, options)
     runs = SeedRuns(command="train-svd", config=config, out=out, seeds=seeds, force=force)
@@ -45,7 +45,7 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
         if run in finished:
             click.echo(runs.kept_message(run))
         else:
-            click.echo(summary(train_svd(opened, run_config, run, force=force)))
+            click.echo(summary(make_svd_run(opened, run_config, run, force=force)))
     if seeds is not None:
         click.echo(runs.hint())
 

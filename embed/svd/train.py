@@ -26,6 +26,7 @@ from corpora.common.threads import thread_count
 from embed.svd import ppmi
 from embed.svd.cooccurrence import CONTEXTS, Cooccurrences, count_cooccurrences
 from embed.svd.window_weights import WEIGHTINGS
+from embed.vectors.training import corpus_of, train_vectors
 from embed.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:  # it imports numba, and --help needs only the config
@@ -110,41 +111,54 @@ class SvdConfig:
         parse_memory(self.memory)
 
 
-def train_svd(corpus: "Corpus", config: SvdConfig, out: str | Path, *, force: bool = False) -> Path:
-    """Train count-based word vectors on a corpus and write them as a run.
+def train_svd(
+    corpus: "Corpus | str | Path",
+    config: SvdConfig | None = None,
+    out: str | Path | None = None,
+    *,
+    force: bool = False,
+) -> WordVectors:
+    """Train count-based vectors: co-occurrence counts, PPMI, truncated SVD.
 
-    The vectors are byte-identical at any ``threads`` and ``memory``.
+    The vectors are the same bytes at any ``threads`` and ``memory``.
 
     Parameters
     ----------
-    corpus : Corpus
-        The training documents are read.
-    config : SvdConfig
-        The options.
-    out : str or Path
-        Folder of the new run.
+    corpus : Corpus, str or Path
+        A corpus, the path of one, or text as :func:`corpora.open_or_build` takes it. Only its
+        training documents are counted.
+    config : SvdConfig, optional
+        The settings; by default those of ``SvdConfig()``.
+    out : str or Path, optional
+        Directory of the run to make. Without it, the vectors are only returned.
     force : bool
-        Replace an existing run.
+        Overwrite a run at ``out``.
 
     Returns
     -------
-    Path
-        ``out``: ``config.json``, ``provenance.json``, ``vocabulary.tsv``,
-        ``vectors.npy`` float32 (V, dim), ``metrics.jsonl``, ``checksums.json``.
+    WordVectors
+        float32 (V, dim). With ``out``, memory-mapped from the run: ``config.json``,
+        ``provenance.json``, ``vocabulary.tsv``, ``vectors.npy``, ``metrics.jsonl`` and
+        ``checksums.json``. Otherwise in memory.
 
     Raises
     ------
     ArtifactError
-        ``out`` exists, or another process is writing it.
+        If ``out`` exists or another process is making it.
     SettingError
-        No word is frequent enough, ``dim`` is larger than the vocabulary, or
-        the device is not available.
+        If no word is frequent enough, ``dim`` exceeds the vocabulary, or the device is missing.
     FirthError
-        No two words occur in the same unit.
+        If no two words occur together.
     """
+    opened, config = corpus_of(corpus), config or SvdConfig()
+    return train_vectors(lambda run: make_svd_run(opened, config, run, force=force), out, METHOD)
+
+
+def make_svd_run(corpus: "Corpus", config: SvdConfig, out: Path, *, force: bool = False) -> Path:
+    """Count, weight and factor; write the vectors as a run and return its path."""
     from corpora.common.device import choose_device
 
-    out, started = Path(out), now()
+    started = now()
     options = dataclasses.asdict(config)
     maker = {"command": "train-svd", "corpus": corpus.fingerprint, **options}
     with new_artifact(out, maker, force=force) as partial:

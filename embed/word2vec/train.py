@@ -14,6 +14,7 @@ from corpora.artifacts.checkpoint import clear_checkpoints
 from corpora.artifacts.provenance import now, provenance
 from corpora.common.reporting import note, progress
 from corpora.store.corpus import Corpus
+from embed.vectors.training import corpus_of, train_vectors
 from embed.vectors.word_vectors import CONTEXTS, MATRIX, WordVectors
 from embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
 from embed.word2vec.gensim_engine import train_gensim
@@ -24,85 +25,116 @@ FORMAT = 1
 
 
 def train_skipgram(
-    corpus: Corpus, config: SkipGramConfig, out: str | Path, *, force: bool = False
-) -> Path:
-    """Train skip-gram vectors, or go on with a training that was interrupted.
+    corpus: Corpus | str | Path,
+    config: SkipGramConfig | None = None,
+    out: str | Path | None = None,
+    *,
+    force: bool = False,
+) -> WordVectors:
+    """Train skip-gram vectors, or resume an interrupted training.
 
     Bit-identical with ``threads=1``, and with ``deterministic`` at any number of
-    threads, interrupted or not; on the same kind of processor.
+    threads, interrupted or not, on the same kind of processor.
 
     Parameters
     ----------
-    corpus : Corpus
-        Its training documents are read.
-    config : SkipGramConfig
-        Every option.
-    out : str or Path
-        Where the run will stand. An interrupted training of the same options,
-        ``out.partial``, is gone on with.
+    corpus : Corpus, str or Path
+        A corpus, the path of one, or text as :func:`corpora.open_or_build` takes it. Only its
+        training documents are read.
+    config : SkipGramConfig, optional
+        The settings; by default those of ``SkipGramConfig()``.
+    out : str or Path, optional
+        Directory of the run to make. If a training with the same settings was interrupted, it
+        is resumed from ``out.partial``. Without ``out``, the vectors are only returned, and an
+        interrupted training is lost.
     force : bool
-        Replace a run that stands there.
+        Overwrite a run at ``out``.
 
     Returns
     -------
-    Path
-        ``out``: ``config.json``, ``provenance.json``, ``vocabulary.tsv``,
-        ``vectors.npy`` and ``contexts.npy`` float32 (V, dim), ``metrics.jsonl``,
-        ``checksums.json``; with subwords ``inputs.npy`` float32 (V + B, dim) and
-        ``buckets.npy`` int64 (B,).
+    WordVectors
+        float32 (V, dim), with context vectors. With ``out``, memory-mapped from the run:
+        ``config.json``, ``provenance.json``, ``vocabulary.tsv``, ``vectors.npy`` and
+        ``contexts.npy`` float32 (V, dim), ``metrics.jsonl`` and ``checksums.json``; with
+        subwords also ``inputs.npy`` float32 (V + B, dim) and ``buckets.npy`` int64 (B,).
+        Otherwise in memory.
 
     Raises
     ------
     ArtifactError
-        ``out`` exists or is being made.
+        If ``out`` exists or another process is making it.
     SettingError
-        No word is frequent enough, or ``init`` does not fit.
+        If no word is frequent enough, or ``init`` does not fit.
     FirthError
-        The training diverged.
+        If the training diverged.
     """
-    return _train(corpus, config, Path(out), force=force)
+    return _train(corpus, config or SkipGramConfig(), out, force=force)
 
 
-def train_cbow(corpus: Corpus, config: CbowConfig, out: str | Path, *, force: bool = False) -> Path:
-    """Train CBOW vectors, or go on with a training that was interrupted.
+def train_cbow(
+    corpus: Corpus | str | Path,
+    config: CbowConfig | None = None,
+    out: str | Path | None = None,
+    *,
+    force: bool = False,
+) -> WordVectors:
+    """Train CBOW vectors, or resume an interrupted training.
+
+    Bit-identical with ``threads=1``, and with ``deterministic`` at any number of
+    threads, interrupted or not, on the same kind of processor.
 
     Parameters
     ----------
-    corpus : Corpus
-        Its training documents are read.
-    config : CbowConfig
-        Every option.
-    out : str or Path
-        As :func:`train_skipgram` takes it.
+    corpus : Corpus, str or Path
+        A corpus, the path of one, or text as :func:`corpora.open_or_build` takes it. Only its
+        training documents are read.
+    config : CbowConfig, optional
+        The settings; by default those of ``CbowConfig()``.
+    out : str or Path, optional
+        Directory of the run to make. If a training with the same settings was interrupted, it
+        is resumed from ``out.partial``. Without ``out``, the vectors are only returned, and an
+        interrupted training is lost.
     force : bool
-        Replace a run that stands there.
+        Overwrite a run at ``out``.
 
     Returns
     -------
-    Path
-        ``out``, as of :func:`train_skipgram`.
+    WordVectors
+        float32 (V, dim), with context vectors. With ``out``, memory-mapped from the run:
+        ``config.json``, ``provenance.json``, ``vocabulary.tsv``, ``vectors.npy`` and
+        ``contexts.npy`` float32 (V, dim), ``metrics.jsonl`` and ``checksums.json``; with
+        subwords also ``inputs.npy`` float32 (V + B, dim) and ``buckets.npy`` int64 (B,).
+        Otherwise in memory.
 
     Raises
     ------
-    ArtifactError, SettingError, FirthError
-        As :func:`train_skipgram` does.
+    ArtifactError
+        If ``out`` exists or another process is making it.
+    SettingError
+        If no word is frequent enough, or ``init`` does not fit.
+    FirthError
+        If the training diverged.
     """
-    return _train(corpus, config, Path(out), force=force)
+    return _train(corpus, config or CbowConfig(), out, force=force)
 
 
-def _train(corpus: Corpus, config: Word2VecConfig, out: Path, *, force: bool) -> Path:
-    """Train by either method."""
-    refuse_existing(out, force)
-    return make_run(build_trainer(corpus, config), out, force=force)
+def _train(
+    corpus: Corpus | str | Path, config: Word2VecConfig, out: str | Path | None, *, force: bool
+) -> WordVectors:
+    """Train with either method."""
+    if out is not None:
+        refuse_existing(Path(out), force)
+    trainer = build_trainer(corpus_of(corpus), config)
+    return train_vectors(lambda run: make_run(trainer, run, force=force), out, config.method)
 
 
 def make_run(trainer: Trainer, out: Path, *, force: bool) -> Path:
-    """Train, or go on with a training that was interrupted, and write the run."""
+    """Train, or resume an interrupted training; write the run and return its path."""
     started = now()
     corpus, config, chosen = trainer.corpus, trainer.config, trainer.chosen()
     options = dataclasses.asdict(config)
     maker = {"command": f"train-{config.method}", "corpus": corpus.fingerprint, **options, **chosen}
-    del maker["threads"]  # a training may go on with more or fewer
+    del maker["threads"]  # a resumed training may use more or fewer
     with new_artifact(out, maker, force=force, resume=CHECKPOINTS) as partial:
         if config.engine == "gensim":
             _make_gensim_tables(trainer, partial)
@@ -117,7 +149,7 @@ def make_run(trainer: Trainer, out: Path, *, force: bool) -> Path:
 
 
 def _make_tables(trainer: Trainer, directory: Path) -> None:
-    """Train with our own kernels, and write the tables; unless that was done, but not the rest."""
+    """Train with our own kernels and write the tables, unless that is already done."""
     checkpoints = directory / CHECKPOINTS
     if (directory / MATRIX).is_file() and not checkpoints.exists():
         return
@@ -126,7 +158,7 @@ def _make_tables(trainer: Trainer, directory: Path) -> None:
         with progress("training", "tokens") as show:
             run_training(trainer, directory, show)
     except KeyboardInterrupt:
-        note("interrupted; the same command goes on from here")
+        note("interrupted; run the same command to resume")
         raise
     trainer.tables.save(directory, trainer.text.words, trainer.text.counts)
     clear_checkpoints(checkpoints)  # not before: the disk may be full

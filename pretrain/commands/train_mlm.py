@@ -66,7 +66,7 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
 
     from corpora.build.open_or_build import open_or_build
     from pretrain.device import choose_device
-    from pretrain.train import train_mlm
+    from pretrain.train import make_mlm_run
     from pretrain.training.autotune import batch_rows
     from pretrain.training.distributed import process_group
     from pretrain.training.loop import CHECKPOINTS
@@ -87,7 +87,7 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
             if group.broadcast(run in finished):
                 told = runs.kept_message
             else:
-                train_mlm(opened, its_config, run, force=force)
+                make_mlm_run(opened, its_config, run, force=force)
                 told = summary
                 if seeds is not None:  # else the next would find it compiled, and decide otherwise
                     torch.compiler.reset()

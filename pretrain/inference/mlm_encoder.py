@@ -1,5 +1,6 @@
 """MlmEncoder: what a trained encoder gives for words in their sentences."""
 
+import os
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -47,6 +48,8 @@ class MlmEncoder:
         What messages call it.
     slots : int, optional
         Slots that are read at once; by default as many as the device reads fastest.
+    path : Path, optional
+        Directory of the run that it was opened from.
     """
 
     def __init__(
@@ -57,12 +60,29 @@ class MlmEncoder:
         *,
         name: str = "model",
         slots: int | None = None,
+        path: Path | None = None,
     ) -> None:
         self.model = model.eval()
         self.pieces = pieces
         self.text = text
         self.name = name
         self.slots = slots
+        self.path = path
+
+    def __fspath__(self) -> str:
+        if self.path is None:
+            raise SettingError(
+                f"{self.name}: this encoder is in memory only; train with `out`, or pass the path "
+                "of a run"
+            )
+        return str(self.path)
+
+    def __repr__(self) -> str:
+        n_pieces = len(self.pieces)
+        return (
+            f"<MlmEncoder {self.name}: {self.n_layers} layers, {self.dim} dimensions, "
+            f"{n_pieces:,} pieces>"
+        )
 
     @property
     def n_layers(self) -> int:
@@ -326,7 +346,7 @@ class MlmEncoder:
         return row
 
 
-def open_run(run: str | Path, device: str = "auto") -> MlmEncoder:
+def open_run(run: str | os.PathLike[str], device: str = "auto") -> MlmEncoder:
     """Open the encoder of a finished run of ``train-mlm``.
 
     Parameters
@@ -352,4 +372,4 @@ def open_run(run: str | Path, device: str = "auto") -> MlmEncoder:
     model = load_model(run, choose_device(device))
     text: dict[str, Any] = run_options(run).get("text") or {}
     pieces = load_pieces(run, model.config)
-    return MlmEncoder(model, pieces, TextSettings.from_json(text), name=str(run))
+    return MlmEncoder(model, pieces, TextSettings.from_json(text), name=str(run), path=run)

@@ -24,7 +24,7 @@ from embed.compare.config import CompareConfig
 from embed.compare.scoring.comparison import read_tasks
 from embed.compare.task import Task
 from embed.formats.vector_files import load_vectors
-from embed.svd.train import SvdConfig, train_svd
+from embed.svd.train import SvdConfig, make_svd_run
 
 ENGLISH = ("similarity/ws353.tsv", "similarity/simlex999.tsv", "similarity/mturk287.tsv")
 ENGLISH_ANALOGIES = ("analogy/questions-words.txt", "analogy/msr.txt")
@@ -107,7 +107,7 @@ def main() -> None:
             figures[name] = []
             for number, variant in enumerate(VARIANTS):
                 config = dataclasses.replace(SvdConfig(), **variant)
-                run = train_svd(corpus, config, Path(scratch) / f"{name}-{number}")
+                run = make_svd_run(corpus, config, Path(scratch) / f"{name}-{number}")
                 figures[name].append({"variant": variant, "scores": score(run, tasks)})
                 print(name, variant, figures[name][-1]["scores"], flush=True)
     if arguments.json:

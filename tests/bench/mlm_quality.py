@@ -26,12 +26,12 @@ def train(
     """Train by the trainer, or go on; unless the options name another budget, by time."""
     from corpora.build.open_or_build import open_or_build
     from pretrain.config import MlmConfig
-    from pretrain.train import train_mlm
+    from pretrain.train import make_mlm_run
 
     budgets = ("steps", "epochs", "tokens", "minutes")
     budget = {} if any(name in options for name in budgets) else {"minutes": minutes}
     config = MlmConfig(**{"device": device, **budget, **options})
-    return train_mlm(open_or_build(corpus), config, out)
+    return make_mlm_run(open_or_build(corpus), config, out)
 
 
 def quality(

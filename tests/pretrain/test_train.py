@@ -18,7 +18,7 @@ from corpora.tokenizer.json_format import open_pieces
 from embed.vectors.word_vectors import WordVectors
 from pretrain import train
 from pretrain.config import MlmConfig
-from pretrain.train import train_mlm
+from pretrain.train import make_mlm_run
 from pretrain.training import log, loop
 from pretrain.training import step as stepping
 from pretrain.training.distributed import ProcessGroup
@@ -47,7 +47,7 @@ def run(corpus, tmp_path_factory):
     out = tmp_path_factory.mktemp("run") / "run"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(log, "LINE_SECONDS", math.inf)
-        return train_mlm(corpus, small(evaluate_every="5"), out)
+        return make_mlm_run(corpus, small(evaluate_every="5"), out)
 
 
 def same_weights(run, other):
@@ -125,15 +125,15 @@ def test_lines_tell_of_loss_speed_and_memory(run):
 
 
 def test_a_training_learns_what_frequencies_cannot_tell(corpus, tmp_path):
-    out = train_mlm(corpus, small(steps=400, dim=32, learning_rate=2e-2), tmp_path / "run")
+    out = make_mlm_run(corpus, small(steps=400, dim=32, learning_rate=2e-2), tmp_path / "run")
     last = [line for line in read_metrics(out / "metrics.jsonl") if "held_out_loss" in line][-1]
     assert last["held_out_loss"] < last["unigram_loss"] - 0.25
     assert last["held_out_accuracy"] > last["unigram_accuracy"]
 
 
 def test_the_same_options_give_the_same_bits_and_another_seed_others(corpus, run, tmp_path):
-    same_weights(run, train_mlm(corpus, small(evaluate_every="1"), tmp_path / "again"))
-    other = load_file(train_mlm(corpus, small(seed=2), tmp_path / "other") / "model.safetensors")
+    same_weights(run, make_mlm_run(corpus, small(evaluate_every="1"), tmp_path / "again"))
+    other = load_file(make_mlm_run(corpus, small(seed=2), tmp_path / "other") / "model.safetensors")
     mine = load_file(run / "model.safetensors")
     assert not np.array_equal(mine["core.head.weight"], other["core.head.weight"])
 
@@ -172,7 +172,7 @@ def die():
 def whole(request, corpus, tmp_path_factory):
     """Options, and the run of a training that nothing interrupts."""
     config = small(checkpoint_every="3", evaluate_every="2", dropout=request.param, micro_batch=4)
-    return config, train_mlm(corpus, config, tmp_path_factory.mktemp("whole") / "whole")
+    return config, make_mlm_run(corpus, config, tmp_path_factory.mktemp("whole") / "whole")
 
 
 @pytest.mark.parametrize("step", [2, 3, 11])
@@ -180,11 +180,11 @@ def test_a_training_that_died_goes_on_to_the_same_bits(corpus, tmp_path, stop_at
     config, whole = whole
     planted = stop_at(step, die)
     with pytest.raises(StoppedError):
-        train_mlm(corpus, config, tmp_path / "run")
+        make_mlm_run(corpus, config, tmp_path / "run")
     kept = load_checkpoint(tmp_path / "run.partial" / "checkpoints")
     assert (0 if kept is None else kept[1]["step"]) == step // 3 * 3
     planted.undo()
-    same_weights(train_mlm(corpus, config, tmp_path / "run"), whole)
+    same_weights(make_mlm_run(corpus, config, tmp_path / "run"), whole)
     assert scores(tmp_path / "run") == scores(whole)
 
 
@@ -192,11 +192,11 @@ def test_a_training_that_died_goes_on_to_the_same_bits(corpus, tmp_path, stop_at
 def test_ctrl_c_waits_for_the_step_and_saves_it(corpus, run, tmp_path, stop_at, capsys, step):
     planted = stop_at(step, lambda: signal.raise_signal(signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
-        train_mlm(corpus, small(evaluate_every="5"), tmp_path / "run")
+        make_mlm_run(corpus, small(evaluate_every="5"), tmp_path / "run")
     assert capsys.readouterr().err == "interrupted; run the same command to resume\n"
     assert load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["step"] == step + 1
     planted.undo()
-    same_weights(train_mlm(corpus, small(evaluate_every="5"), tmp_path / "run"), run)
+    same_weights(make_mlm_run(corpus, small(evaluate_every="5"), tmp_path / "run"), run)
     assert scores(tmp_path / "run") == scores(run)
 
 
@@ -210,7 +210,7 @@ def test_a_second_ctrl_c_does_not_cut_the_checkpoint_off(corpus, tmp_path, stop_
 
     planted.setattr(loop, "save_checkpoint", impatient)
     with pytest.raises(KeyboardInterrupt):
-        train_mlm(corpus, small(), tmp_path / "run")
+        make_mlm_run(corpus, small(), tmp_path / "run")
     assert load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["step"] == 8
 
 
@@ -221,23 +221,23 @@ def test_the_others_are_let_go_when_the_checkpoint_is_written(corpus, tmp_path, 
     planted.setattr(loop, "save_checkpoint", lambda *a, **k: (save(*a, **k), order.append("saved")))
     planted.setattr(ProcessGroup, "broadcast", lambda self, value: (order.append(value), value)[1])
     with pytest.raises(KeyboardInterrupt):
-        train_mlm(corpus, small(), tmp_path / "run")
+        make_mlm_run(corpus, small(), tmp_path / "run")
     assert order[order.index("saved") :][:2] == ["saved", loop._STOP]
 
 
 def test_a_run_that_replaces_another_goes_on_too(corpus, tmp_path, stop_at):
     config = small(checkpoint_every="3")
-    train_mlm(corpus, small(steps=1), tmp_path / "run")
+    make_mlm_run(corpus, small(steps=1), tmp_path / "run")
     planted = stop_at(7, die)
     with pytest.raises(StoppedError):
-        train_mlm(corpus, config, tmp_path / "run", force=True)
+        make_mlm_run(corpus, config, tmp_path / "run", force=True)
     planted.undo()
     begun = []
     load = loop.load_checkpoint
     planted.setattr(
         loop, "load_checkpoint", lambda folder: (begun.append(load(folder)), begun[-1])[1]
     )
-    train_mlm(corpus, config, tmp_path / "run", force=True)
+    make_mlm_run(corpus, config, tmp_path / "run", force=True)
     assert begun[0][1]["step"] == 6
 
 
@@ -254,17 +254,17 @@ def test_killed_while_it_pools_it_is_not_trained_again(corpus, run, tmp_path, mo
     with monkeypatch.context() as patch:
         patch.setattr(train, "pool_words", dies)
         with pytest.raises(StoppedError):
-            train_mlm(corpus, small(evaluate_every="5"), tmp_path / "run")
+            make_mlm_run(corpus, small(evaluate_every="5"), tmp_path / "run")
     monkeypatch.setattr(train, "run_training", dies)
-    same_weights(train_mlm(corpus, small(evaluate_every="5"), tmp_path / "run"), run)
+    same_weights(make_mlm_run(corpus, small(evaluate_every="5"), tmp_path / "run"), run)
 
 
 def test_what_was_decided_is_kept_when_it_goes_on(corpus, run, tmp_path, stop_at, capsys):
     planted = stop_at(7, die)
     with pytest.raises(StoppedError):
-        train_mlm(corpus, small(checkpoint_every="5"), tmp_path / "run")
+        make_mlm_run(corpus, small(checkpoint_every="5"), tmp_path / "run")
     planted.undo()
-    out = train_mlm(corpus, small(checkpoint_every="1", threads=3), tmp_path / "run")
+    out = make_mlm_run(corpus, small(checkpoint_every="1", threads=3), tmp_path / "run")
     assert capsys.readouterr().err == "--threads 3: the run was started with 1 and keeps them\n"
     same_weights(out, run)
 
@@ -272,7 +272,7 @@ def test_what_was_decided_is_kept_when_it_goes_on(corpus, run, tmp_path, stop_at
 def test_the_last_checkpoints_are_kept(corpus, tmp_path, stop_at):
     stop_at(9, die)
     with pytest.raises(StoppedError):
-        train_mlm(corpus, small(checkpoint_every="2", keep_checkpoints=3), tmp_path / "run")
+        make_mlm_run(corpus, small(checkpoint_every="2", keep_checkpoints=3), tmp_path / "run")
     left = sorted(path.name for path in (tmp_path / "run.partial" / "checkpoints").iterdir())
     assert left == ["step-2", "step-3", "step-4"]
 
@@ -284,11 +284,11 @@ def test_seconds_count_on_where_the_budget_is_time(corpus, tmp_path, stop_at):
     clock = SimpleNamespace(monotonic=lambda: next(ticks) / 32)  # passes whenever it is looked at
     planted.setattr(loop, "time", clock)
     with pytest.raises(StoppedError):
-        train_mlm(corpus, config, tmp_path / "run")
+        make_mlm_run(corpus, config, tmp_path / "run")
     before = load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["seconds"]
     planted.undo()
     planted.setattr(loop, "time", clock)
-    out = train_mlm(corpus, config, tmp_path / "run")
+    out = make_mlm_run(corpus, config, tmp_path / "run")
     seconds = [line["seconds"] for line in read_metrics(out / "metrics.jsonl")]
     assert 0 < before < 3.0
     assert seconds == sorted(seconds)
@@ -301,7 +301,7 @@ def test_seconds_count_on_where_the_budget_is_time(corpus, tmp_path, stop_at):
 def problem(kind, corpus, config, out, **more):
     """The message, and that nothing stands where the run would."""
     with pytest.raises(kind) as refused:
-        train_mlm(corpus, config, out, **more)
+        make_mlm_run(corpus, config, out, **more)
     return str(refused.value)
 
 
@@ -338,11 +338,11 @@ def test_what_stands_there_is_refused_and_untouched(corpus, run):
 def test_other_options_do_not_go_on_from_a_checkpoint(corpus, tmp_path, stop_at):
     planted = stop_at(7, die)
     with pytest.raises(StoppedError):
-        train_mlm(corpus, small(checkpoint_every="5"), tmp_path / "run")
+        make_mlm_run(corpus, small(checkpoint_every="5"), tmp_path / "run")
     planted.undo()
     message = problem(ArtifactError, corpus, small(dim=8), tmp_path / "run")
     assert message.startswith(f"{tmp_path / 'run.partial'}: left unfinished with different dim;")
-    out = train_mlm(corpus, small(dim=8), tmp_path / "run", force=True)
+    out = make_mlm_run(corpus, small(dim=8), tmp_path / "run", force=True)
     assert WordVectors.open(out).matrix.shape == (40, 8)
 
 
@@ -361,7 +361,7 @@ def test_a_checkpoint_of_another_format_or_text_is_refused_and_stays(
 ):
     planted = stop_at(7, die)
     with pytest.raises(StoppedError):
-        train_mlm(corpus, small(checkpoint_every="5"), tmp_path / "run")
+        make_mlm_run(corpus, small(checkpoint_every="5"), tmp_path / "run")
     planted.undo()
     folder = tmp_path / "run.partial" / "checkpoints"
     arrays, state = load_checkpoint(folder)

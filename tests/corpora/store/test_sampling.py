@@ -14,7 +14,7 @@ from corpora.common.errors import SettingError
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.corpus import Corpus
 from corpora.store.sampling import default_sizes, nested_sample, parse_sizes, size_name
-from embed.svd.train import SvdConfig, train_svd
+from embed.svd.train import SvdConfig, make_svd_run
 from embed.vectors.word_vectors import WordVectors
 from embed.word2vec.config import SkipGramConfig
 from embed.word2vec.train import train_skipgram
@@ -200,8 +200,8 @@ def test_a_sample_gives_the_vectors_of_a_corpus_of_its_documents(tmp_path, corpu
     sample = corpus.sample(2_000)
     alone = make_corpus(tmp_path / "alone", documents_of(sample), held_out=0.0)
     config = SvdConfig(dim=5, min_count=20, threads=1, subsample=0.0)
-    ours = WordVectors.open(train_svd(sample, config, tmp_path / "ours"))
-    theirs = WordVectors.open(train_svd(alone, config, tmp_path / "theirs"))
+    ours = WordVectors.open(make_svd_run(sample, config, tmp_path / "ours"))
+    theirs = WordVectors.open(make_svd_run(alone, config, tmp_path / "theirs"))
 
     # equally frequent words stand in the order of the whole corpus, so rows are found by word
     rows = [theirs.vocabulary.index(word) for word in ours.vocabulary]

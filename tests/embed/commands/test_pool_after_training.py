@@ -9,7 +9,7 @@ import cli
 from corpora.artifacts.artifact import verify
 from embed.vectors.word_vectors import WordVectors
 from pretrain.config import MlmConfig
-from pretrain.train import train_mlm
+from pretrain.train import make_mlm_run
 from tests.pretrain.small_training import SMALL, corpus_of
 
 
@@ -23,7 +23,7 @@ def corpus(tmp_path_factory):
 def run(corpus, tmp_path_factory):
     """A run trained for a few steps."""
     out = tmp_path_factory.mktemp("trained") / "run"
-    return train_mlm(corpus, MlmConfig(**{**SMALL, "steps": 2}), out)
+    return make_mlm_run(corpus, MlmConfig(**{**SMALL, "steps": 2}), out)
 
 
 def pool(run, out, *arguments):
@@ -59,7 +59,7 @@ def test_a_trained_run_is_pooled_without_naming_its_corpus(corpus, run, tmp_path
 
 def test_a_run_of_a_sample_is_pooled_over_the_sample(corpus, tmp_path):
     sample = corpus.sample(1_000, seed=3)
-    run = train_mlm(sample, MlmConfig(**{**SMALL, "steps": 2}), tmp_path / "run")
+    run = make_mlm_run(sample, MlmConfig(**{**SMALL, "steps": 2}), tmp_path / "run")
     assert config_of(run)["corpus"] == {
         "path": str(corpus.path.resolve()),
         "fingerprint": sample.fingerprint,

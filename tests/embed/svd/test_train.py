@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import cli
 from corpora.artifacts.artifact import verify
 from corpora.common.errors import ArtifactError, FirthError, SettingError
-from embed.svd.train import SvdConfig, train_svd
+from embed.svd.train import SvdConfig, make_svd_run
 from embed.vectors.word_vectors import WordVectors
 from tests.embed.small_corpus import SmallCorpus
 
@@ -41,7 +41,7 @@ def config(**options):
 
 @pytest.fixture(scope="module")
 def run(corpus, tmp_path_factory):
-    return train_svd(corpus, config(), tmp_path_factory.mktemp("runs") / "svd")
+    return make_svd_run(corpus, config(), tmp_path_factory.mktemp("runs") / "svd")
 
 
 def test_a_run_has_all_files_and_passes_verification(run):
@@ -85,7 +85,7 @@ def test_the_metrics_have_each_step_and_the_captured_share(run):
 
 
 def matrix_of(corpus, tmp_path, **options):
-    return np.load(train_svd(corpus, config(**options), tmp_path / "run") / "vectors.npy")
+    return np.load(make_svd_run(corpus, config(**options), tmp_path / "run") / "vectors.npy")
 
 
 def cosine(a, b):
@@ -102,7 +102,7 @@ def test_words_of_one_theme_are_nearer_than_words_of_two(run):
     "options", [{"threads": 3}, {"memory": "1k"}, {"threads": 2, "memory": "1k"}]
 )
 def test_threads_and_memory_change_no_byte(run, corpus, tmp_path, options):
-    again = train_svd(corpus, config(**options), tmp_path / "run")
+    again = make_svd_run(corpus, config(**options), tmp_path / "run")
     for name in ("vectors.npy", "vocabulary.tsv"):
         assert (again / name).read_bytes() == (run / name).read_bytes()
     assert json.loads((again / "metrics.jsonl").read_text().splitlines()[0])["on_disk"] is (
@@ -153,7 +153,7 @@ def test_directions_beyond_the_rank_are_zero_even_at_power_0(tmp_path):
 
 def test_a_dimension_beyond_the_vocabulary_is_refused(corpus, tmp_path):
     with pytest.raises(SettingError) as caught:
-        train_svd(corpus, config(dim=32), tmp_path / "run")
+        make_svd_run(corpus, config(dim=32), tmp_path / "run")
     assert str(caught.value) == (
         "`dim=32` is larger than the vocabulary (31 words after `min_count=1`); "
         "pass `dim=31` or less"
@@ -163,7 +163,7 @@ def test_a_dimension_beyond_the_vocabulary_is_refused(corpus, tmp_path):
 
 def test_a_corpus_without_pairs_is_refused(tmp_path):
     with pytest.raises(FirthError) as caught:
-        train_svd(SmallCorpus("a\nb\na\n"), config(dim=2), tmp_path / "run")
+        make_svd_run(SmallCorpus("a\nb\na\n"), config(dim=2), tmp_path / "run")
     assert str(caught.value) == (
         "small: no two of the 2 words occur in the same paragraph; "
         "pass a wider `boundary` or a smaller `min_count`"
@@ -173,22 +173,22 @@ def test_a_corpus_without_pairs_is_refused(tmp_path):
 
 def test_a_shift_that_leaves_no_positive_pmi_is_refused(tmp_path):
     with pytest.raises(SettingError) as caught:
-        train_svd(SmallCorpus("a b\n" * 3), config(dim=2, shift=1e6), tmp_path / "run")
+        make_svd_run(SmallCorpus("a b\n" * 3), config(dim=2, shift=1e6), tmp_path / "run")
     assert str(caught.value) == "`shift=1e+06` leaves no positive PMI; pass a smaller `shift`"
 
 
 def test_a_power_beyond_float32_is_refused(corpus, tmp_path):
     with pytest.raises(SettingError) as caught:
-        train_svd(corpus, config(singular_power=1e3), tmp_path / "run")
+        make_svd_run(corpus, config(singular_power=1e3), tmp_path / "run")
     assert str(caught.value) == ("`singular_power=1000` overflows float32; pass a smaller one")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_output_that_exists_is_refused_and_replaced_by_force(run, corpus, tmp_path):
     with pytest.raises(ArtifactError, match="already exists"):
-        train_svd(corpus, config(), run)
-    out = train_svd(corpus, config(dim=5), tmp_path / "run")
-    assert train_svd(corpus, config(dim=4), out, force=True) == out
+        make_svd_run(corpus, config(), run)
+    out = make_svd_run(corpus, config(dim=5), tmp_path / "run")
+    assert make_svd_run(corpus, config(dim=4), out, force=True) == out
     assert np.load(out / "vectors.npy").shape == (31, 4)
 
 
@@ -198,7 +198,7 @@ def test_a_full_disk_gives_a_one_line_error_and_leaves_nothing(corpus, tmp_path,
 
     monkeypatch.setattr("embed.svd.row_writer.RowWriter.append", full)
     with pytest.raises(ArtifactError) as caught:
-        train_svd(corpus, config(), tmp_path / "run")
+        make_svd_run(corpus, config(), tmp_path / "run")
     assert str(caught.value) == (
         f"{tmp_path / 'run'}: the disk is full; free some space or choose another `out`"
     )
@@ -209,7 +209,7 @@ def test_cuda_is_refused_if_not_available(corpus, tmp_path, monkeypatch):
     torch = pytest.importorskip("torch")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(SettingError, match="cuda"):
-        train_svd(corpus, config(device="cuda"), tmp_path / "run")
+        make_svd_run(corpus, config(device="cuda"), tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -245,12 +245,13 @@ def test_the_command_trains_with_its_options(corpus, tmp_path, monkeypatch):
 
 TRAIN = """
 import sys
-from embed.svd.train import SvdConfig, train_svd
+from pathlib import Path
+from embed.svd.train import SvdConfig, make_svd_run
 from tests.embed.small_corpus import SmallCorpus
 from tests.embed.svd.test_train import text_of
 corpus = SmallCorpus(text_of())
 print("ready", flush=True)
-train_svd(corpus, SvdConfig(dim=10, min_count=1, threads=1, device="cpu"), sys.argv[1])
+make_svd_run(corpus, SvdConfig(dim=10, min_count=1, threads=1, device="cpu"), Path(sys.argv[1]))
 """
 
 
@@ -269,6 +270,6 @@ def test_a_killed_training_leaves_a_complete_run_or_none(run, corpus, tmp_path, 
     if out.exists():
         verify(out)
     else:
-        train_svd(corpus, config(), out)
+        make_svd_run(corpus, config(), out)
     assert (out / "vectors.npy").read_bytes() == (run / "vectors.npy").read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == ["run"]

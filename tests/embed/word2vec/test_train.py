@@ -299,7 +299,7 @@ def test_a_run_that_stands_is_replaced_by_force_only(corpus, tmp_path):
     assert refusal_of(corpus, run) == (
         f"{run}: already exists; choose another `out` or pass `force=True`"
     )
-    again = train_skipgram(corpus, SkipGramConfig(**{**SMALL, "seed": 2}), run, force=True)
+    again = train_skipgram(corpus, SkipGramConfig(**{**SMALL, "seed": 2}), run, force=True).path
     assert json.loads((again / "config.json").read_text())["seed"] == 2
 
 

@@ -14,7 +14,7 @@ from safetensors.numpy import load_file
 from corpora.artifacts.metrics import read_metrics
 from corpora.common.errors import SettingError
 from pretrain.config import MlmConfig
-from pretrain.train import train_mlm
+from pretrain.train import make_mlm_run
 from pretrain.training.distributed import ProcessGroup, process_group
 from tests.pretrain.small_training import SMALL, as_words, corpus_of
 from tests.waiting import wait_for
@@ -105,7 +105,7 @@ def test_no_thread_of_the_group_outlives_it(root, tmp_path):
 
 def test_two_processes_train_as_one(root, corpus, tmp_path):
     options = {**SMALL, "micro_batch": 2, "steps": 30, "evaluate_every": "10"}
-    one = train_mlm(corpus, MlmConfig(**options), tmp_path / "one")
+    one = make_mlm_run(corpus, MlmConfig(**options), tmp_path / "one")
     status, said, told = finish(
         start(
             torchrun(root, "train-mlm", corpus.path, "--out", tmp_path / "two", *as_words(options))
@@ -163,7 +163,7 @@ def test_ctrl_c_ends_all_and_the_same_command_goes_on(root, corpus, tmp_path):
 
     status, _, told = finish(start(command))
     assert status == 0, told
-    one = train_mlm(corpus, MlmConfig(**options), tmp_path / "one")
+    one = make_mlm_run(corpus, MlmConfig(**options), tmp_path / "one")
     last = [read_metrics(run / "metrics.jsonl")[-1] for run in (tmp_path / "run", one)]
     assert last[0]["step"] == last[1]["step"] == 100
     assert last[0]["held_out_loss"] == pytest.approx(last[1]["held_out_loss"], abs=0.02)

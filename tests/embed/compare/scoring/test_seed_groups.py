@@ -9,11 +9,11 @@ from corpora.artifacts.artifact import CHECKSUMS, MAKER, write_json
 from embed.compare.scoring.seed_groups import seed_groups
 from embed.contextual.pooled_run import pool_run
 from embed.contextual.pooling import PoolConfig
-from embed.svd.train import SvdConfig, train_svd
+from embed.svd.train import SvdConfig, make_svd_run
 from embed.word2vec.config import SkipGramConfig
 from embed.word2vec.train import train_skipgram
 from pretrain.config import MlmConfig
-from pretrain.train import train_mlm
+from pretrain.train import make_mlm_run
 from tests.pretrain.small_training import SMALL, corpus_of
 
 
@@ -35,7 +35,7 @@ def svd(corpus, tmp_path):
 
     def make(name, text=corpus, **options):
         config = SvdConfig(**{"dim": 3, "min_count": 1, "threads": 1, **options})
-        return train_svd(text, config, tmp_path / name)
+        return make_svd_run(text, config, tmp_path / name)
 
     return make
 
@@ -52,7 +52,7 @@ def encoders(corpus, tmp_path_factory):
             "wide": {"seed": 3, "dim": 32},
         }.items()
     }
-    return {name: train_mlm(corpus, config, folder / name) for name, config in runs.items()}
+    return {name: make_mlm_run(corpus, config, folder / name) for name, config in runs.items()}
 
 
 def change(run, name, **values):
@@ -66,7 +66,7 @@ def test_runs_that_differ_only_in_the_seed_form_a_group(corpus, svd, tmp_path):
     for seed in (1, 2):
         config = SkipGramConfig(dim=3, min_count=1, epochs=1, threads=1, seed=seed)
         name = f"skipgram-seed{seed}"
-        runs[name] = train_skipgram(corpus, config, tmp_path / name)
+        runs[name] = train_skipgram(corpus, config, tmp_path / name).path
 
     assert seed_groups(runs) == {
         "svd-seed*": ("svd-seed9", "svd-seed10", "svd-seed11"),

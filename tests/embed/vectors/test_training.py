@@ -1,0 +1,78 @@
+"""The training functions of the public API: what they take and what they return."""
+
+import json
+
+import numpy as np
+import pytest
+
+import corpora
+import embed
+import pretrain
+from corpora.common.errors import ArtifactError, SettingError
+from embed.vectors.word_vectors import WordVectors
+from tests.embed.small_corpus import SmallCorpus
+
+TEXT = "the cat sat on the mat\nthe dog sat on the rug\na cat saw a dog\n" * 4
+CONFIGS = {
+    "svd": (embed.train_svd, embed.SvdConfig(dim=4, min_count=1, threads=1, device="cpu")),
+    "skipgram": (embed.train_skipgram, embed.SkipGramConfig(dim=4, min_count=1, threads=1)),
+    "cbow": (embed.train_cbow, embed.CbowConfig(dim=4, min_count=1, threads=1)),
+}
+
+
+@pytest.mark.parametrize("method", CONFIGS)
+def test_vectors_are_those_of_the_run_with_and_without_one(method, tmp_path):
+    train, config = CONFIGS[method]
+    corpus = SmallCorpus(TEXT)
+
+    kept = train(corpus, config, tmp_path / "run")
+    loose = train(corpus, config)
+
+    assert isinstance(kept.matrix, np.memmap)
+    assert (kept.path, kept.name) == (tmp_path / "run", str(tmp_path / "run"))
+    assert np.array_equal(WordVectors.open(kept).matrix, kept.matrix)
+    assert not isinstance(loose.matrix, np.memmap)
+    assert (loose.path, loose.name) == (None, method)
+    assert np.array_equal(loose.matrix, kept.matrix)
+    assert list(loose) == list(kept)
+    assert np.array_equal(loose.counts, kept.counts)
+    assert loose.text == kept.text
+    if method != "svd":
+        assert np.array_equal(loose.contexts, kept.contexts)
+
+
+def test_text_is_built_into_a_corpus_and_a_run_is_replaced_by_force_alone(tmp_path):
+    (tmp_path / "text.txt").write_text(TEXT)
+    config = embed.SvdConfig(dim=2, min_count=1, device="cpu")
+    assert "cat" in embed.train_svd(str(tmp_path / "text.txt"), config, tmp_path / "run")
+    with pytest.raises(ArtifactError):
+        embed.train_svd(tmp_path / "text.txt", config, tmp_path / "run")
+    embed.train_svd(tmp_path / "text.txt", config, tmp_path / "run", force=True)
+
+
+def test_an_encoder_is_returned_with_and_without_a_run(tmp_path, monkeypatch):
+    (tmp_path / "text.txt").write_text(TEXT.replace("\n", "\n\n") * 3)
+    read, built = corpora_options()
+    corpus = corpora.make_corpus(
+        tmp_path / "text.txt", tmp_path / "corpus", read=read, options=built
+    )
+    config = pretrain.MlmConfig(
+        preset="tiny", layers=1, dim=16, steps=2, batch=4, sequence_length=16,
+        min_count=1, threads=1, device="cpu",
+    )  # fmt: skip
+
+    kept = pretrain.train_mlm(corpus, config, tmp_path / "run")
+    loose = pretrain.train_mlm(corpus, config)
+
+    assert (kept.path, loose.path, loose.name) == (tmp_path / "run", None, "mlm")
+    states = [each.encode([["the", "cat"]], [0, 1])[0] for each in (kept, loose)]
+    assert np.array_equal(*states)
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["method"] == "mlm"
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(SettingError, match=r"pass `out`$"):
+        pretrain.train_mlm(corpus, config)
+
+
+def corpora_options():
+    """A document a block of lines, a quarter of them held out."""
+    return corpora.ReadOptions(documents="block"), corpora.BuildOptions(held_out=0.25)
