@@ -44,7 +44,7 @@ def _by_group(scores: Sequence["Score"], rows: Sequence[str]) -> Iterator["Score
     groups: dict[tuple[int, str], list[Score]] = {}
     for score in scores:
         if score.run in rank:
-            groups.setdefault((score.place, score.measured.metric), []).append(score)
+            groups.setdefault((score.set_index, score.measured.metric), []).append(score)
     for group in groups.values():
         yield from sorted(group, key=lambda score: (not score.shared, rank[score.run]))
 

@@ -102,10 +102,10 @@ def measure_geometry(
 
 def _without_zeros(words: Sequence[str], runs: Sequence[SharedVectors]) -> list[str]:
     """Return the words with a nonzero vector in every run."""
-    whole = np.ones(len(words), dtype=bool)
+    nonzero = np.ones(len(words), dtype=bool)
     for run in runs:
-        whole &= run.lengths > 0
-    return [words[place] for place in np.flatnonzero(whole).tolist()]
+        nonzero &= run.lengths > 0
+    return [words[index] for index in np.flatnonzero(nonzero).tolist()]
 
 
 def _baselines(words: Sequence[str], seed: int) -> dict[str, SharedVectors]:

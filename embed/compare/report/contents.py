@@ -84,8 +84,8 @@ def choose_words(
     likely = [word for word in shared[_FUNCTION_WORDS:] if _is_word(word)]
     common = [word for word in likely or shared if all(_has_direction(run, word) for run in runs)]
     n_of_sets = -(-n_words * 2 // 3)
-    asked = [_spread(_in_order(texts, runs, common), n_of_sets) for texts in sets]
-    in_turn = (word for words in zip_longest(*asked) for word in words if word is not None)
+    by_set = [_spread(_in_order(texts, runs, common), n_of_sets) for texts in sets]
+    in_turn = (word for words in zip_longest(*by_set) for word in words if word is not None)
     of_sets = islice(dict.fromkeys(in_turn), n_of_sets)
     return list(islice(dict.fromkeys(chain(of_sets, _spread(common, n_words))), n_words))
 
@@ -147,7 +147,7 @@ def _in_order(
 def _spread(words: Sequence[str], n_words: int) -> list[str]:
     """Return up to ``n_words`` evenly spaced words."""
     n_taken = min(n_words, len(words))
-    return [words[(2 * place + 1) * len(words) // (2 * n_taken)] for place in range(n_taken)]
+    return [words[(2 * index + 1) * len(words) // (2 * n_taken)] for index in range(n_taken)]
 
 
 def _is_word(word: str) -> bool:

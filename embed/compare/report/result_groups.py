@@ -75,14 +75,14 @@ def group_results(document: Mapping[str, Any]) -> list[ResultGroup]:
     rows = set(rows_of(document))
     shared: dict[tuple[Any, ...], dict[str, Mapping[str, Any]]] = {}
     own: dict[tuple[Any, ...], dict[str, Mapping[str, Any]]] = {}
-    for place, result in _numbered(document["results"], "run"):
+    for key, result in _numbered(document["results"], "run"):
         if result["run"] in rows:
             part = shared if result["shared_items"] else own
-            part.setdefault(place, {})[result["run"]] = result
+            part.setdefault(key, {})[result["run"]] = result
     pairs: dict[tuple[Any, ...], dict[tuple[str, str], Mapping[str, Any]]] = {}
-    for place, pair in _numbered(document["pairs"], "a", "b"):
+    for key, pair in _numbered(document["pairs"], "a", "b"):
         if {pair["a"], pair["b"]} <= rows:
-            pairs.setdefault(place, {})[pair["a"], pair["b"]] = pair
+            pairs.setdefault(key, {})[pair["a"], pair["b"]] = pair
     return [
         ResultGroup(
             task,
@@ -91,11 +91,11 @@ def group_results(document: Mapping[str, Any]) -> list[ResultGroup]:
             section,
             number,
             results,
-            own.get(place, {}),
-            pairs.get(place, {}),
+            own.get(key, {}),
+            pairs.get(key, {}),
         )
-        for place, results in shared.items()
-        for task, dataset, metric, section, number in [place]
+        for key, results in shared.items()
+        for task, dataset, metric, section, number in [key]
     ]
 
 
@@ -116,7 +116,7 @@ def _numbered(
     """Yield entries with the first five fields of their group."""
     seen: Counter[tuple[Any, ...]] = Counter()
     for entry in entries:
-        place = task_name(entry["task"]), entry["dataset"], entry["metric"], entry.get("section")
-        key = (*place, entry.get("shared_items"), *(entry[name] for name in names))
-        yield (*place, seen[key]), entry
+        measured = task_name(entry["task"]), entry["dataset"], entry["metric"], entry.get("section")
+        key = (*measured, entry.get("shared_items"), *(entry[name] for name in names))
+        yield (*measured, seen[key]), entry
         seen[key] += 1

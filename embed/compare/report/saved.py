@@ -23,9 +23,9 @@ def refuse_out(out: Path, read: Sequence[Path], *, force: bool) -> None:
     refuse_existing(out, force)
     if out.exists() and any(out.iterdir()) and run_options(out).get("method") != METHOD:
         raise ArtifactError(f"{out}: is no comparison, so `force=True` does not replace it")
-    place = out.resolve()
+    target = out.resolve()
     for path in (each.resolve() for each in read):
-        if place == path or place in path.parents or path in place.parents:
+        if target == path or target in path.parents or path in target.parents:
             raise ArtifactError(
                 f"`out={out}`: holds or lies in {path}, which is read; choose another"
             )

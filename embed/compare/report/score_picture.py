@@ -74,8 +74,8 @@ def _blocks(document: Mapping[str, Any]) -> list[_Block]:
     """Group results on shared items by set and section."""
     found: dict[tuple[str, str, str | None, int], list[ResultGroup]] = {}
     for group in group_results(document):
-        place = group.task, group.dataset, group.section, group.number
-        found.setdefault(place, []).append(group)
+        key = group.task, group.dataset, group.section, group.number
+        found.setdefault(key, []).append(group)
     return [
         _Block(task, dataset if section is None else f"{dataset}: {section}", groups)
         for (task, dataset, section, _), groups in found.items()

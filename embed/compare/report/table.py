@@ -108,9 +108,9 @@ def _pair(pair: Pair) -> dict[str, Any]:
     return entry if pair.section is None else {**entry, "section": pair.section}
 
 
-def _group(place: int, what: Measurement | Pair) -> Hashable:
+def _group(set_index: int, what: Measurement | Pair) -> Hashable:
     """Return the key shared by comparable scores."""
-    return place, what.section, what.metric
+    return set_index, what.section, what.metric
 
 
 def _rows(comparison: Comparison) -> Iterator[list[object]]:
@@ -137,17 +137,17 @@ def _grouped(scores: Sequence[Score]) -> dict[Hashable, list[Score]]:
     groups: dict[Hashable, list[Score]] = {}
     for score in scores:
         if score.shared:
-            groups.setdefault(_group(score.place, score.measured), []).append(score)
+            groups.setdefault(_group(score.set_index, score.measured), []).append(score)
     return groups
 
 
 def _marks(scores: Sequence[Score], pairs: Sequence[Pair]) -> dict[str, str]:
     """Return the mark of every run: best, no significant difference, or untested."""
-    group = _group(scores[0].place, scores[0].measured)
+    group = _group(scores[0].set_index, scores[0].measured)
     tests = (
         (pair.a, pair.b, None if math.isnan(pair.difference.p) else pair.difference.p)
         for pair in pairs
-        if _group(pair.place, pair) == group
+        if _group(pair.set_index, pair) == group
     )
     found = rank_runs(
         {score.run: score.score for score in scores}, tests, ranked=scores[0].measured.ranked
@@ -253,4 +253,4 @@ def _notes(scores: Sequence[Score]) -> Iterator[str]:
     for note in gather_notes(
         (s.run, s.measured.dataset, s.measured.section, s.shared, s.measured.note) for s in scores
     ):
-        yield f"{', '.join(names[run] for run in note.runs)} on {note.place}: {note.text}"
+        yield f"{', '.join(names[run] for run in note.runs)} on {note.subject}: {note.text}"

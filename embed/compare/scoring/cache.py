@@ -132,13 +132,13 @@ def _packed(measured: Sequence[Measurement]) -> bytes:
     """
     arrays: dict[str, np.ndarray] = {}
     heads = []
-    for place, each in enumerate(measured):
+    for index, each in enumerate(measured):
         head = dict(vars(each))
         statistic, head["remark"] = head.pop("statistic"), head.pop("note")
         parts = {} if statistic is None else dict(vars(statistic))
         head["sample"] = None if statistic is None else type(statistic).__name__
         parts |= {name: head.pop(name) for name in ("items", "units")}
-        arrays |= {f"{place} {n}": v for n, v in parts.items() if isinstance(v, np.ndarray)}
+        arrays |= {f"{index} {n}": v for n, v in parts.items() if isinstance(v, np.ndarray)}
         head["further"] = {n: v for n, v in parts.items() if isinstance(v, str | bool)}
         heads.append(head)
     text = np.frombuffer(json.dumps(heads).encode(errors="surrogatepass"), np.uint8)
@@ -152,12 +152,12 @@ def _unpacked(packed: bytes) -> list[Measurement]:
     with np.load(io.BytesIO(packed), allow_pickle=False) as saved:
         arrays = dict(saved)
     heads = json.loads(arrays.pop("heads").tobytes())
-    return [_measured(head, place, arrays) for place, head in enumerate(heads)]
+    return [_measured(head, index, arrays) for index, head in enumerate(heads)]
 
 
-def _measured(head: dict[str, Any], place: int, arrays: Mapping[str, np.ndarray]) -> Measurement:
+def _measured(head: dict[str, Any], index: int, arrays: Mapping[str, np.ndarray]) -> Measurement:
     """Return one measurement from its JSON and arrays."""
-    start = f"{place} "
+    start = f"{index} "
     parts = {n.removeprefix(start): v for n, v in arrays.items() if n.startswith(start)}
     parts |= head.pop("further")
     items, units, kind = parts.pop("items"), parts.pop("units", None), head.pop("sample")

@@ -87,14 +87,14 @@ def compare(
     pairs: list[Pair] = []
     failures: list[str] = []
     n_vectors = len(compared.vectors)
-    for place, task in enumerate(tasks):
+    for set_index, task in enumerate(tasks):
         bands = frequency_bands(task, next(iter(runs.values())), edges) if config.bands else {}
         cache = MeasurementCache(task, contents)
-        evaluation = SetEvaluation(task, place, compared, config, cache, bands)
+        evaluation = SetEvaluation(task, set_index, compared, config, cache, bands)
         failures += evaluation.find_known_items()
         for done, failure in enumerate(evaluation.measure(threads), start=1):
             failures += [] if failure is None else [failure]
-            progress(place * n_vectors + done, len(tasks) * n_vectors)
+            progress(set_index * n_vectors + done, len(tasks) * n_vectors)
         scores += evaluation.scores()
         pairs += evaluation.pairs()
     if contents:

@@ -54,13 +54,13 @@ class SetEvaluation:
     def __init__(
         self,
         task: Task,
-        place: int,
+        set_index: int,
         compared: ComparedVectors,
         config: CompareConfig,
         cache: MeasurementCache,
         bands: Bands,
     ) -> None:
-        self._task, self._place, self._compared = task, place, compared
+        self._task, self._set_index, self._compared = task, set_index, compared
         self._config, self._cache, self._bands = config, cache, bands
         self._known: dict[str, np.ndarray] = {}
         self._covered: dict[str, np.ndarray] = {}
@@ -199,13 +199,13 @@ class SetEvaluation:
         """Return the score of one run, with None for undefined numbers."""
         known, resampled = self._n_known(name, result.measured), result.resampled
         if resampled is None:
-            return Score(name, self._place, shared, result.measured, None, None, None, known)
+            return Score(name, self._set_index, shared, result.measured, None, None, None, known)
         score, low, high = (
             None if np.isnan(number) else number
             for number in (resampled.score, *interval(resampled))
         )
         return Score(
-            name, self._place, shared, result.measured, score, low, high, known,
+            name, self._set_index, shared, result.measured, score, low, high, known,
             resampled.deviation, resampled.n_seeds,
         )  # fmt: skip
 
@@ -223,8 +223,8 @@ class SetEvaluation:
     def _pair(self, a: str, b: str, measured: Measurement, difference: Difference) -> Pair:
         """Return one tested difference."""
         return Pair(
-            a, b, self._place, measured.task, measured.dataset, measured.metric, measured.section,
-            difference,
+            a, b, self._set_index, measured.task, measured.dataset, measured.metric,
+            measured.section, difference,
         )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ class Note:
     """A note on how runs were scored."""
 
     runs: tuple[str, ...]
-    place: str  # the set, and the section if it is about a section only
+    subject: str  # the set, and the section if it is about a section only
     text: str
 
 
@@ -24,7 +24,7 @@ def gather_notes(found: Iterable[tuple[str, str, str | None, bool, str | None]])
     for run, dataset, section, shared, text in sorted(with_text, key=lambda each: not each[3]):
         if (run, dataset, text) not in seen and text is not None:
             seen.add((run, dataset, text))
-            place = dataset if section is None else f"{dataset}: {section}"
-            place = place if shared else f"{place}, on all items it covers"
-            gathered.setdefault((place, text), []).append(run)
-    return [Note(tuple(runs), place, text) for (place, text), runs in gathered.items()]
+            subject = dataset if section is None else f"{dataset}: {section}"
+            subject = subject if shared else f"{subject}, on all items it covers"
+            gathered.setdefault((subject, text), []).append(run)
+    return [Note(tuple(runs), subject, text) for (subject, text), runs in gathered.items()]

@@ -105,13 +105,13 @@ def _kept_checksums(path: Path) -> Any:
 def _named(runs: Sequence[str]) -> dict[str, Path]:
     """Return the path of each distinct run by its name in the comparison."""
     paths: dict[str, Path] = {}
-    places: set[Path] = set()
+    resolved: set[Path] = set()
     for run in runs:
-        place = Path(run).resolve()
-        if place in places:
+        target = Path(run).resolve()
+        if target in resolved:
             note(f"{run}: given twice, compared once")
             continue
-        places.add(place)
+        resolved.add(target)
         paths[f"./{run}" if run in (ONE_HOT, RANDOM) else run] = Path(run)
     return paths
 

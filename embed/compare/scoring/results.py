@@ -12,7 +12,7 @@ class Score:
     """The score of one run, or the mean of several seeds, on one set in one metric."""
 
     run: str  # the run, ``one-hot``, ``random``, or the name of a group of seeds
-    place: int  # index of the set in the comparison: two files may share a stem
+    set_index: int  # index of the set in the comparison: two files may share a stem
     shared: bool  # on the items that all runs cover; else on all items this run covers
     measured: Measurement
     score: float | None  # None if the metric is undefined; the mean over seeds
@@ -29,7 +29,7 @@ class Pair:
 
     a: str
     b: str
-    place: int  # index of the set in the comparison
+    set_index: int  # index of the set in the comparison
     task: str  # task, dataset, metric and section as in :class:`~embed.compare.task.Measurement`
     dataset: str
     metric: str

@@ -13,7 +13,7 @@ from embed.vectors.word_vectors import WordVectors
 SIMILARITY, SIMLEX, ANALOGIES = (path for _, path in default_sets())
 
 
-def planted_vectors(questions: Path, pairs: Sequence[Path], dim: int = 30) -> WordVectors:
+def synthetic_vectors(questions: Path, pairs: Sequence[Path], dim: int = 30) -> WordVectors:
     """Vectors in which the relations of an analogy set hold up to noise."""
     rng = np.random.default_rng(5)
     vectors: dict[str, np.ndarray] = {}
@@ -33,6 +33,6 @@ def planted_vectors(questions: Path, pairs: Sequence[Path], dim: int = 30) -> Wo
 
 
 @pytest.fixture(scope="session")
-def planted() -> WordVectors:
+def synthetic() -> WordVectors:
     """Vectors of all words in gensim's evaluation sets."""
-    return planted_vectors(ANALOGIES, [SIMILARITY, SIMLEX])
+    return synthetic_vectors(ANALOGIES, [SIMILARITY, SIMLEX])

@@ -91,8 +91,8 @@
     for (const place of places) place.classList.toggle("hit", matches(place.dataset.word));
   };
   const box = document.getElementById("lookup");
-  const asked = () => (box ? box.value.trim().toLowerCase() : "");
-  const matching = (word) => asked() !== "" && word.toLowerCase().includes(asked());
+  const query = () => (box ? box.value.trim().toLowerCase() : "");
+  const matching = (word) => query() !== "" && word.toLowerCase().includes(query());
   for (const place of places) {
     place.addEventListener("pointerenter", () => light((word) => word === place.dataset.word));
     place.addEventListener("pointerleave", () => light(matching));
@@ -101,7 +101,7 @@
     const words = [...document.querySelectorAll(".word")];
     const open = words.map((word) => word.firstElementChild.open);
     box.addEventListener("input", () => {
-      const text = asked();
+      const text = query();
       let own = 0;
       let among = 0;
       words.forEach((word, index) => {

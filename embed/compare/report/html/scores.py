@@ -74,17 +74,17 @@ def _bands(groups: Sequence[ResultGroup]) -> dict[str, Any]:
     scales = _scales(groups)
     sets: dict[tuple[Any, ...], dict[str, ResultGroup]] = {}
     for group in groups:
-        place = group.task, group.dataset, group.number, group.metric
-        sets.setdefault(place, {})[str(group.section)] = group
+        key = group.task, group.dataset, group.number, group.metric
+        sets.setdefault(key, {})[str(group.section)] = group
     names = [band for band in EDGES if any(band in found for found in sets.values())]
     rows = [
         {
             "first": next(iter(found.values())),
             "runs": list(dict.fromkeys(run for group in found.values() for run in group.results)),
             "bands": [found.get(band) for band in names],
-            "scale": scales[place[-1]],
+            "scale": scales[key[-1]],
         }
-        for place, found in sets.items()
+        for key, found in sets.items()
     ]
     return {"scales": _metrics_of(scales), "bands": names, "rows": rows}
 

@@ -84,14 +84,14 @@ def context_view(
         if isinstance(answer, str):
             continue
         # every second part of the split is a word in brackets
-        place = {
+        column = {
             "run": run,
             "sentence": BRACKETED.split(answer.context),
             "marked": 2 * n_before[run, answer.context] + 1,
             "near": answer.neighbors,
         }
         n_before[run, answer.context] += 1
-        columns.setdefault(answer.word, []).append(place)
+        columns.setdefault(answer.word, []).append(column)
     for word, places in columns.items():
         for run, near in neighbors.get(word, {}).items():
             places.append({"run": run, "sentence": None, "near": near})

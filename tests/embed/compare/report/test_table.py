@@ -16,14 +16,14 @@ EQUAL = "all cosines are equal"
 MARKS = "* best, = no significant difference (p > 0.05, Holm), ? untested"
 
 
-def scored(run, value, used=10, own=None, place=0, **about):
+def scored(run, value, used=10, own=None, set_index=0, **about):
     """One run on the shared items and on its own."""
     entry = {"task": "similarity", "dataset": "über", "metric": "spearman"} | about
     ends = (None, None) if value is None else (value - 0.25, value + 0.25)
     return [
         Score(
             run,
-            place,
+            set_index,
             shared,
             Measurement(items=np.arange(items), items_total=12 if items < 12 else 19_544, **entry),
             value,
@@ -34,9 +34,9 @@ def scored(run, value, used=10, own=None, place=0, **about):
     ]
 
 
-def pair(a, b, p, place=0, section=None, metric="spearman"):
+def pair(a, b, p, set_index=0, section=None, metric="spearman"):
     found = Difference(0.25, -0.5, 0.75, p)
-    return Pair(a, b, place, "similarity", "über", metric, section, found)
+    return Pair(a, b, set_index, "similarity", "über", metric, section, found)
 
 
 def comparison(*columns, pairs=()):
@@ -117,14 +117,14 @@ def test_the_table_marks_best_and_tied_runs(capsys):
         scored("runs/c", 0.375),
         scored("runs/d", 0.3125),
         scored("one-hot", None, reason=EQUAL),
-        scored("runs/a", -0.125, place=1),
-        scored("runs/b", -0.25, place=1),
+        scored("runs/a", -0.125, set_index=1),
+        scored("runs/b", -0.25, set_index=1),
         pairs=[
             pair("runs/a", "runs/b", 0.05),
             pair("runs/b", "runs/c", 0.051),
             pair("runs/a", "runs/c", 0.9),  # neither is the best
             pair("runs/b", "runs/d", math.nan),  # no test says that it is worse
-            pair("runs/a", "runs/b", 0.01, place=1),
+            pair("runs/a", "runs/b", 0.01, set_index=1),
         ],
     )
 

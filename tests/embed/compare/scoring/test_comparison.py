@@ -118,7 +118,7 @@ def test_a_wrong_number_of_files_fails_only_that_set(all_sets):
     tasks, failures = readable_tasks(config)
 
     assert [task.dataset for task in tasks] == ["kinds"]
-    both = "'one' : expected 2 or 3 files: TRAIN,TEST or TRAIN,DEV,TEST"
+    both = "'one': expected 2 or 3 files: TRAIN,TEST or TRAIN,DEV,TEST"
     assert failures == ["'a,b,c' names 3 files; pass FILE or DEV,TEST", both, both]
     with pytest.raises(SettingError, match="'a,b,c' names 3 files"):
         readable_tasks(replace(config, categories=()))
@@ -135,7 +135,7 @@ def test_baselines_are_always_rows_and_cover_the_runs_items(tiny, sets):
 
     assert found.runs == ("mine", "one-hot", "random")
     assert [
-        (s.place, s.shared, s.measured.metric, s.run, s.measured.items.tolist())
+        (s.set_index, s.shared, s.measured.metric, s.run, s.measured.items.tolist())
         for s in found.scores
     ] == [
         (place, shared, metric, run, items)
@@ -167,7 +167,7 @@ def test_baselines_cover_what_any_run_covers(all_sets):
             **{(name, True): left & right for name in found.runs},
         }
         for each in found.scores:
-            if each.place == place:
+            if each.set_index == place:
                 items = np.flatnonzero(expected[each.run, each.shared])
                 assert each.measured.items.tolist() == items.tolist()
 
@@ -208,7 +208,7 @@ def test_scores_are_those_of_the_task(all_sets):
                 assert [
                     (s.measured.metric, s.score)
                     for s in found.scores
-                    if (s.run, s.place, s.shared) == (name, place, shared)
+                    if (s.run, s.set_index, s.shared) == (name, place, shared)
                 ] == [(m.metric, pytest.approx(score(m))) for m in task.measure(vectors, items)]
 
 
@@ -243,12 +243,12 @@ def test_all_defined_pairs_are_tested_with_holms_correction(all_sets):
     found = compared(runs, config)
 
     def key(each):
-        return each.place, each.metric, each.section
+        return each.set_index, each.metric, each.section
 
     columns = {}
     for s in found.scores:
         if s.shared and s.score is not None:
-            columns.setdefault((s.place, s.measured.metric, s.measured.section), []).append(s)
+            columns.setdefault((s.set_index, s.measured.metric, s.measured.section), []).append(s)
     assert [key(pair) for pair in found.pairs] == [
         name for name, column in columns.items() for _ in itertools.combinations(column, 2)
     ]
@@ -305,12 +305,12 @@ def test_the_p_of_five_questions_by_hand(tmp_path):
 def test_an_undefined_score_has_a_reason_and_no_pair(tiny, sets):
     found = compared({"mine": tiny}, sets)
 
-    one_hot = [s for s in found.scores if s.run == "one-hot" and s.place == 0]
+    one_hot = [s for s in found.scores if s.run == "one-hot" and s.set_index == 0]
     assert len(one_hot) == 4
     for each in one_hot:
         assert (each.score, each.low, each.high) == (None, None, None)
         assert each.measured.reason == "all cosines are equal"
-    assert [(p.a, p.b, p.metric) for p in found.pairs if p.place == 0] == [
+    assert [(p.a, p.b, p.metric) for p in found.pairs if p.set_index == 0] == [
         ("mine", "random", "spearman"),
         ("mine", "random", "pearson"),
     ]
@@ -319,7 +319,7 @@ def test_an_undefined_score_has_a_reason_and_no_pair(tiny, sets):
 def test_one_item_has_a_score_but_no_interval(tiny, sets):
     found = compared({"mine": tiny}, sets)
 
-    [first, *_] = [s for s in found.scores if s.run == "mine" and s.place == 1]
+    [first, *_] = [s for s in found.scores if s.run == "mine" and s.set_index == 1]
     assert (first.measured.metric, first.score) == ("accuracy", 1.0)
     assert (first.low, first.high) == (None, None)
 
@@ -404,7 +404,7 @@ def test_adding_a_run_or_set_changes_no_interval(all_sets):
     )
 
     assert [
-        [(s.score, s.low, s.high) for s in found.scores if s.run == "a" and s.place == place]
+        [(s.score, s.low, s.high) for s in found.scores if s.run == "a" and s.set_index == place]
         for found, place in ((alone, 0), (among, 1))
     ] == [[(s.score, s.low, s.high) for s in alone.scores if s.run == "a"]] * 2
 

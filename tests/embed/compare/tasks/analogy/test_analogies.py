@@ -176,17 +176,17 @@ def test_questions_with_a_zero_vector_are_counted():
         assert result.items_zero == 2
 
 
-def test_gensim_gives_the_same_accuracy_and_coverage(tmp_path, planted):
+def test_gensim_gives_the_same_accuracy_and_coverage(tmp_path, synthetic):
     from gensim.models import KeyedVectors
 
     lines = ANALOGIES.read_text(encoding="utf-8").splitlines()
     path = tmp_path / "tenth.txt"  # gensim takes a while over all of them
     path.write_text("\n".join(li for i, li in enumerate(lines) if i % 10 == 0 or li[0] == ":"))
-    restrict = 3 * len(planted.vocabulary) // 4
-    theirs = KeyedVectors(planted.matrix.shape[1])
-    theirs.add_vectors(list(planted.vocabulary), planted.matrix)
+    restrict = 3 * len(synthetic.vocabulary) // 4
+    theirs = KeyedVectors(synthetic.matrix.shape[1])
+    theirs.add_vectors(list(synthetic.vocabulary), synthetic.matrix)
 
-    ours, *_ = ask(AnalogyTask.read(path, CompareConfig(restrict=restrict)), planted)
+    ours, *_ = ask(AnalogyTask.read(path, CompareConfig(restrict=restrict)), synthetic)
     accuracy, sections = theirs.evaluate_word_analogies(str(path), restrict_vocab=restrict)
 
     assert 0.1 < accuracy < 0.9
