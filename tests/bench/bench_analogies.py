@@ -1,8 +1,8 @@
-"""Answering the Google analogies: Firth beside gensim's evaluation of the same vectors.
+"""Google analogies: Firth against gensim's evaluation of the same vectors.
 
-Both read the file and answer its questions among the same candidates; Firth by
-3CosAdd, 3CosMul and PairDirection, gensim by 3CosAdd. Without ``--run`` the vectors are made:
-every word of the questions is known, their relations hold but for noise.
+Both read the file and answer its questions among the same candidates; Firth by 3CosAdd, 3CosMul and
+PairDirection, gensim by 3CosAdd. Without ``--run`` the vectors are synthetic: they contain every
+word of the questions, with its relations plus noise.
 """
 
 import argparse
@@ -19,8 +19,8 @@ from embed.formats.vector_files import load_vectors
 from embed.vectors.word_vectors import WordVectors
 
 
-def planted(path: Path, n_words: int, dim: int) -> WordVectors:
-    """Vectors in which the second word of a pair is the first, moved as its section moves all."""
+def synthetic_vectors(path: Path, n_words: int, dim: int) -> WordVectors:
+    """Return vectors in which pairs of the same section differ by the same offset, plus noise."""
     rng = np.random.default_rng(1)
     matrix = rng.standard_normal((n_words, dim), dtype=np.float32)
     rows: dict[str, int] = {}
@@ -40,7 +40,7 @@ def planted(path: Path, n_words: int, dim: int) -> WordVectors:
 
 
 def main() -> None:
-    """Measure, print, write JSON."""
+    """Run the benchmark."""
     arguments = harness.parse(__doc__ or "", repeats=1, more=_own_options)
     from gensim.models import KeyedVectors
 
@@ -48,7 +48,7 @@ def main() -> None:
     vectors = (
         load_vectors(arguments.run)
         if arguments.run
-        else planted(path, arguments.words, arguments.dim)
+        else synthetic_vectors(path, arguments.words, arguments.dim)
     )
     config = CompareConfig(restrict=arguments.words)
     theirs = KeyedVectors(vectors.matrix.shape[1])
@@ -88,10 +88,12 @@ def main() -> None:
 
 
 def _own_options(parser: argparse.ArgumentParser) -> None:
-    """The options that only this benchmark has."""
-    parser.add_argument("--run", type=Path, help="a run or vectors file, instead of made vectors")
+    """Add the options of this benchmark."""
+    parser.add_argument(
+        "--run", type=Path, help="a run or vectors file, instead of synthetic vectors"
+    )
     parser.add_argument("--words", type=int, default=30_000, help="candidates")
-    parser.add_argument("--dim", type=int, default=300, help="of the made vectors")
+    parser.add_argument("--dim", type=int, default=300, help="of the synthetic vectors")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""Building a corpus: Firth beside the tokenizers library, gensim and wc, whole processes.
+"""Building a corpus: Firth against the tokenizers library, gensim and wc, as whole processes.
 
-All read the same file of 16 million words with ``<doc>`` lines. Firth cleans it,
-splits it into sentences and words, counts the types and writes ids, offsets and
-checksums. ``tokenizers`` does the words alone: it trains the word list and
-encodes, in batches, on all cores. gensim splits more coarsely and makes its
-dictionary, and encodes nothing.
+All read the same file of 16 million words with ``<doc>`` lines. Firth cleans it, splits it into
+sentences and words, counts the types and writes ids, offsets and checksums. ``tokenizers`` only
+handles words: it trains the word list and encodes in batches on all cores. gensim splits more
+coarsely, makes its dictionary and encodes nothing.
 """
 
 import argparse
@@ -22,7 +21,7 @@ _BATCH = 4096
 
 
 def text_lines(path: Path) -> Iterator[str]:
-    """Lines of the text, without those that only mark documents."""
+    """Yield the lines of the text without document marks."""
     with open(path, encoding="utf-8") as file:
         for line in file:
             if line.strip() and not line.startswith(("<doc ", "</doc>")):
@@ -30,14 +29,14 @@ def text_lines(path: Path) -> Iterator[str]:
 
 
 def batches(path: Path) -> Iterator[list[str]]:
-    """Lines in lists, as the library likes them."""
+    """Yield lists of lines."""
     lines = text_lines(path)
     while batch := list(islice(lines, _BATCH)):
         yield batch
 
 
 def run_tokenizers(path: Path) -> int:
-    """Train the word list and encode; tokens."""
+    """Train the word list and encode; return the number of tokens."""
     import numpy as np
     from tokenizers import Tokenizer
     from tokenizers.models import WordLevel
@@ -55,7 +54,7 @@ def run_tokenizers(path: Path) -> int:
     n_tokens = 0
     with tempfile.TemporaryFile() as file:
         for batch in batches(path):
-            # the library's fast way, which skips the offsets
+            # the library's fast path, which skips offsets
             for encoded in tokenizer.encode_batch_fast(batch, add_special_tokens=False):
                 ids = np.array(encoded.ids, dtype=np.int32)
                 n_tokens += len(ids)
@@ -64,7 +63,7 @@ def run_tokenizers(path: Path) -> int:
 
 
 def run_gensim(path: Path) -> int:
-    """Make the dictionary; tokens."""
+    """Make the dictionary; return the number of tokens."""
     from gensim.corpora import Dictionary
     from gensim.utils import simple_preprocess
 
@@ -76,7 +75,7 @@ RIVALS = {"tokenizers": run_tokenizers, "gensim": run_gensim}
 
 
 def main() -> None:
-    """Measure, print, write JSON."""
+    """Run the benchmark."""
     arguments = harness.parse(__doc__ or "", repeats=2, more=_own_options)
     if arguments.rival:
         print(RIVALS[arguments.rival](arguments.text))
@@ -112,13 +111,13 @@ def main() -> None:
 
 
 def _own_options(parser: argparse.ArgumentParser) -> None:
-    """Another text; and the mode in which this script is its own rival."""
+    """Add ``--text`` and the mode in which this script runs a rival."""
     parser.add_argument("--text", type=Path, help="a WikiExtractor text instead of the usual one")
     parser.add_argument("--rival", choices=list(RIVALS), help=argparse.SUPPRESS)
 
 
 def _warm_up(text: Path, folder: Path) -> None:
-    """Compile the kernels on the first megabyte, and bring the text into the page cache."""
+    """Compile the kernels on the first megabyte and read the text into the page cache."""
     piece = folder / "piece.txt"
     with open(text, "rb") as file:
         piece.write_bytes(file.read(1 << 20).rpartition(b"</doc>")[0] + b"</doc>\n")

@@ -1,9 +1,8 @@
-"""`firth compare` as a whole, and what intervals cost beside the scores that they are of.
+"""`firth compare` as a whole, and the cost of bootstrap intervals.
 
 Four runs, given by ``--run``, are compared on all English sets of similarity and analogies: the
-command from start to end, with nothing kept from before and with everything, and, within one
-process, the time of measuring each set (one run, the first) beside that of drawing and scoring its
-1,000 replicates.
+whole command with an empty and with a full cache, and, within one process, the time to measure each
+set (one run, the first) and to draw and score its 1,000 replicates.
 
     python tests/bench/bench_compare.py --run A --run B --run C --run D --json compare.json
 """
@@ -34,7 +33,7 @@ ANALOGIES = ("questions-words", "msr")
 
 
 def main() -> None:
-    """Measure, print, write JSON."""
+    """Run the benchmark."""
     arguments = harness.parse(__doc__ or "", more=_own_options)
     files = {
         "similarity": [harness.shared_file(f"evaluation/similarity/{n}.tsv") for n in SIMILARITY],
@@ -64,7 +63,7 @@ PARTS = ("measure", "draw", "replicate")
 
 
 def command(runs: list[Path], files: dict[str, list[Path]], repeats: int) -> dict[str, Any]:
-    """Seconds of the whole command without and with what was kept, and its peak memory."""
+    """Return seconds of the whole command with an empty and a full cache, and its peak memory."""
     named = [f"--{kind}={file}" for kind, each in files.items() for file in each]
     line = [sys.executable, "cli.py", "compare", *map(str, runs), *named, "--json"]
     new, kept, peaks = [], [], []
@@ -83,12 +82,12 @@ def command(runs: list[Path], files: dict[str, list[Path]], repeats: int) -> dic
 
 
 def sets(run: Path, files: dict[str, list[Path]], repeats: int) -> dict[str, dict[str, Any]]:
-    """Per set the median seconds of measuring, of drawing, and of scoring the draws."""
+    """Return for each set the median seconds of measuring, drawing and scoring the replicates."""
     config = CompareConfig(**{kind: tuple(map(str, each)) for kind, each in files.items()})
     vectors = load_vectors(run)
     found = {}
     for task in read_tasks(config):
-        once(task, vectors, config)  # compiles, and reads the vectors
+        once(task, vectors, config)  # compiles kernels and reads the vectors
         timed = [once(task, vectors, config) for _ in range(repeats)]
         items = int(task.known(vectors).sum())
         medians = {part: statistics.median(each[part] for each in timed) for part in PARTS}
@@ -97,7 +96,7 @@ def sets(run: Path, files: dict[str, list[Path]], repeats: int) -> dict[str, dic
 
 
 def once(task: Task, vectors: StaticVectors, config: CompareConfig) -> dict[str, float]:
-    """Seconds of each part, all metrics of the set together."""
+    """Return the seconds of each part, for all metrics of the set together."""
     times = [time.perf_counter()]
     measured = task.measure(vectors, task.known(vectors))
     times.append(time.perf_counter())
@@ -115,7 +114,7 @@ def once(task: Task, vectors: StaticVectors, config: CompareConfig) -> dict[str,
 
 
 def _own_options(parser: argparse.ArgumentParser) -> None:
-    """What only this benchmark has."""
+    """Add the options of this benchmark."""
     parser.add_argument("--run", type=Path, action="append", required=True, help="a run to compare")
 
 

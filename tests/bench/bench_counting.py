@@ -1,7 +1,7 @@
-"""Counting against a plain numba version of the same method, both on the same text in one run.
+"""Co-occurrence counting against a plain numba version of the same method on the same text.
 
-The plain version is what one writes first: single-threaded, positions grouped
-by word, a 64-bit dense accumulator, a list of touched columns, sorted.
+The plain version is what one writes first: single-threaded, positions grouped by word, a 64-bit
+dense accumulator, a list of touched columns, sorted.
 """
 
 import argparse
@@ -18,7 +18,7 @@ AA = "corpora/enwiki2015-AA.txt.xz"
 
 @njit
 def plain_invert(rows, counts):
-    """Positions grouped by word."""
+    """Return positions grouped by word."""
     free = np.zeros(len(counts) + 1, np.int64)
     free[1:] = np.cumsum(counts)
     positions = np.empty(len(rows), np.int64)
@@ -30,7 +30,7 @@ def plain_invert(rows, counts):
 
 @njit
 def plain_count(rows, offsets, counts, weights):
-    """Sorted rows of the symmetric co-occurrence matrix."""
+    """Return the sorted rows of the symmetric co-occurrence matrix."""
     unit = np.empty(len(rows), np.int32)
     for u in range(len(offsets) - 1):
         unit[offsets[u] : offsets[u + 1]] = u
@@ -66,7 +66,7 @@ def plain_count(rows, offsets, counts, weights):
 
 
 class InMemory:
-    """A view whose text is read before the clock starts."""
+    """A view whose text is read before timing starts."""
 
     def __init__(self, view):
         self.counts = view.counts
@@ -78,12 +78,12 @@ class InMemory:
         self.offsets = np.concatenate([*starts, ends[-1:]])
 
     def shards(self):
-        """All of it as one shard."""
+        """Yield all of it as one shard."""
         yield self.rows, self.offsets
 
 
 def read(max_vocabulary):
-    """The reference corpus as the SVD method sees it."""
+    """Return the reference corpus as the SVD method reads it."""
     from corpora.build.open_or_build import open_or_build
 
     corpus = open_or_build(harness.unpacked(harness.shared_file(AA)))
@@ -95,7 +95,7 @@ def read(max_vocabulary):
 
 
 def same(view, window, weights):
-    """Whether both count alike."""
+    """Return whether both versions count alike."""
     starts, columns, values = plain_count(view.rows, view.offsets, view.counts, weights)
     ours = count_cooccurrences(view, window=window)
     return all(
@@ -105,7 +105,7 @@ def same(view, window, weights):
 
 
 def main():
-    """Measure, print, write."""
+    """Run the benchmark."""
     arguments = harness.parse(__doc__, repeats=5, more=_own_options)
     view = read(arguments.max_vocabulary)
     window, threads = arguments.window, arguments.threads
@@ -143,7 +143,7 @@ def main():
 
 
 def _own_options(parser: argparse.ArgumentParser) -> None:
-    """What only this benchmark asks."""
+    """Add the options of this benchmark."""
     parser.add_argument("--window", type=int, default=5)
     parser.add_argument("--max-vocabulary", type=int, default=50_000)
     parser.add_argument("--threads", type=int, default=2)

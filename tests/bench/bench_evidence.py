@@ -1,8 +1,8 @@
-"""Which method suits which text: the evidence of ``firth recommend``, measured anew.
+"""The evidence of ``firth recommend``: which method suits which text, measured again.
 
-Methods and settings that people choose between are trained on nested samples of the documents of
-five texts, each sample by itself, and scored on the sets of their language, on the items that all
-of them know. What is finished stays in the work folder, so that an interrupted measurement goes on.
+The candidate methods and settings are trained on nested samples of the documents of five texts and
+scored on the sets of their language, on the items that all of them cover. Finished runs are kept in
+the work folder, so that an interrupted measurement resumes.
 
     python tests/bench/bench_evidence.py --work /tmp/evidence --json embed/compare/evidence.json
 """
@@ -38,8 +38,8 @@ CANDIDATES: dict[str, tuple[str, dict[str, Any]]] = {
     "cbow-100": ("cbow", {"dim": 100}),
     "subwords-100": ("skipgram", {"dim": 100, "subwords": "3-6"}),
 }
-# By kind, what a text of the language is scored on; analogies by what they ask about, since
-# methods that are good at the one may be bad at the other.
+# Evaluation sets of a language by kind; analogies are split by topic because methods may be good
+# at one and bad at the other.
 ENGLISH = {
     "similarity": ("similarity/ws353.tsv", "similarity/simlex999.tsv", "similarity/mturk287.tsv"),
     "meaning": ("analogy/questions-words.txt",),
@@ -59,11 +59,11 @@ CHINESE = {
 }
 OPTIONS = {"similarity": "similarity", "meaning": "analogies", "grammar": "analogies"}
 METRICS = {"similarity": "spearman", "meaning": "accuracy", "grammar": "accuracy"}
-# Questions of Google's first five sections, which are about meaning; the German file, which lists
-# its questions in their order, has no section lines.
+# Number of questions in Google's first five sections, which are about meaning; the German file lists
+# the questions in the same order without section lines.
 GERMAN_MEANING = 8_869
 ALL = 10**12  # tokens: the whole text
-# Of the SVD one seed stands for all: scores move in the sixth digit.
+# One seed is enough for the SVD: scores move in the sixth digit.
 TEXTS: dict[str, dict[str, Any]] = {
     "WikiText-2": {
         "seeds": 3,
@@ -109,7 +109,7 @@ TEXTS: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    """Build, train, score; write what there is after every sample."""
+    """Build, train and score; write the results after every sample."""
     arguments = harness.parse(
         __doc__ or "",
         repeats=1,
@@ -138,15 +138,18 @@ def main() -> None:
                     **score(runs, divided(about["sets"], arguments.work / "sets")),
                 }
             )
-            tell(samples[-1])
+            print_figures(samples[-1])
             if arguments.json:
-                about_all = {"candidates": described(), "factor": sure_factor(len(CANDIDATES))}
+                about_all = {
+                    "candidates": described(),
+                    "factor": significance_factor(len(CANDIDATES)),
+                }
                 document = {"machine": harness.machine(), **about_all, "samples": samples}
                 write_json(arguments.json, document)
 
 
 def described() -> dict[str, Any]:
-    """What a person types for each candidate."""
+    """Return the command-line options of each candidate."""
     return {
         name: {"method": method, "options": options}
         for name, (method, options) in CANDIDATES.items()
@@ -154,7 +157,7 @@ def described() -> dict[str, Any]:
 
 
 def build(path: Path, about: Mapping[str, Any]) -> Corpus:
-    """The corpus of one text, unless it stands there."""
+    """Build the corpus of one text unless it exists."""
     if is_corpus(path):
         return Corpus.open(path)
     sources = [harness.shared_file(f"corpora/{name}.txt.xz") for name in about["sources"]]
@@ -164,7 +167,7 @@ def build(path: Path, about: Mapping[str, Any]) -> Corpus:
 
 
 def divided(sets: Mapping[str, Sequence[str]], folder: Path) -> dict[str, list[Path]]:
-    """The sets by kind; files that ask about both kinds of analogies as two, of their own names."""
+    """Return the sets by kind; a file with both kinds of analogies is split into two."""
     found: dict[str, list[Path]] = {}
     for kind, names in sets.items():
         for name in names:
@@ -179,10 +182,10 @@ def divided(sets: Mapping[str, Sequence[str]], folder: Path) -> dict[str, list[P
 
 
 def lines_of(name: str, kind: str, lines: Sequence[str]) -> Sequence[str] | None:
-    """The part of a file that belongs to a kind; None where that is all of it."""
+    """Return the lines of a file that belong to a kind; None if all of them do."""
     if name == "analogies-google.txt":
         return lines[:GERMAN_MEANING] if kind == "meaning" else lines[GERMAN_MEANING:]
-    if name == "wordsim-297.txt":  # a pair in both would count twice
+    if name == "wordsim-297.txt":  # pairs in both sets would count twice
         other = harness.shared_file("evaluation/multilingual/zh/wordsim-240.txt")
         known = {frozenset(line.split()[:2]) for line in other.read_text("utf-8").splitlines()}
         return [line for line in lines if frozenset(line.split()[:2]) not in known]
@@ -197,17 +200,17 @@ def lines_of(name: str, kind: str, lines: Sequence[str]) -> Sequence[str] | None
     return None
 
 
-def sure_factor(n_candidates: int) -> float:
-    """Standard errors beyond which the best of so many is better by more than chance (p < 0.05).
+def significance_factor(n_candidates: int) -> float:
+    """Return the number of standard errors at which the best of n candidates differs (p < 0.05).
 
-    Tukey's range: the chance that the apparent best of n equally good candidates is so far from
+    Tukey's range: the chance that the apparent best of n equally good candidates is this far from
     any other.
     """
     return float(studentized_range.ppf(0.95, n_candidates, math.inf) / math.sqrt(2))
 
 
 def train(corpus: Corpus, method: str, options: Mapping[str, Any], run: Path) -> Path:
-    """A run, unless it stands there."""
+    """Train a run unless it exists."""
     if not run.is_dir():
         chosen = find_method(method)
         chosen.train_function()(corpus, chosen.config_class()(**options), run, force=True)
@@ -215,7 +218,7 @@ def train(corpus: Corpus, method: str, options: Mapping[str, Any], run: Path) ->
 
 
 def score(trained: Mapping[str, Sequence[Path]], sets: Mapping[str, list[Path]]) -> dict[str, Any]:
-    """Scores of all candidates on each set, and means over the sets of a kind, with tests."""
+    """Return scores of all candidates on each set, and means over the sets of a kind with tests."""
     options: dict[str, tuple[str, ...]] = {}
     for kind, files in sets.items():
         options[OPTIONS[kind]] = options.get(OPTIONS[kind], ()) + tuple(map(str, files))
@@ -260,7 +263,7 @@ def score(trained: Mapping[str, Sequence[Path]], sets: Mapping[str, list[Path]])
 def means(
     results: Sequence[Mapping[str, Any]], kind: str, runs: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """The mean over the sets of a kind, per candidate, and its standard error over items."""
+    """Return each candidate's mean over the sets of a kind, with standard error over items."""
     found = []
     for run in runs:
         own = [r for r in results if r["run"] == run and r["kind"] == kind]
@@ -278,10 +281,10 @@ def differences(
     kind: str,
     runs: Mapping[str, int],
 ) -> list[dict[str, Any]]:
-    """The mean difference over the sets of a kind, per two candidates with so many seeds each.
+    """Return mean differences over the sets of a kind for every two candidates.
 
-    Its standard error is that over items and, where there are several, seeds. Sets are taken for
-    independent; those of one kind share next to no items.
+    The standard error covers items and, if there are several, seeds. Sets are treated as
+    independent; those of one kind share almost no items.
     """
     spread = {(r["run"], r["dataset"]): r["deviation"] for r in results}
     found = []
@@ -303,12 +306,12 @@ def differences(
 
 
 def deviation(of: Mapping[str, Any]) -> float:
-    """The standard deviation that goes with an interval of 95 %."""
+    """Return the standard deviation that corresponds to a 95 % interval."""
     return float(of["high"] - of["low"]) / (2 * 1.96)
 
 
-def tell(sample: Mapping[str, Any]) -> None:
-    """One sample in a few lines."""
+def print_figures(sample: Mapping[str, Any]) -> None:
+    """Print one sample in a few lines."""
     print(f"{sample['text']}, {sample['tokens']:,} tokens", flush=True)
     for run in sample["words"]:
         own = [mean for mean in sample["means"] if mean["run"] == run]

@@ -1,9 +1,9 @@
-"""What settings are worth in German and Chinese, on the sets of either language.
+"""Effect of text settings in German and Chinese, on evaluation sets of these languages.
 
-Every corpus of a language is built from one text with other settings of the text; on each the
-methods are trained, the predictive ones with several seeds. A comparison scores some of them on
-the items that all of these know. What is finished stays in the work folder, so that an interrupted
-measurement goes on.
+Several corpora per language are built from one text with different text settings; all methods are
+trained on each, CBOW and skip-gram with several seeds. A comparison scores some runs on the items
+that all of them cover. Finished runs are kept in the work folder, so that an interrupted
+measurement resumes.
 
     python tests/bench/bench_languages.py --work /tmp/languages --json docs/results/languages.json
 """
@@ -38,10 +38,9 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "short subwords": ("skipgram", {"subwords": "1-2"}),
     "mlm": ("mlm", {"preset": "tiny"}),
 }
-METRICS = ("spearman", "accuracy")  # of the many, those that papers report
+METRICS = ("spearman", "accuracy")  # those that papers report
 GERMAN, CHINESE = "evaluation/multilingual/de", "evaluation/multilingual/zh"
-# By language: its text, its corpora with the methods that each is for, its sets, and which
-# corpora and methods are scored beside each other.
+# By language: its text, its corpora with their methods, its evaluation sets, and the comparisons.
 LANGUAGES: dict[str, dict[str, Any]] = {
     "German": {
         "text": "corpora/eltec-de.txt.xz",
@@ -87,20 +86,20 @@ LANGUAGES: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    """Build, train, score; write what there is after every language."""
+    """Build, train and score; write the results after every language."""
     arguments = harness.parse(__doc__ or "", repeats=1, more=own_options)
     figures: dict[str, Any] = {"machine": harness.machine()}
-    figures["machine"].pop("command")  # tells where the work folder is
+    figures["machine"].pop("command")  # contains the path of the work folder
     figures |= {"seeds": arguments.seeds, "minutes": arguments.minutes}
     for language in arguments.language or LANGUAGES:
         figures[language] = measure(LANGUAGES[language], arguments)
-        tell(language, figures[language])
+        print_figures(language, figures[language])
         if arguments.json:
             write_json(arguments.json, figures)
 
 
 def own_options(parser: argparse.ArgumentParser) -> None:
-    """The options of this benchmark alone."""
+    """Add the options of this benchmark."""
     parser.add_argument("--work", type=Path, required=True, help="folder of corpora and runs")
     parser.add_argument("--seeds", type=int, default=3, help="of each predictive method")
     parser.add_argument("--minutes", type=float, default=0, help="of a masked LM, too; 0 for none")
@@ -108,7 +107,7 @@ def own_options(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(about: Mapping[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
-    """Everything about one language: its corpora, what each knows, and the comparisons."""
+    """Return all results of one language: corpora, coverage and comparisons."""
     tasks = read_tasks(sets_of(about))
     corpora, runs = {}, {}
     for name, (settings, methods) in about["corpora"].items():
@@ -128,7 +127,7 @@ def measure(about: Mapping[str, Any], arguments: argparse.Namespace) -> dict[str
 
 
 def sets_of(about: Mapping[str, Any]) -> CompareConfig:
-    """The sets of a language."""
+    """Return the sets of a language."""
     files = {
         kind: tuple(str(harness.shared_file(name)) for name in about[kind])
         for kind in ("similarity", "analogies")
@@ -137,7 +136,7 @@ def sets_of(about: Mapping[str, Any]) -> CompareConfig:
 
 
 def build(path: Path, text: str, settings: TextSettings) -> Corpus:
-    """The corpus of one text and setting, unless it stands there."""
+    """Build the corpus of one text and setting unless it exists."""
     if is_corpus(path):
         return Corpus.open(path)
     read = ReadOptions(documents="block")
@@ -145,13 +144,13 @@ def build(path: Path, text: str, settings: TextSettings) -> Corpus:
 
 
 def described(corpus: Corpus, settings: TextSettings) -> dict[str, Any]:
-    """The sizes of a corpus, and its settings of the text."""
+    """Return the sizes and text settings of a corpus."""
     sizes = {"tokens": corpus.training_tokens, "types": len(corpus.vocabulary)}
     return {**sizes, "documents": corpus.training_documents, "text": settings.to_json()}
 
 
 def trained(corpus: Corpus, name: str, method: str, arguments: argparse.Namespace) -> list[Path]:
-    """The runs of one method, unless they stand there; of SVD and masked LM one seed."""
+    """Train the runs of one method unless they exist; one seed for SVD and masked LM."""
     chosen, options = METHODS[method]
     budget = {"minutes": arguments.minutes} if method == "mlm" else {}
     runs = []
@@ -168,11 +167,11 @@ def trained(corpus: Corpus, name: str, method: str, arguments: argparse.Namespac
 
 
 def unknown(run: Path, tasks: Sequence[Task]) -> dict[str, dict[str, int]]:
-    """By set: its words, those that a run does not know, and why.
+    """Return for each set its words, the words a run does not cover, and why.
 
-    ``several``: the segmentation makes several words of it. ``script``: it has characters, other
-    than ASCII's, that no word of the run has: traditional ones beside simplified text, or those of
-    things that the text is too old to know.
+    ``several``: segmentation splits the word. ``script``: it has non-ASCII characters that no word
+    of the run has, such as traditional characters with a simplified text, or characters newer than
+    the text.
     """
     vectors = load_vectors(run)
     known = set("".join(vectors.vocabulary))
@@ -193,12 +192,12 @@ def unknown(run: Path, tasks: Sequence[Task]) -> dict[str, dict[str, int]]:
 
 
 def letters(words: Sequence[str]) -> set[str]:
-    """The characters of words that are not ASCII's."""
+    """Return the non-ASCII characters of some words."""
     return {character for character in "".join(words) if not character.isascii()}
 
 
 def score(trained_runs: Mapping[str, Sequence[Path]], config: CompareConfig) -> dict[str, Any]:
-    """All runs on the items that all know, each on what it knows itself, and every difference."""
+    """Score all runs on shared items, each on its own items, and test every difference."""
     names = {
         name if len(runs) == 1 else f"{name}-{place}": run
         for name, runs in trained_runs.items()
@@ -232,8 +231,8 @@ def score(trained_runs: Mapping[str, Sequence[Path]], config: CompareConfig) -> 
     }
 
 
-def tell(language: str, figures: Mapping[str, Any]) -> None:
-    """The figures of one language for eyes."""
+def print_figures(language: str, figures: Mapping[str, Any]) -> None:
+    """Print the results of one language."""
     print(language)
     for name, corpus in figures["corpora"].items():
         print(f"  {name}: {corpus['tokens']:,} tokens, {corpus['types']:,} types")

@@ -41,7 +41,7 @@ _QUICK_PAIR = {"UID": "quick", "sentence_good": "the cat sat .", "sentence_bad":
 
 
 def main() -> None:
-    """Run the parts that were asked for."""
+    """Run the requested parts."""
     arguments = harness.parse(__doc__ or "", more=_own_options)
     device = choose_device(arguments.device)
     if arguments.threads:
@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def run_checks(arguments: argparse.Namespace, device: torch.device) -> Iterator[tuple[str, Any]]:
-    """Each check as it is done."""
+    """Yield the checks as they finish."""
     every = []
     for check in mlm_checks.checks(device, compiled=arguments.compile and not arguments.quick):
         every.append([check.name, f"{check.difference:.2g}", f"{check.limit:.0e}",
@@ -79,12 +79,12 @@ def run_checks(arguments: argparse.Namespace, device: torch.device) -> Iterator[
 
 
 def run_steps(arguments: argparse.Namespace, device: torch.device) -> Iterator[tuple[str, Any]]:
-    """Each contest."""
+    """Yield the results of each case."""
     kind = "quick" if arguments.quick else device.type
     for name, case in mlm_steps.CASES[kind].items():
         if arguments.cases and name not in arguments.cases:
             continue
-        found = mlm_steps.contest(
+        found = mlm_steps.compare_steps(
             case,
             device,
             compiled=arguments.compile and not arguments.quick,
@@ -106,7 +106,7 @@ def run_steps(arguments: argparse.Namespace, device: torch.device) -> Iterator[t
 
 
 def run_spans(arguments: argparse.Namespace, device: torch.device) -> Iterator[tuple[str, Any]]:
-    """Truncated attention."""
+    """Yield the results for truncated attention."""
     lengths, widths = ((64, 128), (8, 16)) if arguments.quick else (
         (512, 1024, 2048), (8, 16, 32, 64, 128),
     )  # fmt: skip
@@ -130,7 +130,7 @@ def run_spans(arguments: argparse.Namespace, device: torch.device) -> Iterator[t
 
 
 def run_quality(arguments: argparse.Namespace, device: torch.device) -> Iterator[tuple[str, Any]]:
-    """Train, or take what stands there, and score."""
+    """Train, or use an existing run, and score it."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         if arguments.quick and not arguments.quality:
@@ -163,7 +163,7 @@ def run_quality(arguments: argparse.Namespace, device: torch.device) -> Iterator
 
 
 def _prepare_quick(arguments: argparse.Namespace, folder: Path) -> None:
-    """A corpus, sentence pairs and a similarity set of no meaning, to run all of it on."""
+    """Make a random corpus, sentence pairs and a similarity set to run everything on."""
     from corpora.build.pipeline import build_corpus
     from corpora.build.request import BuildOptions, make_request
     from corpora.datasets.synthetic import SyntheticConfig, write_gold, write_synthetic
@@ -180,7 +180,7 @@ def _prepare_quick(arguments: argparse.Namespace, folder: Path) -> None:
 
 
 def _version(name: str) -> str | None:
-    """Of a package, or None where it is not there."""
+    """Return the version of a package, or None if it is not installed."""
     import importlib.metadata
 
     try:
@@ -194,14 +194,14 @@ def _percent(share: float | None) -> str:
 
 
 def _write(path: Path | None, found: dict[str, Any]) -> None:
-    """All that is known so far, and about the machine."""
+    """Write all results so far, with the machine."""
     if path is not None:
         value = {**harness.machine(), **found}
         path.write_text(json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n")
 
 
 def _own_options(parser: argparse.ArgumentParser) -> None:
-    """The options that only this benchmark has."""
+    """Add the options of this benchmark."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.set_defaults(repeats=5)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
@@ -209,7 +209,7 @@ def _own_options(parser: argparse.ArgumentParser) -> None:
         "--quick", action="store_true", help="tiny shapes, not compiled: only whether it runs"
     )
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
-    parser.add_argument("--cases", nargs="+", help="only these contests, by name")
+    parser.add_argument("--cases", nargs="+", help="only these cases, by name")
     parser.add_argument("--steps", type=int, default=4, help="training steps of a measured call")
     parser.add_argument("--threads", type=int, help="of the CPU; torch's choice by default")
     parser.add_argument(

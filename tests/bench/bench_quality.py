@@ -1,10 +1,9 @@
-"""What each option of train-svd is worth: one change at a time from the defaults.
+"""Effect of each option of train-svd on quality: one change at a time from the defaults.
 
-Every variant is trained on the same corpus and scored on the same sets, items
-known to the run alone. SVD starts from a seed, but its result moves only in the
-sixth digit, so one run of each stands for all. The texts: 16 million words of
-English Wikipedia, WikiText-2 (2 million, as tokenised by its makers) and German
-novels (9 million), each with the sets of its language.
+Every variant is trained on the same corpus and scored on the same sets, on the items the run
+covers. The seed moves the result only in the sixth digit, so one run per variant is enough. The
+texts: 16 million words of English Wikipedia, WikiText-2 (2 million, tokenized by its authors) and
+German novels (9 million), each with the sets of its language.
 """
 
 import argparse
@@ -68,13 +67,13 @@ VARIANTS: list[dict[str, Any]] = [
 
 
 def build(name: str, folder: Path, about: dict[str, Any]) -> Corpus:
-    """The corpus of one text."""
+    """Build the corpus of one text."""
     source = harness.shared_file(f"corpora/{name}.txt.xz")
     return build_corpus(make_request([source], text=about.get("text")), folder / name)
 
 
 def tasks_of(about: dict[str, Any]) -> list[Task]:
-    """The sets of one text's language."""
+    """Return the tasks of one text's language."""
     files = {
         kind: tuple(str(harness.shared_file(f"evaluation/{name}")) for name in about[kind])
         for kind in ("similarity", "analogies")
@@ -83,7 +82,7 @@ def tasks_of(about: dict[str, Any]) -> list[Task]:
 
 
 def score(run: Path, tasks: list[Task]) -> dict[str, float | None]:
-    """The run's score on each set: Spearman, or accuracy by 3CosAdd."""
+    """Return a run's score on each set: Spearman, or accuracy by 3CosAdd."""
     vectors = load_vectors(run)
     found = {}
     for task in tasks:
@@ -93,9 +92,9 @@ def score(run: Path, tasks: list[Task]) -> dict[str, float | None]:
 
 
 def main() -> None:
-    """Train, score, print, write JSON."""
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="write the figures there, too")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("--corpus", choices=CORPORA, action="append", help="only these texts")
     arguments = parser.parse_args()
     figures: dict[str, Any] = {"machine": harness.machine()}

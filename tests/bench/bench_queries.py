@@ -1,9 +1,8 @@
 """The first query on a large run, as a whole process, against one plain pass over the matrix.
 
-Made-up vectors (1M x 300 by default) are written to a temporary folder first.
-The plain pass is numpy's sum over the memory-mapped file, in a process of its
-own. gensim's ``most_similar`` on the same matrix, memory-mapped from its own
-save format, answers the same word.
+Random vectors (1M x 300 by default) are written to a temporary folder first. The plain pass is
+numpy's sum over the memory-mapped file, in its own process. gensim's ``most_similar`` answers the
+same query on the same matrix, memory-mapped from its own save format.
 """
 
 import argparse
@@ -27,13 +26,13 @@ GENSIM = (
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The size of the run."""
+    """Add the size of the run."""
     parser.add_argument("--words", type=int, default=1_000_000, help="V")
     parser.add_argument("--dim", type=int, default=300, help="D")
 
 
 def make(folder: Path, n_words: int, dim: int) -> None:
-    """A run of random vectors."""
+    """Write a run of random vectors."""
     shape = (n_words, dim)
     path = folder / "vectors.npy"
     matrix = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
@@ -78,7 +77,7 @@ def main() -> None:
 
 
 def batches(vectors: WordVectors) -> dict[str, float]:
-    """Seconds per word, alone and in batches, within one process."""
+    """Return seconds per word, alone and in batches, within one process."""
     notes = {}
     for n in (1, 100):
         words = list(vectors.vocabulary[:n])

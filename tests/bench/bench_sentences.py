@@ -24,7 +24,7 @@ AA = "corpora/enwiki2015-AA.txt.xz"
 
 
 def read_paragraphs(path):
-    """Documents of paragraphs of sentences."""
+    """Return documents of paragraphs of sentences."""
     documents = []
     with lzma.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
@@ -38,14 +38,14 @@ def read_paragraphs(path):
 
 
 def boundaries(text, sentences):
-    """Places between sentences, after the spaces there."""
+    """Return the offsets between sentences, after their spaces."""
     ends = accumulate(len(sentence) for sentence in sentences)
     places = {end + len(text[end:]) - len(text[end:].lstrip()) for end in ends}
     return {place for place in places if place < len(text)}
 
 
 def score(split, units):
-    """F1, precision and recall of the boundaries inside units of sentences."""
+    """Return F1, precision and recall of the boundaries inside units of sentences."""
     right = found = wanted = 0
     for sentences in units:
         text = " ".join(sentences)
@@ -62,7 +62,7 @@ def score(split, units):
 
 
 def quality(data, splitters):
-    """Scores of each splitter on dev and test, by paragraph and by document."""
+    """Return the scores of each splitter on dev and test, by paragraph and by document."""
     for part in ("dev", "test"):
         documents = read_paragraphs(data / f"evaluation/ud_ewt/en_ewt-ud-{part}.conllu.xz")
         units = {
@@ -77,7 +77,7 @@ def quality(data, splitters):
 
 
 def seconds(work, repeats):
-    """Median and all of a few timings, the first call left out."""
+    """Return the median and all timings, without the first call."""
     work()
     times = []
     for _ in range(repeats):
@@ -88,7 +88,7 @@ def seconds(work, repeats):
 
 
 def speed(data, splitters):
-    """MB/s: ours on the whole corpus, pysbd's on its first half megabyte."""
+    """Return MB/s: ours on the whole corpus, pysbd on its first half megabyte."""
     with lzma.open(data / AA) as file:
         text = np.frombuffer(file.read(), dtype=np.uint8)
     ends = np.flatnonzero(text == ord("\n")) + 1
@@ -103,7 +103,7 @@ def speed(data, splitters):
 
 
 def pysbd_splitter():
-    """The library's English rules, text left as it is."""
+    """Return pysbd's splitter with English rules, leaving the text unchanged."""
     import pysbd
 
     warnings.simplefilter("ignore")
@@ -114,7 +114,7 @@ def main():
     """Print two tables; write them with machine and versions."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
-    parser.add_argument("--json", type=Path, help="write the results here, too")
+    parser.add_argument("--json", type=Path, help="also write the results to this file")
     options = parser.parse_args()
     splitters = {"firth": split_sentences, "pysbd": pysbd_splitter()}
 

@@ -1,10 +1,9 @@
-"""Two trainings at once on the cores of one: how much longer both take than one after the other.
+"""Two trainings at once on the cores of one: how much longer they take than one after the other.
 
-Whole processes of ``firth``, each with a thread for every core. Where waiting threads leave their
-cores to others, two trainings take twice the time of one; where they spin, many times that. The
-last contest has OpenMP wait as it does by default. What other programs took of the cores meanwhile
-is told with each figure: it should be next to nothing. Where it is not, processor seconds still
-tell of spinning.
+Whole processes of ``firth``, each with a thread per core. If waiting threads yield their cores, two
+trainings take twice the time of one; if they spin, many times that. The last case has OpenMP wait
+as it does by default. CPU use of other programs is reported with each figure and should be close to
+zero; if it is not, the CPU seconds still reveal spinning.
 """
 
 import argparse
@@ -39,7 +38,7 @@ _GNU_DEFAULT = {"GOMP_SPINCOUNT": "300000"}
 
 
 def main() -> None:
-    """Measure, print, write JSON."""
+    """Run the benchmark."""
     arguments = harness.parse(__doc__ or "", more=_own_options)
     with tempfile.TemporaryDirectory() as folder:
         corpus = Path(folder) / "corpus"
@@ -61,7 +60,7 @@ def main() -> None:
 
 
 def train(names: Any, corpus: Path, folder: Path) -> dict[str, float]:
-    """Start these trainings at once; seconds until all have ended, theirs and what others took."""
+    """Run these trainings at once; return wall seconds, their CPU seconds and those of others."""
     commands = [
         _firth(*_command(name), str(corpus), "--out", str(folder / f"run{i}"), "--force", name=name)
         for i, name in enumerate(names)
@@ -77,7 +76,7 @@ def train(names: Any, corpus: Path, folder: Path) -> dict[str, float]:
 
 
 def summary(pair: tuple[str, str], runs: dict[str, list[dict[str, float]]]) -> dict[str, Any]:
-    """Medians, and two at once over the mean of the two alone: 2 where nothing is lost."""
+    """Return medians, and the time of two at once over the mean time of one: 2 is ideal."""
     found: dict[str, Any] = {}
     for kind in ("seconds", "processor"):
         median = {who: statistics.median(run[kind] for run in some) for who, some in runs.items()}
@@ -87,7 +86,7 @@ def summary(pair: tuple[str, str], runs: dict[str, list[dict[str, float]]]) -> d
 
 
 def table(found: dict[str, Any]) -> Iterator[list[str]]:
-    """A line for each pair."""
+    """Yield a row per pair."""
     for name, one in found.items():
         wall, own = one["seconds"], one["processor"]
         others = [run["others"] for some in one["runs"].values() for run in some]
@@ -97,20 +96,20 @@ def table(found: dict[str, Any]) -> Iterator[list[str]]:
 
 
 def _command(name: str) -> list[str]:
-    """The words of a command, options included."""
+    """Return the arguments of a command with its options."""
     plain = MLM if name == SPINNING else name
     return [*plain.split(), *OPTIONS[plain]]
 
 
 def _firth(*words: str, name: str = "") -> list[str]:
-    """A command line, with the environment that the contestant wants."""
+    """Return a command line with the environment of a candidate."""
     settings = _GNU_DEFAULT if name == SPINNING else {}
     told = [f"{key}={value}" for key, value in settings.items()]
     return ["env", *told, sys.executable, "cli.py", *words]
 
 
 def _cpu_seconds() -> tuple[float, float]:
-    """Processor seconds so far: of all other programs (Linux, else 0), of ours and our children."""
+    """Return CPU seconds so far: of all other programs (0 if not Linux), and of ours."""
     both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     ours = sum(one.ru_utime + one.ru_stime for one in both)
     try:
@@ -123,7 +122,7 @@ def _cpu_seconds() -> tuple[float, float]:
 
 
 def _own_options(parser: argparse.ArgumentParser) -> None:
-    """The option that only this benchmark has."""
+    """Add the options of this benchmark."""
     parser.add_argument("--source", default="wiki-sample", help="text, as build-corpus takes it")
 
 

@@ -1,8 +1,8 @@
-"""Truncated SVD of a PPMI matrix: Firth beside scikit-learn's randomized SVD, and ARPACK.
+"""Truncated SVD of a PPMI matrix: Firth against scikit-learn's randomized SVD, and ARPACK.
 
-All factor the same matrix, that of the reference corpus with the default options
-of ``train-svd``, to the same rank. What counts besides time is the captured sum
-of squares: ``--arpack`` adds SciPy's ARPACK, whose result is the optimum.
+All factor the same matrix, that of the reference corpus with the default options of ``train-svd``,
+to the same rank. Besides time, the captured sum of squares matters: ``--arpack`` adds SciPy's
+ARPACK, whose result is the optimum.
 """
 
 import argparse
@@ -21,7 +21,7 @@ AA = "corpora/enwiki2015-AA.txt.xz"
 
 
 def reference_matrix() -> Any:
-    """The PPMI matrix of the reference corpus by the project's own counting."""
+    """Return the PPMI matrix of the reference corpus, counted by Firth."""
     from corpora.build.open_or_build import open_or_build
     from embed.svd.cooccurrence import count_cooccurrences
     from embed.svd.ppmi import keep_probabilities, weigh
@@ -48,13 +48,13 @@ def reference_matrix() -> Any:
 
 
 def peak_bytes() -> int:
-    """Largest resident size of this process so far."""
+    """Return the peak resident size of this process so far."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def contestants(matrix: Any, arguments: argparse.Namespace) -> dict[str, Callable[[], float]]:
-    """The ways to factor the matrix; each returns the captured sum of squares."""
+def candidates(matrix: Any, arguments: argparse.Namespace) -> dict[str, Callable[[], float]]:
+    """Return the ways to factor the matrix; each returns the captured sum of squares."""
     from scipy.sparse.linalg import svds
     from sklearn.utils.extmath import randomized_svd
 
@@ -76,7 +76,7 @@ def contestants(matrix: Any, arguments: argparse.Namespace) -> dict[str, Callabl
 
 
 def main() -> None:
-    """Measure, print, write JSON."""
+    """Run the benchmark."""
     arguments = harness.parse(__doc__ or "", repeats=2, more=_own_options)
     if arguments.matrix:
         from scipy.sparse import load_npz
@@ -89,7 +89,7 @@ def main() -> None:
     added = peak_bytes() - before
 
     measured = harness.time_functions(
-        contestants(matrix, arguments), arguments.repeats, keep_outputs=True
+        candidates(matrix, arguments), arguments.repeats, keep_outputs=True
     )
     captured = {name: entry.outputs[-1] for name, entry in measured.items()}
     notes: dict[str, Any] = {f"captured by {name}": f"{x:.4e}" for name, x in captured.items()}
@@ -110,7 +110,7 @@ def main() -> None:
 
 
 def _own_options(parser: argparse.ArgumentParser) -> None:
-    """The options that only this benchmark has."""
+    """Add the options of this benchmark."""
     parser.add_argument("--matrix", type=Path, help="a .npz of SciPy instead of the corpus's own")
     parser.add_argument("--rank", type=int, default=300, help="singular values")
     parser.add_argument("--device", default="cpu", help="auto, cpu or cuda")

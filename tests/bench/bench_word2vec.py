@@ -1,16 +1,15 @@
-"""Words per second of skip-gram and CBOW: Firth beside gensim, pWord2Vec and fastText.
+"""Words per second of skip-gram and CBOW: Firth against gensim, pWord2Vec and fastText.
 
-Whole processes, from the start of the program to the vectors on disk; each
-reads its own form of the same text: Firth its corpus, gensim and fastText a
-file with a paragraph a line, pWord2Vec numbers (a program of our own after the
-paper, over SciPy's BLAS). gensim counts the words as it always does; fastText
-does so, too, and does not save, which would write all its buckets. A word is a
-token of the view, before subsampling, in one epoch. All train with window 5, 5
-negatives, subsampling at 1e-3 and a rate of 0.025.
+Whole processes, from program start to vectors on disk; each reads its own form of the same text:
+Firth its corpus, gensim and fastText a file with a paragraph per line, pWord2Vec numbers (our own
+program after the paper, over SciPy's BLAS). gensim counts the words as it always does; so does
+fastText, which does not save because it would write all its buckets. A word is a token of the view,
+before subsampling, in one epoch. All train with window 5, 5 negatives, subsampling at 1e-3 and a
+learning rate of 0.025.
 
-Threads that share their tables are as quick as their cores talk to each other:
-what that took is measured before and after (cores of one processor that do not
-share a cache need several times as long as those that do).
+The speed of threads with shared tables depends on the communication between cores, which is
+measured before and after (cores of one processor without a shared cache take several times as
+long).
 """
 
 import argparse
@@ -72,17 +71,7 @@ fasttext.train_unsupervised(sys.argv[1], verbose=0, **json.loads(sys.argv[2]))
 
 @dataclass
 class Bench:
-    """The text in every form, and where the contestants write.
-
-    Attributes
-    ----------
-    corpus : Path
-        Firth's form.
-    folder : Path
-        For the other forms and for the results.
-    arguments : Namespace
-        Of the command line.
-    """
+    """The text in every form, and the folder for results."""
 
     corpus: Path
     folder: Path
@@ -90,19 +79,19 @@ class Bench:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What all of Firth's runs have in common."""
+        """The options of all of Firth's runs."""
         return {
             "window": 5, "negatives": 5, "subsample": 1e-3, "learning_rate": 0.025,
             "epochs": self.arguments.epochs, "threads": self.arguments.threads,
         }  # fmt: skip
 
     def firth(self, method: str = "skipgram", **options: Any) -> list[str]:
-        """A run of Firth's."""
+        """Return the command of a Firth run."""
         out, options = str(self.folder / "firth"), {**self.options, **options}
         return _python(FIRTH, method, self.corpus, out, json.dumps(options))
 
     def gensim(self, *, sg: int, dim: int = 100) -> list[str]:
-        """A run of gensim's with the same options."""
+        """Return the command of a gensim run with the same options."""
         options = {
             "vector_size": dim, "window": 5, "negative": 5, "sample": 1e-3, "alpha": 0.025,
             "min_count": 1, "sg": sg, "cbow_mean": 1, "epochs": self.arguments.epochs,
@@ -111,7 +100,7 @@ class Bench:
         return _python(GENSIM, self.lines(), self.folder / "gensim.npy", json.dumps(options))
 
     def fasttext(self) -> list[str] | None:
-        """A run of fastText's with subwords; None without its package."""
+        """Return the command of a fastText run with subwords; None if it is not installed."""
         python = self.arguments.fasttext_python
         if not python or subprocess.run([python, "-c", "import fasttext"], check=False).returncode:
             print("left out: fastText; --fasttext-python names a Python that has it")
@@ -124,7 +113,7 @@ class Bench:
         return [python, "-c", FASTTEXT, str(self.lines()), json.dumps(options)]
 
     def pword2vec(self, dim: int = 100) -> list[str] | None:
-        """A run of the peer after Ji et al.; None where it cannot be compiled."""
+        """Return the command of the program after Ji et al.; None if it cannot be compiled."""
         blas = scipy_blas()
         if not shutil.which("g++") or not blas:
             print("left out: pWord2Vec; it needs g++ and a SciPy that brings OpenBLAS")
@@ -138,15 +127,15 @@ class Bench:
         return [str(part) for part in (*files, *numbers)]
 
     def lines(self) -> Path:
-        """The text with a paragraph a line."""
+        """The text with a paragraph per line."""
         return self._form("lines.txt", write_lines)
 
     def numbers(self) -> Path:
-        """The text as the peer reads it."""
+        """The text as pWord2Vec reads it."""
         return self._form("numbers.bin", write_numbers)
 
     def _form(self, name: str, write: Callable[[Path, Path], None]) -> Path:
-        """A form of the text, written once."""
+        """Return a form of the text, written once."""
         path = self.folder / name
         if not path.exists():
             apart(write, self.corpus, path)
@@ -154,28 +143,28 @@ class Bench:
 
 
 def apart(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function in another process: what a contestant inherits counts as its memory."""
+    """Call a function in another process, so that its memory is not inherited by the candidates."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(function, *arguments).result()
 
 
 def find_corpus(source: str | Path) -> Path:
-    """A corpus directory, or the one in the cache that is built of other sources."""
+    """Return a corpus directory, or the cached corpus built from other sources."""
     return open_or_build(source).path
 
 
 def open_view(corpus: Path) -> View:
-    """The words and text that both methods train on by default."""
+    """Return the words and text that both methods train on by default."""
     return Corpus.open(corpus).view(min_count=5, punctuation="drop", boundary="paragraph")
 
 
 def count_tokens(corpus: Path) -> int:
-    """Tokens of the view."""
+    """Return the number of tokens of the view."""
     return open_view(corpus).n_tokens
 
 
 def write_lines(corpus: Path, path: Path) -> None:
-    """A paragraph a line; long ones are cut, for gensim drops their ends."""
+    """Write a paragraph per line; split long ones because gensim drops their ends."""
     view = open_view(corpus)
     with open(path, "w", encoding="utf-8") as file:
         for rows, offsets in view.shards():
@@ -186,7 +175,7 @@ def write_lines(corpus: Path, path: Path) -> None:
 
 
 def write_numbers(corpus: Path, path: Path) -> None:
-    """How many words and tokens, the counts, the rows; -1 ends a paragraph."""
+    """Write the numbers of words and tokens, the counts and the rows; -1 ends a paragraph."""
     view = open_view(corpus)
     rows = [np.insert(rows, offsets[1:], np.int32(-1)) for rows, offsets in view.shards()]
     tokens = np.concatenate(rows).astype(np.int32)
@@ -197,15 +186,15 @@ def write_numbers(corpus: Path, path: Path) -> None:
 
 
 def scipy_blas() -> Path | None:
-    """The OpenBLAS in SciPy's wheel."""
+    """Return the OpenBLAS library in SciPy's wheel."""
     import scipy
 
     folder = Path(scipy.__file__).parents[1] / "scipy.libs"
     return next(iter(sorted(folder.glob("libscipy_openblas-*.so*"))), None)
 
 
-def contestants(bench: Bench, case: str) -> dict[str, list[str] | None]:
-    """Who is measured; ours first, None for one that is not there."""
+def candidates(bench: Bench, case: str) -> dict[str, list[str] | None]:
+    """Return the commands to measure, ours first; None for those not available."""
     kind, _, rest = case.partition("-")
     if kind in ("skipgram", "cbow"):
         dim = int(rest or 100)
@@ -223,7 +212,7 @@ def contestants(bench: Bench, case: str) -> dict[str, list[str] | None]:
 
 
 def round_trip(turns: int = 20_000) -> int:
-    """How long two cores take to tell each other something and back, in ns; best of five."""
+    """Return the round-trip time between two cores in ns, best of five."""
     best = float("inf")
     for _ in range(5):
         counter = np.zeros(1, dtype=np.int64)
@@ -236,20 +225,20 @@ def round_trip(turns: int = 20_000) -> int:
 
 @numba.njit(nogil=True)
 def _meetings(counter: Any, turns: Any) -> None:
-    """Meet another thread, again and again."""
+    """Exchange a value with another thread, again and again."""
     for turn in range(1, turns + 1):
         wait_for_all(counter, 2 * turn)
 
 
 def main() -> None:
-    """Measure, print, write JSON."""
+    """Run the benchmark."""
     arguments = harness.parse(__doc__ or "", more=_own_options)
     source = arguments.corpus or harness.unpacked(harness.shared_file(AA))
     corpus = apart(find_corpus, source)
     n_tokens = apart(count_tokens, corpus)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(corpus, Path(folder), arguments)
-        commands = {name: c for name, c in contestants(bench, arguments.case).items() if c}
+        commands = {name: c for name, c in candidates(bench, arguments.case).items() if c}
         _compile(commands)
         before = round_trip()
         measured = harness.time_processes(commands, arguments.repeats, memory=arguments.memory)
@@ -266,7 +255,7 @@ def main() -> None:
 
 
 def ratios(measured: dict[str, harness.Measurement]) -> dict[str, Any]:
-    """How many times as fast as each other one Firth is, by medians."""
+    """Return the speed of Firth relative to each other program, by medians."""
     ours = measured["firth"].median
     notes: dict[str, Any] = {
         f"firth : {name}": round(entry.median / ours, 3)
@@ -281,7 +270,7 @@ def ratios(measured: dict[str, harness.Measurement]) -> dict[str, Any]:
 
 
 def _compile(commands: dict[str, list[str]]) -> None:
-    """Run Firth's contestants once, one epoch, so that no kernel is compiled while timed."""
+    """Run each Firth candidate for one epoch, so that kernels are compiled before timing."""
     for command in commands.values():
         if FIRTH in command:
             options = {**json.loads(command[-1]), "epochs": 1}
@@ -289,13 +278,13 @@ def _compile(commands: dict[str, list[str]]) -> None:
 
 
 def _python(code: str, *arguments: object) -> list[str]:
-    """A program in this Python."""
+    """Return the command line of a Python program."""
     return [sys.executable, "-c", code, *map(str, arguments)]
 
 
 def _own_options(parser: argparse.ArgumentParser) -> None:
-    """The options that only this benchmark has."""
-    parser.add_argument("--case", choices=CASES, default=CASES[0], help="which contest")
+    """Add the options of this benchmark."""
+    parser.add_argument("--case", choices=CASES, default=CASES[0], help="what to compare")
     parser.add_argument("--corpus", help="a corpus instead of the reference corpus")
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--threads", type=int, default=os.cpu_count())

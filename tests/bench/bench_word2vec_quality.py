@@ -1,11 +1,10 @@
-"""What each option of skip-gram and CBOW is worth, and how far the seed moves it.
+"""Effect of each option of skip-gram and CBOW on quality, and the variance over seeds.
 
-Every variant is one or few changes from the defaults, trained with several
-seeds on the same text and scored on the same sets, items known to the run
-alone: Spearman on WS-353, SimLex-999 and MTurk-287, accuracy by 3CosAdd on
-Google's analogies among the 30,000 most frequent words. The texts are 1, 16 and
-50 million words of English Wikipedia. ``--engine gensim`` trains the same with
-gensim's word2vec.
+Each variant differs from the defaults in one or a few options. It is trained with several seeds on
+the same text and scored on the same sets, on the items the run covers: Spearman on WS-353,
+SimLex-999 and MTurk-287, accuracy by 3CosAdd on Google's analogies among the 30,000 most frequent
+words. The texts are 1, 16 and 50 million words of English Wikipedia. ``--engine gensim`` trains the
+same variants with gensim's word2vec.
 """
 
 import argparse
@@ -69,7 +68,7 @@ VARIANTS: list[dict[str, Any]] = [
 
 
 def text_files(name: str, folder: Path) -> list[Path]:
-    """The files of one text; a small one is cut off at the end of an article."""
+    """Return the files of one text; a small one ends at an article boundary."""
     files = [harness.shared_file(f"corpora/enwiki2015-{part}.txt.xz") for part in TEXTS[name]]
     if name != "1M":
         return files
@@ -81,7 +80,7 @@ def text_files(name: str, folder: Path) -> list[Path]:
 
 
 def open_text(name: str, folder: Path) -> Corpus:
-    """The corpus of one text, or one that stands on disk."""
+    """Return the corpus of one text, or an existing corpus."""
     if is_corpus(Path(name)):
         return Corpus.open(name)
     if name not in TEXTS:
@@ -90,7 +89,7 @@ def open_text(name: str, folder: Path) -> Corpus:
 
 
 def evaluation_sets() -> list[Task]:
-    """The four sets."""
+    """Return the four evaluation sets."""
     similarity = [harness.shared_file(f"evaluation/similarity/{n}.tsv") for n in SIMILARITY]
     analogies = [harness.shared_file(f"evaluation/analogy/{n}.txt") for n in ANALOGIES]
     files = {"similarity": tuple(map(str, similarity)), "analogies": tuple(map(str, analogies))}
@@ -98,7 +97,7 @@ def evaluation_sets() -> list[Task]:
 
 
 def score(run: Path, tasks: Sequence[Task]) -> dict[str, float | None]:
-    """The run's score on each set: Spearman, or accuracy by 3CosAdd."""
+    """Return a run's score on each set: Spearman, or accuracy by 3CosAdd."""
     vectors = load_vectors(run)
     results = [harness.scores(task, vectors)[0] for task in tasks]
     return {measured.dataset: found for measured, found in results}
@@ -107,7 +106,7 @@ def score(run: Path, tasks: Sequence[Task]) -> dict[str, float | None]:
 def train_and_score(
     method: str, corpus: Corpus, options: Mapping[str, Any], tasks: Sequence[Task]
 ) -> dict[str, Any]:
-    """One run: its seed, its scores, its seconds."""
+    """Train one run; return its seed, scores and seconds."""
     config_class, train = METHODS[method]
     with tempfile.TemporaryDirectory() as scratch:
         begun = time.perf_counter()
@@ -117,7 +116,7 @@ def train_and_score(
 
 
 def summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float | None]]:
-    """Mean and standard deviation over the seeds, by set."""
+    """Return mean and standard deviation over the seeds, by set."""
     found: dict[str, dict[str, float | None]] = {}
     for name in runs[0]["scores"]:
         values = [run["scores"][name] for run in runs if run["scores"][name] is not None]
@@ -129,7 +128,7 @@ def summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float | No
 
 
 def line(about: Mapping[str, Any]) -> str:
-    """A variant's result for eyes."""
+    """Format a variant's result."""
     numbers = "  ".join(
         f"{name} {_figure(entry['mean'])}±{_figure(entry['deviation'])}"
         for name, entry in about["summary"].items()
@@ -141,7 +140,7 @@ def line(about: Mapping[str, Any]) -> str:
 
 
 def parse_variant(text: str) -> dict[str, Any]:
-    """``window=10 dim=300`` as options, each of its default's kind."""
+    """Parse ``window=10 dim=300`` into options with the types of their defaults."""
     defaults = {
         field.name: field.default
         for config_class, _ in reversed(METHODS.values())
@@ -157,7 +156,7 @@ def parse_variant(text: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Train, score, print, write JSON."""
+    """Run the benchmark."""
     arguments = parsed()
     variants = [parse_variant(text) for text in arguments.variant or []] or VARIANTS
     tasks = evaluation_sets()
@@ -181,7 +180,7 @@ def measured(
     tasks: Sequence[Task],
     arguments: argparse.Namespace,
 ) -> dict[str, Any] | None:
-    """All seeds of one variant, printed; None where the method or engine does not have it."""
+    """Measure and print all seeds of one variant; None if the method or engine lacks it."""
     base = {"engine": arguments.engine, "threads": arguments.threads, **variant}
     if not base.keys() <= {field.name for field in dataclasses.fields(METHODS[method][0])}:
         return None
@@ -202,15 +201,15 @@ def measured(
 
 
 def write(path: Path | None, figures: Mapping[str, Any]) -> None:
-    """Write what is known so far: a long series may be cut short."""
+    """Write the results so far, in case a long series is interrupted."""
     if path:
         path.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def parsed() -> argparse.Namespace:
-    """The options."""
+    """Parse the options."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="write the figures there, too")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument(
         "--corpus", action="append", help=f"only these: {', '.join(TEXTS)}, or a corpus directory"
     )
@@ -228,7 +227,7 @@ def parsed() -> argparse.Namespace:
 
 
 def _like(default: Any, value: str) -> Any:
-    """Text as what the default is."""
+    """Convert text to the type of the default."""
     if isinstance(default, bool):
         return value == "True"
     if isinstance(default, int | float):
@@ -237,7 +236,7 @@ def _like(default: Any, value: str) -> Any:
 
 
 def _figure(value: float | None) -> str:
-    """Three digits after the point, or none at all."""
+    """Format a number with three decimals, or a dash."""
     return "-" if value is None else f"{value:.3f}".replace("0.", ".", 1)
 
 

@@ -1,7 +1,7 @@
-"""What the benchmarks share: fair turns, medians, peak memory, a table and JSON.
+"""Shared parts of the benchmarks: alternating runs, medians, peak memory, a table and JSON.
 
-A benchmark is a script: it names its contestants, calls :func:`time_functions`
-or :func:`time_processes`, and hands the measurements to :func:`report`.
+A benchmark is a script: it names its candidates, calls :func:`time_functions` or
+:func:`time_processes`, and passes the measurements to :func:`report`.
 """
 
 import argparse
@@ -37,24 +37,12 @@ _STARTED = datetime.datetime.now(datetime.UTC)
 
 @dataclass
 class Measurement:
-    """What the runs of one contestant took.
+    """Time and memory of the runs of one candidate."""
 
-    Attributes
-    ----------
-    seconds : list of float
-        Wall time of each run.
-    peak_bytes : list of int
-        Largest resident size of any one process of a run, as the kernel saw it.
-    tree_bytes : int or None
-        Highest sum over all processes of a run, shared pages counted once; sampled.
-    outputs : list
-        What each run returned, or printed.
-    """
-
-    seconds: list[float] = field(default_factory=list)
-    peak_bytes: list[int] = field(default_factory=list)
-    tree_bytes: int | None = None
-    outputs: list[Any] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)  # wall time of each run
+    peak_bytes: list[int] = field(default_factory=list)  # of the largest process of each run
+    tree_bytes: int | None = None  # sampled peak of all processes, shared pages counted once
+    outputs: list[Any] = field(default_factory=list)  # what each run returned or printed
 
     @property
     def median(self) -> float:
@@ -67,7 +55,7 @@ class Measurement:
         return min(self.seconds), max(self.seconds)
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the outputs."""
+        """Return everything but the outputs."""
         return {
             "median_seconds": self.median,
             "seconds": self.seconds,
@@ -77,50 +65,23 @@ class Measurement:
 
 
 def turns(names: Sequence[str], repeats: int) -> Iterator[str]:
-    """Order the runs so that drift of the machine treats all alike: A B C C B A A B C ...
-
-    Parameters
-    ----------
-    names : sequence of str
-        The contestants.
-    repeats : int
-        Runs of each.
-
-    Yields
-    ------
-    str
-        Whose turn it is.
-    """
+    """Order the runs so that drift of the machine affects all alike: A B C C B A A B C ..."""
     for turn in range(repeats):
         yield from names if turn % 2 == 0 else reversed(names)
 
 
 def time_functions(
-    contestants: Mapping[str, Callable[[], Any]], repeats: int, *, keep_outputs: bool = False
+    candidates: Mapping[str, Callable[[], Any]], repeats: int, *, keep_outputs: bool = False
 ) -> dict[str, Measurement]:
-    """Time functions in this process; the first call of each is not measured (compilation).
-
-    Parameters
-    ----------
-    contestants : mapping of str to callable
-        Each does the same work and takes no arguments.
-    repeats : int
-        Measured calls of each.
-    keep_outputs : bool
-        Keep what the calls return.
-
-    Returns
-    -------
-    dict of str to Measurement
-    """
-    measured = {name: Measurement() for name in contestants}
-    for run in contestants.values():
+    """Time functions in this process; the first call of each is not measured (compilation)."""
+    measured = {name: Measurement() for name in candidates}
+    for run in candidates.values():
         run()
-    for name in turns(list(contestants), repeats):
+    for name in turns(list(candidates), repeats):
         gc.collect()
-        _tell(name)
+        _print_turn(name)
         start = time.perf_counter()
-        output = contestants[name]()
+        output = candidates[name]()
         measured[name].seconds.append(time.perf_counter() - start)
         if keep_outputs:
             measured[name].outputs.append(output)
@@ -129,66 +90,39 @@ def time_functions(
 
 
 def time_processes(
-    contestants: Mapping[str, Sequence[str]],
+    candidates: Mapping[str, Sequence[str]],
     repeats: int,
     *,
     before: Callable[[str], None] = lambda name: None,
     memory: bool = True,
 ) -> dict[str, Measurement]:
-    """Time whole processes, start and end included.
+    """Time whole processes, including start and end.
 
-    Parameters
-    ----------
-    contestants : mapping of str to sequence of str
-        A command line each, run in the repository's root.
-    repeats : int
-        Measured runs of each.
-    before : callable
-        Called with the name before each run, outside the measured time.
-    memory : bool
-        One more run of each, not timed, samples the memory of all its processes together.
-
-    Returns
-    -------
-    dict of str to Measurement
+    ``before`` is called with the name before each run, unmeasured. With ``memory``, an extra
+    unmeasured run of each samples the memory of its whole process tree.
     """
-    measured = {name: Measurement() for name in contestants}
-    for name in turns(list(contestants), repeats):
+    measured = {name: Measurement() for name in candidates}
+    for name in turns(list(candidates), repeats):
         before(name)
-        _tell(name)
-        seconds, peak, output, _ = run_process(contestants[name])
+        _print_turn(name)
+        seconds, peak, output, _ = run_process(candidates[name])
         measured[name].seconds.append(seconds)
         measured[name].peak_bytes.append(peak)
         measured[name].outputs.append(output)
-    for name in contestants if memory else ():
+    for name in candidates if memory else ():
         before(name)
-        _tell(f"{name}: memory")
-        measured[name].tree_bytes = run_process(contestants[name], sample=True)[3]
+        _print_turn(f"{name}: memory")
+        measured[name].tree_bytes = run_process(candidates[name], sample=True)[3]
     return measured
 
 
 def run_process(
     command: Sequence[str], *, sample: bool = False
 ) -> tuple[float, int, str, int | None]:
-    """Run one command to its end.
+    """Run a command in the repository root; exit if it fails.
 
-    Parameters
-    ----------
-    command : sequence of str
-        The command line.
-    sample : bool
-        Sample the memory of the whole process tree meanwhile, which slows it a little.
-
-    Returns
-    -------
-    tuple
-        Wall seconds, peak bytes of the largest process, standard output, sampled peak bytes
-        of the tree (None unless asked for).
-
-    Raises
-    ------
-    SystemExit
-        The command failed; its standard error is shown.
+    Return wall seconds, peak bytes of its largest process, standard output, and with ``sample`` the
+    peak bytes of the process tree (sampling slows it slightly), else None.
     """
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         start = time.perf_counter()
@@ -215,24 +149,10 @@ def report(
     arguments: argparse.Namespace,
     notes: Mapping[str, Any] | None = None,
 ) -> None:
-    """Print the table, and write the JSON if ``--json`` was given.
+    """Print the table, and write JSON if ``--json`` was given.
 
-    Parameters
-    ----------
-    title : str
-        What was measured.
-    measured : mapping of str to Measurement
-        The contestants' results.
-    ours : str
-        The contestant that the ratios are taken against.
-    work : float
-        What one run worked through, in ``unit``.
-    unit : str
-        Such as ``MB`` or ``M tokens``.
-    arguments : Namespace
-        From :func:`parse`.
-    notes : mapping, optional
-        More figures, printed below the table and kept in the JSON.
+    Ratios are relative to the candidate ``ours``; ``work`` is the work of one run in ``unit``.
+    ``notes`` are printed below the table and saved too.
     """
     base = measured[ours].median
     rows = [_row(name, entry, base, work) for name, entry in measured.items()]
@@ -259,13 +179,7 @@ def report(
 
 
 def machine() -> dict[str, Any]:
-    """Tell what the benchmark ran on.
-
-    Returns
-    -------
-    dict
-        Processor, memory in bytes, versions, git commit, time.
-    """
+    """Return processor, memory, versions, git commit and time."""
     about = provenance(_STARTED)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {**about, "processor": _processor(), "memory_bytes": memory}
@@ -277,43 +191,17 @@ def parse(
     repeats: int = 3,
     more: Callable[[argparse.ArgumentParser], None] | None = None,
 ) -> argparse.Namespace:
-    """Read the options that every benchmark has.
-
-    Parameters
-    ----------
-    description : str
-        For ``--help``.
-    repeats : int
-        Default of ``--repeats``.
-    more : callable, optional
-        Adds the benchmark's own options to the parser.
-
-    Returns
-    -------
-    Namespace
-        ``repeats``, ``json`` (Path or None), and the benchmark's own.
-    """
+    """Parse the options of all benchmarks and those that ``more`` adds."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--repeats", type=int, default=repeats, help="measured runs of each")
-    parser.add_argument("--json", type=Path, help="write the figures there, too")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
     if more:
         more(parser)
     return parser.parse_args()
 
 
 def shared_file(name: str) -> Path:
-    """Find a file of the real data, or end the benchmark with status 0 and a line.
-
-    Parameters
-    ----------
-    name : str
-        Path below the data folder, such as ``corpora/enwiki2015-AA.txt.xz``.
-
-    Returns
-    -------
-    Path
-        The file.
-    """
+    """Return a file of the real data; if it is missing, exit with status 0 and a note."""
     folder = Path(os.environ.get("FIRTH_SHARED_DATA", ROOT.parent / "shared" / "data"))
     if not (folder / name).is_file():
         print(f"skipped: no {folder / name}; FIRTH_SHARED_DATA names another folder")
@@ -322,18 +210,7 @@ def shared_file(name: str) -> Path:
 
 
 def unpacked(path: Path) -> Path:
-    """Unpack an ``.xz`` file, once, into a folder for temporary files.
-
-    Parameters
-    ----------
-    path : Path
-        The packed file.
-
-    Returns
-    -------
-    Path
-        The plain file; left there for the next benchmark.
-    """
+    """Unpack an ``.xz`` file to a temporary folder, once, and return the plain file."""
     plain = Path(tempfile.gettempdir()) / "firth-bench" / path.stem
     if not plain.exists():
         plain.parent.mkdir(exist_ok=True)
@@ -345,7 +222,7 @@ def unpacked(path: Path) -> Path:
 
 
 def _row(name: str, entry: Measurement, base: float, work: float) -> list[Any]:
-    """One line of the table; numbers as text carry their own form."""
+    """Return one row of the table; numbers are formatted text."""
     low, high = entry.spread
     peak = max(entry.peak_bytes, default=0)
     return [
@@ -360,7 +237,7 @@ def _row(name: str, entry: Measurement, base: float, work: float) -> list[Any]:
 
 
 class _Right:
-    """Text that the table aligns right."""
+    """Right-aligned text in the table."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -369,14 +246,14 @@ class _Right:
         return self.text
 
 
-def _tell(name: str) -> None:
-    """Say on standard error whose turn it is."""
+def _print_turn(name: str) -> None:
+    """Print which candidate runs on standard error."""
     print(f"... {name}", file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager
 def _sampling(pid: int) -> Iterator[list[int]]:
-    """Sample the memory of a process and all below it until the block is left."""
+    """Sample the memory of a process tree while the block runs."""
     samples: list[int] = []
     stop = threading.Event()
 
@@ -394,7 +271,7 @@ def _sampling(pid: int) -> Iterator[list[int]]:
 
 
 def _tree(pid: int) -> list[int]:
-    """A process and all its descendants, as Linux lists them."""
+    """Return a process and all its descendants (Linux)."""
     found = [pid]
     for parent in found:  # grows while we walk it
         for children in Path(f"/proc/{parent}/task").glob("*/children"):
@@ -404,7 +281,7 @@ def _tree(pid: int) -> list[int]:
 
 
 def _proportional_bytes(pid: int) -> int:
-    """Resident bytes of a process, pages shared by n processes counted as 1/n."""
+    """Return resident bytes of a process; pages shared by n processes count 1/n."""
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):
@@ -413,7 +290,7 @@ def _proportional_bytes(pid: int) -> int:
 
 
 def _processor() -> str:
-    """The processor's own name."""
+    """Return the name of the processor."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("model name"):
@@ -422,7 +299,7 @@ def _processor() -> str:
 
 
 def scores(task: Any, vectors: Any) -> list[tuple[Any, float | None]]:
-    """What a task measures of vectors on all items that they know, with the score itself."""
+    """Return what a task measures of vectors on all items they cover, with the scores."""
     found = task.measure(vectors, task.known(vectors))
     return [
         (each, None if each.sample is None else float(each.sample.evaluate(_once(each))[0]))
@@ -431,5 +308,5 @@ def scores(task: Any, vectors: Any) -> list[tuple[Any, float | None]]:
 
 
 def _once(measured: Any) -> np.ndarray:
-    """Every item counts once."""
+    """Return weights that count every item once."""
     return np.ones((1, len(measured.items)), dtype=np.uint8)

@@ -1,9 +1,8 @@
-"""What the machine can do at most: arithmetic, memory, rows at random; the roof over a kernel.
+"""Peak performance of the machine: arithmetic, memory bandwidth and random access to rows.
 
-Arithmetic is that of float32, the better of a loop of fused multiply-adds that stay in
-registers and of BLAS. Runs are short and many and the best of them counts, so that others at
-work on the machine disturb little. A benchmark calls :func:`measure`; as a script it prints a
-table.
+Arithmetic is float32, the better of BLAS and a loop of fused multiply-adds in registers. Many short
+runs are made and the best one counts, which reduces disturbance by other programs. A benchmark
+calls :func:`measure`; as a script it prints a table.
 """
 
 import json
@@ -31,22 +30,12 @@ _ROWS = 1 << 16  # read by each thread in a run
 
 
 def measure(threads: Sequence[int] = (1, 2), seconds: float = 0.3) -> dict[str, dict[str, float]]:
-    """Find the roofs.
+    """Return the peak rates by number of threads (as text, as in JSON).
 
-    Parameters
-    ----------
-    threads : sequence of int
-        Thread counts to measure with.
-    seconds : float
-        How long each way of reaching a roof is tried; there are 18 for each count of threads.
-
-    Returns
-    -------
-    dict of str to dict of str to float
-        ``flops`` (flop/s, a fused multiply-add being two), ``read`` (bytes/s read in
-        order), and for each size of table ``gather_34MB`` (bytes/s of rows read at random)
-        and ``update_34MB`` (bytes/s of rows read, changed and written at random, counted
-        once); each by the number of threads as text, as JSON has it.
+    ``flops`` in flop/s (a fused multiply-add counts two), ``read`` in bytes/s read in order, and
+    for each table size ``gather_34MB`` in bytes/s of rows read at random and ``update_34MB`` in
+    bytes/s of rows read, changed and written at random (counted once). Each of 18 measurements per
+    number of threads takes ``seconds``.
     """
     rooms = {
         "flops": [*(_fused(lanes, sums) for lanes in (8, 16) for sums in (8, 12)), _blas()],
@@ -64,7 +53,7 @@ def measure(threads: Sequence[int] = (1, 2), seconds: float = 0.3) -> dict[str, 
 
 
 def _rate(work: Callable[[int, int], float], threads: int, seconds: float) -> float:
-    """The most of the work that was done in a second, by all threads together."""
+    """Return the highest rate of all threads together."""
     best = 0.0
     with ThreadPoolExecutor(threads) as pool:
 
@@ -80,7 +69,7 @@ def _rate(work: Callable[[int, int], float], threads: int, seconds: float) -> fl
 
 
 def _fused(lanes: int, sums: int) -> Callable[[int, int], float]:
-    """Flops of fused multiply-adds in so many registers."""
+    """Return a measurement of fused multiply-adds in this many registers, in flops."""
     multiply_add = _multiply_add(lanes, sums)
 
     @njit(nogil=True)
@@ -95,7 +84,7 @@ def _fused(lanes: int, sums: int) -> Callable[[int, int], float]:
 
 
 def _multiply_add(lanes: int, sums: int) -> Any:
-    """A loop over ``sum = sum * factor + addend`` for many sums that do not wait for another."""
+    """Return a loop over ``sum = sum * factor + addend`` for many independent sums."""
     vector = ir.VectorType(ir.FloatType(), lanes)
 
     @intrinsic
@@ -130,7 +119,7 @@ def _multiply_add(lanes: int, sums: int) -> Any:
 
 
 def _blas() -> Callable[[int, int], float]:
-    """Flops of a product of two matrices."""
+    """Return a measurement of a matrix product, in flops."""
     left, right = np.random.default_rng(1).random((2, _SIDE, _SIDE), np.float32)
 
     def run(_thread: int, _threads: int) -> float:
@@ -141,7 +130,7 @@ def _blas() -> Callable[[int, int], float]:
 
 
 def _read(megabytes: int) -> Callable[[int, int], float]:
-    """Bytes of an array read in order, a part by each thread."""
+    """Return a measurement of reading an array in order, a part per thread, in bytes."""
     data = np.ones(megabytes * 1_000_000 // 4, np.float32)
 
     def run(thread: int, threads: int) -> float:
@@ -153,7 +142,7 @@ def _read(megabytes: int) -> Callable[[int, int], float]:
 
 
 def _table(megabytes: int) -> np.ndarray:
-    """Rows of ones that begin at cache lines."""
+    """Return rows of ones aligned to cache lines."""
     n_rows = megabytes * 1_000_000 // (4 * ROW)
     room = np.ones(n_rows * ROW + 16, np.float32)
     first = -room.ctypes.data % 64 // 4
@@ -161,7 +150,7 @@ def _table(megabytes: int) -> np.ndarray:
 
 
 def _rows(table: np.ndarray, kernel: Any, ahead: int) -> Callable[[int, int], float]:
-    """Bytes of rows taken at random, other ones by each thread."""
+    """Return a measurement of random rows, different ones per thread, in bytes."""
     n_rows = len(table) // ROW
 
     def run(thread: int, _threads: int) -> float:
@@ -176,7 +165,7 @@ def _rows(table: np.ndarray, kernel: Any, ahead: int) -> Callable[[int, int], fl
 
 @intrinsic
 def prefetch(_context, table, offset):
-    """Ask for the cache line of one float."""
+    """Prefetch the cache line of one float."""
 
     def generate(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -192,7 +181,7 @@ def prefetch(_context, table, offset):
 
 @njit(nogil=True, fastmath=True)
 def total(data):
-    """Sum an array in whatever order is fastest."""
+    """Sum an array in the fastest order."""
     result = np.float32(0)
     for i in range(len(data)):
         result += data[i]
@@ -228,7 +217,7 @@ def update(table, offsets, ahead):
 
 
 def main() -> None:
-    """Measure, print, write."""
+    """Print the table and write JSON."""
     arguments = harness.parse(__doc__, repeats=10)
     found = measure(seconds=arguments.repeats / 10)
     counts = list(next(iter(found.values())))

@@ -1,4 +1,4 @@
-"""What must hold on the device before any of its timings mean anything."""
+"""Correctness checks on a device, without which its timings mean nothing."""
 
 import importlib.util
 from collections.abc import Callable, Iterator
@@ -19,12 +19,12 @@ from pretrain.training.step import Stepper, StepSettings, loss_of
 _CASE = Case(2, 2, 64, 500, rows=16, length=64)
 _SEGMENTS = 3
 _STEPS = 3
-_HALF = 5e-2  # bfloat16 has three digits
+_HALF = 5e-2  # bfloat16 has three significant digits
 _PLAIN = StepSettings(torch.float32, compile=False, varlen=False, micro_batch=_CASE.rows)
 
 
 class Check(NamedTuple):
-    """A difference, and the most that it may be."""
+    """A measured difference and its limit."""
 
     name: str
     difference: float
@@ -32,16 +32,16 @@ class Check(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """False for what is no number, too."""
+        """Return whether the difference is within the limit; False for NaN."""
         return self.difference <= self.limit
 
     def to_json(self) -> dict[str, Any]:
-        """All of it."""
+        """Return the check as JSON."""
         return {**self._asdict(), "holds": self.holds}
 
 
 def checks(device: torch.device, *, compiled: bool) -> Iterator[Check]:
-    """Run all that this device can do."""
+    """Yield all checks that this device supports."""
     here = make_batches(_rows(device), _CASE.rows)
     there = make_batches(_rows(torch.device("cpu")), _CASE.rows)
     yield Check("batches, backwards, against a CPU's", _batches_apart(here, there), 0.0)
@@ -61,7 +61,7 @@ def _rows(device: torch.device) -> Any:
 
 
 def _model(norm: str) -> MaskedLanguageModel:
-    """With larger weights than a training begins with, whose loss hardly depends on attention."""
+    """Return a model with larger weights than usual, so that its loss depends on attention."""
     model = MaskedLanguageModel(_CASE.shape(norm))
     with torch.no_grad():
         for weight in model.parameters():
@@ -71,7 +71,7 @@ def _model(norm: str) -> MaskedLanguageModel:
 
 
 def _batches_apart(here: Batches, there: Batches) -> float:
-    """Numbers that differ, when one goes through the steps backwards."""
+    """Return how many numbers differ if one iterates the steps backwards."""
     ours = [here.batch(step, MASK_RATE) for step in reversed(range(8))][::-1]
     apart = 0
     for step, batch in enumerate(ours):
@@ -83,9 +83,9 @@ def _batches_apart(here: Batches, there: Batches) -> float:
 def _gradients(
     norm: str, batch: Batch, device: torch.device, exact: float, *, compiled: bool
 ) -> Iterator[Check]:
-    """The gradient of one batch, computed in every way, against float32 on a CPU.
+    """Compare the gradient of one batch, computed in every way, with float32 on a CPU.
 
-    The loss itself tells little: it hardly changes when segments see each other.
+    The loss is not enough: it hardly changes if segments see each other.
     """
     model = _model(norm)
     on_cpu = Batch(**{name: tensor.cpu() for name, tensor in vars(batch).items()})
@@ -117,7 +117,7 @@ def _compile(model: MaskedLanguageModel) -> None:
 
 
 def _gradient(model: MaskedLanguageModel, batch: Batch, dtype: torch.dtype) -> torch.Tensor:
-    """Of the mean loss, all weights end to end."""
+    """Return the gradient of the mean loss, all weights concatenated."""
     loss, _ = loss_of(model, batch, dtype)
     (loss / batch.n_targets).backward()
     found = _flat_gradient(model)
@@ -130,7 +130,7 @@ def _flat_gradient(model: MaskedLanguageModel) -> torch.Tensor:
 
 
 def _apart(found: torch.Tensor, expected: torch.Tensor) -> float:
-    """Length of the difference, by the length of what was expected."""
+    """Return the norm of the difference relative to the expected norm."""
     return float((found - expected).norm() / expected.norm())
 
 
@@ -149,7 +149,7 @@ def _stepper(
 
 
 def _accumulated_apart(batches: Batches, device: torch.device) -> float:
-    """Difference of the gradients of a batch in 4 parts and at once."""
+    """Return the difference between gradients of a batch in 4 parts and at once."""
     found = []
     for micro_batch in (_CASE.rows, _CASE.rows // 4):
         model = _model("pre").to(device)
@@ -163,7 +163,7 @@ def _accumulated_apart(batches: Batches, device: torch.device) -> float:
 
 
 def _resumed_apart(batches: Batches, device: torch.device) -> float:
-    """Largest difference of the weights after steps with and without a stop between."""
+    """Return the largest difference of weights after steps with and without a stop."""
     ends = []
     for stops in (False, True):
         model = _model("pre").to(device)
@@ -180,7 +180,7 @@ def _resumed_apart(batches: Batches, device: torch.device) -> float:
 
 
 def _stock_apart(norm: str, device: torch.device) -> float:
-    """Relative difference of the loss of one batch, in float32."""
+    """Return the relative difference of the loss of one batch, in float32."""
     rows = drawn_rows(_CASE.n_pieces, _CASE.length, device, n_rows=50)
     batch = make_batches(rows, _CASE.rows).batch(0, MASK_RATE)
     model = _model(norm).to(device)

@@ -1,4 +1,4 @@
-"""What the parts of bench_mlm.py share: shapes, drawn text, our step and Hugging Face's."""
+"""Shared parts of bench_mlm.py: shapes, random text, our step and Hugging Face's."""
 
 import contextlib
 from collections.abc import Iterator
@@ -22,23 +22,15 @@ from pretrain.training.optimizer import make_optimizer
 from pretrain.training.step import Stepper, StepSettings
 
 MASK_RATE = 0.15
-IGNORED = -100  # a label that Hugging Face's loss passes over
+IGNORED = -100  # the label that Hugging Face's loss ignores
 _RATE, _DECAY, _CLIP = 1e-4, 0.01, 1.0
 _TEXT_ROWS = 4096
-_CONTINUES = 0.3  # share of pieces that go on a word
+_CONTINUES = 0.3  # share of pieces that continue a word
 
 
 @dataclass(frozen=True)
 class Case:
-    """The sizes of a contest.
-
-    Attributes
-    ----------
-    layers, heads, dim, n_pieces : int
-        Of the encoder; the feed-forward part is 4 x dim wide with post-norm.
-    rows, length : int
-        Of a batch.
-    """
+    """The sizes of a case."""
 
     layers: int
     heads: int
@@ -48,7 +40,7 @@ class Case:
     length: int = 128
 
     def shape(self, norm: str) -> EncoderConfig:
-        """The encoder of a layout: BERT's for ``post``, the defaults for ``pre``."""
+        """Return the encoder of a layout: BERT's for ``post``, the defaults for ``pre``."""
         config = MlmConfig(
             layers=self.layers,
             heads=self.heads,
@@ -67,7 +59,7 @@ class Case:
 def drawn_rows(
     n_pieces: int, length: int, device: torch.device, *, segments: int = 1, n_rows: int = _TEXT_ROWS
 ) -> PackedRows:
-    """Rows of pieces drawn by Zipf's law, each of so many segments, and no padding."""
+    """Return unpadded rows of pieces drawn by Zipf's law, with this many segments each."""
     rng = np.random.default_rng(1)
     chances = 1 / (np.arange(n_pieces - FIRST_PIECE) + 10.0)
     drawn = rng.choice(len(chances), size=(n_rows, length), p=chances / chances.sum())
@@ -81,7 +73,7 @@ def drawn_rows(
 
 
 def make_batches(rows: PackedRows, batch_rows: int) -> Batches:
-    """Batches as the trainer makes them."""
+    """Return batches as the trainer makes them."""
     rng = np.random.default_rng(2)
     continues = rng.random(rows.vocabulary_size) < _CONTINUES
     continues[:FIRST_PIECE] = False
@@ -96,7 +88,7 @@ def make_batches(rows: PackedRows, batch_rows: int) -> Batches:
 
 
 class Ours:
-    """The trainer's own step; makes its batches as it goes."""
+    """The trainer's own step, which makes its batches as it runs."""
 
     def __init__(
         self, shape: EncoderConfig, batches: Batches, device: torch.device, settings: StepSettings
@@ -117,7 +109,7 @@ class Ours:
         )
 
     def run(self, steps: int) -> float:
-        """Take steps; give the mean loss of the last one's pieces."""
+        """Take steps; return the mean loss of the last one."""
         for _ in range(steps):
             self.making.start()
             batch = self.batches.batch(self._number, MASK_RATE)
@@ -130,10 +122,10 @@ class Ours:
 
 
 class HuggingFace:
-    """A plain step with Hugging Face's model: its own loss over all slots, attention by SDPA.
+    """A plain step of Hugging Face's model: its own loss over all slots, attention by SDPA.
 
-    It starts from our weights, and its batches are ours, made before; the optimizer and the
-    clipping are the same.
+    It starts from our weights and uses our batches, made in advance, with the same optimizer and
+    clipping.
     """
 
     def __init__(self, ours: MaskedLanguageModel, batches: Batches, device: torch.device, *,
@@ -147,7 +139,7 @@ class HuggingFace:
         self.parts = 1
 
     def run(self, steps: int) -> float:
-        """Take steps, in two or more parts where the memory does not suffice."""
+        """Take steps, with the batch in two or more parts if memory does not suffice."""
         while True:
             with contextlib.suppress(torch.cuda.OutOfMemoryError):
                 return self._run(steps)
@@ -175,7 +167,7 @@ class HuggingFace:
 
 
 def stock_model(ours: MaskedLanguageModel, device: torch.device) -> Any:
-    """Hugging Face's model of the same weights, attention by SDPA."""
+    """Return Hugging Face's model with the same weights and attention by SDPA."""
     from transformers import AutoConfig, AutoModelForMaskedLM
 
     config, tensors = huggingface_form(ours)
@@ -191,14 +183,14 @@ def stock_model(ours: MaskedLanguageModel, device: torch.device) -> Any:
 
 
 def stock_loss(stock: Any, batch: Batch) -> Tensor:
-    """Its loss on a batch whose rows are one segment each."""
+    """Return its loss on a batch whose rows are one segment each."""
     ids, labels = _labeled(batch)
     loss: Tensor = stock(input_ids=ids, labels=labels).loss
     return loss
 
 
 def _labeled(batch: Batch) -> tuple[Tensor, Tensor]:
-    """What Hugging Face takes: ids, and labels that are IGNORED where nothing is predicted."""
+    """Return the ids and labels for Hugging Face; IGNORED if nothing is predicted."""
     labels = torch.full_like(batch.ids, IGNORED)
     used = batch.weights > 0
     rows = torch.arange(len(labels), device=labels.device)[:, None].expand_as(batch.chosen)
@@ -207,6 +199,6 @@ def _labeled(batch: Batch) -> tuple[Tensor, Tensor]:
 
 
 def _cycle(batches: list[tuple[Tensor, Tensor]]) -> Iterator[tuple[Tensor, Tensor]]:
-    """The same batches again and again."""
+    """Repeat the same batches forever."""
     while True:
         yield from batches

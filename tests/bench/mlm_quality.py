@@ -1,4 +1,4 @@
-"""How good a trained encoder is: held-out accuracy, BLiMP, word similarity of its vectors."""
+"""Quality of a trained encoder: held-out accuracy, BLiMP, word similarity of its vectors."""
 
 import json
 import lzma
@@ -23,7 +23,7 @@ _TIE = 1e-6  # nats: less is rounding
 def train(
     corpus: str | Path, out: Path, options: Mapping[str, Any], minutes: float, device: str
 ) -> Path:
-    """Train by the trainer, or go on; unless the options name another budget, by time."""
+    """Train or resume a run, by time unless the options name another budget."""
     from corpora.build.open_or_build import open_or_build
     from pretrain.config import MlmConfig
     from pretrain.train import make_mlm_run
@@ -40,20 +40,9 @@ def quality(
 ) -> dict[str, Any]:  # fmt: skip
     """Score a finished run.
 
-    Parameters
-    ----------
-    run : Path
-        Of train-mlm.
-    device : str
-        Where its encoder shall read.
-    blimp : Path
-        Pairs of sentences, a JSON object a line.
-    pairs : int or None
-        The first so many pairs of each paradigm; None for all.
-    similarity : sequence of Path
-        Sets for its vectors, and for those of the runs ``beside`` it.
-    beside : sequence of Path
-        Runs of any method.
+    ``blimp`` has sentence pairs, one JSON object per line, of which the first ``pairs`` of each
+    paradigm are used (None for all). ``similarity`` are sets for the run's vectors and those of the
+    runs ``beside``.
     """
     from pretrain.inference.mlm_encoder import open_run
 
@@ -73,7 +62,7 @@ def quality(
 
 
 def last_scores(run: Path) -> dict[str, Any]:
-    """The last held-out evaluation of a run, and its last line of training."""
+    """Return the last held-out evaluation of a run and its last line of metrics."""
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     found: dict[str, Any] = {}
     for line in lines:
@@ -82,7 +71,7 @@ def last_scores(run: Path) -> dict[str, Any]:
 
 
 def read_pairs(path: Path, pairs: int | None) -> dict[str, list[tuple[str, str]]]:
-    """Good and bad sentences, by paradigm."""
+    """Return good and bad sentences by paradigm."""
     found: dict[str, list[tuple[str, str]]] = defaultdict(list)
     with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else open(path) as file:
         for line in file:
@@ -95,7 +84,7 @@ def read_pairs(path: Path, pairs: int | None) -> dict[str, list[tuple[str, str]]
 def score_pairs(
     scorer: SentenceScorer, paradigms: Mapping[str, Sequence[tuple[str, str]]]
 ) -> dict[str, float]:
-    """Share of pairs whose good sentence is likelier; a tie counts one half."""
+    """Return the share of pairs whose good sentence is likelier; a tie counts one half."""
     every = [sentence for pairs in paradigms.values() for pair in pairs for sentence in pair]
     scores = scorer.score([scorer.words(sentence) for sentence in every]).reshape(-1, 2)
     bounds = np.cumsum([len(pairs) for pairs in paradigms.values()])[:-1]
@@ -107,12 +96,12 @@ def score_pairs(
 
 
 def mean_of(shares: Mapping[str, float]) -> float:
-    """The mean over paradigms."""
+    """Return the mean over paradigms."""
     return math.fsum(shares.values()) / len(shares)
 
 
 def _similarity(run: Path, files: Iterable[Path]) -> dict[str, Any]:
-    """Spearman on each set, and how many of its pairs the run knows."""
+    """Return Spearman on each set and the number of pairs the run covers."""
     vectors = load_vectors(run)
     results = [
         harness.scores(task, vectors)[0]

@@ -1,4 +1,4 @@
-"""Truncated attention: does its time grow with the span, and not with the length?"""
+"""Truncated attention: does its time grow with the span rather than the length?"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -20,14 +20,11 @@ def spans(
     device: torch.device, *, rows: int, span: int, lengths: Sequence[int], spans: Sequence[int],
     repeats: int,
 ) -> dict[str, Any]:  # fmt: skip
-    """Time one layer forward: by blocks, under a dense mask, and by the varlen kernel.
+    """Time the forward pass of one layer: by blocks, with a dense mask, and by the varlen kernel.
 
-    Returns
-    -------
-    dict
-        Seconds of each way at every length with one span, and at the greatest length with
-        every span; the exponents of the time of a slot in the length (0: it does not grow,
-        1: as the dense mask's does), and of the time in the span; and how far the ways differ.
+    Return the seconds of each way at every length with one span, and at the greatest length with
+    every span; the exponents of the time per slot in the length (0: constant, 1: as with a dense
+    mask) and of the time in the span; and the differences between the results.
     """
     by_length: dict[str, Any] = {}
     by_span: dict[str, Any] = {}
@@ -63,7 +60,7 @@ def spans(
 def _layer(
     device: torch.device, rows: int, length: int, span: int, repeats: int
 ) -> tuple[dict[str, float], float]:
-    """Median seconds of each way, and how far their results are apart."""
+    """Return the median seconds of each way and the differences between their results."""
     dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
     config = EncoderConfig(
         n_pieces=8, layers=1, heads=_HEADS, dim=_DIM, feed_forward_dim=8, max_length=length,
@@ -104,17 +101,17 @@ def _call(
 
 
 def _calls(device: torch.device) -> int:
-    """On a GPU one call is too short to be timed."""
+    """Return the number of calls per timing; one call on a GPU is too short."""
     return 20 if device.type == "cuda" else 1
 
 
 def _exponent(xs: Sequence[int], ys: Sequence[float]) -> float:
-    """b of the y = a x^b that fits best."""
+    """Return b of the best fit y = a x^b."""
     return float(np.polyfit(np.log(xs), np.log(ys), 1)[0])
 
 
 def _line(xs: Sequence[int], ys: Sequence[float]) -> dict[str, float]:
-    """The straight line that fits best, and the share of the variance that it explains."""
+    """Return the best straight line and the share of variance that it explains."""
     slope, start = np.polyfit(xs, ys, 1)
     share = float(np.corrcoef(xs, ys)[0, 1] ** 2)
     return {"seconds_per_neighbor": float(slope), "seconds_at_0": float(start), "r_squared": share}

@@ -1,4 +1,4 @@
-"""Training steps a second: ours in both layouts, and Hugging Face's beside them."""
+"""Training steps per second: ours in both layouts, and Hugging Face's."""
 
 import importlib.util
 from collections.abc import Mapping
@@ -33,38 +33,35 @@ CASES = {
 }
 
 
-def contest(
+def compare_steps(
     case: Case, device: torch.device, *, compiled: bool, steps: int, repeats: int
 ) -> dict[str, Any]:
-    """Time the contestants in turns: every call takes some steps, all compiling is done before.
+    """Time the candidates in turns, several steps per call, after all compilation.
 
-    Returns
-    -------
-    dict
-        Of each contestant its seconds and tokens a second; of ours the MFU, the share of time
-        in which a batch is made, and the memory that a step takes beyond what rests.
+    Return for each candidate its seconds and tokens per second; for ours also the MFU, the share of
+    time spent on making batches, and the memory of a step beyond what is kept.
     """
-    torch.compiler.reset()  # after 8 compilations of one function torch goes on uncompiled
+    torch.compiler.reset()  # torch stops compiling a function after 8 compilations
     batches = make_batches(drawn_rows(case.n_pieces, case.length, device), case.rows)
     compiled = compiled and compile_problem(device) is None
     varlen = varlen_works(device, case.dim // case.heads)
-    contestants: dict[str, Any] = {}
+    candidates: dict[str, Any] = {}
     for name, norm in ((OURS, "post"), (OURS_PRE, "pre")):
         settings = StepSettings(torch.bfloat16, compiled, varlen, case.rows)
-        contestants[name] = Ours(case.shape(norm), batches, device, settings)
+        candidates[name] = Ours(case.shape(norm), batches, device, settings)
     if importlib.util.find_spec("transformers"):
         start = MaskedLanguageModel(case.shape("post"))
-        contestants[HF] = HuggingFace(start, batches, device, compiled=False)
+        candidates[HF] = HuggingFace(start, batches, device, compiled=False)
         if compiled:
-            contestants[HF_COMPILED] = HuggingFace(start, batches, device, compiled=True)
+            candidates[HF_COMPILED] = HuggingFace(start, batches, device, compiled=True)
     else:
         print("left out: Hugging Face; install the extra hf")
-    first = {name: one.run(1) for name, one in contestants.items()}
+    first = {name: one.run(1) for name, one in candidates.items()}
     measured = harness.time_functions(
-        {name: partial(one.run, steps) for name, one in contestants.items()}, repeats
+        {name: partial(one.run, steps) for name, one in candidates.items()}, repeats
     )
     if HF in first and abs(first[OURS] - first[HF]) > _LOSS_APART:
-        raise SystemExit(f"the contestants do not do the same work: first losses {first}")
+        raise SystemExit(f"the candidates do not do the same work: first losses {first}")
     found = {
         "shape": vars(case),
         "steps_per_call": steps,
@@ -73,20 +70,20 @@ def contest(
         "first_losses": first,
         "contestants": {
             name: _speed(case, entry, steps) | _more(one, device, steps)
-            for (name, entry), one in zip(measured.items(), contestants.values(), strict=True)
+            for (name, entry), one in zip(measured.items(), candidates.values(), strict=True)
         },
         "ratios": _ratios(measured),
     }
     peak = matmul_peak(device, torch.bfloat16)
     found["bfloat16_peak_flops"] = peak
     for name in (OURS, OURS_PRE):
-        flops = row_flops(contestants[name].model, batches.capacity) * case.rows * steps
+        flops = row_flops(candidates[name].model, batches.capacity) * case.rows * steps
         found["contestants"][name]["mfu"] = flops / measured[name].median / peak
     return found
 
 
 def _speed(case: Case, entry: harness.Measurement, steps: int) -> dict[str, Any]:
-    """Seconds of each call, and tokens a second by the median, the slowest and the fastest."""
+    """Return seconds of each call, and tokens per second by the median, slowest and fastest."""
     tokens = case.tokens * steps
     fastest, slowest = entry.spread
     return {
@@ -97,7 +94,7 @@ def _speed(case: Case, entry: harness.Measurement, steps: int) -> dict[str, Any]
 
 
 def _more(one: Ours | HuggingFace, device: torch.device, steps: int) -> dict[str, Any]:
-    """Size, memory and share of waiting, from one more call."""
+    """Return size, memory and share of waiting, from one more call."""
     found: dict[str, Any] = {"parameters": n_weights(one.model)}
     resting = 0
     if device.type == "cuda":
@@ -118,7 +115,7 @@ def _more(one: Ours | HuggingFace, device: torch.device, steps: int) -> dict[str
 
 
 def _ratios(measured: Mapping[str, harness.Measurement]) -> dict[str, float]:
-    """How many times as fast as Hugging Face ours are, by medians."""
+    """Return our speed relative to Hugging Face, by medians."""
     return {
         f"{ours} : {theirs}": measured[theirs].median / measured[ours].median
         for ours in (OURS, OURS_PRE)

@@ -1,4 +1,4 @@
-"""Small finished things to hurt, made once, and a warm process to hurt them in."""
+"""Shared fixtures: small finished artifacts and a server of processes to damage."""
 
 import hashlib
 import shutil
@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from corpora.artifacts.artifact import CHECKSUMS, verify
-from tests.faults.children import Ended, Warm
+from tests.faults.processes import ForkServer, Result
 from tests.faults.table import CALLS
 from tests.pretrain.small_run import small_encoder, small_pieces, write_run
 from tests.pretrain.small_training import chains, corpus_of
 
-# times, speeds, and the names of objects in a pickle
+# contain times, speeds, or object names of a pickle
 _OTHER_EACH_TIME = (
     ".lock",
     "provenance.json",
@@ -25,25 +25,25 @@ _OTHER_EACH_TIME = (
 
 
 @pytest.fixture(scope="session")
-def warm() -> Iterator[Warm]:
-    """The server of warm processes."""
-    server = Warm()
+def server() -> Iterator[ForkServer]:
+    """The server that forks a process for each command."""
+    server = ForkServer()
     yield server
     server.end()
 
 
 @pytest.fixture(scope="session")
-def shelf(warm, tmp_path_factory) -> Path:
-    """Text, a corpus, a run of vectors, an encoder, a set and a cache; nobody writes here."""
-    folder = tmp_path_factory.mktemp("shelf")
+def inputs(server, tmp_path_factory) -> Path:
+    """Text, a corpus, a run, an encoder, evaluation sets and a cache; read-only."""
+    folder = tmp_path_factory.mktemp("inputs")
     lines = chains(n_lines=1000, n_words=150)
     corpus = corpus_of(folder, lines, name="corpus")
     (folder / "corpus.txt").rename(folder / "text.txt")
     training = "--dim 8 --min-count 1 --epochs 1 --threads 1"
-    ended = warm.run(
+    result = server.run(
         ["train-skipgram", corpus.path, "--out", folder / "run", *training.split()], folder
     )
-    assert ended.status == 0, ended.said
+    assert result.status == 0, result.stderr
     encoder = small_encoder(pieces=small_pieces("\n".join(lines), 60))
     write_run(folder / "mlm", encoder, corpus)
     (folder / "lines.txt").write_text("\n".join(lines[:20]))
@@ -56,34 +56,34 @@ def shelf(warm, tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def place(shelf, tmp_path) -> Path:
-    """A folder to work in, whose cache has what takes seconds to derive."""
-    folder = tmp_path / "place"
+def workdir(inputs, tmp_path) -> Path:
+    """A working folder whose cache has what takes seconds to compute."""
+    folder = tmp_path / "workdir"
     folder.mkdir()
-    shutil.copytree(shelf / "cache", folder / "cache")
+    shutil.copytree(inputs / "cache", folder / "cache")
     return folder
 
 
 @pytest.fixture(scope="session")
-def undisturbed(warm, shelf, tmp_path_factory) -> Callable[[str], tuple[Ended, dict[str, str]]]:
-    """How a command ends to which nothing happens, and what it makes."""
-    kept: dict[str, tuple[Ended, dict[str, str]]] = {}
+def reference(server, inputs, tmp_path_factory) -> Callable[[str], tuple[Result, dict[str, str]]]:
+    """Return a function that runs a command without faults; its result and its outputs."""
+    kept: dict[str, tuple[Result, dict[str, str]]] = {}
 
-    def ask(name: str) -> tuple[Ended, dict[str, str]]:
+    def ask(name: str) -> tuple[Result, dict[str, str]]:
         if name not in kept:
-            folder = tmp_path_factory.mktemp(name) / "place"
-            shutil.copytree(shelf / "cache", folder / "cache")
-            ended = warm.run([name, *CALLS[name].line(shelf, folder)], folder)
-            assert ended.status == 0, ended.said
-            assert beside(folder, CALLS[name].makes) == []
-            kept[name] = ended, {each: made(folder / each) for each in CALLS[name].makes}
+            folder = tmp_path_factory.mktemp(name) / "workdir"
+            shutil.copytree(inputs / "cache", folder / "cache")
+            result = server.run([name, *CALLS[name].line(inputs, folder)], folder)
+            assert result.status == 0, result.stderr
+            assert leftovers(folder, CALLS[name].makes) == []
+            kept[name] = result, {each: content_hash(folder / each) for each in CALLS[name].makes}
         return kept[name]
 
     return ask
 
 
-def made(path: Path) -> str:
-    """Name the content of a file, or of a folder, but for times and speeds and where it stands."""
+def content_hash(path: Path) -> str:
+    """Hash a file or folder, ignoring times, speeds and its location."""
     files = [path] if path.is_file() else sorted(path.rglob("*"))
     digest = hashlib.sha256()
     for file in files:
@@ -93,14 +93,14 @@ def made(path: Path) -> str:
     return digest.hexdigest()
 
 
-def whole(path: Path) -> bool:
-    """Whether a file or folder is one that a reader may believe in: checksums of a folder hold."""
+def is_intact(path: Path) -> bool:
+    """Return whether a file exists or a folder matches its checksums."""
     if (path / CHECKSUMS).is_file():
         verify(path)
         return True
     return path.is_file()
 
 
-def beside(place: Path, names: tuple[str, ...]) -> list[str]:
-    """What lies in a place besides a command's output and the cache."""
-    return sorted({path.name for path in place.iterdir()} - {"cache", *names})
+def leftovers(workdir: Path, names: tuple[str, ...]) -> list[str]:
+    """Return what a folder contains besides a command's outputs and the cache."""
+    return sorted({path.name for path in workdir.iterdir()} - {"cache", *names})

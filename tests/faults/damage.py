@@ -1,4 +1,4 @@
-"""Damage done to files, and what commands say of it: within one process, since it is quick."""
+"""Damage to files and the commands' reactions, all within one process for speed."""
 
 import shutil
 import signal
@@ -8,19 +8,19 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-SECONDS = 20  # of a processor for one command, of which each takes a fraction of one
-WHOLE = "whole"
+CPU_SECONDS = 20  # limit per command; each takes a fraction of a second
+INTACT = "intact"
 _DEEP = b"[" * 100_000
 
 
 def _flipped(content: bytes) -> bytes:
-    """One bit in the middle."""
+    """Flip one bit in the middle."""
     middle = len(content) // 2
     return content[:middle] + bytes([content[middle] ^ 0x10]) + content[middle + 1 :]
 
 
 def _number(content: bytes) -> bytes:
-    """The first number of a text becomes a huge one."""
+    """Make the first number of a text huge."""
     digits = next((n for n, byte in enumerate(content) if byte in b"0123456789"), len(content))
     return content[:digits] + b"9" * 400 + content[digits:]
 
@@ -45,18 +45,18 @@ JSON_DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
 
 
 def damages_of(path: str) -> dict[str, Callable[[bytes], bytes | None]]:
-    """Those that make sense for a file."""
+    """Return the damages that make sense for a file."""
     return DAMAGES | (JSON_DAMAGES if path.endswith(".json") else {})
 
 
 @contextmanager
 def damaged(path: Path, damage: Callable[[bytes], bytes | None]) -> Iterator[None]:
-    """Let a file be damaged within the block."""
+    """Damage a file within the block and restore it after."""
     content = path.read_bytes()
-    worse = damage(content)
+    changed = damage(content)
     path.unlink()
-    if worse is not None:
-        path.write_bytes(worse)
+    if changed is not None:
+        path.write_bytes(changed)
     try:
         yield
     finally:
@@ -64,37 +64,37 @@ def damaged(path: Path, damage: Callable[[bytes], bytes | None]) -> Iterator[Non
         path.write_bytes(content)
 
 
-def ask(words: list[str]) -> tuple[int, str, str, str]:
-    """Exit status, what was printed, what was said, and the error that escaped, of one command."""
+def run_command(arguments: list[str]) -> tuple[int, str, str, str]:
+    """Run one command; return exit status, stdout, stderr and the uncaught exception."""
     import cli
 
     def late(*_) -> None:
-        raise TimeoutError("it hangs")
+        raise TimeoutError("timed out")
 
     signal.signal(signal.SIGPROF, late)
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
-    result = CliRunner().invoke(cli.main, words)
+    signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
+    result = CliRunner().invoke(cli.main, arguments)
     signal.setitimer(signal.ITIMER_PROF, 0)
-    escaped = result.exception
-    told = "" if escaped is None or isinstance(escaped, SystemExit) else repr(escaped)
-    return result.exit_code, result.stdout, result.stderr, told
+    error = result.exception
+    uncaught = "" if error is None or isinstance(error, SystemExit) else repr(error)
+    return result.exit_code, result.stdout, result.stderr, uncaught
 
 
-def answers(lines: list[list[str]], victim: str, place: str, names: list[str]) -> list:
-    """Ask several commands about a file, whole and damaged; each makes things in the place."""
-    told = []
+def run_commands(lines: list[list[str]], victim: str, workdir: str, names: list[str]) -> list:
+    """Run several commands with a file intact and damaged; return (damage, command, result...)."""
+    results = []
     file = Path(victim)
-    for name in (WHOLE, *names):
+    for name in (INTACT, *names):
         with damaged(file, damages_of(victim).get(name, lambda content: content)):
-            for number, words in enumerate(lines):
-                told.append((name, number, *ask(words)))
-                _clear(Path(place))
-    return told
+            for number, arguments in enumerate(lines):
+                results.append((name, number, *run_command(arguments)))
+                _clear(Path(workdir))
+    return results
 
 
-def _clear(place: Path) -> None:
-    """Remove what a command made, but not the cache."""
-    for path in place.iterdir():
+def _clear(workdir: Path) -> None:
+    """Remove a command's outputs but keep the cache."""
+    for path in workdir.iterdir():
         if path.is_dir() and path.name != "cache":
             shutil.rmtree(path)
         elif path.is_file():

@@ -1,4 +1,4 @@
-"""Files that would run code where they opened by Python's pickle: none ever is."""
+"""Files that would run code if they were unpickled: none ever is."""
 
 import ast
 import functools
@@ -12,11 +12,11 @@ import pytest
 
 from tests.faults.table import CALLS
 
-ROOMS = ("corpora", "embed", "pretrain")
+PACKAGES = ("corpora", "embed", "pretrain")
 
 
 class Trap:
-    """What makes a file when it is unpickled."""
+    """An object that creates a folder when it is unpickled."""
 
     def __init__(self, mark):
         self.mark = str(mark)
@@ -26,7 +26,7 @@ class Trap:
 
 
 def trapped(mark, kind):
-    """A file of a kind that other programs save, with the trap inside."""
+    """Return a file as other programs save it, with the trap inside."""
     pickled = pickle.dumps(Trap(mark), protocol=2 if kind == "gensim" else 4)
     held = io.BytesIO()
     if kind == "torch":
@@ -50,50 +50,50 @@ KINDS = {
     "numpy archive": "vectors.npz",
 }
 # every command that takes a RUN or vectors
-ASKED = [name for name, call in CALLS.items() if {"run", "mlm"} & set(call.reads)]
+VECTOR_COMMANDS = [name for name, call in CALLS.items() if {"run", "mlm"} & set(call.reads)]
 
 
-def line_on(name, path, shelf, place):
-    """The command line of a command with a path in the place of every run."""
-    words = CALLS[name].line(shelf, place)
+def line_on(name, path, inputs, workdir):
+    """Return the arguments of a command with every run replaced by a path."""
+    words = CALLS[name].line(inputs, workdir)
     return [
         name,
-        *(str(path) if word in (f"{shelf}/run", f"{shelf}/mlm") else word for word in words),
+        *(str(path) if word in (f"{inputs}/run", f"{inputs}/mlm") else word for word in words),
     ]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ASKED)
-def test_a_pickle_in_the_place_of_a_run_is_refused_and_not_opened(warm, shelf, place, name, kind):
-    mark, file = place / "opened", place / KINDS[kind]
+@pytest.mark.parametrize("name", VECTOR_COMMANDS)
+def test_a_pickle_instead_of_a_run_is_refused_unopened(server, inputs, workdir, name, kind):
+    mark, file = workdir / "opened", workdir / KINDS[kind]
     file.write_bytes(trapped(mark, kind))
-    ended = warm.run(line_on(name, file, shelf, place), place)
+    result = server.run(line_on(name, file, inputs, workdir), workdir)
     assert not mark.exists(), "the pickle was opened"
-    assert ended.status == 1
-    assert "Traceback" not in ended.said
-    assert ended.said.rstrip("\n").splitlines()[-1].startswith("Error: ")
-    assert str(file) in ended.said
+    assert result.status == 1
+    assert "Traceback" not in result.stderr
+    assert result.stderr.rstrip("\n").splitlines()[-1].startswith("Error: ")
+    assert str(file) in result.stderr
 
 
 @pytest.mark.parametrize("inside", ["vectors.npy", "vectors.npz", "pytorch_model.bin"])
-@pytest.mark.parametrize("name", ASKED)
-def test_a_pickle_in_a_run_is_refused_and_not_opened(warm, shelf, place, name, inside):
-    mark, run = place / "opened", place / "run"
+@pytest.mark.parametrize("name", VECTOR_COMMANDS)
+def test_a_pickle_in_a_run_is_refused_unopened(server, inputs, workdir, name, inside):
+    mark, run = workdir / "opened", workdir / "run"
     run.mkdir()
     kinds = {"vectors.npy": "numpy", "vectors.npz": "numpy archive", "pytorch_model.bin": "torch"}
     (run / inside).write_bytes(trapped(mark, kinds[inside]))
     model = '{"model_type": "bert"}' if inside == "pytorch_model.bin" else "{}"
     (run / "config.json").write_text(model)
     (run / "vocabulary.tsv").write_text("word1\t3\n")
-    ended = warm.run(line_on(name, run, shelf, place), place)
+    result = server.run(line_on(name, run, inputs, workdir), workdir)
     assert not mark.exists(), "the pickle was opened"
-    assert ended.status == 1
-    assert "Traceback" not in ended.said
-    assert ended.said.rstrip("\n").splitlines()[-1].startswith("Error: ")
-    assert str(run) in ended.said
+    assert result.status == 1
+    assert "Traceback" not in result.stderr
+    assert result.stderr.rstrip("\n").splitlines()[-1].startswith("Error: ")
+    assert str(run) in result.stderr
 
 
-def test_the_trap_springs_where_a_pickle_is_opened(tmp_path):
+def test_the_trap_works(tmp_path):
     for number, kind in enumerate(KINDS):
         mark, content = tmp_path / str(number), trapped(tmp_path / str(number), kind)
         if kind.startswith("numpy"):
@@ -109,8 +109,11 @@ def test_the_trap_springs_where_a_pickle_is_opened(tmp_path):
 
 @functools.cache
 def nodes(root):
-    """Every call and import in the program, and where it is."""
-    files = [root / "cli.py", *(file for room in ROOMS for file in (root / room).rglob("*.py"))]
+    """Return every call and import in the program with its location."""
+    files = [
+        root / "cli.py",
+        *(file for package in PACKAGES for file in (root / package).rglob("*.py")),
+    ]
     return [
         (f"{file.relative_to(root)}:{node.lineno}", node)
         for file in sorted(files)
@@ -120,56 +123,60 @@ def nodes(root):
 
 
 def calls_in(root):
-    """Every call: where it is, the dotted name of what is called, the node."""
+    """Return every call: location, dotted name and node."""
     return [
-        (place, ast.unparse(node.func), node)
-        for place, node in nodes(root)
+        (location, ast.unparse(node.func), node)
+        for location, node in nodes(root)
         if isinstance(node, ast.Call)
     ]
 
 
 def imports_in(root):
-    """Every module that the program imports, and where."""
-    for place, node in nodes(root):
+    """Yield every imported module and the location of the import."""
+    for location, node in nodes(root):
         if isinstance(node, ast.Import):
-            yield from ((name.name, place) for name in node.names)
+            yield from ((name.name, location) for name in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module, place
+            yield node.module, location
 
 
 def keyword(node, name):
-    """The value of a keyword of a call; None without one."""
+    """Return the source of a call's keyword argument, or None."""
     return next((ast.unparse(each.value) for each in node.keywords if each.arg == name), None)
 
 
 def test_the_program_imports_nothing_that_unpickles(root):
     banned = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "yaml"}
-    assert [place for name, place in imports_in(root) if name.partition(".")[0] in banned] == []
+    assert [
+        location for name, location in imports_in(root) if name.partition(".")[0] in banned
+    ] == []
 
 
-def test_numpy_is_always_told_not_to_unpickle(root):
+def test_numpy_never_unpickles(root):
     loads = [
-        (place, node) for place, name, node in calls_in(root) if name in ("np.load", "numpy.load")
+        (location, node)
+        for location, name, node in calls_in(root)
+        if name in ("np.load", "numpy.load")
     ]
     assert loads
-    assert [place for place, node in loads if keyword(node, "allow_pickle") != "False"] == []
+    assert [location for location, node in loads if keyword(node, "allow_pickle") != "False"] == []
 
 
-def test_torch_loads_nothing_but_weights(root):
-    loads = [(place, node) for place, name, node in calls_in(root) if name == "torch.load"]
-    assert [place for place, node in loads if keyword(node, "weights_only") != "True"] == []
+def test_torch_loads_only_weights(root):
+    loads = [(location, node) for location, name, node in calls_in(root) if name == "torch.load"]
+    assert [location for location, node in loads if keyword(node, "weights_only") != "True"] == []
 
 
 def test_nothing_is_evaluated_or_loaded_by_gensim(root):
     banned = {"eval", "exec", "compile", "KeyedVectors.load", "Word2Vec.load", "pd.read_pickle"}
-    assert [place for place, name, _ in calls_in(root) if name in banned] == []
+    assert [location for location, name, _ in calls_in(root) if name in banned] == []
 
 
-def test_models_of_others_bring_no_code(root):
-    told = [
-        (place, keyword(node, "trust_remote_code"))
-        for place, name, node in calls_in(root)
+def test_remote_code_of_models_is_never_trusted(root):
+    trust = [
+        (location, keyword(node, "trust_remote_code"))
+        for location, name, node in calls_in(root)
         if name.endswith("from_pretrained")
     ]
-    assert told
-    assert [place for place, trust in told if trust not in (None, "False")] == []
+    assert trust
+    assert [location for location, value in trust if value not in (None, "False")] == []

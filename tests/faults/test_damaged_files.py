@@ -1,16 +1,16 @@
-"""Every file of every artifact, damaged: commands say so in one line, or do not need it."""
+"""Damage to every file of every artifact: a one-line error, or the same result."""
 
 import shutil
 import zlib
 
 import pytest
 
-from tests.faults.damage import WHOLE, damages_of
-from tests.faults.table import ALONE, CALLS
+from tests.faults.damage import INTACT, damages_of
+from tests.faults.table import CALLS, SINGLE
 
-ANSWERS = "tests.faults.damage:answers"
-# the slow ones, whose reading of a corpus is that of the others
-TAKEN = [name for name in ALONE if name not in ("train-mlm", "train-cbow", "learning-curve")]
+RUN_COMMANDS = "tests.faults.damage:run_commands"
+# without slow commands that read a corpus as the others do
+COMMANDS = [name for name in SINGLE if name not in ("train-mlm", "train-cbow", "learning-curve")]
 FILES = {
     "run": ("vectors.npy", "contexts.npy", "vocabulary.tsv", "config.json", "checksums.json"),
     "mlm": (
@@ -22,12 +22,12 @@ FILES = {
         "vocabulary/words.text.npy", "vocabulary/counts.npy",
     ),
 }  # fmt: skip
-# what is mapped and asked for one word is not read as a whole, and so not held against checksums
+# these map their files and do not verify checksums
 MAPPED = ("neighbors", "similarity", "analogy", "map")
 
 
 def some_of(file: str) -> list[str]:
-    """Three damages of a file, the same every time; over all files, all of them."""
+    """Return three damages of a file, always the same; all files together cover all damages."""
     names = list(damages_of(file))
     first = zlib.crc32(file.encode())
     return [names[(first + step) % len(names)] for step in range(0, len(names), len(names) // 3)]
@@ -36,21 +36,27 @@ def some_of(file: str) -> list[str]:
 @pytest.mark.parametrize(
     ("artifact", "file"), [(artifact, file) for artifact, files in FILES.items() for file in files]
 )
-def test_a_damaged_file_is_told_in_one_line_or_not_needed(warm, shelf, place, artifact, file):
-    hurt = shutil.copytree(shelf, place.parent / "hurt", ignore=shutil.ignore_patterns("cache"))
-    names = [name for name in TAKEN if artifact in CALLS[name].reads]
-    lines = [[name, *CALLS[name].line(hurt, place)] for name in names]
-    told = warm.call(ANSWERS, lines, hurt / artifact / file, place, some_of(file), place=place)
-    assert len(told) == len(lines) * (1 + len(some_of(file)))
-    right = {number: printed for damage, number, _, printed, *_ in told if damage == WHOLE}
-    for damage, number, status, printed, said, escaped in told:
+def test_a_damaged_file_gives_a_one_line_error_or_the_same_result(
+    server, inputs, workdir, artifact, file
+):
+    damaged = shutil.copytree(
+        inputs, workdir.parent / "damaged", ignore=shutil.ignore_patterns("cache")
+    )
+    names = [name for name in COMMANDS if artifact in CALLS[name].reads]
+    lines = [[name, *CALLS[name].line(damaged, workdir)] for name in names]
+    results = server.call(
+        RUN_COMMANDS, lines, damaged / artifact / file, workdir, some_of(file), workdir=workdir
+    )
+    assert len(results) == len(lines) * (1 + len(some_of(file)))
+    right = {number: stdout for damage, number, _, stdout, *_ in results if damage == INTACT}
+    for damage, number, status, stdout, stderr, uncaught in results:
         name = names[number]
-        assert escaped == "", (damage, name)
+        assert uncaught == "", (damage, name)
         if status == 0:
-            assert name in MAPPED or printed == right[number], (damage, name)
+            assert name in MAPPED or stdout == right[number], (damage, name)
         else:
-            assert damage != WHOLE, (name, said)
-            last = said.rstrip("\n").splitlines()[-1]
+            assert damage != INTACT, (name, stderr)
+            last = stderr.rstrip("\n").splitlines()[-1]
             assert status == 1
-            assert last.startswith("Error: "), (damage, name, said)
-            assert f"{hurt / artifact}" in last, (damage, name, said)
+            assert last.startswith("Error: "), (damage, name, stderr)
+            assert f"{damaged / artifact}" in last, (damage, name, stderr)

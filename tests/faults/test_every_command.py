@@ -1,18 +1,18 @@
-"""The table of commands is whole, and what it says of each is so."""
+"""The table of commands is complete and correct."""
 
 import pytest
 
 import cli
-from tests.faults.table import ALONE, CALLS
+from tests.faults.table import CALLS, SINGLE
 
 
-def test_no_command_is_left_out():
+def test_every_command_is_in_the_table():
     assert list(CALLS) == list(cli.COMMANDS)
 
 
-@pytest.mark.parametrize("name", ALONE)
-def test_undisturbed_it_makes_what_the_table_says(undisturbed, name):
-    ended, contents = undisturbed(name)
-    assert "Traceback" not in ended.said
+@pytest.mark.parametrize("name", SINGLE)
+def test_a_command_makes_the_outputs_of_the_table(reference, name):
+    result, contents = reference(name)
+    assert "Traceback" not in result.stderr
     assert set(contents) == set(CALLS[name].makes)
-    assert bool(contents) == bool(ended.changes) or name == "recommend"
+    assert bool(contents) == bool(result.changes) or name == "recommend"

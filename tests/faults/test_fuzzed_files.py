@@ -1,4 +1,4 @@
-"""Files that somebody bent: read, or refused in one line; no traceback, hang or endless memory."""
+"""Mutated files are read or refused in one line: no traceback, hang or unlimited memory."""
 
 import gzip
 import json
@@ -6,24 +6,27 @@ import shutil
 
 import pytest
 
-from tests.faults.children import Harm
+from tests.faults.processes import Fault
 
-BOUNDED = Harm(memory=1 << 30)  # bytes beyond what the program has; the files have some kilobytes
+BOUNDED = Fault(memory=1 << 30)  # bytes beyond the program itself; the files have a few kilobytes
 WAYS = 35
-COMPLAINTS = "tests.faults.fuzzing:complaints"
-SEALED = "tests.faults.fuzzing:sealed_complaints"
+PROBLEMS = "tests.faults.fuzzing:problems"
+RESEALED_PROBLEMS = "tests.faults.fuzzing:resealed_problems"
 
 
 @pytest.fixture(scope="module")
-def exported(warm, shelf, tmp_path_factory):
-    """A run as other programs have it, by format."""
+def exported(server, inputs, tmp_path_factory):
+    """A run exported to every format."""
     folder = tmp_path_factory.mktemp("exported")
     for name in ("word2vec-text", "word2vec-binary", "glove", "projector", "gensim"):
         assert (
-            warm.run(["export", shelf / "run", "--format", name, folder / name], folder).status == 0
+            server.run(["export", inputs / "run", "--format", name, folder / name], folder).status
+            == 0
         )
-    ended = warm.run(["export", shelf / "mlm", "--format", "huggingface", folder / "hf"], folder)
-    assert ended.status == 0, ended.said
+    result = server.run(
+        ["export", inputs / "mlm", "--format", "huggingface", folder / "hf"], folder
+    )
+    assert result.status == 0, result.stderr
     text = (folder / "word2vec-text").read_bytes()
     (folder / "gzipped").write_bytes(gzip.compress(text))
     return folder
@@ -37,33 +40,43 @@ def exported(warm, shelf, tmp_path_factory):
         "gzipped", "hf/model.safetensors", "hf/config.json", "hf/tokenizer.json",
     ],
 )  # fmt: skip
-def test_bent_vectors_are_read_or_refused(warm, place, exported, file):
-    copy = shutil.copytree(exported, place / "exported")
+def test_mutated_vectors_are_read_or_refused(server, workdir, exported, file):
+    copy = shutil.copytree(exported, workdir / "exported")
     whole = copy / file.partition("/")[0].removesuffix(".vectors.npy").removesuffix(
         ".vocabulary.tsv"
     )
-    found = warm.call(COMPLAINTS, "vectors", copy / file, whole, 1, WAYS, place=place, harm=BOUNDED)
+    found = server.call(
+        PROBLEMS, "vectors", copy / file, whole, 1, WAYS, workdir=workdir, fault=BOUNDED
+    )
     assert found == []
 
 
-def test_a_bent_fasttext_model_is_read_or_refused(warm, place, root):
-    model = shutil.copy(root / "tests" / "embed" / "formats" / "data" / "fasttext-small.bin", place)
-    found = warm.call(COMPLAINTS, "vectors", model, model, 2, 2 * WAYS, place=place, harm=BOUNDED)
+def test_a_mutated_fasttext_model_is_read_or_refused(server, workdir, root):
+    model = shutil.copy(
+        root / "tests" / "embed" / "formats" / "data" / "fasttext-small.bin", workdir
+    )
+    found = server.call(
+        PROBLEMS, "vectors", model, model, 2, 2 * WAYS, workdir=workdir, fault=BOUNDED
+    )
     assert found == []
 
 
 @pytest.mark.parametrize(
     "file", ["vectors.npy", "contexts.npy", "vocabulary.tsv", "config.json", "checksums.json"]
 )
-def test_a_bent_run_is_read_or_refused(warm, shelf, place, file):
-    run = shutil.copytree(shelf / "run", place / "run")
-    assert warm.call(COMPLAINTS, "run", run / file, run, 3, WAYS, place=place, harm=BOUNDED) == []
+def test_a_mutated_run_is_read_or_refused(server, inputs, workdir, file):
+    run = shutil.copytree(inputs / "run", workdir / "run")
+    assert (
+        server.call(PROBLEMS, "run", run / file, run, 3, WAYS, workdir=workdir, fault=BOUNDED) == []
+    )
 
 
 @pytest.mark.parametrize("file", ["model.safetensors", "tokenizer.json", "config.json"])
-def test_a_bent_encoder_is_read_or_refused(warm, shelf, place, file):
-    run = shutil.copytree(shelf / "mlm", place / "mlm")
-    found = warm.call(COMPLAINTS, "encoder", run / file, run, 4, WAYS, place=place, harm=BOUNDED)
+def test_a_mutated_encoder_is_read_or_refused(server, inputs, workdir, file):
+    run = shutil.copytree(inputs / "mlm", workdir / "mlm")
+    found = server.call(
+        PROBLEMS, "encoder", run / file, run, 4, WAYS, workdir=workdir, fault=BOUNDED
+    )
     assert found == []
 
 
@@ -75,11 +88,13 @@ def test_a_bent_encoder_is_read_or_refused(warm, shelf, place, file):
         ("corpus", "corpus", "manifest.json"),
     ],
 )
-def test_strange_values_under_right_checksums_are_read_or_refused(
-    warm, shelf, place, opener, artifact, file
+def test_strange_values_with_correct_checksums_are_read_or_refused(
+    server, inputs, workdir, opener, artifact, file
 ):
-    folder = shutil.copytree(shelf / artifact, place / artifact)
-    assert warm.call(SEALED, opener, folder, file, place=place, harm=BOUNDED) == []
+    folder = shutil.copytree(inputs / artifact, workdir / artifact)
+    assert (
+        server.call(RESEALED_PROBLEMS, opener, folder, file, workdir=workdir, fault=BOUNDED) == []
+    )
 
 
 SOURCES = {
@@ -97,11 +112,11 @@ SOURCES = {
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzipped"])
 @pytest.mark.parametrize("name", SOURCES)
-def test_bent_sources_are_read_or_refused(warm, place, name, packed):
+def test_mutated_sources_are_read_or_refused(server, workdir, name, packed):
     content = SOURCES[name].encode()
-    (place / name).write_bytes(gzip.compress(content) if packed else content)
-    found = warm.call(
-        COMPLAINTS, "source", place / name, place / name, 5, WAYS, place=place, harm=BOUNDED
+    (workdir / name).write_bytes(gzip.compress(content) if packed else content)
+    found = server.call(
+        PROBLEMS, "source", workdir / name, workdir / name, 5, WAYS, workdir=workdir, fault=BOUNDED
     )
     assert found == []
 
@@ -110,20 +125,20 @@ def test_bent_sources_are_read_or_refused(warm, place, name, packed):
 @pytest.mark.parametrize(
     "rest", [b"word 1 2 3\n", b"word \x00\x00\x80\x3f"], ids=["text", "binary"]
 )
-def test_a_header_that_promises_too_much_takes_no_memory(warm, place, header, rest):
-    (place / "huge").write_bytes(header.encode() + b"\n" + rest)
-    ended = warm.run(["neighbors", place / "huge", "word"], place, Harm(memory=1 << 28))
-    assert ended.status == 1
-    assert ended.said.startswith(f"Error: {place / 'huge'}:")
-    assert ended.said.count("\n") == 1
+def test_a_header_with_huge_sizes_takes_no_memory(server, workdir, header, rest):
+    (workdir / "huge").write_bytes(header.encode() + b"\n" + rest)
+    result = server.run(["neighbors", workdir / "huge", "word"], workdir, Fault(memory=1 << 28))
+    assert result.status == 1
+    assert result.stderr.startswith(f"Error: {workdir / 'huge'}:")
+    assert result.stderr.count("\n") == 1
 
 
-def test_a_bomb_of_vectors_takes_no_memory(warm, place):
-    (place / "bomb.gz").write_bytes(gzip.compress(b"3 100\nw" + bytes(1 << 28), 1))
-    ended = warm.run(["neighbors", place / "bomb.gz", "word"], place, Harm(memory=1 << 28))
-    assert ended.status == 1
-    assert ended.said.startswith(f"Error: {place / 'bomb.gz'}")
-    assert ended.said.count("\n") == 1
+def test_a_gzip_bomb_of_vectors_takes_no_memory(server, workdir):
+    (workdir / "bomb.gz").write_bytes(gzip.compress(b"3 100\nw" + bytes(1 << 28), 1))
+    result = server.run(["neighbors", workdir / "bomb.gz", "word"], workdir, Fault(memory=1 << 28))
+    assert result.status == 1
+    assert result.stderr.startswith(f"Error: {workdir / 'bomb.gz'}")
+    assert result.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -137,21 +152,21 @@ def test_a_bomb_of_vectors_takes_no_memory(warm, place):
         "empty",
     ],
 )  # fmt: skip
-def test_a_bent_study_is_refused_in_one_line(warm, place, content):
-    (place / "study.toml").write_bytes(content)
-    ended = warm.run(
-        ["study", "--settings", place / "study.toml", "--out", place / "out"], place, BOUNDED
+def test_a_malformed_study_is_refused_in_one_line(server, workdir, content):
+    (workdir / "study.toml").write_bytes(content)
+    result = server.run(
+        ["study", "--settings", workdir / "study.toml", "--out", workdir / "out"], workdir, BOUNDED
     )
-    assert "Traceback" not in ended.said
-    assert (ended.status, ended.said.count("\n")) == (1, 1), ended.said
-    assert str(place / "study.toml") in ended.said
-    assert not (place / "out").exists()
+    assert "Traceback" not in result.stderr
+    assert (result.status, result.stderr.count("\n")) == (1, 1), result.stderr
+    assert str(workdir / "study.toml") in result.stderr
+    assert not (workdir / "out").exists()
 
 
 @pytest.mark.parametrize("digits", [19, 30, 5000])
-def test_a_count_of_too_many_digits_is_refused(warm, shelf, place, digits):
-    run = shutil.copytree(shelf / "run", place / "run")
+def test_a_count_with_too_many_digits_is_read_or_refused(server, inputs, workdir, digits):
+    run = shutil.copytree(inputs / "run", workdir / "run")
     lines = (run / "vocabulary.tsv").read_text().splitlines()
     lines[3] = f"{lines[3].partition(chr(9))[0]}\t{'9' * digits}"
     (run / "vocabulary.tsv").write_text("\n".join(lines) + "\n")
-    assert warm.call("tests.faults.fuzzing:complaint", "run", run, place=place) == ""
+    assert server.call("tests.faults.fuzzing:problem", "run", run, workdir=workdir) == ""

@@ -1,7 +1,7 @@
-"""Every command, stopped or refused by the system at some moment of its work.
+"""Every command, killed, interrupted or refused by the system at some point of its work.
 
-What stands at the output afterwards is whole or is not there, nothing is told but one line, and
-the same command does its work the next time.
+Afterwards the output is intact or absent, the error is one line, and the same command succeeds when
+it is run again.
 """
 
 import shutil
@@ -11,16 +11,16 @@ import zlib
 
 import pytest
 
-from tests.faults.children import Harm
-from tests.faults.conftest import beside, made, whole
-from tests.faults.table import ALONE, CALLS, MAKERS, TELLERS
+from tests.faults.conftest import content_hash, is_intact, leftovers
+from tests.faults.processes import Fault
+from tests.faults.table import CALLS, PRINTERS, SINGLE, WRITERS
 
 KILLS = 2  # for each command
 NOT_RENAMED = "complete, but not yet renamed; move it to "
 
 
-def moments(name: str, changes: int, count: int) -> list[int]:
-    """Some of the moments of a command's work, the same every time, the last third preferred."""
+def fault_points(name: str, changes: int, count: int) -> list[int]:
+    """Return file changes at which to inject a fault, always the same, more in the last third."""
     chosen = [zlib.crc32(f"{name} {n}".encode()) for n in range(count)]
     late = max(changes * 2 // 3, 0)
     return [
@@ -29,108 +29,114 @@ def moments(name: str, changes: int, count: int) -> list[int]:
     ]
 
 
-def outputs_are_whole_or_absent(name, place, contents):
-    """The claim of this file; of a folder of runs, that each run is."""
+def assert_outputs_intact_or_absent(name, workdir, contents):
+    """Assert that every output, or every run of a folder of runs, is intact or absent."""
     for each in CALLS[name].makes:
-        path = place / each
+        path = workdir / each
         if name == "learning-curve" and path.is_dir():
             runs = [run for run in path.iterdir() if run.is_dir() and run.suffix != ".partial"]
-            assert all(map(whole, runs))
+            assert all(map(is_intact, runs))
         elif path.exists():
-            assert whole(path)
-            assert made(path) == contents[each]
+            assert is_intact(path)
+            assert content_hash(path) == contents[each]
 
 
-def works_again(warm, name, shelf, place, contents):
-    """The same command does its work, with --force where some of its outputs stand already."""
-    line = [name, *CALLS[name].line(shelf, place)]
-    again = warm.run(line, place)
-    if again.status and NOT_RENAMED in again.said:  # killed just before the renaming
-        for path in place.glob("*.partial"):
+def assert_works_again(server, name, inputs, workdir, contents):
+    """Assert that the same command succeeds, with --force if some outputs already exist."""
+    line = [name, *CALLS[name].line(inputs, workdir)]
+    again = server.run(line, workdir)
+    if again.status and NOT_RENAMED in again.stderr:  # killed just before the rename
+        for path in workdir.glob("*.partial"):
             path.rename(path.with_suffix(""))
     elif again.status:
-        assert "already exists" in again.said
-        again = warm.run([*line, "--force"], place)
-        assert again.status == 0, again.said
-    assert {each: made(place / each) for each in CALLS[name].makes} == contents
+        assert "already exists" in again.stderr
+        again = server.run([*line, "--force"], workdir)
+        assert again.status == 0, again.stderr
+    assert {each: content_hash(workdir / each) for each in CALLS[name].makes} == contents
 
 
-def is_one_line(said: str, last: str) -> None:
-    """What was said ends in one line of a kind, and is no traceback."""
-    assert "Traceback" not in said
-    assert said.rstrip("\n").splitlines()[-1].startswith(last), said
+def assert_one_line(stderr: str, last: str) -> None:
+    """Assert that the last line starts with ``last`` and that there is no traceback."""
+    assert "Traceback" not in stderr
+    assert stderr.rstrip("\n").splitlines()[-1].startswith(last), stderr
 
 
 @pytest.mark.parametrize("number", range(KILLS))
-@pytest.mark.parametrize("name", MAKERS)
-def test_killed_it_leaves_what_is_whole_or_nothing(warm, shelf, place, undisturbed, name, number):
-    ended, contents = undisturbed(name)
-    moment = moments(name, ended.changes, KILLS)[number]
-    line = [name, *CALLS[name].line(shelf, place)]
-    killed = warm.run(line, place, Harm(signal=signal.SIGKILL, moment=moment))
-    assert killed.status == -signal.SIGKILL
-    outputs_are_whole_or_absent(name, place, contents)
-    works_again(warm, name, shelf, place, contents)
-
-
-@pytest.mark.parametrize("name", MAKERS)
-def test_killed_in_the_midst_of_writing_it_leaves_what_is_whole_or_nothing(
-    warm, shelf, place, undisturbed, name
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_killed_command_leaves_an_intact_output_or_none(
+    server, inputs, workdir, reference, name, number
 ):
-    _, contents = undisturbed(name)
-    line = [name, *CALLS[name].line(shelf, place)]
-    killed = warm.run(line, place, Harm(largest_file=100, dies_of_it=True))
+    result, contents = reference(name)
+    at_change = fault_points(name, result.changes, KILLS)[number]
+    line = [name, *CALLS[name].line(inputs, workdir)]
+    killed = server.run(line, workdir, Fault(signal=signal.SIGKILL, at_change=at_change))
+    assert killed.status == -signal.SIGKILL
+    assert_outputs_intact_or_absent(name, workdir, contents)
+    assert_works_again(server, name, inputs, workdir, contents)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_command_killed_while_writing_leaves_an_intact_output_or_none(
+    server, inputs, workdir, reference, name
+):
+    _, contents = reference(name)
+    line = [name, *CALLS[name].line(inputs, workdir)]
+    killed = server.run(line, workdir, Fault(max_file_size=100, die_at_max=True))
     assert killed.status == -signal.SIGXFSZ
-    outputs_are_whole_or_absent(name, place, contents)
-    assert [each for each in CALLS[name].makes if (place / each).is_file()] == []
+    assert_outputs_intact_or_absent(name, workdir, contents)
+    assert [each for each in CALLS[name].makes if (workdir / each).is_file()] == []
 
 
-@pytest.mark.parametrize("name", ALONE)
-def test_interrupted_it_says_so_in_one_line(warm, shelf, place, undisturbed, name):
-    ended, contents = undisturbed(name)
-    moment = moments(name, ended.changes, 3)[2] if CALLS[name].makes else None
-    line = [name, *CALLS[name].line(shelf, place)]
-    harm = Harm(signal=signal.SIGINT, moment=moment, reading=str(shelf) if moment is None else None)
-    interrupted = warm.run(line, place, harm)
+@pytest.mark.parametrize("name", SINGLE)
+def test_an_interrupted_command_prints_one_line(server, inputs, workdir, reference, name):
+    result, contents = reference(name)
+    at_change = fault_points(name, result.changes, 3)[2] if CALLS[name].makes else None
+    line = [name, *CALLS[name].line(inputs, workdir)]
+    fault = Fault(
+        signal=signal.SIGINT,
+        at_change=at_change,
+        on_read=str(inputs) if at_change is None else None,
+    )
+    interrupted = server.run(line, workdir, fault)
     assert interrupted.status == 1
-    is_one_line(interrupted.said, "Aborted!")
-    outputs_are_whole_or_absent(name, place, contents)
-    if not CALLS[name].goes_on:
-        assert beside(place, CALLS[name].makes) == []
+    assert_one_line(interrupted.stderr, "Aborted!")
+    assert_outputs_intact_or_absent(name, workdir, contents)
+    if not CALLS[name].resumes:
+        assert leftovers(workdir, CALLS[name].makes) == []
 
 
-@pytest.mark.parametrize("name", MAKERS)
-def test_a_file_that_cannot_grow_is_told_in_one_line(warm, shelf, place, undisturbed, name):
-    _, contents = undisturbed(name)
-    line = [name, *CALLS[name].line(shelf, place)]
-    refused = warm.run(line, place, Harm(largest_file=1000))
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_file_size_limit_prints_a_one_line_error(server, inputs, workdir, reference, name):
+    _, contents = reference(name)
+    line = [name, *CALLS[name].line(inputs, workdir)]
+    refused = server.run(line, workdir, Fault(max_file_size=1000))
     assert refused.status == 1
-    is_one_line(refused.said, "Error: ")
-    assert str(place) in refused.said
-    outputs_are_whole_or_absent(name, place, contents)
-    if not CALLS[name].goes_on:
-        assert beside(place, CALLS[name].makes) == []
+    assert_one_line(refused.stderr, "Error: ")
+    assert str(workdir) in refused.stderr
+    assert_outputs_intact_or_absent(name, workdir, contents)
+    if not CALLS[name].resumes:
+        assert leftovers(workdir, CALLS[name].makes) == []
 
 
-@pytest.mark.parametrize("name", MAKERS)
-def test_a_file_that_lacks_its_last_byte_is_noticed(warm, shelf, place, undisturbed, name):
-    _, contents = undisturbed(name)
-    line = [name, *CALLS[name].line(shelf, place)]
-    assert warm.run(line, place).status == 0
-    files = [each for each in place.rglob("*") if each.is_file()]
-    outputs = [each for each in files if each.relative_to(place).parts[0] != "cache"]
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_missing_last_byte_is_an_error(server, inputs, workdir, reference, name):
+    _, contents = reference(name)
+    line = [name, *CALLS[name].line(inputs, workdir)]
+    assert server.run(line, workdir).status == 0
+    files = [each for each in workdir.rglob("*") if each.is_file()]
+    outputs = [each for each in files if each.relative_to(workdir).parts[0] != "cache"]
     largest = max(each.stat().st_size for each in outputs)
     for each in CALLS[name].makes:
-        shutil.rmtree(place / each) if (place / each).is_dir() else (place / each).unlink()
-    refused = warm.run(line, place, Harm(largest_file=largest - 1))
+        shutil.rmtree(workdir / each) if (workdir / each).is_dir() else (workdir / each).unlink()
+    refused = server.run(line, workdir, Fault(max_file_size=largest - 1))
     assert refused.status == 1
-    is_one_line(refused.said, "Error: ")
-    outputs_are_whole_or_absent(name, place, contents)
+    assert_one_line(refused.stderr, "Error: ")
+    assert_outputs_intact_or_absent(name, workdir, contents)
 
 
 @pytest.fixture(scope="module")
 def mounted(tmp_path_factory):
-    """A disk of so many KB, or none that can be written; skipped where nobody may mount one."""
+    """Return a function that mounts a small or read-only disk; skip if mounting is forbidden."""
     folders = []
 
     def mount(options):
@@ -152,45 +158,45 @@ def mounted(tmp_path_factory):
             subprocess.run(["umount", folder], check=True)
 
 
-@pytest.mark.parametrize("name", MAKERS)
-def test_a_full_disk_is_told_in_one_line(warm, shelf, place, mounted, undisturbed, name):
-    _, contents = undisturbed(name)
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_full_disk_prints_a_one_line_error(server, inputs, workdir, mounted, reference, name):
+    _, contents = reference(name)
     disk = mounted("size=8k")
-    words = CALLS[name].line(shelf, "PLACE")
+    words = CALLS[name].line(inputs, "PLACE")
     line = [name, *(word.replace("PLACE", str(disk)) for word in words)]
-    refused = warm.run(line, place)
+    refused = server.run(line, workdir)
     assert refused.status == 1
-    is_one_line(refused.said, "Error: ")
-    assert str(disk) in refused.said
-    outputs_are_whole_or_absent(name, disk, contents)
-    if not CALLS[name].goes_on:
-        assert beside(disk, CALLS[name].makes) == []
+    assert_one_line(refused.stderr, "Error: ")
+    assert str(disk) in refused.stderr
+    assert_outputs_intact_or_absent(name, disk, contents)
+    if not CALLS[name].resumes:
+        assert leftovers(disk, CALLS[name].makes) == []
 
 
 @pytest.mark.parametrize("name", [name for name in CALLS if CALLS[name].makes])
 @pytest.mark.parametrize("kind", ["a read-only disk", "below a file"])
-def test_what_cannot_be_written_to_is_told_in_one_line(
-    warm, shelf, place, mounted, tmp_path, name, kind
+def test_an_unwritable_output_prints_a_one_line_error(
+    server, inputs, workdir, mounted, tmp_path, name, kind
 ):
     if kind == "below a file":
         (tmp_path / "file").touch()
     where = mounted("ro") if kind == "a read-only disk" else tmp_path / "file" / "folder"
-    words = CALLS[name].line(shelf, "PLACE")
-    refused = warm.run([name, *(word.replace("PLACE", str(where)) for word in words)], place)
+    words = CALLS[name].line(inputs, "PLACE")
+    refused = server.run([name, *(word.replace("PLACE", str(where)) for word in words)], workdir)
     assert refused.status == 1
-    is_one_line(refused.said, "Error: ")
-    assert str(where) in refused.said
+    assert_one_line(refused.stderr, "Error: ")
+    assert str(where) in refused.stderr
 
 
-@pytest.mark.parametrize("name", TELLERS)
-def test_a_cache_that_cannot_be_written_is_no_matter_or_one_line(
-    warm, shelf, place, undisturbed, name
+@pytest.mark.parametrize("name", PRINTERS)
+def test_an_unwritable_cache_is_ignored_or_a_one_line_error(
+    server, inputs, workdir, reference, name
 ):
-    told, _ = undisturbed(name)
-    line = [name, *CALLS[name].line(shelf, place)]
-    ended = warm.run(line, place, Harm(largest_file=0))
-    assert "Traceback" not in ended.said
-    if ended.status == 0:
-        assert ended.printed == told.printed
+    expected, _ = reference(name)
+    line = [name, *CALLS[name].line(inputs, workdir)]
+    result = server.run(line, workdir, Fault(max_file_size=0))
+    assert "Traceback" not in result.stderr
+    if result.status == 0:
+        assert result.stdout == expected.stdout
     else:
-        is_one_line(ended.said, "Error: ")
+        assert_one_line(result.stderr, "Error: ")

@@ -1,24 +1,27 @@
-"""Two processes that make one thing at the same time: one output, whole, and nothing beside it."""
+"""Two processes that make the same output at the same time: one intact output, no leftovers."""
 
 import pytest
 
-from tests.faults.conftest import beside, made
-from tests.faults.table import CALLS, MAKERS
+from tests.faults.conftest import content_hash, leftovers
+from tests.faults.table import CALLS, WRITERS
 
 
-@pytest.mark.parametrize("name", MAKERS)
-def test_one_wins_or_both_and_what_stands_is_whole(warm, shelf, place, undisturbed, name):
-    _, contents = undisturbed(name)
-    line = [name, *CALLS[name].line(shelf, place)]
-    both = [warm.begin(line, place) for _ in range(2)]
-    ended = [process.ended() for process in both]
-    # of several outputs each may get one; of one, somebody must
+@pytest.mark.parametrize("name", WRITERS)
+def test_one_or_both_processes_succeed_and_the_output_is_intact(
+    server, inputs, workdir, reference, name
+):
+    _, contents = reference(name)
+    line = [name, *CALLS[name].line(inputs, workdir)]
+    both = [server.start(line, workdir) for _ in range(2)]
+    results = [process.wait() for process in both]
+    # with several outputs, each process may win one; with a single output, one must succeed
     several = len(CALLS[name].makes) > 1
-    assert several or [each.status for each in ended].count(0) >= 1, [each.said for each in ended]
-    for each in ended:
-        assert "Traceback" not in each.said
+    statuses = [each.status for each in results]
+    assert several or 0 in statuses, [each.stderr for each in results]
+    for each in results:
+        assert "Traceback" not in each.stderr
         if each.status:
             assert each.status == 1
-            assert each.said.rstrip("\n").splitlines()[-1].startswith("Error: "), each.said
-    assert {each: made(place / each) for each in CALLS[name].makes} == contents
-    assert beside(place, CALLS[name].makes) == []
+            assert each.stderr.rstrip("\n").splitlines()[-1].startswith("Error: "), each.stderr
+    assert {each: content_hash(workdir / each) for each in CALLS[name].makes} == contents
+    assert leftovers(workdir, CALLS[name].makes) == []
