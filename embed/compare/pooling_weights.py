@@ -79,7 +79,7 @@ def pooling_weights(
         pooled = pool_sentences(vectors, sentences, progress)
         if (encoder := encoder_of(vectors)) and (long := long_sentence_note(encoder, pooled.words)):
             note(f"{name}: {long}")
-        probe = pooled.attention(sentences)
+        probe = pooled.train_attention(sentences)
         layer = "" if pooled.source == STATIC else f"by {pooled.source}, "
         note(f"{name}: {layer}accuracy {probe.accuracy:.1%} on the development part")
         bags = pooled.labeled(sentences, TEST).bags

@@ -1,4 +1,4 @@
-"""The network of attention pooling, over dense or sparse vectors that stay as they are."""
+"""The network of attention pooling, over frozen dense or sparse vectors."""
 
 import copy
 from collections.abc import Iterator
@@ -8,12 +8,16 @@ import numpy as np
 
 from embed.compare.probes.examples import Bags
 
-_AT_ONCE = 256  # sentences asked at a time
-_LEAST = 1e-12  # of a squared length, so that a zero vector has a gradient
+_BLOCK = 256  # sentences per prediction block
+_EPSILON = 1e-12  # added to squared lengths, so that a zero vector has a gradient
 
 
 class AttentionNetwork:
-    """Weighs the words of each sentence, and tells the label of their weighted mean."""
+    """Attention weights over the words of a sentence, and label scores of the weighted mean.
+
+    The scores are a linear map, or, with ``scale``, scaled cosines with one vector per label.
+    Everything starts at zero, which is mean pooling, except these vectors, which ``seed`` draws.
+    """
 
     def __init__(self, table: Any, n_labels: int, scale: float | None, seed: int) -> None:
         # table: float32 (R, D) or scipy.sparse CSR (R, D)
@@ -23,38 +27,38 @@ class AttentionNetwork:
         generator = torch.Generator().manual_seed(seed % 2**63)
         self._attention, self._bias = torch.zeros(dim), torch.zeros(n_labels)
         self._out = torch.zeros((dim, n_labels))
-        if scale is not None:  # zero has no direction
+        if scale is not None:  # a zero vector has no cosine
             self._out.normal_(generator=generator).div_(dim**0.5)
         self.parameters = [self._attention, self._out, self._bias]
         for parameter in self.parameters:
             parameter.requires_grad_()
 
     def logits(self, bags: Bags) -> Any:
-        """Score every label."""
+        """Return the label scores before the softmax."""
         # returns torch.float32 (n_sentences, C)
         import torch
 
-        seen = self._seen(bags)
-        seen.pool(_softmax(seen.scores(self._attention), bags))
+        vectors = self._vectors(bags)
+        vectors.pool(_softmax(vectors.scores(self._attention), bags))
         if self.scale is None:
-            return seen.times(self._out) + self._bias
+            return vectors.times(self._out) + self._bias
         units = torch.nn.functional.normalize(self._out, dim=0)
-        return self.scale * seen.times(units) / (seen.squares() + _LEAST).sqrt()[:, None]
+        return self.scale * vectors.times(units) / (vectors.squares() + _EPSILON).sqrt()[:, None]
 
     def weights(self, bags: Bags) -> np.ndarray:
-        """Weigh words."""
+        """Return the attention weight of each word; those of a sentence sum to 1."""
         # returns float32 (n_words,)
         import torch
 
         with torch.no_grad():
             parts = [
-                _softmax(self._seen(some).scores(self._attention), some).numpy()
+                _softmax(self._vectors(some).scores(self._attention), some).numpy()
                 for some in _blocks(bags)
             ]
         return np.concatenate(parts)
 
     def probabilities(self, bags: Bags) -> np.ndarray:
-        """Tell how likely each label is."""
+        """Return the probability of each label."""
         # returns float32 (n_sentences, C)
         import torch
 
@@ -62,25 +66,25 @@ class AttentionNetwork:
             parts = [self.logits(some).softmax(dim=1).numpy() for some in _blocks(bags)]
         return np.concatenate(parts)
 
-    def answer(self, bags: Bags) -> np.ndarray:
-        """Tell the most likely label."""
+    def predict(self, bags: Bags) -> np.ndarray:
+        """Return the most likely label of each sentence."""
         # returns int64 (n_sentences,)
         return np.asarray(self.probabilities(bags).argmax(axis=1))
 
-    def copied(self) -> "AttentionNetwork":
-        """Keep this network as it is now."""
+    def copy(self) -> "AttentionNetwork":
+        """Return a copy with its own parameters; the table is shared."""
         other = copy.copy(self)
         other.parameters = [parameter.detach().clone() for parameter in self.parameters]
         other._attention, other._out, other._bias = other.parameters
         return other
 
-    def _seen(self, bags: Bags) -> "_Dense | _Sparse":
+    def _vectors(self, bags: Bags) -> "_Dense | _Sparse":
         rows = self._table[bags.rows]
         return (_Dense if isinstance(rows, np.ndarray) else _Sparse)(rows, bags)
 
 
 class _Dense:
-    """The vectors of some sentences, and the weighted sums of these."""
+    """The vectors of some sentences, and their weighted sums."""
 
     def __init__(self, rows: np.ndarray, bags: Bags) -> None:
         import torch
@@ -111,10 +115,10 @@ class _Dense:
 
 
 class _Sparse:
-    """The same of sparse vectors, of which only the numbers that there are are touched.
+    """The same for sparse vectors, touching only stored values.
 
-    A cell of a pooled vector is a sum over those words of its sentence that have its dimension:
-    of one-hot vectors over the occurrences of one word.
+    A cell of a pooled vector sums over the words of its sentence with a value in that dimension;
+    for one-hot vectors, over the occurrences of one word.
     """
 
     def __init__(self, rows: Any, bags: Bags) -> None:
@@ -158,7 +162,7 @@ class _Sparse:
 
 
 def _softmax(scores: Any, bags: Bags) -> Any:
-    """The softmax of the scores of the words of each sentence."""
+    """Apply the softmax to the word scores of each sentence."""
     import torch
 
     owners, n_sentences = torch.from_numpy(_owners(bags)), len(bags.lengths)
@@ -169,12 +173,12 @@ def _softmax(scores: Any, bags: Bags) -> Any:
 
 
 def _owners(bags: Bags) -> np.ndarray:
-    """The sentence of each word."""
+    """Return the sentence of each word."""
     return np.repeat(np.arange(len(bags.lengths)), bags.lengths)
 
 
 def _blocks(bags: Bags) -> Iterator[Bags]:
-    """Sentences, some at a time, so that only their vectors are copied at once."""
+    """Yield a few sentences at a time, so that only their vectors are copied."""
     n_sentences = len(bags.lengths)
-    for start in range(0, n_sentences, _AT_ONCE):
-        yield bags.take(np.arange(start, min(start + _AT_ONCE, n_sentences)))
+    for start in range(0, n_sentences, _BLOCK):
+        yield bags.take(np.arange(start, min(start + _BLOCK, n_sentences)))

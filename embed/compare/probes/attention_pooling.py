@@ -1,9 +1,9 @@
-"""Attention pooling: a sentence is the weighted mean of its words, with weights that are learnt.
+"""Attention pooling: a sentence is the mean of its words with trained weights.
 
-A word with the vector h_t weighs a_t = exp(w · h_t) / Σ_u exp(w · h_u), and the sentence is
+A word with the vector h_t has the weight a_t = exp(w · h_t) / Σ_u exp(w · h_u), and the sentence is
 Σ_t a_t h_t (Safari, India and Hernando 2020, "Self-attention encoding and pooling for speaker
-recognition", arXiv:2008.01077). The vectors stay as they are; w and what tells the label are learnt
-together, in one thread, so that they are the same bytes for the same seed on one machine.
+recognition", arXiv:2008.01077). The vectors are frozen; w and the label classifier are trained
+jointly, in one thread, so that a seed gives the same bytes on one machine.
 """
 
 from dataclasses import dataclass, replace
@@ -15,40 +15,36 @@ from embed.compare.probes.attention_network import AttentionNetwork
 from embed.compare.probes.examples import Bags
 
 RATES = (5e-4, 2e-3, 1e-2)
-MARGINS = ((30.0, 0.35), (10.0, 0.1))  # scale and margin: those of the paper, and milder ones
-_DECAY = 0.01  # decoupled, times the learning rate a step
+MARGINS = ((30.0, 0.35), (10.0, 0.1))  # scale and margin: those of the paper; milder ones
+_DECAY = 0.01  # decoupled weight decay
 _BATCH = 64
 _ROUNDS, _PATIENCE = 12, 2
-_LEAST_BATCHES = 40  # of a round, so that small sets are learnt from long enough
+_MIN_BATCHES = 40  # per round, so that training on small sets is long enough
 
 
 @dataclass(frozen=True, eq=False)
 class LabeledBags:
     """Sentences with their labels."""
 
-    bags: Bags  # of a table
-    # int64 (n_sentences,): from 0; -1 for a label that no training sentence has, which nothing can
-    # answer
-    labels: np.ndarray
+    bags: Bags
+    labels: np.ndarray  # int64 (n_sentences,): from 0; -1 for a label unseen in training
 
 
 @dataclass(frozen=True, eq=False)
 class TrainedAttention:
-    """Attention pooling that was learnt."""
+    """Trained attention pooling, with its scores on the development part."""
 
-    network: AttentionNetwork  # as it was when it was best on the development part
-    # there: the share of right answers, and the mean logarithm of the right label's probability
+    network: AttentionNetwork  # at its best epoch
     accuracy: float
-    # there: the share of right answers, and the mean logarithm of the right label's probability
-    likelihood: float
-    rate: float  # learning rate and margin that are best there; without margin 0
-    margin: float  # learning rate and margin that are best there; without margin 0
-    epochs: int  # rounds over the training part
+    log_likelihood: float  # mean log-probability of the correct labels
+    rate: float  # the best learning rate
+    margin: float  # the best margin; 0 without one
+    epochs: int  # passes over the training part
 
     @property
-    def merit(self) -> tuple[float, float]:
-        """By what the best is chosen: accuracy, then likelihood."""
-        return self.accuracy, self.likelihood
+    def selection_key(self) -> tuple[float, float]:
+        """What the best network is chosen by: accuracy, then likelihood."""
+        return self.accuracy, self.log_likelihood
 
 
 def train_attention(
@@ -60,39 +56,38 @@ def train_attention(
     *,
     margin: bool = False,
 ) -> TrainedAttention:
-    """Learn attention pooling and what tells the labels, by AdamW on batches of 64 sentences.
+    """Train attention pooling with a label classifier, by AdamW on batches of 64 sentences.
 
-    Each learning rate of RATES goes on until two rounds are no better on ``dev`` than the best
-    before them, at most 12 rounds, each of one epoch or, of small sets, of some 40 batches. The
-    loss is the negative log-likelihood of a softmax; or, with ``margin``, of the additive-margin
-    softmax (Wang et al. 2018, "Additive margin softmax for face verification", eq. 6): scale times
-    the cosines between the pooled vector and a vector of each label, that of the right label less
-    the margin.
+    Each learning rate of RATES trains for up to 12 rounds, until two of them do not improve on
+    ``dev``; a round is one epoch or, for small sets, about 40 batches. The loss is the negative
+    log-likelihood of a softmax or, with ``margin``, of the additive-margin softmax (Wang et al.
+    2018, "Additive margin softmax for face verification", eq. 6): scale times the cosines between
+    the pooled vector and one vector per label, less the margin for the correct label.
     """
-    # table: float32 (R, D) or scipy.sparse CSR (R, D)
-    kinds = MARGINS if margin else ((None, 0.0),)
+    # table: float32 (R, D) or scipy.sparse CSR (R, D), standardized
+    variants = MARGINS if margin else ((None, 0.0),)
     best: TrainedAttention | None = None
-    for scale, by in kinds:
+    for scale, label_margin in variants:
         for rate in RATES:
             network = AttentionNetwork(table, n_labels, scale, seed)
-            found = _trained(network, train, dev, rate, by, seed)
-            if best is None or found.merit > best.merit:
+            found = _train(network, train, dev, rate, label_margin, seed)
+            if best is None or found.selection_key > best.selection_key:
                 best = found
     assert best is not None
     return best
 
 
-def margin_loss(logits: Any, labels: np.ndarray, less: float) -> Any:
-    """The mean negative log-likelihood of the right labels, which are made less likely first."""
+def margin_loss(logits: Any, labels: np.ndarray, margin: float) -> Any:
+    """Return the mean negative log-likelihood, with the correct labels' logits less the margin."""
     # logits: torch.float32 (n, C); labels: int64 (n,); returns torch.float32 ()
     import torch
 
-    right = torch.from_numpy(labels)
-    taken = torch.nn.functional.one_hot(right, logits.shape[1]) * less
-    return torch.nn.functional.cross_entropy(logits - taken, right)
+    correct = torch.from_numpy(labels)
+    margins = torch.nn.functional.one_hot(correct, logits.shape[1]) * margin
+    return torch.nn.functional.cross_entropy(logits - margins, correct)
 
 
-def _trained(
+def _train(
     network: AttentionNetwork,
     train: LabeledBags,
     dev: LabeledBags,
@@ -100,12 +95,12 @@ def _trained(
     margin: float,
     seed: int,
 ) -> TrainedAttention:
-    """A network as it was when it was best."""
+    """Train with one learning rate and margin; return the network of the best round."""
     import torch
 
     optimizer = torch.optim.AdamW(network.parameters, rate, weight_decay=_DECAY, foreach=False)
-    less = margin * (network.scale or 0.0)
-    repeats = max(1, _LEAST_BATCHES * _BATCH // len(train.labels))
+    scaled_margin = margin * (network.scale or 0.0)
+    repeats = max(1, _MIN_BATCHES * _BATCH // len(train.labels))
     best: TrainedAttention | None = None
     best_round = 0
     for number in range(1, _ROUNDS + 1):
@@ -113,23 +108,25 @@ def _trained(
             order = np.random.default_rng([seed, epoch]).permutation(len(train.labels))
             for start in range(0, len(order), _BATCH):
                 some = order[start : start + _BATCH]
-                loss = margin_loss(network.logits(train.bags.take(some)), train.labels[some], less)
+                logits = network.logits(train.bags.take(some))
+                loss = margin_loss(logits, train.labels[some], scaled_margin)
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
-        likely = network.probabilities(dev.bags)
-        found = TrainedAttention(network, *_merit(likely, dev.labels), rate, margin, epoch + 1)
-        if best is None or found.merit > best.merit:
-            best, best_round = replace(found, network=network.copied()), number
+        scores = _dev_scores(network.probabilities(dev.bags), dev.labels)
+        found = TrainedAttention(network, *scores, rate, margin, epoch + 1)
+        if best is None or found.selection_key > best.selection_key:
+            best, best_round = replace(found, network=network.copy()), number
         elif number - best_round >= _PATIENCE:
             break
     assert best is not None
     return best
 
 
-def _merit(likely: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
-    """Share of right answers; mean log-probability of those labels that can be told."""
-    told = labels >= 0
-    right = likely[told, labels[told]].astype(np.float64)
-    logarithm = np.log(np.maximum(right, np.finfo(np.float32).tiny)).mean() if told.any() else 0.0
-    return float((likely.argmax(axis=1) == labels).mean()), float(logarithm)
+def _dev_scores(probabilities: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
+    """Return the accuracy, and the mean log-probability of the labels seen in training."""
+    seen = labels >= 0
+    correct = probabilities[seen, labels[seen]].astype(np.float64)
+    floored = np.maximum(correct, np.finfo(np.float32).tiny)
+    log_likelihood = np.log(floored).mean() if seen.any() else 0.0
+    return float((probabilities.argmax(axis=1) == labels).mean()), float(log_likelihood)

@@ -1,8 +1,8 @@
-"""Learnt probes: how easily labels can be read off frozen vectors (Alain and Bengio 2016).
+"""What probes share: labeled examples, trained probes, and the scaling of vectors.
 
-What probes share: what they learn from, what is learnt, and the scale of vectors. All are learnt in
-one thread (:mod:`embed.compare.probes.one_thread`), so that they are the same bytes for the same
-vectors, labels and seed on one machine.
+Probes measure how easily labels can be read off frozen vectors (Alain and Bengio 2016). They are
+trained in one thread (:mod:`embed.compare.probes.one_thread`), so that the same vectors, labels and
+seed give the same bytes on one machine.
 """
 
 from collections.abc import Callable
@@ -11,19 +11,17 @@ from typing import Any
 
 import numpy as np
 
-_ROWS = 1 << 14  # read at a time
-
-
-STATIC = "static"  # the source of what a probe sees where words have one vector each
+_ROWS = 1 << 14  # processed at a time
+STATIC = "static"  # the input source with one vector per word
 
 
 @dataclass(frozen=True, eq=False)
 class Examples:
     """Words with their labels."""
 
-    rows: np.ndarray  # int64 (n, w): of a table: the vectors that a probe sees for each word
-    # int64 (n,): from 0; -1 for a label that no probe is to answer. One that was held out whole
-    # has a number, too, though no training example has it
+    rows: np.ndarray  # int64 (n, w): table rows of the w vectors that a probe sees for each word
+    # int64 (n,): from 0; -1 for a label unseen in training. A label whose examples are all held
+    # out has a number
     labels: np.ndarray
 
 
@@ -31,17 +29,17 @@ class Examples:
 class Bags:
     """Sentences as rows of a table of vectors."""
 
-    rows: np.ndarray  # int64 (n_words,): the row of each word, sentence after sentence
-    # int64 (n_sentences + 1,): sentence s is ``rows[offsets[s]:offsets[s + 1]]``; it may be empty
+    rows: np.ndarray  # int64 (n_words,): the row of each word, all sentences concatenated
+    # int64 (n_sentences + 1,): sentence s is ``rows[offsets[s]:offsets[s + 1]]``, possibly empty
     offsets: np.ndarray
 
     @property
     def lengths(self) -> np.ndarray:
-        """Words of each sentence, int64 (n_sentences,)."""
+        """Number of words per sentence, int64 (n_sentences,)."""
         return np.diff(self.offsets)
 
     def take(self, sentences: np.ndarray) -> "Bags":
-        """Give some of the sentences."""
+        """Return some of the sentences, in the given order."""
         # sentences: int64 (n,)
         lengths = self.lengths[sentences]
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
@@ -51,33 +49,35 @@ class Bags:
 
 @dataclass(frozen=True, eq=False)
 class TrainedProbe:
-    """A probe that was learnt."""
+    """A trained probe, with its accuracy on the development part."""
 
-    # gives the label, int64 (n,), of rows (n, w) as those of :class:`Examples`
-    answer: Callable[[np.ndarray], np.ndarray]
-    accuracy: float  # on the development part
-    decay: float  # the weight decay that is best there
-    # rounds over the training part after which it is best there; iterations of a linear probe
-    epochs: int
+    predict: Callable[[np.ndarray], np.ndarray]  # rows (n, w), as in Examples, to labels (n,)
+    accuracy: float
+    decay: float  # the best weight decay
+    epochs: int  # the best epoch; for a linear probe, the number of iterations
 
 
 def layer_source(layer: int) -> str:
-    """Name the states of a layer as a source of what a probe sees."""
+    """Return the name of a layer as an input source."""
     return f"layer {layer}"
 
 
 def source_note(source: str) -> str:
-    """Say which source was chosen, where there was a choice."""
+    """Return the start of a note that names the chosen source; empty for static vectors."""
     return "" if source == STATIC else f"{source} is best on the development part; "
 
 
-def standardized(table: Any, rows: np.ndarray, n_marks: int = 0) -> Any:
-    """Bring vectors to one scale, so that one weight decay suits them all."""
-    # table: float32 (R, D) or scipy.sparse CSR (R, D); rows: int64 (n,); returns float32 (R, D) or
-    # scipy.sparse CSR (R, D)
+def standardized(table: Any, rows: np.ndarray, n_flags: int = 0) -> Any:
+    """Standardize vectors over the training words, so that one weight decay suits all.
+
+    Dense vectors get mean 0 and variance 1 per dimension, except the last ``n_flags``, which
+    would otherwise be huge if only one training word has them; the table is changed in place.
+    Sparse vectors are divided by one number, so that their mean squared length is 1.
+    """
+    # table: float32 (R, D) or scipy.sparse CSR (R, D); rows: int64 (n,), repeated as words are
     shares = np.bincount(rows, minlength=table.shape[0]) / len(rows)
     if isinstance(table, np.ndarray):
-        scaled = table[:, : table.shape[1] - n_marks]
+        scaled = table[:, : table.shape[1] - n_flags]
         scaled -= _mean(shares, scaled).astype(np.float32)
         scaled /= scales(_mean(shares, scaled, squared=True))
         return table
@@ -86,21 +86,21 @@ def standardized(table: Any, rows: np.ndarray, n_marks: int = 0) -> Any:
 
 
 def scales(squares: np.ndarray) -> np.ndarray:
-    """What to divide dimensions by so that each has the same scale."""
+    """Return the root mean square of each dimension; 1 where nothing varies."""
     # squares: float64 (D,); returns float32 (D,)
     roots = np.sqrt(squares)
-    least = 1e-6 * roots.max(initial=0.0)  # below it lies what rounding leaves of a constant
+    least = 1e-6 * roots.max(initial=0.0)  # below is rounding noise of a constant
     return np.where(roots > least, roots, 1.0).astype(np.float32)
 
 
 def sparse_mean_squares(shares: np.ndarray, table: Any) -> np.ndarray:
-    """Take the mean of the square of each dimension."""
+    """Return the mean square of each dimension, weighted by row."""
     # shares: float64 (R,); table: scipy.sparse CSR (R, D); returns float64 (D,)
     return np.asarray(table.multiply(table).T @ shares)
 
 
 def _mean(shares: np.ndarray, table: np.ndarray, *, squared: bool = False) -> np.ndarray:
-    """The mean of each dimension, or of its square, some rows at a time."""
+    """Return the mean of each dimension, or of its square, some rows at a time."""
     total = np.zeros(table.shape[1])
     for start in range(0, len(table), _ROWS):
         part = table[start : start + _ROWS].astype(np.float64)

@@ -1,7 +1,6 @@
 """Linear probe: multinomial logistic regression on frozen vectors (Alain and Bengio 2016).
 
-It has one optimum, which L-BFGS nears from zero, so that no seed and no learning rate has a part
-in it.
+The loss has one optimum, which L-BFGS approaches from zero: there is no seed and no learning rate.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,8 +10,8 @@ import numpy as np
 
 from embed.compare.probes.examples import Examples, TrainedProbe, scales, sparse_mean_squares
 
-LINEAR_DECAYS = (1e-3, 1e-4, 1e-5)  # of the mean loss, strong ones first
-_ITERATIONS = 90  # of each, from zero: else the choice of a decay would be one of how many
+LINEAR_DECAYS = (1e-3, 1e-4, 1e-5)  # relative to the mean loss, strongest first
+_ITERATIONS = 90  # per decay, each from zero: warm starts would give later ones more
 
 
 def train_linear(
@@ -23,15 +22,15 @@ def train_linear(
     *,
     decays: Sequence[float] = LINEAR_DECAYS,
 ) -> TrainedProbe:
-    """Learn a linear probe: softmax of a linear map of each word's vector.
+    """Train a linear probe: softmax of a linear map of each word's vector.
 
-    The mean negative log-likelihood plus half the decay times the squared weights (the bias
-    free); from zero for each decay, until an iteration of L-BFGS (Liu and Nocedal 1989) lowers
-    it by less than a millionth, at most 90. Words with one vector are one row with a count for
-    each label, which is the same loss: a word has one row in all of its occurrences where
-    vectors are static, so this costs a fraction.
+    The loss is the mean negative log-likelihood plus half the decay times the squared weights
+    without the bias. Each decay starts from zero and ends when an iteration of L-BFGS (Liu and
+    Nocedal 1989) lowers the loss by less than a millionth, after 90 at the latest; the decay most
+    accurate on ``dev``, the first of equals, wins. Words with the same vector become one row with
+    label counts, which is the same loss at a fraction of the cost for static vectors.
     """
-    # table: float32 (R, D) or scipy.sparse CSR (R, D)
+    # table: float32 (R, D) or scipy.sparse CSR (R, D), standardized
     from scipy.optimize import minimize
 
     if not isinstance(table, np.ndarray):
@@ -46,16 +45,16 @@ def train_linear(
             loss, zero, args=(decay,), jac=True, method="L-BFGS-B",
             options={"maxiter": _ITERATIONS, "ftol": 1e-6, "gtol": 1e-6},
         )  # fmt: skip
-        answer = _linear_answer(table, found.x.reshape(-1, n_labels).astype(np.float32))
-        accuracy = float((answer(dev.rows) == dev.labels).mean())
+        predict = _predictor(table, found.x.reshape(-1, n_labels).astype(np.float32))
+        accuracy = float((predict(dev.rows) == dev.labels).mean())
         if best is None or accuracy > best.accuracy:
-            best = TrainedProbe(answer, accuracy, decay, int(found.nit))
+            best = TrainedProbe(predict, accuracy, decay, int(found.nit))
     assert best is not None
     return best
 
 
 class _Loss:
-    """Mean negative log-likelihood of counted labels, with its gradient."""
+    """Mean negative log-likelihood of label counts, with its gradient."""
 
     def __init__(self, product: "_Dense | _Sparse", counts: np.ndarray, dim: int) -> None:
         self._product, self._dim = product, dim
@@ -70,12 +69,12 @@ class _Loss:
         logits -= logits.max(axis=1, keepdims=True)
         exponentials = np.exp(logits)
         sums = exponentials.sum(axis=1, keepdims=True)
-        likely = (self._shares * (logits - np.log(sums))).sum(dtype=np.float64)
+        log_likelihood = (self._shares * (logits - np.log(sums))).sum(dtype=np.float64)
         errors = exponentials / sums * self._weights - self._shares
         gradient = np.empty_like(weights)
         gradient[:-1] = self._product.backward(errors) + decay * weights[:-1]
         gradient[-1] = errors.sum(axis=0, dtype=np.float64)
-        return float(decay / 2 * (weights[:-1] ** 2).sum() - likely), gradient.ravel()
+        return float(decay / 2 * (weights[:-1] ** 2).sum() - log_likelihood), gradient.ravel()
 
 
 class _Dense:
@@ -112,19 +111,19 @@ def _product(matrix: Any) -> _Dense | _Sparse:
     return _Dense(matrix) if isinstance(matrix, np.ndarray) else _Sparse(matrix)
 
 
-def _linear_answer(table: Any, weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """What a linear probe answers; the bias is the last row."""
+def _predictor(table: Any, weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the prediction function of a linear probe; the last row of weights is the bias."""
 
-    def answer(rows: np.ndarray) -> np.ndarray:
+    def predict(rows: np.ndarray) -> np.ndarray:
         distinct, places = np.unique(rows[:, 0], return_inverse=True)
         logits = _product(table[distinct]).forward(weights[:-1]) + weights[-1]
         return np.asarray(logits.argmax(axis=1)[places])
 
-    return answer
+    return predict
 
 
 def _scaled_columns(table: Any, rows: np.ndarray) -> Any:
-    """Each dimension over its root mean square: steps that suit frequent words suit rare ones."""
+    """Divide each dimension by its root mean square, so that rare words converge as fast."""
     import scipy.sparse
 
     shares = np.bincount(rows, minlength=table.shape[0]) / len(rows)

@@ -1,4 +1,4 @@
-"""One thread for what is learnt: how many share a sum changes its last bits."""
+"""Train in one thread: the number of threads that share a sum changes its last bits."""
 
 from threading import Lock
 from types import TracebackType
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class _OneThread:
-    """While anyone is inside, torch and BLAS use one thread, then as many as before."""
+    """Limit torch and BLAS to one thread while any caller is inside; then restore."""
 
     def __init__(self) -> None:
         self._lock, self._inside, self._threads = Lock(), 0, 1

@@ -1,4 +1,4 @@
-"""Association bias: are the words of one list nearer to some attributes than those of another?"""
+"""Association tests: whether two lists of words differ in their similarity to attributes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from embed.compare.datasets.parts import set_name
 from embed.compare.inputs.lookup import finite_units
 from embed.compare.statistics.effect_size import A, EffectSize, X, Y, permutation_p
 from embed.compare.task import Measurement
-from embed.compare.tasks.word_task import Asked, WordTask
+from embed.compare.tasks.word_task import ItemRows, WordTask
 from embed.protocols import StaticVectors
 
-_SPREAD = 1e-12  # associations closer than this differ by rounding alone
+_SPREAD = 1e-12  # associations closer than this differ only by rounding
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,12 @@ class AssociationTask(WordTask):
 
     Caliskan, Bryson and Narayanan 2017, "Semantics derived automatically from language corpora
     contain human-like biases", Science 356: 183-186. An item is a word of any of the four
-    lists of a test: a test is asked with those of its words that have a vector.
+    lists of a test; a test is scored on its words that have a vector.
     """
 
-    # the set; a single test is the whole set, of several each is a section
+    # several tests are sections; a single one is the whole set
     tests: Sequence[AssociationTest]
-    seed: int  # of the divisions that are drawn for a p, together with the names of set and test
+    seed: int  # of the permutations for p, together with the names of set and test
     task = "association"
 
     @classmethod
@@ -39,7 +39,7 @@ class AssociationTask(WordTask):
         return cls(set_name(path), read_associations(path), config.seed)
 
     def items(self) -> Sequence[Sequence[str]]:
-        """List the words of all lists, test by test, each by itself."""
+        """Return the words of all lists, test by test, one per item."""
         return [(word,) for test in self.tests for each in test.lists for word in each.words]
 
     def measure(
@@ -47,29 +47,29 @@ class AssociationTask(WordTask):
     ) -> list[Measurement]:
         """Measure the ``effect_size`` of each test, with ``p`` and ``coverage``.
 
-        It is undefined where a list has fewer than two words left.
+        It is undefined if a list has fewer than two known words.
         """
-        asked = self._ask(vectors, items, unknown)
-        return [self._of_test(vectors, asked, test, first) for test, first in self._numbered()]
+        found = self._look_up(vectors, items, unknown)
+        return [self._of_test(vectors, found, test, first) for test, first in self._numbered()]
 
     def _numbered(self) -> Iterator[tuple[AssociationTest, int]]:
-        """Each test with the number of its first item."""
+        """Yield each test with the number of its first item."""
         first = 0
         for test in self.tests:
             yield test, first
             first += sum(len(each.words) for each in test.lists)
 
     def _of_test(
-        self, vectors: StaticVectors, asked: Asked, test: AssociationTest, first: int
+        self, vectors: StaticVectors, found: ItemRows, test: AssociationTest, first: int
     ) -> Measurement:
-        """The effect size of one test."""
+        """Return the effect size of one test."""
         sizes = [len(each.words) for each in test.lists]
         lists = np.repeat(np.arange(len(sizes), dtype=np.int8), sizes)
-        inside = (asked.items >= first) & (asked.items < first + len(lists))
-        own, chosen = asked.take(inside), lists[asked.items[inside] - first]
+        inside = (found.items >= first) & (found.items < first + len(lists))
+        own, chosen = found.take(inside), lists[found.items[inside] - first]
         statistic = _effect_size(vectors, own.places[:, 0], chosen, own.composed)
         used = np.bincount(chosen, minlength=len(sizes)).tolist()
-        reason = _too_few(test, used) or _all_alike(statistic)
+        reason = _too_few(test, used) or _all_equal(statistic)
         return self._measured(
             own,
             "effect_size",
@@ -87,7 +87,7 @@ class AssociationTask(WordTask):
         )
 
     def _p(self, statistic: EffectSize, test: AssociationTest) -> float:
-        """How often chance gives the same words so large an effect."""
+        """Return the permutation p-value of one test."""
         found, lists = _associations(statistic), statistic.lists[statistic.lists < A]
         key = repr((self.seed, self.dataset, test.name))
         return permutation_p(found[lists == X], found[lists == Y], key)
@@ -96,14 +96,14 @@ class AssociationTask(WordTask):
 def _effect_size(
     vectors: StaticVectors, places: np.ndarray, lists: np.ndarray, composed: Any
 ) -> EffectSize:
-    """Cosines of the target words with the attribute words."""
+    """Return the statistic over the cosines of target and attribute words."""
     units = finite_units(vectors, places, composed)
     cosines = units[lists < A] @ units[lists >= A].T
     return EffectSize(cosines if isinstance(cosines, np.ndarray) else cosines.toarray(), lists)
 
 
 def _too_few(test: AssociationTest, used: Sequence[int]) -> str | None:
-    """Say of which list too few words are left, if of any."""
+    """Return which list has too few known words, or None."""
     for each, n_used in zip(test.lists, used, strict=True):
         if n_used < MIN_WORDS:
             left = f"{n_used} of {len(each.words)} words of {each.name!r}"
@@ -111,15 +111,15 @@ def _too_few(test: AssociationTest, used: Sequence[int]) -> str | None:
     return None
 
 
-def _all_alike(statistic: EffectSize) -> str | None:
-    """Say that no target word is nearer to the one side than another, if so."""
+def _all_equal(statistic: EffectSize) -> str | None:
+    """Return that all target words have the same association, or None if they differ."""
     return (
-        "all target words are associated alike"
+        "all target words have the same association"
         if np.ptp(_associations(statistic)) < _SPREAD
         else None
     )
 
 
 def _associations(statistic: EffectSize) -> np.ndarray:
-    """The association of each target word, every attribute word counted once."""
+    """Return the association of each target word, counting every attribute word once."""
     return statistic.associations(np.ones((1, statistic.n_items)))[0]

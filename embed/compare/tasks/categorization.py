@@ -1,4 +1,4 @@
-"""Categorization: do clusters of the vectors agree with the categories of people?"""
+"""Categorization: how well clusters of vectors match human categories."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,19 +18,18 @@ from embed.compare.tasks.word_task import WordTask
 from embed.protocols import StaticVectors
 
 METRICS: tuple[Literal["purity", "nmi", "ari"], ...] = ("purity", "nmi", "ari")
-_STARTS = 10  # the one of least inertia counts: chosen without a look at the categories
+_STARTS = 10  # the one with the least inertia counts, chosen without the categories
 _SEED = 8
 _ONE_AT_A_TIME = Lock()
 
 
 @dataclass(frozen=True)
 class CategorizationTask(WordTask):
-    """Words of known categories, scored by how well k-means finds these.
+    """Words with categories, scored by how well k-means recovers these.
 
-    An item is a word; it can be asked when it has a vector. As many clusters
-    are made as there are categories among the words asked, once, with settings
-    that do not depend on the categories; purity, normalised mutual information
-    and the adjusted Rand index all measure the same clusters.
+    An item is a word; it is known if it has a vector. There are as many clusters as categories
+    among the words scored. Purity, normalized mutual information and the adjusted Rand index all
+    measure the same clusters, which do not depend on the categories.
     """
 
     words: Sequence[CategoryWord]  # the set
@@ -42,37 +41,34 @@ class CategorizationTask(WordTask):
         return cls(set_name(path), read_categories(path))
 
     def items(self) -> Sequence[Sequence[str]]:
-        """List the words, each by itself."""
+        """Return the words, one per item."""
         return [(word.word,) for word in self.words]
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measurement]:
-        """Cluster words and hold the clusters against the categories: METRICS."""
-        asked = self._ask(vectors, items, unknown)
-        categories = np.array([self.words[item].category for item in asked.items.tolist()])
+        """Cluster the words, and compare clusters and categories by METRICS."""
+        found = self._look_up(vectors, items, unknown)
+        categories = np.array([self.words[item].category for item in found.items.tolist()])
         names, classes = np.unique(categories, return_inverse=True)
-        units = finite_units(vectors, asked.places[:, 0], asked.composed)
-        reason = _why_undefined(len(asked.items), len(names))
+        units = finite_units(vectors, found.places[:, 0], found.composed)
+        reason = _why_undefined(len(found.items), len(names))
         if reason is not None:
-            return [self._measured(asked, metric, None, reason) for metric in METRICS]
+            return [self._measured(found, metric, None, reason) for metric in METRICS]
         clusters = cluster_words(units, len(names))
         return [
-            self._measured(asked, metric, Contingency(classes, clusters, metric), None)
+            self._measured(found, metric, Contingency(classes, clusters, metric), None)
             for metric in METRICS
         ]
 
 
 def cluster_words(units: Any, n_clusters: int) -> np.ndarray:
-    """Cluster unit vectors by k-means.
+    """Cluster unit vectors by k-means, the same on every call; return the cluster of each.
 
-    Of vectors of length 1 the Euclidean distance orders as the cosine does.
-    Ten starts by k-means++ from a fixed random state, of which the clustering
-    of least inertia counts, in one thread: the same on every call. Zero vectors
-    have no direction; they stay zero and go to the cluster with the shortest
-    mean.
+    For unit vectors, Euclidean distance orders as the cosine does. The best of ten k-means++
+    starts counts, by inertia. Zero vectors stay zero and go to the cluster with the shortest mean.
     """
-    # units: float64 (n, D) or scipy.sparse CSR (n, D); returns int64 (n,)
+    # units: float64 (n, D), dense or CSR; returns int64 (n,)
     import warnings
 
     from sklearn.cluster import KMeans
@@ -80,23 +76,23 @@ def cluster_words(units: Any, n_clusters: int) -> np.ndarray:
     from threadpoolctl import threadpool_limits
 
     if not isinstance(units, np.ndarray):
-        if not units.nnz:  # no direction at all
+        if not units.nnz:  # all vectors are zero
             return np.zeros(units.shape[0], dtype=np.int64)
         units = units[:, np.unique(units.indices)].sorted_indices()  # means are dense
     model = KMeans(n_clusters, n_init=_STARTS, random_state=_SEED)
-    # threads add in the order in which they finish, which can tip a word into another cluster;
-    # the lock, since limits and filters are the whole process', and what set them last lifts them
+    # one thread: the order of sums varies with threads, which can move a word to another cluster;
+    # locked, since thread limits and warning filters are global to the process
     with _ONE_AT_A_TIME, threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct vectors than clusters
         return model.fit_predict(units).astype(np.int64)
 
 
 def _why_undefined(n_words: int, n_categories: int) -> str | None:
-    """Why there is nothing to cluster."""
+    """Return why there is nothing to cluster, or None."""
     if n_words == 0:
         return "no word is known"
     if n_categories == 1:
-        return "all known words are of one category"
+        return "all known words have the same category"
     if n_categories == n_words:
-        return "no two known words are of one category"
+        return "no two known words share a category"
     return None

@@ -1,4 +1,4 @@
-"""Odd-one-out: is the word that does not belong the one that is least like the others?"""
+"""Odd-one-out: whether the word that does not belong is the least similar one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,18 +16,17 @@ from embed.compare.task import Measurement
 from embed.compare.tasks.word_task import WordTask
 from embed.protocols import StaticVectors
 
-_DIGITS = 12  # sums of the same cosines in another order tie, too
+_DIGITS = 12  # so that sums of the same cosines in another order tie
 
 
 @dataclass(frozen=True)
 class OddOneOutTask(WordTask):
-    """Groups of words and outliers, scored by where compactness puts the outlier.
+    """Groups of words with outliers, scored by the outlier's rank in compactness.
 
-    Camacho-Collados & Navigli 2016, "Find the word that does not belong: A
-    Framework for an Intrinsic Evaluation of Word Vector Representations". An
-    item is a group with one of its outliers; it can be asked when all of these
-    words have a vector. A phrase, its words between underscores or spaces, that
-    is not known as one word has the mean vector of its words.
+    Camacho-Collados & Navigli 2016, "Find the word that does not belong: A Framework for an
+    Intrinsic Evaluation of Word Vector Representations". An item is a group with one of its
+    outliers; it is known if all these words have a vector. A phrase (words joined by underscores or
+    spaces) that is not in the vocabulary is the mean of its words.
     """
 
     topics: Sequence[Topic]  # the set
@@ -40,7 +39,7 @@ class OddOneOutTask(WordTask):
         return cls(set_name(path), read_topics(path))
 
     def texts(self) -> Sequence[str]:
-        """List the words of all topics as the files write them, and the words of phrases."""
+        """Return the words of all topics as the files write them, and the words of phrases."""
         return [
             text
             for topic in self.topics
@@ -49,48 +48,46 @@ class OddOneOutTask(WordTask):
         ]
 
     def items(self) -> Sequence[Sequence[str]]:
-        """List the words of each group with one of its outliers, which is last."""
+        """Return the words of each group with one of its outliers, which is last."""
         return [(*topic.group, outlier) for topic in self.topics for outlier in topic.outliers]
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measurement]:
-        """Find the outlier of each item by compactness.
+        """Rank the outlier of each item by compactness.
 
         ``accuracy`` is the share of outliers found, ``opp`` the mean of their positions as shares
-        of the last (outlier position percentage, here from 0 to 1).
+        of the last position (outlier position percentage, here from 0 to 1).
         """
-        asked = self._ask(vectors, items, unknown)
-        units = (finite_units(vectors, row[row >= 0], asked.composed) for row in asked.places)
+        found = self._look_up(vectors, items, unknown)
+        units = (finite_units(vectors, row[row >= 0], found.composed) for row in found.places)
         positions = np.array([outlier_position(each) for each in units], dtype=np.float64)
-        told = ~np.isnan(positions)
+        defined = ~np.isnan(positions)
         reason = None
-        if not told.any():
-            reason = "all cosines are equal" if len(told) else "no item has all its words known"
-        positions[~told] = 0.0
+        if not defined.any():
+            reason = "all cosines are equal" if len(defined) else "no item has all its words known"
+        positions[~defined] = 0.0
         # the items of a topic share the group
         topics = np.repeat(np.arange(len(self.topics)), [len(t.outliers) for t in self.topics])
         values = {"accuracy": (positions == 1.0).astype(np.float64), "opp": positions}
         return [
-            self._measured(asked, name, Means(each), reason, units=topics[asked.items][:, None])
+            self._measured(found, name, Means(each), reason, units=topics[found.items][:, None])
             for name, each in values.items()
         ]
 
 
 def outlier_position(units: Any) -> float:
-    """Tell where compactness puts the last of some words.
+    """Return the share of words less compact than the last: 1 if it is the clear outlier.
 
-    The compactness of a word is the mean cosine of all pairs of the *other*
-    words (their section 2): without the outlier, the rest is most compact. The
-    outlier's position is the number of words of lower compactness; a tie does
-    not count.
+    The compactness of a word is the mean cosine of all pairs of the *other* words (their section
+    2): without the outlier, the rest is most compact. Ties do not count; NaN if all words tie.
     """
-    # units: float64 (n + 1, D) or scipy.sparse CSR (n + 1, D)
+    # units: float64 (n + 1, D), dense or CSR; unit vectors or zero, the outlier last
     cosines = units @ units.T
     cosines = cosines if isinstance(cosines, np.ndarray) else cosines.toarray()
     np.fill_diagonal(cosines, 0.0)
-    # all pairs sum to a constant: leaving out a word takes twice its own cosines from it
-    likeness = cosines.sum(axis=1).round(_DIGITS)
-    if (likeness == likeness[0]).all():
+    # the sum over all pairs is constant: leaving out a word subtracts twice its own cosines
+    similarity = cosines.sum(axis=1).round(_DIGITS)
+    if (similarity == similarity[0]).all():
         return float("nan")
-    return float((likeness[:-1] > likeness[-1]).mean())
+    return float((similarity[:-1] > similarity[-1]).mean())

@@ -1,4 +1,4 @@
-"""Similarity: do the cosines of word pairs rank as people rank the pairs?"""
+"""Similarity: how well cosines of word pairs correlate with human judgments."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,16 +16,14 @@ from embed.compare.task import Measurement
 from embed.compare.tasks.word_task import WordTask
 from embed.protocols import StaticVectors
 
-METRICS = {"spearman": True, "pearson": False}  # whether of ranks
+METRICS = {"spearman": True, "pearson": False}  # name to whether values are ranked
 
 
 @dataclass(frozen=True)
 class SimilarityTask(WordTask):
-    """A set of word pairs, scored by Spearman's and by Pearson's correlation.
+    """Word pairs, scored by Spearman's and Pearson's correlation of cosines and judgments.
 
-    An item is a pair; it can be asked when both words have a vector. Spearman
-    1904, "The proof and measurement of association between two things":
-    Pearson's correlation of the ranks, of which equal values share the mean.
+    An item is a pair; it is known if both words have a vector.
     """
 
     pairs: Sequence[WordPair]  # the set
@@ -33,31 +31,30 @@ class SimilarityTask(WordTask):
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "SimilarityTask":
-        """Read a set of pairs."""
+        """Read a set of word pairs."""
         return cls(set_name(path), read_pairs(path))
 
     def items(self) -> Sequence[Sequence[str]]:
-        """List the words of each pair."""
+        """Return the words of each pair."""
         return [(pair.a, pair.b) for pair in self.pairs]
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measurement]:
         """Correlate cosines with judgments: ``spearman`` and ``pearson``."""
-        asked = self._ask(vectors, items, unknown)
-        judged = np.array([self.pairs[item].score for item in asked.items.tolist()])
-        cosines = pair_cosines(vectors, asked.places.reshape(-1, 2), asked.composed)
+        found = self._look_up(vectors, items, unknown)
+        judged = np.array([self.pairs[item].score for item in found.items.tolist()])
+        cosines = pair_cosines(vectors, found.places.reshape(-1, 2), found.composed)
         reason = why_undefined(judged, cosines)
         return [
-            self._measured(asked, metric, Correlation(judged, cosines, ranked=ranked), reason)
+            self._measured(found, metric, Correlation(judged, cosines, ranked=ranked), reason)
             for metric, ranked in METRICS.items()
         ]
 
 
 def pair_cosines(vectors: StaticVectors, pairs: np.ndarray, composed: Any = None) -> np.ndarray:
-    """Compute the cosine of each pair of rows."""
-    # pairs: int64 (P, 2); composed: float32 (n, D) or scipy.sparse CSR (n, D); returns float64
-    # (P,)
+    """Return the cosine of each pair of rows, 0 if a vector is zero."""
+    # pairs: int64 (P, 2), where V + i is row i of composed; composed: float32 (n, D), dense or CSR
     rows, places = np.unique(pairs, return_inverse=True)
     units: Any = finite_units(vectors, rows, composed)
     a, b = places.reshape(pairs.shape).T
@@ -67,7 +64,7 @@ def pair_cosines(vectors: StaticVectors, pairs: np.ndarray, composed: Any = None
 
 
 def why_undefined(judged: np.ndarray, cosines: np.ndarray) -> str | None:
-    """Tell why two series have no correlation."""
+    """Return why two series have no correlation, or None if they have one."""
     # judged, cosines: float64 (P,)
     if len(judged) < 2:
         return "no pair is known" if len(judged) == 0 else "only one pair is known"

@@ -1,4 +1,4 @@
-"""States of marked words in their contexts, each context encoded once."""
+"""States of marked words in their contexts; each context is encoded once."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,7 +11,7 @@ from embed.protocols import ContextualEncoder
 
 
 def target_words(splitter: WordSplitter, targets: Sequence[Target]) -> list[list[str]]:
-    """Give the words that targets are to an encoder."""
+    """Return the words of each target as the encoder splits them."""
     found = _find(splitter, targets)
     return [[sentence[place] for place in places] for sentence, places in found]
 
@@ -22,7 +22,7 @@ def target_states(
     layers: Sequence[int],
     at_once: int = WORDS_AT_ONCE,
 ) -> np.ndarray:
-    """Encode words where they stand.
+    """Return the state of each target in its context, summed over its words.
 
     Memory: the states of ``at_once`` words, or of the longest context, and of the targets.
     """
@@ -41,19 +41,19 @@ def target_states(
 
 
 def contexts_read(splitter: WordSplitter, targets: Sequence[Target]) -> list[list[str]]:
-    """Give the different contexts of targets as an encoder is given them."""
+    """Return the distinct contexts of targets as lists of words."""
     return [list(words) for words in dict.fromkeys(words for words, _ in _find(splitter, targets))]
 
 
 def _find(
     splitter: WordSplitter, targets: Iterable[Target]
 ) -> list[tuple[tuple[str, ...], np.ndarray]]:
-    """The words of each target's context, and its own places among them."""
+    """Return the words of each target's context, and the target's positions among them."""
     every = list(targets)
-    cut = {parts: split_parts(splitter, parts) for parts in {target.parts for target in every}}
+    split = {parts: split_parts(splitter, parts) for parts in {target.parts for target in every}}
     found = []
     for target in every:
-        words, bounds = cut[target.parts]
+        words, bounds = split[target.parts]
         places = [place for mark in target.marks for place in range(*bounds[mark : mark + 2])]
         found.append((tuple(words), np.array(places, dtype=np.int64)))
     return found

@@ -1,4 +1,4 @@
-"""What tasks share that look words up: which items can be asked, and how many are composed."""
+"""The base of tasks that look words up: which items are known, and which words are composed."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -16,30 +16,29 @@ from embed.protocols import StaticVectors
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Items of a set as some vectors know them."""
+class ItemRows:
+    """Items of a set with the rows of their words in some vectors."""
 
-    items: np.ndarray  # int64 (n,): which, ascending
-    # int64 (n, k): rows of the words of each, as :class:`~embed.compare.inputs.lookup.FoundWords`
-    # has them; -1 behind the last word of an item that has fewer than others
+    items: np.ndarray  # int64 (n,): item numbers, ascending
+    # int64 (n, k): row of each word, as in :class:`~embed.compare.inputs.lookup.FoundWords`; items
+    # with fewer words are padded with -1
     places: np.ndarray
-    composed: Any  # float32 (m, D) or scipy.sparse CSR (m, D): vectors of words without a row
-    # bool (n,): which items have a word whose vector is composed, or zero
-    has_composed: np.ndarray
-    has_zero: np.ndarray  # bool (n,): which items have a word whose vector is composed, or zero
+    composed: Any  # float32 (m, D), dense or CSR: vectors of words without a row
+    has_composed: np.ndarray  # bool (n,): whether an item has a word with a composed vector
+    has_zero: np.ndarray  # bool (n,): whether an item has a word with a zero vector
 
     @classmethod
-    def by_encoder(cls, items: np.ndarray) -> "Asked":
-        """Take items whose words are not looked up."""
+    def by_encoder(cls, items: np.ndarray) -> "ItemRows":
+        """Return items without rows, for an encoder, which looks nothing up."""
         # items: bool (n_items,)
-        asked = np.flatnonzero(items)
-        nothing = np.zeros(len(asked), dtype=bool)
-        return cls(asked, np.zeros((len(asked), 0), np.int64), None, nothing, nothing)
+        numbers = np.flatnonzero(items)
+        none = np.zeros(len(numbers), dtype=bool)
+        return cls(numbers, np.zeros((len(numbers), 0), np.int64), None, none, none)
 
-    def take(self, chosen: np.ndarray) -> "Asked":
-        """Give some of the items."""
+    def take(self, chosen: np.ndarray) -> "ItemRows":
+        """Return some of the items."""
         # chosen: bool (n,)
-        return Asked(
+        return ItemRows(
             self.items[chosen],
             self.places[chosen],
             self.composed,
@@ -50,11 +49,11 @@ class Asked:
 
 @dataclass(frozen=True)
 class WordTask(ABC):
-    """A set of which each item is some words, and can be asked when all of them have a vector."""
+    """A set whose items are words; an item is known if all its words have a vector."""
 
     dataset: str  # name of the set
-    task: ClassVar[str]  # A key of TASKS
-    # whether a word may be a phrase, which is known by the mean of its words
+    task: ClassVar[str]  # a key of TASKS
+    # whether a word may be a phrase, represented by the mean of its words
     phrases: ClassVar[bool] = False
 
     @classmethod
@@ -64,21 +63,21 @@ class WordTask(ABC):
 
     @property
     def n_items(self) -> int:
-        """How many items there are."""
+        """Number of items."""
         return len(self.items())
 
     @abstractmethod
     def items(self) -> Sequence[Sequence[str]]:
-        """List the words of each item as the file writes them."""
+        """Return the words of each item as the file writes them."""
 
     def texts(self) -> Sequence[str]:
-        """List the words of all items as the file writes them."""
+        """Return the words of all items as the file writes them."""
         return [text for words in self.items() for text in words]
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
-        """Tell the items of which all words have a vector, or something in its place."""
+        """Return the items whose words all have a vector, or a substitute for one."""
         # returns bool (n_items,)
-        rows = self._find(vectors, unknown).rows
+        rows = self._find_words(vectors, unknown).rows
         known = [all(rows[word] >= 0 for word in words) for words in self.items()]
         return np.array(known, dtype=bool)
 
@@ -89,39 +88,43 @@ class WordTask(ABC):
         """Measure every metric on some items."""
         # items: bool (n_items,)
 
-    def _find(self, vectors: StaticVectors, unknown: str) -> FoundWords:
-        """The words of the set as the vectors know them."""
-        words = (text for words in self.items() for text in words)  # texts() may be more
+    def _find_words(self, vectors: StaticVectors, unknown: str) -> FoundWords:
+        """Look up the words of all items."""
+        words = (text for words in self.items() for text in words)  # texts() may have more
         return find_words(vectors, words, unknown, phrases=self.phrases)
 
-    def _ask(self, vectors: StaticVectors, items: np.ndarray, unknown: str) -> Asked:
+    def _look_up(self, vectors: StaticVectors, items: np.ndarray, unknown: str) -> ItemRows:
         """Look up the words of some items."""
-        found, words, asked = self._find(vectors, unknown), self.items(), np.flatnonzero(items)
-        rows = [found.places(words[item]) for item in asked.tolist()]
+        found, words, numbers = (
+            self._find_words(vectors, unknown),
+            self.items(),
+            np.flatnonzero(items),
+        )
+        rows = [found.places(words[item]) for item in numbers.tolist()]
         places = np.full((len(rows), max(map(len, rows), default=1)), -1)
         for place, row in zip(places, rows, strict=True):
             place[: len(row)] = row
         composed, zero = found.has_composed(places), has_zero(vectors, places)
-        return Asked(asked, places, found.composed, composed, zero)
+        return ItemRows(numbers, places, found.composed, composed, zero)
 
     def _measured(
         self,
-        asked: Asked,
+        found: ItemRows,
         metric: str,
         statistic: Statistic | None,
         reason: str | None,
         **about: Any,
     ) -> Measurement:
-        """One metric on the items asked; without a statistic if there is a reason."""
+        """Return one metric on the items found; undefined if there is a reason."""
         about = {"items_total": self.n_items} | about
         return Measurement(
             task=self.task,
             dataset=self.dataset,
             metric=metric,
-            items=asked.items,
+            items=found.items,
             statistic=statistic if reason is None else None,
             reason=reason,
-            items_composed=int(asked.has_composed.sum()),
-            items_zero=int(asked.has_zero.sum()),
+            items_composed=int(found.has_composed.sum()),
+            items_zero=int(found.has_zero.sum()),
             **about,
         )

@@ -1,4 +1,4 @@
-"""Words in context: is what words are like where they stand as like as people find them there?"""
+"""Words in context: whether contextual similarity matches human judgments."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,16 +23,16 @@ from embed.compare.statistics.thresholds import best_threshold, right_by_halves
 from embed.compare.task import Measurement
 from embed.compare.tasks.similarity import METRICS, pair_cosines, why_undefined
 from embed.compare.tasks.target_states import contexts_read, target_states, target_words
-from embed.compare.tasks.word_task import Asked, WordTask
+from embed.compare.tasks.word_task import ItemRows, WordTask
 from embed.contextual.pooling import AUTO, parse_layers
 from embed.protocols import ContextualEncoder, StaticVectors
 from embed.vectors.search import unit_length
 
-_DIGITS = 12  # cosines of a word with itself differ by rounding; they are to tie
+_DIGITS = 12  # so that cosines of a word with itself tie despite rounding
 
 
 class _Metric(NamedTuple):
-    """A metric's name, and its statistic or why it has none."""
+    """A metric with its statistic, or the reason why it is undefined."""
 
     name: str
     statistic: Statistic | None
@@ -40,47 +40,46 @@ class _Metric(NamedTuple):
     note: str | None = None
 
 
-_STATIC = "scored by its static vectors, whatever the context"
+_STATIC = "scored with static vectors, which ignore the context"
 
 
 @dataclass(frozen=True)
 class ContextsTask(WordTask):
-    """Pairs of words, each where it stands, scored by the cosines of what they are there.
+    """Pairs of words in context, scored by cosines.
 
-    Of a run with an encoder a word is the state of its occurrence, of others its only vector,
-    whatever stands around it. An item is a pair, of CoSimLex a pair in one of its two contexts. It
-    can be asked when an encoder knows the words that stand there, or, without one, when both
-    listed words have a vector.
+    With an encoder a word is the state of its occurrence, otherwise its static vector. An item is
+    a pair; in CoSimLex, a pair in one of its two contexts. It is known if the encoder knows both
+    targets or, without an encoder, if both listed words have a vector.
     """
 
     contexts: ContextSet  # the set
-    # A development part, on which the threshold of WiC is chosen
+    # the part on which the threshold of WiC is chosen
     dev: "ContextsTask | None" = None
-    seed: int = 1  # of the halves that choose it for each other where there is no such part
+    seed: int = 1  # of the split into halves that replaces a development part
     task = "contexts"
-    # An encoder reads all contexts once, also where it is asked about some items and then all.
-    _kept: WeakKeyDictionary[StaticVectors, np.ndarray] = field(
+    # caches: all contexts are encoded once, even if some items and then all are measured
+    _cosines: WeakKeyDictionary[StaticVectors, np.ndarray] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
     )
-    _long_sentence_note: WeakKeyDictionary[StaticVectors, str | None] = field(
+    _long_notes: WeakKeyDictionary[StaticVectors, str | None] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
     )
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "ContextsTask":
-        """Read a set of words in context, of WiC perhaps ``DEV,TEST``.
+        """Read a set of words in context; for WiC possibly ``DEV,TEST``.
 
-        Targets that do not look like the listed words are told.
+        Prints a note about targets that do not look like the listed words.
         """
         files = parts_of("contexts", path)
         if len(files) > 2:
-            raise SettingError(f"{str(path)!r} names {len(files)} files; pass FILE or DEV,TEST")
+            raise SettingError(f"{str(path)!r}: got {len(files)} files; expected FILE or DEV,TEST")
         *dev, test = (cls(set_name(file), read_contexts(file), None, config.seed) for file in files)
         for file, part in zip(files, [*dev, test] if dev else [], strict=False):
             if part.contexts.form != "wic":
                 raise SourceError(
-                    f"{file}: is of the form {part.contexts.form}, which has nothing to choose on "
-                    "a development part; pass the file that is to be scored alone"
+                    f"{file}: the form {part.contexts.form} has nothing to choose on a development "
+                    "part; pass only the file to score"
                 )
         for part in (*dev, test):
             if part.contexts.mismatch:
@@ -88,21 +87,21 @@ class ContextsTask(WordTask):
         return replace(test, dev=dev[0]) if dev else test
 
     def items(self) -> Sequence[Sequence[str]]:
-        """List the words of each pair as the file lists them, not as they stand in context."""
+        """Return the listed words of each pair, not their forms in context."""
         return [(pair.a, pair.b) for pair in self.contexts.pairs]
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
-        """Tell the pairs of which both words are known; of CoSimLex for both contexts or neither.
+        """Return the pairs with known words; in CoSimLex for both contexts or neither.
 
-        An encoder knows a word that it tells from all others. Since it has states of all words, it
-        asks either for the known ones or for all.
+        An encoder knows a word that it can distinguish from all others. It has a state for every
+        word, so all pairs are known unless unknown words are skipped.
         """
         encoder = encoder_of(vectors)
         if encoder is None:
             return super().known(vectors, unknown)
         if unknown != "skip":
             return np.ones(self.n_items, dtype=bool)
-        together = 4 if self.contexts.form == "cosimlex" else 2  # targets of one line
+        together = 4 if self.contexts.form == "cosimlex" else 2  # targets per line
         known = np.all(self._known_targets(encoder).reshape(-1, together), axis=1)
         return np.repeat(known, together // 2)
 
@@ -111,33 +110,33 @@ class ContextsTask(WordTask):
     ) -> list[Measurement]:
         """Compare cosines with judgments.
 
-        SCWS: ``spearman`` and ``pearson``. CoSimLex: ``change``, the uncentered correlation of how
-        judgments and cosines change with the context, then the same two. WiC: ``auc``, how well
-        cosines tell one meaning from two, and ``accuracy`` by a threshold that is never chosen on
-        the pairs it is used on.
+        SCWS: ``spearman`` and ``pearson``. CoSimLex: ``change``, the uncentered correlation of the
+        changes of judgments and cosines between the contexts, then the same two. WiC: ``auc`` for
+        separating same from different meanings, and ``accuracy`` by a threshold that is never
+        chosen on the pairs it is applied to.
         """
         encoder = encoder_of(vectors)
         if encoder is None:
-            asked = self._ask(vectors, items, unknown)
-            places = asked.places.reshape(-1, 2)
-            cosines = np.round(pair_cosines(vectors, places, asked.composed), _DIGITS)
-            told: list[str | None] = [_STATIC]
-            metrics = self._metrics(asked.items, cosines, static=True)
+            found = self._look_up(vectors, items, unknown)
+            places = found.places.reshape(-1, 2)
+            cosines = np.round(pair_cosines(vectors, places, found.composed), _DIGITS)
+            notes: list[str | None] = [_STATIC]
+            metrics = self._metrics(found.items, cosines, static=True)
         else:
-            asked = Asked.by_encoder(items)
-            cosines = self._in_context(vectors, encoder)[asked.items]
-            told = [self._long(vectors, encoder), self.contexts.mismatch]
+            found = ItemRows.by_encoder(items)
+            cosines = self._in_context(vectors, encoder)[found.items]
+            notes = [self._long_note(vectors, encoder), self.contexts.mismatch]
             threshold = self._threshold(vectors, encoder, unknown)
-            metrics = self._metrics(asked.items, cosines, threshold)
+            metrics = self._metrics(found.items, cosines, threshold)
         # both contexts of a pair are drawn together
-        units = asked.items[:, None] // 2 if self.contexts.form == "cosimlex" else None
+        units = found.items[:, None] // 2 if self.contexts.form == "cosimlex" else None
         return [
             self._measured(
-                asked,
+                found,
                 metric.name,
                 metric.statistic,
                 metric.reason,
-                note="; ".join(filter(None, [*told, metric.note])) or None,
+                note="; ".join(filter(None, [*notes, metric.note])) or None,
                 units=units,
             )
             for metric in metrics
@@ -150,19 +149,19 @@ class ContextsTask(WordTask):
 
     @cached_property
     def _targets(self) -> list[Target]:
-        """Where the two words of each pair stand."""
+        """The two targets of each pair, alternating."""
         return [place for pair in self.contexts.pairs for place in (pair.first, pair.second)]
 
     def _known_targets(self, encoder: ContextualEncoder) -> np.ndarray:
-        """Which targets are words that the encoder knows, bool (2 n_items,)."""
+        """Return which targets consist of words that the encoder knows, bool (2 n_items,)."""
         words = target_words(encoder, self._targets)
         distinct = list({word for each in words for word in each})
         known = dict(zip(distinct, encoder.knows(distinct).tolist(), strict=True))
         return np.array([bool(each) and all(known[word] for word in each) for each in words])
 
     def _in_context(self, vectors: StaticVectors, encoder: ContextualEncoder) -> np.ndarray:
-        """Cosine of the two states of each pair of the set, float64 (n_items,)."""
-        if vectors not in self._kept:
+        """Return the cosine of the two states of each pair, float64 (n_items,)."""
+        if vectors not in self._cosines:
             layers = pooled_layers(vectors, encoder)
             states = target_states(encoder, self._targets, layers).astype(np.float64)
             finite = np.isfinite(states).all(axis=1)
@@ -170,57 +169,55 @@ class ContextsTask(WordTask):
                 raise _not_finite(vectors, self._targets[int(np.argmin(finite))])
             units = unit_length(states)
             cosines = np.einsum("ij,ij->i", units[::2], units[1::2])
-            self._kept[vectors] = np.round(cosines, _DIGITS)
-        return self._kept[vectors]
+            self._cosines[vectors] = np.round(cosines, _DIGITS)
+        return self._cosines[vectors]
 
-    def _long(self, vectors: StaticVectors, encoder: ContextualEncoder) -> str | None:
-        """What is to be said of the contexts of both parts that are long; counted once."""
-        if vectors not in self._long_sentence_note:
+    def _long_note(self, vectors: StaticVectors, encoder: ContextualEncoder) -> str | None:
+        """Return a note on long contexts of both parts, or None; counted once per run."""
+        if vectors not in self._long_notes:
             targets = [*self._targets, *(self.dev._targets if self.dev else ())]
-            self._long_sentence_note[vectors] = long_sentence_note(
-                encoder, contexts_read(encoder, targets)
-            )
-        return self._long_sentence_note[vectors]
+            self._long_notes[vectors] = long_sentence_note(encoder, contexts_read(encoder, targets))
+        return self._long_notes[vectors]
 
     def _threshold(
         self, vectors: StaticVectors, encoder: ContextualEncoder, unknown: str
     ) -> float | None:
-        """The threshold that is best on the known pairs of a development part, if it has such."""
+        """Return the best threshold on the known pairs of the development part, or None."""
         if self.dev is None or not (known := self.dev.known(vectors, unknown)).any():
             return None
         return best_threshold(
             self.dev._gold[known] == 1, self.dev._in_context(vectors, encoder)[known]
         )
 
-    def _accuracy(self, asked: np.ndarray, cosines: np.ndarray, threshold: float | None) -> _Metric:
-        """Right answers by a threshold of the development part, or of the other half."""
-        positive = self._gold[asked] == 1
+    def _accuracy(self, items: np.ndarray, cosines: np.ndarray, threshold: float | None) -> _Metric:
+        """Return the accuracy by the threshold of the development part, or of the other half."""
+        positive = self._gold[items] == 1
         if threshold is not None:
             assert self.dev is not None
             text = f"threshold {threshold:.3f}, chosen on {self.dev.dataset}"
             return _Metric("accuracy", Means((cosines > threshold) == positive), None, text)
         order = np.random.default_rng(self.seed).permutation(self.n_items)
-        first = order[asked] < self.n_items // 2
+        first = order[items] < self.n_items // 2
         if first.all() or not first.any():
             return _Metric("accuracy", None, "too few pairs are known to choose a threshold")
-        text = "either half is answered by the threshold that is best on the other"
+        text = "each half uses the threshold that is best on the other half"
         return _Metric("accuracy", Means(right_by_halves(positive, cosines, first)), None, text)
 
     def _metrics(
         self,
-        asked: np.ndarray,
+        items: np.ndarray,
         cosines: np.ndarray,
         threshold: float | None = None,
         *,
         static: bool = False,
     ) -> Iterator[_Metric]:
-        """The metrics of the set's form, in their order."""
-        gold = self._gold[asked]
+        """Yield the metrics of the form of this set."""
+        gold = self._gold[items]
         if self.contexts.form == "wic":
             reason = _why_no_area(gold, static=static)
             yield _Metric("auc", RocArea(gold == 1, cosines) if reason is None else None, reason)
             if reason is None:
-                yield self._accuracy(asked, cosines, threshold)
+                yield self._accuracy(items, cosines, threshold)
             else:
                 yield _Metric("accuracy", None, reason)
             return
@@ -236,13 +233,13 @@ class ContextsTask(WordTask):
 
 
 def pooled_layers(vectors: StaticVectors, encoder: ContextualEncoder) -> tuple[int, ...]:
-    """Choose the layers whose states are taken."""
+    """Return the layers that were pooled into the static vectors, else the default ones."""
     layers: tuple[int, ...] | None = getattr(vectors, "layers", None)
     return tuple(layers) if layers else parse_layers(AUTO, encoder.n_layers)
 
 
 def _not_finite(vectors: StaticVectors, target: Target) -> ArtifactError:
-    """What to say of a state that is no direction."""
+    """Return the error for a state with NaN or infinity."""
     name, word = getattr(vectors, "name", "vectors"), target.parts[target.marks[0]].strip()
     return ArtifactError(
         f"{name}: the state of {word!r} in its context holds NaN or infinity; make the run again"
@@ -250,9 +247,9 @@ def _not_finite(vectors: StaticVectors, target: Target) -> ArtifactError:
 
 
 def _changes(values: np.ndarray) -> np.ndarray:
-    """Each value less that of the same pair in its other context.
+    """Return each value minus that of the same pair in its other context.
 
-    So every pair has its change once in either direction. These sum to zero in every draw of pairs:
+    Every pair thus has its change in both directions. These sum to zero in every draw of pairs, so
     their correlation is the uncentered one, sum(x y) / sqrt(sum(x x) sum(y y)), of the changes
     from the first context to the second.
     """
@@ -261,20 +258,20 @@ def _changes(values: np.ndarray) -> np.ndarray:
 
 
 def _why_no_area(gold: np.ndarray, *, static: bool) -> str | None:
-    """Why cosines cannot tell one meaning from two, where they cannot."""
+    """Return why the area under the ROC curve is undefined, or None."""
     if not len(gold):
         return "no pair is known"
     if static:
-        return "all cosines are equal: a word has one vector, whatever the context"
+        return "all cosines are equal: a static vector ignores the context"
     return "all labels are equal" if (gold == gold[0]).all() else None
 
 
 def _why_no_change(gold: np.ndarray, cosines: np.ndarray, *, static: bool) -> str | None:
-    """Why changes have no correlation, where they have none."""
+    """Return why changes have no correlation, or None."""
     if not len(gold):
         return "no pair is known"
     if static:
-        return "no cosine changes: a word has one vector, whatever the context"
+        return "no cosine changes: a static vector ignores the context"
     for name, changes in (("judgment", gold), ("cosine", cosines)):
         if not changes.any():
             return f"no {name} changes with the context"

@@ -115,7 +115,7 @@ def test_invalid_requests_print_one_line(run, labeled, arguments, message):
 def test_overlap_of_training_and_development_parts_is_noted(run, labeled):
     result = attend(run, "--on", f"{labeled},{labeled}", "good")
 
-    told = "200 sentences of the development part stand in the training part, too"
+    told = "200 sentences of the development part are also in the training part"
     assert f"train.tsv: {told}\n" in result.stderr
     assert "test part" not in result.stderr
 

@@ -104,7 +104,7 @@ def test_every_contextual_set_stands_beside_static_vectors(run, static, sets):
         assert results[name, "contexts", "spearman"]["items_used"] == 16
         assert results[name, "tagging", "accuracy"]["score"] is not None
     assert "remark" not in results[run, "contexts", "spearman"]
-    told = "scored by its static vectors, whatever the context"
+    told = "scored with static vectors, which ignore the context"
     assert results[static, "contexts", "spearman"]["remark"] == told
     assert 0 <= results[run, "minimal-pairs", "accuracy"]["score"] <= 1
     assert results[static, "minimal-pairs", "accuracy"]["reason"] == "has no sentence scores"
@@ -114,7 +114,9 @@ def test_every_contextual_set_stands_beside_static_vectors(run, static, sets):
 def test_the_table_tells_who_was_scored_without_context(run, static, sets):
     done = ask(run, static, sets[0])
 
-    told = "static.txt, one-hot, random on scws: scored by its static vectors, whatever the context"
+    told = (
+        "static.txt, one-hot, random on scws: scored with static vectors, which ignore the context"
+    )
     assert told in done.stdout
 
 

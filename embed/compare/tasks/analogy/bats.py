@@ -1,4 +1,4 @@
-"""Analogies in the form of BATS: relations as lines of a word and all its right answers."""
+"""Analogies in the form of BATS: relations as lines of a word and all its correct answers."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from embed.compare.datasets.parts import set_name
 from embed.compare.datasets.questions import Relation, read_relations
 from embed.compare.inputs.lookup import FoundWords, find_words, has_zero
 from embed.compare.task import Measurement
-from embed.compare.tasks.analogy.accuracy import Answered, accuracies, usable, why_unscored
+from embed.compare.tasks.analogy.accuracy import ScoredQuestions, accuracies, usable, why_unscored
 from embed.compare.tasks.analogy.lrcos import correct_by_lrcos
 from embed.compare.tasks.analogy.offsets import METRICS, correct_by_offset
 from embed.protocols import StaticVectors
@@ -20,23 +20,21 @@ from embed.protocols import StaticVectors
 
 @dataclass(frozen=True)
 class RelationTask:
-    """Relations, asked about by pairs of lines and, by LRCos, line by line.
+    """Relations, scored as questions from pairs of lines and, by LRCos, line by line.
 
-    Items are, first, the questions: every ordered pair of lines of a section,
-    "the first word of one line is to its first answer as the first word of the
-    other is to which word?", with all answers of the other line right. Then
-    follow the lines themselves, the items of LRCos. A question can be asked
-    when its three words, and a line when its first word, are among the
-    ``restrict`` most frequent or composed of n-grams, and at least one right
-    answer is among the most frequent. An answer is right when it scores above
-    every word that is none: a tie is no answer. Where something stands for
-    unknown words, everything is asked.
+    The first items are the questions: every ordered pair of lines of a section, "the word of one
+    line is to its first answer as the word of the other is to which word?"; all answers of the
+    other line are correct. The lines themselves, the items of LRCos, follow. A question is known if
+    its three words, and a line if its word, are among the ``restrict`` most frequent or have a
+    composed vector, and at least one correct answer is among the most frequent. The prediction is
+    correct if a correct answer scores above every other word. If unknown words get a vector,
+    everything is scored.
     """
 
     dataset: str  # name of the set
-    relations: Sequence[Relation]  # the set, the lines of a section together
-    restrict: int | None  # number of candidates: the first rows of the vectors; None for all
-    exclude: bool = True  # whether the words of a question are no answers to it
+    relations: Sequence[Relation]  # grouped by section
+    restrict: int | None  # number of candidates, most frequent first; None for all
+    exclude: bool = True  # whether the words of a question are excluded as its answers
     sections: bool = False  # whether each section is scored as well
 
     @classmethod
@@ -47,15 +45,15 @@ class RelationTask:
 
     @property
     def n_items(self) -> int:
-        """How many questions and lines there are."""
+        """Number of questions and lines."""
         return len(self._pairs) + len(self.relations)
 
     def texts(self) -> Iterable[str]:
-        """List the words of all lines as the files write them."""
+        """Return the words of all lines as the files write them."""
         return [text for line in self.relations for text in (line.word, *line.answers)]
 
     def items(self) -> Iterable[Sequence[str]]:
-        """List the words of each question, then of each line."""
+        """Return the words of each question, then of each line."""
         lines = self.relations
         pairs = [
             (lines[one].word, lines[one].answers[0], lines[other].word, lines[other].answers[0])
@@ -64,7 +62,7 @@ class RelationTask:
         return [*pairs, *((line.word, line.answers[0]) for line in lines)]
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
-        """Tell the questions and lines that can be asked."""
+        """Return the known questions and lines."""
         # returns bool (n_items,)
         if unknown != "skip":
             return np.ones(self.n_items, dtype=bool)
@@ -86,8 +84,8 @@ class RelationTask:
         of_pairs = [names[one] for one in self._pairs[:, 0]]
         pairs, lines = np.flatnonzero(items[:n_pairs]), np.flatnonzero(items[n_pairs:])
         reason = why_unscored(self.restrict)
-        by_pair = self._pairwise(vectors, found, pairs)
-        by_line = self._by_class(vectors, found, lines)
+        by_pair = self._score_pairs(vectors, found, pairs)
+        by_line = self._score_lines(vectors, found, lines)
         measured = [
             *accuracies(by_pair, of_pairs, reason, sections=self.sections),
             *accuracies(by_line, names, reason, first=n_pairs, sections=self.sections),
@@ -95,12 +93,14 @@ class RelationTask:
         order = {name: place for place, name in enumerate([None, *dict.fromkeys(names)])}
         return sorted(measured, key=lambda result: order[result.section])
 
-    def _pairwise(self, vectors: StaticVectors, found: FoundWords, asked: np.ndarray) -> Answered:
-        """The questions of pairs of lines."""
-        one, other = self._pairs[asked].T
+    def _score_pairs(
+        self, vectors: StaticVectors, found: FoundWords, chosen: np.ndarray
+    ) -> ScoredQuestions:
+        """Score the questions from pairs of lines."""
+        one, other = self._pairs[chosen].T
         words, answers = self._words(found), self._answers(found)
         places = np.column_stack([words[one], self._firsts(found)[one], words[other]])
-        right = correct_by_offset(
+        correct = correct_by_offset(
             vectors,
             places,
             [answers[line] for line in other],
@@ -108,36 +108,38 @@ class RelationTask:
             exclude=self.exclude,
             composed=found.composed,
         )
-        by_metric = dict(zip(METRICS, right, strict=True))
-        return self._answered(vectors, found, asked, places, by_metric, self._pairs[asked])
+        by_metric = dict(zip(METRICS, correct, strict=True))
+        return self._scored(vectors, found, chosen, places, by_metric, self._pairs[chosen])
 
-    def _by_class(self, vectors: StaticVectors, found: FoundWords, asked: np.ndarray) -> Answered:
-        """The lines, by LRCos."""
-        words, answers = self._words(found)[asked], self._answers(found)
-        right = correct_by_lrcos(
+    def _score_lines(
+        self, vectors: StaticVectors, found: FoundWords, chosen: np.ndarray
+    ) -> ScoredQuestions:
+        """Score the lines by LRCos."""
+        words, answers = self._words(found)[chosen], self._answers(found)
+        correct = correct_by_lrcos(
             vectors,
             words,
-            [answers[line] for line in asked.tolist()],
-            [self.relations[line].section for line in asked.tolist()],
+            [answers[line] for line in chosen.tolist()],
+            [self.relations[line].section for line in chosen.tolist()],
             self._limit(found.n_words),
             exclude=self.exclude,
             composed=found.composed,
         )
-        items, metric = asked + len(self._pairs), {"accuracy_lrcos": right}
-        return self._answered(vectors, found, items, words[:, None], metric)
+        items, metric = chosen + len(self._pairs), {"accuracy_lrcos": correct}
+        return self._scored(vectors, found, items, words[:, None], metric)
 
-    def _answered(
+    def _scored(
         self,
         vectors: StaticVectors,
         found: FoundWords,
         items: np.ndarray,
         places: np.ndarray,
-        right: dict[str, np.ndarray],
+        correct: dict[str, np.ndarray],
         units: np.ndarray | None = None,
-    ) -> Answered:
-        """What was asked, with what there is to tell about its words."""
+    ) -> ScoredQuestions:
+        """Return the scored items with the counts of composed and zero vectors."""
         composed, zero = found.has_composed(places), has_zero(vectors, places)
-        return Answered(self.dataset, items, right, composed, zero, units)
+        return ScoredQuestions(self.dataset, items, correct, composed, zero, units)
 
     @cached_property
     def _pairs(self) -> np.ndarray:
@@ -155,19 +157,19 @@ class RelationTask:
         return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
     def _words(self, found: FoundWords) -> np.ndarray:
-        """Where the word of each line stands, int64 (L,)."""
+        """Return the row of the word of each line, int64 (L,)."""
         return found.places(line.word for line in self.relations)
 
     def _firsts(self, found: FoundWords) -> np.ndarray:
-        """Where the first answer of each line stands, int64 (L,)."""
+        """Return the row of the first answer of each line, int64 (L,)."""
         return found.places(line.answers[0] for line in self.relations)
 
     def _answers(self, found: FoundWords) -> list[np.ndarray]:
-        """The candidates among the answers of each line."""
+        """Return the rows of the answers of each line that are candidates."""
         limit = self._limit(found.n_words)
         places = [found.places(line.answers) for line in self.relations]
         return [rows[(rows >= 0) & (rows < limit)] for rows in places]
 
     def _limit(self, n_words: int) -> int:
-        """How many words are candidates."""
+        """Return the number of candidates."""
         return n_words if self.restrict is None else min(self.restrict, n_words)

@@ -1,4 +1,4 @@
-"""What pooling sees of each sentence: the vectors of its words, or their states."""
+"""Inputs of sentence pooling: the static vectors or the states of the words."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,41 +14,47 @@ from embed.protocols import ContextualEncoder, StaticVectors
 
 @dataclass(frozen=True, eq=False)
 class SentenceInputs:
-    """A table of vectors, and which of them are each sentence's."""
+    """A table of vectors, and its rows for the words of each sentence."""
 
-    # float32 (R, D) or scipy.sparse CSR (R, D): A row for each different word, or for each word of
-    # the text
-    table: Any
+    table: Any  # float32 (R, D), dense or CSR: a row per distinct word, or per token
     bags: Bags  # all sentences
-    # bool (n_words,): whether a word's vector is made of n-grams; whether it has none, though it
-    # has a letter or digit
-    composed: np.ndarray
-    # bool (n_words,): whether a word's vector is made of n-grams; whether it has none, though it
-    # has a letter or digit
-    zero: np.ndarray
+    composed: np.ndarray  # bool (n_words,): whether a word's vector is composed of n-grams
+    zero: np.ndarray  # bool (n_words,): whether a word has no vector; never for punctuation
 
     def with_any(self, words: np.ndarray) -> np.ndarray:
-        """Tell which sentences have a word of some kind."""
+        """Return which sentences have any of the marked words."""
         # words: bool (n_words,); returns bool (n_sentences,)
         sums = np.concatenate([np.zeros(1, np.int64), np.cumsum(words)])
         return np.asarray(sums[self.bags.offsets[1:]] > sums[self.bags.offsets[:-1]])
 
 
-def cut_sentence(
-    cut: Callable[[str], list[str]], text: str, *, as_written: bool = False
+def split_sentence(
+    split: Callable[[str], list[str]], text: str, *, as_written: bool = False
 ) -> list[str]:
-    """Cut a sentence into words."""
+    """Split each token of a sentence, at white space, into words.
+
+    With ``as_written``, a token that is one word keeps its form, and one for which ``split``
+    returns nothing is split into runs of letters and digits and single marks: static vectors split
+    what they look up themselves.
+
+    >>> def split(text):
+    ...     return text.lower().split("-") if text.isascii() else []
+    >>> split_sentence(split, "Half-way There é!")
+    ['half', 'way', 'there']
+    >>> split_sentence(split, "Half-way There é!", as_written=True)
+    ['half', 'way', 'There', 'é', '!']
+    """
     if not as_written:
-        return [word for token in text.split() for word in cut(token)]
+        return [word for token in text.split() for word in split(token)]
     words = []
     for token in text.split():
-        parts = cut(token) or likely_parts(token)
+        parts = split(token) or likely_parts(token)
         words += [token] if len(parts) == 1 else parts
     return words
 
 
 def static_sentences(vectors: StaticVectors, sentences: Sequence[Sequence[str]]) -> SentenceInputs:
-    """Look words up, each by itself."""
+    """Look up the static vectors of words; an unknown word is a zero vector with a flag."""
     words = [word for sentence in sentences for word in sentence]
     found = static_inputs(vectors, words)
     zero = found.zero & np.array([any(map(str.isalnum, word)) for word in words], dtype=bool)
@@ -58,7 +64,7 @@ def static_sentences(vectors: StaticVectors, sentences: Sequence[Sequence[str]])
 def state_sentences(
     encoder: ContextualEncoder, sentences: Sequence[Sequence[str]], layer: int
 ) -> SentenceInputs:
-    """Encode words in their sentences.
+    """Encode words in their sentences; every token has a row.
 
     Memory: the states of all words once, and those of some 30,000 words.
     """
@@ -70,14 +76,14 @@ def state_sentences(
             table = np.empty((offsets[-1], part.shape[1]), np.float32)
         table[offsets[start] : offsets[start] + len(part)] = part
     assert table is not None
-    nothing = np.zeros(len(table), dtype=bool)
-    return SentenceInputs(table, Bags(np.arange(len(table)), offsets), nothing, nothing)
+    none = np.zeros(len(table), dtype=bool)
+    return SentenceInputs(table, Bags(np.arange(len(table)), offsets), none, none)
 
 
 def state_means(
     encoder: ContextualEncoder, sentences: Sequence[Sequence[str]], layer: int
 ) -> np.ndarray:
-    """Average the states of the words of each sentence, without keeping them."""
+    """Return the mean state of each sentence, zero if empty, without keeping all states."""
     # returns float32 (n_sentences, D)
     return np.array(
         [
@@ -89,8 +95,8 @@ def state_means(
     )
 
 
-def mean_pooled(inputs: SentenceInputs) -> Any:
-    """Average the vectors of the words of each sentence."""
+def mean_pool(inputs: SentenceInputs) -> Any:
+    """Return the mean vector of each sentence, zero if it has no words."""
     # returns float32 (n_sentences, D) or scipy.sparse CSR (n_sentences, D)
     import scipy.sparse
 
@@ -101,5 +107,5 @@ def mean_pooled(inputs: SentenceInputs) -> Any:
 
 
 def _offsets(sentences: Sequence[Sequence[str]]) -> np.ndarray:
-    """Where sentences begin and end, in words."""
+    """Return the offset of each sentence, in words."""
     return np.cumsum([0, *map(len, sentences)], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What is learnt of a set of sentences: from means of words, and which layer serves best."""
+"""Probes on mean-pooled sentences, and the choice of the best layer."""
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,8 +14,8 @@ from embed.compare.probes.attention_pooling import LabeledBags, TrainedAttention
 from embed.compare.probes.examples import STATIC, layer_source, standardized
 from embed.compare.tasks.sentences.inputs import (
     SentenceInputs,
-    cut_sentence,
-    mean_pooled,
+    mean_pool,
+    split_sentence,
     state_means,
     state_sentences,
     static_sentences,
@@ -23,36 +23,43 @@ from embed.compare.tasks.sentences.inputs import (
 from embed.compare.tasks.sentences.items import SentenceSet
 from embed.protocols import StaticVectors
 
-MEAN_DECAYS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # of the mean loss: each starts the next
+MEAN_DECAYS = (
+    1e-1,
+    1e-2,
+    1e-3,
+    1e-4,
+    1e-5,
+    1e-6,
+)  # relative to the mean loss; each starts from the last
 _ITERATIONS = 1_000
-_SLOPE = 1e-7  # largest at an optimum: under a weak decay a steeper one is no optimum yet
+_SLOPE = 1e-7  # tolerated gradient; with weak decay a larger one is not converged
 
 
 @dataclass(frozen=True, eq=False)
 class MeanProbe:
-    """What a linear probe answers that sees the mean of the words of each sentence."""
+    """A linear probe on the mean vector of each sentence."""
 
-    answers: np.ndarray  # int64 (n_sentences,): the label of every sentence of the set
+    predictions: np.ndarray  # int64 (n_sentences,): for all sentences of the set
     accuracy: float  # on the development part
-    decay: float  # the weight decay that is best there
+    decay: float  # the best weight decay
 
 
 @dataclass(frozen=True, eq=False)
 class PooledSentences:
-    """What vectors show of a set of sentences."""
+    """The sentences of a set as a run sees them, with probes on their means."""
 
-    source: str  # ``static``, or the layer whose means are best on the development part
-    means: Mapping[str, MeanProbe]  # by source: of every source that was tried
-    words: Sequence[Sequence[str]]  # each sentence, cut
-    inputs: SentenceInputs  # of ``source``, standardized by the words of the training part
+    source: str  # ``static``, or the layer best on the development part
+    means: Mapping[str, MeanProbe]  # by source, for every source tried
+    words: Sequence[Sequence[str]]  # of each sentence
+    inputs: SentenceInputs  # of ``source``, standardized over the training part
 
     def labeled(self, sentences: SentenceSet, role: int) -> LabeledBags:
-        """Give the sentences of one role."""
+        """Return the sentences of one role with their labels."""
         places = sentences.places(role)
         return LabeledBags(self.inputs.bags.take(places), sentences.labels[places])
 
-    def attention(self, sentences: SentenceSet, *, margin: bool = False) -> TrainedAttention:
-        """Learn attention pooling."""
+    def train_attention(self, sentences: SentenceSet, *, margin: bool = False) -> TrainedAttention:
+        """Train attention pooling on ``source``."""
         train, dev = (self.labeled(sentences, role) for role in (TRAIN, DEV))
         return train_attention(
             self.inputs.table, train, dev, len(sentences.classes), sentences.seed, margin=margin
@@ -66,16 +73,20 @@ def pool_sentences(
     *,
     static_too: bool = False,
 ) -> PooledSentences:
-    """Look sentences up, and learn from the means of their words."""
+    """Encode sentences and train a probe on the means of each source.
+
+    The layers of an encoder are tried one by one, keeping only means; the best is then encoded
+    again. With ``static_too`` its static vectors are also tried, but never chosen as the source.
+    """
     progress(0)
     encoder, means = encoder_of(vectors), {}
     if encoder is None or static_too:
-        words = [cut_sentence(vectors.words, text, as_written=True) for text in sentences.texts]
+        words = [split_sentence(vectors.words, text, as_written=True) for text in sentences.texts]
         inputs = static_sentences(vectors, words)
-        means[STATIC] = train_mean_probe(mean_pooled(inputs), sentences)
+        means[STATIC] = train_mean_probe(mean_pool(inputs), sentences)
     source = STATIC
     if encoder is not None:
-        words = [cut_sentence(encoder.words, text) for text in sentences.texts]
+        words = [split_sentence(encoder.words, text) for text in sentences.texts]
         for layer in range(encoder.n_layers + 1):
             means[layer_source(layer)] = train_mean_probe(
                 state_means(encoder, words, layer), sentences
@@ -90,21 +101,25 @@ def pool_sentences(
 
 
 def train_mean_probe(table: Any, sentences: SentenceSet) -> MeanProbe:
-    """Learn a multinomial logistic regression, which has one optimum: no seed has a part in it."""
+    """Train a multinomial logistic regression, which has one optimum, so no seed.
+
+    The decay is the one of MEAN_DECAYS most accurate on the development part, the strongest of
+    equals. A dense table is standardized in place.
+    """
     # table: float32 (n_sentences, D) or scipy.sparse CSR (n_sentences, D)
     train, dev = (sentences.places(role) for role in (TRAIN, DEV))
     table, labels = standardized(table, train), sentences.labels
     best: MeanProbe | None = None
-    for decay, answers in _regressions(table, table[train], labels[train]):
-        accuracy = float((answers[dev] == labels[dev]).mean())
+    for decay, predictions in _regressions(table, table[train], labels[train]):
+        accuracy = float((predictions[dev] == labels[dev]).mean())
         if best is None or accuracy > best.accuracy:
-            best = MeanProbe(answers, accuracy, decay)
+            best = MeanProbe(predictions, accuracy, decay)
     assert best is not None
     return best
 
 
 def _regressions(table: Any, train: Any, labels: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
-    """Each decay, and what is answered with it."""
+    """Yield each decay with the predictions for all sentences."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
@@ -112,6 +127,6 @@ def _regressions(table: Any, train: Any, labels: np.ndarray) -> Iterator[tuple[f
     for decay in MEAN_DECAYS:
         model.set_params(C=1 / (decay * len(labels)))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # near enough for what it decides
+            warnings.simplefilter("ignore", ConvergenceWarning)  # precise enough to choose by
             model.fit(train, labels)
         yield decay, np.asarray(model.predict(table), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Labeling sentences: what can be read off pooled vectors, by the mean or by learnt weights?"""
+"""Labeling sentences with probes on pooled vectors, by the mean or by attention."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,20 +26,20 @@ from embed.protocols import StaticVectors
 
 @dataclass(frozen=True, eq=False)
 class SentencesTask:
-    """Sentences with a label each; an item is a sentence of the test part.
+    """Labeled sentences; an item is a sentence of the test part.
 
-    Every run is asked every sentence. Runs with an encoder are asked by the states of the layer
-    that is best on the development part, others by their vectors. What labels are told by is
-    learnt from the training part; what is to be chosen is chosen on the development part.
+    Every run is scored on every sentence: runs with an encoder by the states of the layer best on
+    the development part, others by their static vectors. Probes are trained on the training part,
+    and hyperparameters are chosen on the development part.
     """
 
     dataset: str  # name of the set
     sentences: SentenceSet  # the set
-    layers: bool  # whether each layer of an encoder is scored, too, and its static vectors
+    layers: bool  # whether all layers of an encoder and its static vectors are scored as well
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "SentencesTask":
-        """Read the parts of a set."""
+        """Read the parts of a set, printing notes on unseen labels and shared sentences."""
         parts = read_sentence_parts(str(path))
         sentences = SentenceSet(parts, config.seed)
         for text in (*sentences.training_notes(), *sentences.test_notes()):
@@ -47,94 +47,98 @@ class SentencesTask:
         return cls(parts.name, sentences, config.sections)
 
     def __repr__(self) -> str:
-        """Name all that answers depend on."""
+        """Name everything that measurements depend on, for the cache."""
         return f"SentencesTask({self.dataset!r}, {self.sentences.fingerprint()}, {self.layers})"
 
     @property
     def n_items(self) -> int:
-        """How many sentences the test part has."""
+        """Number of sentences in the test part."""
         return self.sentences.parts.test.n_sentences
 
     def texts(self) -> Iterable[str]:
-        """List what stands between white space, and what that may be cut into."""
+        """Return all white-space tokens, and the parts they may be split into."""
         tokens = dict.fromkeys(token for text in self.sentences.texts for token in text.split())
         return list(dict.fromkeys(t for token in tokens for t in (token, *likely_parts(token))))
 
     def items(self) -> Iterable[Sequence[str]]:
-        """List the words of each sentence of the test part."""
+        """Return the words of each test sentence, or its punctuation if there are none."""
         cut = [text.split() for text in self.sentences.parts.test.texts]
         return [[t for t in tokens if any(map(str.isalnum, t))] or tokens for tokens in cut]
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
-        """Tell that every sentence can be asked."""
+        """Return all sentences: an unknown word is a zero vector with a flag."""
         # returns bool (n_items,)
         return np.ones(self.n_items, dtype=bool)
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measurement]:
-        """Learn from the training part, and score the test part. The time that it took is told."""
+        """Train probes, score the test part, and print the time taken.
+
+        ``accuracy`` is that of the mean probe, and with ``layers`` also of every source, as a
+        section; ``accuracy_attention`` and ``accuracy_attention_margin`` pool by attention.
+        """
         # items: bool (n_items,)
         started, sentences = thread_time(), self.sentences
         with ONE_THREAD:
-            seen = pool_sentences(vectors, sentences, static_too=self.layers)
-            softmax = seen.attention(sentences)
-            margin = seen.attention(sentences, margin=True)
-            asked = seen.labeled(sentences, TEST).bags
-            answers = {
-                "accuracy_attention": softmax.network.answer(asked),
-                "accuracy_attention_margin": margin.network.answer(asked),
+            pooled = pool_sentences(vectors, sentences, static_too=self.layers)
+            softmax = pooled.train_attention(sentences)
+            margin = pooled.train_attention(sentences, margin=True)
+            bags = pooled.labeled(sentences, TEST).bags
+            predictions = {
+                "accuracy_attention": softmax.network.predict(bags),
+                "accuracy_attention_margin": margin.network.predict(bags),
             }
         name = getattr(vectors, "name", "vectors")
-        note(f"{name} on {self.dataset}: {thread_time() - started:.0f} s of one core")
-        text = self._note_text(vectors, seen, softmax, margin)
-        return list(self._measured(seen, answers, text, np.flatnonzero(items)))
+        note(f"{name} on {self.dataset}: {thread_time() - started:.0f} s on one core")
+        text = self._note_text(vectors, pooled, softmax, margin)
+        return list(self._measured(pooled, predictions, text, np.flatnonzero(items)))
 
     def _note_text(
         self,
         vectors: StaticVectors,
-        seen: PooledSentences,
+        pooled: PooledSentences,
         softmax: TrainedAttention,
         margin: TrainedAttention,
     ) -> str:
-        """What was chosen and learnt from; what an encoder had to read in parts."""
+        """Return a note on training data, chosen hyperparameters and long sentences."""
         n_train, n_labels = len(self.sentences.places(TRAIN)), len(self.sentences.classes)
-        cost = (
-            f"learnt from {n_train:,} sentences of {n_labels:,} labels; "
-            f"{source_note(seen.source)}weight decay {seen.means[seen.source].decay:g} for "
+        text = (
+            f"trained on {n_train:,} sentences with {n_labels:,} labels; "
+            f"{source_note(pooled.source)}weight decay {pooled.means[pooled.source].decay:g} for "
             f"means, learning rate {softmax.rate:g} in {softmax.epochs} epochs for attention, "
             f"{margin.rate:g} in {margin.epochs} with a margin of {margin.margin:g}"
         )
         encoder = encoder_of(vectors)
-        long = None if encoder is None else long_sentence_note(encoder, seen.words)
-        return cost if long is None else f"{cost}; {long}"
+        long = None if encoder is None else long_sentence_note(encoder, pooled.words)
+        return text if long is None else f"{text}; {long}"
 
     def _measured(
         self,
-        seen: PooledSentences,
-        answers: dict[str, np.ndarray],
+        pooled: PooledSentences,
+        predictions: dict[str, np.ndarray],
         text: str,
         items: np.ndarray,
     ) -> Iterator[Measurement]:
-        """Every metric on some items, ascending."""
+        """Yield every metric on some items."""
         places = self.sentences.places(TEST)
         labels = self.sentences.labels[places]
 
         def count(words: np.ndarray) -> int:
-            return int(seen.inputs.with_any(words)[places][items].sum())
+            return int(pooled.inputs.with_any(words)[places][items].sum())
 
-        means = {source: probe.answers[places] for source, probe in seen.means.items()}
-        for metric, answered in {"accuracy": means[seen.source], **answers}.items():
+        means = {source: probe.predictions[places] for source, probe in pooled.means.items()}
+        for metric, predicted in {"accuracy": means[pooled.source], **predictions}.items():
             whole = Measurement(
                 task="sentences",
                 dataset=self.dataset,
                 metric=metric,
                 items=items,
                 items_total=self.n_items,
-                statistic=Means((answered == labels)[items]) if len(items) else None,
-                reason=None if len(items) else "no sentence is asked",
-                items_composed=count(seen.inputs.composed),
-                items_zero=count(seen.inputs.zero),
+                statistic=Means((predicted == labels)[items]) if len(items) else None,
+                reason=None if len(items) else "no sentence is scored",
+                items_composed=count(pooled.inputs.composed),
+                items_zero=count(pooled.inputs.zero),
                 note=text,
             )
             yield whole

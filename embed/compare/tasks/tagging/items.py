@@ -1,4 +1,4 @@
-"""A set of labeled words laid end to end: who learns, who decides, who is asked what."""
+"""A set of labeled words, divided into training, development and test part."""
 
 import hashlib
 from collections import Counter, defaultdict
@@ -11,15 +11,14 @@ from embed.compare.datasets.parts import DEV, HELD_OUT, TEST, Parts
 from embed.compare.datasets.tagged_words import TaggedWords
 from embed.compare.probes.examples import Examples
 
-_RARELY = 0.05  # of a word's occurrences: a label that is rarer may be an annotator's slip
+_RARELY = 0.05  # share of a word's occurrences below which a label may be an annotation error
 
 
 @dataclass(frozen=True, eq=False)
 class TaggingSet:
-    """All words of a set, TRAIN first, then DEV where there is one, then TEST.
+    """All words of a set: TRAIN, DEV if given, then TEST.
 
-    Without DEV a tenth of the sentences of TRAIN, drawn by the seed and their numbers, stands
-    in its place.
+    Without DEV, a tenth of the training sentences, drawn by the seed, is held out in its place.
     """
 
     parts: Parts[TaggedWords]  # the files
@@ -37,7 +36,7 @@ class TaggingSet:
 
     @cached_property
     def offsets(self) -> np.ndarray:
-        """Where sentences begin and end, int64 (n_sentences + 1,)."""
+        """Offset of each sentence in words, int64 (n_sentences + 1,)."""
         lengths = [np.diff(part.offsets) for part in self.parts.given]
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(lengths))])
 
@@ -50,21 +49,21 @@ class TaggingSet:
     def roles(self) -> np.ndarray:
         """TRAIN, DEV or TEST for each word, int64 (n_words,)."""
         train, *dev, test = (part.n_sentences for part in self.parts.given)
-        learnt = np.zeros(train, np.int64)
+        train_roles = np.zeros(train, np.int64)
         if not dev:
             draws = np.array([self._draw(f"sentence {number}") for number in range(train)])
-            learnt[np.argsort(draws, kind="stable")[: max(1, train // HELD_OUT)]] = DEV
-        of_sentences = [learnt, np.full(sum(dev), DEV), np.full(test, TEST)]
+            train_roles[np.argsort(draws, kind="stable")[: max(1, train // HELD_OUT)]] = DEV
+        of_sentences = [train_roles, np.full(sum(dev), DEV), np.full(test, TEST)]
         return np.concatenate(of_sentences)[self.sentences]
 
     @cached_property
     def classes(self) -> list[str]:
-        """The labels of TRAIN, sorted: what a probe can answer."""
+        """The labels of TRAIN, sorted: what a probe can predict."""
         return sorted(set(self.parts.train.tags))
 
     @cached_property
     def labels(self) -> np.ndarray:
-        """The number of each word's label, int64 (n_words,); -1 where TRAIN has no such label."""
+        """The class number of each label, int64 (n_words,); -1 if TRAIN lacks the label."""
         numbers = {tag: number for number, tag in enumerate(self.classes)}
         return np.array([numbers.get(tag, -1) for tag in self.tags], np.int64)
 
@@ -72,8 +71,8 @@ class TaggingSet:
     def control(self) -> np.ndarray:
         """The control task's label of each word, int64 (n_words,).
 
-        Each word, its case aside, has one label wherever it stands, drawn as often as labels are
-        in TRAIN (Hewitt and Liang 2019, section 2.1): nothing but the word itself tells it.
+        Each lowercased word has one random label for all its occurrences, drawn with the label
+        frequencies of TRAIN (Hewitt and Liang 2019, section 2.1): only memorization can predict it.
         """
         counts = Counter(self.parts.train.tags)
         ends = np.cumsum([counts[tag] for tag in self.classes]) / len(self.parts.train.tags)
@@ -83,9 +82,9 @@ class TaggingSet:
 
     @cached_property
     def ambiguous(self) -> np.ndarray:
-        """Whether a word carries several labels in TRAIN, bool (n_words,).
+        """Whether a word has several labels in TRAIN, bool (n_words,).
 
-        Its case aside, and labels aside that it has in less than a twentieth of its occurrences.
+        Words are lowercased; labels of less than a twentieth of a word's occurrences do not count.
         """
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for word, tag in zip(self._lower, self.parts.train.tags, strict=False):
@@ -98,24 +97,24 @@ class TaggingSet:
         return np.array([word in several for word in self._lower], dtype=bool)
 
     @cached_property
-    def asked(self) -> np.ndarray:
-        """The words of TEST in the order of items, those that are ambiguous last, int64 (n,)."""
+    def test_words(self) -> np.ndarray:
+        """The words of TEST in item order, ambiguous ones last, int64 (n,)."""
         test = np.flatnonzero(self.roles == TEST)
         return test[np.argsort(self.ambiguous[test], kind="stable")]
 
     @property
-    def unseen(self) -> dict[str, int]:
-        """The labels of TEST that TRAIN has not, and how many words have them."""
+    def unseen_labels(self) -> dict[str, int]:
+        """The labels of TEST that TRAIN lacks, with their number of words."""
         return Counter(tag for tag in self.parts.test.tags if tag not in set(self.classes))
 
     def examples(self, rows: np.ndarray, labels: np.ndarray, role: int) -> Examples:
-        """Give the words of one role as a probe takes them."""
+        """Return the words of one role as examples for a probe."""
         # rows: int64 (n_words, w); labels: int64 (n_words,)
         chosen = self.roles == role
         return Examples(rows[chosen], labels[chosen])
 
     def fingerprint(self) -> str:
-        """Name all that answers depend on."""
+        """Return a hash of everything that predictions depend on."""
         digest = hashlib.sha256(str(self.seed).encode())
         for texts in (self.words, self.tags):
             digest.update("\n".join(texts).encode("utf-8", "surrogatepass"))
@@ -124,11 +123,11 @@ class TaggingSet:
 
     @cached_property
     def _lower(self) -> list[str]:
-        """Every word, its case aside."""
+        """Every word in lower case."""
         return [word.lower() for word in self.words]
 
-    def _draw(self, about: str) -> float:
-        """A number from 0 to 1, below 1, keyed by the seed and what it is about."""
+    def _draw(self, key_text: str) -> float:
+        """Return a number in [0, 1) keyed by the seed and a text."""
         key = self.seed.to_bytes(8, "little")
-        digest = hashlib.blake2b(about.encode("utf-8", "surrogatepass"), digest_size=8, key=key)
+        digest = hashlib.blake2b(key_text.encode("utf-8", "surrogatepass"), digest_size=8, key=key)
         return (int.from_bytes(digest.digest(), "little") >> 11) * 2.0**-53

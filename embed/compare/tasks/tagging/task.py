@@ -1,4 +1,4 @@
-"""Labeling each word: can a small probe read parts of speech or entities off frozen vectors?"""
+"""Labeling words, such as parts of speech or entities, with probes on frozen vectors."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ from embed.compare.statistics.estimators import Means, Statistic
 from embed.compare.statistics.span_f1 import Ratios, are_entities, span_f1
 from embed.compare.task import Measurement
 from embed.compare.tasks.tagging.inputs import (
-    N_MARKS,
+    N_FLAGS,
     Inputs,
     likely_parts,
     sentences_read,
@@ -39,28 +39,28 @@ from embed.compare.tasks.tagging.items import TaggingSet
 from embed.protocols import StaticVectors
 
 _RADIUS = 1  # neighbors each side that the window probe sees
-_LISTED = 10  # labels that a note names
+_LISTED = 10  # labels that a note lists
 
 
 @dataclass(frozen=True, eq=False)
 class TaggingTask:
-    """Words with a label each; an item is a word of the test part.
+    """Labeled words; an item is a word of the test part.
 
-    Every run is asked every word. Runs with an encoder are asked by the states of the layer
-    that is best on the development part, others by their vectors. Probes learn from the
-    training part; what is to be chosen is chosen on the development part.
+    Every run is scored on every word: runs with an encoder by the states of the layer best on the
+    development part, others by their static vectors. Probes are trained on the training part, and
+    hyperparameters are chosen on the development part.
     """
 
     dataset: str  # name of the set
     words: TaggingSet  # the set
-    layers: bool  # whether each layer of an encoder is scored, too, and its static vectors
+    layers: bool  # whether all layers of an encoder and its static vectors are scored as well
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "TaggingTask":
-        """Read the parts of a set."""
+        """Read the parts of a set, printing a note on labels unseen in training."""
         parts = read_parts(str(path))
         words = TaggingSet(parts, config.seed)
-        if unseen := words.unseen:
+        if unseen := words.unseen_labels:
             note(
                 f"{parts.name}: {sum(unseen.values()):,} words have labels that the training "
                 f"part lacks ({_listed(sorted(unseen))}); they count as wrong"
@@ -68,57 +68,57 @@ class TaggingTask:
         return cls(parts.name, words, config.sections)
 
     def __repr__(self) -> str:
-        """Name all that answers depend on."""
+        """Name everything that measurements depend on, for the cache."""
         return f"TaggingTask({self.dataset!r}, {self.words.fingerprint()}, {self.layers})"
 
     @property
     def n_items(self) -> int:
-        """How many words the test part has."""
-        return len(self.words.asked)
+        """Number of words in the test part."""
+        return len(self.words.test_words)
 
     def texts(self) -> Iterable[str]:
-        """List the words of all parts, and what those that may be cut are likely cut into."""
+        """Return the words of all parts, and the parts they may be split into."""
         words = dict.fromkeys(self.words.words)
         return list(dict.fromkeys(t for word in words for t in (word, *likely_parts(word))))
 
     def items(self) -> Iterable[Sequence[str]]:
-        """List the words of the test part."""
-        return [(self.words.words[place],) for place in self.words.asked.tolist()]
+        """Return the words of the test part, one per item."""
+        return [(self.words.words[place],) for place in self.words.test_words.tolist()]
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
-        """Tell that every word can be asked: that it is unknown tells something of its label."""
+        """Return all words: a probe can use that a word is unknown."""
         # returns bool (n_items,)
         return np.ones(self.n_items, dtype=bool)
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measurement]:
-        """Learn probes, and score them on the test part. The time that it took is told."""
+        """Train probes, score them on the test part, and print the time taken."""
         # items: bool (n_items,)
         started, words = thread_time(), self.words
         with ONE_THREAD:
-            best, by_source = self._linear(vectors)
+            best, by_source = self._train_sources(vectors)
             rows = best.inputs.windows(words.offsets, _RADIUS)
             window, window_control = (
-                self._learn_window(best.inputs, rows, labels)
+                self._train_window(best.inputs, rows, labels)
                 for labels in (words.labels, words.control)
             )
-            control = self._learn(best.inputs, words.control)
-            answers = _Answers(
+            control = self._train_linear(best.inputs, words.control)
+            predictions = _Predictions(
                 by_source[best.source],
-                window.answer(rows[words.asked]),
-                control.answer(best.inputs.rows[words.asked, None]),
-                window_control.answer(rows[words.asked]),
+                window.predict(rows[words.test_words]),
+                control.predict(best.inputs.rows[words.test_words, None]),
+                window_control.predict(rows[words.test_words]),
             )
         name = getattr(vectors, "name", "vectors")
-        note(f"{name} on {self.dataset}: {thread_time() - started:.0f} s of one core")
+        note(f"{name} on {self.dataset}: {thread_time() - started:.0f} s on one core")
         shown = by_source if self.layers and len(by_source) > 1 else {}
-        found = self._measured(best.inputs, answers, shown, np.flatnonzero(items))
+        found = self._measured(best.inputs, predictions, shown, np.flatnonzero(items))
         text = self._note_text(vectors, best, window)
         return [each if each.section else replace(each, note=text) for each in found]
 
     def _sources(self, vectors: StaticVectors) -> Iterator[tuple[str, Callable[[], Inputs]]]:
-        """What probes may see: vectors, or the states of each layer; made when called."""
+        """Yield the input sources with functions that make them: static vectors, or each layer."""
         words, encoder = self.words, encoder_of(vectors)
         if encoder is None or self.layers:
             yield STATIC, partial(static_inputs, vectors, words.words)
@@ -127,67 +127,72 @@ class TaggingTask:
                 states = partial(state_inputs, encoder, words.words, words.offsets, layer)
                 yield layer_source(layer), states
 
-    def _linear(self, vectors: StaticVectors) -> tuple["_Best", dict[str, np.ndarray]]:
-        """The best source on the development part, and what is answered from each."""
-        best: _Best | None = None
-        answers: dict[str, np.ndarray] = {}
+    def _train_sources(
+        self, vectors: StaticVectors
+    ) -> tuple["_SourceProbe", dict[str, np.ndarray]]:
+        """Return the best source on the development part, and the predictions from each."""
+        best: _SourceProbe | None = None
+        predictions: dict[str, np.ndarray] = {}
         for source, inputs in self._sources(vectors):
-            tried = self._tried(source, inputs())
-            answers[source] = tried.probe.answer(tried.inputs.rows[self.words.asked, None])
-            # static vectors of an encoder stand beside its states, not for them
+            tried = self._train_source(source, inputs())
+            predictions[source] = tried.probe.predict(
+                tried.inputs.rows[self.words.test_words, None]
+            )
+            # static vectors of an encoder are only scored for comparison
             if best is None or best.source == STATIC or tried.probe.accuracy > best.probe.accuracy:
                 best = tried
-            del tried  # its table is no small thing, and the next one comes
+            del tried  # frees its large table before the next is made
         assert best is not None
-        return best, answers
+        return best, predictions
 
-    def _tried(self, source: str, raw: Inputs) -> "_Best":
-        """A linear probe of one source."""
-        table = standardized(raw.table, raw.rows[self.words.roles == TRAIN], N_MARKS)
+    def _train_source(self, source: str, raw: Inputs) -> "_SourceProbe":
+        """Train a linear probe on one source."""
+        table = standardized(raw.table, raw.rows[self.words.roles == TRAIN], N_FLAGS)
         inputs = replace(raw, table=table)
-        return _Best(source, inputs, self._learn(inputs, self.words.labels))
+        return _SourceProbe(source, inputs, self._train_linear(inputs, self.words.labels))
 
-    def _learn(self, inputs: Inputs, labels: np.ndarray) -> TrainedProbe:
-        """A linear probe for some labels."""
+    def _train_linear(self, inputs: Inputs, labels: np.ndarray) -> TrainedProbe:
+        """Train a linear probe for some labels."""
         train, dev = (
             self.words.examples(inputs.rows[:, None], labels, role) for role in (TRAIN, DEV)
         )
         return train_linear(inputs.table, train, dev, len(self.words.classes))
 
-    def _learn_window(self, inputs: Inputs, rows: np.ndarray, labels: np.ndarray) -> TrainedProbe:
-        """A window probe for some labels."""
+    def _train_window(self, inputs: Inputs, rows: np.ndarray, labels: np.ndarray) -> TrainedProbe:
+        """Train a window probe for some labels."""
         words = self.words
         train, dev = (words.examples(rows, labels, role) for role in (TRAIN, DEV))
         return train_window(inputs.table, train, dev, len(words.classes), words.seed)
 
-    def _note_text(self, vectors: StaticVectors, best: "_Best", window: TrainedProbe) -> str:
-        """What was chosen, and what it took; what an encoder had to read in parts."""
+    def _note_text(self, vectors: StaticVectors, best: "_SourceProbe", window: TrainedProbe) -> str:
+        """Return a note on training data, chosen hyperparameters and long sentences."""
         words, encoder = self.words, encoder_of(vectors)
-        cost = (
-            f"{source_note(best.source)}learnt from {(words.roles == TRAIN).sum():,} words, "
-            f"weight decay {best.probe.decay:g}, of the window {window.decay:g} in "
+        text = (
+            f"{source_note(best.source)}trained on {(words.roles == TRAIN).sum():,} words, "
+            f"weight decay {best.probe.decay:g}; window probe: weight decay {window.decay:g}, "
             f"{window.epochs} epochs"
         )
         if encoder is None:
-            return cost
+            return text
         long = long_sentence_note(encoder, sentences_read(encoder, words.words, words.offsets))
-        return cost if long is None else f"{cost}; {long}"
+        return text if long is None else f"{text}; {long}"
 
     def _measured(
         self,
         inputs: Inputs,
-        answers: "_Answers",
+        predictions: "_Predictions",
         by_source: Mapping[str, np.ndarray],
         items: np.ndarray,
     ) -> Iterator[Measurement]:
-        """Every metric on some items, ascending."""
-        words, asked = self.words, self.words.asked
-        labels = words.labels[asked]
-        linear, window = answers.linear == labels, answers.window == labels
+        """Yield every metric on some items."""
+        words, places = self.words, self.words.test_words
+        labels = words.labels[places]
+        linear, window = predictions.linear == labels, predictions.window == labels
         guessed, guessed_window = (
-            each == words.control[asked] for each in (answers.control, answers.window_control)
+            each == words.control[places]
+            for each in (predictions.control, predictions.window_control)
         )
-        plain = int((~words.ambiguous[asked]).sum())
+        plain = int((~words.ambiguous[places]).sum())
         values = {
             "accuracy": linear,
             "accuracy_window": window,
@@ -200,19 +205,22 @@ class TaggingTask:
             metric: Means(value) for metric, value in values.items()
         }
         if are_entities([*words.parts.train.tags, *words.parts.test.tags]):
-            statistics |= {"f1": self._f1(answers.linear), "f1_window": self._f1(answers.window)}
+            statistics |= {
+                "f1": self._f1(predictions.linear),
+                "f1_window": self._f1(predictions.window),
+            }
         for metric, statistic in statistics.items():
             first = plain if "ambiguous" in metric else 0
-            yield self._one(metric, statistic, inputs, items[items >= first], first)
+            yield self._metric(metric, statistic, inputs, items[items >= first], first)
         for source, found in by_source.items():
-            whole = self._one("accuracy", Means(found == labels), inputs, items, 0)
+            whole = self._metric("accuracy", Means(found == labels), inputs, items, 0)
             yield replace(whole, section=source, items_composed=0, items_zero=0)
 
-    def _one(
+    def _metric(
         self, metric: str, statistic: Statistic, inputs: Inputs, items: np.ndarray, first: int
     ) -> Measurement:
-        """One metric on some items; its statistic is of all."""
-        places = self.words.asked[items]
+        """Return one metric on some items; ``statistic`` covers all items."""
+        places = self.words.test_words[items]
         chosen = np.isin(np.arange(self.n_items), items)
         return Measurement(
             task="tagging",
@@ -222,30 +230,30 @@ class TaggingTask:
             items_total=self.n_items - first,
             first=first,
             statistic=statistic.take(chosen) if len(items) else None,
-            reason=None if len(items) else "no word is asked that carries several labels",
+            reason=None if len(items) else "no ambiguous word is scored",
             items_composed=int(inputs.composed[places].sum()),
             items_zero=int(inputs.zero[places].sum()),
             units=self.words.sentences[places][:, None],
         )
 
-    def _f1(self, answers: np.ndarray) -> Ratios:
-        """F1 of spans, in the order of items."""
-        test, places = self.words.parts.test, self.words.asked - self.words.asked.min()
+    def _f1(self, predictions: np.ndarray) -> Ratios:
+        """Return the F1 of spans, in item order."""
+        test, places = self.words.parts.test, self.words.test_words - self.words.test_words.min()
         given = np.empty(len(places), dtype=object)
-        given[places] = np.array(self.words.classes, dtype=object)[answers]
+        given[places] = np.array(self.words.classes, dtype=object)[predictions]
         f1 = span_f1(test.tags, given.tolist(), test.offsets)
         return Ratios(f1.numerators[places], f1.denominators[places])
 
 
 def _listed(labels: Sequence[str]) -> str:
-    """The first of some labels, and how many there are besides."""
+    """List the first labels, and the number of further ones."""
     more = [f"{len(labels) - _LISTED:,} more"] if len(labels) > _LISTED else []
     return ", ".join([*labels[:_LISTED], *more])
 
 
 @dataclass(frozen=True, eq=False)
-class _Best:
-    """What a linear probe answers from, the best one or one that may be."""
+class _SourceProbe:
+    """A linear probe with the source that it is trained on."""
 
     source: str
     inputs: Inputs
@@ -253,8 +261,8 @@ class _Best:
 
 
 @dataclass(frozen=True, eq=False)
-class _Answers:
-    """The labels that probes gave, int64 (n_items,) each."""
+class _Predictions:
+    """The predictions of each probe, int64 (n_items,)."""
 
     linear: np.ndarray
     window: np.ndarray

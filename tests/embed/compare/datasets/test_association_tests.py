@@ -1,4 +1,4 @@
-"""Association files: the forms of the field say the same, nothing is passed over."""
+"""Association test files: equal results for all forms, and refusals."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Category files: every form of the field is read, nothing is passed over."""
+"""Category files: all published forms, and refusals."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""Words in context in all their forms, and what is wrong with lines, quoted with their numbers."""
+"""Words in context: all published forms, and refusals that name the line."""
 
 import lzma
 
@@ -38,7 +38,7 @@ def written(tmp_path, text, name="set.txt"):
 
 
 def labeled(tmp_path, data, gold, name="test.data.txt"):
-    """A set of WiC with its labels beside it."""
+    """A WiC set with its labels in a second file."""
     written(tmp_path, gold, name.replace("data", "gold"))
     return written(tmp_path, data, name)
 
@@ -84,7 +84,7 @@ def test_cosimlex_has_one_pair_in_two_contexts(tmp_path):
         ("man", "sea", 2.27),
         ("man", "sea", 1.5),
     ]
-    # where one form is known, the other mark is the other word's
+    # if one form matches, the other mark is the other word's
     assert (one.first.marks, one.second.marks) == ((1,), (3,))
     assert (two.first.marks, two.second.marks) == ((3,), (1,))
 
@@ -97,7 +97,7 @@ def test_cosimlex_has_one_pair_in_two_contexts(tmp_path):
         (("men", "sea"), ((1,), (3,))),
         (("sea", "men"), ((3,), (1,))),
         (("men", "seas"), ((1,), (3,))),
-        (("seas", "men"), ((1,), (3,))),  # nothing tells
+        (("seas", "men"), ((1,), (3,))),  # no form matches
         (("man", "man"), ((1,), (3,))),
     ],
 )

@@ -1,4 +1,4 @@
-"""Reading labeled sentences: every form by its content, and one line for what is wrong."""
+"""Labeled sentences: all forms, told by content, and refusals."""
 
 import gzip
 
@@ -49,7 +49,7 @@ def write(path, content):
     ],
 )  # fmt: skip
 def test_all_forms_give_the_same_sentences(tmp_path, content):
-    # two sentences of two labels: which of two columns is the label, the first decides
+    # with as many labels as sentences, the first column is the label
     found = read_sentences(write(tmp_path / "set", content))
 
     if str(content).removeprefix("# said\n") == 'a good film\t1\nso, "bad"\t0\n':

@@ -1,4 +1,4 @@
-"""Targets that begin otherwise than they are listed, in alphabets where that says something."""
+"""Targets that start differently from the listed words, in suffixing scripts."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from embed.compare.datasets.mismatched_targets import mismatch_note
     ("word", "target"),
     [
         ("bed", "Beds"),
-        ("I", "it"),  # as far as both go
+        ("I", "it"),  # compared up to the shorter one
         ("étude", "ETUDES"),
         ("Haus", "Häuser"),
         ("straße", "STRASSEN"),

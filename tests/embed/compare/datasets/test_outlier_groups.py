@@ -1,4 +1,4 @@
-"""Topic files: tables of Python lists and plain files are read, nothing is passed over."""
+"""Outlier files: tables of Python lists, plain files, and refusals."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Sets of words in context and of entities as they were published, column by column."""
+"""Words in context and entities in the exact forms in which they were published."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from embed.compare.datasets.context_pairs import read_contexts
 from embed.compare.datasets.tagged_words import read_parts, read_tagged
 from embed.compare.statistics.span_f1 import are_entities, spans
 
-# Sentences are of our own making; columns, marks, spacing and line ends are those of the files.
+# Our own sentences with the columns, marks, spacing and line ends of the published files.
 WIC_DATA = (
     "shore\tN\t2-0\tFrom the shore we saw nothing .\tShore leave is over at noon .\n"
     "drive\tV\t0-3\tDrive me home .\tThe heat will drive them out , sooner or later .\n"

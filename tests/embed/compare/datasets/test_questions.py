@@ -1,4 +1,4 @@
-"""Analogy files: questions and BATS lines are read as written, nothing is passed over."""
+"""Analogy files: questions, BATS lines, and refusals."""
 
 import pytest
 from hypothesis import given

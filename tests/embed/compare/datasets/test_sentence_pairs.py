@@ -1,4 +1,4 @@
-"""Minimal pair files: every form is read, nothing is passed over; samples are the same for all."""
+"""Minimal pair files: all forms, refusals, and samples."""
 
 import gzip
 import json

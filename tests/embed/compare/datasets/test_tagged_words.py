@@ -1,4 +1,4 @@
-"""Labeled words: both forms, what is left out, and what is refused in one line."""
+"""Labeled words: both forms, skipped lines, and refusals."""
 
 import itertools
 import lzma
@@ -199,7 +199,7 @@ def test_a_comment_with_as_many_cells_as_a_word_line_is_skipped(tmp_path):
 
 
 def chunks_as_conlleval_counts(tags):
-    """Its rules, one border at a time: where a chunk starts, and where one ends."""
+    """Chunks by the rules of conlleval, one boundary at a time."""
     found, start = set(), None
     for place, (before, tag) in enumerate(itertools.pairwise(["O", *tags, "O"])):
         (mark, _, kind), (_, _, last) = tag.partition("-"), before.partition("-")

@@ -1,4 +1,4 @@
-"""Evaluation sets: every form of the field is read, nothing is passed over."""
+"""Word pairs and default sets: all published forms, and refusals."""
 
 import subprocess
 import sys

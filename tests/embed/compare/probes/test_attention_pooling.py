@@ -1,4 +1,4 @@
-"""Attention pooling: its arithmetic, that it finds the words that count, its margin."""
+"""Attention pooling: arithmetic, finding informative words, and the margin."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ TABLE = np.array([[1, 0, 2], [0, 3, 0], [1, 1, 0], [0, 0, 0]], np.float32)
 
 
 def set_weights(network, seed=3):
-    """Give a network weights that are all different."""
+    """Give a network distinct weights."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in network.parameters:
@@ -24,7 +24,7 @@ def set_weights(network, seed=3):
 
 
 def naive(attention, out, bias, scale, bags=BAGS):
-    """The definition, sentence by sentence: weights and logits."""
+    """Weights and logits by the definition, sentence by sentence."""
     all_weights, logits = [], []
     for start, stop in zip(bags.offsets[:-1], bags.offsets[1:], strict=True):
         words = TABLE[bags.rows[start:stop]].astype(np.float64)
@@ -40,14 +40,14 @@ def naive(attention, out, bias, scale, bags=BAGS):
 
 
 def naive_loss(parameters, scale, less):
-    """The mean negative log-likelihood of labels 0, 1 and 1, by the definition."""
+    """Mean negative log-likelihood of labels 0, 1 and 1, by the definition."""
     _, logits = naive(*parameters, scale)
     logits[np.arange(3), [0, 1, 1]] -= less
     return -(logits[np.arange(3), [0, 1, 1]] - np.log(np.exp(logits).sum(axis=1))).mean()
 
 
 def differences(parameters, scale, less, step=1e-6):
-    """The slope of the naive loss in each number, from both sides."""
+    """Central differences of the naive loss."""
     slopes = []
     for parameter in parameters:
         slope = np.empty_like(parameter)
@@ -80,7 +80,7 @@ def test_weights_and_logits_match_the_definition(form, scale, bags):
 
     assert network.weights(bags) == pytest.approx(weights, abs=1e-5)
     assert network.logits(bags).detach().numpy() == pytest.approx(logits, abs=1e-4)
-    assert network.answer(bags).tolist() == logits.argmax(axis=1).tolist()
+    assert network.predict(bags).tolist() == logits.argmax(axis=1).tolist()
 
 
 @FORMS
@@ -112,8 +112,10 @@ def test_weights_do_not_depend_on_the_block_of_sentences(monkeypatch):
     set_weights(network)
     many = BAGS.take(np.arange(600) % 3)
     looked_up = []
-    seen = network._seen
-    monkeypatch.setattr(network, "_seen", lambda b: looked_up.append(len(b.lengths)) or seen(b))
+    vectors_of = network._vectors
+    monkeypatch.setattr(
+        network, "_vectors", lambda b: looked_up.append(len(b.lengths)) or vectors_of(b)
+    )
 
     found = network.weights(many)
 
@@ -138,7 +140,7 @@ def test_the_margin_is_subtracted_from_the_right_label_only():
 
 
 def marked_sentences(n, seed):
-    """Twelve words, one of which tells the label; the others are noise."""
+    """Sentences of twelve words, one of which determines the label; the others are noise."""
     rng = np.random.default_rng(seed)
     table = np.hstack([rng.normal(size=(50, 4)), np.zeros((50, 2))]).astype(np.float32)
     table[:2] = [[0, 0, 0, 0, 1, 3], [0, 0, 0, 0, -1, 3]]
@@ -163,7 +165,7 @@ def test_the_word_that_determines_the_label_gets_the_most_weight(margin):
     weights = found.network.weights(test.bags).reshape(-1, 12)
     assert weights.mean(axis=0).argmax() == 5
     assert weights[:, 5].mean() > 0.4  # equal weights would be 1 in 12
-    assert (found.network.answer(test.bags) == test.labels).mean() > 0.9
+    assert (found.network.predict(test.bags) == test.labels).mean() > 0.9
     assert (found.margin > 0) == margin
     assert again.network.weights(test.bags).tobytes() == weights.tobytes()
 

@@ -1,4 +1,4 @@
-"""The scale of vectors that probes see."""
+"""Standardization of the inputs of probes."""
 
 import numpy as np
 import pytest
@@ -29,11 +29,11 @@ def test_sparse_vectors_get_mean_squared_length_1():
 
 def test_rare_mark_dimensions_are_not_rescaled():
     rng = np.random.default_rng(1)
-    marks = np.zeros((1001, 2))
-    marks[3, 0] = marks[-1, 0] = 1  # an unknown word, and what lies outside of sentences
-    table = np.hstack([rng.normal(size=(1001, 3)), marks]).astype(np.float32)
+    flags = np.zeros((1001, 2))
+    flags[3, 0] = flags[-1, 0] = 1  # an unknown word, and the padding
+    table = np.hstack([rng.normal(size=(1001, 3)), flags]).astype(np.float32)
 
-    found = standardized(table, np.arange(1000), n_marks=2)
+    found = standardized(table, np.arange(1000), n_flags=2)
 
-    assert found[:, 3:].tolist() == marks.tolist()
+    assert found[:, 3:].tolist() == flags.tolist()
     assert found[:1000, :3].std(axis=0) == pytest.approx([1, 1, 1], abs=1e-5)

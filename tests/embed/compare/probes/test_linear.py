@@ -1,4 +1,4 @@
-"""Linear probe: the optimum by its conditions, dense like sparse, counted like written out."""
+"""Linear probe: gradient, optimum, and equal results for dense, sparse and counted words."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_a_linear_probe_learns_separable_labels(sparse):
     found = train_linear(both, examples, dev, 4)
 
     assert found.accuracy > 0.95
-    assert found.accuracy == (found.answer(dev.rows) == dev.labels).mean()
+    assert found.accuracy == (found.predict(dev.rows) == dev.labels).mean()
     assert found.decay in linear.LINEAR_DECAYS
 
 
@@ -51,9 +51,9 @@ def test_on_one_hot_vectors_it_predicts_the_most_frequent_label_of_each_word():
     found = train_linear(table, examples, examples, 5)
 
     counts = np.bincount(rows * 5 + labels, minlength=150).reshape(30, 5)
-    assert found.answer(np.arange(30)[:, None]).tolist() == counts.argmax(axis=1).tolist()
-    # of a word that was never seen nothing is known but how frequent labels are
-    assert found.answer(np.array([[30]])).tolist() == [np.bincount(labels).argmax()]
+    assert found.predict(np.arange(30)[:, None]).tolist() == counts.argmax(axis=1).tolist()
+    # an unseen word gets the most frequent label
+    assert found.predict(np.array([[30]])).tolist() == [np.bincount(labels).argmax()]
 
 
 def test_words_with_the_same_vector_count_as_often_as_they_occur():
@@ -66,7 +66,7 @@ def test_words_with_the_same_vector_count_as_often_as_they_occur():
     other = train_linear(np.concatenate([table, table[:50]]), apart, apart, 4)
 
     assert one.accuracy == other.accuracy
-    assert one.answer(rows).tolist() == other.answer(apart.rows).tolist()
+    assert one.predict(rows).tolist() == other.predict(apart.rows).tolist()
 
 
 def test_each_decay_is_trained_from_zero(monkeypatch):
@@ -77,7 +77,7 @@ def test_each_decay_is_trained_from_zero(monkeypatch):
 
     def weights(*decays):
         kept = []
-        monkeypatch.setattr(linear, "_linear_answer", lambda t, w: kept.append(w) or _none)
+        monkeypatch.setattr(linear, "_predictor", lambda t, w: kept.append(w) or _none)
         train_linear(both, examples, dev, 4, decays=decays)
         return kept
 

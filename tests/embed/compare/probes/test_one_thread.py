@@ -1,4 +1,4 @@
-"""One thread while anyone is inside, as many as before afterwards."""
+"""The limit to one thread, and its restoration."""
 
 import pytest
 import torch
@@ -8,14 +8,14 @@ from embed.compare.probes.one_thread import ONE_THREAD
 
 
 def threads():
-    """Of torch, and of each BLAS that is loaded."""
+    """Threads of torch and of each loaded BLAS."""
     blas = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
     return [torch.get_num_threads(), *blas]
 
 
 @pytest.fixture(autouse=True)
 def _two_threads():
-    """Two, whatever the machine and the environment have."""
+    """Start with two threads on every machine."""
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     with threadpool_limits(2, user_api="blas"):
@@ -30,5 +30,5 @@ def test_the_number_of_threads_is_restored():
     with ONE_THREAD:
         with ONE_THREAD:
             assert set(threads()) == {1}
-        assert set(threads()) == {1}  # one is inside still
+        assert set(threads()) == {1}  # one caller is still inside
     assert threads() == before

@@ -1,4 +1,4 @@
-"""Window probe: what a window sees, who decides when to stop, the same bytes for a seed."""
+"""Window probe: use of neighbors, early stopping, and determinism by seed."""
 
 import math
 
@@ -16,7 +16,7 @@ from tests.embed.compare.probing import separable
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_only_a_window_probe_learns_from_neighbors(sparse):
-    # the label of a word is whether the word before it is of the first half
+    # the label of a word is whether the preceding word is in the first half
     rng = np.random.default_rng(8)
     words = rng.integers(10, size=10_001)
     labels = (words[:-1] < 5).astype(np.int64)
@@ -42,15 +42,15 @@ def test_probes_are_the_same_for_the_same_seed_only(sparse):
     table = scipy.sparse.csr_matrix(np.maximum(table, 0)) if sparse else table
     with ONE_THREAD:
         nets = [
-            window_probe._trained(table, examples, examples, 4, 0.01, seed, 256, 8)
+            window_probe._train(table, examples, examples, 4, 0.01, seed, 256, 8)
             for seed in (1, 1, 2)
         ]
         answers = [train_linear(table, examples, examples, 4) for _ in range(2)]
 
-    # the answer is a method of the network that was kept
-    a, b, c = (net.answer.__self__.logits(examples.rows).detach().numpy() for net in nets)
+    # predict is a method of the network that was kept
+    a, b, c = (net.predict.__self__.logits(examples.rows).detach().numpy() for net in nets)
     assert a.tobytes() == b.tobytes() != c.tobytes()
-    one, other = (each.answer(examples.rows).tolist() for each in answers)
+    one, other = (each.predict(examples.rows).tolist() for each in answers)
     assert one == other
 
 
@@ -67,7 +67,7 @@ def test_few_words_are_trained_for_enough_steps():
 
 
 def test_a_dominant_label_does_not_end_training_early():
-    # the first epochs answer it for every word: their accuracy on dev is the same
+    # the first epochs predict it for every word, with the same accuracy on dev
     rng = np.random.default_rng(1)
     label_of = np.where(np.arange(60) < 54, 0, np.arange(60) % 3 + 1)
     words = rng.integers(60, size=1401)
@@ -80,17 +80,17 @@ def test_a_dominant_label_does_not_end_training_early():
 
     entities = dev.labels > 0
     assert 0.85 < (~entities).mean() < 0.95
-    assert (found.answer(dev.rows) == dev.labels)[entities].mean() > 0.95
+    assert (found.predict(dev.rows) == dev.labels)[entities].mean() > 0.95
     assert found.accuracy > 0.98
 
 
 def test_epochs_are_compared_by_the_likelihood_of_known_labels():
     table, examples = separable()
-    network = window_probe._Network(table, 1, 4, seed=1)  # gives all labels alike
+    network = window_probe._Network(table, 1, 4, seed=1)  # all labels get the same score
     rows = examples.rows[:3]
 
-    assert network.unlikely(Examples(rows, np.array([0, -1, 3]))) == pytest.approx(math.log(4))
-    assert network.unlikely(Examples(rows, np.full(3, -1))) == math.inf
+    assert network.mean_loss(Examples(rows, np.array([0, -1, 3]))) == pytest.approx(math.log(4))
+    assert network.mean_loss(Examples(rows, np.full(3, -1))) == math.inf
 
 
 @pytest.mark.parametrize("n_words", [100, 2049, 3000, 4095, 4097, 20_000])
@@ -99,15 +99,17 @@ def test_training_stops_after_the_stated_number_of_steps(n_words, monkeypatch):
     rng = np.random.default_rng(2)
     train = Examples(rng.integers(8, size=(n_words, 1)), rng.integers(4, size=n_words))
     batch = max(32, n_words // 128)
-    judged = []
+    epochs = []
 
-    def trained(unlikely):
-        judged.clear()
+    def trained(loss):
+        epochs.clear()
         monkeypatch.setattr(
-            window_probe._Network, "unlikely", lambda *_: judged.append(0) or unlikely(len(judged))
+            window_probe._Network,
+            "mean_loss",
+            lambda *_: epochs.append(0) or loss(len(epochs)),
         )
-        window_probe._trained(table, train, train, 4, 0.01, 1, most_steps=256, most_epochs=1)
-        return len(judged)
+        window_probe._train(table, train, train, 4, 0.01, 1, max_steps=256, max_epochs=1)
+        return len(epochs)
 
     without_gain, in_all = trained(lambda nth: 1.0) - 1, trained(lambda nth: 2 - nth / 100)
 

@@ -1,4 +1,4 @@
-"""Association tests: effect size and p by their definitions, words that are lost, the report."""
+"""Association tests: effect size and p by definition, unknown words, and the report."""
 
 import itertools
 import json
@@ -33,7 +33,7 @@ HAND = {
 
 
 def weat(lists=LISTS, name=None):
-    """A test as the reader gives it."""
+    """A test as the reader returns it."""
     x, y, a, b = (WordList(each, tuple(words)) for each, words in lists)
     return AssociationTest(name, (x, y, a, b))
 
@@ -47,7 +47,7 @@ def vectors_of(by_word, name="hand"):
 
 
 def planted(seed, noise=1.0, size=6):
-    """Four lists of some words, X nearer to A and Y to B, and their vectors."""
+    """Four word lists with vectors, X nearer to A and Y to B."""
     rng = np.random.default_rng(seed)
     lists = [(name, [f"{name}{i}".lower() for i in range(size)]) for name in "XYAB"]
     base = {"X": (1, 0), "Y": (0, 1), "A": (1, 0), "B": (0, 1)}
@@ -60,7 +60,7 @@ def planted(seed, noise=1.0, size=6):
 
 
 def naive_associations(words, by_word, a, b):
-    """The definition, word for word."""
+    """The effect size by its definition."""
 
     def cosine(one, other):
         u, v = (np.asarray(by_word[word], np.float64) for word in (one, other))
@@ -78,7 +78,7 @@ def naive_effect_size(x, y, a, b, by_word):
 
 
 def naive_p(x, y):
-    """The share of all divisions with so large a difference, the one found among them."""
+    """The share of all permutations with at least the observed difference."""
     every, found = [*x, *y], sum(x) - sum(y)
     differences = []
     for places in itertools.combinations(range(len(every)), len(x)):
@@ -211,7 +211,7 @@ def test_a_test_with_equal_associations_is_undefined():
     [found] = ask(task_of(), alone)
 
     assert (found.statistic, found.p) == (None, None)
-    assert found.reason == "all target words are associated alike"
+    assert found.reason == "all target words have the same association"
 
 
 def test_zero_vectors_are_counted():
@@ -313,7 +313,7 @@ def test_measurements_are_cached_and_reused(tmp_path, monkeypatch):
 
 @pytest.fixture
 def compared(tmp_path):
-    """Two runs and two seeds of a method on one test, of which one run lacks a word."""
+    """Two runs and two seeds of a method on one test; one run lacks a word."""
     lists, by_word = planted(7)
     path = tmp_path / "names.json"
     targets, attributes = dict(lists[:2]), dict(lists[2:])
@@ -342,7 +342,7 @@ def test_runs_are_not_ranked_by_bias(compared, capsys):
     assert "* best" not in told
     assert "\nwords: names: X 6/6, Y 6/6, A 5/6, B 6/6\n" in told
     assert "\np: names: near 0.0011, lacks " in told  # 1 of 924
-    assert "undefined: one-hot on names: all target words are associated alike" in told
+    assert "undefined: one-hot on names: all target words have the same association" in told
 
 
 def test_json_has_p_and_coverage_of_each_run(compared):

@@ -1,4 +1,4 @@
-"""Categorization: clusters are made once, blind to the categories."""
+"""Categorization: clusters, metrics, and undefined scores."""
 
 import warnings
 from collections import Counter
@@ -15,7 +15,7 @@ from tests.embed.compare.measuring import ask, score, scores
 
 
 def planted_words(noise, n_each=20, n_categories=5, dim=30):
-    """Words about the center of their category, and vectors of any length."""
+    """Words around the center of their category, with vectors of any length."""
     rng = np.random.default_rng(4)
     centers = np.repeat(rng.normal(size=(n_categories, dim)), n_each, axis=0)
     matrix = centers + noise * rng.normal(size=centers.shape)
@@ -100,9 +100,9 @@ def test_fewer_distinct_vectors_than_categories_are_accepted():
     ("known", "reason"),
     [
         ("", "no word is known"),
-        ("ab", "all known words are of one category"),
-        ("a", "all known words are of one category"),
-        ("ac", "no two known words are of one category"),
+        ("ab", "all known words have the same category"),
+        ("a", "all known words have the same category"),
+        ("ac", "no two known words share a category"),
     ],
 )
 def test_undefined_scores_give_the_reason(known, reason):

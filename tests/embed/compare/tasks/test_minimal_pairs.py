@@ -1,4 +1,4 @@
-"""Minimal pairs: ties and chance exactly, scores by hand, paradigms, runs that have no scores."""
+"""Minimal pairs: ties, hand-worked scores, paradigms, and runs without scores."""
 
 import gzip
 import json
@@ -32,11 +32,11 @@ TASK = MinimalPairTask("set", [*AGREEMENT, *ISLANDS], sections=True)
 
 @dataclass
 class Scorer:
-    """Scores sentences as a table says, others by a constant; remembers what it was asked."""
+    """Scores sentences from a table, others by a constant; records its calls."""
 
     table: dict[str, float] = field(default_factory=dict)
     constant: float = -9.0
-    asked: list = field(default_factory=list)
+    calls: list = field(default_factory=list)
 
     n_layers = 1
 
@@ -50,7 +50,7 @@ class Scorer:
         return [] if text == "?!" else text.split()
 
     def score(self, sentences, *, left_to_right_in_words=True):
-        self.asked.append(left_to_right_in_words)
+        self.calls.append(left_to_right_in_words)
         return np.array([self.table.get(" ".join(words), self.constant) for words in sentences])
 
 
@@ -116,7 +116,7 @@ def test_an_encoder_prefers_the_sentence_it_scores_higher(within):
 def test_the_option_to_hide_the_rest_of_a_word_reaches_the_scorer(within):
     scorer = Scorer()
     ask(MinimalPairTask("set", ISLANDS, left_to_right_in_words=within), with_scorer(scorer))
-    assert scorer.asked == [within]
+    assert scorer.calls == [within]
 
 
 def test_rounding_differences_are_ties():
@@ -133,7 +133,7 @@ def test_a_sentence_without_words_never_wins():
 def test_nan_and_infinite_scores_are_refused():
     with pytest.raises(ArtifactError) as error:
         ask(TASK, with_scorer(Scorer({"the dogs bark": np.nan})))
-    assert str(error.value) == "vectors: scores sentences by NaN or infinity; take another run"
+    assert str(error.value) == "vectors: sentence scores are NaN or infinite; use another run"
 
 
 def test_a_run_without_sentence_scores_is_undefined_with_a_reason():

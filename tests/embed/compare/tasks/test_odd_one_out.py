@@ -1,4 +1,4 @@
-"""Odd-one-out: compactness by its definition, phrases, ties, what cannot be asked."""
+"""Odd-one-out: compactness by definition, phrases, ties, and unknown words."""
 
 import itertools
 
@@ -13,7 +13,7 @@ from tests.embed.compare.measuring import ask, score, scores
 
 
 def naive_position(units):
-    """Words by the mean cosine of all pairs of the others; how many are below the last."""
+    """The share of words with a lower mean cosine of all pairs of the others than the last."""
 
     def compactness(left_out):
         others = [unit for place, unit in enumerate(units) if place != left_out]

@@ -1,4 +1,4 @@
-"""Similarity: ranks by hand, gensim's own evaluation, and what is undefined."""
+"""Similarity: hand-worked ranks, gensim's own evaluation, and undefined scores."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ SIMILARITY, SIMLEX, _ = (path for _, path in default_sets())
 
 
 def naive_spearman(x, y):
-    """Pearson's correlation of mean ranks, each counted out."""
+    """Pearson's correlation of mean ranks, by counting."""
 
     def ranks(values):
         return [

@@ -1,4 +1,4 @@
-"""Words in context: what is encoded and how often, every metric by hand, static baselines."""
+"""Words in context: encoding, hand-worked metrics, and static baselines."""
 
 import itertools
 import re
@@ -27,7 +27,7 @@ RNG = np.random.default_rng(3)
 
 
 class Echo:
-    """An encoder: a word's state is its own vector and, times layer, those of its neighbors."""
+    """An encoder: a state is the word's vector plus, times the layer, those of its neighbors."""
 
     n_layers = 2
 
@@ -68,7 +68,7 @@ def with_encoder(encoder, words=()):
 
 
 def target(text, *marks):
-    """What stands between asterisks, all of it or the marks that are named."""
+    """A target from text with words between asterisks, all of them or the given marks."""
     parts = tuple(text.split("*"))
     return Target(parts, marks or tuple(range(1, len(parts), 2)))
 
@@ -108,7 +108,7 @@ WIC = task_of(
 
 
 def cosines_in_context(task, encoder, weight):
-    """The definition: sum of the target's states, one sentence at a time."""
+    """Sum of the states of the target by the definition, one sentence at a time."""
     found = []
     for pair in task.contexts.pairs:
         states = []
@@ -303,7 +303,7 @@ def test_without_a_development_part_each_half_uses_the_threshold_of_the_other():
 
     assert accuracy.metric == "accuracy"
     assert score(accuracy) == right.mean()
-    assert accuracy.note == "either half is answered by the threshold that is best on the other"
+    assert accuracy.note == "each half uses the threshold that is best on the other half"
     _, one = task.measure(with_encoder(Echo()), np.isin(np.arange(10), np.flatnonzero(first)))
     assert one.reason == "too few pairs are known to choose a threshold"
 
@@ -343,10 +343,10 @@ def test_a_development_part_is_refused_where_nothing_is_chosen(tmp_path):
     with pytest.raises(SourceError) as caught:
         ContextsTask.read(Path(f"{path},{path}"), CompareConfig())
     assert str(caught.value) == (
-        f"{path}: is of the form scws, which has nothing to choose on a development part; pass "
-        "the file that is to be scored alone"
+        f"{path}: the form scws has nothing to choose on a development part; pass only the file "
+        "to score"
     )
-    with pytest.raises(SettingError, match=r"'a,b,c' names 3 files; pass FILE or DEV,TEST"):
+    with pytest.raises(SettingError, match=r"'a,b,c': got 3 files; expected FILE or DEV,TEST"):
         ContextsTask.read(Path("a,b,c"), CompareConfig())
 
 
@@ -414,7 +414,7 @@ def test_static_vectors_ignore_the_context():
     auc, accuracy = ask(WIC, vectors)
     change, spearman, _ = ask(COSIMLEX, vectors)
 
-    why = "a word has one vector, whatever the context"
+    why = "a static vector ignores the context"
     for each in (auc, accuracy):
         assert (each.statistic, each.reason) == (None, f"all cosines are equal: {why}")
     assert (change.statistic, change.reason) == (None, f"no cosine changes: {why}")

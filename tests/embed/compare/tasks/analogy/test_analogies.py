@@ -1,4 +1,4 @@
-"""Analogies: the definitions word for word, gensim's own evaluation, ties and limits."""
+"""Analogies: the definitions, gensim's own evaluation, ties and limits."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ ANALOGIES = default_sets()[2][1]
 
 
 def naive_score(unit, d, a, b, c, method):
-    """What a candidate scores by the definition."""
+    """The score of a candidate by the definition."""
     to_a, to_b, to_c = (float(unit[d] @ unit[other]) for other in (a, b, c))
     if method == "accuracy":
         return to_b - to_a + to_c
@@ -30,7 +30,7 @@ def naive_score(unit, d, a, b, c, method):
 
 
 def naive_answer(matrix, a, b, c, restrict, method, exclude=True):
-    """The best candidate by the definition, in float64; None where two are best."""
+    """The best candidate by the definition, in float64; None if two tie."""
     unit = matrix.astype(np.float64)
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     scored = [

@@ -1,4 +1,4 @@
-"""Relations in the form of BATS: pairs of lines with many right answers, and LRCos."""
+"""Relations in the form of BATS: pairs of lines with several correct answers, and LRCos."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from tests.embed.compare.measuring import ask, score, scores
 
 
 def planted(noise, n_lines=12, dim=20, n_fill=60, seed=3):
-    """Two sections of lines whose answers are of one class, and other words."""
+    """Two sections of lines whose answers form a class, and other words."""
     rng = np.random.default_rng(seed)
     words, rows, relations = [], [], []
     for section in ("plural", "color"):
@@ -35,7 +35,7 @@ def planted(noise, n_lines=12, dim=20, n_fill=60, seed=3):
 
 
 def naive_lrcos(vectors, relations, exclude):
-    """The definition, in float64: a regression of whole vectors for each line."""
+    """LRCos by definition, in float64: a regression on full vectors for each line."""
     unit = vectors.matrix.astype(np.float64)
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     right = []

@@ -1,4 +1,4 @@
-"""Labeling sentences: who sees what, what is learnt from whom, what is told."""
+"""Labeling sentences: inputs, probes, held-out parts and notes."""
 
 from pathlib import Path
 
@@ -16,8 +16,8 @@ from embed.compare.inputs.encoder_access import WithEncoder
 from embed.compare.scoring.comparison import compare, read_tasks
 from embed.compare.scoring.frequency_bands import frequency_bands
 from embed.compare.tasks.sentences.inputs import (
-    cut_sentence,
-    mean_pooled,
+    mean_pool,
+    split_sentence,
     state_means,
     state_sentences,
     static_sentences,
@@ -36,7 +36,7 @@ METRICS = ["accuracy", "accuracy_attention", "accuracy_attention_margin"]
 
 
 def sentence_lines(n, seed):
-    """Sentences of six fillers and one word that tells the label."""
+    """Sentences of six fillers and one word that determines the label."""
     rng = np.random.default_rng(seed)
     lines = []
     for number in range(n):
@@ -66,7 +66,7 @@ def task_of(*files, **options):
 
 @pytest.fixture
 def vectors():
-    """Good and bad words lie apart, fillers anywhere."""
+    """Vectors that separate good and bad words; fillers are random."""
     rng = np.random.default_rng(4)
     matrix = rng.normal(size=(len(VOCABULARY), 8)).astype(np.float32)
     matrix[:8, 0] += 4
@@ -75,19 +75,19 @@ def vectors():
 
 
 class Layers:
-    """An encoder whose layer 1 tells good from bad at the word itself, layers 0 and 2 nothing."""
+    """An encoder whose layer 1 separates good from bad words; layers 0 and 2 do not."""
 
     n_layers = 2
 
     def __init__(self):
-        self.asked = []
+        self.layers_read = []
 
     def words(self, text):
         return text.lower().split("-") if text != "\x00" else []
 
     def encode(self, sentences, layers):
         [layer] = layers
-        self.asked.append(layer)
+        self.layers_read.append(layer)
         return [self._states(sentence, layer) for sentence in sentences]
 
     def _states(self, sentence, layer):
@@ -147,9 +147,9 @@ def test_the_best_layer_of_an_encoder_is_used_and_noted(files, vectors):
     assert {m.section for m in found} == {None}
     assert min(score(m) for m in found) > 0.8
     assert found[0].note.startswith(
-        "learnt from 240 sentences of 2 labels; layer 1 is best on the development part; weight "
+        "trained on 240 sentences with 2 labels; layer 1 is best on the development part; weight "
     )
-    assert encoder.asked == [0, 1, 2, 1]  # the best one again; no two are held at once
+    assert encoder.layers_read == [0, 1, 2, 1]  # the best one again; no two are held at once
 
 
 def test_layers_and_static_vectors_are_sections(files, vectors):
@@ -218,10 +218,10 @@ def test_sentences_shared_by_two_parts_are_noted(files, capsys):
     task_of(files[0], other, other)
 
     assert capsys.readouterr().err == (
-        "train: 240 sentences of the test part stand in the training part, too\n"
-        "other: 3 sentences of the development part stand in the training part, too\n"
-        "other: 3 sentences of the test part stand in the training part, too\n"
-        "other: 43 sentences of the test part stand in the development part, too\n"
+        "train: 240 sentences of the test part are also in the training part\n"
+        "other: 3 sentences of the development part are also in the training part\n"
+        "other: 3 sentences of the test part are also in the training part\n"
+        "other: 43 sentences of the test part are also in the development part\n"
     )
 
 
@@ -289,7 +289,7 @@ def test_a_subset_of_items_scores_as_in_the_whole(files, vectors):
     whole, part = ask(task, vectors)[0], task.measure(vectors, some)[0]
 
     assert part.statistic.values.tolist() == whole.statistic.values[:7].tolist()
-    assert task.measure(vectors, ~task.known(vectors))[0].reason == "no sentence is asked"
+    assert task.measure(vectors, ~task.known(vectors))[0].reason == "no sentence is scored"
 
 
 def test_a_nan_vector_is_refused(files, vectors):
@@ -305,15 +305,15 @@ def test_means_match_for_dense_sparse_and_state_inputs(vectors):
     expected = [(2 * matrix[0] + matrix[9]) / 3, np.zeros(8), matrix[18]]
     one_hot = make_baselines([vectors], VOCABULARY, 100, seed=1)["one-hot"]
 
-    dense = mean_pooled(static_sentences(vectors, words))
-    sparse = mean_pooled(static_sentences(one_hot, words)).toarray()
+    dense = mean_pool(static_sentences(vectors, words))
+    sparse = mean_pool(static_sentences(one_hot, words)).toarray()
     states = state_sentences(Layers(), words, 1)
 
     # of three terms in float32, below 4
     assert dense[:, :8] == pytest.approx(np.array(expected), abs=3 * 4 * 2.0**-24)
     assert sorted(sparse[0][sparse[0] > 0]) == pytest.approx([1 / 3, 2 / 3])
     assert not sparse[1].any()
-    assert state_means(Layers(), words, 1) == pytest.approx(mean_pooled(states), abs=1e-6)
+    assert state_means(Layers(), words, 1) == pytest.approx(mean_pool(states), abs=1e-6)
     assert states.bags.offsets.tolist() == [0, 3, 3, 4]
 
 
@@ -321,7 +321,7 @@ def test_a_sentence_that_the_encoder_drops_is_still_scored(files, vectors):
     task = task_of(*files[:2], write(files[2], [*sentence_lines(58, 2), "1 \x00", "0 \x00"]))
 
     assert len(ask(task, WithEncoder(vectors, Layers))[0].items) == 60
-    assert cut_sentence(Layers().words, "\x00") == []
+    assert split_sentence(Layers().words, "\x00") == []
 
 
 def test_a_comparison_reads_the_sentences_option(files, vectors):

@@ -1,4 +1,4 @@
-"""Labeling words: who sees what, which words are told apart, what is learnt and what is not."""
+"""Labeling words: inputs, probes, held-out parts, metrics and notes."""
 
 import re
 import weakref
@@ -26,7 +26,7 @@ VOCABULARY = ["the", "they", "saw", *NOUNS, *VERBS]
 
 
 def sentences(n, seed):
-    """They verb the noun; "saw" is a noun after "the", a verb after "they"."""
+    """Sentences "they verb the noun", in which "saw" is a verb after "they", a noun after "the"."""
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(n):
@@ -43,8 +43,8 @@ def written(path, some):
 
 @pytest.fixture(autouse=True)
 def _few_steps(monkeypatch):
-    """A sixteenth, which is enough for what is learnt here."""
-    monkeypatch.setattr(window_probe, "_MOST_STEPS", 256)
+    """Train for a sixteenth of the steps, which is enough here."""
+    monkeypatch.setattr(window_probe, "_MAX_STEPS", 256)
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def read(*files, **options):
 
 @pytest.fixture
 def vectors():
-    """Nouns and verbs lie apart; saw lies between."""
+    """Vectors that separate nouns and verbs, with saw in between."""
     rng = np.random.default_rng(4)
     matrix = rng.normal(size=(len(VOCABULARY), 8)).astype(np.float32)
     matrix[3:15, 0] += 5
@@ -72,7 +72,7 @@ def vectors():
 
 
 class Positions:
-    """An encoder whose layer 0 knows nothing, layer 1 the word before, layer 2 less of it."""
+    """An encoder whose layer 1 encodes the preceding word, layer 2 less of it, layer 0 nothing."""
 
     n_layers = 2
 
@@ -159,8 +159,8 @@ def test_the_layer_is_chosen_on_the_development_part(files, vectors, capsys):
     layers = {each.section: score(each) for each in found if each.section}
     assert list(layers) == ["static", "layer 0", "layer 1", "layer 2"]
     assert layers["layer 0"] == layers["layer 2"] < layers["layer 1"] == score(found[0])
-    assert re.fullmatch(r"apart on test: [0-9]+ s of one core\n", capsys.readouterr().err)
-    chosen = "layer 1 is best on the development part; learnt from 1,600 words, weight decay "
+    assert re.fullmatch(r"apart on test: [0-9]+ s on one core\n", capsys.readouterr().err)
+    chosen = "layer 1 is best on the development part; trained on 1,600 words, weight decay "
     n_long = sum(word == "n3" for word in task.words.words)
     told = f"; {n_long} of 540 sentences are longer than the encoder's input and are read in "
     for each in found:
@@ -199,7 +199,7 @@ def test_without_ambiguous_words_the_metric_is_undefined(vectors, tmp_path):
     found = {each.metric: each for each in ask(read(path, path), vectors)}
 
     assert found["accuracy_ambiguous"].statistic is None
-    assert found["accuracy_ambiguous"].reason == "no word is asked that carries several labels"
+    assert found["accuracy_ambiguous"].reason == "no ambiguous word is scored"
     assert score(found["accuracy"]) == 1
 
 
@@ -266,7 +266,7 @@ def test_a_split_word_is_the_mean_of_its_known_parts(vectors):
 
 
 class Dashes:
-    """Text settings that cut at dashes."""
+    """Text settings that split at dashes."""
 
     def words(self, text):
         return text.split("-")
@@ -300,7 +300,7 @@ def test_states_do_not_depend_on_block_size():
 
 
 class Deeper(Positions):
-    """With a layer 3 that is as layer 2."""
+    """An encoder with a layer 3 that equals layer 2."""
 
     n_layers = 3
 
@@ -328,7 +328,7 @@ def test_padding_is_encoded_as_an_unknown_word(files, vectors):
     task_of_one = read(written(files[0], [*sentences(99, 1), [("xx", "N")]]), *files[1:])
 
     for each in (task, task_of_one):
-        seen = each._tried("static", static_inputs(vectors, each.words.words)).inputs
+        seen = each._train_source("static", static_inputs(vectors, each.words.words)).inputs
 
         assert seen.table[-1, -2:].tolist() == [1, 0]
         assert seen.table[seen.rows[each.words.words.index("xx")], -2:].tolist() == [1, 0]
