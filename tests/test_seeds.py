@@ -20,7 +20,7 @@ from corpora.store.corpus import Corpus
 from embed.svd.train import SvdConfig
 from embed.word2vec.config import SkipGramConfig, Tuning
 from embed.word2vec.train import train_skipgram
-from embed.word2vec.trainer import build_trainer, settled_epochs
+from embed.word2vec.trainer import build_trainer, resolve_epochs
 from tests.pretrain.small_training import SMALL, as_words, corpus_of
 from tests.waiting import PATIENCE
 
@@ -271,14 +271,14 @@ def test_automatic_epochs_match_explicit_ones(corpus, tmp_path, epochs):
     assert ("kept" if epochs == 20 else "was trained with different epochs;") in again.output
 
 
-def test_epochs_are_resolved_as_in_training(corpus, tmp_path):
+def test_default_epochs_depend_on_the_text_size(corpus, tmp_path):
     config = SkipGramConfig(dim=4, min_count=1, threads=1)
     opened = Corpus.open(corpus)
     run = train_skipgram(opened, config, tmp_path / "run").path
     taken = json.loads((run / "config.json").read_text())["epochs"]
     assert build_trainer(opened, config).epochs == taken == 20
-    assert [settled_epochs(config, n) for n in (3_999_999, 4_000_000)] == [20, 5]
-    assert settled_epochs(dataclasses.replace(config, epochs=7), 10) == 7
+    assert [resolve_epochs(config, n) for n in (3_999_999, 4_000_000)] == [20, 5]
+    assert resolve_epochs(dataclasses.replace(config, epochs=7), 10) == 7
 
 
 def left_unfinished(out, **options):

@@ -50,7 +50,7 @@ def train(
     if not is_corpus(Path(corpus)):  # check the initial vectors before building, which may be slow
         open_init(config)
     trainer = build_trainer(open_or_build(corpus), config)
-    finished = runs.finished(trainer.corpus.fingerprint, trainer.chosen())
+    finished = runs.finished(trainer.corpus.fingerprint, trainer.resolved_options())
     for run, one in runs.configs().items():
         if run in finished:
             click.echo(runs.kept_message(run))

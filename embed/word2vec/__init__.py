@@ -1,1 +1,1 @@
-"""Predictive vectors: skip-gram and CBOW."""
+"""Prediction-based word vectors: skip-gram and CBOW."""

@@ -1,4 +1,4 @@
-"""The gensim engine: the same words and text, trained by gensim's word2vec."""
+"""Train on the same words and text with gensim's word2vec."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -11,40 +11,40 @@ from embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
 from embed.word2vec.trainer import Trainer
 from embed.word2vec.training_text import TrainingText
 
-_LONGEST = 10_000  # words of a unit; gensim drops what is beyond
+_MAX_UNIT_WORDS = 10_000  # gensim drops the rest of a longer unit
 
 
-def train_gensim(trainer: Trainer, tell: Progress) -> tuple[np.ndarray, np.ndarray | None]:
-    """Train with gensim's word2vec.
+def train_gensim(trainer: Trainer, progress: Progress) -> tuple[np.ndarray, np.ndarray | None]:
+    """Train with gensim; return word vectors and context vectors (None if hierarchical softmax).
 
-    Bit-identical with one thread and the same gensim.
+    Bit-identical with one thread and the same version of gensim.
     """
-    # returns vectors: float32 (V, dim); returns contexts: float32 (V, dim) or None
+    # returns float32 (V, dim) each
     config, text = trainer.config, trainer.text
-    n_cut = sum(int((np.diff(offsets) > _LONGEST).sum()) for _, offsets in text.shards())
+    n_cut = sum(int((np.diff(offsets) > _MAX_UNIT_WORDS).sum()) for _, offsets in text.shards())
     if n_cut:
-        named = f"1 {config.boundary} is" if n_cut == 1 else f"{n_cut:,} {config.boundary}s are"
-        note(f"{named} longer than gensim takes at a time, and cut at every {_LONGEST:,} words")
+        units = f"1 {config.boundary} is" if n_cut == 1 else f"{n_cut:,} {config.boundary}s are"
+        note(f"{units} longer than gensim's limit, so split every {_MAX_UNIT_WORDS:,} words")
     model = _model(config, trainer.threads)
-    # gensim takes any keys for words: ours are the rows
+    # gensim accepts any keys as words; row numbers are used here
     model.build_vocab_from_freq(dict(enumerate(text.counts.tolist())))
-    units = _Units(text)
+    sentences = _Sentences(text)
     model.train(
-        units,
+        sentences,
         total_words=text.n_tokens,
         epochs=trainer.epochs,
-        callbacks=[_epochs_told(tell, text.n_tokens, trainer.epochs)],
+        callbacks=[_progress_callback(progress, text.n_tokens, trainer.epochs)],
     )
-    if units.error is not None:
-        raise units.error
+    if sentences.error is not None:
+        raise sentences.error
     return model.wv.vectors, None if config.hierarchical_softmax else model.syn1neg
 
 
-class _Units:
-    """The units of a text as lists of rows, as often as gensim asks for them.
+class _Sentences:
+    """Iterates over the units of a text as lists of rows, once per epoch.
 
-    gensim reads them in a thread of its own and would wait for ever if that died, so an error
-    ends the text and is kept.
+    gensim reads in a thread of its own and would hang if that thread died, so an error ends the
+    iteration and is kept in ``error``.
     """
 
     def __init__(self, text: TrainingText) -> None:
@@ -56,14 +56,14 @@ class _Units:
             for rows, offsets in self._text.shards():
                 words = rows.tolist()
                 for first, last in pairwise(offsets.tolist()):
-                    for start in range(first, last, _LONGEST):
-                        yield words[start : min(start + _LONGEST, last)]
+                    for start in range(first, last, _MAX_UNIT_WORDS):
+                        yield words[start : min(start + _MAX_UNIT_WORDS, last)]
         except Exception as error:  # noqa: BLE001
             self.error = error
 
 
 def _model(config: Word2VecConfig, threads: int) -> Any:
-    """A model of gensim's, without words; those that it gets keep their order."""
+    """Return a gensim model without vocabulary, which will keep the order of its words."""
     from gensim.models import Word2Vec
 
     return Word2Vec(
@@ -81,32 +81,31 @@ def _model(config: Word2VecConfig, threads: int) -> Any:
         epochs=config.epochs,
         seed=config.seed,
         workers=threads,
-        min_count=1,  # the view has chosen
+        min_count=1,  # the view has applied --min-count
         sorted_vocab=0,
     )
 
 
 def _threshold(config: Word2VecConfig) -> float:
-    """The threshold of subsampling, for gensim; of those that drop no word, one that works.
+    """Return the subsampling threshold for gensim, replacing 0 and values from 1 on.
 
-    From 1 on it would be a count. At 0 gensim gives its random numbers no seed,
-    unless it needs some for negative sampling; 0.5 drops nothing, for
-    sqrt(t / f) + t / f >= 1 for every share f of the tokens.
+    gensim reads values from 1 on as counts, and at 0 it seeds its random numbers only if negative
+    sampling needs them. 0.5 drops nothing either: sqrt(t / f) + t / f >= 1 for every share f.
     """
     if 0 < config.subsample < 1:
         return config.subsample
     return 0.5 if config.hierarchical_softmax else 0.0
 
 
-def _epochs_told(tell: Progress, n_tokens: int, epochs: int) -> Any:
-    """A callback of gensim's that tells of each epoch's end."""
+def _progress_callback(progress: Progress, n_tokens: int, epochs: int) -> Any:
+    """Return a gensim callback that reports progress at the end of each epoch."""
     from gensim.models.callbacks import CallbackAny2Vec
 
-    class Told(CallbackAny2Vec):  # type: ignore[misc] # gensim has no types
+    class ReportProgress(CallbackAny2Vec):  # type: ignore[misc] # gensim has no types
         done = 0
 
         def on_epoch_end(self, model: Any) -> None:
             self.done += n_tokens
-            tell(self.done, n_tokens * epochs)
+            progress(self.done, n_tokens * epochs)
 
-    return Told()
+    return ReportProgress()

@@ -1,4 +1,4 @@
-"""Where the training of predictive vectors starts: small chance values, or earlier vectors."""
+"""Initial tables of word2vec training: small random values, or earlier vectors."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -12,23 +12,23 @@ from embed.vectors.word_vectors import INPUTS, WordVectors
 from embed.vectors.wordlist import index_words
 from embed.word2vec.config import Word2VecConfig
 
-_BLOCK = 1 << 14
-_NGRAMS_BLOCK = 1 << 10
+_COPY_ROWS = 1 << 14  # rows copied at a time
+_COMPOSED_ROWS = 1 << 10  # rows of composed words at a time: each gathers its n-grams
 
 
 def open_init(config: Word2VecConfig) -> WordVectors | None:
-    """Open the vectors to start from."""
+    """Open the vectors to start from, if any."""
     if config.init is None:
         return None
     init = load_vectors(config.init)
-    refuse_unfit(init, config)
+    check_init(init, config)
     return init
 
 
-def refuse_unfit(init: WordVectors, config: Word2VecConfig) -> None:
-    """Refuse vectors that this training cannot start from.
+def check_init(init: WordVectors, config: Word2VecConfig) -> None:
+    """Raise if training cannot start from these vectors.
 
-    Vectors with n-grams may start from vectors without, which become the words' own
+    Training with n-grams can start from vectors without, which become the words' own
     rows; the reverse would lose the n-grams.
     """
     if not isinstance(init.matrix, np.ndarray):
@@ -37,8 +37,8 @@ def refuse_unfit(init: WordVectors, config: Word2VecConfig) -> None:
     if config.max_vocabulary is not None and config.max_vocabulary < n_words:
         raise SettingError(
             f"`max_vocabulary={config.max_vocabulary}` is smaller than the vocabulary of "
-            f"{init.name} ({n_words} words), which stays whole; pass `max_vocabulary={n_words}` "
-            "or more"
+            f"{init.name} ({n_words} words), all of which are kept; pass "
+            f"`max_vocabulary={n_words}` or more"
         )
     if dim != config.dim:
         raise SettingError(
@@ -53,7 +53,7 @@ def refuse_unfit(init: WordVectors, config: Word2VecConfig) -> None:
 
 
 def init_fingerprint(init: WordVectors) -> str:
-    """Name the vectors to start from, so that only the same training goes on."""
+    """Return a hash of the vectors to start from, so that only the same training is resumed."""
     digest = hashlib.sha256(repr(init.matrix.shape).encode())
     digest.update(init.matrix[:: max(1, len(init.matrix) // 1000)].tobytes())
     digest.update("\n".join(init.vocabulary).encode(errors="backslashreplace"))
@@ -63,107 +63,111 @@ def init_fingerprint(init: WordVectors) -> str:
 def initial_tables(
     words: Sequence[str], dim: int, seed: int, init: WordVectors | None, buckets: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Make the two tables that word2vec trains.
+    """Return the initial input and context tables; ``buckets`` are the n-gram buckets in use.
 
-    Vectors to start from are taken as they are: those of SVD or of a file may be
-    much longer or shorter than word2vec's own, and are not scaled.
+    Vectors to start from are not rescaled, although those of SVD or of a file may be
+    much longer or shorter than word2vec's.
     """
-    # buckets: int64 (B,); returns inputs: float32 (V + B, D); returns contexts: float32 (V, D)
+    # buckets: int64 (B,); returns float32 (V + B, D) and (V, D)
     n_words = len(words)
     inputs = _uniform((n_words + len(buckets), dim), 1 / dim, seed)
-    contexts = np.zeros((n_words, dim), np.float32)  # takes no memory before it is written
+    contexts = np.zeros((n_words, dim), np.float32)  # takes no memory until written
     if init is not None:
-        rows, places = _shared(words, init)
-        _copy_own(init, words, rows, places, inputs)
-        _copy_contexts(init, rows, places, contexts)
+        rows, init_rows = _shared_rows(words, init)
+        _copy_own(init, words, rows, init_rows, inputs)
+        _copy_contexts(init, rows, init_rows, contexts)
         if init.subwords is not None:
             _copy_ngrams(init, init.subwords, buckets, inputs[n_words:])
     return inputs, contexts
 
 
 def _uniform(shape: tuple[int, int], bound: float, seed: int) -> np.ndarray:
-    """Uniform in [-bound, bound), float32, filled row by row in place."""
+    """Return uniform random values in [-bound, bound), float32."""
     table = np.empty(shape, np.float32)
-    # keyed by the seed alone: no thread has a part in it
+    # depends on the seed alone, not on the number of threads
     np.random.Generator(np.random.Philox(seed)).random(out=table, dtype=np.float32)
     table -= np.float32(0.5)
     table *= np.float32(2 * bound)
     return table
 
 
-def _shared(words: Sequence[str], init: WordVectors) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the words that both have: in the text, in the vectors."""
+def _shared_rows(words: Sequence[str], init: WordVectors) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of the shared words, in the text and in the initial vectors."""
     index = index_words(init.vocabulary)
-    places = np.array([index.get(word, -1) for word in words], dtype=np.int64)
-    rows = np.flatnonzero(places >= 0)
-    return rows, places[rows]
+    init_rows = np.array([index.get(word, -1) for word in words], dtype=np.int64)
+    rows = np.flatnonzero(init_rows >= 0)
+    return rows, init_rows[rows]
 
 
 def _copy(
-    init: WordVectors, table: np.ndarray, rows: np.ndarray, places: np.ndarray, out: np.ndarray
+    init: WordVectors, table: np.ndarray, rows: np.ndarray, init_rows: np.ndarray, out: np.ndarray
 ) -> None:
-    """Copy rows of a table that may lie on disk; each must be of numbers."""
-    for start, stop in _blocks(len(rows), _BLOCK):
-        _put(init, table[places[start:stop]], rows[start:stop], out)
+    """Copy rows of a table that may be memory-mapped; raise if any value is not finite."""
+    for start, stop in _ranges(len(rows), _COPY_ROWS):
+        _write_finite(init, table[init_rows[start:stop]], rows[start:stop], out)
 
 
 def _copy_own(
-    init: WordVectors, words: Sequence[str], rows: np.ndarray, places: np.ndarray, out: np.ndarray
+    init: WordVectors,
+    words: Sequence[str],
+    rows: np.ndarray,
+    init_rows: np.ndarray,
+    out: np.ndarray,
 ) -> None:
-    """Copy the words' own rows, which are not their vectors where those are of n-grams too."""
+    """Copy the words' own rows, which differ from their vectors if there are n-grams."""
     run = init.path
     if init.subwords is None:
-        _copy(init, init.matrix, rows, places, out)
+        _copy(init, init.matrix, rows, init_rows, out)
     elif run is not None:
-        _copy(init, np.load(run / INPUTS, mmap_mode="r", allow_pickle=False), rows, places, out)
+        _copy(init, np.load(run / INPUTS, mmap_mode="r", allow_pickle=False), rows, init_rows, out)
     else:
-        for start, stop in _blocks(len(rows), _NGRAMS_BLOCK):
+        for start, stop in _ranges(len(rows), _COMPOSED_ROWS):
             some = [words[row] for row in rows[start:stop].tolist()]
-            own = _own_rows(init.matrix[places[start:stop]], some, init.subwords)
-            _put(init, own, rows[start:stop], out)
+            own = _own_rows(init.matrix[init_rows[start:stop]], some, init.subwords)
+            _write_finite(init, own, rows[start:stop], out)
 
 
 def _copy_contexts(
-    init: WordVectors, rows: np.ndarray, places: np.ndarray, contexts: np.ndarray
+    init: WordVectors, rows: np.ndarray, init_rows: np.ndarray, contexts: np.ndarray
 ) -> None:
-    """Copy the context vectors, where there are any."""
+    """Copy the context vectors, if there are any."""
     found = init.contexts
     if found is not None:
-        _copy(init, found, rows, places, contexts)
+        _copy(init, found, rows, init_rows, contexts)
 
 
 def _copy_ngrams(
     init: WordVectors, table: SubwordTable, buckets: np.ndarray, out: np.ndarray
 ) -> None:
-    """Copy the rows of the buckets that both have."""
+    """Copy the rows of the buckets in both tables."""
     if table.buckets is None:
         _copy(init, table.rows, np.arange(len(buckets)), buckets, out)
     else:
-        _, rows, places = np.intersect1d(
+        _, rows, init_rows = np.intersect1d(
             buckets, table.buckets, assume_unique=True, return_indices=True
         )
-        _copy(init, table.rows, rows, places, out)
+        _copy(init, table.rows, rows, init_rows, out)
 
 
 def _own_rows(vectors: np.ndarray, words: list[str], table: SubwordTable) -> np.ndarray:
-    """The own rows of words, from their vectors, which are means of own row and n-grams."""
+    """Return the words' own rows, given vectors that are means of own row and n-gram rows."""
     starts, buckets = word_buckets(words, table.shortest, table.longest, table.n_buckets)
     counts = np.diff(starts)
-    own: np.ndarray = vectors * (counts[:, None] + 1.0)  # float64: what remains is a difference
+    own: np.ndarray = vectors * (counts[:, None] + 1.0)  # float64, because a sum is subtracted
     if len(buckets):
-        some = counts > 0  # reduceat knows no empty range
+        some = counts > 0  # reduceat does not support empty ranges
         own[some] -= np.add.reduceat(table.rows[buckets], starts[:-1][some], dtype=np.float64)
     return own.astype(np.float32)
 
 
-def _put(init: WordVectors, values: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:
-    """Write rows that hold numbers; training would spread anything else over all others."""
+def _write_finite(init: WordVectors, values: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:
+    """Write rows; raise if a value is not finite, since training would spread it everywhere."""
     if not np.isfinite(values).all():
-        raise ArtifactError(f"{init.name}: holds NaN or infinity, from which no training can start")
+        raise ArtifactError(f"{init.name}: contains NaN or infinity, so training cannot start")
     out[rows] = values
 
 
-def _blocks(n: int, size: int) -> Iterator[tuple[int, int]]:
-    """Starts and stops."""
+def _ranges(n: int, size: int) -> Iterator[tuple[int, int]]:
+    """Yield starts and stops of ranges of at most ``size``."""
     for start in range(0, n, size):
         yield start, min(start + size, n)

@@ -1,7 +1,7 @@
-"""The order of training: epochs, shards of the corpus, batches of chunks; and the rate at each.
+"""The training schedule: epochs, corpus shards, batches of chunks, and the learning rate.
 
-A chunk is some whole units of text. Its random numbers are keyed by the seed, the epoch and its
-number, so that it does not matter who trains on it, or when training was interrupted.
+A chunk is some whole units of text. Its random numbers depend on the seed, the epoch and its
+number, but not on the thread that trains on it, nor on interruptions.
 """
 
 from collections.abc import Iterator
@@ -11,23 +11,23 @@ import numpy as np
 
 from embed.word2vec.training_text import TrainingText
 
-_TRAINING, _HELD_OUT = 1, 2  # streams of random numbers
+_TRAINING, _HELD_OUT = 1, 2  # keys of the random streams
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Some chunks in a row, of one shard of the corpus and one epoch."""
+    """Consecutive chunks of one corpus shard in one epoch."""
 
     epoch: int  # from 0
     number: int  # of the first chunk, in its epoch
     rows: np.ndarray  # int32 (n,): the shard's words
-    offsets: np.ndarray  # int64 (m + 1,): where its units begin
-    # int64 (P + 1,): the units of chunk p are ``bounds[p]`` to ``bounds[p + 1] - 1``
+    offsets: np.ndarray  # int64 (m + 1,): where its units start
+    # int64 (C + 1,): the units of chunk c are ``bounds[c]`` to ``bounds[c + 1] - 1``
     bounds: np.ndarray
-    before: int  # tokens of all epochs before this batch
+    before: int  # tokens trained on before this batch, over all epochs
 
     def __len__(self) -> int:
-        """Chunks."""
+        """Return the number of chunks."""
         return len(self.bounds) - 1
 
     @property
@@ -35,21 +35,21 @@ class Batch:
         """Tokens in all chunks."""
         return int(self.offsets[self.bounds[-1]] - self.offsets[self.bounds[0]])
 
-    def chunk(self, p: int) -> tuple[np.ndarray, np.ndarray]:
-        """Give the words of one chunk and where its units begin."""
-        # returns rows, offsets: int32 (n,), int64 (m + 1,)
-        offsets = self.offsets[self.bounds[p] : self.bounds[p + 1] + 1]
+    def chunk(self, c: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the words of a chunk and the offsets of its units within the shard."""
+        # returns int32 (n,), int64 (m + 1,)
+        offsets = self.offsets[self.bounds[c] : self.bounds[c + 1] + 1]
         return self.rows[offsets[0] : offsets[-1]], offsets
 
-    def tokens_before(self, p: int) -> int:
-        """Count the tokens of all epochs before a chunk."""
-        return self.before + int(self.offsets[self.bounds[p]] - self.offsets[self.bounds[0]])
+    def tokens_before(self, c: int) -> int:
+        """Count the tokens trained on before chunk ``c``, over all epochs."""
+        return self.before + int(self.offsets[self.bounds[c]] - self.offsets[self.bounds[0]])
 
 
 def batches(
     text: TrainingText, epochs: int, size: int, start: tuple[int, int], chunk_tokens: int
 ) -> Iterator[Batch]:
-    """Go through the text as often as asked for, some chunks at a time."""
+    """Yield batches of at most ``size`` chunks over all epochs, from ``start`` (epoch, chunk)."""
     for epoch in range(start[0], epochs):
         number, before = 0, epoch * text.n_tokens
         for rows, offsets in text.shards():
@@ -68,11 +68,11 @@ def batches(
 
 
 def cut_long_units(offsets: np.ndarray, chunk_tokens: int) -> np.ndarray:
-    """Cut units that are longer than a chunk, which one thread would have to itself.
+    """Split units much longer than a chunk, which would otherwise go to one thread.
 
-    Every word is trained on; windows near a cut, one in some thousands, end there.
+    Every word is trained on, but windows end at a cut.
     """
-    # offsets: int64 (m + 1,); returns int64 (m + n + 1,)
+    # offsets: int64 (m + 1,); returns int64 (m + n_cuts + 1,)
     long = np.flatnonzero(np.diff(offsets) > 2 * chunk_tokens)
     cuts = [
         np.arange(offsets[unit] + chunk_tokens, offsets[unit + 1] - chunk_tokens, chunk_tokens)
@@ -82,8 +82,8 @@ def cut_long_units(offsets: np.ndarray, chunk_tokens: int) -> np.ndarray:
 
 
 def cut_chunks(offsets: np.ndarray, chunk_tokens: int) -> np.ndarray:
-    """Cut a shard into chunks of about the same number of tokens."""
-    # offsets: int64 (m + 1,); returns int64 (P + 1,)
+    """Return the unit at which each chunk of about ``chunk_tokens`` tokens starts, and the end."""
+    # offsets: int64 (m + 1,); returns int64 (C + 1,)
     if len(offsets) < 2:
         return np.zeros(1, dtype=np.int64)
     marks = np.arange(0, int(offsets[-1]), chunk_tokens)
@@ -92,17 +92,17 @@ def cut_chunks(offsets: np.ndarray, chunk_tokens: int) -> np.ndarray:
 
 
 def learning_rate(first: float, last: float, done: int, total: int) -> float:
-    """Say what the rate is: it falls linearly with the tokens behind us, down to a floor."""
+    """Return the learning rate after ``done`` tokens: it falls linearly, down to ``last``."""
     return max(last, first * (1 - done / total))
 
 
 def random_state(seed: int, epoch: int, number: int) -> np.ndarray:
-    """Key the random numbers of one chunk."""
+    """Return the random state of a chunk in training."""
     # returns uint64 (1,)
     return np.random.SeedSequence((_TRAINING, seed, epoch, number)).generate_state(1, np.uint64)
 
 
 def held_out_state(number: int) -> np.ndarray:
-    """Key the random numbers of one chunk of the held-out text: the same in every training."""
+    """Return the random state of a held-out chunk, the same in every training."""
     # returns uint64 (1,)
     return np.random.SeedSequence((_HELD_OUT, number)).generate_state(1, np.uint64)

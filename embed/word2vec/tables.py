@@ -1,4 +1,4 @@
-"""The tables that word2vec trains, laid out for its kernels: aligned rows, a row of zeros last."""
+"""The tables that word2vec trains, laid out for its kernels: aligned rows, a zero row last."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,43 +14,43 @@ from embed.word2vec.config import Ngrams
 from embed.word2vec.initial import initial_tables
 from embed.word2vec.kernels.simd_ir import LANES
 
-_BLOCK = 1 << 14
-_COMPOSED = 1 << 9  # words composed at a time: each gathers some dozens of rows
+_COPY_ROWS = 1 << 14  # rows copied at a time
+_COMPOSED_WORDS = 1 << 9  # words composed at a time: each gathers dozens of rows
 
 
 @dataclass(frozen=True)
 class Tables:
-    """Both tables, in memory of their own."""
+    """Input and output tables in padded, aligned memory."""
 
-    # float32 (N + 1, width): word vectors in the first ``dim`` columns: of the V words and, with
-    # subwords, of the B buckets behind them. The last row is zero
+    # float32 (N + 1, width): word vectors in the first ``dim`` columns: V words and, with
+    # subwords, B buckets after them. The last row is zero.
     inputs: np.ndarray
-    # float32 (V + spare + 1, width): context vectors, then rows to work with, then zeros
+    # float32 (V + spare + 1, width): context vectors, then work rows, then a zero row
     outputs: np.ndarray
     n_words: int  # V
     dim: int  # D; the columns beyond it are zero
     # int64 (V + 1,) or (1,): word w is the mean of the inputs ``parts[starts[w]:starts[w + 1]]``
     starts: np.ndarray
     parts: np.ndarray  # int32 (n,): empty without subwords
-    # int64 (B,), optional: the n-gram bucket of each input behind the words
+    # int64 (B,): the n-gram bucket of each input row after the words; None without subwords
     buckets: np.ndarray | None = None
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Name what training changes: views without the filling, float32 (N, D) and (V, D)."""
+        """Return views of the trained values, without padding, float32 (N, D) and (V, D)."""
         return {
             "inputs": self.inputs[:-1, : self.dim],
             "outputs": self.outputs[: self.n_words, : self.dim],
         }
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """Give what training changes some rows at a time."""
+        """Yield the trained values, some rows at a time."""
         # yields float32 (n, D)
         for table in self.arrays().values():
-            for first in range(0, len(table), _BLOCK):
-                yield table[first : first + _BLOCK]
+            for first in range(0, len(table), _COPY_ROWS):
+                yield table[first : first + _COPY_ROWS]
 
     def vectors(self, first: int, last: int) -> np.ndarray:
-        """Give the vectors of some words, composed with subwords."""
+        """Return the vectors of words ``first`` to ``last - 1``, composed if there are subwords."""
         # returns float32 (last - first, D)
         rows = self.inputs[:, : self.dim]
         if self.buckets is None:
@@ -61,7 +61,7 @@ class Tables:
         return (sums / np.diff(starts)[:, None]).astype(np.float32)
 
     def save(self, directory: Path, words: Sequence[str], counts: np.ndarray) -> None:
-        """Write the vocabulary and both tables as a run has them."""
+        """Write the vocabulary and both tables in the format of a run."""
         # counts: int64 (V,)
         write_words(directory / VOCABULARY, words, counts)
         arrays = self.arrays()
@@ -71,8 +71,8 @@ class Tables:
             return
         save_array(directory / INPUTS, arrays["inputs"])
         save_array(directory / BUCKETS, self.buckets)
-        firsts = range(0, self.n_words, _COMPOSED)
-        composed = (self.vectors(n, min(n + _COMPOSED, self.n_words)) for n in firsts)
+        firsts = range(0, self.n_words, _COMPOSED_WORDS)
+        composed = (self.vectors(n, min(n + _COMPOSED_WORDS, self.n_words)) for n in firsts)
         save_blocks(directory / MATRIX, np.float32, (self.n_words, self.dim), composed)
 
 
@@ -84,23 +84,23 @@ def make_tables(
     ngrams: Ngrams | None,
     spare: int = 0,
 ) -> Tables:
-    """Make the tables that a training starts from."""
+    """Return the initial tables, with ``spare`` work rows behind the outputs."""
     starts, parts = np.zeros(1, np.int64), np.empty(0, np.int32)
     buckets = np.empty(0, np.int64)
     if ngrams is not None:
         starts, parts, buckets = compose_words(words, ngrams)
     inputs, outputs = initial_tables(words, dim, seed, init, buckets)
-    filled = _filled(inputs)
+    padded = _padded(inputs)
     del inputs  # before the other table takes memory
-    has = None if ngrams is None else buckets
-    return Tables(filled, _filled(outputs, spare), len(words), dim, starts, parts, has)
+    used = None if ngrams is None else buckets
+    return Tables(padded, _padded(outputs, spare), len(words), dim, starts, parts, used)
 
 
 def compose_words(
     words: Sequence[str], ngrams: Ngrams
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """List the parts of each word: its own row and those of its n-grams."""
-    # returns starts: int64 (V + 1,); returns parts: int32 (n,); returns buckets: int64 (B,)
+    """Return starts and parts of each word (its own row, then its n-grams), and the buckets."""
+    # returns int64 (V + 1,), int32 (n,), int64 (B,)
     starts, found = word_buckets(words, *ngrams)
     buckets, places = np.unique(found, return_inverse=True)
     n_words = len(words)
@@ -113,15 +113,15 @@ def compose_words(
     return starts + np.arange(n_words + 1), parts, buckets
 
 
-def _filled(table: np.ndarray, spare: int = 0) -> np.ndarray:
-    """A copy with zeros below, a row at least, and beside up to a multiple of LANES; aligned."""
+def _padded(table: np.ndarray, spare: int = 0) -> np.ndarray:
+    """Return an aligned copy with ``spare + 1`` zero rows below, its width a multiple of LANES."""
     n, dim = table.shape
     n_rows, width = n + spare + 1, -(-dim // LANES) * LANES
-    room = np.zeros(n_rows * width + LANES, dtype=np.float32)
-    skip = -room.ctypes.data // room.itemsize % LANES
-    filled = room[skip : skip + n_rows * width].reshape(n_rows, width)
-    for first in range(0, n, _BLOCK):
-        block = table[first : first + _BLOCK]
-        if block.any():  # a table of zeros takes no memory before it is written
-            filled[first : first + len(block), :dim] = block
-    return filled
+    memory = np.zeros(n_rows * width + LANES, dtype=np.float32)
+    skip = -memory.ctypes.data // memory.itemsize % LANES
+    padded = memory[skip : skip + n_rows * width].reshape(n_rows, width)
+    for first in range(0, n, _COPY_ROWS):
+        rows = table[first : first + _COPY_ROWS]
+        if rows.any():  # a table of zeros takes no memory until written
+            padded[first : first + len(rows), :dim] = rows
+    return padded

@@ -1,4 +1,4 @@
-"""Predictive vectors: skip-gram and CBOW with negative sampling, as runs.
+"""Train skip-gram and CBOW vectors with negative sampling.
 
 Mikolov, Chen, Corrado and Dean 2013 (arXiv:1301.3781); Mikolov, Sutskever, Chen,
 Corrado and Dean 2013 (arXiv:1310.4546).
@@ -131,29 +131,31 @@ def _train(
 def make_run(trainer: Trainer, out: Path, *, force: bool) -> Path:
     """Train, or resume an interrupted training; write the run and return its path."""
     started = now()
-    corpus, config, chosen = trainer.corpus, trainer.config, trainer.chosen()
+    corpus, config, resolved = trainer.corpus, trainer.config, trainer.resolved_options()
     options = dataclasses.asdict(config)
-    maker = {"command": f"train-{config.method}", "corpus": corpus.fingerprint, **options, **chosen}
+    maker = {
+        "command": f"train-{config.method}", "corpus": corpus.fingerprint, **options, **resolved,
+    }  # fmt: skip
     del maker["threads"]  # a resumed training may use more or fewer
     with new_artifact(out, maker, force=force, resume=CHECKPOINTS) as partial:
         if config.engine == "gensim":
-            _make_gensim_tables(trainer, partial)
+            _train_with_gensim(trainer, partial)
         else:
-            _make_tables(trainer, partial)
+            _train_with_kernels(trainer, partial)
         head = {"format": FORMAT, "method": config.method}
         write_json(partial / "config.json", {**head, **options, "text": corpus.text.to_json()})
         about: dict[str, Any] = {"threads": trainer.threads}
-        about |= {"corpus": corpus.fingerprint, "init": chosen["init"]}
+        about |= {"corpus": corpus.fingerprint, "init": resolved["init"]}
         write_json(partial / "provenance.json", provenance(started, seeds=[config.seed], **about))
     return out
 
 
-def _make_tables(trainer: Trainer, directory: Path) -> None:
-    """Train with our own kernels and write the tables, unless that is already done."""
+def _train_with_kernels(trainer: Trainer, directory: Path) -> None:
+    """Train with Firth's kernels and write the tables, unless that is already done."""
     checkpoints = directory / CHECKPOINTS
     if (directory / MATRIX).is_file() and not checkpoints.exists():
         return
-    checkpoints.mkdir(exist_ok=True)  # until the tables are written
+    checkpoints.mkdir(exist_ok=True)  # its existence means that the tables are not complete
     try:
         with progress("training", "tokens") as show:
             run_training(trainer, directory, show)
@@ -161,11 +163,11 @@ def _make_tables(trainer: Trainer, directory: Path) -> None:
         note("interrupted; run the same command to resume")
         raise
     trainer.tables.save(directory, trainer.text.words, trainer.text.counts)
-    clear_checkpoints(checkpoints)  # not before: the disk may be full
+    clear_checkpoints(checkpoints)  # only now: the disk may have been full
 
 
-def _make_gensim_tables(trainer: Trainer, directory: Path) -> None:
-    """Train with gensim, and write its tables."""
+def _train_with_gensim(trainer: Trainer, directory: Path) -> None:
+    """Train with gensim and write its tables."""
     with progress("training", "tokens") as show:
         vectors, contexts = train_gensim(trainer, show)
     WordVectors(trainer.text.words, vectors, counts=trainer.text.counts).save(directory)

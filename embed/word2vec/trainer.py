@@ -1,4 +1,4 @@
-"""The trainer: all that one training of skip-gram or CBOW needs, made of a corpus and options."""
+"""The trainer: inputs and settings of one skip-gram or CBOW training."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -18,35 +18,37 @@ from embed.word2vec.tables import Tables, make_tables
 from embed.word2vec.training_text import TrainingText, open_text
 from embed.word2vec.workers import Workers
 
-_EPOCHS, _FEW_TOKENS, _EPOCHS_OF_FEW = 5, 4_000_000, 20
+_EPOCHS = 5
+_SMALL_TEXT_EPOCHS = 20
+_SMALL_TEXT_TOKENS = 4_000_000  # a text with fewer tokens is small
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trainer:
-    """What one training reads, what it starts from, and how it is done."""
+    """Inputs and settings of one training."""
 
-    corpus: Corpus  # where the text is
-    config: Word2VecConfig  # every option; ``epochs`` is a number
-    text: TrainingText  # words, counts and tokens
-    init: WordVectors | None  # the vectors to start from
-    plan: Plan | None  # how our kernels learn; None for gensim
+    corpus: Corpus
+    config: Word2VecConfig  # ``epochs`` is a number
+    text: TrainingText
+    init: WordVectors | None  # vectors to start from
+    plan: Plan | None  # None for gensim
     rounds: Rounds | None  # of the deterministic mode; None for the fast one
-    tuning: Tuning  # sizes and intervals
+    tuning: Tuning
 
     @property
     def epochs(self) -> int:
-        """Times through the text."""
+        """Passes over the text."""
         assert self.config.epochs is not None
         return self.config.epochs
 
     @property
     def threads(self) -> int:
-        """Threads that train."""
+        """Number of training threads."""
         return thread_count(self.config.threads)
 
     @cached_property
     def tables(self) -> Tables:
-        """The tables to train, which take memory from the first time on."""
+        """The tables to train, allocated at the first access."""
         assert self.plan is not None
         spare = spare_rows(self.plan, self.rounds)
         config = self.config
@@ -56,7 +58,7 @@ class Trainer:
 
     @contextmanager
     def workers(self) -> Iterator[Workers]:
-        """Start the threads that train the tables; they end with the context."""
+        """Start the training threads; they end with the context."""
         assert self.plan is not None
         workers = Workers(
             self.tables, self.plan, self.threads, rounds=self.rounds, seed=self.config.seed,
@@ -67,21 +69,21 @@ class Trainer:
         finally:
             workers.close()
 
-    def chosen(self) -> dict[str, Any]:
-        """What the training makes of options that name or leave open something."""
+    def resolved_options(self) -> dict[str, Any]:
+        """Return options as this training resolves them: epochs, and a hash of ``init``."""
         init = None if self.init is None else init_fingerprint(self.init)
         return {"epochs": self.epochs, "init": init}
 
     def with_seed(self, seed: int) -> "Trainer":
-        """Make the trainer of another seed, with the same text."""
+        """Return a trainer with another seed and the same text."""
         return dataclasses.replace(self, config=dataclasses.replace(self.config, seed=seed))
 
 
 def build_trainer(corpus: Corpus, config: Word2VecConfig, tuning: Tuning = TUNING) -> Trainer:
-    """Open what a training needs and refuse what cannot be trained; nothing is trained yet."""
+    """Open the text and initial vectors; raise if they do not fit the options."""
     init = open_init(config)
     text = open_text(corpus, config, init)
-    epochs = settled_epochs(config, text.n_tokens)
+    epochs = resolve_epochs(config, text.n_tokens)
     plan = None if config.engine == "gensim" else make_plan(text.counts, config)
     rounds = choose_rounds(text.counts, plan, tuning) if plan and config.deterministic else None
     return Trainer(
@@ -90,8 +92,8 @@ def build_trainer(corpus: Corpus, config: Word2VecConfig, tuning: Tuning = TUNIN
     )  # fmt: skip
 
 
-def settled_epochs(config: Word2VecConfig, n_tokens: int) -> int:
-    """Tell how many epochs a training takes."""
+def resolve_epochs(config: Word2VecConfig, n_tokens: int) -> int:
+    """Return the number of epochs, by text size if the option is not given."""
     if config.epochs is not None:
         return config.epochs
-    return _EPOCHS_OF_FEW if n_tokens < _FEW_TOKENS else _EPOCHS
+    return _SMALL_TEXT_EPOCHS if n_tokens < _SMALL_TEXT_TOKENS else _EPOCHS

@@ -1,4 +1,4 @@
-"""The text that a predictive method trains on: words, counts, rows; perhaps a grown vocabulary."""
+"""The text to train on: words, counts and rows; with initial vectors, a grown vocabulary."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -12,50 +12,48 @@ from embed.vectors.word_vectors import WordVectors
 from embed.vectors.wordlist import index_words
 from embed.word2vec.config import Word2VecConfig
 
-if TYPE_CHECKING:  # numba comes with it
+if TYPE_CHECKING:  # it imports numba
     from corpora.store.corpus import Corpus, View
 
 
 @dataclass(frozen=True)
 class TrainingText:
-    """Words by row, and the tokens of the training and held-out documents as rows."""
+    """The vocabulary, and the training and held-out documents as rows of it."""
 
     view: "View"  # the training documents of a corpus
     words: list[str]  # the word of each row
-    # int64 (V,): occurrences that the vectors will have been trained on; they fall from row to
-    # row. More than the view's where the vocabulary grew out of other vectors, and then
-    # ``counts.sum()`` exceeds ``n_tokens``
+    # int64 (V,): occurrences by row, descending. With initial vectors they include the counts of
+    # those, so that ``counts.sum()`` exceeds ``n_tokens``.
     counts: np.ndarray
 
     @property
     def n_tokens(self) -> int:
-        """Tokens of the training documents that have a row; what one epoch reads."""
+        """Tokens of the training documents that are in the vocabulary."""
         return self.view.n_tokens
 
     def shards(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Give the training documents shard by shard."""
-        # yields rows: int32 (n,); yields offsets: int64 (m + 1,)
+        """Yield rows and offsets of the training documents, one shard at a time."""
+        # yields int32 (n,), int64 (m + 1,)
         yield from self.view.shards()
 
     def held_out_shards(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Give the held-out documents shard by shard, under the same rows."""
-        # yields rows, offsets: int32 (n,), int64 (m + 1,)
+        """Yield rows and offsets of the held-out documents, one shard at a time."""
+        # yields int32 (n,), int64 (m + 1,)
         for rows, offsets in self.view.select("held-out").shards():
             if len(rows):
                 yield rows, offsets
 
 
 def open_text(corpus: "Corpus", config: Word2VecConfig, init: WordVectors | None) -> TrainingText:
-    """Choose the words to train, and open the text.
+    """Open the training text and choose the vocabulary.
 
-    Without ``init`` they are the corpus' own. With it the vocabulary is grown:
-    every word of ``init`` stays and is trained like any other, however rare it is
-    in the new text; others join by the usual rules. The counts of both add up and
-    rows fall by them; ties stay as in an ``init`` without counts, else go by code
-    point.
+    With ``init`` the vocabulary is grown: every word of ``init`` is kept, however
+    rare in the new text, and other words are added by the usual rules. Counts are
+    added up and rows sorted by them, descending; ties are in the order of an
+    ``init`` without counts, else in code point order.
     """
     if init is not None:
-        _tell_other_text(init, corpus)
+        _note_text_differences(init, corpus)
     view = corpus.view(
         min_count=config.min_count,
         max_vocabulary=config.max_vocabulary,
@@ -67,14 +65,14 @@ def open_text(corpus: "Corpus", config: Word2VecConfig, init: WordVectors | None
         return TrainingText(view, view.words, view.counts)
     if not view.n_tokens:
         raise SettingError(
-            f"{corpus.path}: has no word of {init.name}, and none occurs {config.min_count} times "
-            "or more; pass a smaller `min_count`"
+            f"{corpus.path}: has no word of {init.name}, and no word occurs {config.min_count} "
+            "times or more; pass a smaller `min_count`"
         )
-    return _grown(view, init)
+    return _grow_vocabulary(view, init)
 
 
-def _grown(view: "View", init: WordVectors) -> TrainingText:
-    """Add the counts up and put the rows in their order."""
+def _grow_vocabulary(view: "View", init: WordVectors) -> TrainingText:
+    """Add up the counts and sort the rows by them."""
     place = index_words(init.vocabulary)
     places = np.array([place.get(word, -1) for word in view.words], dtype=np.int64)
     counts = view.counts.copy()
@@ -82,7 +80,7 @@ def _grown(view: "View", init: WordVectors) -> TrainingText:
         old = places >= 0
         counts[old] += np.asarray(init.counts)[places[old]]
     order = np.array(sorted(range(len(counts)), key=view.words.__getitem__), dtype=np.int64)
-    if init.counts is None:  # files have frequent words first, and nothing else to tell by
+    if init.counts is None:  # files list frequent words first
         ranks = np.where(places >= 0, places, len(place))
         order = order[np.argsort(ranks[order], kind="stable")]
     order = order[np.argsort(-counts[order], kind="stable")]
@@ -90,17 +88,15 @@ def _grown(view: "View", init: WordVectors) -> TrainingText:
     return TrainingText(view.ordered(order), words, counts[order])
 
 
-def _tell_other_text(init: WordVectors, corpus: "Corpus") -> None:
-    """Say where the texts of both are written or divided in different ways."""
+def _note_text_differences(init: WordVectors, corpus: "Corpus") -> None:
+    """Print how the text settings of the initial vectors differ from those of the corpus."""
     if init.text is None or init.text == corpus.text:
         return
     there, here = asdict(init.text), asdict(corpus.text)
-    differ = ", ".join(
-        f"{name} {there[name]} there and {here[name]} here"
-        for name in here
-        if there[name] != here[name]
+    differences = "; ".join(
+        f"{name} {there[name]}, here {here[name]}" for name in here if there[name] != here[name]
     )
     note(
-        f"{init.name}: its text was not written or divided as that of {corpus.path} ({differ}); "
-        "words are the same where they are spelled the same"
+        f"{init.name}: its text settings differ from those of {corpus.path} ({differences}); "
+        "words are matched by spelling"
     )

@@ -1,1 +1,1 @@
-"""Compiled inner loops of skip-gram and CBOW."""
+"""Compiled inner loops of skip-gram and CBOW training."""

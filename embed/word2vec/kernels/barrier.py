@@ -1,4 +1,4 @@
-"""A barrier for threads that run compiled code: none goes on before all have come."""
+"""A barrier for threads in compiled code: none continues before all have arrived."""
 
 from typing import Any
 
@@ -12,18 +12,17 @@ from corpora.common.jit import compiled
 _LONG = ir.IntType(64)
 _INT = ir.IntType(32)
 
-# A waiting thread first looks again and again, then lets others have its core between looks, and
-# then sleeps between them. Together the looks before the first sleep take about as long as a sleep
-# does: rounds on a quiet machine seldom come so far, and a thread whose partner lost its core to
-# another program leaves its own to whoever has work.
-_LOOKS = 2000  # some microseconds
+# A waiting thread first spins, then yields its core between spins, then sleeps between them. All
+# spins before the first sleep take about as long as a sleep: on an idle machine rounds seldom get
+# that far, and if another program has taken a partner's core, the waiting thread frees its own.
+_SPINS = 2000  # a few microseconds
 _YIELDS = 40
-_MICROSECONDS = 50  # of a sleep; Linux makes it about 100
+_SLEEP_MICROSECONDS = 50  # Linux takes about 100
 
 
 @intrinsic
 def _arrive(_context: Any, counter: Any) -> Any:
-    """Add 1 to ``counter[0]``; what was written before is seen by who sees the count."""
+    """Add 1 to ``counter[0]`` with release order: who sees the count sees all earlier writes."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -35,7 +34,7 @@ def _arrive(_context: Any, counter: Any) -> Any:
 
 @intrinsic
 def _arrived(_context: Any, counter: Any) -> Any:
-    """Read ``counter[0]`` as the other threads have left it."""
+    """Read ``counter[0]`` atomically."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -45,8 +44,8 @@ def _arrived(_context: Any, counter: Any) -> Any:
 
 
 @intrinsic
-def _let_others_run(_context: Any) -> Any:
-    """sched_yield() of POSIX."""
+def _yield_core(_context: Any) -> Any:
+    """Call sched_yield() of POSIX."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = ir.FunctionType(_INT, [])
@@ -58,7 +57,7 @@ def _let_others_run(_context: Any) -> Any:
 
 @intrinsic
 def _sleep(_context: Any, microseconds: Any) -> Any:
-    """usleep() of POSIX."""
+    """Call usleep() of POSIX."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = ir.FunctionType(_INT, [_INT])
@@ -71,14 +70,17 @@ def _sleep(_context: Any, microseconds: Any) -> Any:
 
 @compiled
 def wait_for_all(counter: Any, expected: Any) -> None:
-    """Count this thread, and wait until ``expected`` arrivals have been counted."""
+    """Count this thread and wait until there have been ``expected`` arrivals.
+
+    The counter is not reset: the n-th barrier expects n times the number of threads.
+    """
     # counter: int64 (1,)
     _arrive(counter)
-    looks = 0
+    spins = 0
     while _arrived(counter) < expected:
-        looks += 1
-        if looks % _LOOKS == 0:
-            if looks <= _YIELDS * _LOOKS:
-                _let_others_run()
+        spins += 1
+        if spins % _SPINS == 0:
+            if spins <= _YIELDS * _SPINS:
+                _yield_core()
             else:
-                _sleep(_MICROSECONDS)
+                _sleep(_SLEEP_MICROSECONDS)

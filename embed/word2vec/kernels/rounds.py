@@ -1,12 +1,13 @@
-"""Rounds of training: some windows are drawn and learnt from, until a chunk of text is done.
+"""Rounds of training: draw some windows and learn from them, until the chunk of text is done.
 
-In the fast mode threads move shared tables without locks (Recht, Re, Wright and Niu 2011,
-"Hogwild!"). In the deterministic mode a round gives each shard of the text private copies of the
-rows that it touches, and what they gained is added to the tables in the order of the shards.
+In the fast mode threads update shared tables without locks (Recht, Re, Wright and Niu 2011,
+"Hogwild!"). In the deterministic mode several chunks are trained in lockstep: in each round a chunk
+updates private copies of the rows that it uses, and the updates are then added to the tables in the
+order of the chunks.
 
 With subwords an input is the mean of several rows, its parts. Inputs are then private in both
-modes: composed once a round, and what they gained is added to each of their parts, as fastText
-does (Bojanowski, Grave, Joulin and Mikolov 2017).
+modes: they are composed once per round, and their updates are added to each of their parts, as in
+fastText (Bojanowski, Grave, Joulin and Mikolov 2017).
 """
 
 from typing import Any, NamedTuple
@@ -17,8 +18,8 @@ from corpora.common.jit import compiled
 from embed.word2vec.kernels.barrier import wait_for_all
 from embed.word2vec.kernels.simd import add_to_rows, prefetch_row, sum_rows
 from embed.word2vec.kernels.windows import (
-    Places,
-    Windows,
+    OutputPlaces,
+    WindowBatch,
     draw_windows,
     learn_cbow,
     learn_skipgram,
@@ -26,19 +27,17 @@ from embed.word2vec.kernels.windows import (
 )
 
 SKIPGRAM, CBOW_MEAN, CBOW_SUM = range(3)
-DRAWN = 64  # windows drawn at a time in the fast mode: their words stay in the first cache
+DRAWN = 64  # windows drawn at a time in the fast mode: their words stay in the L1 cache
 
 _AHEAD = 4  # rows between prefetch and use
-_OWNERS = (
-    256  # whose row it is follows from its number modulo this: a mask is quick, a division not
-)
+_OWNERS = 256  # a row is owned by its number modulo this; a power of two, to avoid a division
 
 
-class Tables(NamedTuple):
-    """What is trained: flat float32 arrays, a row every ``width`` floats, a row of zeros last.
+class FlatTables(NamedTuple):
+    """The trained tables: flat float32 arrays, a row every ``width`` floats, a zero row last.
 
     Input w of V is the mean of the rows ``parts[starts[w]:starts[w + 1]]`` (int32) of
-    ``inputs``; ``parts`` is empty where each word has its own row alone.
+    ``inputs``; without subwords ``parts`` is empty and input w is row w.
     """
 
     inputs: Any
@@ -48,15 +47,15 @@ class Tables(NamedTuple):
     parts: Any
 
 
-class Text(NamedTuple):
-    """A chunk of text: rows of words, int32, and where its units begin, int64, in some array."""
+class TokenText(NamedTuple):
+    """Text as rows of words, int32, and offsets of its units, int64, which may start above 0."""
 
     rows: Any
     offsets: Any
 
 
 class Plan(NamedTuple):
-    """How windows are drawn and learnt from; limits as :mod:`embed.word2vec.noise` makes them."""
+    """How windows are drawn and trained on; limits are those of :mod:`embed.word2vec.noise`."""
 
     method: Any
     window: Any
@@ -69,29 +68,28 @@ class Plan(NamedTuple):
 
 
 class Copies(NamedTuple):
-    """A thread's private inputs, for words that are composed of parts.
+    """A thread's private copies of inputs that are composed of parts.
 
-    ``slots`` int32 (V, 1): 1 + the number of a word's copy, 0 where it has none. ``words`` int32
-    lists the copies. ``rows`` and ``before`` are flat float32 arrays as those of
-    :class:`Tables`.
+    ``slots`` int32 (V, 1): 1 + the number of a word's copy, 0 if it has none. ``words`` int32 lists
+    the copied words. ``rows`` and ``originals`` are flat float32 arrays like those of
+    :class:`FlatTables`.
     """
 
     slots: Any
     words: Any
     rows: Any
-    before: Any
+    originals: Any
 
 
-class Shards(NamedTuple):
-    """What the threads of the deterministic mode share; S shards.
+class LockstepChunks(NamedTuple):
+    """State of the C chunks of the deterministic mode, shared by its threads.
 
-    ``bounds`` int64 (S + 1,): the units of shard s are ``bounds[s]`` to ``bounds[s + 1] - 1``.
-    ``kept`` int32 (n,), ``kept_offsets`` int64 (m + S,), ``n_kept`` int64 (S, 2): the text
-    after subsampling. ``words`` int32 (S, 2, W), ``n_words`` int64 (S, 2): which inputs and
-    outputs have private rows. Those of inputs are ``inputs`` and ``before``, float32 (S, ...);
-    those of outputs are W rows a shard of the table itself, from row ``first_row`` on.
-    ``slots`` uint16 (2, V, S): 1 + the number of the private row of a word in a shard, 0 where it
-    has none; a line of it tells who shares a word.
+    ``bounds`` int64 (C + 1,): the units of chunk c are ``bounds[c]`` to ``bounds[c + 1] - 1``.
+    ``kept`` int32 (n,), ``kept_offsets`` int64 (m + C,), ``n_kept`` int64 (C, 2): the text
+    after subsampling. ``words`` int32 (C, 2, W), ``n_words`` int64 (C, 2): inputs and outputs that
+    have private rows. Those of inputs are ``inputs`` and ``originals``, float32 (C, ...); those of
+    outputs are W rows per chunk in the table itself, from row ``first_row`` on. ``slots`` uint16
+    (2, V, C): 1 + the number of a word's private row in a chunk, 0 if it has none.
     """
 
     bounds: Any
@@ -101,7 +99,7 @@ class Shards(NamedTuple):
     words: Any
     n_words: Any
     inputs: Any
-    before: Any
+    originals: Any
     first_row: Any
     slots: Any
 
@@ -110,15 +108,19 @@ class Shards(NamedTuple):
 def train_chunk(
     tables: Any, text: Any, plan: Any, rates: Any, state: Any, copies: Any, loss: Any
 ) -> Any:
-    """Train on one chunk of text, the fast way."""
-    # state: uint64 (1,); loss: float64 (1,)
+    """Train on one chunk in the fast mode; return the number of pairs.
+
+    Other threads may update the tables at the same time. ``rates`` are the learning rates at the
+    start and the end of the chunk.
+    """
+    # state: uint64 (1,), advanced; loss: float64 (1,), the negative log-likelihood is added
     inputs, outputs, width = tables.inputs, tables.outputs, tables.width
     kept = np.empty(len(text.rows), dtype=np.int32)
     offsets = np.empty(len(text.offsets), dtype=np.int64)
     n_kept, n_units = subsample(text.rows, text.offsets, plan.keep_limits, state, kept, offsets)
-    windows, shares = _room(plan, DRAWN)
+    windows, shares = _allocate_windows(plan, DRAWN)
     shares[:] = 1
-    places = Places(windows.targets, shares)
+    places = OutputPlaces(windows.targets, shares)
     every = np.ones(_OWNERS, dtype=np.bool_)
     pairs = 0
     for first in range(0, n_kept, DRAWN):
@@ -129,111 +131,113 @@ def train_chunk(
             pairs += _learn(plan, inputs, outputs, width, drawn, places, rate, loss)
             continue
         n = _number_inputs(drawn, copies.slots, 0, copies.words)
-        _copy_inputs(tables, copies.words, n, copies.rows, copies.before)
-        _free(copies.words, n, copies.slots, 0)
+        _copy_inputs(tables, copies.words, n, copies.rows, copies.originals)
+        _free_slots(copies.words, n, copies.slots, 0)
         pairs += _learn(plan, copies.rows, outputs, width, drawn, places, rate, loss)
-        _subtract(copies.rows, copies.before, n * width)
+        _subtract_originals(copies.rows, copies.originals, n * width)
         _add_inputs(tables, copies.words, n, copies.rows, every)
     return pairs
 
 
 @compiled
-def train_shards(
-    tables: Any, text: Any, plan: Any, rates: Any, states: Any, shards: Any, worker: Any,
+def train_lockstep(
+    tables: Any, text: Any, plan: Any, rates: Any, states: Any, chunks: Any, worker: Any,
     losses: Any, pairs: Any,
 ) -> None:  # fmt: skip
-    """Train on some shards of text, round after round, as one of several threads.
+    """Train on some chunks in lockstep, round by round, as one of several threads.
 
-    The bytes do not depend on how many threads there are.
+    The bytes do not depend on the number of threads. ``worker`` is the number of this thread, the
+    number of threads, the arrivals at the barrier (shared, initially 0) and the words per round.
     """
-    # states: uint64 (S, 1); losses, pairs: float64 (S, 1), int64 (S,)
-    me, threads, arrivals, round_words = worker
-    width, n_shards = tables.width, len(shards.bounds) - 1
-    _subsample_shards(text, plan, states, shards, me, threads)
+    # text: that of all chunks; states: uint64 (C, 1)
+    # losses: float64 (C, 1) and pairs: int64 (C,), added to
+    thread, threads, arrivals, round_words = worker
+    width, n_chunks = tables.width, len(chunks.bounds) - 1
+    _subsample_chunks(text, plan, states, chunks, thread, threads)
     barriers = 1
     wait_for_all(arrivals, barriers * threads)
-    n_rounds = (shards.n_kept[:n_shards, 0].max() + round_words - 1) // round_words
-    windows, shares = _room(plan, round_words)
-    places = Places(np.empty_like(windows.targets), shares)
-    uses = np.empty(shards.words.shape[2], dtype=np.int32)
-    mine = np.arange(_OWNERS) % threads == me
+    n_rounds = (chunks.n_kept[:n_chunks, 0].max() + round_words - 1) // round_words
+    windows, shares = _allocate_windows(plan, round_words)
+    places = OutputPlaces(np.empty_like(windows.targets), shares)
+    uses = np.empty(chunks.words.shape[2], dtype=np.int32)
+    owned = np.arange(_OWNERS) % threads == thread
     composed = len(tables.parts) > 0
-    for turn in range(n_rounds):
-        rate = np.float32(rates[0] + (rates[1] - rates[0]) * turn / n_rounds)
-        for s in range(me, n_shards, threads):
-            _free_shard(shards, s)
-            words, n_words = shards.words[s], shards.n_words[s]
-            first = turn * round_words
-            last = min(first + round_words, shards.n_kept[s, 0])
+    for r in range(n_rounds):
+        rate = np.float32(rates[0] + (rates[1] - rates[0]) * r / n_rounds)
+        for c in range(thread, n_chunks, threads):
+            _free_chunk(chunks, c)
+            words, n_words = chunks.words[c], chunks.n_words[c]
+            first = r * round_words
+            last = min(first + round_words, chunks.n_kept[c, 0])
             if first >= last:
                 continue
-            kept, offsets = _kept_of(text, shards, s)
-            drawn = _draw(plan, kept, offsets, first, last, states[s], windows)
-            row = _first_row(shards, s)
-            n_words[0] = _number_inputs(drawn, shards.slots[0], s, words[0])
-            n_words[1] = _number_outputs(drawn, row, shards.slots[1], s, words[1], uses, places)
-            _copy_inputs(tables, words[0], n_words[0], shards.inputs[s], shards.before[s])
+            kept, offsets = _kept_text(text, chunks, c)
+            drawn = _draw(plan, kept, offsets, first, last, states[c], windows)
+            row = _first_output_row(chunks, c)
+            n_words[0] = _number_inputs(drawn, chunks.slots[0], c, words[0])
+            n_words[1] = _number_outputs(drawn, row, chunks.slots[1], c, words[1], uses, places)
+            _copy_inputs(tables, words[0], n_words[0], chunks.inputs[c], chunks.originals[c])
             _copy_outputs(tables, words[1], n_words[1], uses, row)
-            pairs[s] += _learn(
-                plan, shards.inputs[s], tables.outputs, width, drawn, places, rate, losses[s]
+            pairs[c] += _learn(
+                plan, chunks.inputs[c], tables.outputs, width, drawn, places, rate, losses[c]
             )
-            _subtract(shards.inputs[s], shards.before[s], n_words[0] * width)
+            _subtract_originals(chunks.inputs[c], chunks.originals[c], n_words[0] * width)
             _subtract_outputs(tables, words[1], n_words[1], uses, row)
         barriers += 1
         wait_for_all(arrivals, barriers * threads)
         if composed:
-            for s in range(n_shards):
-                n = shards.n_words[s, 0]
-                _add_inputs(tables, shards.words[s, 0], n, shards.inputs[s], mine)
-        for s in range(me, n_shards, threads):
+            for c in range(n_chunks):
+                n = chunks.n_words[c, 0]
+                _add_inputs(tables, chunks.words[c, 0], n, chunks.inputs[c], owned)
+        for c in range(thread, n_chunks, threads):
             if not composed:
-                _add_shared_inputs(tables, shards, s)
-            _add_shared_outputs(tables, shards, s)
+                _add_shared_inputs(tables, chunks, c)
+            _add_shared_outputs(tables, chunks, c)
         barriers += 1
         wait_for_all(arrivals, barriers * threads)
-    for s in range(me, n_shards, threads):
-        _free_shard(shards, s)
+    for c in range(thread, n_chunks, threads):
+        _free_chunk(chunks, c)
 
 
 @compiled
-def _subsample_shards(
-    text: Any, plan: Any, states: Any, shards: Any, me: Any, threads: Any
+def _subsample_chunks(
+    text: Any, plan: Any, states: Any, chunks: Any, thread: Any, threads: Any
 ) -> None:
-    """Subsample this thread's shards."""
-    for s in range(me, len(shards.bounds) - 1, threads):
-        first, last = shards.bounds[s], shards.bounds[s + 1]
+    """Subsample this thread's chunks."""
+    for c in range(thread, len(chunks.bounds) - 1, threads):
+        first, last = chunks.bounds[c], chunks.bounds[c + 1]
         start, stop = text.offsets[first] - text.offsets[0], text.offsets[last] - text.offsets[0]
         n_kept, n_units = subsample(
-            text.rows[start:stop], text.offsets[first : last + 1], plan.keep_limits, states[s],
-            shards.kept[start:stop], shards.kept_offsets[first + s : last + s + 1],
+            text.rows[start:stop], text.offsets[first : last + 1], plan.keep_limits, states[c],
+            chunks.kept[start:stop], chunks.kept_offsets[first + c : last + c + 1],
         )  # fmt: skip
-        shards.n_kept[s, 0] = n_kept
-        shards.n_kept[s, 1] = n_units
+        chunks.n_kept[c, 0] = n_kept
+        chunks.n_kept[c, 1] = n_units
 
 
 @compiled
-def _kept_of(text: Any, shards: Any, s: Any) -> Any:
-    """The subsampled text of a shard."""
-    first = shards.bounds[s]
+def _kept_text(text: Any, chunks: Any, c: Any) -> Any:
+    """Return the subsampled text of a chunk."""
+    first = chunks.bounds[c]
     start = text.offsets[first] - text.offsets[0]
-    kept = shards.kept[start : start + shards.n_kept[s, 0]]
-    return kept, shards.kept_offsets[first + s : first + s + shards.n_kept[s, 1] + 1]
+    kept = chunks.kept[start : start + chunks.n_kept[c, 0]]
+    return kept, chunks.kept_offsets[first + c : first + c + chunks.n_kept[c, 1] + 1]
 
 
 @compiled
-def _room(plan: Any, n: Any) -> Any:
-    """Room for n windows, and a share for each of their targets."""
+def _allocate_windows(plan: Any, n: Any) -> Any:
+    """Allocate n windows, and the shares of their targets."""
     contexts = np.empty((n, 2 * plan.window), dtype=np.int32)
     targets = np.empty((n, 1 + plan.negatives), dtype=np.int32)
     shares = np.empty((n, 1 + plan.negatives), dtype=np.float32)
-    return Windows(contexts, np.empty(n, dtype=np.int64), targets), shares
+    return WindowBatch(contexts, np.empty(n, dtype=np.int64), targets), shares
 
 
 @compiled
 def _draw(
     plan: Any, kept: Any, offsets: Any, first: Any, last: Any, state: Any, windows: Any
 ) -> Any:
-    """Draw the windows of some centers."""
+    """Draw the windows of centers ``first`` to ``last - 1``."""
     return draw_windows(
         kept, offsets, first, last, plan.window, plan.dynamic, plan.noise_limits,
         plan.noise_others, state, windows,
@@ -245,7 +249,7 @@ def _learn(
     plan: Any, inputs: Any, outputs: Any, width: Any, drawn: Any, places: Any, rate: Any,
     loss: Any,
 ) -> Any:  # fmt: skip
-    """Learn from the windows drawn, by the method asked for."""
+    """Learn from windows by the plan's method; return the number of pairs."""
     if plan.method == SKIPGRAM:
         return learn_skipgram(inputs, outputs, width, drawn, places, rate, plan.labels, loss)
     return learn_cbow(
@@ -254,39 +258,39 @@ def _learn(
 
 
 @compiled
-def _number_inputs(drawn: Any, slots: Any, s: Any, words: Any) -> Any:
-    """Put in the place of each context word the number of its copy; list the words."""
+def _number_inputs(drawn: Any, slots: Any, c: Any, words: Any) -> Any:
+    """Replace each context word with the number of its copy; return how many words there are."""
     n = 0
     for w in range(len(drawn.sizes)):
         for k in range(drawn.sizes[w]):
             word = drawn.contexts[w, k]
-            if slots[word, s] == 0:
+            if slots[word, c] == 0:
                 words[n] = word
                 n += 1
-                slots[word, s] = n
-            drawn.contexts[w, k] = np.int64(slots[word, s]) - 1
+                slots[word, c] = n
+            drawn.contexts[w, k] = np.int64(slots[word, c]) - 1
     return n
 
 
 @compiled
 def _number_outputs(
-    drawn: Any, row: Any, slots: Any, s: Any, words: Any, uses: Any, places: Any
+    drawn: Any, row: Any, slots: Any, c: Any, words: Any, uses: Any, places: Any
 ) -> Any:
-    """Give each target a private row, from ``row`` on; list the words, and how often each is used.
+    """Assign a private row, from ``row`` on, to each target; return how many words there are.
 
-    A target that is used once is read where it is, and what it gains goes to its private row;
-    most negatives are. One that is used again must see what it gained: it is read from a copy.
+    A target used once, as most negatives are, is read in place, and only its update goes to its
+    private row. One used again must see its earlier updates, so it is read from a copy.
     """
     n = 0
     for w in range(len(drawn.sizes)):
         for m in range(drawn.targets.shape[1] if drawn.sizes[w] else 0):
             word = drawn.targets[w, m]
-            if slots[word, s] == 0:
+            if slots[word, c] == 0:
                 words[n] = word
                 uses[n] = 0
                 n += 1
-                slots[word, s] = n
-            slot = np.int64(slots[word, s]) - 1
+                slots[word, c] = n
+            slot = np.int64(slots[word, c]) - 1
             uses[slot] += 1
             places.rows[w, m] = row + slot
     for w in range(len(drawn.sizes)):
@@ -300,29 +304,29 @@ def _number_outputs(
 
 
 @compiled
-def _free(words: Any, n: Any, slots: Any, s: Any) -> None:
+def _free_slots(words: Any, n: Any, slots: Any, c: Any) -> None:
     """Free the slots of n words."""
     for k in range(n):
-        slots[words[k], s] = 0
+        slots[words[k], c] = 0
 
 
 @compiled
-def _free_shard(shards: Any, s: Any) -> None:
-    """Free the slots of a shard: no other thread looks at them any more."""
+def _free_chunk(chunks: Any, c: Any) -> None:
+    """Free the slots of a chunk, which no other thread reads any more."""
     for table in range(2):
-        _free(shards.words[s, table], shards.n_words[s, table], shards.slots[table], s)
-        shards.n_words[s, table] = 0
+        _free_slots(chunks.words[c, table], chunks.n_words[c, table], chunks.slots[table], c)
+        chunks.n_words[c, table] = 0
 
 
 @compiled
-def _first_row(shards: Any, s: Any) -> Any:
-    """Where the private outputs of a shard begin."""
-    return shards.first_row + s * shards.words.shape[2]
+def _first_output_row(chunks: Any, c: Any) -> Any:
+    """Return the first row of a chunk's private outputs."""
+    return chunks.first_row + c * chunks.words.shape[2]
 
 
 @compiled
-def _copy_inputs(tables: Any, words: Any, n: Any, rows: Any, before: Any) -> None:
-    """Copy, or compose, inputs."""
+def _copy_inputs(tables: Any, words: Any, n: Any, rows: Any, originals: Any) -> None:
+    """Copy inputs, or compose them from their parts."""
     width, starts, parts = tables.width, tables.starts, tables.parts
     offsets = np.empty(1, dtype=np.int64)
     for k in range(n):
@@ -333,16 +337,16 @@ def _copy_inputs(tables: Any, words: Any, n: Any, rows: Any, before: Any) -> Non
             if k + _AHEAD < n:
                 prefetch_row(tables.inputs, np.int64(words[k + _AHEAD]) * width, width)
         else:
-            offsets = _offsets_of(tables, word, offsets)
+            offsets = _part_offsets(tables, word, offsets)
             size = starts[word + 1] - starts[word]
         share = np.float32(1 / size)
         sum_rows(tables.inputs, offsets, size, width, share, rows, k * width)
-    before[: n * width] = rows[: n * width]
+    originals[: n * width] = rows[: n * width]
 
 
 @compiled
-def _offsets_of(tables: Any, word: Any, offsets: Any) -> Any:
-    """Where the parts of a word begin; room is made if there is too little."""
+def _part_offsets(tables: Any, word: Any, offsets: Any) -> Any:
+    """Return the offsets of a word's parts, in a larger array if they do not fit."""
     start, stop = tables.starts[word], tables.starts[word + 1]
     if stop - start > len(offsets):
         offsets = np.empty(2 * (stop - start), dtype=np.int64)
@@ -364,15 +368,15 @@ def _copy_outputs(tables: Any, words: Any, n: Any, uses: Any, row: Any) -> None:
 
 
 @compiled
-def _subtract(rows: Any, before: Any, n: Any) -> None:
-    """What the first n numbers gained."""
+def _subtract_originals(rows: Any, originals: Any, n: Any) -> None:
+    """Turn the first n values into their updates since the copy."""
     for d in range(n):
-        rows[d] -= before[d]
+        rows[d] -= originals[d]
 
 
 @compiled
 def _subtract_outputs(tables: Any, words: Any, n: Any, uses: Any, row: Any) -> None:
-    """What the copies of outputs gained; the others' rows hold that already."""
+    """Turn copies of outputs into their updates; rows of targets used once hold these already."""
     width = tables.width
     for k in range(n):
         if uses[k] > 1:
@@ -382,52 +386,52 @@ def _subtract_outputs(tables: Any, words: Any, n: Any, uses: Any, row: Any) -> N
 
 
 @compiled
-def _add_inputs(tables: Any, words: Any, n: Any, gains: Any, mine: Any) -> None:
-    """Add what composed copies gained to each of their parts that is this thread's."""
+def _add_inputs(tables: Any, words: Any, n: Any, gains: Any, owned: Any) -> None:
+    """Add the updates of composed inputs to those of their parts that this thread owns."""
     offset = np.empty(1, dtype=np.int64)
     for k in range(n):
         for part in tables.parts[tables.starts[words[k]] : tables.starts[words[k] + 1]]:
-            if mine[part & (_OWNERS - 1)]:
+            if owned[part & (_OWNERS - 1)]:
                 offset[0] = np.int64(part) * tables.width
                 add_to_rows(tables.inputs, offset, 1, tables.width, gains, k * tables.width)
 
 
 @compiled
-def _add_shared_inputs(tables: Any, shards: Any, s: Any) -> None:
-    """Add all shards' gains, in order, to the inputs that this shard is the first to have."""
-    width, slots = tables.width, shards.slots[0]
+def _add_shared_inputs(tables: Any, chunks: Any, c: Any) -> None:
+    """Add the updates of all chunks, in order, to the inputs that this chunk is first to use."""
+    width, slots = tables.width, chunks.slots[0]
     offset = np.empty(1, dtype=np.int64)
-    for k in range(shards.n_words[s, 0]):
-        word = shards.words[s, 0, k]
-        if _is_first(slots, word, s):
+    for k in range(chunks.n_words[c, 0]):
+        word = chunks.words[c, 0, k]
+        if _is_first(slots, word, c):
             offset[0] = np.int64(word) * width
-            for other in range(s, slots.shape[1]):
+            for other in range(c, slots.shape[1]):
                 if slots[word, other]:
                     place = (np.int64(slots[word, other]) - 1) * width
-                    add_to_rows(tables.inputs, offset, 1, width, shards.inputs[other], place)
+                    add_to_rows(tables.inputs, offset, 1, width, chunks.inputs[other], place)
 
 
 @compiled
-def _add_shared_outputs(tables: Any, shards: Any, s: Any) -> None:
-    """Add all shards' gains, in order, to the outputs that this shard is the first to have."""
-    width, outputs, slots = tables.width, tables.outputs, shards.slots[1]
+def _add_shared_outputs(tables: Any, chunks: Any, c: Any) -> None:
+    """Add the updates of all chunks, in order, to the outputs that this chunk is first to use."""
+    width, outputs, slots = tables.width, tables.outputs, chunks.slots[1]
     offset = np.empty(1, dtype=np.int64)
-    for k in range(shards.n_words[s, 1]):
-        word = shards.words[s, 1, k]
-        if k + _AHEAD < shards.n_words[s, 1]:
-            prefetch_row(outputs, np.int64(shards.words[s, 1, k + _AHEAD]) * width, width)
-        if _is_first(slots, word, s):
+    for k in range(chunks.n_words[c, 1]):
+        word = chunks.words[c, 1, k]
+        if k + _AHEAD < chunks.n_words[c, 1]:
+            prefetch_row(outputs, np.int64(chunks.words[c, 1, k + _AHEAD]) * width, width)
+        if _is_first(slots, word, c):
             offset[0] = np.int64(word) * width
-            for other in range(s, slots.shape[1]):
+            for other in range(c, slots.shape[1]):
                 if slots[word, other]:
-                    row = _first_row(shards, other) + np.int64(slots[word, other]) - 1
+                    row = _first_output_row(chunks, other) + np.int64(slots[word, other]) - 1
                     add_to_rows(outputs, offset, 1, width, outputs, row * width)
 
 
 @compiled(inline="always")
-def _is_first(slots: Any, word: Any, s: Any) -> Any:
-    """Whether no shard before this one has the word."""
+def _is_first(slots: Any, word: Any, c: Any) -> Any:
+    """Return whether no chunk before this one uses the word."""
     first = True
-    for other in range(s):
+    for other in range(c):
         first &= slots[word, other] == 0
     return first

@@ -1,8 +1,8 @@
 """Vector instructions for the inner loops of word2vec, as functions that numba can call.
 
-Rows of a table are LANES floats at a time; the intermediate sums stay in registers. A row is
-named by its offset: the number of floats before it, row times width. Nothing is bounds-checked.
-The same loops in plain NumPy stand in the tests.
+Rows of a table are processed LANES floats at a time, with intermediate sums in registers. A row is
+given by its offset in floats, row times width. Nothing is bounds-checked. The tests have the same
+loops in plain NumPy.
 """
 
 from typing import Any
@@ -21,6 +21,7 @@ from embed.word2vec.kernels.simd_ir import (
     SLOT,
     VECTOR,
     add_product,
+    broadcast,
     data_of,
     element,
     exp,
@@ -30,7 +31,6 @@ from embed.word2vec.kernels.simd_ir import (
     rows_at,
     scores_of,
     shares_of,
-    spread,
     store,
 )  # fmt: skip
 
@@ -48,10 +48,10 @@ def score_pair(
     scores: Any,
     place: Any,
 ) -> Any:
-    """Write the products of two input rows with BLOCK output rows into two slots.
+    """Write the dot products of two input rows with BLOCK output rows into two slots.
 
-    ``scores[place + SLOT n + m]`` is input n (``first`` or ``second``) times output m, whose
-    offset is ``offsets[start + m]``.
+    ``scores[place + SLOT n + m]`` is input n (``first`` or ``second``) times output m, at
+    ``offsets[start + m]``.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -69,7 +69,7 @@ def score_pair(
 def score_one(
     _context: Any, row: Any, outputs: Any, offsets: Any, start: Any, width: Any, scores: Any
 ) -> Any:
-    """Write the products of one row with BLOCK output rows into the first slot of ``scores``."""
+    """Write the dot products of a row with BLOCK output rows into the first slot of ``scores``."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = data_of(context, builder, signature, arguments)
@@ -82,35 +82,35 @@ def score_one(
 
 @intrinsic
 def score_to_step(
-    _context: Any, scores: Any, place: Any, labels: Any, start: Any, rate: Any, chances: Any
+    _context: Any, scores: Any, place: Any, labels: Any, start: Any, rate: Any, likelihoods: Any
 ) -> Any:
     """Turn two slots of scores into steps, ``rate (label - sigmoid(score))``.
 
-    Of ``labels[start : start + LANES]``, float32, 1 is a pair of the text, 0 of the noise, and
-    where it is -1 the step is 0. ``chances``, float64 (LANES,), is multiplied by the
-    probability that the model gives to each label: its logarithm is the log-likelihood.
+    In ``labels[start : start + LANES]``, float32, 1 marks a pair of the text, 0 one of the noise,
+    and -1 padding, whose step is 0. ``likelihoods``, float64 (LANES,), are multiplied by the
+    probability that the model gives to each label.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = data_of(context, builder, signature, arguments)
         score = load(builder, data(0), arguments[1])
         label = load(builder, data(2), arguments[3])
-        one, zero = spread(builder, FLOAT(1)), spread(builder, FLOAT(0))
+        one, zero = broadcast(builder, FLOAT(1)), broadcast(builder, FLOAT(0))
         inverse = exp(builder, builder.fneg(score))
         sigmoid = builder.fdiv(one, builder.fadd(one, inverse))
         unused = builder.fcmp_ordered("<", label, zero)
-        step = builder.fmul(spread(builder, arguments[4]), builder.fsub(label, sigmoid))
+        step = builder.fmul(broadcast(builder, arguments[4]), builder.fsub(label, sigmoid))
         store(builder, builder.select(unused, zero, step), data(0), arguments[1])
-        other = builder.fmul(sigmoid, inverse)  # 1 - sigmoid, exact where that is small
-        chance = builder.select(builder.fcmp_ordered("==", label, one), sigmoid, other)
-        chance = builder.select(unused, one, chance)
+        other = builder.fmul(sigmoid, inverse)  # 1 - sigmoid, accurate even if small
+        likelihood = builder.select(builder.fcmp_ordered("==", label, one), sigmoid, other)
+        likelihood = builder.select(unused, one, likelihood)
         doubles = ir.VectorType(ir.DoubleType(), LANES)
         place = builder.bitcast(data(5), doubles.as_pointer())
-        product = builder.fmul(builder.load(place, align=8), builder.fpext(chance, doubles))
+        product = builder.fmul(builder.load(place, align=8), builder.fpext(likelihood, doubles))
         builder.store(product, place, align=8)
         return context.get_dummy_value()
 
-    return types.void(scores, place, labels, start, rate, chances), generate
+    return types.void(scores, place, labels, start, rate, likelihoods), generate
 
 
 @intrinsic
@@ -122,17 +122,17 @@ def step_block(
     outputs: Any,
     output_offsets: Any,
     start: Any,
-    into: Any,
+    result_offsets: Any,
     shares: Any,
     width: Any,
     steps: Any,
 ) -> Any:
-    """Move input rows along BLOCK output rows by their steps, and the outputs along the inputs.
+    """Update input rows and BLOCK output rows by the gradient of their scores.
 
     Output m is at ``output_offsets[start + m]``. Input n gains the sum of ``steps[SLOT n + m]``
-    times output m. The sum of ``steps[SLOT n + m]`` times input n, and ``shares[start + m]``
-    (1 or 0) times output m itself, is written at ``into[start + m]``. Both from values before
-    this call, but for a row that is named twice: its changes add up.
+    times output m. The sum of ``steps[SLOT n + m]`` times input n, plus ``shares[start + m]``
+    (1 or 0) times output m itself, is written at ``result_offsets[start + m]``. Both use values
+    before this call, except that updates of a row listed twice add up.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -144,13 +144,13 @@ def step_block(
         with row_parts(builder, arguments[8]) as d:
             right = [load(builder, column, d) for column in columns]
             for gain in gains:
-                builder.store(spread(builder, FLOAT(0)), gain)
+                builder.store(broadcast(builder, FLOAT(0)), gain)
             with cgutils.for_range(builder, arguments[2], intp=LONG) as loop:
                 row = builder.gep(data(0), [element(builder, data(1), loop.index)])
                 left = moved = load(builder, row, d)
                 slot = builder.mul(loop.index, LONG(SLOT))
                 for m in range(BLOCK):
-                    step = spread(builder, element(builder, data(9), builder.add(slot, LONG(m))))
+                    step = broadcast(builder, element(builder, data(9), builder.add(slot, LONG(m))))
                     moved = fused(builder, moved, step, right[m])
                     add_product(builder, gains[m], step, left)
                 store(builder, moved, row, d)
@@ -160,7 +160,16 @@ def step_block(
         return context.get_dummy_value()
 
     signature = types.void(
-        inputs, input_offsets, n_inputs, outputs, output_offsets, start, into, shares, width, steps
+        inputs,
+        input_offsets,
+        n_inputs,
+        outputs,
+        output_offsets,
+        start,
+        result_offsets,
+        shares,
+        width,
+        steps,
     )
     return signature, generate
 
@@ -173,16 +182,16 @@ def step_one(
     outputs: Any,
     offsets: Any,
     start: Any,
-    into: Any,
+    result_offsets: Any,
     shares: Any,
     width: Any,
     steps: Any,
 ) -> Any:
-    """Move BLOCK output rows along a row, and add what the row would gain to ``gain``.
+    """Update BLOCK output rows by the gradient of their scores, and add the row's to ``gain``.
 
-    ``gain`` grows by the sum of ``steps[m]`` times output m. ``steps[m]`` times the row, and
-    ``shares[start + m]`` (1 or 0) times output m itself, is written at ``into[start + m]``; an
-    output that is named twice gains twice.
+    ``gain`` grows by the sum of ``steps[m]`` times output m. ``steps[m]`` times the row, plus
+    ``shares[start + m]`` (1 or 0) times output m itself, is written at
+    ``result_offsets[start + m]``; an output listed twice is updated twice.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -190,7 +199,7 @@ def step_one(
         columns = rows_at(builder, data(2), data(3, arguments[4]))
         results = rows_at(builder, data(2), data(5, arguments[4]))
         shares = shares_of(builder, data(6, arguments[4]))
-        steps = [spread(builder, element(builder, data(8), m)) for m in range(BLOCK)]
+        steps = [broadcast(builder, element(builder, data(8), m)) for m in range(BLOCK)]
         with row_parts(builder, arguments[7]) as d:
             left = load(builder, data(0), d)
             total = load(builder, data(1), d)
@@ -202,7 +211,9 @@ def step_one(
                 store(builder, fused(builder, kept, step, left), result, d)
         return context.get_dummy_value()
 
-    return types.void(row, gain, outputs, offsets, start, into, shares, width, steps), generate
+    return types.void(
+        row, gain, outputs, offsets, start, result_offsets, shares, width, steps
+    ), generate
 
 
 @intrinsic
@@ -220,10 +231,10 @@ def sum_rows(
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = data_of(context, builder, signature, arguments)
-        share = spread(builder, arguments[4])
+        share = broadcast(builder, arguments[4])
         total = cgutils.alloca_once(builder, VECTOR)
         with row_parts(builder, arguments[3]) as d:
-            builder.store(spread(builder, FLOAT(0)), total)
+            builder.store(broadcast(builder, FLOAT(0)), total)
             with cgutils.for_range(builder, arguments[2], intp=LONG) as loop:
                 row = builder.gep(data(0), [element(builder, data(1), loop.index)])
                 builder.store(builder.fadd(builder.load(total), load(builder, row, d)), total)
@@ -238,7 +249,7 @@ def sum_rows(
 def add_to_rows(
     _context: Any, table: Any, offsets: Any, n: Any, width: Any, gains: Any, place: Any
 ) -> Any:
-    """Add ``gains[place : place + width]`` to n rows; a row that is named twice gains twice."""
+    """Add ``gains[place : place + width]`` to n rows, twice to a row listed twice."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = data_of(context, builder, signature, arguments)
@@ -254,7 +265,7 @@ def add_to_rows(
 
 @intrinsic
 def prefetch_row(_context: Any, table: Any, offset: Any, width: Any) -> Any:
-    """Ask for the cache lines of a row that will be written."""
+    """Prefetch the cache lines of a row for writing."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = data_of(context, builder, signature, arguments)

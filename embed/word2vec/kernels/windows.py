@@ -1,8 +1,8 @@
 """Inner loops of skip-gram and CBOW: draw windows from the text, then learn from them.
 
-Every word of a window shares its negatives (Ji, Satish, Li and Dubey 2016, arXiv:1604.04661), so
-that scores and gradients are small dense products. Tables are flat float32 arrays, a row every
-``width`` floats, with one row of zeros last, which fills a block up.
+All words of a window share its negatives (Ji, Satish, Li and Dubey 2016, arXiv:1604.04661), so
+scores and gradients are small dense products. Tables are flat float32 arrays, a row every
+``width`` floats, with a zero row last, which pads blocks.
 """
 
 from typing import Any, NamedTuple
@@ -24,19 +24,19 @@ from embed.word2vec.kernels.simd import (
 )
 from embed.word2vec.kernels.simd_ir import BLOCK, LANES, SLOT
 
-_LOW = np.uint64(0xFFFFFFFF)
+_LOW_MASK = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
 
 _AHEAD = 2  # windows between prefetch and use
-_FACTORS = 16  # between looks at the chances: none is below e^-30, so no product vanishes
-_SMALL_CHANCE = 1e-100  # products of probabilities are taken to logarithms before they vanish
+_FACTORS = 16  # multiplied between checks: none is below e^-30, so the product cannot underflow
+_MIN_LIKELIHOOD = 1e-100  # below this, a product is added to the loss before it can underflow
 
 
-class Windows(NamedTuple):
-    """Windows drawn; of n centers, int32 (n, 2 * window), int64 (n,), int32 (n, 1 + negatives).
+class WindowBatch(NamedTuple):
+    """The windows of n centers: int32 (n, 2 * window), int64 (n,), int32 (n, 1 + negatives).
 
-    Window w holds the words ``contexts[w, :sizes[w]]``, from left to right; its targets are the
-    center and its negatives.
+    Window w has the context words ``contexts[w, :sizes[w]]``, from left to right; its targets are
+    the center and its negatives.
     """
 
     contexts: Any
@@ -44,11 +44,11 @@ class Windows(NamedTuple):
     targets: Any
 
 
-class Places(NamedTuple):
-    """Where moved outputs go; both (n, 1 + negatives).
+class OutputPlaces(NamedTuple):
+    """Where updated outputs are written; both (n, 1 + negatives).
 
-    To ``rows`` int32 goes what a target gains, and ``shares`` float32 (1 or 0) times itself. A
-    target is moved where it is if its row is itself and its share 1.
+    The update of a target, plus ``shares`` float32 (1 or 0) times the target itself, is written to
+    the row in ``rows`` int32. A target is updated in place if that is its own row and its share 1.
     """
 
     rows: Any
@@ -67,9 +67,9 @@ def next_random(state: Any) -> Any:
 def subsample(
     rows: Any, offsets: Any, limits: Any, state: Any, kept: Any, kept_offsets: Any
 ) -> Any:
-    """Drop frequent words at random; units that lose all their words go."""
-    # rows: int32 (n,); offsets: int64 (m + 1,); limits: uint64 (V,); state: uint64 (1,); kept:
-    # int32 (n,); kept_offsets: int64 (m + 1,)
+    """Drop frequent words at random, and empty units; return the words and units kept."""
+    # rows: int32 (n,); offsets: int64 (m + 1,), which may start above 0; limits: uint64 (V,)
+    # state: uint64 (1,), advanced; kept: int32 (n,) and kept_offsets: int64 (m + 1,), output
     n = 0
     units = 0
     kept_offsets[0] = 0
@@ -97,13 +97,13 @@ def draw_windows(
     state: Any,
     windows: Any,
 ) -> Any:
-    """Draw the windows of some centers, and their negatives.
+    """Draw the windows and negatives of centers ``first`` to ``last - 1``, into ``windows``.
 
     A negative that is the center itself is drawn again. A center alone in its
     unit has a window of size 0 and no negatives.
     """
-    # kept: int32 (n,); kept_offsets: int64 (m + 1,); noise_limits, noise_others: uint32 (V,),
-    # int32 (V,); state: uint64 (1,)
+    # kept: int32 (n,); kept_offsets: int64 (m + 1,); state: uint64 (1,), advanced
+    # noise_limits: uint32 (V,), noise_others: int32 (V,), see embed.word2vec.noise
     contexts, sizes, targets = windows
     n_words = np.uint64(len(noise_limits))
     unit = np.searchsorted(kept_offsets, first, side="right") - 1
@@ -131,10 +131,10 @@ def draw_windows(
                 random = next_random(state)
                 column = np.int64(((random >> _32) * n_words) >> _32)
                 word = np.int32(column)
-                if (random & _LOW) >= np.uint64(noise_limits[column]):
+                if (random & _LOW_MASK) >= np.uint64(noise_limits[column]):
                     word = noise_others[column]
             targets[i - first, m] = word
-    return Windows(contexts, sizes[: last - first], targets)
+    return WindowBatch(contexts, sizes[: last - first], targets)
 
 
 @compiled
@@ -142,45 +142,56 @@ def learn_skipgram(
     inputs: Any, outputs: Any, width: Any, drawn: Any, places: Any, rate: Any, labels: Any,
     loss: Any,
 ) -> Any:  # fmt: skip
-    """Skip-gram: each context word predicts the center (Mikolov et al. 2013, arXiv:1310.4546).
+    """Train skip-gram: each context word predicts the center; return the number of pairs.
 
-    Outputs are taken BLOCK at a time; those of one block are scored, and both
-    tables moved, before the next.
+    Mikolov et al. 2013, arXiv:1310.4546. Outputs are processed BLOCK at a time; one
+    block is scored, and both tables updated, before the next.
     """
-    # inputs, outputs: float32 ((R + 1) * width,); rate: float32; labels: float32 (blocks * 2 *
-    # LANES,); loss: float64 (1,)
+    # inputs, outputs: float32 ((R + 1) * width,); rate: float32; labels: from pair_labels
+    # loss: float64 (1,), the negative log-likelihood is added
     null = inputs.shape[0] - width
     blocks = len(labels) // (2 * LANES)
-    before = np.full(drawn.contexts.shape[1] + 1, null)
-    after, into, shares = _output_room(blocks, outputs.shape[0] - width)
+    input_offsets = np.full(drawn.contexts.shape[1] + 1, null)
+    output_offsets, result_offsets, shares = _allocate_outputs(blocks, outputs.shape[0] - width)
     steps = np.empty((drawn.contexts.shape[1] + 1) * SLOT, dtype=np.float32)
-    chances = np.ones(LANES)
+    likelihoods = np.ones(LANES)
     pairs = 0
     factors = 0
     for w in range(len(drawn.sizes)):
-        _fetch(outputs, width, drawn, w + _AHEAD)
+        _prefetch_outputs(outputs, width, drawn, w + _AHEAD)
         n = drawn.sizes[w]
         if n == 0:
             continue
         pairs += n
         for k in range(n):
-            before[k] = np.int64(drawn.contexts[w, k]) * width
-        before[n] = null
-        _place_outputs(width, drawn.targets, places, w, after, into, shares)
+            input_offsets[k] = np.int64(drawn.contexts[w, k]) * width
+        input_offsets[n] = null
+        _place_outputs(width, drawn.targets, places, w, output_offsets, result_offsets, shares)
         for b in range(blocks):
             m = b * BLOCK
             for k in range(0, n, 2):
-                row, other = before[k], before[k + 1]
-                score_pair(inputs, row, other, outputs, after, m, width, steps, k * SLOT)
+                row, other = input_offsets[k], input_offsets[k + 1]
+                score_pair(inputs, row, other, outputs, output_offsets, m, width, steps, k * SLOT)
             for k in range(0, n, 2):
                 place = (2 * b + int(k + 1 == n)) * LANES
-                score_to_step(steps, k * SLOT, labels, place, rate, chances)
+                score_to_step(steps, k * SLOT, labels, place, rate, likelihoods)
                 factors += 1
                 if factors == _FACTORS:
-                    _settle(chances, _SMALL_CHANCE, loss)
+                    _add_to_loss(likelihoods, _MIN_LIKELIHOOD, loss)
                     factors = 0
-            step_block(inputs, before, n, outputs, after, m, into, shares, width, steps)
-    _settle(chances, 2.0, loss)
+            step_block(
+                inputs,
+                input_offsets,
+                n,
+                outputs,
+                output_offsets,
+                m,
+                result_offsets,
+                shares,
+                width,
+                steps,
+            )
+    _add_to_loss(likelihoods, 2.0, loss)
     return pairs
 
 
@@ -189,44 +200,47 @@ def learn_cbow(
     inputs: Any, outputs: Any, width: Any, drawn: Any, places: Any, rate: Any, labels: Any,
     loss: Any, mean: Any,
 ) -> Any:  # fmt: skip
-    """CBOW: the context words predict the center word (Mikolov et al. 2013, arXiv:1301.3781)."""
+    """Train CBOW: the context words predict the center; return the number of windows.
+
+    Mikolov et al. 2013, arXiv:1301.3781. Arguments are those of :func:`learn_skipgram`.
+    """
     blocks = len(labels) // (2 * LANES)
-    before = np.empty(drawn.contexts.shape[1], dtype=np.int64)
-    after, into, shares = _output_room(blocks, outputs.shape[0] - width)
+    input_offsets = np.empty(drawn.contexts.shape[1], dtype=np.int64)
+    output_offsets, result_offsets, shares = _allocate_outputs(blocks, outputs.shape[0] - width)
     steps = np.empty(LANES, dtype=np.float32)
-    middle = np.empty(width, dtype=np.float32)
+    hidden = np.empty(width, dtype=np.float32)
     gain = np.empty(width, dtype=np.float32)
-    chances = np.ones(LANES)
+    likelihoods = np.ones(LANES)
     windows = 0
     factors = 0
     for w in range(len(drawn.sizes)):
-        _fetch(outputs, width, drawn, w + _AHEAD)
+        _prefetch_outputs(outputs, width, drawn, w + _AHEAD)
         n = drawn.sizes[w]
         if n == 0:
             continue
         windows += 1
         for k in range(n):
-            before[k] = np.int64(drawn.contexts[w, k]) * width
-        _place_outputs(width, drawn.targets, places, w, after, into, shares)
-        sum_rows(inputs, before, n, width, np.float32(1 / n if mean else 1), middle, 0)
+            input_offsets[k] = np.int64(drawn.contexts[w, k]) * width
+        _place_outputs(width, drawn.targets, places, w, output_offsets, result_offsets, shares)
+        sum_rows(inputs, input_offsets, n, width, np.float32(1 / n if mean else 1), hidden, 0)
         gain[:] = 0
         for b in range(blocks):
             m = b * BLOCK
-            score_one(middle, outputs, after, m, width, steps)
-            score_to_step(steps, 0, labels, (2 * b + 1) * LANES, rate, chances)
+            score_one(hidden, outputs, output_offsets, m, width, steps)
+            score_to_step(steps, 0, labels, (2 * b + 1) * LANES, rate, likelihoods)
             factors += 1
             if factors == _FACTORS:
-                _settle(chances, _SMALL_CHANCE, loss)
+                _add_to_loss(likelihoods, _MIN_LIKELIHOOD, loss)
                 factors = 0
-            step_one(middle, gain, outputs, after, m, into, shares, width, steps)
-        add_to_rows(inputs, before, n, width, gain, 0)
-    _settle(chances, 2.0, loss)
+            step_one(hidden, gain, outputs, output_offsets, m, result_offsets, shares, width, steps)
+        add_to_rows(inputs, input_offsets, n, width, gain, 0)
+    _add_to_loss(likelihoods, 2.0, loss)
     return windows
 
 
 @compiled(inline="always")
-def _output_room(blocks: Any, null: Any) -> Any:
-    """Offsets and shares of whole blocks; what no output fills up is the row of zeros."""
+def _allocate_outputs(blocks: Any, null: Any) -> Any:
+    """Allocate offsets, result offsets and shares of whole blocks, padded with the zero row."""
     return (
         np.full(blocks * BLOCK, null),
         np.full(blocks * BLOCK, null),
@@ -236,17 +250,26 @@ def _output_room(blocks: Any, null: Any) -> Any:
 
 @compiled(inline="always")
 def _place_outputs(
-    width: Any, targets: Any, places: Any, w: Any, after: Any, into: Any, shares: Any
+    width: Any,
+    targets: Any,
+    places: Any,
+    w: Any,
+    output_offsets: Any,
+    result_offsets: Any,
+    shares: Any,
 ) -> None:
-    """Where the outputs of a window are, and where they go."""
+    """Set the offsets at which the outputs of a window are read and written."""
     for m in range(targets.shape[1]):
-        after[m] = np.int64(targets[w, m]) * width
-        into[m] = np.int64(places.rows[w, m]) * width
+        output_offsets[m] = np.int64(targets[w, m]) * width
+        result_offsets[m] = np.int64(places.rows[w, m]) * width
         shares[m] = places.shares[w, m]
 
 
 def pair_labels(negatives: int) -> np.ndarray:
-    """Say which of the scores belong to the text, and which are there to fill a block up."""
+    """Return the label of each score: 1 for the center, 0 for a negative, -1 for padding.
+
+    For each block of outputs: first the labels for two inputs, then those for a single one.
+    """
     # returns float32 (blocks * 2 * LANES,)
     blocks = -(-(1 + negatives) // BLOCK)
     labels = np.full((blocks, 2, 2, SLOT), -1, dtype=np.float32)
@@ -257,20 +280,20 @@ def pair_labels(negatives: int) -> np.ndarray:
 
 
 @compiled(inline="always")
-def _fetch(outputs: Any, width: Any, drawn: Any, w: Any) -> None:
-    """Ask for the outputs of a window to come; its inputs are those of its neighbors."""
+def _prefetch_outputs(outputs: Any, width: Any, drawn: Any, w: Any) -> None:
+    """Prefetch the outputs of a window; its inputs are those of neighboring windows."""
     if w < len(drawn.sizes) and drawn.sizes[w]:
         for m in range(drawn.targets.shape[1]):
             prefetch_row(outputs, np.int64(drawn.targets[w, m]) * width, width)
 
 
 @compiled(inline="always")
-def _settle(chances: Any, limit: Any, loss: Any) -> None:
-    """Take products of probabilities to logarithms where they are below a limit."""
-    smallest = chances[0]
+def _add_to_loss(likelihoods: Any, limit: Any, loss: Any) -> None:
+    """Add the likelihoods to the loss and reset them, if the smallest is below a limit."""
+    smallest = likelihoods[0]
     for lane in range(1, LANES):
-        smallest = min(smallest, chances[lane])
-    if not smallest > limit:  # NaN is settled, too
+        smallest = min(smallest, likelihoods[lane])
+    if not smallest > limit:  # also true for NaN
         for lane in range(LANES):
-            loss[0] -= np.log(chances[lane])
-            chances[lane] = 1
+            loss[0] -= np.log(likelihoods[lane])
+            likelihoods[lane] = 1

@@ -36,7 +36,7 @@ class Stream:
 class Window:
     """A centre, the words around it in the order of the text, and its negative samples."""
 
-    centre: int
+    center: int
     contexts: tuple[int, ...]
     negatives: tuple[int, ...]
 
@@ -56,26 +56,26 @@ def windows(
     kept = [[row for row in unit if stream.next() >> 32 < int(keep_limits[row])] for unit in units]
     found = []
     for unit in kept:
-        for i, centre in enumerate(unit):
+        for i, center in enumerate(unit):
             r = stream.next()
             reach = 1 + ((r >> 32) * window >> 32) if dynamic else window
             contexts = (*unit[max(0, i - reach) : i], *unit[i + 1 : i + reach + 1])
             if contexts:
-                drawn = tuple(negative(stream, noise, centre) for _ in range(negatives))
-                found.append(Window(centre, contexts, drawn))
+                drawn = tuple(negative(stream, noise, center) for _ in range(negatives))
+                found.append(Window(center, contexts, drawn))
             elif empty:
-                found.append(Window(centre, (), ()))
+                found.append(Window(center, (), ()))
     return found
 
 
-def negative(stream: Stream, noise: NoiseTable, centre: int) -> int:
+def negative(stream: Stream, noise: NoiseTable, center: int) -> int:
     """One word of the noise that is not the centre."""
     while True:
         r = stream.next()
         word = (r >> 32) * len(noise.limits) >> 32
         if (r & 0xFFFFFFFF) >= int(noise.limits[word]):
             word = int(noise.others[word])
-        if word != centre:
+        if word != center:
             return word
 
 
@@ -179,7 +179,7 @@ def composed_round(
     return result
 
 
-def shards_round(
+def lockstep_round(
     inputs: np.ndarray,
     outputs: np.ndarray,
     parts: Sequence[Sequence[int]],
@@ -204,7 +204,7 @@ def shards_round(
 
 def blocks(window: Window, size: int | None) -> Iterator[tuple[list[int], np.ndarray]]:
     """Some of the outputs at a time, with their labels: 1 for the centre, 0 for a negative."""
-    outputs = [window.centre, *window.negatives]
+    outputs = [window.center, *window.negatives]
     labels = np.array([1] + [0] * len(window.negatives), np.float32)
     size = size or len(outputs)
     for first in range(0, len(outputs), size):

@@ -11,7 +11,7 @@ from embed.vectors.onehot import one_hot
 from embed.vectors.subwords import SubwordTable, composed_rows, ngram_buckets, word_buckets
 from embed.vectors.word_vectors import WordVectors
 from embed.word2vec.config import Ngrams, SkipGramConfig
-from embed.word2vec.initial import initial_tables, refuse_unfit
+from embed.word2vec.initial import check_init, initial_tables
 
 OLD = ["the", "of", "king", "zug"]
 NEW = ["of", "und", "the", "zug", "ab", "king"]
@@ -171,16 +171,16 @@ def test_vectors_without_ngrams_become_own_rows(old):
 def test_vectors_that_do_not_fit_are_refused(old_ngrams, options, message):
     config = SkipGramConfig(**{"dim": 6, **options})
     with pytest.raises(SettingError) as refusal:
-        refuse_unfit(old_ngrams, config)
+        check_init(old_ngrams, config)
     assert str(refusal.value) == message.format(name=old_ngrams.name)
 
 
 def test_sparse_vectors_are_refused():
     with pytest.raises(SettingError, match=r"^`init=.*`: its vectors are sparse; pass a run of"):
-        refuse_unfit(one_hot(["the", "cat"]), SkipGramConfig())
+        check_init(one_hot(["the", "cat"]), SkipGramConfig())
 
 
 def test_what_fits_is_not_refused(old, old_ngrams):
-    refuse_unfit(old, SkipGramConfig(dim=6, max_vocabulary=4))
-    refuse_unfit(old, SkipGramConfig(dim=6, subwords="3-5"))
-    refuse_unfit(old_ngrams, SkipGramConfig(dim=6, subwords="3-4", buckets=50))
+    check_init(old, SkipGramConfig(dim=6, max_vocabulary=4))
+    check_init(old, SkipGramConfig(dim=6, subwords="3-5"))
+    check_init(old_ngrams, SkipGramConfig(dim=6, subwords="3-4", buckets=50))

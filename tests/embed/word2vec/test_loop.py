@@ -23,13 +23,13 @@ from embed.word2vec.kernels.rounds import DRAWN
 from embed.word2vec.loop import CHECKPOINTS, held_out_batch, run_training
 from embed.word2vec.schedule import batches, held_out_state, learning_rate, random_state
 from embed.word2vec.trainer import build_trainer
-from embed.word2vec.workers import Tally, Workers
+from embed.word2vec.workers import LossSum, Workers
 from tests.embed.small_corpus import SmallView
-from tests.embed.word2vec.naive_word2vec import Stream, rounds, shards_round
+from tests.embed.word2vec.naive_word2vec import Stream, lockstep_round, rounds
 from tests.embed.word2vec.word2vec_cases import (
     LOSS_SHARE,
     ViewedCorpus,
-    doubles,
+    as_float64,
     rounding,
     twin_learner,
     twin_windows,
@@ -45,7 +45,7 @@ class Killed(BaseException):
 
 
 # chunks of some sentences, batches of some chunks, rounds of some windows, all as long as that
-STEPS = Tuning(chunk_tokens=60, batch_chunks=4, round_words=20, most_often=1e9)
+STEPS = Tuning(chunk_tokens=60, batch_chunks=4, round_words=20, max_expected_count=1e9)
 OFTEN = dataclasses.replace(STEPS, metrics_seconds=-1, checkpoint_seconds=-1)
 METHODS = {"skipgram": SkipGramConfig, "cbow": CbowConfig}
 NGRAMS = {"subwords": "2-3", "buckets": 50}
@@ -108,7 +108,7 @@ def twin_of_fast(training, tables):
     """Train as the fast mode is defined, one thread; losses and pairs of the epochs; windows."""
     config, plan, text = training.config, training.plan, training.text
     total = config.epochs * text.n_tokens
-    tallies, windows = [Tally(0.0, 0)] * config.epochs, []
+    tallies, windows = [LossSum(0.0, 0)] * config.epochs, []
     for batch in all_batches(text, config.epochs, 1):
         first, last = (
             learning_rate(config.learning_rate, config.final_rate, batch.tokens_before(p), total)
@@ -119,7 +119,7 @@ def twin_of_fast(training, tables):
         windows += found
         for number, chunk in enumerate(rounds(found, DRAWN)):
             rate = first + (last - first) * number * DRAWN / len(found)
-            tallies[batch.epoch] += Tally(*twin_learner(plan, rate)(*tables, chunk))
+            tallies[batch.epoch] += LossSum(*twin_learner(plan, rate)(*tables, chunk))
     return tallies, windows
 
 
@@ -127,7 +127,7 @@ def twin_of_deterministic(training, tables):
     """Train as the deterministic mode is defined; losses and pairs of the epochs; windows."""
     config, plan, text = training.config, training.plan, training.text
     total = config.epochs * text.n_tokens
-    tallies, windows = [Tally(0.0, 0)] * config.epochs, []
+    tallies, windows = [LossSum(0.0, 0)] * config.epochs, []
     alone = [[w] for w in range(len(text.words))]
     for batch in all_batches(text, config.epochs, 8):
         first, last = (
@@ -150,8 +150,8 @@ def twin_of_deterministic(training, tables):
             chunks = [chunks[turn] if turn < len(chunks) else [] for chunks in turns]
             windows += itertools.chain(*chunks)
             rate = first + (last - first) * turn / n_turns
-            losses, pairs = shards_round(*tables, alone, chunks, twin_learner(plan, rate))
-            tallies[batch.epoch] += Tally(losses.sum(), pairs.sum())
+            losses, pairs = lockstep_round(*tables, alone, chunks, twin_learner(plan, rate))
+            tallies[batch.epoch] += LossSum(losses.sum(), pairs.sum())
     return tallies, windows
 
 
@@ -167,7 +167,7 @@ def test_vectors_and_loss_are_those_of_the_definition(twin, method, tmp_path):
     deterministic = twin is twin_of_deterministic
     training = Training(tmp_path, method=method, deterministic=deterministic, final_rate=0.015)
     tables = [training.tables.inputs, training.tables.outputs]
-    expected = doubles(tables, 12, training.tables.n_words)
+    expected = as_float64(tables, 12, training.tables.n_words)
     tallies, windows = twin(training, expected)
 
     training.run()
@@ -177,9 +177,9 @@ def test_vectors_and_loss_are_those_of_the_definition(twin, method, tmp_path):
     assert losses == pytest.approx([tally.mean for tally in tallies], rel=LOSS_SHARE)
     assert losses[1] < losses[0]
     for table, wanted in zip(training.tables.arrays().values(), expected, strict=True):
-        near = rounding(expected, windows)
-        np.testing.assert_allclose(table, wanted, rtol=0, atol=near)
-        assert near < 1e-3
+        tolerance = rounding(expected, windows)
+        np.testing.assert_allclose(table, wanted, rtol=0, atol=tolerance)
+        assert tolerance < 1e-3
         assert np.abs(wanted).max() > 0.1
 
 
@@ -244,11 +244,11 @@ def test_held_out_loss_is_that_of_the_twin_and_of_the_first_tokens(tmp_path):
         tuning = dataclasses.replace(STEPS, held_out_tokens=most)
         training = Training(tmp_path, corpus, tuning=tuning).run()
         batch = held_out_batch(training.text, tuning)
-        expected = Tally(0.0, 0)
-        tables = doubles([training.tables.inputs, training.tables.outputs], 12)
+        expected = LossSum(0.0, 0)
+        tables = as_float64([training.tables.inputs, training.tables.outputs], 12)
         for p in range(len(batch)):
             found = twin_windows(units_of(batch, p), training.plan, Stream(held_out_state(p)[0]))
-            expected += Tally(*twin_learner(training.plan, 0.0)(*tables, found))
+            expected += LossSum(*twin_learner(training.plan, 0.0)(*tables, found))
         assert training.epochs[-1]["held_out_pairs"] == expected.pairs
         assert training.epochs[-1]["held_out_loss"] == pytest.approx(expected.mean, rel=LOSS_SHARE)
         assert batch.n_tokens <= most
@@ -435,13 +435,13 @@ def test_a_person_who_interrupts_many_times_gets_one_interrupt_after_the_group(
     tmp_path, monkeypatch
 ):
     whole = Training(tmp_path / "whole", deterministic=True).run()
-    train_shards, calls = Workers._train_shards, []
+    train_lockstep, calls = Workers._train_lockstep, []
 
     def interrupted(*about):
         calls.append(about)
         for _ in range(5):
             os.kill(os.getpid(), signal.SIGINT)
-        return train_shards(*about)
+        return train_lockstep(*about)
 
     with monkeypatch.context() as patch:
         patch.setattr(Workers, "_train_shards", interrupted)

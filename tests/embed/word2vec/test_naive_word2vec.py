@@ -78,7 +78,7 @@ def test_windows_reach_over_dropped_words_but_not_over_units():
     # word 3 is never kept; the words about it are neighbours, those of another unit are not
     limits = [2**32] * 3 + [0] + [2**32] * 6
     found = chunk_of([[1, 3, 2], [4, 5]], Stream(1), keep_limits=limits, window=1)
-    assert [(window.centre, window.contexts) for window in found] == [
+    assert [(window.center, window.contexts) for window in found] == [
         (1, (2,)), (2, (1,)), (4, (5,)), (5, (4,)),
     ]  # fmt: skip
 
@@ -99,7 +99,7 @@ def test_a_word_that_stands_twice_in_a_window_is_twice_its_context():
 
 def test_a_negative_that_is_the_centre_is_drawn_again():
     stream = Scripted(0.41, 0.45, 0.49, 0.5, 0.6)
-    assert negative(stream, UNIFORM, centre=4) == 5
+    assert negative(stream, UNIFORM, center=4) == 5
     assert stream.left == 1
 
 
@@ -107,7 +107,7 @@ def test_a_negative_is_the_columns_own_or_its_other():
     noise = NoiseTable(np.array([2**32 - 1, 2**31], np.uint32), np.array([0, 0], np.int32))
     low = Scripted(0.5)
     low._numbers = [(1 << 63) | (2**31 - 1), (1 << 63) | 2**31]
-    assert [negative(low, noise, centre=7) for _ in range(2)] == [1, 0]
+    assert [negative(low, noise, center=7) for _ in range(2)] == [1, 0]
 
 
 def test_skipgram_worked_by_hand():
@@ -171,7 +171,7 @@ def loss_of(words, contexts, kind):
     inputs = words[list(WINDOW.contexts)]
     if kind != "skipgram":
         inputs = getattr(inputs, kind)(axis=0, keepdims=True)
-    positive = 1 / (1 + np.exp(-inputs @ contexts[WINDOW.centre]))
+    positive = 1 / (1 + np.exp(-inputs @ contexts[WINDOW.center]))
     negatives = 1 / (1 + np.exp(inputs @ contexts[list(WINDOW.negatives)].T))
     return -np.log(positive).sum() - np.log(negatives).sum()
 
@@ -248,5 +248,5 @@ def test_a_chunk_of_real_settings_ends_and_holds_what_it_should():
     for window in found:
         assert 1 <= len(window.contexts) <= 10
         assert len(window.negatives) == 5
-        assert window.centre not in window.negatives
+        assert window.center not in window.negatives
         assert set(window.negatives) <= set(np.flatnonzero(counts).tolist())

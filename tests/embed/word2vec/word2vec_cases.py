@@ -10,7 +10,7 @@ from embed.word2vec.config import CbowConfig, SkipGramConfig
 from embed.word2vec.kernel_settings import make_plan
 from embed.word2vec.kernels.rounds import CBOW_MEAN, SKIPGRAM
 from embed.word2vec.kernels.simd_ir import BLOCK, LANES
-from embed.word2vec.kernels.windows import Places, Windows
+from embed.word2vec.kernels.windows import OutputPlaces, WindowBatch
 from tests.embed.word2vec import naive_word2vec as naive
 
 METHODS = {"skipgram": SkipGramConfig, "mean": CbowConfig, "sum": partial(CbowConfig, sum=True)}
@@ -46,7 +46,7 @@ def counts_of(units, n_words=40):
     return np.maximum(1, np.bincount(tokens, minlength=n_words))
 
 
-def laid_out(units):
+def concatenated(units):
     """Rows and offsets of units laid end to end."""
     rows = np.array([word for unit in units for word in unit], dtype=np.int32)
     return rows, np.cumsum([0] + [len(unit) for unit in units])
@@ -59,9 +59,9 @@ def plan_of(counts, method="skipgram", *, dynamic=True, **options):
     return make_plan(counts, METHODS[method](**options))
 
 
-def room_for(n, window, negatives):
+def allocate_windows(n, window, negatives):
     """Room for n windows."""
-    return Windows(
+    return WindowBatch(
         np.empty((n, 2 * window), dtype=np.int32),
         np.empty(n, dtype=np.int64),
         np.empty((n, 1 + negatives), dtype=np.int32),
@@ -70,7 +70,7 @@ def room_for(n, window, negatives):
 
 def in_place(windows):
     """Every target is moved where it is."""
-    return Places(windows.targets, np.ones(windows.targets.shape, dtype=np.float32))
+    return OutputPlaces(windows.targets, np.ones(windows.targets.shape, dtype=np.float32))
 
 
 def twin_windows(units, plan, stream, *, empty=False):
@@ -101,7 +101,7 @@ def twin_learner(plan, rate):
     return learn
 
 
-def filled_tables(n_inputs, n_outputs, dim, seed=0, scale=0.1, *, spare=0):
+def random_tables(n_inputs, n_outputs, dim, seed=0, scale=0.1, *, spare=0):
     """Chance tables as kernels take them: columns up to a multiple of LANES, a row of zeros.
 
     The ``spare`` rows behind the outputs hold no numbers: who reads them before they are
@@ -118,7 +118,7 @@ def filled_tables(n_inputs, n_outputs, dim, seed=0, scale=0.1, *, spare=0):
     return tables
 
 
-def doubles(tables, dim, n_outputs=None):
+def as_float64(tables, dim, n_outputs=None):
     """The same numbers as the twin takes them, float64 without the filling and spare rows."""
     inputs, outputs = (table[:-1, :dim].astype(np.float64) for table in tables)
     return [inputs, outputs[:n_outputs]]
@@ -133,7 +133,7 @@ def rounding(expected, windows):
     """
     updates = Counter()
     for window in windows:
-        targets = (window.centre, *window.negatives)
+        targets = (window.center, *window.negatives)
         updates.update({("output", row): len(window.contexts) for row in targets})
         updates.update(("input", row) for row in window.contexts for _ in targets)
     largest = max(np.abs(table).max() for table in expected)

@@ -1,4 +1,4 @@
-"""Vector instructions, each against the same thing in plain NumPy."""
+"""Vector instructions against plain NumPy."""
 
 import os
 import subprocess
@@ -29,22 +29,31 @@ def score_one(row, outputs, offsets, start, width, scores):
 
 
 @njit
-def score_to_step(scores, place, labels, start, rate, chances):
-    kernels.score_to_step(scores, place, labels, start, rate, chances)
+def score_to_step(scores, place, labels, start, rate, likelihoods):
+    kernels.score_to_step(scores, place, labels, start, rate, likelihoods)
 
 
 @njit
 def step_block(
-    inputs, input_offsets, n, outputs, output_offsets, start, into, shares, width, steps
+    inputs, input_offsets, n, outputs, output_offsets, start, result_offsets, shares, width, steps
 ):
     kernels.step_block(
-        inputs, input_offsets, n, outputs, output_offsets, start, into, shares, width, steps
+        inputs,
+        input_offsets,
+        n,
+        outputs,
+        output_offsets,
+        start,
+        result_offsets,
+        shares,
+        width,
+        steps,
     )
 
 
 @njit
-def step_one(row, gain, outputs, offsets, start, into, shares, width, steps):
-    kernels.step_one(row, gain, outputs, offsets, start, into, shares, width, steps)
+def step_one(row, gain, outputs, offsets, start, result_offsets, shares, width, steps):
+    kernels.step_one(row, gain, outputs, offsets, start, result_offsets, shares, width, steps)
 
 
 @njit
@@ -63,228 +72,229 @@ def prefetch_row(table, offset, width):
 
 
 def normal(seed, *shape):
-    """Chance numbers, float32."""
+    """Return normal random numbers, float32."""
     return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
 
 def close(found, expected):
-    """Sums of ten terms at most, whose absolute values add up to 30 or less: 10 u 30."""
+    """Compare sums of at most ten terms whose absolute values add up to 30 or less: 10 u 30."""
     np.testing.assert_allclose(found, expected, rtol=0, atol=10 * U * 30)
 
 
 def assert_are_products(found, rows, outputs):
-    """Each lane sums its terms in turn, four folds sum the lanes: so often a term is rounded."""
+    """Compare dot products: each lane sums its terms one by one, then four folds sum the lanes."""
     rows, outputs = rows.astype(np.float64), outputs.astype(np.float64)
     bound = (rows.shape[-1] / LANES + 5) * U * (np.abs(rows) @ np.abs(outputs).T)
     assert (np.abs(found - rows @ outputs.T) <= bound).all()
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("named", [[0, 1, 2, 3, 4, 5], [7, 7, 2, 7, 0, 2]])
-def test_scores_of_two_rows_are_their_products(width, named):
+@pytest.mark.parametrize("rows", [[0, 1, 2, 3, 4, 5], [7, 7, 2, 7, 0, 2]])
+def test_scores_of_two_rows_are_their_products(width, rows):
     inputs, outputs = normal(1, N_ROWS, width), normal(2, N_ROWS, width)
-    offsets = np.array([99, *named]) * width  # the first is not of this block
+    offsets = np.array([99, *rows]) * width  # the first is not of this block
     scores = np.full(5 * SLOT, -1, dtype=np.float32)
 
     score_pair(inputs.ravel(), 3 * width, 8 * width, outputs.ravel(), offsets, 1, width, scores, 8)
 
     found = scores.reshape(5, SLOT)
-    assert_are_products(found[1:3, :BLOCK], inputs[[3, 8]], outputs[named])
+    assert_are_products(found[1:3, :BLOCK], inputs[[3, 8]], outputs[rows])
     assert (found[[0, 3, 4]] == -1).all()
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_scores_of_one_row_are_its_products(width):
     row, outputs = normal(1, width), normal(2, N_ROWS, width)
-    named = [5, 0, 8, 5, 1, 2]
+    rows = [5, 0, 8, 5, 1, 2]
     scores = np.empty(LANES, dtype=np.float32)
 
-    score_one(row, outputs.ravel(), np.array(named) * width, 0, width, scores)
+    score_one(row, outputs.ravel(), np.array(rows) * width, 0, width, scores)
 
-    assert_are_products(scores[:BLOCK], row, outputs[named])
+    assert_are_products(scores[:BLOCK], row, outputs[rows])
 
 
 def steps_of(scores, labels, rate=1.0):
-    """Steps and chances, LANES at a time."""
+    """Return steps and likelihoods, computed LANES at a time."""
     scores = np.array(scores, dtype=np.float32)
     labels = np.broadcast_to(np.float32(labels), scores.shape).copy()
-    chances = np.ones(len(scores))
+    likelihoods = np.ones(len(scores))
     for place in range(0, len(scores), LANES):
-        some = chances[place : place + LANES]
+        some = likelihoods[place : place + LANES]
         score_to_step(scores, place, labels, place, np.float32(rate), some)
-    return scores, chances
+    return scores, likelihoods
 
 
-# of the polynomial and the division; a large score loses to rounding as much as it is large
+# relative error of polynomial and division; rounding of the score adds u times its size
 ACCURACY = 5e-7
 
 
 def assert_relatively_near(found, expected, scores, atol=0.0):
-    """Within the accuracy of the exponential at each score."""
+    """Compare within the accuracy of the exponential at each score."""
     bound = (ACCURACY + U * np.abs(scores)) * np.abs(expected) + atol
     assert (np.abs(found - expected) <= bound).all()
 
 
-def test_the_sigmoid_is_accurate_where_it_is_large_and_where_it_is_small():
+def test_the_sigmoid_is_accurate_for_large_and_small_scores():
     scores = np.concatenate(
         [np.linspace(-29.9, 29.9, 40_000), np.linspace(-1, 1, 10_000), [0] * LANES]
     ).astype(np.float32)
     wide = scores.astype(np.float64)
     sigmoid, other = 1 / (1 + np.exp(-wide)), 1 / (1 + np.exp(wide))
 
-    of_noise, chance_of_noise = steps_of(scores, 0)
-    of_text, chance_of_text = steps_of(scores, 1)
+    of_noise, likelihood_of_noise = steps_of(scores, 0)
+    of_text, likelihood_of_text = steps_of(scores, 1)
 
     assert_relatively_near(-of_noise, sigmoid, wide)
-    assert_relatively_near(chance_of_noise, other, wide)
-    assert_relatively_near(chance_of_text, sigmoid, wide)
+    assert_relatively_near(likelihood_of_noise, other, wide)
+    assert_relatively_near(likelihood_of_text, sigmoid, wide)
     # 1 - sigmoid is a difference: exact to half a unit in the last place of 1
     assert_relatively_near(of_text, other, wide, atol=2e-7)
 
 
-def test_scores_beyond_all_measure_are_held_at_30():
+def test_scores_are_clipped_at_30():
     scores = [31, 88, 1e4, 3e38, np.inf, 30, 0, 0] * 2
     for sign in (1, -1):
         for label in (0, 1):
-            steps, chances = steps_of(np.multiply(sign, scores), label, rate=0.5)
+            steps, likelihoods = steps_of(np.multiply(sign, scores), label, rate=0.5)
             assert np.isfinite(steps).all()
             assert (steps[:5] == steps[5]).all()
-            assert (chances[:5] == chances[5]).all()
+            assert (likelihoods[:5] == likelihoods[5]).all()
             right = (sign > 0) == (label == 1)
-            assert chances[0] == pytest.approx(
+            assert likelihoods[0] == pytest.approx(
                 1 if right else np.exp(-30), rel=ACCURACY + 30 * U, abs=0
             )
 
 
-def test_a_score_that_is_no_number_stays_none_but_where_nothing_counts():
-    steps, chances = steps_of([np.nan] * LANES, 1)
+def test_nan_scores_stay_nan_except_in_padding():
+    steps, likelihoods = steps_of([np.nan] * LANES, 1)
     assert np.isnan(steps).all()
-    assert np.isnan(chances).all()
-    steps, chances = steps_of([np.nan] * LANES, -1)
+    assert np.isnan(likelihoods).all()
+    steps, likelihoods = steps_of([np.nan] * LANES, -1)
     assert (steps == 0).all()
-    assert (chances == 1).all()
+    assert (likelihoods == 1).all()
 
 
-def test_steps_take_the_rate_and_the_label_of_their_place():
+def test_steps_use_the_learning_rate_and_the_label_at_their_place():
     scores = np.zeros(3 * LANES, dtype=np.float32)
     labels = np.array([9] * LANES + [1, 0, -1, -1] * 4, dtype=np.float32)
-    chances = np.full(LANES, 0.5)
+    likelihoods = np.full(LANES, 0.5)
 
-    score_to_step(scores, SLOT, labels, LANES, np.float32(0.25), chances)
+    score_to_step(scores, SLOT, labels, LANES, np.float32(0.25), likelihoods)
 
     assert scores[SLOT : SLOT + LANES].tolist() == [0.125, -0.125, 0, 0] * 4
     assert not scores[:SLOT].any()
     assert not scores[SLOT + LANES :].any()
-    assert chances.tolist() == [0.25, 0.25, 0.5, 0.5] * 4
+    assert likelihoods.tolist() == [0.25, 0.25, 0.5, 0.5] * 4
 
 
-def test_chances_multiply():
+def test_likelihoods_are_multiplied():
     scores = normal(3, 4, LANES)
-    chances = np.ones(LANES)
+    likelihoods = np.ones(LANES)
     for row in scores:
-        score_to_step(row.copy(), 0, np.ones(LANES, np.float32), 0, np.float32(1), chances)
+        score_to_step(row.copy(), 0, np.ones(LANES, np.float32), 0, np.float32(1), likelihoods)
     expected = (1 / (1 + np.exp(-scores.astype(np.float64)))).prod(axis=0)
-    np.testing.assert_allclose(chances, expected, rtol=4 * ACCURACY)
+    np.testing.assert_allclose(likelihoods, expected, rtol=4 * ACCURACY)
 
 
-def naive_step_block(inputs, named, outputs, goes, steps):
-    """Moves both tables as the docstring says, one row after the other."""
-    places, into, shares = goes
+def naive_update(inputs, rows, outputs, targets, steps):
+    """Update both tables by the definition, row by row."""
+    places, result_offsets, shares = targets
     right = outputs[places]  # a copy
     gains = np.zeros_like(right)
-    for n, row in enumerate(named):
+    for n, row in enumerate(rows):
         left = inputs[row].copy()
         inputs[row] += steps[n] @ right
         gains += np.outer(steps[n], left)
-    for place, result, share, gain in zip(places, into, shares, gains, strict=True):
+    for place, result, share, gain in zip(places, result_offsets, shares, gains, strict=True):
         outputs[result] = share * outputs[place] + gain
 
 
-# outputs, where they go, and with how much of themselves; rows from 9 on are not outputs
+# rows of the outputs, rows to write to, and shares of the outputs themselves; rows from 9 on are
+# not outputs
 IN_PLACE = ([0, 1, 2, 3, 4, 5],) * 2 + ([1] * 6,)
 SEVERAL_TIMES = ([1, 1, 6, 3, 1, 6],) * 2 + ([1] * 6,)
 ELSEWHERE = ([0, 8, 2, 3, 4, 5], [9, 16, 11, 10, 12, 17], [0] * 6)
 MIXED = ([0, 7, 2, 7, 4, 5], [9, 7, 11, 7, 4, 17], [0, 1, 1, 1, 1, 0])
 TWO_GAINS_OF_ONE = ([3, 3, 2, 8, 8, 2], [9, 10, 2, 11, 12, 2], [0, 0, 1, 0, 0, 1])
-GOES = [IN_PLACE, SEVERAL_TIMES, ELSEWHERE, MIXED, TWO_GAINS_OF_ONE]
+TARGETS = [IN_PLACE, SEVERAL_TIMES, ELSEWHERE, MIXED, TWO_GAINS_OF_ONE]
 
 
-def placed(goes, width):
-    """Offsets and shares as the kernels take them, from the third on."""
-    places, into, shares = goes
+def offsets_of(targets, width):
+    """Return offsets and shares in the form of the kernels, starting at the third entry."""
+    places, result_offsets, shares = targets
     return (
         np.array([-1, -1, *places]) * width,
-        np.array([-1, -1, *into]) * width,
+        np.array([-1, -1, *result_offsets]) * width,
         np.array([np.nan, np.nan, *shares], dtype=np.float32),
     )
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("named", [[4], [0, 3, 6, 8], [2, 5, 2, 2, 7], []])
-@pytest.mark.parametrize("goes", GOES)
-def test_a_block_of_steps_moves_inputs_and_writes_what_outputs_gain(width, named, goes):
+@pytest.mark.parametrize("rows", [[4], [0, 3, 6, 8], [2, 5, 2, 2, 7], []])
+@pytest.mark.parametrize("targets", TARGETS)
+def test_step_block_updates_inputs_and_writes_outputs(width, rows, targets):
     inputs, outputs = normal(1, N_ROWS, width), normal(2, 2 * N_ROWS, width)
-    steps = 0.1 * normal(3, len(named) + 1, SLOT)
+    steps = 0.1 * normal(3, len(rows) + 1, SLOT)
     expected = inputs.astype(np.float64), outputs.astype(np.float64)
-    naive_step_block(expected[0], named, expected[1], goes, steps[:, :BLOCK])
-    places, into, shares = placed(goes, width)
+    naive_update(expected[0], rows, expected[1], targets, steps[:, :BLOCK])
+    places, result_offsets, shares = offsets_of(targets, width)
     before = outputs.copy()
 
     step_block(
-        inputs.ravel(), np.array([*named, 0]) * width, len(named),
-        outputs.ravel(), places, 2, into, shares, width, steps.ravel(),
+        inputs.ravel(), np.array([*rows, 0]) * width, len(rows),
+        outputs.ravel(), places, 2, result_offsets, shares, width, steps.ravel(),
     )  # fmt: skip
 
     close(inputs, expected[0])
     close(outputs, expected[1])
-    others = np.setdiff1d(np.arange(len(outputs)), goes[1])
+    others = np.setdiff1d(np.arange(len(outputs)), targets[1])
     assert (outputs[others] == before[others]).all()
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("goes", GOES)
-def test_the_steps_of_one_row_write_what_outputs_gain_and_add_to_its_own(width, goes):
+@pytest.mark.parametrize("targets", TARGETS)
+def test_step_one_writes_outputs_and_adds_to_the_gain(width, targets):
     row, gain, outputs = normal(1, width), normal(2, width), normal(3, 2 * N_ROWS, width)
     steps = 0.1 * normal(4, SLOT)
     wide_row, wide_outputs = row[None].astype(np.float64), outputs.astype(np.float64)
-    naive_step_block(wide_row, [0], wide_outputs, goes, steps[None, :BLOCK])
+    naive_update(wide_row, [0], wide_outputs, targets, steps[None, :BLOCK])
     expected_gain = gain + wide_row[0] - row
-    places, into, shares = placed(goes, width)
+    places, result_offsets, shares = offsets_of(targets, width)
     before = row.copy(), outputs.copy()
 
-    step_one(row, gain, outputs.ravel(), places, 2, into, shares, width, steps)
+    step_one(row, gain, outputs.ravel(), places, 2, result_offsets, shares, width, steps)
 
     assert (row == before[0]).all()
     close(gain, expected_gain)
     close(outputs, wide_outputs)
-    others = np.setdiff1d(np.arange(len(outputs)), goes[1])
+    others = np.setdiff1d(np.arange(len(outputs)), targets[1])
     assert (outputs[others] == before[1][others]).all()
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("named", [[3], [0, 8, 1], [5, 2, 5, 5], []])
-def test_rows_are_summed_and_added_to(width, named):
+@pytest.mark.parametrize("rows", [[3], [0, 8, 1], [5, 2, 5, 5], []])
+def test_sum_rows_and_add_to_rows_match_numpy(width, rows):
     table, totals = normal(1, N_ROWS, width), normal(2, 3, width)
-    offsets = np.array([*named, 0]) * width
+    offsets = np.array([*rows, 0]) * width
     before = totals.copy()
 
-    sum_rows(table.ravel(), offsets, len(named), width, np.float32(0.3), totals.ravel(), width)
+    sum_rows(table.ravel(), offsets, len(rows), width, np.float32(0.3), totals.ravel(), width)
 
-    close(totals[1], 0.3 * table[named].sum(axis=0))
+    close(totals[1], 0.3 * table[rows].sum(axis=0))
     assert (totals[[0, 2]] == before[[0, 2]]).all()
     expected = table.astype(np.float64)
-    np.add.at(expected, named, totals[1])
-    add_to_rows(table.ravel(), offsets, len(named), width, totals.ravel(), width)
+    np.add.at(expected, rows, totals[1])
+    add_to_rows(table.ravel(), offsets, len(rows), width, totals.ravel(), width)
     close(table, expected)
 
 
-def test_one_row_by_a_share_of_1_is_that_row_to_the_bit():
+def test_the_sum_of_one_row_is_bit_identical_to_it():
     table, totals = normal(1, 2, 32), np.empty(32, dtype=np.float32)
     sum_rows(table.ravel(), np.array([32]), 1, 32, np.float32(1), totals, 0)
     assert totals.tobytes() == table[1].tobytes()
 
 
-def test_to_prefetch_a_row_changes_nothing():
+def test_prefetching_a_row_changes_nothing():
     table = normal(1, N_ROWS, 112)
     before = table.copy()
     prefetch_row(table.ravel(), 8 * 112, 112)
@@ -301,7 +311,7 @@ from embed.svd import product_kernels
 here = "tests/embed/word2vec/kernels/test_simd.py"
 status = pytest.main(["-p", "no:xdist", "-p", "no:cacheprovider", here,
     "tests/embed/svd/test_truncated_svd.py::test_multiply_rows_matches_the_definition",
-    "--deselect", here + "::test_all_this_holds_on_a_processor_without_wide_vectors"])
+    "--deselect", here + "::test_kernels_work_on_a_processor_without_wide_vectors"])
 assert status == 0, status
 assert CPU_NAME == "generic"
 tested = sys.modules["tests.embed.word2vec.kernels.test_simd"]
@@ -313,10 +323,9 @@ for kernel in kernels:
 """
 
 
-def test_all_this_holds_on_a_processor_without_wide_vectors(tmp_path):
-    # "generic" is the least of an architecture, which every other one has: on x86-64 vectors of
-    # four floats, and a product and a sum are two instructions. What comes from numba's cache
-    # cannot be inspected, so the cache is empty.
+def test_kernels_work_on_a_processor_without_wide_vectors(tmp_path):
+    # "generic" is the baseline of an architecture: on x86-64, vectors of four floats and no fused
+    # multiply-add. Code from numba's cache cannot be inspected, so the cache is empty.
     generic = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
     about = {**os.environ, **generic, "NUMBA_CACHE_DIR": str(tmp_path)}
     subprocess.run([sys.executable, "-c", ON_ANOTHER_PROCESSOR], cwd=ROOT, env=about, check=True)

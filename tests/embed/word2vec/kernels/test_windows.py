@@ -1,4 +1,4 @@
-"""Windows and learning, held against the slow twin on the same stream; and the odds of chance."""
+"""Drawing and learning against the naive twin on the same random stream; and statistical tests."""
 
 import math
 
@@ -8,8 +8,8 @@ from scipy.stats import binomtest, chisquare
 
 from embed.word2vec.kernels.rounds import CBOW_MEAN, SKIPGRAM
 from embed.word2vec.kernels.windows import (
-    Places,
-    Windows,
+    OutputPlaces,
+    WindowBatch,
     draw_windows,
     learn_cbow,
     learn_skipgram,
@@ -24,30 +24,30 @@ from tests.embed.word2vec.word2vec_cases import (
     LOSS_SHARE,
     METHODS,
     U,
+    allocate_windows,
+    as_float64,
     assert_tables_near,
+    concatenated,
     counts_of,
-    doubles,
-    filled_tables,
     in_place,
-    laid_out,
     plan_of,
-    room_for,
+    random_tables,
     rounding,
     twin_learner,
     twin_windows,
     zipf_units,
 )
 
-FALSE_ALARM = 1e-6  # chance that a statistical test fails a right program, over all seeds
+FALSE_ALARM = 1e-6  # probability that a statistical test fails although the code is right
 
 
 def drawn(units, plan, state):
-    """The kernels' windows of units, and the state that they leave behind."""
-    rows, offsets = laid_out(units)
+    """Draw windows with the kernels; return them and the final random state."""
+    rows, offsets = concatenated(units)
     kept, kept_offsets = np.empty_like(rows), np.empty_like(offsets)
     state = np.array([state], dtype=np.uint64)
     n, n_units = subsample(rows, offsets, plan.keep_limits, state, kept, kept_offsets)
-    room = room_for(n + 3, plan.window, plan.negatives)
+    room = allocate_windows(n + 3, plan.window, plan.negatives)
     windows = draw_windows(
         kept[:n], kept_offsets[: n_units + 1], 0, n, plan.window, plan.dynamic,
         plan.noise_limits, plan.noise_others, state, room,
@@ -56,7 +56,7 @@ def drawn(units, plan, state):
 
 
 def learn(tables, plan, windows, rate, places=None):
-    """Move tables by the kernel; loss and pairs."""
+    """Update the tables with the kernel; return loss and pairs."""
     loss = np.zeros(1)
     inputs, outputs = (table.reshape(-1) for table in tables)
     places = places or in_place(windows)
@@ -68,11 +68,11 @@ def learn(tables, plan, windows, rate, places=None):
     return loss[0], pairs
 
 
-def assert_learns_as_the_twin(units, plan, dim, *, rate=0.01, state=11):
-    """Windows, loss, pairs and both tables."""
+def assert_learning_matches_the_twin(units, plan, dim, *, rate=0.01, state=11):
+    """Compare loss, pairs and both tables."""
     n_words = len(plan.keep_limits)
-    tables = filled_tables(n_words, n_words, dim)
-    expected = doubles(tables, dim)
+    tables = random_tables(n_words, n_words, dim)
+    expected = as_float64(tables, dim)
     windows, _ = drawn(units, plan, state)
     found = twin_windows(units, plan, state)
     wanted = twin_learner(plan, rate)(*expected, found)
@@ -80,11 +80,11 @@ def assert_learns_as_the_twin(units, plan, dim, *, rate=0.01, state=11):
     loss, pairs = learn(tables, plan, windows, rate)
 
     assert pairs == wanted[1]
-    near = rounding(expected, found)
+    tolerance = rounding(expected, found)
     assert loss == pytest.approx(wanted[0], rel=LOSS_SHARE)
-    assert_tables_near(tables, expected, dim, near)
-    for table, start in zip(expected, filled_tables(n_words, n_words, dim), strict=True):
-        assert np.abs(table - start[:-1, :dim]).max() > 100 * near
+    assert_tables_near(tables, expected, dim, tolerance)
+    for table, start in zip(expected, random_tables(n_words, n_words, dim), strict=True):
+        assert np.abs(table - start[:-1, :dim]).max() > 100 * tolerance
 
 
 def test_random_numbers_are_those_of_splitmix64():
@@ -97,7 +97,7 @@ def test_random_numbers_are_those_of_splitmix64():
 @pytest.mark.parametrize("negatives", [1, 5, 12])
 @pytest.mark.parametrize("dynamic", [True, False])
 @pytest.mark.parametrize("lengths", [LENGTHS, (1, 1), (1,), (64,), (0, 3, 0, 0, 2)])
-def test_windows_are_those_of_the_twin(window, negatives, dynamic, lengths):
+def test_windows_match_the_twin(window, negatives, dynamic, lengths):
     units = zipf_units(3, lengths)
     plan = plan_of(counts_of(units), window=window, negatives=negatives, dynamic=dynamic)
 
@@ -114,18 +114,18 @@ def test_windows_are_those_of_the_twin(window, negatives, dynamic, lengths):
     assert state == stream.state
 
 
-def test_windows_drawn_in_parts_are_those_drawn_at_once():
+def test_windows_drawn_in_parts_match_those_drawn_at_once():
     units = zipf_units(5)
     plan = plan_of(counts_of(units), subsample=0)
     whole, end = drawn(units, plan, 7)
-    rows, offsets = laid_out(units)
+    rows, offsets = concatenated(units)
     state = np.array([7], dtype=np.uint64)
     subsample(rows, offsets, plan.keep_limits, state, rows.copy(), offsets.copy())
     for first in range(0, len(rows), 37):
         last = min(first + 37, len(rows))
         contexts, sizes, targets = draw_windows(
             rows, offsets, first, last, plan.window, plan.dynamic, plan.noise_limits,
-            plan.noise_others, state, room_for(37, plan.window, plan.negatives),
+            plan.noise_others, state, allocate_windows(37, plan.window, plan.negatives),
         )  # fmt: skip
         assert np.array_equal(sizes, whole[1][first:last])
         for w in np.flatnonzero(sizes):
@@ -137,46 +137,46 @@ def test_windows_drawn_in_parts_are_those_drawn_at_once():
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("negatives", [1, 5, 12])
 @pytest.mark.parametrize("window", [1, 5, 20])
-def test_learning_is_that_of_the_twin(method, negatives, window):
+def test_learning_matches_the_twin(method, negatives, window):
     units = zipf_units(8)
     plan = plan_of(counts_of(units), method, window=window, negatives=negatives)
-    assert_learns_as_the_twin(units, plan, 100)
+    assert_learning_matches_the_twin(units, plan, 100)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("dim", [1, 15, 16, 17, 33])
-def test_rows_of_any_length_are_learnt_and_their_filling_stays_zero(method, dim):
+def test_rows_of_any_length_are_trained_and_their_padding_stays_zero(method, dim):
     units = zipf_units(8)
-    assert_learns_as_the_twin(units, plan_of(counts_of(units), method), dim)
+    assert_learning_matches_the_twin(units, plan_of(counts_of(units), method), dim)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_two_words_that_are_all_there_is_are_learnt(method):
-    # every window has the same word several times among contexts and negatives
+def test_a_vocabulary_of_two_words_is_trained(method):
+    # every window repeats a word among its contexts and negatives
     units = [[0, 1, 1, 0, 0, 0, 1], [1], [0, 0, 0]]
     plan = plan_of(counts_of(units, 2), method, subsample=0, negatives=7)
-    assert_learns_as_the_twin(units, plan, 20)
+    assert_learning_matches_the_twin(units, plan, 20)
 
 
 def one_window(targets):
-    """A window of three words, one of them twice, with targets of which none is named twice."""
+    """Return a window of three words, one of them twice, and distinct targets."""
     contexts = np.array([[4, 2, 4, 7, 0, 0]], dtype=np.int32)
-    return Windows(contexts, np.array([4]), np.array([targets], dtype=np.int32))
+    return WindowBatch(contexts, np.array([4]), np.array([targets], dtype=np.int32))
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("negatives", [1, 5, 12])
-def test_what_outputs_gain_goes_where_it_is_wanted(method, negatives):
+def test_updates_of_outputs_are_written_to_the_given_rows(method, negatives):
     plan = plan_of(np.arange(1, 41), method, window=3, negatives=negatives)
     targets = np.arange(20, 21 + negatives)
-    plain, parted = (filled_tables(40, 40, 20, spare=negatives + 1) for _ in range(2))
+    plain, parted = (random_tables(40, 40, 20, spare=negatives + 1) for _ in range(2))
     before = parted[1].copy()
     loss, pairs = learn(plain, plan, one_window(targets), 0.01)
 
-    # every other target keeps its row; what it gains is written alone, over what is no number
+    # every other target keeps its row; for the rest only the update is written, over NaN
     rows = np.where(targets % 2, targets + 20, targets).astype(np.int32)
     shares = (targets % 2 == 0).astype(np.float32)
-    places = Places(rows[None], shares[None])
+    places = OutputPlaces(rows[None], shares[None])
     assert learn(parted, plan, one_window(targets), 0.01, places) == (loss, pairs)
 
     assert np.array_equal(parted[0], plain[0])
@@ -198,23 +198,23 @@ def test_what_outputs_gain_goes_where_it_is_wanted(method, negatives):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_outputs_moved_elsewhere_as_a_whole_are_those_moved_in_place(method):
+def test_outputs_written_to_other_rows_match_those_updated_in_place(method):
     plan = plan_of(np.arange(1, 41), method, window=3)
     targets = np.arange(20, 26)
-    plain, parted = (filled_tables(40, 40, 20, spare=6) for _ in range(2))
+    plain, parted = (random_tables(40, 40, 20, spare=6) for _ in range(2))
     learn(plain, plan, one_window(targets), 0.01)
-    places = Places((targets + 20).astype(np.int32)[None], np.ones((1, 6), np.float32))
+    places = OutputPlaces((targets + 20).astype(np.int32)[None], np.ones((1, 6), np.float32))
     learn(parted, plan, one_window(targets), 0.01, places)
     assert np.array_equal(parted[0], plain[0])
     assert np.array_equal(parted[1][40:46], plain[1][20:26])
-    assert np.array_equal(parted[1][20:26], filled_tables(40, 40, 20)[1][20:26])
+    assert np.array_equal(parted[1][20:26], random_tables(40, 40, 20)[1][20:26])
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_units_of_one_word_teach_nothing(method):
+def test_units_of_one_word_change_nothing(method):
     units = [[3], [4], [3]]
     plan = plan_of(counts_of(units), method, subsample=0)
-    tables = filled_tables(40, 40, 16)
+    tables = random_tables(40, 40, 16)
     before = [table.copy() for table in tables]
     windows, _ = drawn(units, plan, 5)
     assert learn(tables, plan, windows, 0.05) == (0, 0)
@@ -222,15 +222,15 @@ def test_units_of_one_word_teach_nothing(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_rate_of_zero_measures_and_moves_nothing(method):
+def test_a_learning_rate_of_zero_measures_the_loss_and_changes_nothing(method):
     units = zipf_units(8)
     plan = plan_of(counts_of(units), method)
-    tables = filled_tables(40, 40, 30)
+    tables = random_tables(40, 40, 30)
     before = [table.copy() for table in tables]
     windows, _ = drawn(units, plan, 5)
     loss, _ = learn(tables, plan, windows, 0)
     assert loss == pytest.approx(
-        twin_learner(plan, 0.0)(*doubles(before, 30), twin_windows(units, plan, 5))[0],
+        twin_learner(plan, 0.0)(*as_float64(before, 30), twin_windows(units, plan, 5))[0],
         rel=LOSS_SHARE,
     )
     assert all(map(np.array_equal, tables, before))
@@ -238,13 +238,13 @@ def test_a_rate_of_zero_measures_and_moves_nothing(method):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("window", "negatives"), [(200, 5), (1000, 1), (5, 300), (2, 1000)])
-def test_the_loss_of_long_windows_and_many_negatives_is_a_number(method, window, negatives):
-    # outputs that are zero give every label a chance of one half, thousands of times a window
+def test_the_loss_of_long_windows_and_many_negatives_is_finite(method, window, negatives):
+    # zero outputs give every label a probability of one half, thousands of times per window
     units = [np.random.default_rng(1).integers(0, 40, 2 * window + 9).tolist()]
     plan = plan_of(
         counts_of(units), method, window=window, negatives=negatives, dynamic=False, subsample=0
     )
-    tables = filled_tables(40, 40, 16)
+    tables = random_tables(40, 40, 16)
     tables[1][:] = 0
     windows, _ = drawn(units, plan, 5)
     loss, pairs = learn(tables, plan, windows, 0)
@@ -253,11 +253,11 @@ def test_the_loss_of_long_windows_and_many_negatives_is_a_number(method, window,
 
 @pytest.mark.parametrize("method", ["skipgram", "mean"])
 @pytest.mark.parametrize("more", [1, 15, 16, 17, 200])
-def test_the_loss_of_hopeless_scores_is_their_sum(method, more):
-    # 16 chances of e^-14.3 stay above 1e-100; the next 16, of e^-30, come near the least of doubles
+def test_the_loss_of_extreme_scores_does_not_underflow(method, more):
+    # 16 likelihoods of e^-14.3 stay above 1e-100; 16 more of e^-30 come near the smallest double
     units = [[0] * 16, [1] * more, [2, 3] * 30]
     plan = plan_of(counts_of(units), method, window=1, negatives=5, dynamic=False, subsample=0)
-    tables = filled_tables(40, 40, 16)
+    tables = random_tables(40, 40, 16)
     tables[0][:-1] = np.array([14.3, 80, -80, 1] + [0] * 36)[:, None] * np.eye(1, 16)
     tables[1][:-1] = np.eye(1, 16)
     windows, _ = drawn(units, plan, 5)
@@ -276,17 +276,17 @@ def test_the_loss_of_hopeless_scores_is_their_sum(method, more):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("word", [0, 9, 37])
-def test_a_nan_shows_in_the_loss(method, word):
+def test_a_nan_makes_the_loss_nan(method, word):
     units = zipf_units(8)
     plan = plan_of(counts_of(units), method)
-    tables = filled_tables(40, 40, 16)
+    tables = random_tables(40, 40, 16)
     tables[0][word, 3] = np.nan
     windows, _ = drawn(units, plan, 5)
     assert math.isnan(learn(tables, plan, windows, 0.05)[0])
 
 
-def test_labels_mark_the_center_its_negatives_and_what_does_not_count():
-    # blocks of 6 outputs in slots of 8; first two inputs, then one alone
+def test_labels_mark_the_center_its_negatives_and_padding():
+    # blocks of 6 outputs in slots of 8; first for two inputs, then for a single one
     first, second = pair_labels(6).reshape(2, 2, 2, 8)
     start, none = [1, 0, 0, 0, 0, 0, -1, -1], [-1] * 8
     rest = [0, -1, -1, -1, -1, -1, -1, -1]
@@ -294,7 +294,7 @@ def test_labels_mark_the_center_its_negatives_and_what_does_not_count():
     assert second.tolist() == [[rest, rest], [rest, none]]
 
 
-# Chance. Each test would fail a right program for one seed in a million.
+# Statistical tests. Each would fail right code for one seed in a million.
 
 
 @pytest.mark.parametrize("exponent", [0.75, 0.0, 1.0, -0.5])
@@ -304,7 +304,7 @@ def test_negatives_follow_the_counts_given_that_they_are_not_the_center(exponent
     noise = noise_table(counts, exponent)
     _, _, targets = draw_windows(
         np.full(n, center, np.int32), np.array([0, n]), 0, n, 1, True, noise.limits, noise.others,
-        np.array([1], np.uint64), room_for(n, 1, 5),
+        np.array([1], np.uint64), allocate_windows(n, 1, 5),
     )  # fmt: skip
     weights = counts.astype(float) ** exponent
     weights[center] = 0
@@ -313,7 +313,7 @@ def test_negatives_follow_the_counts_given_that_they_are_not_the_center(exponent
     others = weights > 0
     expected = (weights / weights.sum() * found.sum())[others]
     assert chisquare(found[others], expected).pvalue > FALSE_ALARM
-    # and the places of a window do not differ from one another
+    # the first negative is distributed like the others
     first = np.bincount(targets[:, 1], minlength=len(counts))[others]
     assert chisquare(first, expected * (n / found.sum())).pvalue > FALSE_ALARM
 
@@ -338,7 +338,7 @@ def test_words_are_kept_as_often_as_the_formula_says():
 def test_window_sizes_are_uniform_from_1_to_the_window():
     n, window = 60_000, 7
     noise = noise_table(np.array([1, 1]), 1.0)
-    about = (noise.limits, noise.others, np.array([4], np.uint64), room_for(n, window, 1))
+    about = (noise.limits, noise.others, np.array([4], np.uint64), allocate_windows(n, window, 1))
     text = (np.zeros(n, np.int32), np.array([0, n]), 0, n, window)
 
     sizes = draw_windows(*text, True, *about).sizes
@@ -348,7 +348,7 @@ def test_window_sizes_are_uniform_from_1_to_the_window():
     found = np.bincount(inner // 2, minlength=window + 1)
     assert found[0] == 0
     assert chisquare(found[1:]).pvalue > FALSE_ALARM
-    # one size says nothing of the next
+    # consecutive sizes are independent
     pairs = np.bincount(inner[:-1:2] // 2 * 8 + inner[1::2] // 2, minlength=64).reshape(8, 8)
     assert chisquare(pairs[1:, 1:].ravel()).pvalue > FALSE_ALARM
     sizes = draw_windows(*text, False, *about).sizes
