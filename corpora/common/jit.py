@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from numba import njit
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.sigutils import normalize_signature
 
 _PACKAGES = ("corpora", "embed", "pretrain")
@@ -50,12 +50,33 @@ class _Entries(CompileResultCacheImpl):  # type: ignore[misc]
         return super().rebuild(context, entry[1:]) if entry[0] == self._sources else None
 
 
+class _CacheFile(IndexDataCacheFile):  # type: ignore[misc]
+    """Cache files; those that name types of ours that no longer exist are misses."""
+
+    def load(self, key: Any) -> Any:
+        try:
+            return super().load(key)
+        except (AttributeError, ImportError):
+            return None
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except (AttributeError, ImportError):
+            return {}
+
+
 class _KernelCache(FunctionCache):  # type: ignore[misc]
     """A cache whose entries are used for the types that they were compiled for, and no others."""
 
     # Two processes that compile a kernel for different types at the same time number their files
     # alike: one's index then names the other's code.
     _impl_class = _Entries
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _CacheFile(self._cache_path, self._impl.filename_base, stamp)
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         found = super()._load_overload(sig, target_context)

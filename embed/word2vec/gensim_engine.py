@@ -81,7 +81,7 @@ def _model(config: Word2VecConfig, threads: int) -> Any:
         epochs=config.epochs,
         seed=config.seed,
         workers=threads,
-        min_count=1,  # the view has applied --min-count
+        min_count=1,  # the view has applied ``min_count``
         sorted_vocab=0,
     )
 

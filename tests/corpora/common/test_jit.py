@@ -117,6 +117,18 @@ def test_what_another_process_wrote_for_other_types_is_not_used(package, tmp_pat
     assert package.run() == (20, 0, 1)
 
 
+def test_a_cache_that_names_a_renamed_type_is_not_used(package):
+    record = "from typing import NamedTuple\n\nclass Pair(NamedTuple):\n    left: int\n"
+    (package.folder / "numbers.py").write_text(SOURCES["numbers.py"] + record)
+    (package.folder / "inner.py").write_text(SOURCES["inner.py"].replace("x + ", "x.left + "))
+    argument = "__import__('tiny.numbers').numbers.Pair(1)"
+    assert package.run(argument) == (20, 0, 1)
+    package.replace("numbers.py", "Pair", "Duo_")
+    argument = argument.replace("Pair", "Duo_")
+    assert package.run(argument) == (20, 0, 1)
+    assert package.run(argument) == (20, 1, 0)
+
+
 @pytest.mark.parametrize("module", KERNELS)
 def test_every_project_import_is_found(module):
     waiting, seen = [module], set()
