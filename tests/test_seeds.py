@@ -188,7 +188,7 @@ def test_an_interrupted_series_resumes_to_the_same_bytes(corpus, pair, tmp_path,
     arguments = ["train-skipgram", corpus, "--out", tmp_path / "run", *OPTIONS["train-skipgram"]]
     stopped = invoke(*arguments, "--seeds", 2)
     assert stopped.exit_code == 1
-    assert "interrupted; the same command goes on from here" in stopped.stderr
+    assert "interrupted; run the same command to resume" in stopped.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"run-seed1", "run-seed2.partial"}
     monkeypatch.undo()
 

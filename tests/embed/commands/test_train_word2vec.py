@@ -273,18 +273,18 @@ REFUSALS = [
     (("--hierarchical-softmax",), "--hierarchical-softmax needs --engine gensim"),
     (
         ("--engine", "gensim", "--subwords", "3-6"),
-        "--engine gensim does not go with --subwords; leave it out or pass --engine firth",
+        "--engine gensim does not support --subwords; leave it out or pass --engine firth",
     ),
     (
         ("--engine", "gensim", "--deterministic", "--init", "old.txt"),
         (
-            "--engine gensim does not go with --init and --deterministic; leave them out or pass "
+            "--engine gensim does not support --init and --deterministic; leave them out or pass "
             "--engine firth"
         ),
     ),
     (
         ("--engine", "gensim", "--seed", "4294967296"),
-        "--engine gensim takes seeds below 4294967296, got 4294967296; pass a smaller --seed",
+        "--engine gensim needs a seed below 4294967296, got 4294967296; pass a smaller --seed",
     ),
     (("--init", "no/such/run"), "no/such/run: no such run or vectors file"),
     (
@@ -354,7 +354,7 @@ def test_a_text_of_which_too_few_words_remain_is_refused(corpus, tmp_path):
     assert "no word occurs 100000 times" in result.stderr
     result = invoke("train-cbow", corpus, "--out", tmp_path / "run", "--max-vocabulary", "1")
     assert result.stderr == (
-        "Error: negative samples need a vocabulary of at least 2 words, this one has 1; pass a "
+        "Error: negative sampling needs a vocabulary of at least 2 words, got 1; pass a "
         "smaller --min-count or more text\n"
     )
 
@@ -365,8 +365,8 @@ def test_a_rate_at_which_training_diverges_is_one_line_with_a_remedy(corpus, tmp
     )
     assert result.exit_code == 1
     assert re.fullmatch(
-        r"Error: training diverged in epoch 1, after [\d,]+ tokens: the loss is \S+ at a rate of "
-        r"400; pass --learning-rate 1e\+02 or less\n",
+        r"Error: training diverged in epoch 1, after [\d,]+ tokens: the loss is \S+ at a "
+        r"learning rate of 400; pass --learning-rate 1e\+02 or less\n",
         result.stderr,
     ), result.stderr
     assert not (tmp_path / "run").exists()

@@ -134,7 +134,7 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(
         assert status == 1
         # above it there may be lines of progress
         assert told.splitlines()[-3:] == [
-            "interrupted; the same command goes on from here", "", "Aborted!",
+            "interrupted; run the same command to resume", "", "Aborted!",
         ]  # fmt: skip
         assert "Traceback" not in told
         assert [path.name for path in tmp_path.iterdir()] == ["run.partial"]

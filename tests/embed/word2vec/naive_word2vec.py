@@ -1,10 +1,10 @@
-"""Skip-gram and CBOW with negative sampling as they are defined: slow, one line a step.
+"""Skip-gram and CBOW with negative sampling by definition: slow, one line per step.
 
-First :func:`windows` makes every random choice of a chunk, in the order in which
-the kernels make them; then :func:`skipgram` or :func:`cbow` goes through the
-windows, or :func:`composed_round` and :func:`shards_round` go through some of them
-by the rules of subwords and of the deterministic mode. Tables may be float32, as
-in the kernels, or float64.
+First :func:`windows` makes every random choice of a chunk, in the order of the
+kernels; then :func:`skipgram` or :func:`cbow` processes the windows, or
+:func:`composed_round` and :func:`lockstep_round` process some of them with
+subwords and in the deterministic mode. Tables may be float32, as in the kernels,
+or float64.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,13 +18,13 @@ MASK = 2**64 - 1
 
 
 class Stream:
-    """splitmix64 (Steele, Lea and Flood 2014), in whole numbers."""
+    """splitmix64 (Steele, Lea and Flood 2014), in Python integers."""
 
     def __init__(self, state: int) -> None:
         self.state = int(state) & MASK
 
     def next(self) -> int:
-        """The next 64 random bits."""
+        """Return the next 64 random bits."""
         self.state = (self.state + 0x9E3779B97F4A7C15) & MASK
         z = self.state
         z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
@@ -34,7 +34,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Window:
-    """A centre, the words around it in the order of the text, and its negative samples."""
+    """A center, the words around it in the order of the text, and its negative samples."""
 
     center: int
     contexts: tuple[int, ...]
@@ -52,7 +52,7 @@ def windows(
     negatives: int,
     empty: bool = False,
 ) -> list[Window]:
-    """Every window of a chunk; with ``empty`` those without contexts, and negatives, too."""
+    """Return all windows of a chunk; with ``empty`` also those without contexts and negatives."""
     kept = [[row for row in unit if stream.next() >> 32 < int(keep_limits[row])] for unit in units]
     found = []
     for unit in kept:
@@ -69,7 +69,7 @@ def windows(
 
 
 def negative(stream: Stream, noise: NoiseTable, center: int) -> int:
-    """One word of the noise that is not the centre."""
+    """Draw a word of the noise that is not the center."""
     while True:
         r = stream.next()
         word = (r >> 32) * len(noise.limits) >> 32
@@ -87,11 +87,11 @@ def skipgram(
     *,
     block: int | None = None,
 ) -> tuple[float, int]:
-    """Go through the windows of a chunk; the summed loss, and of how many positive pairs.
+    """Learn from the windows of a chunk; return the summed loss and the number of positive pairs.
 
-    The words around the centre are the inputs, rows of ``words``; the centre and
+    The words around the center are the inputs, rows of ``words``; the center and
     the negatives, which all inputs of the window share, are the outputs, rows of
-    ``contexts``. Outputs are taken ``block`` at a time, by default all at once;
+    ``contexts``. Outputs are processed ``block`` at a time, by default all at once;
     scores are those before the block's update. A word that is an input twice is
     updated twice, one after the other.
     """
@@ -122,11 +122,11 @@ def cbow(
     input_share: Callable[[int], float],
     block: int | None = None,
 ) -> tuple[float, int]:
-    """Go through the windows of a chunk; the summed loss, and of how many positive pairs.
+    """Learn from the windows of a chunk; return the summed loss and the number of positive pairs.
 
-    The mean or sum of the rows around the centre is the one input. Each of the
-    n rows gets ``input_share(n)`` of what the input would get: 1 / n is the
-    gradient of a mean, 1 that of a sum. Outputs are taken as in :func:`skipgram`.
+    The mean or sum of the rows around the center is the single input. Each of the
+    n rows gets ``input_share(n)`` of the input's update: 1 / n is the gradient of
+    a mean, 1 that of a sum. Outputs are processed as in :func:`skipgram`.
     """
     loss = 0.0
     for window in chunk:
@@ -150,7 +150,7 @@ Learn = Callable[[np.ndarray, np.ndarray, Sequence[Window]], tuple[float, int]]
 
 
 def rounds(found: Sequence[Window], size: int) -> list[list[Window]]:
-    """The windows of ``size`` centres at a time; those without contexts count, and go."""
+    """Return the windows of ``size`` centers at a time; those without contexts count."""
     return [
         [window for window in found[first : first + size] if window.contexts]
         for first in range(0, len(found), size)
@@ -164,11 +164,11 @@ def composed_round(
     chunk: Sequence[Window],
     learn: Learn,
 ) -> tuple[float, int]:
-    """Learn from some windows with words that are composed.
+    """Learn from some windows with composed words.
 
     A word's vector is the mean of some rows of ``inputs``, its parts, as they are at
-    the start. ``learn`` moves these vectors and ``outputs``; then every part of a
-    word gains all that the word's vector gained.
+    the start. ``learn`` updates these vectors and ``outputs``; then the full update of
+    a word's vector is added to each of its parts.
     """
     before = np.stack([inputs[list(rows)].mean(axis=0) for rows in parts])
     words = before.copy()
@@ -186,10 +186,10 @@ def lockstep_round(
     chunks: Sequence[Sequence[Window]],
     learn: Learn,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One round of the deterministic mode; losses and pairs of the shards.
+    """Do one round of the deterministic mode; return losses and pairs of the chunks.
 
-    Each shard learns from its windows with a copy of both tables as they were at
-    the start. What the copies gained is added up in the order of the shards.
+    Each chunk learns from its windows with a copy of both tables as they were at
+    the start. The updates of the copies are added in the order of the chunks.
     """
     before = inputs.copy(), outputs.copy()
     results = []
@@ -203,7 +203,7 @@ def lockstep_round(
 
 
 def blocks(window: Window, size: int | None) -> Iterator[tuple[list[int], np.ndarray]]:
-    """Some of the outputs at a time, with their labels: 1 for the centre, 0 for a negative."""
+    """Yield some outputs at a time with their labels: 1 for the center, 0 for a negative."""
     outputs = [window.center, *window.negatives]
     labels = np.array([1] + [0] * len(window.negatives), np.float32)
     size = size or len(outputs)
@@ -212,11 +212,11 @@ def blocks(window: Window, size: int | None) -> Iterator[tuple[list[int], np.nda
 
 
 def sigmoid(scores: np.ndarray) -> np.ndarray:
-    """1 / (1 + e^-x), without overflow."""
+    """Return 1 / (1 + e^-x), without overflow."""
     return np.exp(-np.logaddexp(0, -scores))
 
 
 def pair_loss(scores: np.ndarray, labels: np.ndarray) -> float:
-    """-log sigmoid(s) where the label is 1, -log sigmoid(-s) where it is 0; float64."""
+    """Sum -log sigmoid(s) over labels 1 and -log sigmoid(-s) over labels 0, in float64."""
     signs = 2 * labels.astype(np.float64) - 1
     return float(np.logaddexp(0, -signs * scores).sum())

@@ -1,4 +1,4 @@
-"""The options of skip-gram and CBOW: what is refused, and what they load."""
+"""Options of skip-gram and CBOW: their errors, and what importing them loads."""
 
 import subprocess
 import sys
@@ -44,20 +44,20 @@ from embed.word2vec.config import CbowConfig, Ngrams, SkipGramConfig
         (
             {"engine": "gensim", "deterministic": True},
             (
-                "`engine=gensim` does not go with `deterministic=True`; leave it out or pass "
+                "`engine=gensim` does not support `deterministic=True`; leave it out or pass "
                 "`engine=firth`"
             ),
         ),
         (
             {"engine": "gensim", "deterministic": True, "init": "run"},
             (
-                "`engine=gensim` does not go with `init` and `deterministic=True`; leave them out "
+                "`engine=gensim` does not support `init` and `deterministic=True`; leave them out "
                 "or pass `engine=firth`"
             ),
         ),
         (
             {"engine": "gensim", "seed": 2**32},
-            "`engine=gensim` takes seeds below 4294967296, got 4294967296; pass a smaller `seed`",
+            "`engine=gensim` needs a seed below 4294967296, got 4294967296; pass a smaller `seed`",
         ),
     ],
 )  # fmt: skip
@@ -67,17 +67,17 @@ def test_options_out_of_range_are_refused(options, message):
     assert str(refusal.value) == message
 
 
-def test_gensim_takes_its_largest_seed():
+def test_gensim_accepts_its_largest_seed():
     pytest.importorskip("gensim")
     assert SkipGramConfig(engine="gensim", seed=2**32 - 1).seed == 2**32 - 1
 
 
-def test_subwords_and_buckets_say_what_the_ngrams_are():
+def test_subwords_and_buckets_become_ngrams():
     assert SkipGramConfig().ngrams is None
     assert CbowConfig(subwords="3-6", buckets=50).ngrams == Ngrams(3, 6, 50)
 
 
-def test_the_options_load_neither_numpy_nor_numba(root):
+def test_importing_the_options_loads_neither_numpy_nor_numba(root):
     code = "import sys, embed.word2vec.config; print({'numpy', 'numba'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=root, check=True)
     assert done.stdout.strip() == b"set()"

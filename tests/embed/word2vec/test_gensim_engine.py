@@ -1,4 +1,4 @@
-"""gensim as an engine: its own results, our rows, and no word lost on the way."""
+"""The gensim engine: gensim's results in our row order, and every word trained on."""
 
 import numpy as np
 import pytest
@@ -20,9 +20,9 @@ OPTIONS = {
 HS = {"hs": 1, "negative": 0}
 
 
-def train(view, *, method="skipgram", tell=lambda *_: None, **options):
+def train(view, *, method="skipgram", progress=lambda *_: None, **options):
     config = KINDS[method](**{**OPTIONS, **options})
-    return train_gensim(build_trainer(ViewedCorpus(view), config), tell)
+    return train_gensim(build_trainer(ViewedCorpus(view), config), progress)
 
 
 def skewed_units(n_units=200, n_words=30, seed=3):
@@ -34,8 +34,8 @@ def skewed_units(n_units=200, n_words=30, seed=3):
     return [[f"w{t}" for t in part] for part in np.split(tokens, cuts)]
 
 
-def by_hand(units, **options):
-    """gensim as its documentation has it, words as they are."""
+def gensim_directly(units, **options):
+    """Train with gensim's own interface on the words themselves."""
     options = {
         "vector_size": 8, "window": 3, "negative": 3, "sample": 0, "alpha": 0.05,
         "min_alpha": 0.001, "epochs": 2, "seed": 7, "workers": 1, "min_count": 1, "sg": 1,
@@ -60,11 +60,11 @@ def by_hand(units, **options):
         ({"seed": 8, "epochs": 3, "dim": 5}, {"seed": 8, "epochs": 3, "vector_size": 5}),
     ],
 )
-def test_vectors_equal_those_of_gensim_called_by_hand(ours, theirs):
+def test_vectors_equal_those_of_gensim_called_directly(ours, theirs):
     units = skewed_units()
     view = SmallView(units)
     vectors, contexts = train(view, **ours)
-    model = by_hand(units, **theirs)
+    model = gensim_directly(units, **theirs)
     assert model.wv.index_to_key == view.words
     np.testing.assert_array_equal(vectors, model.wv.vectors)
     if ours.get("hierarchical_softmax"):
@@ -75,8 +75,8 @@ def test_vectors_equal_those_of_gensim_called_by_hand(ours, theirs):
     assert vectors.dtype == np.float32
 
 
-def test_rows_stay_in_our_order_among_words_equally_frequent():
-    # pairs of words that keep apart: their vectors tell which row is whose
+def test_rows_of_equally_frequent_words_keep_their_order():
+    # pairs of words that only occur with each other: their vectors show which row is which
     units = [[a, b] for a, b in (("a", "b"), ("c", "d"), ("e", "f")) for _ in range(200)]
     view = SmallView(units, words=list("ecafdb"))
     vectors, _ = train(view, epochs=40, method="cbow", window=1)
@@ -85,7 +85,7 @@ def test_rows_stay_in_our_order_among_words_equally_frequent():
     assert ["ecafdb"[row] for row in fits.argmax(axis=1)] == list("fdbeca")
 
 
-def test_words_that_hold_white_space_are_words():
+def test_words_may_contain_white_space():
     units = skewed_units()
     plain = train(SmallView(units))[0]
     spaced = [[word.replace("w", "\u00a0 ") for word in unit] for unit in units]
@@ -94,14 +94,14 @@ def test_words_that_hold_white_space_are_words():
 
 
 def first_vectors(view, **options):
-    """What gensim starts from: uniform in (-1, 1) / dim, from the seed."""
+    """Return gensim's initial vectors: uniform in (-1, 1) / dim, from the seed."""
     options = {**OPTIONS, **options}
     rng = np.random.default_rng(options["seed"])
     shape = (len(view.counts), options["dim"])
     return (rng.random(shape, dtype=np.float32) * 2 - 1) / options["dim"]
 
 
-def test_a_long_unit_is_cut_and_told_and_trained_to_its_end(tmp_path, capsys):
+def test_a_long_unit_is_split_with_a_note_and_fully_trained_on(tmp_path, capsys):
     unit = ["early"] * 12_000 + ["late"] * 8_000
     view = SmallView([unit])
     start = first_vectors(view)
@@ -109,16 +109,16 @@ def test_a_long_unit_is_cut_and_told_and_trained_to_its_end(tmp_path, capsys):
     vectors, _ = train(view, epochs=1)
 
     assert (vectors != start).any(axis=1).all()
-    told = "1 paragraph is longer than gensim takes at a time, and cut at every 10,000 words\n"
-    assert capsys.readouterr().err == told
-    # why it is cut: gensim alone drops the rest
-    theirs = by_hand([unit], epochs=1).wv
+    expected = "1 paragraph is longer than gensim's limit, so split every 10,000 words\n"
+    assert capsys.readouterr().err == expected
+    # gensim itself drops the rest
+    theirs = gensim_directly([unit], epochs=1).wv
     np.testing.assert_array_equal(theirs["late"], start[view.words.index("late")])
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("length", [1, 2, 700, 9_999, 10_000, 10_001, 40_000])
-def test_every_word_is_trained_on_once_an_epoch(length, threads, monkeypatch):
+def test_every_word_is_trained_on_once_per_epoch(length, threads, monkeypatch):
     rng = np.random.default_rng(length)
     tokens = rng.integers(0, 80, 40_000)
     units = [[f"w{t}" for t in tokens[i : i + length]] for i in range(0, len(tokens), length)]
@@ -136,23 +136,23 @@ def test_every_word_is_trained_on_once_an_epoch(length, threads, monkeypatch):
 
 
 @pytest.mark.parametrize("hierarchical_softmax", [False, True])
-def test_one_thread_gives_the_same_vectors_again(hierarchical_softmax):
+def test_one_thread_is_deterministic(hierarchical_softmax):
     view = SmallView(skewed_units())
     first, *others = (train(view, hierarchical_softmax=hierarchical_softmax)[0] for _ in range(4))
     for other in others:
         np.testing.assert_array_equal(other, first)
 
 
-def test_progress_is_told_after_each_epoch():
-    view, told = SmallView(skewed_units()), []
+def test_progress_is_reported_after_each_epoch():
+    view, calls = SmallView(skewed_units()), []
 
-    train(view, epochs=3, tell=lambda done, total: told.append((done, total)))
+    train(view, epochs=3, progress=lambda done, total: calls.append((done, total)))
 
     n = view.n_tokens
-    assert told == [(n, 3 * n), (2 * n, 3 * n), (3 * n, 3 * n)]
+    assert calls == [(n, 3 * n), (2 * n, 3 * n), (3 * n, 3 * n)]
 
 
-def test_a_text_that_cannot_be_read_to_its_end_is_an_error():
+def test_a_read_error_during_training_is_raised():
     class Damaged(SmallView):
         reads = 0
 

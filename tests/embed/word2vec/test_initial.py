@@ -1,4 +1,4 @@
-"""Where training starts: chance, or earlier vectors word by word and n-gram by n-gram."""
+"""Initial tables: random, or from earlier vectors, by word and by n-gram."""
 
 import json
 
@@ -22,12 +22,12 @@ NONE = np.empty(0, np.int64)
 
 
 def normal(*shape):
-    """Some numbers."""
+    """Return random numbers that depend on the shape alone."""
     return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
 
 
 def buckets_of(words, ngrams=NGRAMS):
-    """The buckets that occur in some words."""
+    """Return the sorted buckets of the n-grams of some words."""
     return np.array(sorted({b for word in words for b in ngram_buckets(word, *ngrams)}), np.int64)
 
 
@@ -54,25 +54,25 @@ def old_ngrams(tmp_path):
     return load_vectors(tmp_path)
 
 
-def test_words_start_within_one_dimension_of_zero_and_contexts_at_it():
+def test_words_start_within_1_over_dim_of_zero_and_contexts_at_zero():
     vectors, contexts = initial_tables([f"w{n}" for n in range(2000)], 20, 1, None, NONE)
     assert vectors.dtype == contexts.dtype == np.float32
     assert vectors.shape == contexts.shape == (2000, 20)
     assert not contexts.any()
     assert -1 / 20 <= vectors.min() < -0.0499
     assert 0.0499 < vectors.max() < 1 / 20
-    # the mean of 40,000 uniform numbers is off by 5 of its deviations once in 10**6 seeds
+    # the mean of 40,000 uniform numbers is off by 5 standard deviations once in 10**6 seeds
     assert abs(vectors.mean()) < 5 * (2 / 20) / np.sqrt(12 * vectors.size)
     assert len(np.unique(vectors)) > 0.99 * vectors.size
 
 
-def test_a_seed_gives_the_same_start_again_and_another_seed_another():
+def test_initial_tables_depend_on_the_seed_alone():
     one, again, other = (initial_tables(NEW, 8, seed, None, NONE)[0] for seed in (1, 1, 2))
     assert np.array_equal(one, again)
     assert not (one == other).any()
 
 
-def test_known_words_keep_both_vectors_and_new_ones_start_as_ever(old):
+def test_known_words_keep_both_vectors_and_new_words_start_at_random(old):
     vectors, contexts = initial_tables(NEW, 6, 3, old, NONE)
     fresh, _ = initial_tables(NEW, 6, 3, None, NONE)
     for row, word in enumerate(NEW):
@@ -84,22 +84,22 @@ def test_known_words_keep_both_vectors_and_new_ones_start_as_ever(old):
             assert not contexts[row].any()
 
 
-def test_vectors_without_contexts_leave_these_at_zero():
+def test_without_initial_contexts_they_start_at_zero():
     vectors, contexts = initial_tables(NEW, 6, 3, WordVectors(OLD, normal(4, 6)), NONE)
     assert np.array_equal(vectors[2], normal(4, 6)[0])
     assert not contexts.any()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_vectors_that_are_no_numbers_are_no_start(value):
+def test_initial_vectors_that_are_not_finite_are_refused(value):
     matrix = normal(4, 6)
     matrix[2, 5] = value
     with pytest.raises(ArtifactError) as refusal:
         initial_tables(NEW, 6, 1, WordVectors(OLD, matrix, name="old"), NONE)
-    assert str(refusal.value) == "old: holds NaN or infinity, from which no training can start"
+    assert str(refusal.value) == "old: contains NaN or infinity, so training cannot start"
 
 
-def test_own_rows_and_ngrams_start_within_one_dimension_of_zero():
+def test_own_rows_and_ngrams_start_within_1_over_dim_of_zero():
     buckets = buckets_of(NEW)
     inputs, contexts = initial_tables(NEW, 40, 1, None, buckets)
     assert inputs.shape == (len(NEW) + len(buckets), 40)
@@ -108,7 +108,7 @@ def test_own_rows_and_ngrams_start_within_one_dimension_of_zero():
     assert 0.024 < np.abs(inputs).max() <= 1 / 40
 
 
-def test_ngrams_go_on_by_their_bucket_and_words_by_their_own_row(old_ngrams, tmp_path):
+def test_ngrams_start_from_their_bucket_and_words_from_their_own_row(old_ngrams, tmp_path):
     buckets = buckets_of(NEW)
     inputs, contexts = initial_tables(NEW, 6, 3, old_ngrams, buckets)
     fresh, _ = initial_tables(NEW, 6, 3, None, buckets)
@@ -125,7 +125,7 @@ def test_ngrams_go_on_by_their_bucket_and_words_by_their_own_row(old_ngrams, tmp
         )
 
 
-def test_own_rows_are_worked_out_where_a_file_holds_none():
+def test_own_rows_are_computed_if_the_file_has_none():
     own, grams = normal(5, 6), normal(50, 6)
     words = [*OLD, "</s>"]  # the one word without n-grams
     starts, places = word_buckets(words, *NGRAMS)
@@ -153,8 +153,8 @@ def test_vectors_without_ngrams_become_own_rows(old):
         (
             {"max_vocabulary": 3},
             (
-                "`max_vocabulary=3` is smaller than the vocabulary of {name} (4 words), which "
-                "stays whole; pass `max_vocabulary=4` or more"
+                "`max_vocabulary=3` is smaller than the vocabulary of {name} (4 words), all of "
+                "which are kept; pass `max_vocabulary=4` or more"
             ),
         ),
         *(
@@ -180,7 +180,7 @@ def test_sparse_vectors_are_refused():
         check_init(one_hot(["the", "cat"]), SkipGramConfig())
 
 
-def test_what_fits_is_not_refused(old, old_ngrams):
+def test_compatible_vectors_are_accepted(old, old_ngrams):
     check_init(old, SkipGramConfig(dim=6, max_vocabulary=4))
     check_init(old, SkipGramConfig(dim=6, subwords="3-5"))
     check_init(old_ngrams, SkipGramConfig(dim=6, subwords="3-4", buckets=50))

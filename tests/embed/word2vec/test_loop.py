@@ -1,4 +1,4 @@
-"""A whole training: against the slow twin, at any number of threads, interrupted anywhere."""
+"""A whole training: against the naive twin, at any number of threads, interrupted anywhere."""
 
 import dataclasses
 import itertools
@@ -41,10 +41,10 @@ OPTIONS = {"dim": 12, "window": 3, "subsample": 0.05, "learning_rate": 0.02, "ep
 
 
 class Killed(BaseException):
-    """An end that nobody prepares for, but that the test survives."""
+    """Simulates a kill: no handler catches it, but the test does."""
 
 
-# chunks of some sentences, batches of some chunks, rounds of some windows, all as long as that
+# small chunks, batches and rounds, so that there are many
 STEPS = Tuning(chunk_tokens=60, batch_chunks=4, round_words=20, max_expected_count=1e9)
 OFTEN = dataclasses.replace(STEPS, metrics_seconds=-1, checkpoint_seconds=-1)
 METHODS = {"skipgram": SkipGramConfig, "cbow": CbowConfig}
@@ -52,7 +52,7 @@ NGRAMS = {"subwords": "2-3", "buckets": 50}
 
 
 def corpus_of(n_units=150, *, held_out=0, seed=3):
-    """Text of words unequally frequent, in three shards."""
+    """Return a text of Zipf-distributed words in three shards."""
     lengths = np.random.default_rng(seed).integers(1, 25, n_units + held_out)
     units = [[f"w{w}" for w in unit] for unit in zipf_units(seed, lengths)]
     return ViewedCorpus(
@@ -65,7 +65,7 @@ TEXT = build_trainer(CORPUS, SkipGramConfig(**OPTIONS)).text
 
 
 class Training:
-    """A trainer in a folder, and the end of its training."""
+    """A trainer with a folder, and its results."""
 
     def __init__(self, directory, corpus=CORPUS, *, tuning=STEPS, method="skipgram", **options):
         self.directory = directory
@@ -74,22 +74,22 @@ class Training:
         self.config, self.plan, self.text = config, self.trainer.plan, self.trainer.text
         self.tables = self.trainer.tables
 
-    def run(self, tell=lambda *_: None):
-        """Train; itself."""
+    def run(self, progress=lambda *_: None):
+        """Train; return self."""
         self.directory.mkdir(exist_ok=True)
-        run_training(self.trainer, self.directory, tell)
+        run_training(self.trainer, self.directory, progress)
         return self
 
     @property
     def bytes(self):
-        """Of both tables and their filling, but not of the rows that were worked with."""
+        """Bytes of both tables with padding, without work rows."""
         inputs, outputs = self.tables.inputs, self.tables.outputs
         parts = (inputs, outputs[: self.tables.n_words], outputs[-1])
         return [part.tobytes() for part in parts]
 
     @property
     def lines(self):
-        """Of the metrics."""
+        """Lines of the metrics."""
         text = (self.directory / "metrics.jsonl").read_text(encoding="utf-8")
         return [json.loads(line) for line in text.splitlines()]
 
@@ -100,15 +100,15 @@ class Training:
 
 
 def all_batches(text, epochs, size):
-    """The whole training in batches of so many chunks."""
+    """Return the batches of a whole training."""
     return batches(text, epochs, size, (0, 0), STEPS.chunk_tokens)
 
 
 def twin_of_fast(training, tables):
-    """Train as the fast mode is defined, one thread; losses and pairs of the epochs; windows."""
+    """Train by the definition of the fast mode, one thread; return losses by epoch, and windows."""
     config, plan, text = training.config, training.plan, training.text
     total = config.epochs * text.n_tokens
-    tallies, windows = [LossSum(0.0, 0)] * config.epochs, []
+    losses_by_epoch, windows = [LossSum(0.0, 0)] * config.epochs, []
     for batch in all_batches(text, config.epochs, 1):
         first, last = (
             learning_rate(config.learning_rate, config.final_rate, batch.tokens_before(p), total)
@@ -119,22 +119,22 @@ def twin_of_fast(training, tables):
         windows += found
         for number, chunk in enumerate(rounds(found, DRAWN)):
             rate = first + (last - first) * number * DRAWN / len(found)
-            tallies[batch.epoch] += LossSum(*twin_learner(plan, rate)(*tables, chunk))
-    return tallies, windows
+            losses_by_epoch[batch.epoch] += LossSum(*twin_learner(plan, rate)(*tables, chunk))
+    return losses_by_epoch, windows
 
 
 def twin_of_deterministic(training, tables):
-    """Train as the deterministic mode is defined; losses and pairs of the epochs; windows."""
+    """Train by the definition of the deterministic mode; return losses by epoch, and windows."""
     config, plan, text = training.config, training.plan, training.text
     total = config.epochs * text.n_tokens
-    tallies, windows = [LossSum(0.0, 0)] * config.epochs, []
+    losses_by_epoch, windows = [LossSum(0.0, 0)] * config.epochs, []
     alone = [[w] for w in range(len(text.words))]
     for batch in all_batches(text, config.epochs, 8):
         first, last = (
             learning_rate(config.learning_rate, config.final_rate, batch.tokens_before(p), total)
             for p in (0, len(batch))
         )
-        turns = [
+        all_rounds = [
             rounds(
                 twin_windows(
                     units_of(batch, p), plan,
@@ -145,36 +145,36 @@ def twin_of_deterministic(training, tables):
             )
             for p in range(len(batch))
         ]  # fmt: skip
-        n_turns = max(map(len, turns))
-        for turn in range(n_turns):
-            chunks = [chunks[turn] if turn < len(chunks) else [] for chunks in turns]
+        n_rounds = max(map(len, all_rounds))
+        for r in range(n_rounds):
+            chunks = [chunks[r] if r < len(chunks) else [] for chunks in all_rounds]
             windows += itertools.chain(*chunks)
-            rate = first + (last - first) * turn / n_turns
+            rate = first + (last - first) * r / n_rounds
             losses, pairs = lockstep_round(*tables, alone, chunks, twin_learner(plan, rate))
-            tallies[batch.epoch] += LossSum(losses.sum(), pairs.sum())
-    return tallies, windows
+            losses_by_epoch[batch.epoch] += LossSum(losses.sum(), pairs.sum())
+    return losses_by_epoch, windows
 
 
 def units_of(batch, p):
-    """The units of a chunk in lists."""
+    """Return the units of a chunk as lists."""
     rows, offsets = batch.chunk(p)
     return [part.tolist() for part in np.split(rows, offsets[1:-1] - offsets[0])]
 
 
 @pytest.mark.parametrize("method", ["skipgram", "cbow"])
 @pytest.mark.parametrize("twin", [twin_of_fast, twin_of_deterministic])
-def test_vectors_and_loss_are_those_of_the_definition(twin, method, tmp_path):
+def test_vectors_and_loss_match_the_definition(twin, method, tmp_path):
     deterministic = twin is twin_of_deterministic
     training = Training(tmp_path, method=method, deterministic=deterministic, final_rate=0.015)
     tables = [training.tables.inputs, training.tables.outputs]
     expected = as_float64(tables, 12, training.tables.n_words)
-    tallies, windows = twin(training, expected)
+    losses_by_epoch, windows = twin(training, expected)
 
     training.run()
 
-    assert [line["pairs"] for line in training.epochs] == [tally.pairs for tally in tallies]
+    assert [line["pairs"] for line in training.epochs] == [loss.pairs for loss in losses_by_epoch]
     losses = [line["epoch_loss"] for line in training.epochs]
-    assert losses == pytest.approx([tally.mean for tally in tallies], rel=LOSS_SHARE)
+    assert losses == pytest.approx([loss.mean for loss in losses_by_epoch], rel=LOSS_SHARE)
     assert losses[1] < losses[0]
     for table, wanted in zip(training.tables.arrays().values(), expected, strict=True):
         tolerance = rounding(expected, windows)
@@ -184,8 +184,8 @@ def test_vectors_and_loss_are_those_of_the_definition(twin, method, tmp_path):
 
 
 @pytest.mark.parametrize("threads", [2, 3])
-def test_several_threads_lose_what_one_does(threads, tmp_path):
-    # windows and negatives are the same, so all that differs is what a thread does not yet know
+def test_several_threads_reach_the_loss_of_one(threads, tmp_path):
+    # windows and negatives are the same; only the order of updates differs
     one, several = (Training(tmp_path / str(t), threads=t).run() for t in (1, threads))
     for line, other in zip(one.epochs, several.epochs, strict=True):
         assert line["pairs"] == other["pairs"]
@@ -206,7 +206,7 @@ def test_deterministic_bytes_do_not_depend_on_the_threads(method, ngrams, tmp_pa
 
 
 @pytest.mark.parametrize("ngrams", [{}, NGRAMS], ids=["words", "subwords"])
-def test_one_thread_gives_the_same_bytes_again_and_another_seed_others(ngrams, tmp_path):
+def test_one_thread_is_deterministic_given_the_seed(ngrams, tmp_path):
     one, again, other = (
         Training(tmp_path / str(n), seed=seed, **ngrams).run() for n, seed in enumerate((1, 1, 2))
     )
@@ -215,13 +215,13 @@ def test_one_thread_gives_the_same_bytes_again_and_another_seed_others(ngrams, t
 
 
 def held_out_of(training):
-    """The tally of the held-out text by threads of its own."""
+    """Measure the held-out loss."""
     with training.trainer.workers() as workers:
         return workers.loss_of(held_out_batch(training.text, STEPS))
 
 
 @pytest.mark.parametrize("ngrams", [{}, NGRAMS], ids=["words", "subwords"])
-def test_held_out_loss_is_one_number_at_any_number_of_threads(ngrams, tmp_path):
+def test_held_out_loss_does_not_depend_on_threads_mode_or_seed(ngrams, tmp_path):
     corpus = corpus_of(held_out=40)
     training = Training(tmp_path, corpus, **ngrams).run()
     before = training.bytes
@@ -238,7 +238,7 @@ def test_held_out_loss_is_one_number_at_any_number_of_threads(ngrams, tmp_path):
     assert training.epochs[-1]["held_out_pairs"] == found[0].pairs
 
 
-def test_held_out_loss_is_that_of_the_twin_and_of_the_first_tokens(tmp_path):
+def test_held_out_loss_matches_the_twin_on_the_first_tokens(tmp_path):
     corpus = corpus_of(held_out=40)
     for most in (10**6, 300):
         tuning = dataclasses.replace(STEPS, held_out_tokens=most)
@@ -256,19 +256,19 @@ def test_held_out_loss_is_that_of_the_twin_and_of_the_first_tokens(tmp_path):
     assert batch.n_tokens > 300 - 25
 
 
-def test_metrics_have_a_line_a_group_and_one_an_epoch(tmp_path):
+def test_metrics_have_a_line_per_batch_and_one_per_epoch(tmp_path):
     training = Training(tmp_path, corpus_of(held_out=9), tuning=OFTEN)
-    told = []
-    training.run(lambda done, total, detail: told.append((done, total, detail)))
+    calls = []
+    training.run(lambda done, total, detail: calls.append((done, total, detail)))
 
     marks = [g.before + g.n_tokens for g in all_batches(training.text, 2, 8)]
     total = 2 * training.text.n_tokens
     steps = [line for line in training.lines if "loss" in line]
     assert len(marks) > 6
     assert [line["tokens"] for line in steps] == marks
-    assert [done for done, *_ in told] == marks
-    assert {all_of_it for _, all_of_it, _ in told} == {total}
-    assert re.fullmatch(r"loss \d\.\d{4}  rate \d\.\d{4}", told[0][2])
+    assert [done for done, *_ in calls] == marks
+    assert {announced for _, announced, _ in calls} == {total}
+    assert re.fullmatch(r"loss \d\.\d{4}  rate \d\.\d{4}", calls[0][2])
     for line in steps:
         assert list(line) == [
             "tokens", "epoch", "loss", "rate", "tokens_per_second", "eta_seconds",
@@ -293,14 +293,14 @@ def test_without_held_out_text_its_loss_is_null(tmp_path):
 
 
 DIVERGED = re.compile(
-    r"training diverged in epoch \d, after [\d,]+ tokens: the loss is (\S+) at a rate of \d\S*; "
-    r"pass `learning_rate=(\S+)` or less"
+    r"training diverged in epoch \d, after [\d,]+ tokens: the loss is (\S+) at a learning "
+    r"rate of \d\S*; pass `learning_rate=(\S+)` or less"
 )
 
 
 @pytest.mark.parametrize("method", ["skipgram", "cbow"])
 @pytest.mark.parametrize("deterministic", [False, True])
-def test_divergence_ends_the_training_in_one_line(method, deterministic, tmp_path):
+def test_divergence_is_a_one_line_error(method, deterministic, tmp_path):
     options = {"method": method, "learning_rate": 50, "deterministic": deterministic}
     training = Training(tmp_path, tuning=OFTEN, **options)
     with pytest.raises(FirthError) as refusal:
@@ -321,7 +321,7 @@ def test_a_nan_ends_the_training(table, deterministic, tmp_path):
     assert DIVERGED.fullmatch(str(refusal.value))[1] == "nan"
 
 
-# Interruptions. Whatever happens on the way, the end is the same.
+# Interruptions: the result is always the same.
 
 MODES = {
     "one thread": {},
@@ -333,24 +333,24 @@ MODES = {
 
 
 def assert_same_end(training, whole):
-    """Tables and epochs, though not how fast it went."""
+    """Compare tables and epochs, but not speeds."""
     assert training.bytes == whole.bytes
     assert training.epochs == whole.epochs
 
 
 def raising(error, n):
-    """A progress that raises when it is told of the n-th batch."""
-    told = iter(range(1, n))
+    """Return a progress function that raises at its n-th call."""
+    calls = iter(range(1, n))
 
-    def tell(*_):
-        if next(told, None) is None:
+    def progress(*_):
+        if next(calls, None) is None:
             raise error
 
-    return tell
+    return progress
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_interrupted_after_any_group_it_ends_in_the_same_bytes(mode, tmp_path):
+def test_training_interrupted_after_any_batch_resumes_to_the_same_bytes(mode, tmp_path):
     whole = Training(tmp_path / "whole", **MODES[mode]).run()
     n_batches = len(list(all_batches(TEXT, 2, 8)))
     assert n_batches > 7
@@ -358,12 +358,12 @@ def test_interrupted_after_any_group_it_ends_in_the_same_bytes(mode, tmp_path):
         with pytest.raises(KeyboardInterrupt):
             Training(tmp_path / str(n), **MODES[mode]).run(raising(KeyboardInterrupt, n))
         again = Training(tmp_path / str(n), **MODES[mode])
-        again.tables.arrays()["inputs"][:] = np.nan  # it is the checkpoint that counts
+        again.tables.arrays()["inputs"][:] = np.nan  # replaced by the checkpoint
         assert_same_end(again.run(), whole)
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_interrupted_again_and_again_it_ends_in_the_same_bytes(mode, tmp_path):
+def test_training_interrupted_repeatedly_resumes_to_the_same_bytes(mode, tmp_path):
     whole = Training(tmp_path / "whole", **MODES[mode]).run()
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
@@ -374,7 +374,7 @@ def test_interrupted_again_and_again_it_ends_in_the_same_bytes(mode, tmp_path):
 @pytest.mark.parametrize("n", [1, 3, 9])
 @pytest.mark.parametrize(("before", "now"), [(1, 2), (2, 1), (3, 12)])
 @pytest.mark.parametrize("ngrams", [{}, NGRAMS], ids=["words", "subwords"])
-def test_deterministic_training_goes_on_at_another_number_of_threads_to_the_same_bytes(
+def test_deterministic_training_resumes_with_other_threads_to_the_same_bytes(
     n, before, now, ngrams, tmp_path
 ):
     mode = {"deterministic": True, **ngrams}
@@ -385,31 +385,29 @@ def test_deterministic_training_goes_on_at_another_number_of_threads_to_the_same
 
 
 def marks_of(threads):
-    """Tokens behind each batch of the fast mode."""
+    """Return the tokens done after each batch of the fast mode."""
     return [g.before + g.n_tokens for g in all_batches(TEXT, 2, 8 * threads)]
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize(("before", "now"), [(1, 2), (3, 1)])
-def test_fast_training_goes_on_at_another_number_of_threads_with_all_its_text(
-    n, before, now, tmp_path
-):
-    # windows and negatives are those of one thread all the way, though batches are larger
+def test_fast_training_resumes_with_other_threads_on_all_remaining_text(n, before, now, tmp_path):
+    # windows and negatives are those of one thread, although batches are larger
     whole = Training(tmp_path / "whole").run()
     with pytest.raises(KeyboardInterrupt):
         Training(tmp_path / "cut", threads=before).run(raising(KeyboardInterrupt, n))
-    told = []
+    calls = []
     again = Training(tmp_path / "cut", threads=now)
-    again.run(lambda done, total, _: told.append((done, total)))
-    assert told[-1] == (2 * TEXT.n_tokens,) * 2
-    assert told[0][0] > marks_of(before)[n - 1]
+    again.run(lambda done, total, _: calls.append((done, total)))
+    assert calls[-1] == (2 * TEXT.n_tokens,) * 2
+    assert calls[0][0] > marks_of(before)[n - 1]
     for line, other in zip(again.epochs, whole.epochs, strict=True):
         assert (line["tokens"], line["pairs"]) == (other["tokens"], other["pairs"])
         assert line["epoch_loss"] == pytest.approx(other["epoch_loss"], rel=0.02)
 
 
 @pytest.mark.parametrize("n", [1, 3, 11, 20, 29])
-def test_an_interrupt_in_the_middle_of_a_group_ends_in_the_same_bytes(n, tmp_path, monkeypatch):
+def test_an_interrupt_within_a_batch_takes_effect_after_it(n, tmp_path, monkeypatch):
     whole = Training(tmp_path / "whole").run()
     train_chunk = Workers._train_chunk
     chunks = iter(range(1, n))
@@ -419,21 +417,19 @@ def test_an_interrupt_in_the_middle_of_a_group_ends_in_the_same_bytes(n, tmp_pat
             os.kill(os.getpid(), signal.SIGINT)  # to the main thread, which waits for this one
         return train_chunk(*about)
 
-    told = []
+    calls = []
     with monkeypatch.context() as patch:
         patch.setattr(Workers, "_train_chunk", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            Training(tmp_path / "cut").run(lambda done, *_: told.append(done))
-    # the batch is finished before anyone hears of it, and no other is begun
+            Training(tmp_path / "cut").run(lambda done, *_: calls.append(done))
+    # the batch is finished before the interrupt is raised, and no other is started
     ends = np.cumsum([len(g) for g in all_batches(TEXT, 2, 8)])
-    assert told == marks_of(1)[: 1 + int(np.searchsorted(ends, n))]
+    assert calls == marks_of(1)[: 1 + int(np.searchsorted(ends, n))]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert_same_end(Training(tmp_path / "cut").run(), whole)
 
 
-def test_a_person_who_interrupts_many_times_gets_one_interrupt_after_the_group(
-    tmp_path, monkeypatch
-):
+def test_repeated_interrupts_raise_once_after_the_batch(tmp_path, monkeypatch):
     whole = Training(tmp_path / "whole", deterministic=True).run()
     train_lockstep, calls = Workers._train_lockstep, []
 
@@ -459,39 +455,39 @@ def test_training_outside_the_main_thread_leaves_signals_alone(tmp_path):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_killed_after_any_checkpoint_it_ends_in_the_same_bytes(mode, tmp_path):
-    how = {"tuning": OFTEN, **MODES[mode]}
-    whole = Training(tmp_path / "whole", **how).run()
+def test_training_killed_after_any_checkpoint_resumes_to_the_same_bytes(mode, tmp_path):
+    options = {"tuning": OFTEN, **MODES[mode]}
+    whole = Training(tmp_path / "whole", **options).run()
     n_batches = len(list(all_batches(TEXT, 2, 8)))
     for n in (1, 2, n_batches // 2, n_batches):
         with pytest.raises(Killed):
-            Training(tmp_path / str(n), **how).run(raising(Killed, n))
+            Training(tmp_path / str(n), **options).run(raising(Killed, n))
         assert (tmp_path / str(n) / "checkpoints").exists() == (n > 1)
-        again = Training(tmp_path / str(n), **how).run()
+        again = Training(tmp_path / str(n), **options).run()
         assert_same_end(again, whole)
         assert [line["tokens"] for line in again.lines] == [line["tokens"] for line in whole.lines]
 
 
-def test_a_checkpoint_that_counts_pieces_is_gone_on_with(tmp_path):
-    # that is what chunks were called
+def test_a_checkpoint_that_calls_chunks_pieces_is_resumed(tmp_path):
+    # written by earlier versions
     whole = Training(tmp_path / "whole").run()
     with pytest.raises(KeyboardInterrupt):
         Training(tmp_path / "cut").run(raising(KeyboardInterrupt, 3))
     arrays, state = load_checkpoint(tmp_path / "cut" / CHECKPOINTS)
     state["piece"] = state.pop("chunk")
     save_checkpoint(tmp_path / "cut" / CHECKPOINTS, arrays, state)
-    told = []
-    training = Training(tmp_path / "cut").run(lambda done, *_: told.append(done))
-    assert told == marks_of(1)[3:]
+    calls = []
+    training = Training(tmp_path / "cut").run(lambda done, *_: calls.append(done))
+    assert calls == marks_of(1)[3:]
     assert_same_end(training, whole)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
-def test_metrics_beyond_the_checkpoint_are_dropped_and_others_kept(n, tmp_path):
+def test_metrics_after_the_checkpoint_are_dropped_on_resume(n, tmp_path):
     tuning = dataclasses.replace(STEPS, metrics_seconds=-1)
     with pytest.raises(KeyboardInterrupt):
         Training(tmp_path, tuning=tuning).run(raising(KeyboardInterrupt, n))
-    with pytest.raises(Killed):  # goes on, but leaves no other checkpoint behind
+    with pytest.raises(Killed):  # resumes, but writes no further checkpoint
         Training(tmp_path, tuning=tuning).run(raising(Killed, 6))
     left = Training(tmp_path, tuning=tuning).lines
     with open(tmp_path / "metrics.jsonl", "a", encoding="utf-8") as file:
@@ -507,7 +503,7 @@ def test_metrics_beyond_the_checkpoint_are_dropped_and_others_kept(n, tmp_path):
     assert [line["epoch"] for line in again.epochs] == [1, 2]
 
 
-def test_an_interrupt_after_the_last_epoch_adds_no_other(tmp_path, monkeypatch):
+def test_an_interrupt_after_the_last_epoch_adds_no_epoch(tmp_path, monkeypatch):
     whole = Training(tmp_path / "whole").run()
     end_epoch = training_loop._Training._end_epoch
     left = iter(range(1))
@@ -532,7 +528,7 @@ import dataclasses
 from tests.embed.word2vec.test_loop import MODES, STEPS, Training
 often = dataclasses.replace(STEPS, checkpoint_seconds=0)
 folder, mode = Path({folder!r}), MODES[{mode!r}]
-changes, last = 0, None  # of files below the folder; and at which of them we die
+changes, last = 0, None  # file changes below the folder, and the one at which to die
 def count(event, arguments):
     global changes
     writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & 3
@@ -568,7 +564,7 @@ print(kills, same)
 
 
 @pytest.mark.parametrize("mode", ["one thread", "deterministic"])
-def test_killed_at_any_moment_it_ends_in_the_same_bytes(mode, tmp_path):
+def test_training_killed_at_any_moment_resumes_to_the_same_bytes(mode, tmp_path):
     script = KILLER.format(root=str(ROOT), folder=str(tmp_path), mode=mode)
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False
@@ -579,7 +575,7 @@ def test_killed_at_any_moment_it_ends_in_the_same_bytes(mode, tmp_path):
     assert same == "True"
 
 
-def test_a_divergence_during_an_interrupt_is_told_and_leaves_no_checkpoint(tmp_path, monkeypatch):
+def test_a_divergence_during_an_interrupt_is_raised_and_leaves_no_checkpoint(tmp_path, monkeypatch):
     train_chunk = Workers._train_chunk
 
     def interrupted(*about):
@@ -596,7 +592,7 @@ def test_a_divergence_during_an_interrupt_is_told_and_leaves_no_checkpoint(tmp_p
 
 @pytest.mark.parametrize("n_words", [2, 27, 300, 30_000])
 @pytest.mark.parametrize("subsample", [0.0, 1e-4])
-def test_deterministic_learns_as_well_where_one_word_is_much_of_the_text(
+def test_deterministic_mode_learns_as_well_if_one_word_dominates_the_text(
     n_words, subsample, tmp_path
 ):
     shares = 1 / np.arange(1, n_words + 1)

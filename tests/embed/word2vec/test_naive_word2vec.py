@@ -1,4 +1,4 @@
-"""The slow word2vec that the kernels are held against: by hand, and against its own loss."""
+"""The naive word2vec that the kernels are compared with: by hand, and against its own loss."""
 
 import math
 
@@ -36,7 +36,7 @@ class Scripted:
 
 
 def chunk_of(units, stream, **options):
-    """Windows by settings that most tests share."""
+    """Draw windows with default settings."""
     settings = {"keep_limits": ALL, "noise": UNIFORM, "window": 2, "dynamic": False, "negatives": 1}
     return windows(units, stream, **{**settings, **options})
 
@@ -55,7 +55,7 @@ def test_the_state_wraps():
 
 
 def test_flat_windows_worked_by_hand():
-    # 4 keep numbers, then for each centre one for its reach and one for its negative
+    # 4 numbers for keeping words, then for each center one for its reach, one for its negative
     stream = Scripted(0, 0, 0, 0, *[0.99, 0.95] * 4)
     found = chunk_of([[4, 5, 6, 7]], stream)
     assert found == [
@@ -74,8 +74,8 @@ def test_dynamic_windows_reach_from_1_to_the_window():
     assert [window.contexts for window in found] == [(1,), (0, 2), (0, 1, 3), (0, 1, 2)]
 
 
-def test_windows_reach_over_dropped_words_but_not_over_units():
-    # word 3 is never kept; the words about it are neighbours, those of another unit are not
+def test_windows_span_dropped_words_but_not_units():
+    # word 3 is never kept; the words around it are neighbors, those of another unit are not
     limits = [2**32] * 3 + [0] + [2**32] * 6
     found = chunk_of([[1, 3, 2], [4, 5]], Stream(1), keep_limits=limits, window=1)
     assert [(window.center, window.contexts) for window in found] == [
@@ -88,16 +88,16 @@ def test_tokens_are_dropped_before_any_window_is_drawn():
     stream = Scripted(0.49, 0.5, 0, 0.7, 0.95, 0.7, 0.95)
     found = chunk_of([[1, 2], [3]], stream, keep_limits=[2**31] * 10)
     assert found == []
-    assert stream.left == 2  # a lone centre draws its reach and nothing more
+    assert stream.left == 2  # a center without contexts only draws its reach
 
 
-def test_a_word_that_stands_twice_in_a_window_is_twice_its_context():
+def test_a_word_that_occurs_twice_in_a_window_is_a_context_twice():
     found = chunk_of([[1, 2, 1]], Stream(3))
     assert found[1].contexts == (1, 1)
     assert found[0].contexts == (2, 1)
 
 
-def test_a_negative_that_is_the_centre_is_drawn_again():
+def test_a_negative_that_is_the_center_is_drawn_again():
     stream = Scripted(0.41, 0.45, 0.49, 0.5, 0.6)
     assert negative(stream, UNIFORM, center=4) == 5
     assert stream.left == 1
@@ -151,7 +151,7 @@ def test_cbow_worked_by_hand():
 
 
 def test_cbow_by_the_sum():
-    # the sum is (2, 2); its gain goes whole to each row
+    # the sum is (2, 2); each row gets its full update
     words, contexts = np.array([[2.0, 0], [0, 2]]), np.array([[0.0, 0], [1, -1]])
     cbow(words, contexts, [Window(0, (0, 1), (1,))], 1.0, mean=False, input_share=lambda n: 1)
     np.testing.assert_allclose(contexts, [[1, 1], [0, -2]])
@@ -167,7 +167,7 @@ def tables():
 
 
 def loss_of(words, contexts, kind):
-    """The loss of WINDOW, written from the papers and not from the twin."""
+    """Return the loss of WINDOW by the formula of the papers."""
     inputs = words[list(WINDOW.contexts)]
     if kind != "skipgram":
         inputs = getattr(inputs, kind)(axis=0, keepdims=True)
@@ -177,7 +177,7 @@ def loss_of(words, contexts, kind):
 
 
 def train(words, contexts, kind, rate, **options):
-    """One update by the window."""
+    """Learn once from the window."""
     if kind == "skipgram":
         return skipgram(words, contexts, [WINDOW], rate, **options)
     share = (lambda n: 1 / n) if kind == "mean" else (lambda n: 1)
@@ -188,7 +188,7 @@ def train(words, contexts, kind, rate, **options):
 
 @pytest.mark.parametrize("kind", ["skipgram", "mean", "sum"])
 def test_updates_are_the_gradient_of_the_loss(kind):
-    # duplicates among inputs and outputs as well: at a rate of 1e-7 their order is not seen
+    # even with duplicate inputs and outputs: at a rate of 1e-7 their order has no effect
     rate, step = 1e-7, 1e-5
     before, after = tables(), tables()
     loss, _ = train(*after, kind, rate)
@@ -216,7 +216,7 @@ def test_blocks_differ_by_terms_of_the_rate_squared_only(kind):
 
 
 @pytest.mark.parametrize("kind", ["skipgram", "mean"])
-def test_repeating_a_window_lowers_its_loss_and_float32_stays_near(kind):
+def test_repeating_a_window_lowers_its_loss_and_float32_stays_close(kind):
     wide, narrow = tables(), tables().astype(np.float32)
     losses = [train(*wide, kind, 0.05)[0] for _ in range(30)]
     assert losses == sorted(losses, reverse=True)
@@ -233,7 +233,7 @@ def test_large_scores_neither_overflow_nor_vanish():
     assert pair_loss(scores, np.array([0, 1])) == 0
 
 
-def test_a_chunk_of_real_settings_ends_and_holds_what_it_should():
+def test_windows_with_realistic_settings_are_well_formed():
     rng = np.random.default_rng(6)
     units = [rng.zipf(1.5, size=30).clip(1, 10) - 1 for _ in range(20)]
     counts = np.bincount(np.concatenate(units), minlength=10)

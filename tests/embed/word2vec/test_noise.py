@@ -1,4 +1,4 @@
-"""Noise and subsampling: chances against the formula, worked by hand, and as they are drawn."""
+"""Noise and subsampling: probabilities against the formula, by hand, and in actual draws."""
 
 from fractions import Fraction
 
@@ -14,21 +14,21 @@ from embed.word2vec.noise import keep_limits, noise_table
 FULL = 2**32 - 1
 
 
-def naive_chances(table):
-    """Each word's chance in 64-bit random numbers, column by column, in whole numbers."""
+def exact_probabilities(table):
+    """Return each word's probability over all 64-bit random numbers, exactly."""
     n_words = len(table.limits)
-    chances = [0] * n_words
+    probabilities = [0] * n_words
     for column, (limit, other) in enumerate(zip(*map(np.ndarray.tolist, table), strict=True)):
         # upper halves h with (h * V) >> 32 == column
         n_halves = -(-(column + 1) * 2**32 // n_words) + (column * -(2**32) // n_words)
-        chances[column] += n_halves * limit
-        chances[other] += n_halves * (2**32 - limit)
-    assert sum(chances) == 2**64
-    return [Fraction(chance, 2**64) for chance in chances]
+        probabilities[column] += n_halves * limit
+        probabilities[other] += n_halves * (2**32 - limit)
+    assert sum(probabilities) == 2**64
+    return [Fraction(probability, 2**64) for probability in probabilities]
 
 
 def splitmix64(seed, n):
-    """The first n numbers of a stream, all at once."""
+    """Return the first n numbers of a stream."""
     z = np.uint64(seed) + np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -36,22 +36,24 @@ def splitmix64(seed, n):
 
 
 def drawn(table, r):
-    """What each random number draws."""
+    """Return the word that each random number draws."""
     columns = ((r >> np.uint64(32)) * np.uint64(len(table.limits)) >> np.uint64(32)).astype(int)
     own = (r & np.uint64(FULL)) < table.limits[columns]
     return np.where(own, columns, table.others[columns])
 
 
-def assert_chances(counts, exponent):
-    """The table holds count^exponent over its sum, within 1e-9 and in whole columns."""
+def assert_probabilities(counts, exponent):
+    """Compare the table with count^exponent over its sum, within 1e-9."""
     table = noise_table(np.array(counts), exponent)
     weights = [count**exponent if count else 0.0 for count in counts]
     expected = np.array(weights) / sum(weights)
-    chances = naive_chances(table)
+    probabilities = exact_probabilities(table)
 
     assert (table.limits.dtype, table.others.dtype) == (np.uint32, np.int32)
-    np.testing.assert_allclose([float(chance) for chance in chances], expected, rtol=0, atol=1e-9)
-    assert [word for word, count in enumerate(counts) if not count and chances[word]] == []
+    np.testing.assert_allclose(
+        [float(probability) for probability in probabilities], expected, rtol=0, atol=1e-9
+    )
+    assert [word for word, count in enumerate(counts) if not count and probabilities[word]] == []
     full = table.limits == FULL
     assert (table.others[full] == np.flatnonzero(full)).all()
 
@@ -62,16 +64,16 @@ def assert_chances(counts, exponent):
     ),
     exponent=st.sampled_from([-1.0, -0.5, 0.0, 0.25, 0.75, 1.0]),
 )
-def test_chances_are_the_power_of_the_count(counts, exponent):
+def test_probabilities_are_powers_of_the_count(counts, exponent):
     if sum(count > 0 for count in counts) == 2 and abs(exponent) == 1:
-        counts = [*counts, 7, 7]  # one word in a million may be all the noise there is
-    assert_chances(counts, exponent)
+        counts = [*counts, 7, 7]  # else one of two words might have nearly all of the noise
+    assert_probabilities(counts, exponent)
 
 
 @pytest.mark.parametrize("exponent", [-0.5, 0.75])
-def test_chances_are_exact_for_many_words_that_fall_as_zipf_says(exponent):
+def test_probabilities_are_exact_for_many_words_with_zipf_counts(exponent):
     ranks = np.arange(1, 30_011)
-    assert_chances((10**8 // ranks).tolist(), exponent)
+    assert_probabilities((10**8 // ranks).tolist(), exponent)
 
 
 def test_a_table_worked_by_hand():
@@ -87,11 +89,13 @@ def test_equal_words_own_their_columns_and_the_last_numbers_draw_them():
     assert drawn(table, np.array(ends, np.uint64)).tolist() == [j for j in range(4) for _ in "012"]
 
 
-def test_columns_that_fewer_numbers_name_are_allowed_for():
-    # of 2^32 halves, three columns are named by 1431655766, 1431655765 and 1431655765
+def test_columns_selected_by_fewer_numbers_are_corrected_for():
+    # of 2^32 upper halves, 1431655766, 1431655765 and 1431655765 select the three columns
     counts = np.array([1, 1, 1])
-    chances = naive_chances(noise_table(counts, 0.0))
-    assert all(abs(chance - Fraction(1, 3)) < Fraction(1, 2**32) for chance in chances)
+    probabilities = exact_probabilities(noise_table(counts, 0.0))
+    assert all(
+        abs(probability - Fraction(1, 3)) < Fraction(1, 2**32) for probability in probabilities
+    )
 
 
 def test_words_that_do_not_occur_are_never_drawn():
@@ -104,9 +108,9 @@ def test_words_that_do_not_occur_are_never_drawn():
 
 
 @pytest.mark.parametrize("exponent", [-0.5, 0.0, 0.75])
-def test_draws_come_as_often_as_they_should(exponent):
-    # Pearson's chi-square over 400 words and 2 million draws, each expected 15 times or more;
-    # a false alarm in 1 of 10^6 seeds, and the seed is fixed.
+def test_draws_follow_the_distribution(exponent):
+    # Pearson's chi-square over 400 words and 2 million draws, each expected at least 15 times;
+    # a false alarm for 1 in 10^6 seeds, and the seed is fixed.
     counts = 40_000 // np.arange(1, 401)
     draws = drawn(noise_table(counts, exponent), splitmix64(11, 2_000_000))
     weights = counts.astype(float) ** exponent
@@ -119,22 +123,22 @@ def test_draws_come_as_often_as_they_should(exponent):
 @pytest.mark.parametrize("counts", [[], [0, 0], [7], [0, 7, 0]])
 def test_noise_of_fewer_than_two_words_is_refused(counts):
     with pytest.raises(
-        SettingError, match=r"^negative samples need a vocabulary of at least 2 wor"
+        SettingError, match=r"^negative sampling needs a vocabulary of at least 2 w"
     ):
         noise_table(np.array(counts, np.int64), 0.75)
 
 
 @pytest.mark.parametrize("exponent", [40.0, -400.0, 1e300])
 def test_an_exponent_that_leaves_one_word_is_refused(exponent):
-    with pytest.raises(SettingError, match=r"^`unigram_exponent=.*` leaves one word nearly all"):
+    with pytest.raises(SettingError, match=r"^`unigram_exponent=.*`: nearly all negative sampl"):
         noise_table(np.array([1000, 100, 10, 1000 * 3]), exponent)
 
 
-def test_counts_beyond_32_bits_are_weighed_as_they_are():
-    assert_chances([3 * 10**11, 10**11, 10**10], 1.0)
+def test_counts_beyond_32_bits_are_exact():
+    assert_probabilities([3 * 10**11, 10**11, 10**10], 1.0)
 
 
-def test_limits_keep_as_the_c_code_does():
+def test_keep_limits_follow_the_c_code():
     counts = np.array([900, 99, 1])
     limits = keep_limits(counts, 1e-2)
     assert limits.dtype == np.uint64
@@ -148,13 +152,13 @@ def test_a_limit_worked_by_hand():
     assert keep_limits(np.array([1, 99]), 1e-4)[0] == round(0.11 * 2**32)
 
 
-def test_a_threshold_of_0_keeps_everything_and_so_does_a_large_one():
+def test_thresholds_of_0_and_from_1_on_keep_everything():
     for threshold in (0, 1.0, 5.0):
         assert keep_limits(np.array([5, 0, 3]), threshold).tolist() == [2**32] * 3
 
 
 def test_tokens_are_kept_as_often_as_the_limits_say():
-    # 3 binomials of 10^6 draws within 5.1 standard errors: a false alarm in 1 of 10^6 seeds
+    # 3 binomials of 10^6 draws within 5.1 standard errors: a false alarm for 1 in 10^6 seeds
     limits = keep_limits(np.array([700, 250, 50]), 1e-3)
     for word, limit in enumerate(limits):
         kept = (splitmix64(word, 10**6) >> np.uint64(32)) < limit

@@ -1,4 +1,4 @@
-"""Chunks and batches: every token once an epoch, no unit cut; rates and random numbers."""
+"""Chunks and batches: every token once per epoch, whole units; rates and random numbers."""
 
 import itertools
 
@@ -20,7 +20,7 @@ from tests.embed.small_corpus import SmallView
 
 
 def text_of(n_units, seed=1, units_per_shard=17):
-    """A text of which every word stands in one place only: a token is known by its row."""
+    """Return a text in which every word occurs once, so that a row identifies a token."""
     lengths = np.random.default_rng(seed).integers(1, 9, n_units)
     names = (f"w{n}" for n in itertools.count())
     units = [list(itertools.islice(names, int(length))) for length in lengths]
@@ -29,7 +29,7 @@ def text_of(n_units, seed=1, units_per_shard=17):
 
 
 def units_of(text):
-    """The rows of every unit."""
+    """Return the rows of every unit."""
     return [
         rows[first:last].tolist()
         for rows, offsets in text.shards()
@@ -38,7 +38,7 @@ def units_of(text):
 
 
 def units_in(batch):
-    """The rows of every unit, chunk by chunk."""
+    """Return the rows of every unit, chunk by chunk."""
     found = []
     for p in range(len(batch)):
         rows, offsets = batch.chunk(p)
@@ -52,7 +52,7 @@ def units_in(batch):
     st.lists(st.integers(1, 30), max_size=40),
     st.integers(1, 50),
 )
-def test_chunks_are_whole_units_none_is_empty_and_none_needlessly_long(lengths, size):
+def test_chunks_are_whole_units_and_neither_empty_nor_too_long(lengths, size):
     offsets = np.cumsum([0, *lengths])
     bounds = cut_chunks(offsets, size)
     if not lengths:
@@ -73,7 +73,7 @@ def test_chunks_worked_by_hand():
 
 
 @pytest.mark.parametrize("size", [1, 3, 8, 1000])
-def test_every_token_is_in_one_chunk_once_an_epoch_and_in_its_order(size):
+def test_every_token_is_in_one_chunk_per_epoch_in_order(size):
     text = text_of(100)
     found = list(batches(text, 3, size, (0, 0), 13))
 
@@ -86,7 +86,7 @@ def test_every_token_is_in_one_chunk_once_an_epoch_and_in_its_order(size):
     assert len(found) > 3
 
 
-def test_batches_know_how_many_tokens_are_behind_them():
+def test_batches_count_the_tokens_before_them():
     text = text_of(60)
     done = 0
     for batch in batches(text, 2, 4, (0, 0), 13):
@@ -99,24 +99,24 @@ def test_batches_know_how_many_tokens_are_behind_them():
     assert done == 2 * text.n_tokens
 
 
-def named(batch):
-    """What tells one batch from another."""
+def identity(batch):
+    """Return what distinguishes a batch from all others."""
     return batch.epoch, batch.number, batch.before, units_in(batch)
 
 
-def test_batches_from_any_starting_point_are_the_rest():
+def test_batches_from_any_start_are_the_remaining_ones():
     text = text_of(60)
-    whole = [named(batch) for batch in batches(text, 3, 4, (0, 0), 13)]
+    whole = [identity(batch) for batch in batches(text, 3, 4, (0, 0), 13)]
     for n, (epoch, number, _, _) in enumerate(whole):
-        assert [named(g) for g in batches(text, 3, 4, (epoch, number), 13)] == whole[n:]
+        assert [identity(g) for g in batches(text, 3, 4, (epoch, number), 13)] == whole[n:]
     after = whole[-1][1] + len(list(batches(text, 1, 1, (0, 0), 13)))
     assert list(batches(text, 3, 4, (2, after), 13)) == []
     assert list(batches(text, 3, 4, (3, 0), 13)) == []
 
 
 @pytest.mark.parametrize(("before", "now"), [(4, 8), (8, 4), (3, 100), (2, 7)])
-def test_no_token_is_lost_where_batches_have_another_size_than_before(before, now):
-    # as when all cores are used, and an interrupted training goes on where there are more
+def test_no_token_is_lost_if_a_training_resumes_with_another_batch_size(before, now):
+    # as on a machine with more cores
     text = text_of(60)
     first = list(itertools.islice(batches(text, 2, before, (0, 0), 13), 3))
     end = first[-1].number + len(first[-1])
@@ -126,7 +126,7 @@ def test_no_token_is_lost_where_batches_have_another_size_than_before(before, no
     assert rest[0].before == first[-1].before + first[-1].n_tokens
 
 
-def test_shards_without_text_are_passed_over():
+def test_empty_shards_are_skipped():
 
     class Gaps(SmallView):
         def shards(self):
@@ -156,7 +156,7 @@ def test_the_rate_falls_linearly_to_its_floor():
     assert learning_rate(0.025, 0.025, 800, 1000) == 0.025
 
 
-def test_random_numbers_differ_by_seed_epoch_and_chunk_and_from_those_of_held_out_text():
+def test_random_states_differ_by_seed_epoch_and_chunk_and_from_held_out_states():
     keys = list(itertools.product((0, 1, 2**40), (0, 1, 2), (0, 1, 2, 1000)))
     states = [random_state(*key) for key in keys] + [held_out_state(n) for n in range(30)]
     assert all(state.dtype == np.uint64 and state.shape == (1,) for state in states)

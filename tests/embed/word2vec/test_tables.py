@@ -1,4 +1,4 @@
-"""The tables that are trained: their layout, the parts of words, and the run they become."""
+"""The trained tables: their layout, the parts of words, and the saved run."""
 
 import numpy as np
 import pytest
@@ -14,8 +14,8 @@ COUNTS = np.array([90, 20, 20, 7, 3, 2, 1])
 NGRAMS = Ngrams(3, 4, 60)
 
 
-def moved(tables, seed=3):
-    """The same, as after some training."""
+def perturbed(tables, seed=3):
+    """Add noise to the tables, as if trained; return them."""
     rng = np.random.default_rng(seed)
     for table in tables.arrays().values():
         table += rng.normal(size=table.shape).astype(np.float32)
@@ -25,7 +25,7 @@ def moved(tables, seed=3):
 @pytest.mark.parametrize("dim", [1, 15, 16, 17, 100])
 @pytest.mark.parametrize("ngrams", [None, NGRAMS])
 @pytest.mark.parametrize("spare", [0, 23])
-def test_tables_are_the_first_vectors_in_aligned_rows_with_zeros_around(dim, ngrams, spare):
+def test_tables_are_the_initial_vectors_in_aligned_rows_padded_with_zeros(dim, ngrams, spare):
     tables = make_tables(WORDS, dim, 5, None, ngrams, spare)
     assert (tables.buckets is None) == (ngrams is None)
     buckets = np.empty(0, np.int64) if ngrams is None else tables.buckets
@@ -43,7 +43,7 @@ def test_tables_are_the_first_vectors_in_aligned_rows_with_zeros_around(dim, ngr
 
 
 @pytest.mark.parametrize("spare", [0, 23])
-def test_arrays_are_views_of_what_training_moves(spare):
+def test_arrays_are_views_of_the_tables(spare):
     tables = make_tables(WORDS, 5, 1, None, NGRAMS, spare)
     arrays = tables.arrays()
     assert list(arrays) == ["inputs", "outputs"]
@@ -72,12 +72,12 @@ def test_the_parts_of_a_word_are_its_own_row_and_its_ngrams(ngrams):
 
 
 def test_vectors_without_ngrams_are_the_rows():
-    tables = moved(make_tables(WORDS, 5, 1, None, None))
+    tables = perturbed(make_tables(WORDS, 5, 1, None, None))
     assert np.array_equal(tables.vectors(2, 5), tables.inputs[2:5, :5])
 
 
 def test_vectors_with_ngrams_are_means_of_their_parts():
-    tables = moved(make_tables(WORDS, 5, 1, None, NGRAMS))
+    tables = perturbed(make_tables(WORDS, 5, 1, None, NGRAMS))
     for first, last in ((0, len(WORDS)), (2, 5), (4, 5)):
         expected = [
             tables.inputs[tables.parts[tables.starts[w] : tables.starts[w + 1]], :5].mean(axis=0)
@@ -88,9 +88,9 @@ def test_vectors_with_ngrams_are_means_of_their_parts():
 
 
 @pytest.mark.parametrize("spare", [0, 23])
-def test_saved_tables_are_a_run_whose_vectors_load(spare, tmp_path):
-    tables = moved(make_tables(WORDS, 5, 1, None, None, spare))
-    tables.outputs[len(WORDS) : -1] = 7  # rows that were worked with
+def test_saved_tables_load_as_a_run(spare, tmp_path):
+    tables = perturbed(make_tables(WORDS, 5, 1, None, None, spare))
+    tables.outputs[len(WORDS) : -1] = 7  # work rows
     tables.save(tmp_path, WORDS, COUNTS)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "contexts.npy", "vectors.npy", "vocabulary.tsv",
@@ -103,11 +103,11 @@ def test_saved_tables_are_a_run_whose_vectors_load(spare, tmp_path):
 
 
 @pytest.mark.parametrize("block", [1, 3, 1000])
-def test_saved_tables_with_ngrams_hold_composed_vectors_and_their_rows(
+def test_saved_tables_with_ngrams_have_composed_vectors_and_their_rows(
     block, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("embed.word2vec.tables._BLOCK", block)
-    tables = moved(make_tables(WORDS, 5, 1, None, NGRAMS, 23))
+    monkeypatch.setattr("embed.word2vec.tables._COPY_ROWS", block)
+    tables = perturbed(make_tables(WORDS, 5, 1, None, NGRAMS, 23))
     tables.outputs[len(WORDS) : -1] = 7
     tables.save(tmp_path, WORDS, COUNTS)
     assert np.array_equal(np.load(tmp_path / "inputs.npy"), tables.inputs[:-1, :5])

@@ -1,4 +1,4 @@
-"""Runs of skip-gram and CBOW: what they hold, what they learn, what is refused."""
+"""Runs of skip-gram and CBOW: their files, what they learn, and their errors."""
 
 import dataclasses
 import errno
@@ -31,7 +31,7 @@ FILES = [
 
 
 def corpus_of(folder, lines, *, held_out=0.0, name="news"):
-    """A corpus whose documents are lines."""
+    """Build a corpus whose documents are lines."""
     (folder / f"{name}.txt").write_text("\n".join(lines), encoding="utf-8")
     request = make_request(
         [folder / f"{name}.txt"],
@@ -42,7 +42,7 @@ def corpus_of(folder, lines, *, held_out=0.0, name="news"):
 
 
 def skewed_lines(n=200, n_words=30, seed=2):
-    """Lines of 1 to 12 words, unequally frequent."""
+    """Return lines of 1 to 12 Zipf-distributed words."""
     rng = np.random.default_rng(seed)
     return [
         " ".join(f"w{w}" for w in (rng.zipf(1.3, rng.integers(1, 13)) - 1) % n_words)
@@ -52,13 +52,13 @@ def skewed_lines(n=200, n_words=30, seed=2):
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    """Some lines, a fifth of them held out."""
+    """A corpus of some lines, a fifth of them held out."""
     return corpus_of(tmp_path_factory.mktemp("corpus"), skewed_lines(), held_out=0.2)
 
 
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory):
-    """A text of which it is known what goes with what."""
+    """A synthetic corpus with known word classes."""
     folder = tmp_path_factory.mktemp("planted")
     write_synthetic(folder / "text.txt", SyntheticConfig(n_tokens=80_000))
     request = make_request(
@@ -68,7 +68,7 @@ def planted(tmp_path_factory):
 
 
 def train(corpus, out, method="skipgram", *, force=False, tuning=None, **options):
-    """Train; the run's directory."""
+    """Train and return the folder of the run."""
     function, kind = METHODS[method]
     config = kind(**{**SMALL, **options})
     if tuning is None:
@@ -77,17 +77,17 @@ def train(corpus, out, method="skipgram", *, force=False, tuning=None, **options
 
 
 def tables_of(run):
-    """The bytes of what was trained."""
+    """Return the bytes of the arrays of a run."""
     return {path.name: path.read_bytes() for path in run.glob("*.npy")}
 
 
 def names_in(run):
-    """What a directory holds."""
+    """Return the sorted names in a folder."""
     return sorted(path.name for path in run.iterdir())
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_run_holds_vectors_contexts_and_all_that_was_chosen(method, corpus, tmp_path):
+def test_a_run_has_vectors_contexts_and_all_options(method, corpus, tmp_path):
     run = train(corpus, tmp_path / "run", method, dim=12, window=3)
 
     view = corpus.view(min_count=1, punctuation="drop", boundary="paragraph")
@@ -116,7 +116,7 @@ def test_a_run_holds_vectors_contexts_and_all_that_was_chosen(method, corpus, tm
     assert not (tmp_path / "run.partial").exists()
 
 
-def test_a_run_with_subwords_also_holds_rows_of_words_and_buckets(corpus, tmp_path):
+def test_a_run_with_subwords_also_has_rows_of_words_and_buckets(corpus, tmp_path):
     run = train(corpus, tmp_path / "run", subwords="2-3", buckets=500)
 
     assert names_in(run) == sorted([*FILES, "buckets.npy", "inputs.npy"])
@@ -189,22 +189,22 @@ def accuracy(vectors):
         ("cbow", {"sum": True, "learning_rate": 0.01}),
     ],
 )
-def test_planted_classes_are_learnt(method, options, planted, tmp_path):
-    # by chance a noun in ten has a nearest noun of its class
+def test_planted_classes_are_learned(method, options, planted, tmp_path):
+    # at random, one noun in ten has a nearest neighbor of its own class
     settings = {"dim": 32, "epochs": 5, "min_count": 5, "subsample": 1e-3, "learning_rate": 0.05}
     run = train(planted, tmp_path / "run", method, **{**settings, **options})
     assert accuracy(load_vectors(run)) > 0.9
 
 
-def test_the_sum_and_the_mean_are_two_things(corpus, tmp_path):
+def test_sum_and_mean_give_different_vectors(corpus, tmp_path):
     mean, total = (train(corpus, tmp_path / str(by), "cbow", sum=by) for by in (False, True))
     assert tables_of(mean) != tables_of(total)
 
 
-# Starting from other vectors.
+# Initial vectors.
 
 
-def test_a_run_goes_on_from_another(corpus, tmp_path):
+def test_training_starts_from_another_run(corpus, tmp_path):
     first = train(corpus, tmp_path / "first", learning_rate=0.05)
     more = corpus_of(tmp_path, ["w1 w2 new newer", "new w0 , newer w1"], name="more")
     options = {"init": str(first), "learning_rate": 1e-6, "final_rate": 0}
@@ -214,7 +214,7 @@ def test_a_run_goes_on_from_another(corpus, tmp_path):
     old, new = load_vectors(first), load_vectors(run)
     assert set(new.vocabulary) == {*old.vocabulary, "new", "newer"}
     contexts = np.load(run / "contexts.npy")
-    for word in old.vocabulary:  # so small a rate moves hardly anything
+    for word in old.vocabulary:  # at this rate vectors hardly change
         np.testing.assert_allclose(new.vector(word), old.vector(word), atol=1e-4)
         there = np.load(first / "contexts.npy")[old.row(word)]
         np.testing.assert_allclose(contexts[new.row(word)], there, atol=1e-4)
@@ -225,17 +225,17 @@ def test_a_run_goes_on_from_another(corpus, tmp_path):
     assert json.loads((run / "config.json").read_text())["init"] == str(first)
 
 
-def test_a_file_of_vectors_is_a_start(corpus, tmp_path):
+def test_training_starts_from_a_file_of_vectors(corpus, tmp_path):
     (tmp_path / "old.txt").write_text("3 8\n" + "".join(f"{w} {'2 ' * 8}\n" for w in "abc"))
     more = corpus_of(tmp_path, ["a b other", "other a"], name="more")
     run = train(more, tmp_path / "run", init=str(tmp_path / "old.txt"), learning_rate=1e-4)
     vectors = load_vectors(run)
     assert sorted(vectors.vocabulary) == ["a", "b", "c", "other"]
-    np.testing.assert_allclose(vectors.vector("c"), [2] * 8)  # not in the text: nothing moved it
+    np.testing.assert_allclose(vectors.vector("c"), [2] * 8)  # not in the text, so not trained
     np.testing.assert_allclose(vectors.vector("a"), [2] * 8, atol=0.05)
 
 
-def test_subwords_go_on_from_subwords_and_from_words(corpus, tmp_path):
+def test_training_with_subwords_starts_from_runs_with_and_without_subwords(corpus, tmp_path):
     ngrams = {"subwords": "2-3", "buckets": 300}
     first = train(corpus, tmp_path / "first", **ngrams)
     plain = train(corpus, tmp_path / "plain")
@@ -251,34 +251,34 @@ def test_subwords_go_on_from_subwords_and_from_words(corpus, tmp_path):
         np.testing.assert_allclose(own[row], load_vectors(plain).vector(word), atol=1e-5)
 
 
-# What is refused, before any work.
+# Errors raised before any training.
 
 
 def refusal_of(corpus, out, **options):
-    """The message; nothing is left behind."""
+    """Return the error message."""
     with pytest.raises(FirthError) as refusal:
         train(corpus, out, **options)
     return str(refusal.value)
 
 
-def test_what_does_not_fit_the_corpus_is_refused_in_one_line(corpus, tmp_path):
+def test_options_that_do_not_fit_the_corpus_are_one_line_errors(corpus, tmp_path):
     out = tmp_path / "run"
     assert refusal_of(corpus, out, min_count=10**6) == (
         f"{corpus.path}: no word occurs 1000000 times or more in its train documents; "
         "pass a smaller `min_count`"
     )
     assert refusal_of(corpus, out, max_vocabulary=1) == (
-        "negative samples need a vocabulary of at least 2 words, this one has 1; "
+        "negative sampling needs a vocabulary of at least 2 words, got 1; "
         "pass a smaller `min_count` or more text"
     )
     uneven = corpus_of(tmp_path, ["a a a a a a b"], name="uneven")
     assert refusal_of(uneven, out, unigram_exponent=10.0) == (
-        "`unigram_exponent=10` leaves one word nearly all of the negative samples; "
-        "pass one nearer to 0"
+        "`unigram_exponent=10`: nearly all negative samples would be one word; "
+        "pass a value closer to 0"
     )
 
 
-def test_starting_points_that_do_not_fit_are_refused(corpus, tmp_path):
+def test_initial_vectors_that_do_not_fit_are_refused(corpus, tmp_path):
     narrow, out = tmp_path / "old.txt", tmp_path / "run"
     narrow.write_text("2 3\na 1 2 3\nb 1 2 3\n")
     name = load_vectors(narrow).name
@@ -294,7 +294,7 @@ def test_starting_points_that_do_not_fit_are_refused(corpus, tmp_path):
     assert not (tmp_path / "run.partial").exists()
 
 
-def test_a_run_that_stands_is_replaced_by_force_only(corpus, tmp_path):
+def test_an_existing_run_is_replaced_only_with_force(corpus, tmp_path):
     run = train(corpus, tmp_path / "run")
     assert refusal_of(corpus, run) == (
         f"{run}: already exists; choose another `out` or pass `force=True`"
@@ -307,7 +307,7 @@ def test_a_run_that_stands_is_replaced_by_force_only(corpus, tmp_path):
 
 
 def interrupt_after(monkeypatch, n):
-    """Let the n-th batch of the next training be interrupted."""
+    """Interrupt the n-th batch of the next training."""
     train_batch = Workers.train
     left = iter(range(1, n))
 
@@ -323,23 +323,23 @@ MANY_BATCHES = Tuning(chunk_tokens=40, batch_chunks=4)
 
 
 @pytest.mark.parametrize("options", [{}, {"deterministic": True}, {"subwords": "2-4"}])
-def test_the_same_command_goes_on_after_an_interrupt(
-    options, corpus, tmp_path, monkeypatch, capsys
-):
+def test_an_interrupted_training_resumes(options, corpus, tmp_path, monkeypatch, capsys):
     whole = train(corpus, tmp_path / "whole", epochs=2, tuning=MANY_BATCHES, **options)
     capsys.readouterr()
     with monkeypatch.context() as patch:
         interrupt_after(patch, 4)
         with pytest.raises(KeyboardInterrupt):
             train(corpus, tmp_path / "cut", epochs=2, tuning=MANY_BATCHES, **options)
-    assert "interrupted; the same command goes on from here\n" in capsys.readouterr().err
+    assert "interrupted; run the same command to resume\n" in capsys.readouterr().err
     assert (tmp_path / "cut.partial" / "checkpoints").is_dir()
     batches = []
-    told = Workers.train
+    train_batch = Workers.train
     monkeypatch.setattr(
         Workers,
         "train",
-        lambda workers, batch, rates: (batches.append(batch), told(workers, batch, rates))[1],
+        lambda workers, batch, rates: (batches.append(batch), train_batch(workers, batch, rates))[
+            1
+        ],
     )
 
     cut = train(corpus, tmp_path / "cut", epochs=2, tuning=MANY_BATCHES, **options)
@@ -351,19 +351,19 @@ def test_the_same_command_goes_on_after_an_interrupt(
 
 
 @pytest.mark.parametrize("other", [{"seed": 2}, {"window": 2}, {"learning_rate": 0.03}])
-def test_other_options_start_anew_where_that_is_meant(other, corpus, tmp_path, monkeypatch):
+def test_other_options_start_over_only_with_force(other, corpus, tmp_path, monkeypatch):
     fresh = train(corpus, tmp_path / "fresh", tuning=MANY_BATCHES, **other)
     with monkeypatch.context() as patch:
         interrupt_after(patch, 3)
         with pytest.raises(KeyboardInterrupt):
             train(corpus, tmp_path / "cut", tuning=MANY_BATCHES)
-    with pytest.raises(ArtifactError, match=f"left unfinished with another {next(iter(other))};"):
+    with pytest.raises(ArtifactError, match=f"left unfinished with different {next(iter(other))};"):
         train(corpus, tmp_path / "cut", tuning=MANY_BATCHES, **other)
     again = train(corpus, tmp_path / "cut", force=True, tuning=MANY_BATCHES, **other)
     assert tables_of(again) == tables_of(fresh)
 
 
-def test_a_disk_that_is_full_at_the_end_does_not_cost_the_training(corpus, tmp_path, monkeypatch):
+def test_a_full_disk_at_the_end_does_not_lose_the_training(corpus, tmp_path, monkeypatch):
     tuning = dataclasses.replace(MANY_BATCHES, checkpoint_seconds=-1)
     trained, train_batch = [], Workers.train
 
@@ -396,7 +396,7 @@ def test_a_training_that_diverged_leaves_no_run(corpus, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-# Small and odd corpora.
+# Small and unusual corpora.
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -427,7 +427,7 @@ def test_small_corpora_are_trained_on(method, deterministic, lines, options, tmp
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_long_windows_and_many_negatives_do_not_look_like_divergence(method, tmp_path):
+def test_long_windows_and_many_negatives_are_not_mistaken_for_divergence(method, tmp_path):
     text = corpus_of(tmp_path, [" ".join(skewed_lines(100))])
     for options in ({"window": 400, "window_weighting": "flat"}, {"negatives": 500}):
         run = train(text, tmp_path / str(len(options)), method, learning_rate=1e-3, **options)
@@ -435,11 +435,11 @@ def test_long_windows_and_many_negatives_do_not_look_like_divergence(method, tmp
         assert 0 < line["epoch_loss"] <= np.log(2) * (1 + options.get("negatives", 5)) * 1.01
 
 
-# The other engine.
+# The gensim engine.
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_gensim_trains_in_our_place(method, corpus, tmp_path):
+def test_gensim_trains_a_run(method, corpus, tmp_path):
     pytest.importorskip("gensim")
     run = train(corpus, tmp_path / "run", method, engine="gensim", epochs=2)
     vectors = load_vectors(run)

@@ -1,4 +1,4 @@
-"""The text of predictive methods: the view of a corpus, or a vocabulary grown out of vectors."""
+"""The text to train on: the view of a corpus, or with a vocabulary grown from earlier vectors."""
 
 import itertools
 from collections import Counter
@@ -43,13 +43,13 @@ def build(folder, lines, *, held_out=0.0, name="news", sizes=None, **text):
 
 
 def vectors_of(words, counts=None, **about):
-    """Some vectors of these words."""
+    """Return vectors of these words."""
     matrix = np.ones((len(words), 2), np.float32)
     return WordVectors(words, matrix, counts=counts and np.array(counts), **about)
 
 
 def texts_of(words, shards):
-    """The parts of shards as words."""
+    """Return the units of shards as words."""
     return [
         [words[row] for row in rows[start:stop]]
         for rows, offsets in shards
@@ -58,11 +58,11 @@ def texts_of(words, shards):
 
 
 def open_text(corpus, init=None, **choices):
-    """With some choices changed."""
+    """Open the text with some options changed."""
     return training_text.open_text(corpus, SkipGramConfig(**{**CHOICES, **choices}), init)
 
 
-def test_without_vectors_to_start_from_the_text_is_the_view(tmp_path):
+def test_without_initial_vectors_the_text_is_the_view(tmp_path):
     corpus = build(tmp_path, LINES)
 
     text = open_text(corpus)
@@ -74,7 +74,7 @@ def test_without_vectors_to_start_from_the_text_is_the_view(tmp_path):
     assert texts_of(text.words, text.shards()) == texts_of(view.words, view.shards())
 
 
-def test_held_out_documents_come_under_the_same_rows_and_are_not_trained_on(tmp_path):
+def test_held_out_documents_use_the_same_rows_and_are_not_trained_on(tmp_path):
     lines = [f"{line} w{number}" for number, line in enumerate(LINES * 20)]
     corpus = build(tmp_path, lines, held_out=0.3)
     text = open_text(corpus, boundary="document")
@@ -109,7 +109,7 @@ def test_a_grown_vocabulary_worked_by_hand(tmp_path):
     ]  # fmt: skip
 
 
-def test_words_of_a_file_without_counts_keep_their_order_among_equals(tmp_path):
+def test_ties_keep_the_order_of_a_file_without_counts(tmp_path):
     corpus = build(tmp_path, ["new old new", "b a"])
     text = open_text(corpus, vectors_of(["z", "y", "b", "a", "old"]))
     assert text.words == ["new", "b", "a", "old", "z", "y"]
@@ -124,7 +124,7 @@ def test_words_of_a_file_without_counts_keep_their_order_among_equals(tmp_path):
     st.none() | st.integers(0, 4),
     st.sampled_from(["keep", "drop"]),
 )
-def test_a_grown_vocabulary_is_what_it_is_by_definition(
+def test_a_grown_vocabulary_matches_the_definition(
     tmp_path_factory, parts, old, min_count, more, punctuation
 ):
     tmp_path = tmp_path_factory.mktemp("grown")
@@ -140,13 +140,13 @@ def test_a_grown_vocabulary_is_what_it_is_by_definition(
     ][:more]
     counts = {word: old.get(word, 0) + new[word] for word in [*old, *join]}
     words = sorted(counts, key=lambda word: (-counts[word], word))
-    how = {"min_count": min_count, "max_vocabulary": limit, "punctuation": punctuation}
+    options = {"min_count": min_count, "max_vocabulary": limit, "punctuation": punctuation}
     if not any(new[word] for word in words):
         with pytest.raises(SettingError, match=r"pass a smaller `min_count`$"):
-            open_text(corpus, init, **how)
+            open_text(corpus, init, **options)
         return
 
-    text = open_text(corpus, init, **how)
+    text = open_text(corpus, init, **options)
 
     assert text.words == words
     assert text.counts.tolist() == [counts[word] for word in words]
@@ -176,7 +176,7 @@ def test_shards_of_a_grown_text_add_up_to_the_whole(tmp_path):
     assert texts_of(many.words, shards) == texts_of(one.words, one.shards())
 
 
-def test_pruned_types_are_not_the_empty_word_of_vectors(tmp_path):
+def test_pruned_types_are_not_mistaken_for_an_empty_word(tmp_path):
     (tmp_path / "a.txt").write_text("one one two two three four")
     request = make_request([tmp_path / "a.txt"], options=BuildOptions(max_types=2))
     corpus = build_corpus(request, tmp_path / "out")
@@ -185,14 +185,14 @@ def test_pruned_types_are_not_the_empty_word_of_vectors(tmp_path):
     assert (text.counts.tolist(), text.n_tokens) == ([5, 3, 2], 4)
 
 
-def test_a_run_is_grown_as_it_was_saved(tmp_path):
+def test_a_saved_run_can_be_grown(tmp_path):
     vectors_of(["old", "gone"], [10, 3]).save(tmp_path)
     text = open_text(build(tmp_path, ["old old new new"]), load_vectors(tmp_path))
     assert (text.words, text.counts.tolist()) == (["old", "gone", "new"], [12, 3, 2])
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({}, ""),
         ({"text": None}, ""),
@@ -200,19 +200,18 @@ def test_a_run_is_grown_as_it_was_saved(tmp_path):
         (
             {"text": TextSettings(keep_case=True, segmenter="whitespace")},
             (
-                "x: its text was not written or divided as that of {corpus} (keep_case True there "
-                "and False here, segmenter whitespace there and words here); words are the same "
-                "where they are spelled the same\n"
+                "x: its text settings differ from those of {corpus} (keep_case True, here False; "
+                "segmenter whitespace, here words); words are matched by spelling\n"
             ),
         ),
     ],
     ids=["unnamed", "unknown", "same", "other"],
 )
-def test_other_text_settings_are_told_and_not_refused(tmp_path, capsys, settings, told):
+def test_other_text_settings_give_a_note(tmp_path, capsys, settings, message):
     corpus = build(tmp_path, LINES)
     text = open_text(corpus, vectors_of(["the", "The"], name="x", **settings))
     assert {"the", "The"} <= set(text.words)
-    assert capsys.readouterr().err == told.format(corpus=corpus.path)
+    assert capsys.readouterr().err == message.format(corpus=corpus.path)
 
 
 def test_a_text_without_any_of_the_words_is_refused(tmp_path):
@@ -220,6 +219,6 @@ def test_a_text_without_any_of_the_words_is_refused(tmp_path):
     with pytest.raises(SettingError) as refusal:
         open_text(corpus, vectors_of(["other"], name="old"), min_count=100)
     assert str(refusal.value) == (
-        f"{corpus.path}: has no word of old, and none occurs 100 times or more; pass a smaller "
+        f"{corpus.path}: has no word of old, and no word occurs 100 times or more; pass a smaller "
         "`min_count`"
     )

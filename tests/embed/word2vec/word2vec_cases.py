@@ -1,4 +1,4 @@
-"""Text, tables and plans that the tests of word2vec share."""
+"""Text, tables and plans shared by the tests of word2vec."""
 
 from collections import Counter
 from functools import partial
@@ -16,13 +16,13 @@ from tests.embed.word2vec import naive_word2vec as naive
 METHODS = {"skipgram": SkipGramConfig, "mean": CbowConfig, "sum": partial(CbowConfig, sum=True)}
 LENGTHS = (1, 30, 2, 1, 90, 57, 7)
 U = 2.0**-24  # unit roundoff of float32
-# The kernels give the chance of a label to 5e-7 of itself (test_vector_kernels.py), and a label
-# costs log 2 on average where vectors are short.
+# The kernels compute the probability of a label to a relative 5e-7 (test_simd.py), and the loss of
+# a label is about log 2 while vectors are short.
 LOSS_SHARE = 1e-6
 
 
 class ViewedCorpus:
-    """A corpus of one view, whatever words are asked for."""
+    """A corpus with a single view, for all options."""
 
     path, fingerprint = Path("small"), "0123456789abcdef"
 
@@ -35,32 +35,32 @@ class ViewedCorpus:
 
 
 def zipf_units(seed, lengths=LENGTHS, n_words=40):
-    """Units of words that are unequally frequent; many stand near themselves."""
+    """Return units of Zipf-distributed words; many occur near themselves."""
     rng = np.random.default_rng(seed)
     return [(rng.zipf(1.4, size=n) - 1).clip(0, n_words - 1).tolist() for n in lengths]
 
 
 def counts_of(units, n_words=40):
-    """Occurrences of each word, at least 1."""
+    """Count each word, at least 1."""
     tokens = [word for unit in units for word in unit]
     return np.maximum(1, np.bincount(tokens, minlength=n_words))
 
 
 def concatenated(units):
-    """Rows and offsets of units laid end to end."""
+    """Return rows and offsets of the units."""
     rows = np.array([word for unit in units for word in unit], dtype=np.int32)
     return rows, np.cumsum([0] + [len(unit) for unit in units])
 
 
 def plan_of(counts, method="skipgram", *, dynamic=True, **options):
-    """How to draw windows and to learn from them."""
+    """Return the training plan for some options."""
     options = {"window": 5, "subsample": 0.1, **options}
     options["window_weighting"] = "dynamic" if dynamic else "flat"
     return make_plan(counts, METHODS[method](**options))
 
 
 def allocate_windows(n, window, negatives):
-    """Room for n windows."""
+    """Allocate n windows."""
     return WindowBatch(
         np.empty((n, 2 * window), dtype=np.int32),
         np.empty(n, dtype=np.int64),
@@ -69,12 +69,12 @@ def allocate_windows(n, window, negatives):
 
 
 def in_place(windows):
-    """Every target is moved where it is."""
+    """Return the places for updating every target in place."""
     return OutputPlaces(windows.targets, np.ones(windows.targets.shape, dtype=np.float32))
 
 
 def twin_windows(units, plan, stream, *, empty=False):
-    """The windows that the slow twin draws; of a stream, or of the state that it starts from."""
+    """Return the windows of the naive twin, from a stream or its initial state."""
     return naive.windows(
         units,
         stream if isinstance(stream, naive.Stream) else naive.Stream(stream),
@@ -88,7 +88,7 @@ def twin_windows(units, plan, stream, *, empty=False):
 
 
 def twin_learner(plan, rate):
-    """What the slow twin does with tables and windows."""
+    """Return the naive twin's function of tables and windows."""
 
     def learn(words, contexts, chunk):
         if plan.method == SKIPGRAM:
@@ -102,10 +102,9 @@ def twin_learner(plan, rate):
 
 
 def random_tables(n_inputs, n_outputs, dim, seed=0, scale=0.1, *, spare=0):
-    """Chance tables as kernels take them: columns up to a multiple of LANES, a row of zeros.
+    """Return random tables in the form of the kernels: padded columns, a zero row last.
 
-    The ``spare`` rows behind the outputs hold no numbers: who reads them before they are
-    written shows it.
+    The ``spare`` rows behind the outputs are NaN, to detect reads before writes.
     """
     rng = np.random.default_rng(seed)
     width = -(-dim // LANES) * LANES
@@ -119,17 +118,16 @@ def random_tables(n_inputs, n_outputs, dim, seed=0, scale=0.1, *, spare=0):
 
 
 def as_float64(tables, dim, n_outputs=None):
-    """The same numbers as the twin takes them, float64 without the filling and spare rows."""
+    """Return the tables in the form of the twin: float64, without padding and spare rows."""
     inputs, outputs = (table[:-1, :dim].astype(np.float64) for table in tables)
     return [inputs, outputs[:n_outputs]]
 
 
 def rounding(expected, windows):
-    """How far tables in float32 may be from the expected ones after learning from windows.
+    """Return how far tables in float32 may be from the expected ones after learning from windows.
 
-    An update rounds an entry by u of it, up or down, and the entry's step by a few u more: after
-    n updates of a row some sqrt(n) u of its largest entry, eight times that for the "few" and for
-    the tail of the walk.
+    An update rounds an entry by a relative u, and its step by a few u more: after n updates of a
+    row about sqrt(n) u of its largest entry, times eight for the "few" and the tail of the walk.
     """
     updates = Counter()
     for window in windows:
@@ -141,7 +139,7 @@ def rounding(expected, windows):
 
 
 def assert_tables_near(tables, expected, dim, atol):
-    """The numbers are near, and the filling is still zero; spare rows may hold anything."""
+    """Compare tables; the padding must still be zero, spare rows may have any values."""
     for table, wanted in zip(tables, expected, strict=True):
         np.testing.assert_allclose(table[: len(wanted), :dim], wanted, rtol=0, atol=atol)
         assert not table[-1].any()

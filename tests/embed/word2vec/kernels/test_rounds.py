@@ -70,14 +70,14 @@ def kernel_tables(tables, parts):
         starts = np.cumsum([0] + [len(rows) for rows in parts])
         flat = np.array([row for rows in parts for row in rows], dtype=np.int32)
     inputs, outputs = (table.reshape(-1) for table in tables)
-    return kernels.Tables(inputs, outputs, tables[0].shape[1], starts, flat)
+    return kernels.FlatTables(inputs, outputs, tables[0].shape[1], starts, flat)
 
 
 def train_chunk(tables, parts, units, plan, state=17):
     """Train with the kernel; return loss, pairs and the final random state."""
     states, loss = np.array([state], dtype=np.uint64), np.zeros(1)
     pairs = kernels.train_chunk(
-        kernel_tables(tables, parts), kernels.Text(*concatenated(units)), plan, RATES, states,
+        kernel_tables(tables, parts), kernels.TokenText(*concatenated(units)), plan, RATES, states,
         allocate_copies(plan, N_WORDS, tables[0].shape[1]), loss,
     )  # fmt: skip
     return loss[0], pairs, int(states[0])
@@ -214,7 +214,7 @@ def train_lockstep(tables, parts, units, plan, threads, *, buffers=None, offset=
 
     def work(thread_number):
         kernels.train_lockstep(
-            taken, kernels.Text(rows, offsets + offset), plan, RATES, states, lockstep,
+            taken, kernels.TokenText(rows, offsets + offset), plan, RATES, states, lockstep,
             (thread_number, threads, arrivals, ROUND_WORDS), losses, pairs,
         )  # fmt: skip
 
