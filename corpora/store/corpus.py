@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from corpora.artifacts.artifact import CHECKSUMS, verify
+from corpora.common.display import html_table
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.store.manifest import FORMAT as FORMAT  # version of the on-disk format
 from corpora.store.manifest import MANIFEST as MANIFEST
@@ -55,6 +56,23 @@ class Corpus:
         self.path = path
         self.manifest = manifest
         self.sampled = sampled
+
+    def __repr__(self) -> str:
+        sample = "" if self.sampled is None else " (a sample)"
+        return (
+            f"<Corpus {self.path}{sample}: {self.n_documents:,} documents, "
+            f"{self.n_tokens:,} tokens, {self.manifest['types']:,} types>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the table that notebooks show."""
+        rows: list[tuple[str, int]] = [
+            ("documents", self.n_documents),
+            ("tokens", self.n_tokens),
+            ("types", int(self.manifest["types"])),
+            ("documents held out", self.n_documents - self.training_documents),
+        ]
+        return html_table(["", ""], rows, f"Corpus {self.path}")
 
     @classmethod
     def open(cls, path: str | Path) -> "Corpus":

@@ -1,13 +1,16 @@
-"""compare_runs: a comparison in one call, and all that can be made of it."""
+"""compare_runs: a comparison in one call, and its tables, drawings and pages."""
 
 import datetime
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from corpora.artifacts.provenance import now
+from corpora.common.display import data_frame, html_table
 from corpora.common.reporting import note
 from embed.compare.config import EXAMPLE, CompareConfig
 from embed.compare.intrinsic.measures import Geometry, measure_geometry
@@ -24,34 +27,34 @@ from embed.compare.report.html.page import write_report
 from embed.compare.report.intrinsic_table import geometry_json, print_geometry
 from embed.compare.report.saved import store_comparison
 from embed.compare.report.score_picture import draw_scores
-from embed.compare.report.table import print_report, short_names, to_json
+from embed.compare.report.table import COLUMNS, print_report, short_names, table_rows, to_json
 from embed.compare.scoring.comparison import readable_tasks
 from embed.compare.scoring.open_runs import Opened, compare_opened, open_runs
 from embed.compare.scoring.results import Comparison
 from embed.compare.task import Task
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Compared:
-    """Runs that were compared, of :func:`compare_runs`.
+    """A finished comparison, made by :func:`compare_runs`; notebooks show it as a table.
 
     Attributes
     ----------
     document : dict
-        What ``firth compare --json`` prints: ``document["results"]`` is a list of rows, ready for
-        a data frame. ``document["failures"]`` is there if something could not be scored.
+        The JSON that ``firth compare --json`` prints. ``document["results"]`` is a list of rows;
+        ``document["failures"]`` exists if something could not be scored.
     config : CompareConfig
-        How it was made.
+        The settings.
     comparison : Comparison
-        All that was found.
+        Scores, differences and failures.
     geometry : Geometry or None
-        Of the vectors themselves; with ``CompareConfig(intrinsic=True)``.
+        Intrinsic measures of the vectors; with ``CompareConfig(intrinsic=True)``.
     opened : Opened
         The runs.
     tasks : list of Task
-        The sets.
+        The evaluation sets.
     started : datetime
-        When it began.
+        When the comparison began.
     """
 
     document: dict[str, Any]
@@ -62,10 +65,35 @@ class Compared:
     tasks: list[Task]
     started: datetime.datetime
 
+    def __repr__(self) -> str:
+        sets = {row["dataset"] for row in self.document["results"]}
+        return f"<Compared: {len(self.opened.paths)} runs on {len(sets)} sets>"
+
+    def _repr_html_(self) -> str:
+        """Return the table that notebooks show."""
+        rows = list(table_rows(self.comparison))
+        table = html_table(COLUMNS, rows, repr(self).strip("<>"))
+        return "\n".join([table, *(f"<p>Error: {escape(line)}</p>" for line in self.failures)])
+
     @property
     def failures(self) -> list[str]:
-        """Why sets and runs could not be scored, a line each."""
+        """Why sets and runs could not be scored, one line each."""
         return list(self.document.get("failures", []))
+
+    def to_pandas(self) -> Any:
+        """Return all results as a pandas.DataFrame, a row per run, set and metric.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the keys of ``document["results"]`` as columns.
+
+        Raises
+        ------
+        FirthError
+            If pandas is not installed.
+        """
+        return data_frame(self.document["results"])
 
     def show(self) -> None:
         """Print the tables that ``firth compare`` prints; failures go to standard error."""
@@ -74,7 +102,7 @@ class Compared:
             print(f"Error: {failure}", file=sys.stderr)
 
     def print_tables(self) -> None:
-        """Print the tables alone."""
+        """Print the tables without the failures."""
         print_report(self.comparison, self.config.unknown)
         if self.geometry is not None:
             print_geometry(self.geometry, short_names(self.comparison.runs))
@@ -87,31 +115,31 @@ class Compared:
         curve: Mapping[str, Any] | None = None,
         force: bool = False,
     ) -> None:
-        """Write a page for the browser: scores, maps and neighbors side by side, settings.
+        """Write an HTML page: scores, word maps and neighbors side by side, settings.
 
         Parameters
         ----------
         path : str or Path
-            The file of HTML.
+            The HTML file.
         examples : sequence of str
-            What encoders read, with words in [brackets]; by default
+            Sentences for encoders, with words in [brackets]; by default
             :data:`~embed.compare.config.EXAMPLE`.
         curve : mapping, optional
-            A learning curve to show on it, of :func:`~embed.compare.report.contents.read_curve`.
+            A learning curve to show, from :func:`~embed.compare.report.contents.read_curve`.
         force : bool
-            Replace a file that stands there.
+            Overwrite the file.
 
         Raises
         ------
         ArtifactError
-            ``path`` exists, or cannot be written.
+            If ``path`` exists or cannot be written.
         """
         runs = first_of_seeds(self.opened.vectors, self.opened.groups)
         words = choose_words(list(runs.values()), [task.texts() for task in self.tasks])
         asked = list(dict.fromkeys(examples)) or [EXAMPLE]
         attention = read_attention(runs, asked)
         if examples and not attention:
-            note("`example`: no RUN has an encoder that could read it")
+            note("`example`: no run has an encoder to read it")
         contexts = find_in_context(runs, asked)
         found = (each for each in contexts.values() if not isinstance(each, str))
         marked = [a.word for answers in found for a in answers if not isinstance(a, str)]
@@ -127,43 +155,43 @@ class Compared:
         write_report(self.document, parts, Path(path), force=force)
 
     def draw(self, path: str | Path, *, force: bool = False) -> None:
-        """Draw the scores with their intervals; needs the extra ``plots``.
+        """Draw the scores with their confidence intervals; needs the extra ``plots``.
 
         Parameters
         ----------
         path : str or Path
             A file ending in ``.svg`` or ``.png``.
         force : bool
-            Replace a file that stands there.
+            Overwrite the file.
 
         Raises
         ------
         ArtifactError
-            ``path`` exists, or cannot be written.
+            If ``path`` exists or cannot be written.
         SettingError
-            It has another ending, or the package that draws is not there.
+            If it has another suffix, or matplotlib is not installed.
         """
         draw_scores(self.document, Path(path), force=force)
 
     def store(self, out: str | Path, *, force: bool = False) -> Path:
-        """Keep the comparison as a run of its own, which names what was compared.
+        """Store the comparison as a run of its own, with the names of the compared runs.
 
         Parameters
         ----------
         out : str or Path
-            Where it will stand.
+            Directory to make.
         force : bool
-            Replace a run that stands there.
+            Overwrite a comparison at ``out``.
 
         Returns
         -------
         Path
-            ``out``, as of :func:`~embed.compare.report.saved.store_comparison`.
+            ``out``.
 
         Raises
         ------
         ArtifactError
-            ``out`` exists, is being made, or cannot be written.
+            If ``out`` exists, another process is making it, or it cannot be written.
         """
         return store_comparison(
             self.document, self.config, Path(out), started=self.started, force=force
@@ -171,40 +199,43 @@ class Compared:
 
 
 def compare_runs(
-    runs: str | Path | Sequence[str | Path],
+    runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     config: CompareConfig | None = None,
     *,
     add_contexts: bool = False,
 ) -> Compared:
-    """Score runs against each other and against vectors that know nothing, as ``firth compare``.
+    """Score runs against each other and against one-hot and random vectors.
 
-    Sets and runs that cannot be scored stand among the ``failures``; all others are scored.
+    Sets and runs that cannot be scored are listed in ``failures``; the others are scored.
 
     Parameters
     ----------
-    runs : str, Path or sequence of these
-        Runs of any method, files of vectors, Hugging Face folders.
+    runs : str, path, or sequence of these
+        Runs of any method, vectors files, Hugging Face folders; also vectors and encoders that
+        were opened from a run.
     config : CompareConfig, optional
-        Which sets, and how; by default the sets that gensim carries.
+        Evaluation sets and settings; by default the word pairs and analogies that ship with
+        gensim.
     add_contexts : bool
-        Add each word's context vector to its own, in the runs that have both.
+        Add each word's context vector to its word vector, in the runs that have both.
 
     Returns
     -------
     Compared
-        To be shown, drawn, stored, or written as a page.
+        Tables, drawings, an HTML report, and the results as JSON.
 
     Raises
     ------
     ArtifactError
-        A run is missing or damaged.
+        If a run is missing or damaged.
     FirthError
-        No set can be read; tells of the first.
+        If no set can be read.
     """
     config = config or CompareConfig()
     tasks, failures = readable_tasks(config)
-    each = [runs] if isinstance(runs, str | Path) else runs
-    opened, started = open_runs([str(run) for run in each], add_contexts=add_contexts), now()
+    each = [runs] if isinstance(runs, str | os.PathLike) else runs
+    opened = open_runs([os.fspath(run) for run in each], add_contexts=add_contexts)
+    started = now()
     comparison = compare_opened(opened, tasks, config)
     document = to_json(comparison, config, opened.about)
     failures += comparison.failures

@@ -1,5 +1,6 @@
 """Finding, opening and fingerprinting the encoder of a run."""
 
+import os
 import pkgutil
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ POOLED = "pool"  # the "method" of a run whose "encoder_run" contains the encode
 ENCODER = "encoder_run"
 
 
-def open_encoder(run: str | Path, device: str = "auto") -> ContextualEncoder:
+def open_encoder(run: str | os.PathLike[str], device: str = "auto") -> ContextualEncoder:
     """Open the encoder of a run, or the encoder that the run was pooled from.
 
     Parameters

@@ -1,5 +1,6 @@
 """Words in context: the static vectors nearest to one occurrence of a word."""
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ class ContextAnswer:
 
 
 def nearest_in_context(
-    run: str | Path,
+    run: str | os.PathLike[str],
     vectors: WordVectors,
     contexts: Sequence[str],
     k: int = 10,

@@ -1,6 +1,7 @@
 """``firth pool``: static vectors from a trained encoder, saved as a run."""
 
 import dataclasses
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ CORPUS = "corpus"
 
 
 def pool_run(
-    run: str | Path,
+    run: str | os.PathLike[str],
     config: PoolConfig,
     out: str | Path,
     *,

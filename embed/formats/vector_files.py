@@ -1,6 +1,7 @@
 """Opening and exporting vectors: formats are detected by content and written by name."""
 
 import codecs
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -43,7 +44,7 @@ _UNSUPPORTED = (
 )
 
 
-def load_vectors(run: str | Path, *, verified: bool = False) -> WordVectors:
+def load_vectors(run: str | os.PathLike[str], *, verified: bool = False) -> WordVectors:
     """Open word vectors of any supported format.
 
     Parameters

@@ -1,7 +1,7 @@
 """Where an encoder looks while it reads one sentence, layer by layer and head by head."""
 
+import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ class SentenceAttention:
 
 
 def attend(
-    run: str | Path, sentence: str, *, layer: int | None = None, head: int | None = None
+    run: str | os.PathLike[str], sentence: str, *, layer: int | None = None, head: int | None = None
 ) -> SentenceAttention:
     """Let a run's encoder read a sentence.
 

@@ -13,7 +13,7 @@ from embed.compare.scoring.results import Comparison, Pair, Score
 from embed.compare.statistics.ranking import ALPHA, Rank, rank_runs
 from embed.compare.task import Measurement
 
-_COLUMNS = ("dataset", "metric", "run", "score", "95 %", "items", "coverage")
+COLUMNS = ("dataset", "metric", "run", "score", "95 %", "items", "coverage")
 _LONGEST, _BESIDE_SEEDS = 16, 13  # characters of a name
 _ITEMS = {
     "skip": "items covered by all runs",
@@ -45,7 +45,7 @@ def to_json(
 
 def print_report(comparison: Comparison, unknown: str) -> None:
     """Print a table of at most 100 columns and, below it, a legend and notes."""
-    print_table(_COLUMNS, list(_rows(comparison)))
+    print_table(COLUMNS, list(table_rows(comparison)))
     ranked = any(score.measured.ranked for score in comparison.scores)
     marks = (
         f"; * best, = no significant difference (p > {ALPHA:g}, Holm), ? untested" if ranked else ""
@@ -113,7 +113,7 @@ def _group(set_index: int, what: Measurement | Pair) -> Hashable:
     return set_index, what.section, what.metric
 
 
-def _rows(comparison: Comparison) -> Iterator[list[object]]:
+def table_rows(comparison: Comparison) -> Iterator[list[object]]:
     """Yield the rows of the table; a set is named in its first row only."""
     longest = _BESIDE_SEEDS if comparison.groups else _LONGEST
     names = short_names(comparison.rows, longest)

@@ -48,6 +48,9 @@ class Comparison:
     # group name -> runs that differ only in the seed
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    def __repr__(self) -> str:  # that of a dataclass would hold every measurement
+        return f"<Comparison: {len(self.runs)} runs, {len(self.scores)} scores>"
+
     @property
     def rows(self) -> list[str]:
         """Rows of a table: groups with several scored seeds, and all other runs."""

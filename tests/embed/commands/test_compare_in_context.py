@@ -159,7 +159,7 @@ def test_the_page_has_attention_and_words_in_context_of_runs_with_an_encoder(
     assert own.count("in any sentence") == 2  # both runs have the word
     assert 'id="attention"' not in none
     assert 'id="contexts"' not in none
-    assert "--example: no RUN has an encoder that could read it" in done.stderr
+    assert "--example: no run has an encoder to read it" in done.stderr
 
 
 def test_examples_go_with_a_page_and_mark_words(run, sets, tmp_path):

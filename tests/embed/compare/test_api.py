@@ -1,6 +1,8 @@
 """compare_runs: one call for what `firth compare` does."""
 
 import json
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -67,3 +69,20 @@ def test_one_run_may_be_named_without_a_list(compared, tmp_path):
     )
 
     assert alone.document["results"] != []
+
+
+def test_it_is_one_line_in_python_and_a_table_in_a_notebook(compared, monkeypatch):
+    assert repr(compared) == "<Compared: 2 runs on 1 sets>"
+    assert len(repr(compared.comparison)) < 100
+    page = compared._repr_html_()
+    assert "<td>spearman</td>" in page
+    assert "gone.tsv" in page
+    frames = SimpleNamespace(DataFrame=lambda data, **options: data)
+    monkeypatch.setitem(sys.modules, "pandas", frames)
+    assert compared.to_pandas() == compared.document["results"]
+
+
+def test_vectors_stand_for_their_run(compared, tmp_path):
+    vectors = WordVectors.open(tmp_path / "a")
+    again = compare_runs(vectors, CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),)))
+    assert list(again.opened.paths) == [str(tmp_path / "a")]
