@@ -1,9 +1,9 @@
-"""Text, words, ids and files: from sources to one encoded corpus."""
+"""Corpora: from text sources to one encoded corpus on disk."""
 
 from typing import TYPE_CHECKING
 
 from corpora.common.lazy import lazy_exports
-from corpora.common.openmp import sleep_in_long_waits
+from corpora.common.openmp import set_wait_policy
 
 if TYPE_CHECKING:
     from corpora.build.make import make_corpus as make_corpus
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from corpora.store.statistics import describe as describe
     from corpora.text.segment import TextSettings as TextSettings
 
-sleep_in_long_waits()  # here, for all else is imported after this package
+set_wait_policy()  # here, since every other package imports this one first
 
 HOMES = {
     "corpora.reading.text_blocks": ("ReadOptions",),
@@ -31,5 +31,5 @@ HOMES = {
 }
 __all__ = [name for names in HOMES.values() for name in names]
 
-if not TYPE_CHECKING:  # a checker that saw __getattr__ would take any name
+if not TYPE_CHECKING:  # with __getattr__, type checkers would accept any name
     __getattr__, __dir__ = lazy_exports(__name__, HOMES)

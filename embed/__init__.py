@@ -52,5 +52,5 @@ HOMES = {
 }
 __all__ = [name for names in HOMES.values() for name in names]
 
-if not TYPE_CHECKING:  # a checker that saw __getattr__ would take any name
+if not TYPE_CHECKING:  # with __getattr__, type checkers would accept any name
     __getattr__, __dir__ = lazy_exports(__name__, HOMES)

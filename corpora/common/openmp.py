@@ -10,7 +10,7 @@ _SPIN_COUNT = 10_000
 _SETTINGS = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
 
 
-def sleep_in_long_waits() -> None:
+def set_wait_policy() -> None:
     """Make OpenMP threads sleep in long waits, unless the user's environment sets a policy.
 
     OpenMP reads the environment when it is loaded: no effect if torch is already imported.

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from corpora.text.sentences.rules import word_flags
 from corpora.text.sentences.split import sentence_offsets, split_sentences
+from tests.corpora.text.sentences.naive_splitter import naive_split
 from tests.corpora.text.sentences.sentence_cases import CASES
-from tests.corpora.text.sentences.split_twin import naive_split
 
 MARKED = [
     pytest.param(line, id=f"{language}: {line[:30]}")
