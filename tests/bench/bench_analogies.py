@@ -58,8 +58,8 @@ def main() -> None:
         task = AnalogyTask.read(path, config)
         accuracy, *_ = task.measure(vectors, task.known(vectors))
         asked = len(accuracy.items)
-        assert accuracy.sample is not None, accuracy.reason
-        return float(accuracy.sample.evaluate(np.ones((1, asked), dtype=np.int32))[0]), asked
+        assert accuracy.statistic is not None, accuracy.reason
+        return float(accuracy.statistic.evaluate(np.ones((1, asked), dtype=np.int32))[0]), asked
 
     def gensim() -> tuple[float, int]:
         accuracy, sections = theirs.evaluate_word_analogies(

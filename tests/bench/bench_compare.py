@@ -106,8 +106,8 @@ def once(task: Task, vectors: StaticVectors, config: CompareConfig) -> dict[str,
     )
     times.append(time.perf_counter())
     for each in measured:
-        if each.sample is not None:
-            resample(each.sample, counts)
+        if each.statistic is not None:
+            resample(each.statistic, counts)
     times.append(time.perf_counter())
     spans = [end - start for start, end in itertools.pairwise(times)]
     return dict(zip(PARTS, spans, strict=True))

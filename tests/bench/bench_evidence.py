@@ -59,8 +59,8 @@ CHINESE = {
 }
 OPTIONS = {"similarity": "similarity", "meaning": "analogies", "grammar": "analogies"}
 METRICS = {"similarity": "spearman", "meaning": "accuracy", "grammar": "accuracy"}
-# Number of questions in Google's first five sections, which are about meaning; the German file lists
-# the questions in the same order without section lines.
+# Number of questions in Google's first five sections, which are about meaning; the German file
+# lists the questions in the same order without section lines.
 GERMAN_MEANING = 8_869
 ALL = 10**12  # tokens: the whole text
 # One seed is enough for the SVD: scores move in the sixth digit.

@@ -302,7 +302,7 @@ def scores(task: Any, vectors: Any) -> list[tuple[Any, float | None]]:
     """Return what a task measures of vectors on all items they cover, with the scores."""
     found = task.measure(vectors, task.known(vectors))
     return [
-        (each, None if each.sample is None else float(each.sample.evaluate(_once(each))[0]))
+        (each, None if each.statistic is None else float(each.statistic.evaluate(_once(each))[0]))
         for each in found
     ]
 

@@ -1,4 +1,4 @@
-"""``firth compare``: what it prints, and what it refuses in one line."""
+"""The compare command: its output and its one-line errors."""
 
 import json
 
@@ -12,7 +12,7 @@ from embed.vectors.word_vectors import WordVectors
 
 
 def finished(folder, vectors):
-    """Save vectors as a method does that is called "planted"."""
+    """Save vectors as a run of a method called "planted"."""
     folder.mkdir(parents=True)
     vectors.save(folder)
     write_json(folder / "config.json", {"method": "planted"})
@@ -22,7 +22,7 @@ def finished(folder, vectors):
 
 @pytest.fixture
 def run(tmp_path, tiny):
-    """A run directory that holds ``tiny``."""
+    """A run directory with the ``tiny`` vectors."""
     return finished(tmp_path / "runs" / "tiny", tiny)
 
 
@@ -101,7 +101,7 @@ def test_a_folder_of_vectors_without_checksums_is_compared_too(tmp_path, pairs, 
         assert done.exit_code == 0, done.output
 
 
-def test_the_table_tells_what_is_undefined(run, pairs):
+def test_the_table_shows_undefined_scores(run, pairs):
     done = firth(run, "--similarity", pairs)
 
     assert done.exit_code == 0, done.output
@@ -149,7 +149,7 @@ def test_categories_and_odd_ones_out_are_tasks(run, tmp_path):
     assert {e["score"] for e in mine if e["task"] == "odd-one-out"} == {1.0}
 
 
-def test_unknown_words_may_stand_for_a_vector(run, pairs):
+def test_unknown_words_can_get_a_vector(run, pairs):
     for unknown, used in (("skip", 3), ("zero", 4), ("mean", 4)):
         done = firth(run, "--similarity", pairs, "--unknown", unknown, "--json")
 
@@ -181,14 +181,16 @@ def test_a_vectors_file_is_a_run(tmp_path, pairs, tiny):
     assert json.loads(done.stdout)["results"][0]["score"] == pytest.approx(1.0)
 
 
-def test_a_run_given_twice_is_compared_once_and_told(run, pairs):
+def test_a_run_given_twice_is_compared_once_with_a_note(run, pairs):
     done = firth(run, run, "--similarity", pairs, "--json")
 
     assert runs_of(done) == [str(run), "one-hot", "random"]
     assert done.stderr == f"{run}: given twice, compared once\n"
 
 
-def test_a_run_named_as_a_baseline_stays_itself(tmp_path, pairs, monkeypatch, tiny):
+def test_a_run_with_the_name_of_a_baseline_is_not_confused_with_it(
+    tmp_path, pairs, monkeypatch, tiny
+):
     finished(tmp_path / "random", tiny)
     monkeypatch.chdir(tmp_path)
 
@@ -208,7 +210,7 @@ def test_a_baselines_name_given_in_two_ways_is_compared_once(tmp_path, pairs, mo
     assert runs_of(done) == ["./random", "one-hot", "random"]
 
 
-def test_a_malformed_set_is_one_line(run, pairs):
+def test_a_malformed_set_prints_one_line(run, pairs):
     pairs.write_text("man\tking\t8\nman\twoman\n")
 
     done = firth(run, "--similarity", pairs)
@@ -221,7 +223,7 @@ def test_a_malformed_set_is_one_line(run, pairs):
     )
 
 
-def test_a_missing_set_and_a_missing_run_are_one_line(run, tmp_path):
+def test_a_missing_set_or_run_prints_one_line(run, tmp_path):
     absent = tmp_path / "absent"
 
     for arguments in ([run, "--analogies", absent], [absent]):
@@ -231,7 +233,7 @@ def test_a_missing_set_and_a_missing_run_are_one_line(run, tmp_path):
         assert done.stderr.count("\n") == 1
 
 
-def test_vectors_that_are_not_finite_are_one_line_and_lose_no_other_score(tmp_path, run, pairs):
+def test_vectors_that_are_not_finite_print_one_line_and_keep_other_scores(tmp_path, run, pairs):
     folder = tmp_path / "broken"
     folder.mkdir()
     WordVectors(["man", "king"], np.full((2, 2), np.nan, dtype=np.float32)).save(folder)
@@ -255,7 +257,7 @@ def test_no_run_and_a_wrong_option_are_usage_errors(run):
     )
 
 
-def test_help_opens_with_the_summary_and_shows_an_example():
+def test_help_starts_with_the_summary_and_shows_an_example():
     done = firth("--help")
 
     assert SUMMARIES["compare"] in done.stdout

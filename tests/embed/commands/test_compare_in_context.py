@@ -1,4 +1,4 @@
-"""``firth compare`` of a masked LM and static vectors: contexts, tags, sentences, and the page."""
+"""The compare command on a masked LM and static vectors: contextual sets and the report."""
 
 import json
 
@@ -22,13 +22,13 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def words(run):
-    """Its words."""
+    """The words of the run."""
     return list(WordVectors.open(run).vocabulary)
 
 
 @pytest.fixture(scope="module")
 def static(tmp_path_factory, words):
-    """A vectors file of the same words."""
+    """A vectors file with the same words."""
     made = random_vectors(words, 5, 1).matrix
     lines = (
         f"{word} {' '.join(f'{x:.4f}' for x in row)}\n"
@@ -91,7 +91,7 @@ def test_a_run_of_a_masked_lm_is_opened_with_its_encoder(run, static):
     assert contextual.words(f"{a} {b}") == [a, b]
 
 
-def test_every_contextual_set_stands_beside_static_vectors(run, static, sets):
+def test_every_contextual_set_also_scores_static_vectors(run, static, sets):
     done = ask(run, static, *sets, "--json")
 
     assert done.exit_code == 0, done.output
@@ -111,7 +111,7 @@ def test_every_contextual_set_stands_beside_static_vectors(run, static, sets):
     assert results["random", "minimal-pairs", "accuracy"]["score"] == 0.5
 
 
-def test_the_table_tells_who_was_scored_without_context(run, static, sets):
+def test_the_table_marks_runs_scored_without_context(run, static, sets):
     done = ask(run, static, sets[0])
 
     told = (
@@ -120,7 +120,7 @@ def test_the_table_tells_who_was_scored_without_context(run, static, sets):
     assert told in done.stdout
 
 
-def test_the_page_holds_what_the_table_tells(run, static, sets, tmp_path):
+def test_the_report_contains_the_scores_of_the_table(run, static, sets, tmp_path):
     page = tmp_path / "report.html"
 
     done = ask(run, static, sets[0], "--report", page)
@@ -135,7 +135,7 @@ def test_the_page_holds_what_the_table_tells(run, static, sets, tmp_path):
     assert ask(run, static, sets[0], "--report", page, "--force").exit_code == 0
 
 
-def test_the_page_has_attention_and_words_in_context_of_runs_with_an_encoder(
+def test_the_report_shows_attention_and_words_in_context_of_encoders(
     run, static, sets, words, tmp_path
 ):
     pages = [tmp_path / f"{number}.html" for number in range(3)]
@@ -162,7 +162,7 @@ def test_the_page_has_attention_and_words_in_context_of_runs_with_an_encoder(
     assert "--example: no run has an encoder to read it" in done.stderr
 
 
-def test_examples_go_with_a_page_and_mark_words(run, sets, tmp_path):
+def test_examples_require_a_report_and_marked_words(run, sets, tmp_path):
     alone = ask(run, sets[0], "--example", "a [b]")
     broken = ask(run, sets[0], "--example", "a [b", "--report", tmp_path / "r.html")
 
@@ -172,7 +172,7 @@ def test_examples_go_with_a_page_and_mark_words(run, sets, tmp_path):
     assert broken.stderr == "Error: --example 'a [b': brackets go around words; write [word]\n"
 
 
-def test_a_curve_is_shown_on_the_page_only(run, tmp_path, sets):
+def test_a_curve_requires_a_report(run, tmp_path, sets):
     curve = tmp_path / "curve.json"
     curve.write_text("{}")
 
@@ -183,7 +183,7 @@ def test_a_curve_is_shown_on_the_page_only(run, tmp_path, sets):
 
 
 @pytest.mark.parametrize("content", ["[1, 2]", '{"a": 1}', "no json"])
-def test_what_is_no_curve_is_refused_before_any_work(run, tmp_path, sets, content):
+def test_an_invalid_curve_is_refused_before_any_work(run, tmp_path, sets, content):
     curve = tmp_path / "curve.json"
     curve.write_text(content)
 
@@ -196,7 +196,7 @@ def test_what_is_no_curve_is_refused_before_any_work(run, tmp_path, sets, conten
 
 
 @pytest.mark.parametrize("option", ["--report", "--plot"])
-def test_no_file_that_is_read_is_written_over(run, tmp_path, words, option):
+def test_no_input_is_overwritten(run, tmp_path, words, option):
     pairs = tmp_path / "pairs.svg"
     pairs.write_text(f"{words[0]}\t{words[1]}\t3\n{words[2]}\t{words[3]}\t1\n")
     before = pairs.read_bytes()
@@ -224,7 +224,7 @@ def test_no_file_that_is_read_is_written_over(run, tmp_path, words, option):
         ("--minimal-pairs", "blimp", "blimp/a.jsonl"),
     ],
 )
-def test_no_part_of_a_set_is_written_over(run, tmp_path, monkeypatch, option, named, read):
+def test_no_part_of_a_set_is_overwritten(run, tmp_path, monkeypatch, option, named, read):
     names = ["a, b.svg", "gold/gold.svg", "bats/1/a.txt", "topics/a.txt", "blimp/a.jsonl"]
     names += [f"{name}.svg" for name in ("dev.data", "dev.gold", "test.data", "test.gold")]
     names += ["data.svg", "gold.svg", "sub/data.svg", "train.svg", "test.svg"]
@@ -240,7 +240,7 @@ def test_no_part_of_a_set_is_written_over(run, tmp_path, monkeypatch, option, na
     assert [(tmp_path / name).read_text() for name in names] == names
 
 
-def test_a_comparison_that_holds_labels_is_not_replaced(run, tmp_path, monkeypatch):
+def test_a_comparison_that_contains_labels_is_not_overwritten(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("gold", "data"):
         (tmp_path / name).mkdir()
@@ -256,7 +256,7 @@ def test_a_comparison_that_holds_labels_is_not_replaced(run, tmp_path, monkeypat
     assert place.read_text() == "gold"
 
 
-def test_what_an_encoder_answered_is_kept_apart_from_static_answers(run, sets, fresh_cache):
+def test_the_cache_separates_encoders_from_static_vectors(run, sets, fresh_cache):
     opened = open_runs([run])
 
     assert "in context by layers" in opened.fingerprints[run]

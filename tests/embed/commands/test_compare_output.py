@@ -1,4 +1,4 @@
-"""What ``firth compare`` writes beside its table: CSV, a picture, a run of its own."""
+"""Outputs of the compare command besides its table: CSV, a picture, a saved comparison."""
 
 import csv
 import io
@@ -57,7 +57,7 @@ def test_csv_has_the_results_of_json(runs, pairs):
         assert row["score"] == ("" if each["score"] is None else repr(each["score"]))
 
 
-def test_a_comparison_is_kept_as_a_run_that_names_what_it_read(runs, pairs, tmp_path):
+def test_a_saved_comparison_names_its_inputs(runs, pairs, tmp_path):
     out = tmp_path / "kept"
 
     done = ask(*runs, "--similarity", pairs, "--out", out, "--json")
@@ -74,7 +74,7 @@ def test_a_comparison_is_kept_as_a_run_that_names_what_it_read(runs, pairs, tmp_
     assert set(compared) == set(runs)
 
 
-def test_a_picture_is_drawn_beside_the_table(runs, pairs, tmp_path):
+def test_a_picture_is_drawn_in_addition_to_the_table(runs, pairs, tmp_path):
     picture = tmp_path / "scores.svg"
 
     done = ask(*runs, "--similarity", pairs, "--plot", picture)
@@ -95,7 +95,7 @@ def test_intrinsic_measures_follow_the_scores(runs, pairs):
 
 
 @pytest.mark.parametrize("where", ["a run", "inside a run", "around a run", "a set"])
-def test_what_is_compared_is_never_written_over(runs, pairs, tmp_path, where):
+def test_compared_runs_are_never_overwritten(runs, pairs, tmp_path, where):
     places = {
         "a run": runs[0],
         "inside a run": f"{runs[0]}/kept",
@@ -111,7 +111,7 @@ def test_what_is_compared_is_never_written_over(runs, pairs, tmp_path, where):
     assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
 
 
-def test_force_replaces_comparisons_alone(runs, pairs, tmp_path):
+def test_force_overwrites_only_comparisons(runs, pairs, tmp_path):
     out, other = tmp_path / "kept", tmp_path / "other"
     shutil.copytree(runs[0], other)
     write_json(other / "checksums.json", {})
@@ -130,7 +130,7 @@ def test_force_replaces_comparisons_alone(runs, pairs, tmp_path):
     assert (other / "vectors.npy").exists()
 
 
-def test_a_set_that_cannot_be_read_loses_no_other(runs, pairs, tmp_path):
+def test_an_unreadable_set_does_not_affect_the_others(runs, pairs, tmp_path):
     bad = tmp_path / "bad.tsv"
     bad.write_text("w01\tw02\t3\nw01\n")
 
@@ -144,7 +144,7 @@ def test_a_set_that_cannot_be_read_loses_no_other(runs, pairs, tmp_path):
     assert done.stderr == f"Error: {failure}\n"
 
 
-def test_a_picture_that_cannot_be_written_loses_nothing_else(runs, pairs, tmp_path):
+def test_an_unwritable_picture_does_not_affect_other_outputs(runs, pairs, tmp_path):
     (tmp_path / "file").write_text("no folder")
     out = tmp_path / "kept"
 
@@ -157,14 +157,14 @@ def test_a_picture_that_cannot_be_written_loses_nothing_else(runs, pairs, tmp_pa
 
 
 @pytest.mark.parametrize("others", [["--json"], ["--intrinsic"]])
-def test_csv_excludes_what_it_cannot_hold(runs, pairs, others):
+def test_csv_conflicts_with_other_formats(runs, pairs, others):
     done = ask(*runs, "--similarity", pairs, "--csv", *others)
 
     assert done.exit_code == 2
     assert "--csv cannot be combined with --json or --intrinsic" in done.stderr
 
 
-def test_a_run_by_two_names_is_compared_once(runs, pairs):
+def test_a_run_with_two_paths_is_compared_once(runs, pairs):
     done = ask(runs[0], f"{runs[0]}/", "--similarity", pairs, "--json")
 
     assert [each["run"] for each in json.loads(done.stdout)["runs"]] == [
@@ -175,7 +175,7 @@ def test_a_run_by_two_names_is_compared_once(runs, pairs):
     assert done.stderr == f"{runs[0]}/: given twice, compared once\n"
 
 
-def test_only_runs_that_never_change_are_remembered(runs, pairs, tmp_path, fresh_cache):
+def test_only_immutable_runs_are_cached(runs, pairs, tmp_path, fresh_cache):
     text = tmp_path / "vectors.txt"
     text.write_text("".join(f"{word} {n} {n * n % 7} 1\n" for n, word in enumerate(WORDS)))
 

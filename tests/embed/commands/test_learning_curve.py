@@ -1,4 +1,4 @@
-"""firth learning-curve: what it makes, keeps, tells and refuses."""
+"""The learning-curve command: outputs, reuse, messages and refusals."""
 
 import csv
 import json
@@ -14,13 +14,13 @@ A_SIZE = "numbers of tokens such as 500K,1M,2.5M"
 
 
 def firth(*arguments):
-    """What a command did."""
+    """Return the result of a command."""
     return CliRunner().invoke(cli.main, list(map(str, arguments)))
 
 
 @pytest.fixture(scope="module")
 def material(tmp_path_factory):
-    """A corpus of 300 documents and 30,000 words, and a set of pairs of them."""
+    """A corpus of 300 documents and 30,000 words, and a set of word pairs."""
     folder = tmp_path_factory.mktemp("material")
     words = np.random.default_rng(2).zipf(1.2, (300, 100)) % 900
     lines = (" ".join(f"w{word}x" for word in line) for line in words)
@@ -36,7 +36,7 @@ def material(tmp_path_factory):
 
 
 def curve(material, out, *options):
-    """The command on that corpus and set, from 12,000 tokens on."""
+    """Run the command on that corpus and set, from 12,000 tokens on."""
     return firth(
         "learning-curve", material / "corpus", "--out", out, "--similarity",
         material / "pairs.tsv", "--replicates", "100", "--sizes", "12K", *options,
@@ -45,7 +45,7 @@ def curve(material, out, *options):
 
 @pytest.fixture(scope="module")
 def made(material, tmp_path_factory):
-    """A curve of two methods, and what was printed."""
+    """A curve of two methods and the printed output."""
     out = tmp_path_factory.mktemp("made") / "curve"
     picture = out.parent / "curve.svg"
     done = curve(material, out, "--methods", "svd, cbow", "--plot", picture, "--json")
@@ -53,7 +53,7 @@ def made(material, tmp_path_factory):
     return out, done
 
 
-def test_every_method_is_trained_at_every_size_and_the_json_is_kept(material, made):
+def test_every_method_is_trained_at_every_size_and_the_json_is_saved(material, made):
     out, done = made
     assert sorted(path.name for path in out.iterdir()) == [
         "cbow-12K", "cbow-all", "curve.json", "runs.json", "svd-12K", "svd-all",
@@ -66,7 +66,7 @@ def test_every_method_is_trained_at_every_size_and_the_json_is_kept(material, ma
     assert made_of == f"{whole}:120-documents-of-seed-1"
 
 
-def test_the_run_of_the_whole_is_that_of_the_training_command(material, made, tmp_path):
+def test_the_run_on_all_text_equals_that_of_the_training_command(material, made, tmp_path):
     out, _ = made
     done = firth("train-svd", material / "corpus", "--out", tmp_path / "svd")
     assert done.exit_code == 0, done.output
@@ -74,7 +74,7 @@ def test_the_run_of_the_whole_is_that_of_the_training_command(material, made, tm
         assert (out / "svd-all" / name).read_bytes() == (tmp_path / "svd" / name).read_bytes()
 
 
-def test_the_scores_are_those_of_compare(material, made):
+def test_the_scores_equal_those_of_compare(material, made):
     out, done = made
     runs = [out / name for name in ("svd-12K", "cbow-12K", "svd-all", "cbow-all")]
     pairs = ("--similarity", material / "pairs.tsv", "--replicates", "100")
@@ -88,7 +88,7 @@ def test_the_scores_are_those_of_compare(material, made):
     assert numbers(json.loads(done.stdout)) == numbers(json.loads(compared.stdout))
 
 
-def test_the_same_command_keeps_all_and_one_with_another_method_trains_it_alone(material, made):
+def test_existing_runs_are_kept_and_only_new_methods_are_trained(material, made):
     out, done = made
     before = (out / "svd-12K" / "vectors.npy").stat().st_mtime_ns
     again = curve(material, out, "--methods", "svd,cbow", "--json")
@@ -103,9 +103,7 @@ def test_the_same_command_keeps_all_and_one_with_another_method_trains_it_alone(
     assert json.loads((out / "curve.json").read_text())["methods"] == ["svd", "skipgram"]
 
 
-def test_a_curve_that_was_interrupted_is_finished_by_the_same_command(
-    material, tmp_path, monkeypatch
-):
+def test_an_interrupted_curve_resumes(material, tmp_path, monkeypatch):
     train = embed.svd.train.train_svd
 
     def interrupted(corpus, config, out, **more):
@@ -124,7 +122,7 @@ def test_a_curve_that_was_interrupted_is_finished_by_the_same_command(
     assert "svd-all: training on" in done.stderr
 
 
-def test_seeds_are_trained_one_by_one_and_told_together_and_the_svd_once(material, tmp_path):
+def test_seeds_are_summarized_and_the_svd_is_trained_once(material, tmp_path):
     options = ("--methods", "svd,cbow", "--seeds", "2", "--seed", "5", "--json")
     done = curve(material, tmp_path / "curve", *options)
     assert done.exit_code == 0, done.output
@@ -138,9 +136,7 @@ def test_seeds_are_trained_one_by_one_and_told_together_and_the_svd_once(materia
     assert json.loads((tmp_path / "curve/svd-12K/config.json").read_text())["seed"] == 5
 
 
-def test_a_run_with_options_that_are_open_by_default_is_never_taken_for_one_of_the_curve(
-    material, tmp_path
-):
+def test_a_run_with_other_options_is_not_taken_for_one_of_the_curve(material, tmp_path):
     run = tmp_path / "curve" / "skipgram-all"
     options = ("--epochs", "1", "--max-vocabulary", "150", "--subwords", "3-4", "--dim", "8")
     made = firth("train-skipgram", material / "corpus", "--out", run, *options)
@@ -153,7 +149,7 @@ def test_a_run_with_options_that_are_open_by_default_is_never_taken_for_one_of_t
     assert [path.name for path in run.parent.iterdir()] == ["skipgram-all"]
 
 
-def test_numbers_that_cannot_be_written_are_printed_nonetheless(material, made, monkeypatch):
+def test_results_are_printed_even_if_they_cannot_be_written(material, made, monkeypatch):
     from corpora.artifacts import artifact
 
     out, done = made
@@ -171,7 +167,7 @@ def test_numbers_that_cannot_be_written_are_printed_nonetheless(material, made, 
     assert "curve.json.new: No space left on device" in again.stderr.splitlines()[-1]
 
 
-def test_a_size_with_too_few_words_is_told_and_the_others_are_scored(material, tmp_path):
+def test_a_size_with_too_few_words_is_reported_and_the_others_are_scored(material, tmp_path):
     done = curve(material, tmp_path / "curve", "--methods", "svd", "--sizes", "500,12K")
     assert done.exit_code == 1
     [line] = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
@@ -180,7 +176,7 @@ def test_a_size_with_too_few_words_is_told_and_the_others_are_scored(material, t
     assert " 500 " not in done.stdout
 
 
-def test_a_set_that_cannot_be_read_does_not_lose_the_others(material, tmp_path):
+def test_an_unreadable_set_does_not_affect_the_others(material, tmp_path):
     (tmp_path / "bad.tsv").write_text("one\ttwo\tmany\nthree\tfour\tfew\n")
     done = curve(
         material, tmp_path / "curve", "--methods", "svd", "--similarity", tmp_path / "bad.tsv"
@@ -191,7 +187,7 @@ def test_a_set_that_cannot_be_read_does_not_lose_the_others(material, tmp_path):
     assert "pairs, spearman (39 items)" in done.stdout
 
 
-def test_where_nothing_can_be_trained_the_reason_is_the_one_line(material, tmp_path):
+def test_if_nothing_can_be_trained_the_error_is_one_line(material, tmp_path):
     folder = tmp_path / "few"
     folder.mkdir()
     (folder / "few.txt").write_text("one two three\n")
@@ -226,14 +222,14 @@ def test_where_nothing_can_be_trained_the_reason_is_the_one_line(material, tmp_p
         (("--plot", "curve.jpg"), "--plot curve.jpg: must end in .png or .svg"),
     ],
 )
-def test_what_is_wrong_is_refused_before_any_work(material, tmp_path, options, message):
+def test_invalid_requests_are_refused_before_any_work(material, tmp_path, options, message):
     done = curve(material, tmp_path / "curve", *options)
     assert done.exit_code == 1
     assert done.stderr == f"Error: {message}\n"
     assert not (tmp_path / "curve").exists()
 
 
-def test_a_picture_that_stands_there_is_refused_before_any_work(material, tmp_path):
+def test_an_existing_picture_is_refused_before_any_work(material, tmp_path):
     (tmp_path / "curve.svg").write_text("mine")
     done = curve(material, tmp_path / "curve", "--plot", tmp_path / "curve.svg")
     assert done.stderr == (
@@ -242,7 +238,7 @@ def test_a_picture_that_stands_there_is_refused_before_any_work(material, tmp_pa
     assert not (tmp_path / "curve").exists()
 
 
-def test_another_seed_is_refused_where_runs_stand(material, made):
+def test_another_seed_is_refused_if_runs_exist(material, made):
     out, _ = made
     done = curve(material, out, "--methods", "svd", "--seed", "2")
     assert done.exit_code == 1

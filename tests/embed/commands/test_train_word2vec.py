@@ -1,4 +1,4 @@
-"""train-skipgram and train-cbow from the command line: what they make, tell and refuse."""
+"""The commands train-skipgram and train-cbow: outputs, messages and refusals."""
 
 import errno
 import json
@@ -51,7 +51,7 @@ def invoke(*arguments):
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
-    """Raw text, a document a line."""
+    """Raw text with one document per line."""
     path = tmp_path_factory.mktemp("text") / "text.txt"
     path.write_text(themed_lines())
     return path
@@ -59,7 +59,7 @@ def text(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def corpus(text):
-    """The same as a corpus, a tenth of it held out."""
+    """The same text as a corpus, a tenth of it held out."""
     out = text.parent / "corpus"
     result = invoke("build-corpus", text, "--out", out, "--documents", "line", "--held-out", "0.1")
     assert result.exit_code == 0, result.output
@@ -76,12 +76,12 @@ def skipgram(corpus):
 
 
 def options_of(run):
-    """What ``config.json`` holds."""
+    """Return the content of ``config.json``."""
     return json.loads((run / "config.json").read_text(encoding="utf-8"))
 
 
 def said(result):
-    """Lines on standard error, but for progress: a machine's first run compiles its kernels."""
+    """Return the lines of standard error without progress, which a first compilation shows."""
     return [line for line in result.stderr.splitlines() if not line.startswith("training ")]
 
 
@@ -89,9 +89,7 @@ def said(result):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_last_line_says_words_dimensions_and_the_losses_of_the_last_epoch(
-    corpus, tmp_path, command
-):
+def test_the_last_line_has_words_dimensions_and_final_losses(corpus, tmp_path, command):
     result = invoke(command, corpus, "--out", tmp_path / "run", *SMALL)
     assert (result.exit_code, said(result)) == (0, [])
     last = json.loads((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()[-1])
@@ -103,7 +101,7 @@ def test_the_last_line_says_words_dimensions_and_the_losses_of_the_last_epoch(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_run_holds_its_files_and_nothing_is_left_beside_it(corpus, tmp_path, command):
+def test_a_run_has_its_files_and_leaves_no_others(corpus, tmp_path, command):
     invoke(command, corpus, "--out", tmp_path / "run", *SMALL)
     verify(tmp_path / "run")
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == FILES
@@ -148,7 +146,7 @@ def test_every_option_reaches_the_config_and_the_run(
     assert vectors.matrix.shape == (20, 6)
 
 
-def test_cbow_predicts_from_the_mean_unless_told_to_sum(corpus, tmp_path):
+def test_cbow_averages_contexts_by_default(corpus, tmp_path):
     matrices = {}
     for flags in ((), ("--mean",), ("--sum",)):
         out = tmp_path / "".join(("run", *flags))
@@ -161,7 +159,7 @@ def test_cbow_predicts_from_the_mean_unless_told_to_sum(corpus, tmp_path):
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("softmax", [(), ("--hierarchical-softmax",)])
-def test_gensim_trains_in_our_place(corpus, tmp_path, command, softmax):
+def test_the_gensim_engine_trains_a_run(corpus, tmp_path, command, softmax):
     pytest.importorskip("gensim")
     out = tmp_path / "run"
     result = invoke(command, corpus, "--out", out, *SMALL, "--engine", "gensim", *softmax)
@@ -174,7 +172,7 @@ def test_gensim_trains_in_our_place(corpus, tmp_path, command, softmax):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_subwords_give_neighbors_to_a_word_that_the_text_lacks(corpus, tmp_path, command):
+def test_subwords_give_neighbors_to_an_unseen_word(corpus, tmp_path, command):
     out = tmp_path / "run"
     result = invoke(command, corpus, "--out", out, *SMALL, "--subwords", "3-6", "--epochs", "20")
     assert result.exit_code == 0, result.output
@@ -200,7 +198,7 @@ def test_training_starts_from_the_vectors_of_a_run(corpus, skipgram, tmp_path):
     np.testing.assert_allclose(after.contexts, before.contexts[rows], atol=1e-6)
 
 
-def test_training_starts_from_a_file_whose_words_join_the_vocabulary(corpus, tmp_path):
+def test_initial_vectors_can_extend_the_vocabulary(corpus, tmp_path):
     (tmp_path / "old.txt").write_text("seaa 1 2 3\nelsewhere 4 5 6\n")
     result = invoke(
         "train-cbow", corpus, "--out", tmp_path / "run", *SMALL, "--dim", "3",
@@ -297,7 +295,7 @@ REFUSALS = [
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(("options", "message"), REFUSALS)
 @pytest.mark.parametrize("source", ["{text}", "{corpus}"])
-def test_a_bad_option_is_one_line_before_any_work(
+def test_an_invalid_option_prints_one_line_before_any_work(
     text, corpus, skipgram, fresh_cache, tmp_path, command, options, message, source
 ):
     names = {"text": text, "corpus": corpus, "skipgram": skipgram}
@@ -327,14 +325,14 @@ def test_vectors_with_other_ngrams_are_refused(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_choice_that_is_none_is_a_usage_error(corpus, tmp_path, command):
+def test_an_unknown_choice_is_a_usage_error(corpus, tmp_path, command):
     result = invoke(command, corpus, "--out", tmp_path / "run", "--boundary", "line")
     assert result.exit_code == 2
     assert result.stderr.endswith("'line' is not one of 'sentence', 'paragraph', 'document'.\n")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_an_output_that_exists_is_refused_and_replaced_by_force(
+def test_an_existing_output_is_overwritten_only_with_force(
     text, corpus, fresh_cache, tmp_path, command
 ):
     out = tmp_path / "run"
@@ -347,7 +345,7 @@ def test_an_output_that_exists_is_refused_and_replaced_by_force(
     assert np.load(out / "vectors.npy").shape == (31, 5)
 
 
-def test_a_text_of_which_too_few_words_remain_is_refused(corpus, tmp_path):
+def test_too_few_words_after_filtering_are_refused(corpus, tmp_path):
     result = invoke("train-skipgram", corpus, "--out", tmp_path / "run", "--min-count", "100000")
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 1
@@ -359,7 +357,7 @@ def test_a_text_of_which_too_few_words_remain_is_refused(corpus, tmp_path):
     )
 
 
-def test_a_rate_at_which_training_diverges_is_one_line_with_a_remedy(corpus, tmp_path):
+def test_divergence_prints_one_line_with_a_remedy(corpus, tmp_path):
     result = invoke(
         "train-skipgram", corpus, "--out", tmp_path / "run", *SMALL, "--learning-rate", "400"
     )
@@ -376,7 +374,7 @@ def test_a_rate_at_which_training_diverges_is_one_line_with_a_remedy(corpus, tmp
 
 
 def full(*arguments):
-    """What a disk without room answers."""
+    """Raise the error of a full disk."""
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
@@ -384,7 +382,7 @@ def full(*arguments):
     ("module", "seconds"),
     [("embed.word2vec.tables", math.inf), ("corpora.artifacts.checkpoint", 0.0)],
 )
-def test_a_full_disk_is_one_line_and_the_same_command_goes_on(
+def test_a_full_disk_prints_one_line_and_training_can_resume(
     corpus, skipgram, tmp_path, monkeypatch, module, seconds
 ):
     command = ("train-skipgram", corpus, "--out", tmp_path / "run", *SMALL)

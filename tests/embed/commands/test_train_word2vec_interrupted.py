@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGKILL in the midst of a training: the same command goes on, to the same bytes."""
+"""Ctrl-C and SIGKILL during training: the same command resumes to the same bytes."""
 
 import json
 import signal
@@ -30,7 +30,7 @@ cli.main(prog_name='firth')
 
 @pytest.fixture(scope="module")
 def corpus(root, tmp_path_factory):
-    """Some 200,000 words, of which an epoch takes about 0.1 seconds."""
+    """About 200,000 words; an epoch takes about 0.1 seconds."""
     folder = tmp_path_factory.mktemp("corpus")
     rng = np.random.default_rng(2)
     words = rng.zipf(1.2, 200_000) % 3000
@@ -46,7 +46,7 @@ def corpus(root, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole(root, corpus, tmp_path_factory):
-    """Runs that nobody interrupted, by command and options."""
+    """Uninterrupted runs by command and options."""
     made = {}
 
     def train(command, options):
@@ -60,13 +60,13 @@ def whole(root, corpus, tmp_path_factory):
 
 
 def firth(root, command, corpus, out, options, code=None):
-    """The command line of a training by this checkout."""
+    """Return the command line of a training."""
     program = [root / "cli.py"] if code is None else ["-c", code]
     return [sys.executable, *program, command, corpus, "--out", out, *LONG, *options]
 
 
 def run_to_the_end(command, **more):
-    """Run a command; what it printed on standard error."""
+    """Run a command and return its standard error."""
     done = subprocess.run(
         list(map(str, command)), capture_output=True, text=True, check=False, **more
     )
@@ -75,7 +75,7 @@ def run_to_the_end(command, **more):
 
 
 def stop_when(there, number, command, **more):
-    """Start a command, send a signal when something is there; its status and standard error."""
+    """Start a command, send a signal on a condition; return its status and standard error."""
     with subprocess.Popen(
         list(map(str, command)), stderr=subprocess.PIPE, text=True, **more
     ) as process:
@@ -86,7 +86,7 @@ def stop_when(there, number, command, **more):
 
 
 def same_run(out, other):
-    """Whether two runs have the same tables, and measured the same losses."""
+    """Return whether two runs have the same tables and losses."""
     assert [
         name for name in TABLES if (out / name).read_bytes() != (other / name).read_bytes()
     ] == []
@@ -94,19 +94,19 @@ def same_run(out, other):
 
 
 def losses(run):
-    """What ``metrics.jsonl`` says of each epoch."""
+    """Return the epoch lines of ``metrics.jsonl``."""
     lines = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
     return [line for line in lines if "epoch_loss" in line]
 
 
 def has_epochs(partial, n):
-    """Whether an unfinished run has measured so many epochs."""
+    """Return whether a partial run has finished this many epochs."""
     metrics = partial / "metrics.jsonl"
     return metrics.exists() and metrics.read_text().count("epoch_loss") >= n
 
 
 def steps(partial):
-    """The finished checkpoints of an unfinished run."""
+    """Return the complete checkpoints of a partial run."""
     folder = partial / "checkpoints"
     return [path.name for path in folder.glob("step-*") if not path.suffix]
 
@@ -120,7 +120,7 @@ def steps(partial):
         ("train-cbow", DETERMINISTIC, "31"),
     ],
 )
-def test_an_interrupted_training_goes_on_to_the_same_bytes(
+def test_an_interrupted_training_resumes_to_the_same_bytes(
     root, corpus, whole, tmp_path, command, options, threads
 ):
     out, partial = tmp_path / "run", tmp_path / "run.partial"
@@ -147,7 +147,7 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-def test_a_fast_training_goes_on_with_more_threads(root, corpus, whole, tmp_path):
+def test_a_nondeterministic_training_resumes_with_more_threads(root, corpus, whole, tmp_path):
     out, partial = tmp_path / "run", tmp_path / "run.partial"
     stop_when(
         lambda: has_epochs(partial, 3),
@@ -167,7 +167,7 @@ def test_a_fast_training_goes_on_with_more_threads(root, corpus, whole, tmp_path
 @pytest.mark.parametrize(
     ("command", "options"), [("train-cbow", ONE_THREAD), ("train-skipgram", DETERMINISTIC)]
 )
-def test_a_killed_training_goes_on_from_its_last_checkpoint_to_the_same_bytes(
+def test_a_killed_training_resumes_from_its_last_checkpoint(
     root, corpus, whole, tmp_path, command, options
 ):
     out, partial = tmp_path / "run", tmp_path / "run.partial"
@@ -190,7 +190,7 @@ def test_a_killed_training_goes_on_from_its_last_checkpoint_to_the_same_bytes(
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-def test_an_interrupted_training_by_gensim_begins_again(root, corpus, whole, tmp_path):
+def test_an_interrupted_gensim_training_starts_again(root, corpus, whole, tmp_path):
     pytest.importorskip("gensim")
     options = (*ONE_THREAD, "--engine", "gensim", "--epochs", "5")
     out, partial = tmp_path / "run", tmp_path / "run.partial"
@@ -207,7 +207,7 @@ def test_an_interrupted_training_by_gensim_begins_again(root, corpus, whole, tmp
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-def test_other_options_do_not_go_on_from_what_was_left(root, corpus, whole, tmp_path):
+def test_other_options_do_not_resume_a_partial_run(root, corpus, whole, tmp_path):
     out, partial = tmp_path / "run", tmp_path / "run.partial"
     first = firth(root, "train-cbow", corpus, out, (*ONE_THREAD, "--seed", "2"))
     stop_when(lambda: has_epochs(partial, 3), signal.SIGINT, first)
