@@ -98,7 +98,7 @@ def command(
     from embed.compare.api import compare_runs
     from embed.compare.report.contents import read_curve
     from embed.compare.report.csv_table import write_csv
-    from embed.compare.report.examples import refuse_unmarked
+    from embed.compare.report.examples import check_brackets
 
     config = take(CompareConfig, options)
     if as_csv and (as_json or config.intrinsic):
@@ -107,7 +107,7 @@ def command(
         raise click.UsageError("--curve requires --report")
     if examples and report is None:
         raise click.UsageError("--example requires --report")
-    refuse_unmarked(examples)
+    check_brackets(examples)
     _refuse_places(runs, config, curve, plot, report, out, force)
     shown = None if curve is None else read_curve(curve)
     compared = compare_runs(runs, config, add_contexts=add_contexts)
@@ -156,7 +156,7 @@ def _refuse_places(
     from corpora.artifacts.figures import picture_kind
     from corpora.common.errors import SettingError
     from embed.compare.datasets.files_read import files_read
-    from embed.compare.report.saved import refuse_out
+    from embed.compare.report.saved import check_out
     from embed.compare.scoring.comparison import named_sets
 
     if plot is not None:
@@ -170,4 +170,4 @@ def _refuse_places(
         if file.resolve() in {each.resolve() for each in (*read, *files[:number])}:
             raise SettingError(f"{file}: also an input or another output; choose another file")
     if out is not None:
-        refuse_out(out, [*read, *files], force=force)
+        check_out(out, [*read, *files], force=force)

@@ -118,7 +118,7 @@ def _make(
     from corpora.store.sampling import default_sizes, parse_sizes
     from embed.compare.curves.document import to_document
     from embed.compare.curves.learning_curve import take_samples
-    from embed.compare.curves.runs import lay_out, record_runs, refuse_others, train_points
+    from embed.compare.curves.runs import check_points, lay_out, record_runs, train_points
     from embed.compare.scoring.open_runs import compare_opened, open_runs
 
     given = None if config.sizes is None else parse_sizes(config.sizes)
@@ -127,7 +127,7 @@ def _make(
     samples = take_samples(corpus, sizes, config.seed)
     seeds = range(config.seed, config.seed + config.seeds)
     points = lay_out(recipes, samples, seeds, out)
-    refuse_others(points, recipes, out)
+    check_points(points, recipes, out)
     record_runs(points, recipes, out)
     trained, failures = train_points(points, recipes)
     if not trained:

@@ -66,7 +66,7 @@ def lay_out(
     return points
 
 
-def refuse_others(points: Sequence[Point], recipes: Mapping[str, Recipe], out: Path) -> None:
+def check_points(points: Sequence[Point], recipes: Mapping[str, Recipe], out: Path) -> None:
     """Raise ArtifactError if anything in ``out`` blocks a run of the curve.
 
     An existing run belongs to the curve only if :func:`record_runs` recorded it with the same
@@ -156,7 +156,7 @@ def _check_unfinished(point: Point, known: Any, wanted: Mapping[str, Any]) -> No
             raise ArtifactError(f"{partial}: was not started by learning-curve; {_ELSEWHERE}")
         if differ := _differences(known, there, wanted):
             raise ArtifactError(f"{partial}: was started with a different {differ}; {_ELSEWHERE}")
-    if partial.exists():  # whatever is kept to go on with, it has its maker's name
+    if partial.exists():  # a partial run records its maker
         check_can_start(point.run, left or {}, resume=None if left is None else MAKER)
 
 

@@ -171,5 +171,5 @@ def read_curve(path: Path) -> Mapping[str, Any]:
     if not isinstance(found, dict) or not all(
         isinstance(found.get(name), kind) and found[name] for name, kind in kinds.items()
     ):
-        raise ArtifactError(f"{path}: is no curve.json of firth learning-curve; give one")
+        raise ArtifactError(f"{path}: not a curve.json of a learning curve; pass one")
     return found

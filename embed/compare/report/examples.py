@@ -11,7 +11,7 @@ from embed.protocols import AttentionReader, StaticVectors
 from embed.vectors.word_vectors import WordVectors
 
 
-def refuse_unmarked(examples: Sequence[str]) -> None:
+def check_brackets(examples: Sequence[str]) -> None:
     """Raise SettingError if the brackets of an example are empty or unbalanced."""
     for text in examples:
         if not all(map(str.strip, BRACKETED.findall(text))) or set("[]") & set(

@@ -18,17 +18,15 @@ METHOD = "compare"
 DOCUMENT, TABLE = "comparison.json", "scores.csv"
 
 
-def refuse_out(out: Path, read: Sequence[Path], *, force: bool) -> None:
+def check_out(out: Path, read: Sequence[Path], *, force: bool) -> None:
     """Raise if a comparison must not be written to ``out``: occupied, or inside what is read."""
     refuse_existing(out, force)
     if out.exists() and any(out.iterdir()) and run_options(out).get("method") != METHOD:
-        raise ArtifactError(f"{out}: is no comparison, so `force=True` does not replace it")
+        raise ArtifactError(f"{out}: not a comparison; `force=True` will not overwrite it")
     target = out.resolve()
     for path in (each.resolve() for each in read):
         if target == path or target in path.parents or path in target.parents:
-            raise ArtifactError(
-                f"`out={out}`: holds or lies in {path}, which is read; choose another"
-            )
+            raise ArtifactError(f"`out={out}`: overlaps {path}, which is read; choose another")
 
 
 def store_comparison(

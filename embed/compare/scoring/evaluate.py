@@ -149,7 +149,7 @@ class SetEvaluation:
             return _Result(measured, None)
         resampled = resample(measured.statistic, self._counts(measured))
         if math.isnan(resampled.score):
-            reason = "too few items, or all alike"
+            reason = "too few items, or all equal"
             return _Result(replace(measured, statistic=None, reason=reason, p=None), None)
         return _Result(measured, resampled)
 

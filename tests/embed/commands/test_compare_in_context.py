@@ -251,7 +251,7 @@ def test_a_comparison_that_contains_labels_is_not_overwritten(run, tmp_path, mon
     done = ask(run, "--contexts", "x, data/data.tsv", "--out", "gold", "--force")
 
     place = tmp_path / "gold" / "gold.tsv"
-    told = f"Error: --out gold: holds or lies in {place}, which is read; choose another\n"
+    told = f"Error: --out gold: overlaps {place}, which is read; choose another\n"
     assert (done.exit_code, done.stderr) == (1, told)
     assert place.read_text() == "gold"
 

@@ -125,7 +125,7 @@ def test_force_overwrites_only_comparisons(runs, pairs, tmp_path):
     assert refused.stderr == (
         f"Error: {out}: already exists; choose another --out or pass --force\n"
     )
-    assert kept.stderr == (f"Error: {other}: is no comparison, so --force does not replace it\n")
+    assert kept.stderr == (f"Error: {other}: not a comparison; --force will not overwrite it\n")
     assert len(json.loads((out / "comparison.json").read_text())["runs"]) == 4
     assert (other / "vectors.npy").exists()
 

@@ -20,7 +20,7 @@ from embed.compare.config import CompareConfig
 from embed.compare.curves.document import to_document
 from embed.compare.curves.learning_curve import take_samples
 from embed.compare.curves.picture import draw_curve
-from embed.compare.curves.runs import Recipe, lay_out, record_runs, refuse_others, train_points
+from embed.compare.curves.runs import Recipe, check_points, lay_out, record_runs, train_points
 from embed.compare.curves.table import group_curve_results, print_curve
 from embed.compare.scoring.comparison import compare
 from embed.compare.scoring.open_runs import open_runs
@@ -88,7 +88,7 @@ def runs_in(folder):
 def curve_of(corpus, out, *, recipes=RECIPES, sizes=SIZES, seeds=(1,)):
     """Train all points in a folder, and score them on one set of pairs."""
     points = lay_out(recipes, take_samples(corpus, sizes, 1), seeds, out)
-    refuse_others(points, recipes, out)
+    check_points(points, recipes, out)
     record_runs(points, recipes, out)
     trained, failures = train_points(points, recipes)
     (out / "pairs.tsv").write_text(PAIRS)
@@ -209,7 +209,7 @@ def test_an_unwritable_run_stops_the_curve(corpus, tmp_path):
 def refusal(points, recipes, out):
     """The message of a refusal."""
     with pytest.raises(ArtifactError) as refused:
-        refuse_others(points, recipes, out)
+        check_points(points, recipes, out)
     return str(refused.value)
 
 
@@ -307,7 +307,7 @@ def stopped(corpus, tmp_path):
 
 
 def test_an_unfinished_run_is_resumed(corpus, stopped):
-    refuse_others(points_of(corpus, stopped.parent), RECIPES, stopped.parent)
+    check_points(points_of(corpus, stopped.parent), RECIPES, stopped.parent)
     assert (stopped / "half").is_file()
     curve_of(corpus, stopped.parent)
     assert (stopped.parent / "this-1K" / "half").is_file()

@@ -6,7 +6,7 @@ import pytest
 import embed.contextual.in_context
 from corpora.common.errors import ArtifactError, SettingError
 from embed.compare.inputs.encoder_access import WithEncoder
-from embed.compare.report.examples import find_in_context, read_attention, refuse_unmarked
+from embed.compare.report.examples import check_brackets, find_in_context, read_attention
 from embed.compare.scoring.open_runs import open_runs
 from embed.contextual.in_context import nearest_in_context
 from embed.vectors.onehot import random_vectors
@@ -118,5 +118,5 @@ def test_an_encoder_is_opened_once_for_all_examples(opened, run, example, monkey
 @pytest.mark.parametrize("text", ["a [] b", "a [ ] b", "a [b", "b] [a]", "[[a]]"])
 def test_empty_or_unbalanced_brackets_are_refused(text):
     with pytest.raises(SettingError) as refused:
-        refuse_unmarked(["fine [here]", text])
+        check_brackets(["fine [here]", text])
     assert str(refused.value) == f"`example={text!r}`: brackets go around words; write [word]"
