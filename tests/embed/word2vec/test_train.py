@@ -72,7 +72,7 @@ def train(corpus, out, method="skipgram", *, force=False, tuning=None, **options
     function, kind = METHODS[method]
     config = kind(**{**SMALL, **options})
     if tuning is None:
-        return function(corpus, config, out, force=force)
+        return function(corpus, config, out, force=force).path
     return make_run(build_trainer(corpus, config, tuning), out, force=force)
 
 
