@@ -44,7 +44,7 @@ SUMMARIES = {
     "train-svd": "Train count-based vectors by a truncated SVD of PPMI.",
     "train-skipgram": "Train skip-gram vectors with negative sampling.",
     "train-cbow": "Train CBOW vectors with negative sampling.",
-    "train-mlm": "Train a contextual encoder: masked-language modelling, as BERT.",
+    "train-mlm": "Train a contextual encoder by masked language modeling, like BERT.",
     "neighbors": "Print the nearest neighbors of words by cosine.",
     "similarity": "Print the cosine of two words.",
     "analogy": "Find the word that is to C as B is to A.",

@@ -87,7 +87,7 @@ def test_every_run_equals_a_single_run_with_its_seed(corpus, tmp_path, command):
     lines = train(command, corpus, tmp_path / "run", "--seeds", 2, "--seed", 3)
 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run-seed3", "run-seed4"]
-    shown = [line for line in lines if not line.startswith("this only checks the plumbing")]
+    shown = [line for line in lines if not line.startswith("too little training text")]
     n_words, dim = np.load(tmp_path / "run-seed3" / "vectors.npy").shape
     for seed, line in zip((3, 4), shown, strict=False):
         assert line.startswith(f"{tmp_path}/run-seed{seed}: {n_words} words, {dim} dimensions")

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 @click.option(
     "--layer",
     type=int,
-    help="Only this block, from 0, whose states are the next layer of encode; all by default.",
+    help="Only this layer, from 0; all by default. Its states are layer N + 1 of `encode`.",
 )
 @click.option("--head", type=int, help="Only this head, from 0; all by default.")
 @click.option("--out", type=click.Path(path_type=Path), help="Draw a picture: a .png or .svg file.")
-@click.option("--force", is_flag=True, help="Replace a picture that stands at --out.")
+@click.option("--force", is_flag=True, help="Overwrite the picture at --out.")
 @click.option("--json", "as_json", is_flag=True, help="Print all weights as JSON.")
 def command(
     run: Path,
@@ -32,10 +32,10 @@ def command(
 ) -> None:
     """Show what each piece of a sentence attends to, by layer and head.
 
-    RUN is a run of train-mlm. Without --out and --json, a table tells for each
-    piece, layer by layer, the one it attends to most (the weight is the mean
-    over the heads). The picture has a square for each layer and head. Pictures
-    need the extra `plots`.
+    RUN is a run of train-mlm. Without --out and --json, a table shows for each
+    piece and layer the piece it attends to most, with the weight averaged over
+    the heads. The picture has a matrix for each layer and head, and needs the
+    extra `plots`.
 
     \b
     Example:
@@ -63,7 +63,7 @@ def command(
 
 
 def _print(attention: "SentenceAttention") -> None:
-    """A line for each piece, a column for each layer."""
+    """Print a line for each piece, with a column for each layer."""
     from corpora.common.console import print_table
 
     rows = [

@@ -14,7 +14,7 @@ import click
     type=click.IntRange(min=1),
     default=10,
     show_default=True,
-    help="Answers per mask.",
+    help="Predictions per mask.",
 )
 @click.option(
     "--device",
@@ -27,9 +27,9 @@ import click
 def command(run: Path, text: str, k: int, device: str, as_json: bool) -> None:
     """Predict the pieces that are masked in a text.
 
-    RUN is a run of train-mlm. TEXT has [MASK] wherever one piece is to be found;
-    it is cut into words as the run's corpus was. A piece that starts with ##
-    goes on a word. In JSON, "answers" is a list of pieces; where TEXT has
+    RUN is a run of train-mlm. TEXT has a [MASK] for each piece to predict; it
+    is segmented into words like the run's corpus. A piece that starts with ##
+    continues a word. In JSON, "answers" is a list of pieces or, if TEXT has
     several masks, a list of such lists.
 
     \b

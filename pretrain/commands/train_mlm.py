@@ -1,4 +1,4 @@
-"""``firth train-mlm``: train a contextual encoder: masked-language modelling, as BERT."""
+"""``firth train-mlm``: train a contextual encoder by masked language modeling, like BERT."""
 
 import datetime
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ from pretrain.config import MlmConfig
 
 @click.command("train-mlm")
 @click.argument("corpus")
-@click.option("--out", type=click.Path(path_type=Path), help="The run to make.")
+@click.option("--out", type=click.Path(path_type=Path), help="The new run.")
 @click_options(MlmConfig)
 @seeds_option
-@click.option("--force", is_flag=True, help="Replace a run that stands at --out.")
+@click.option("--force", is_flag=True, help="Overwrite the run at --out.")
 @click.option(
-    "--dry-run", is_flag=True, help="Tell size, memory, speed and end time; write nothing."
+    "--dry-run", is_flag=True, help="Show size, memory, speed and end time; write nothing."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print what --dry-run tells as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the --dry-run as JSON.")
 def command(
     corpus: str,
     out: Path | None,
@@ -31,12 +31,12 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Train a contextual encoder: masked-language modelling, as BERT.
+    """Train a contextual encoder by masked language modeling, like BERT.
 
-    CORPUS is what build-corpus made, or a source of text, which is built in a
-    cache first. Interrupted, the same command goes on where it was. The run
-    answers like every other: its vectors are means of each word's contextual states.
-    torchrun starts it on several GPUs.
+    CORPUS is a corpus, or a source of text that is first built in a cache. If
+    interrupted, run the same command to resume. The run can be used like any
+    other: its vectors are the mean contextual states of each word. For several
+    GPUs, start it with torchrun.
 
     \b
     Example:
@@ -61,7 +61,7 @@ def command(
 
 
 def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: bool) -> None:
-    """Refuse what cannot be trained, open or build the corpus, train, and tell what was made."""
+    """Open or build the corpus, train the runs that are not finished, and print a summary."""
     import torch
 
     from corpora.build.open_or_build import open_or_build
@@ -85,41 +85,41 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
         finished = group.run_first(find_finished, frozenset)
         for run, its_config in runs.configs().items():
             if group.broadcast(run in finished):
-                told = runs.kept_message
+                message = runs.kept_message
             else:
                 make_mlm_run(opened, its_config, run, force=force)
-                told = summary
-                if seeds is not None:  # else the next would find it compiled, and decide otherwise
+                message = summary
+                if seeds is not None:  # code compiled already would change the next run's tuning
                     torch.compiler.reset()
             if group.is_first:
-                click.echo(told(run))
+                click.echo(message(run))
         if group.is_first and seeds is not None:
             click.echo(runs.hint())
 
 
 def summary(run: Path, *, enough_tokens: int = 50_000_000) -> str:
-    """Say what a run holds, and how well it learnt."""
+    """Describe a run and its held-out score."""
     from corpora.artifacts.metrics import METRICS, read_metrics
     from corpora.common.console import human
     from embed.vectors.word_vectors import WordVectors
 
     vectors = WordVectors.open(run)
     last = [line for line in read_metrics(run / METRICS) if "held_out_loss" in line][-1]
-    told = (
+    text = (
         f"{run}: {len(vectors.vocabulary):,} words, {vectors.matrix.shape[1]} dimensions, "
-        f"held-out loss {last['held_out_loss']:.4f} (frequencies alone {last['unigram_loss']:.4f})"
+        f"held-out loss {last['held_out_loss']:.4f} (unigram baseline {last['unigram_loss']:.4f})"
         f", accuracy {last['held_out_accuracy']:.1%} ({last['unigram_accuracy']:.1%})"
     )
     if last["tokens"] < enough_tokens:
-        told += (
-            f"\nthis only checks the plumbing: {human(last['tokens'])} tokens of training are too "
-            f"few to judge the method by; {human(enough_tokens)} begin to tell"
+        text += (
+            f"\ntoo little training text to judge the method: {human(last['tokens'])} tokens; "
+            f"results become meaningful from about {human(enough_tokens)}"
         )
-    return told
+    return text
 
 
 def _print_plan(corpus: str, config: MlmConfig, seeds: int | None, as_json: bool) -> None:
-    """Print what a training will take, and all of them together."""
+    """Print what one training will take, and with ``seeds`` all of them."""
     from corpora.build.open_or_build import open_or_build
     from corpora.common.console import print_json, print_table
     from pretrain.device import choose_device
@@ -136,7 +136,7 @@ def _print_plan(corpus: str, config: MlmConfig, seeds: int | None, as_json: bool
 
 
 def _totals(planned: Mapping[str, Any], seeds: int) -> dict[str, Any]:
-    """What several trainings take, one after the other; all else is of each."""
+    """Return what several trainings take together, one after the other."""
     others = (seeds - 1) * planned["seconds"]
     end = datetime.datetime.fromisoformat(planned["end"]) + datetime.timedelta(seconds=others)
     return {
@@ -147,7 +147,7 @@ def _totals(planned: Mapping[str, Any], seeds: int) -> dict[str, Any]:
 
 
 def _shown(name: str, value: Any) -> str:
-    """A figure of the plan for eyes: what is exact in full, the rest in three figures."""
+    """Format a number of the plan: exact ones in full, estimates with three digits."""
     from corpora.common.console import human
 
     if name in ("parameters", "pieces", "rows", "batch", "micro_batch", "steps", "epoch_tokens"):

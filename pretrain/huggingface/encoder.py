@@ -105,13 +105,13 @@ class HuggingFaceEncoder:
         with torch.inference_mode():
             for numbers in windows.batches(_SLOTS[self._device.type]):
                 some = windows.take(numbers)
-                ids, mask, own = self._rows(some)
+                ids, mask, kept = self._rows(some)
                 found = self.model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
                 mean = torch.stack([found.hidden_states[layer] for layer in layers]).mean(0)
-                states[some.own_places()] = mean[own].cpu().numpy()
+                states[some.kept_pieces()] = mean[kept].cpu().numpy()
         if not np.isfinite(states).all():
             raise ArtifactError(
-                f"{self.name}: gives states that hold NaN or infinity; take another"
+                f"{self.name}: the states contain NaN or infinity; choose another model"
             )
         return states
 
@@ -127,8 +127,8 @@ class HuggingFaceEncoder:
             ids[columns == len(before) + lengths + nth] = piece
         real = columns < len(before) + lengths + len(after)
         ids[~real] = _padding(self.model)
-        own = (places >= windows.own_starts[:, None]) & (places < windows.own_stops[:, None])
-        on_device = [torch.from_numpy(array).to(self._device) for array in (ids, real, own)]
+        kept = (places >= windows.kept_starts[:, None]) & (places < windows.kept_stops[:, None])
+        on_device = [torch.from_numpy(array).to(self._device) for array in (ids, real, kept)]
         return on_device[0], on_device[1].long(), on_device[2]
 
 

@@ -1,4 +1,4 @@
-"""Attention weights drawn as a grid: a row of squares for each layer, one for each head."""
+"""Pictures of attention weights: a grid of matrices by layer and head."""
 
 import itertools
 from collections.abc import Iterable
@@ -15,32 +15,32 @@ from corpora.artifacts.figures import (
 )
 from pretrain.inference.attention_weights import SentenceAttention
 
-_SLOT = 0.16  # inches that a piece takes, so that its name can be read
-_MIN_SIDE = 1.2  # inches of a square, so that its title fits
+_SLOT = 0.16  # inches per piece, so that its name is readable
+_MIN_SIDE = 1.2  # inches per matrix, so that its title fits
 _GAP = 0.12
-_MAX = 90.0  # inches of all squares: beyond, a PNG takes gigabytes
+_MAX = 90.0  # inches of the grid: beyond, a PNG takes gigabytes
 
 
 def draw_attention(attention: SentenceAttention, path: str | Path, *, force: bool = False) -> None:
-    """Draw every layer and head, and write the picture.
+    """Draw the attention weights of every layer and head to a file.
 
     The same weights give the same bytes of SVG.
 
     Parameters
     ----------
     attention : SentenceAttention
-        What to draw.
+        Weights to draw, as :func:`pretrain.attend` returns them.
     path : str or Path
-        A file ending in ``.png`` or ``.svg``; whole or not at all.
+        File ending in ``.png`` or ``.svg``, written atomically.
     force : bool
-        Replace a file that stands there.
+        Replace an existing file.
 
     Raises
     ------
     ArtifactError
         ``path`` exists, or cannot be written.
     SettingError
-        As :func:`~corpora.artifacts.figures.picture_kind` does.
+        ``path`` ends otherwise, or matplotlib is not installed.
     """
     picture_kind(Path(path), "out")
     with picture_style():
@@ -48,7 +48,7 @@ def draw_attention(attention: SentenceAttention, path: str | Path, *, force: boo
 
 
 def _lay_out(attention: SentenceAttention) -> Any:
-    """Squares of the same size and scale; pieces are named at the left and below."""
+    """Lay out matrices of equal size and color scale, with pieces at the left and below."""
     n_layers, n_heads, length, _ = attention.weights.shape
     side = min(max(_MIN_SIDE, _SLOT * length), _MAX / max(n_layers, n_heads))
     points = min(8.0, 72 * side / length * 0.8)
@@ -59,14 +59,14 @@ def _lay_out(attention: SentenceAttention) -> Any:
     figure = new_figure(width, height)
 
     def place(x: float, y: float, wide: float, high: float) -> Any:
-        """Axes by their upper left corner, in inches."""
+        """Add axes by their upper left corner, in inches."""
         return figure.add_axes((x / width, 1 - (y + high) / height, wide / width, high / height))
 
     most = float(attention.weights.max())
     for row, column in itertools.product(range(n_layers), range(n_heads)):
         axes = place(left + column * step, top + row * step, side, side)
         weights = attention.weights[row, column]
-        # uninterpolated, so that in SVG, too, every weight is a sharp square
+        # no interpolation, so that every weight is a sharp square in SVG, too
         image = axes.imshow(weights, cmap="Blues", vmin=0.0, vmax=most, interpolation="none")
         axes.tick_params(length=0, labelsize=points)
         axes.set(xticks=[], yticks=[])
@@ -86,6 +86,6 @@ def _lay_out(attention: SentenceAttention) -> Any:
 
 
 def _name(axis: Any, pieces: Iterable[str], **style: Any) -> None:
-    """Write the pieces along an axis; dollars are no formulas."""
+    """Label an axis with pieces, without parsing dollars as math."""
     names = [replace_undrawable(piece) for piece in pieces]
     axis.set_ticks(range(len(names)), names, parse_math=False, **style)

@@ -1,4 +1,4 @@
-"""Where an encoder looks while it reads one sentence, layer by layer and head by head."""
+"""Attention weights of an encoder on one sentence, by layer and head."""
 
 import os
 from dataclasses import dataclass
@@ -9,23 +9,21 @@ import numpy as np
 from corpora.common.errors import SettingError
 from pretrain.inference.mlm_encoder import open_run
 
-_DIGITS = 6  # of a weight in JSON
+_DIGITS = 6  # of a weight, in JSON
 
 
 @dataclass(frozen=True)
 class SentenceAttention:
     """The attention weights of one sentence."""
 
-    text: str  # as it was given
+    text: str  # the sentence
     pieces: tuple[str, ...]  # T pieces, [CLS] first and [SEP] last
-    layers: tuple[int, ...]  # which layers and heads, from 0
-    heads: tuple[int, ...]  # which layers and heads, from 0
-    # float32 (L, H, T, T): how much each piece (third axis) takes from each (fourth); rows sum to
-    # 1
-    weights: np.ndarray
+    layers: tuple[int, ...]  # numbers of the layers, from 0
+    heads: tuple[int, ...]  # numbers of the heads, from 0
+    weights: np.ndarray  # float32 (L, H, T, T): by layer, head, query, key; rows sum to 1
 
     def to_json(self) -> dict[str, Any]:
-        """Give everything as JSON."""
+        """Return everything as JSON."""
         rounded = np.round(self.weights.astype(np.float64), _DIGITS).tolist()
         return {
             "text": self.text,
@@ -43,7 +41,7 @@ class SentenceAttention:
         }
 
     def strongest(self) -> list[list[tuple[str, float]]]:
-        """Find what each piece attends to most."""
+        """Return, by piece and layer, the piece it attends to most, with the mean over heads."""
         mean = self.weights.mean(axis=1)
         best = mean.argmax(-1)  # (L, T)
         return [
@@ -55,39 +53,39 @@ class SentenceAttention:
 def attend(
     run: str | os.PathLike[str], sentence: str, *, layer: int | None = None, head: int | None = None
 ) -> SentenceAttention:
-    """Let a run's encoder read a sentence.
+    """Compute the attention weights of a run's encoder on a sentence.
 
     Parameters
     ----------
     run : str or Path
         A run of ``train-mlm``.
     sentence : str
-        Raw text, segmented as the run's corpus was.
+        Raw text, segmented like the run's corpus.
     layer, head : int, optional
-        The only ones wanted, from 0.
+        Return only this layer or head, from 0; by default all.
 
     Returns
     -------
     SentenceAttention
-        In float32, on the CPU.
+        Weights float32 (L, H, T, T), computed on the CPU, with the names of the T pieces.
 
     Raises
     ------
     ArtifactError
-        The run is damaged, or no masked language model.
+        The run is damaged or not a masked language model.
     SettingError
         The sentence has no words or too many pieces, or there is no such layer or head.
     """
     encoder = open_run(run, "cpu")
     config = encoder.model.config
-    layers = _chosen("layer", layer, "layers", config.layers)
-    heads = _chosen("head", head, "heads", config.heads)
+    layers = _selected("layer", layer, "layers", config.layers)
+    heads = _selected("head", head, "heads", config.heads)
     pieces, weights = encoder.attention(encoder.words(sentence))
     return SentenceAttention(sentence, tuple(pieces), layers, heads, weights[np.ix_(layers, heads)])
 
 
-def _chosen(setting: str, number: int | None, what: str, n: int) -> tuple[int, ...]:
-    """All of them, or the one that was asked for."""
+def _selected(setting: str, number: int | None, what: str, n: int) -> tuple[int, ...]:
+    """Return all numbers below ``n``, or only the selected one."""
     if number is None:
         return tuple(range(n))
     if not 0 <= number < n:

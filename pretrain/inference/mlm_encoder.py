@@ -1,4 +1,4 @@
-"""MlmEncoder: what a trained encoder gives for words in their sentences."""
+"""MlmEncoder: states, scores, attention and predictions of a trained encoder."""
 
 import os
 from collections.abc import Sequence
@@ -19,12 +19,12 @@ from pretrain.inference.windows import PiecedText, PieceWindows
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.weights import load_model, load_pieces
 
-# For full speed: what a CPU's caches hold (at 16,384 it is half as fast), and what fills a GPU.
+# The fastest: fits a CPU's caches (16,384 slots are half as fast), and fills a GPU.
 _SLOTS = {"cpu": 2048, "cuda": 1 << 16}
 
 
 class Prediction(NamedTuple):
-    """A piece that may stand at a mask, and its probability."""
+    """A predicted piece and its probability."""
 
     piece: str
     probability: float
@@ -33,23 +33,22 @@ class Prediction(NamedTuple):
 class MlmEncoder:
     """A trained encoder with its pieces: ContextualEncoder, SentenceScorer and AttentionReader.
 
-    Everything is computed in float32. Sentences of about one length are read together, each in
-    a row of its own.
+    Computes in float32. Sentences of similar length are read together, each in its own row.
 
     Parameters
     ----------
     model : MaskedLanguageModel
-        Set to be asked (``eval``).
+        The trained model; it is set to evaluation mode.
     pieces : Pieces
-        Those that it was trained on.
+        The pieces it was trained on.
     text : TextSettings
-        How its corpus was cut into words.
+        How its corpus was segmented into words.
     name : str
-        What messages call it.
+        Name of the model in messages.
     slots : int, optional
-        Slots that are read at once; by default as many as the device reads fastest.
+        Slots per batch; by default what is fastest on the device.
     path : Path, optional
-        Directory of the run that it was opened from.
+        Directory of the run it was opened from.
     """
 
     def __init__(
@@ -86,7 +85,7 @@ class MlmEncoder:
 
     @property
     def n_layers(self) -> int:
-        """Blocks; layer 0 are the embeddings."""
+        """Number of layers above the embeddings, which are layer 0."""
         return self.model.config.layers
 
     @property
@@ -96,11 +95,11 @@ class MlmEncoder:
 
     @property
     def max_pieces(self) -> int:
-        """Pieces that are read at once, [CLS] and [SEP] not counted."""
+        """Longest sequence in pieces, without [CLS] and [SEP]."""
         return self.model.config.max_length - 2
 
     def words(self, text: str) -> list[str]:
-        """Cut text into words the way the encoder's own corpus was cut.
+        """Segment text into words like the encoder's corpus.
 
         Parameters
         ----------
@@ -110,34 +109,33 @@ class MlmEncoder:
         Returns
         -------
         list of str
-            Words, known or not.
+            The words, in the vocabulary or not.
         """
         return self.text.words(text)
 
     def encode(self, sentences: Sequence[Sequence[str]], layers: Sequence[int]) -> list[np.ndarray]:
-        """Encode words in their sentences.
+        """Encode words in the context of their sentences.
 
-        A word's vector is the mean over the layers, then over its pieces; [CLS] and [SEP]
-        are read but left out. A sentence of more pieces than the rows have slots is read in
-        windows, each half over the one before, and a piece is taken from the window in which
-        it stands nearest the middle: nothing is cut off.
+        A word's vector is the mean over layers, then over its pieces, without [CLS] and [SEP]. A
+        sentence that is longer than a row is read in windows that overlap by half; each piece is
+        taken from the window in which it is nearest the middle, so nothing is cut off.
 
         Parameters
         ----------
         sentences : sequence of sequences of str
-            Words, known or not; a sentence may be empty.
+            Words, in the vocabulary or not; a sentence may be empty.
         layers : sequence of int
-            Which layers to average: 0 are the embeddings, i the states after block i.
+            Layers to average: 0 is the embeddings, i the states after layer i.
 
         Returns
         -------
         list of float32 (n_words, D)
-            Per sentence. Equal to 1e-5 in whatever company it is encoded.
+            One array per sentence; up to 1e-5 independent of the other sentences.
 
         Raises
         ------
         ArtifactError
-            The states hold NaN or infinity.
+            The states contain NaN or infinity.
         """
         text = PiecedText.split(self.pieces, sentences)
         states = text.word_means(self._piece_states(text.windows(self.max_pieces), layers))
@@ -149,44 +147,44 @@ class MlmEncoder:
         Parameters
         ----------
         sentences : sequence of sequences of str
-            Words, as :meth:`encode` takes them.
+            Words, as for :meth:`encode`.
 
         Returns
         -------
         int64 (n_sentences,)
-            More than 1 where a sentence has more pieces than ``most_pieces``; 0 of an empty one.
+            More than 1 if a sentence has more pieces than ``max_pieces``; 0 if it is empty.
         """
         return PiecedText.split(self.pieces, sentences).n_windows(self.max_pieces)
 
     def knows(self, words: Sequence[str]) -> np.ndarray:
-        """Tell which words have pieces of their own.
+        """Return which words can be split into pieces.
 
         Parameters
         ----------
         words : sequence of str
-            Any.
+            Any words.
 
         Returns
         -------
         bool (n_words,)
-            False where a word is [UNK].
+            False for words that become [UNK].
         """
         ids, offsets = self.pieces.split(words)
         known: np.ndarray = ids[offsets[:-1]] != UNK
         return known
 
     def input_embeddings(self, words: Sequence[str]) -> np.ndarray:
-        """Look words up in the table of pieces, before norm, positions and context.
+        """Look up words in the embedding table: no norm, positions or context.
 
         Parameters
         ----------
         words : sequence of str
-            Known or not.
+            Any words.
 
         Returns
         -------
         float32 (n_words, D)
-            Means over the pieces of each word.
+            Mean over the pieces of each word.
         """
         text = PiecedText.split(self.pieces, [words])
         table = self.model.pieces.weight.detach()
@@ -197,24 +195,24 @@ class MlmEncoder:
     def score(
         self, sentences: Sequence[Sequence[str]], *, left_to_right_in_words: bool = True
     ) -> np.ndarray:
-        """Score sentences by pseudo-log-likelihood: each piece from all others.
+        """Score sentences by pseudo-log-likelihood.
 
-        Salazar et al. 2020 (arXiv:1910.14659), equation 1: the sum of the logarithms of the
-        probability of each piece where it alone is masked. That favours words of several
-        pieces, which give each other away; so the pieces of the same word that follow it
-        are masked too (Kauf and Ivanova 2023, arXiv:2305.10588, PLL-word-l2r).
+        Salazar et al. 2020 (arXiv:1910.14659), equation 1: the sum of the log probabilities of
+        each piece with only that piece masked. This favors words of several pieces, which predict
+        each other; so by default the later pieces of the same word are masked as well (Kauf and
+        Ivanova 2023, arXiv:2305.10588, PLL-word-l2r).
 
         Parameters
         ----------
         sentences : sequence of sequences of str
             Words; long sentences are read in windows, as by :meth:`encode`.
         left_to_right_in_words : bool
-            False for the measure of Salazar et al.
+            Whether to mask later pieces of the same word; False for the score of Salazar et al.
 
         Returns
         -------
         float64 (n_sentences,)
-            Natural logarithms; 0 for a sentence without words.
+            Natural logarithms; 0 for an empty sentence.
         """
         text = PiecedText.split(self.pieces, sentences)
         windows = text.windows(self.max_pieces)
@@ -225,20 +223,19 @@ class MlmEncoder:
         return np.array([scores[a:b].sum() for a, b in pairwise(bounds)])
 
     def attention(self, words: Sequence[str]) -> tuple[list[str], np.ndarray]:
-        """Read one sentence, and tell where each piece looks.
+        """Compute the attention weights on one sentence.
 
         Parameters
         ----------
         words : sequence of str
-            At least one, known or not; all of them fit a row.
+            At least one word; their pieces must fit in a row.
 
         Returns
         -------
         pieces : list of str
             T pieces, [CLS] first and [SEP] last.
         weights : float32 (L, H, T, T)
-            By layer and head, how much each piece (third axis) takes from each (fourth); rows
-            sum to 1.
+            By layer, head, query and key; rows sum to 1.
 
         Raises
         ------
@@ -257,15 +254,15 @@ class MlmEncoder:
         Parameters
         ----------
         text : str
-            With ``[MASK]`` wherever one piece is to be found. The text between masks is cut
-            into words by itself, so that a mask is never part of a word.
+            Text with ``[MASK]`` for each piece to predict. The parts between masks are segmented
+            separately, so that a mask is never part of a word.
         k : int
-            Answers per mask, at least 1.
+            Predictions per mask, at least 1.
 
         Returns
         -------
-        list of list of Answer
-            Per mask, in the order of the text; the most probable first.
+        list of list of Prediction
+            By mask, in the order of the text; the most probable first.
 
         Raises
         ------
@@ -280,7 +277,7 @@ class MlmEncoder:
             chosen = (ids == MASK).nonzero()[:, 1][None]
             states = model(ids, positions, torch.zeros_like(ids), chosen)
             logits = model.logits(states[0])
-            logits[:, :FIRST_PIECE] = -torch.inf  # special pieces are no answers
+            logits[:, :FIRST_PIECE] = -torch.inf  # never predict special pieces
             found = logits.softmax(-1).topk(min(k, len(self.pieces) - FIRST_PIECE))
         return [
             [Prediction(self.pieces.names[piece], p) for piece, p in zip(pieces, ps, strict=True)]
@@ -293,11 +290,11 @@ class MlmEncoder:
 
     @property
     def _slots(self) -> int:
-        """Slots that are read at once."""
+        """Slots per batch."""
         return self.slots or _SLOTS[self._device.type]
 
     def _piece_states(self, windows: PieceWindows, layers: Sequence[int]) -> np.ndarray:
-        """The state of each piece, mean over layers, float32 (P, D)."""
+        """Return the state of each piece, mean over layers, float32 (P, D)."""
         states = np.empty((len(windows.ids), self.dim), dtype=np.float32)
         with torch.inference_mode():
             for numbers in windows.batches(self._slots):
@@ -307,32 +304,32 @@ class MlmEncoder:
                     rows.ids, rows.positions, rows.segments, layers=max(layers)
                 )
                 mean = torch.stack([found[layer] for layer in layers]).mean(0)
-                own = torch.from_numpy(some.own()).to(self._device)
-                states[some.own_places()] = mean[own].cpu().numpy()
+                kept = torch.from_numpy(some.kept_slots()).to(self._device)
+                states[some.kept_pieces()] = mean[kept].cpu().numpy()
         if not np.isfinite(states).all():
             raise ArtifactError(
-                f"{self.name}: gives states that hold NaN or infinity; take another"
+                f"{self.name}: the states contain NaN or infinity; choose another model"
             )
         return states
 
     def _row(self, words: Sequence[str]) -> list[int]:
-        """[CLS], the pieces of a sentence, [SEP]."""
+        """Return [CLS], the pieces of a sentence, [SEP]."""
         if not words:
             raise SettingError("the sentence has no words")
         ids = self.pieces.split(words)[0].tolist()
         if len(ids) > self.max_pieces:
             raise SettingError(
-                f"the sentence has {len(ids)} pieces, and the encoder reads at most "
-                f"{self.max_pieces} at once; give a shorter one"
+                f"the sentence has {len(ids)} pieces, but the encoder reads at most "
+                f"{self.max_pieces}; give a shorter one"
             )
         return [CLS, *ids, SEP]
 
     def _masked_row(self, text: str) -> list[int]:
-        """[CLS], the pieces with [MASK] between the parts of the text, [SEP]."""
+        """Return [CLS], the pieces of a text with its masks, [SEP]."""
         parts = text.split(SPECIAL[MASK])
         if len(parts) == 1:
             raise SettingError(
-                f"{text!r} has no {SPECIAL[MASK]}; put one where a piece is to be found"
+                f"{text!r} has no {SPECIAL[MASK]}; put one where to predict a piece"
             )
         row = [CLS]
         for part in parts:
@@ -340,7 +337,7 @@ class MlmEncoder:
         row[-1] = SEP
         if len(row) > self.max_pieces + 2:
             raise SettingError(
-                f"the text has {len(row) - 2} pieces, and the rows of {self.name} hold "
+                f"the text has {len(row) - 2} pieces, but rows of {self.name} hold "
                 f"{self.max_pieces}; give a shorter one"
             )
         return row
@@ -352,21 +349,21 @@ def open_run(run: str | os.PathLike[str], device: str = "auto") -> MlmEncoder:
     Parameters
     ----------
     run : str or Path
-        The directory.
+        Directory of the run.
     device : str
         ``auto``, ``cpu`` or ``cuda``.
 
     Returns
     -------
     MlmEncoder
-        Ready to be asked.
+        In evaluation mode.
 
     Raises
     ------
     ArtifactError
-        A file is missing, damaged, or does not fit the others.
+        A file is missing or damaged, or does not match the others.
     SettingError
-        There is no such device.
+        The device is not available.
     """
     run = Path(run)
     model = load_model(run, choose_device(device))

@@ -1,4 +1,4 @@
-"""Pseudo-log-likelihoods: each piece predicted where it is masked, many at a time."""
+"""Pseudo-log-likelihoods: predict each piece where it is masked, in batches."""
 
 from collections.abc import Callable
 
@@ -9,8 +9,8 @@ from corpora.tokenizer.pieces import MASK
 from pretrain.inference.windows import PieceWindows
 from pretrain.model.encoder import MaskedLanguageModel
 
-# (B windows, first and behind the last masked piece in each, int64 (B,)) to the logarithm of the
-# probability of the first one, float64 (B,)
+# Maps B windows, and the first masked piece and the one after the last in each, int64 (B,), to the
+# log probability of the first masked piece, float64 (B,).
 Predictor = Callable[[PieceWindows, np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -21,10 +21,13 @@ def pseudo_log_likelihoods(
     slots: int,
     left_to_right_in_words: bool,
 ) -> np.ndarray:
-    """Predict every piece from the others of its window."""
-    # words: int64 (n_words + 1,); returns float64 (P,)
-    pieces = windows.own_places()
-    n_own = windows.own_stops - windows.own_starts
+    """Return the natural log probability of each piece given the others in its window.
+
+    With ``left_to_right_in_words``, later pieces of the same word are masked, too.
+    """
+    # words: int64 (n_words + 1,), first piece of each word; returns float64 (P,)
+    pieces = windows.kept_pieces()
+    n_own = windows.kept_stops - windows.kept_starts
     jobs = windows.take(np.repeat(np.arange(len(n_own)), n_own))  # one row for each piece
     ends = pieces + 1
     if left_to_right_in_words:
@@ -33,19 +36,19 @@ def pseudo_log_likelihoods(
     with torch.inference_mode():
         for numbers in jobs.batches(slots):
             some = jobs.take(numbers)
-            # a word that goes on beyond its window ends with it
-            behind = np.minimum(ends[numbers], some.stops) - some.starts
-            scores[pieces[numbers]] = predict(some, pieces[numbers] - some.starts, behind)
+            # a word that is longer than its window ends with it
+            stop = np.minimum(ends[numbers], some.stops) - some.starts
+            scores[pieces[numbers]] = predict(some, pieces[numbers] - some.starts, stop)
     return scores
 
 
 def predictor(model: MaskedLanguageModel) -> Predictor:
-    """Give what predicts masked pieces by an encoder of our own."""
+    """Return a predictor by a model without dropout."""
     device = model.pieces.weight.device
 
-    def predict(windows: PieceWindows, first: np.ndarray, behind: np.ndarray) -> np.ndarray:
+    def predict(windows: PieceWindows, first: np.ndarray, stop: np.ndarray) -> np.ndarray:
         rows = windows.rows(device)
-        at, end = (torch.from_numpy(1 + each).to(device)[:, None] for each in (first, behind))
+        at, end = (torch.from_numpy(1 + each).to(device)[:, None] for each in (first, stop))
         columns = torch.arange(rows.ids.shape[1], device=device)
         masked = rows.ids.masked_fill((columns >= at) & (columns < end), MASK)
         states = model(masked, rows.positions, rows.segments, at)

@@ -21,7 +21,7 @@ from pretrain.inference.attention_weights import SentenceAttention
 from pretrain.model.weights import load_model
 from tests.pretrain.random_run import random_run
 
-TOO_LONG = "and the encoder reads at most 22 at once; give a shorter one"
+TOO_LONG = "but the encoder reads at most 22; give a shorter one"
 SENTENCE = "The naïve cat ate $5 cats 東京"
 
 

@@ -58,7 +58,7 @@ def test_a_text_without_a_mask_is_refused(run):
     result = invoke(run, "the saw")
     assert result.exit_code == 1
     assert result.stderr == (
-        "Error: 'the saw' has no [MASK]; put one where a piece is to be found\n"
+        "Error: 'the saw' has no [MASK]; put one where to predict a piece\n"
     )
 
 

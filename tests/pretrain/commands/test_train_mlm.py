@@ -58,21 +58,21 @@ def test_the_options_that_scripts_rely_on_are_there():
     assert [name for name in STABLE if name not in names] == []
 
 
-def test_the_last_lines_tell_the_loss_beside_that_of_frequencies_and_what_the_run_is_worth(trained):
+def test_the_summary_shows_the_baseline_and_warns_of_too_little_text(trained):
     out, result = trained
     assert (result.exit_code, result.stderr) == (0, "")
     last = read_metrics(out / "metrics.jsonl")[-1]
     assert result.stdout == (
-        f"{out}: 40 words, 16 dimensions, held-out loss {last['held_out_loss']:.4f} (frequencies "
-        f"alone {last['unigram_loss']:.4f}), accuracy {last['held_out_accuracy']:.1%} "
+        f"{out}: 40 words, 16 dimensions, held-out loss {last['held_out_loss']:.4f} (unigram "
+        f"baseline {last['unigram_loss']:.4f}), accuracy {last['held_out_accuracy']:.1%} "
         f"({last['unigram_accuracy']:.1%})\n"
-        "this only checks the plumbing: 1.54k tokens of training are too few to judge the method "
-        "by; 50M begin to tell\n"
+        "too little training text to judge the method: 1.54k tokens; results become meaningful "
+        "from about 50M\n"
     )
 
 
-def test_a_long_training_is_not_called_a_check_of_the_plumbing(trained):
-    assert "plumbing" not in summary(trained[0], enough_tokens=12 * 8 * 16)
+def test_a_long_training_is_not_called_too_short(trained):
+    assert "too little" not in summary(trained[0], enough_tokens=12 * 8 * 16)
 
 
 def test_the_runs_vectors_answer_queries(trained):

@@ -477,7 +477,7 @@ def test_states_that_are_not_finite_are_refused(folder):
         encoder.model.get_input_embeddings().weight[5] = torch.nan
     with pytest.raises(ArtifactError) as problem:
         encoder.encode([["the"]], [0])
-    assert str(problem.value) == f"{folder}: gives states that hold NaN or infinity; take another"
+    assert str(problem.value) == f"{folder}: the states contain NaN or infinity; choose another model"
 
 
 @pytest.mark.parametrize(

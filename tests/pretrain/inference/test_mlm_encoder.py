@@ -127,11 +127,11 @@ def test_every_piece_belongs_to_one_window_that_sees_it():
     text = PiecedText.split(ENCODER.pieces, [["a"] * n for n in lengths])
     for length in (2, 6, 7, 14):
         windows = text.windows(length)
-        assert sorted(windows.own_places()) == list(range(sum(lengths)))
-        assert (windows.starts <= windows.own_starts).all()
-        assert (windows.own_stops <= windows.stops).all()
+        assert sorted(windows.kept_pieces()) == list(range(sum(lengths)))
+        assert (windows.starts <= windows.kept_starts).all()
+        assert (windows.kept_stops <= windows.stops).all()
         assert (windows.stops - windows.starts <= length).all()
-        assert (windows.own_stops > windows.own_starts).all()
+        assert (windows.kept_stops > windows.kept_starts).all()
 
 
 def test_a_word_of_more_pieces_than_a_row_is_still_one_vector():
@@ -284,10 +284,10 @@ def test_a_text_with_half_a_character_is_refused_in_one_line():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("the saw", "'the saw' has no [MASK]; put one where a piece is to be found"),
+        ("the saw", "'the saw' has no [MASK]; put one where to predict a piece"),
         (
             "a " * 14 + "[MASK]",
-            "the text has 15 pieces, and the rows of small hold 14; give a shorter one",
+            "the text has 15 pieces, but rows of small hold 14; give a shorter one",
         ),
     ],
 )
@@ -309,4 +309,4 @@ def test_states_that_are_not_finite_are_refused():
     with pytest.raises(ArtifactError) as problem:
         encoder.encode([["the"], ["the", "saw"]], (1,))
 
-    assert str(problem.value) == "small: gives states that hold NaN or infinity; take another"
+    assert str(problem.value) == "small: the states contain NaN or infinity; choose another model"
