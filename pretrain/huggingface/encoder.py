@@ -1,4 +1,4 @@
-"""HuggingFaceEncoder: the states of any encoder that stock transformers loads from a folder."""
+"""HuggingFaceEncoder: states of any encoder that transformers loads from a folder."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -25,16 +25,13 @@ from pretrain.inference.pseudo_likelihood import pseudo_log_likelihoods
 from pretrain.inference.windows import PiecedText, PieceWindows
 from pretrain.model.weights import TOKENIZER
 
-# As for our own encoders on a CPU; a GPU has to hold the states of all layers at once.
+# on a CPU as for MlmEncoder; a GPU has to hold the states of all layers
 _SLOTS = {"cpu": 2048, "cuda": 1 << 14}
-_SCORED_SLOTS = {"cpu": 512, "cuda": 1 << 13}  # each has a number for every piece there is
+_SCORED_SLOTS = {"cpu": 512, "cuda": 1 << 13}  # smaller, since each slot has a logit per piece
 
 
 class HuggingFaceEncoder:
-    """A Hugging Face model; a ContextualEncoder.
-
-    Everything is computed in float32, without dropout.
-    """
+    """A Hugging Face model as a ContextualEncoder, in float32 and without dropout."""
 
     def __init__(
         self,
@@ -53,7 +50,7 @@ class HuggingFaceEncoder:
 
     @property
     def n_layers(self) -> int:
-        """Layers above the embeddings, which are layer 0."""
+        """Number of layers above the embeddings, which are layer 0."""
         return int(self.model.config.num_hidden_layers)
 
     def words(self, text: str) -> list[str]:
@@ -61,13 +58,10 @@ class HuggingFaceEncoder:
         return self.pieces.words(text)
 
     def encode(self, sentences: Sequence[Sequence[str]], layers: Sequence[int]) -> list[np.ndarray]:
-        """Encode words in their sentences.
+        """Encode words in the context of their sentences.
 
-        A word's vector is the mean over the layers, then over its pieces, of which the words get
-        those that they have after a space, wherever they stand. The special pieces that the
-        tokenizer puts around a sentence are read but left out. Long sentences are read in
-        windows, as :meth:`pretrain.inference.mlm_encoder.MlmEncoder.encode` does: nothing is cut
-        off.
+        See :meth:`pretrain.inference.mlm_encoder.MlmEncoder.encode`. Words have the pieces they
+        have after a space, wherever they are in the sentence.
         """
         # returns list of float32 (n_words, D)
         text = self._pieced(sentences)
@@ -80,12 +74,11 @@ class HuggingFaceEncoder:
         return self._pieced(sentences).n_windows(self.max_pieces)
 
     def knows(self, words: Sequence[str]) -> np.ndarray:
-        """Tell which words are all there in their pieces."""
-        # returns bool (n_words,)
+        """Return which words have no [UNK] among their pieces, bool (n_words,)."""
         return self.pieces.knows(words)
 
     def input_embeddings(self, words: Sequence[str]) -> np.ndarray:
-        """Look words up in the table of pieces, before norm, positions and context."""
+        """Look up words in the embedding table: no norm, positions or context."""
         # returns float32 (n_words, D)
         text = self._pieced([words])
         table = self.model.get_input_embeddings().weight.detach()
@@ -100,7 +93,7 @@ class HuggingFaceEncoder:
         return PiecedText.split(self.pieces, sentences)
 
     def _piece_states(self, windows: PieceWindows, layers: Sequence[int]) -> np.ndarray:
-        """The state of each piece, mean over layers, float32 (P, D)."""
+        """Return the state of each piece, mean over layers, float32 (P, D)."""
         states = np.empty((len(windows.ids), self.width), dtype=np.float32)
         with torch.inference_mode():
             for numbers in windows.batches(_SLOTS[self._device.type]):
@@ -116,7 +109,7 @@ class HuggingFaceEncoder:
         return states
 
     def _rows(self, windows: PieceWindows) -> tuple[Tensor, Tensor, Tensor]:
-        """Each window between special pieces: int64 ids, int64 mask, bool own, (B, T) each."""
+        """Put windows between special pieces: int64 ids, int64 mask, bool kept, (B, T) each."""
         before, after = self.pieces.frame
         lengths = (windows.stops - windows.starts)[:, None]
         columns = np.arange(len(before) + int(lengths.max()) + len(after))
@@ -133,7 +126,10 @@ class HuggingFaceEncoder:
 
 
 class HuggingFaceMaskedLM(HuggingFaceEncoder):
-    """A Hugging Face masked language model; a ContextualEncoder and a SentenceScorer."""
+    """A Hugging Face masked language model; a ContextualEncoder and a SentenceScorer.
+
+    ``load_head`` loads the model with its head when scores are first computed.
+    """
 
     def __init__(
         self, encoder: HuggingFaceEncoder, mask: int, load_head: Callable[[], nn.Module]
@@ -154,11 +150,10 @@ class HuggingFaceMaskedLM(HuggingFaceEncoder):
         left_to_right_in_words: bool = True,
         slots: int | None = None,
     ) -> np.ndarray:
-        """Score sentences by pseudo-log-likelihood, as our own encoders do.
+        """Score sentences by pseudo-log-likelihood.
 
-        See :meth:`pretrain.inference.mlm_encoder.MlmEncoder.score`. Words have the pieces that they
-        have
-        after a space, wherever they stand.
+        See :meth:`pretrain.inference.mlm_encoder.MlmEncoder.score`. Words have the pieces they have
+        after a space, wherever they are in the sentence.
         """
         # returns float64 (n_sentences,)
         text = self._pieced(sentences)
@@ -171,15 +166,15 @@ class HuggingFaceMaskedLM(HuggingFaceEncoder):
 
     @cached_property
     def _whole(self) -> Any:
-        """The model with its head."""
+        """The model with its head, loaded on first use."""
         return self._load_head()
 
-    def _predict(self, windows: PieceWindows, first: np.ndarray, behind: np.ndarray) -> np.ndarray:
-        """How likely pieces are where they are masked, and all up to another with them."""
+    def _predict(self, windows: PieceWindows, first: np.ndarray, stop: np.ndarray) -> np.ndarray:
+        """Predict masked pieces; see :data:`pretrain.inference.pseudo_likelihood.Predictor`."""
         ids, mask, _ = self._rows(windows)
         before = len(self.pieces.frame[0])
         at, end = (
-            torch.from_numpy(before + each).to(self._device)[:, None] for each in (first, behind)
+            torch.from_numpy(before + each).to(self._device)[:, None] for each in (first, stop)
         )
         columns = torch.arange(ids.shape[1], device=self._device)
         masked = ids.masked_fill((columns >= at) & (columns < end), self._mask)
@@ -190,7 +185,11 @@ class HuggingFaceMaskedLM(HuggingFaceEncoder):
 
 
 def open_folder(folder: str | Path, device: str = "auto") -> HuggingFaceEncoder:
-    """Open the encoder of a Hugging Face folder; nothing is fetched, and no code of it is run."""
+    """Open the encoder of a Hugging Face folder, without downloads or remote code.
+
+    Returns a :class:`HuggingFaceMaskedLM` if it is a masked language model, and the encoder of an
+    encoder-decoder model.
+    """
     folder = Path(folder)
     chosen = choose_device(device)
     pieces = ExternalTokenizer(folder / TOKENIZER)
@@ -226,7 +225,7 @@ def open_folder(folder: str | Path, device: str = "auto") -> HuggingFaceEncoder:
 
 
 def _padding(model: Any) -> int:
-    """The piece that fills rows up; attention never sees it, but RoBERTa counts positions by it."""
+    """Return the padding piece; attention masks it, but RoBERTa counts positions by it."""
     piece = getattr(model.config, "pad_token_id", None)
     n_rows = model.get_input_embeddings().weight.shape[0]
     return int(piece) if piece is not None and 0 <= piece < n_rows else 0

@@ -1,4 +1,4 @@
-"""A run as a folder that stock Hugging Face transformers loads, without remote code."""
+"""Export a run as a folder that Hugging Face transformers loads without remote code."""
 
 import dataclasses
 import shutil
@@ -36,8 +36,8 @@ pipeline_tag: fill-mask
 
 # A masked language model of {layers} layers x {dim}
 
-Trained with Firth on rows of {length} pieces, of which the model knows {pieces:,}. transformers 5
-or later loads it without remote code:
+Trained with Firth on rows of {length} pieces, with a vocabulary of {pieces:,} pieces. transformers
+5 or later loads it without remote code:
 
 ```python
 from transformers import AutoModelForMaskedLM, AutoTokenizer
@@ -49,13 +49,14 @@ tokenizer = AutoTokenizer.from_pretrained("path/to/this/folder")
 
 
 def write_huggingface(run: Path, folder: Path) -> str:
-    """Write a masked language model as ``AutoModelForMaskedLM`` and ``AutoTokenizer`` load it.
+    """Write a run for ``AutoModelForMaskedLM`` and ``AutoTokenizer``; return a short description.
 
-    The logits are the run's, up to rounding, and so are the tokenizer's ids of raw text.
+    Logits are the run's up to rounding, and the tokenizer gives the same ids for raw text. Of an
+    unfinished run (``OUT.partial``), the last checkpoint is exported.
     """
     unfinished = (run / MAKER).is_file()
     shape = _unfinished_shape(run) if unfinished else encoder_config(run)
-    load_pieces(run, shape)  # for its refusals: the file is copied as it is
+    load_pieces(run, shape)  # to check it; the file is copied unchanged
     if reason := layout_problem(shape) or _segmentation_problem(run):
         raise SettingError(f"{run}: has no huggingface form: {reason}")
     model = _last_checkpoint(run, shape) if unfinished else load_model(run)
@@ -73,7 +74,7 @@ def write_huggingface(run: Path, folder: Path) -> str:
 
 
 def _unfinished_shape(run: Path) -> EncoderConfig:
-    """The shape of an encoder that is being trained, by the command that does so."""
+    """Return the shape of an encoder that is being trained."""
     maker = read_json(run / MAKER)
     if maker.get("command") != "train-mlm" or not (run / TOKENIZER).is_file():
         raise ArtifactError(f"{run}: has no encoder; give a run of firth train-mlm")
@@ -83,25 +84,27 @@ def _unfinished_shape(run: Path) -> EncoderConfig:
 
 
 def _last_checkpoint(run: Path, shape: EncoderConfig) -> MaskedLanguageModel:
-    """The encoder as the last checkpoint has it."""
+    """Load the encoder of the last checkpoint."""
     found = load_checkpoint(run / CHECKPOINTS)
     if found is None:
         raise ArtifactError(f"{run}: has no checkpoint yet; try again later")
     model = MaskedLanguageModel(shape)
-    weights = torch.tensor(np.array(found[0]["weights"]))  # copied: the file is read only
+    weights = torch.tensor(
+        np.array(found[0]["weights"])
+    )  # copied, since the file is mapped read-only
     vector_to_parameters(weights, model.parameters())
     return model.eval()
 
 
 def _segmentation_problem(run: Path) -> str | None:
-    """Say why stock programs cannot divide raw text as the run's corpus was divided."""
+    """Return why Hugging Face cannot segment raw text like the run's corpus, or None."""
     if read_json(run / TOKENIZER).get("pre_tokenizer") is not None:
         return None
     return why_not_exportable(TextSettings(segmenter="jieba"))  # all others have one
 
 
 def _tokenizer_config(shape: EncoderConfig) -> dict[str, Any]:
-    """Whatever ``tokenizer.json`` does not say."""
+    """Return ``tokenizer_config.json``: what ``tokenizer.json`` does not contain."""
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_max_length": shape.max_length,

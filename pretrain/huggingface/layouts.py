@@ -1,7 +1,7 @@
-"""Our encoders as Hugging Face's BERT (post-norm) and ModernBERT (pre-norm) name and shape them.
+"""Convert our encoders to Hugging Face's BERT (post-norm) or ModernBERT (pre-norm).
 
-Scores that are no scaled dot product fold into the query map: q.k = (sqrt(d) q).k / sqrt(d),
-and k.W q = (sqrt(d) W q).k / sqrt(d), where positions turn W q as they would turn q.
+Other products than scaled dots fold into the query map: q.k = (sqrt(d) q).k / sqrt(d), and
+k.W q = (sqrt(d) W q).k / sqrt(d), where rotary positions rotate W q like q.
 """
 
 from collections.abc import Iterable
@@ -15,12 +15,12 @@ from pretrain.config import EncoderConfig
 from pretrain.model.attention import SelfAttention
 from pretrain.model.encoder import MaskedLanguageModel
 
-_DEVIATION = 0.02  # of weights that fine-tuning adds
-_THETA = 10_000.0  # as pretrain.model.positions turns them; the stock ones of full attention differ
+_INIT_STD = 0.02  # of weights that fine-tuning adds
+_THETA = 10_000.0  # as in pretrain.model.positions; ModernBERT's default for full attention differs
 
 
 def layout_problem(config: EncoderConfig) -> str | None:
-    """Say what of an encoder neither of the two stock models has."""
+    """Return what prevents a conversion to either model, in one line, or None."""
     if config.attention_score == "additive":
         return "BERT and ModernBERT score by products, not by `attention_score=additive`"
     if config.norm == "pre":
@@ -39,13 +39,15 @@ def layout_problem(config: EncoderConfig) -> str | None:
 
 
 def huggingface_form(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Describe a model as the stock one that computes the same."""
-    # returns tensors: dict of str to float32 Tensor
+    """Return config.json and tensors of the Hugging Face model that computes the same.
+
+    The output embeddings are the input's and not listed.
+    """
     return _modernbert(model) if model.config.norm == "pre" else _bert(model)
 
 
 def _bert(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """BertForMaskedLM: norms after sums, biases everywhere."""
+    """Convert to BertForMaskedLM: norms after sums, biases everywhere."""
     shape, core = model.config, model.core
     config = {
         **_common(shape, "bert", "BertForMaskedLM"),
@@ -53,7 +55,7 @@ def _bert(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, Tensor]
         "layer_norm_eps": core.embedding_norm.eps,
         "hidden_dropout_prob": shape.dropout,
         "attention_probs_dropout_prob": 0.0,
-        "type_vocab_size": 2,  # some tokenizers tell the two texts of a pair apart; we do not
+        "type_vocab_size": 2,  # BERT distinguishes the texts of a pair; we do not
     }
     learned = shape.positions == "learned"
     positions = model.position_table.weight if learned else model.sinusoids
@@ -83,7 +85,7 @@ def _bert(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, Tensor]
 
 
 def _modernbert(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """ModernBertForMaskedLM: norms before blocks, no biases but the decoder's."""
+    """Convert to ModernBertForMaskedLM: norms before blocks, no biases but the decoder's."""
     shape, core = model.config, model.core
     spans = [shape.span_of(layer) for layer in range(shape.layers)]
     rope = {"rope_type": "default", "rope_theta": _THETA}
@@ -103,7 +105,7 @@ def _modernbert(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, T
         "layer_types": ["sliding_attention" if span else "full_attention" for span in spans],
         "local_attention": 2 * (shape.attention_span or shape.max_length),  # both sides together
         "rope_parameters": {"full_attention": rope, "sliding_attention": rope},
-        # transformers 4 knows neither of the two lists above
+        # for transformers 4, which reads neither layer_types nor rope_parameters
         "global_rope_theta": _THETA,
         "local_rope_theta": _THETA,
         "global_attn_every_n_layers": _global_every(shape),
@@ -131,14 +133,14 @@ def _modernbert(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, T
 
 
 def _global_every(shape: EncoderConfig) -> int:
-    """Layers 0, n, 2n ... attend to all; beyond the last layer, only layer 0 does."""
+    """Return n if layers 0, n, 2n ... are global; the number of layers if only layer 0 is."""
     if shape.attention_span is None:
         return 1
     return shape.global_every or shape.layers
 
 
 def _common(shape: EncoderConfig, kind: str, architecture: str) -> dict[str, Any]:
-    """What both kinds of config name alike."""
+    """Return the config entries that both models share."""
     return {
         "architectures": [architecture],
         "model_type": kind,
@@ -149,7 +151,7 @@ def _common(shape: EncoderConfig, kind: str, architecture: str) -> dict[str, Any
         "num_attention_heads": shape.heads,
         "intermediate_size": shape.feed_forward_dim,
         "max_position_embeddings": shape.max_length,
-        "initializer_range": _DEVIATION,
+        "initializer_range": _INIT_STD,
         "tie_word_embeddings": True,
         "pad_token_id": PAD,
         "cls_token_id": CLS,
@@ -159,11 +161,11 @@ def _common(shape: EncoderConfig, kind: str, architecture: str) -> dict[str, Any
 
 
 def _scaled_dot(mixer: SelfAttention) -> tuple[Tensor, Tensor]:
-    """Weights (3, D, D) and biases (3, D) of queries, keys and values for scaled dot products."""
+    """Fold scores into scaled dot products: weights (3, D, D), biases (3, D) of q, k and v."""
     inner = mixer.qkv.weight.detach().double()
     has_bias = mixer.qkv.bias is not None
     bias = mixer.qkv.bias.detach().double() if has_bias else inner.new_zeros(len(inner))
-    # the bias as one more column: both are mapped alike
+    # the bias as one more column, so that both are mapped together
     maps = torch.cat([inner, bias[:, None]], 1).unflatten(0, (3, mixer.heads, -1))
     if mixer.score == "bilinear":
         maps[0] = mixer.query_map.detach().double() @ maps[0]
@@ -174,12 +176,12 @@ def _scaled_dot(mixer: SelfAttention) -> tuple[Tensor, Tensor]:
 
 
 def _named(name: str, part: torch.nn.Module) -> dict[str, Tensor]:
-    """The weights of a linear map or a norm; none of an identity."""
+    """Return the parameters of a linear map or a norm by name; none for an identity."""
     return {f"{name}.{own}": weight for own, weight in part.named_parameters()}
 
 
 def _plain(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """As safetensors wants them: float32, each with memory of its own."""
+    """Return tensors as safetensors requires: contiguous, each with its own memory."""
     return {
         name: tensor.detach().float().cpu().clone(memory_format=torch.contiguous_format)
         for name, tensor in tensors.items()

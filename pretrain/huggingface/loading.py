@@ -1,4 +1,4 @@
-"""Load a Hugging Face model from a folder, and find out how much it reads and how wide it is."""
+"""Load a Hugging Face model from a folder, and find its row length, width and mask piece."""
 
 import contextlib
 import math
@@ -15,12 +15,12 @@ from corpora.tokenizer.external import ExternalTokenizer
 from pretrain.model.weights import TOKENIZER
 
 TOKENIZER_OPTIONS = "tokenizer_config.json"
-_MASKS = "[MASK]", "<mask>"  # by name, where the tokenizer does not tell
-_RELATIVE_LENGTH = 512  # of windows, where no table of positions bounds them
+_MASKS = "[MASK]", "<mask>"  # tried if the tokenizer's options do not name one
+_RELATIVE_LENGTH = 512  # of windows, if positions are relative and set no limit
 
 
 def load(folder: Path, kind: str = "AutoModel") -> Any:
-    """Load a model in float32; nothing is fetched, and no code of it is run."""
+    """Load a model in float32, without downloads or remote code; raise if weights are missing."""
     transformers = _transformers(folder)
     with _quiet(transformers.utils.logging):
         model, info = getattr(transformers, kind).from_pretrained(
@@ -31,39 +31,39 @@ def load(folder: Path, kind: str = "AutoModel") -> Any:
             dtype=torch.float32,
             output_loading_info=True,
         )
-    # masked language models come without the pooler, which comes after all states
+    # masked language models have no pooler, and states do not depend on it
     if missing := sorted(name for name in info["missing_keys"] if "pooler" not in name):
         raise ArtifactError(
-            f"{folder}: its weights lack {missing[0]}, which config.json tells otherwise; "
-            "fetch it again"
+            f"{folder}: the weights lack {missing[0]}, which config.json expects; "
+            "download the model again"
         )
     return model
 
 
 def mask_piece(folder: Path, model: Any) -> int | None:
-    """Find the piece that stands for a masked one."""
+    """Return the mask piece, or None if this is no masked language model or has no mask."""
     from tokenizers import Tokenizer
 
     with one_line_errors(folder):
         architectures = getattr(model.config, "architectures", None) or []
         if not any(name.endswith("ForMaskedLM") for name in architectures):
             return None
-        told = _options(folder).get("mask_token")
-        names = [told.get("content") if isinstance(told, dict) else told, *_MASKS]
+        option = _options(folder).get("mask_token")
+        names = [option.get("content") if isinstance(option, dict) else option, *_MASKS]
         library = Tokenizer.from_file(str(folder / TOKENIZER))
         pieces = [library.token_to_id(name) for name in names if isinstance(name, str)]
     return next((piece for piece in pieces if piece is not None), None)
 
 
 def _options(folder: Path) -> dict[str, Any]:
-    """What tokenizer_config.json tells, if it is there."""
+    """Read tokenizer_config.json, if it exists."""
     path = folder / TOKENIZER_OPTIONS
     options = read_json(path) if path.is_file() else None
     return options if isinstance(options, dict) else {}
 
 
 def _transformers(folder: Path) -> Any:
-    """The package, which is no part of the smallest installation."""
+    """Import transformers, an optional dependency."""
     try:
         import transformers
     except ImportError:
@@ -76,27 +76,27 @@ def _transformers(folder: Path) -> Any:
 
 @contextlib.contextmanager
 def one_line_errors(folder: Path) -> Iterator[None]:
-    """Turn what models raise into one line; each has errors of its own."""
+    """Turn any error of transformers into a one-line ArtifactError."""
     try:
         yield
     except FirthError:
         raise
-    except Exception as error:  # noqa: BLE001 - there is no end to their kinds
+    except Exception as error:  # noqa: BLE001 - models raise errors of any type
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        told = " ".join(line.strip() for line in lines[: 2 if lines[0].endswith(":") else 1])
+        reason = " ".join(line.strip() for line in lines[: 2 if lines[0].endswith(":") else 1])
         version = f"transformers {_transformers(folder).__version__}"
         if isinstance(error, ImportError):
-            told = (
-                f"{version} needs a package of its own for it ({told}); take the model "
-                "unquantized, with usual attention"
+            reason = (
+                f"{version} needs another package for it ({reason}); use the unquantized model "
+                "with standard attention"
             )
-            raise ArtifactError(f"{folder}: {told}") from None
-        raise ArtifactError(f"{folder}: {version} does not open it: {told}") from None
+            raise ArtifactError(f"{folder}: {reason}") from None
+        raise ArtifactError(f"{folder}: {version} cannot open it: {reason}") from None
 
 
 @contextlib.contextmanager
 def _quiet(logging: Any) -> Iterator[None]:
-    """No bars, and no report of heads that are left out."""
+    """Silence progress bars and warnings about unused heads."""
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
@@ -109,35 +109,38 @@ def _quiet(logging: Any) -> Iterator[None]:
 
 
 def row_length(folder: Path, model: nn.Module) -> int:
-    """Count the pieces in a row, special ones among them."""
+    """Return the pieces per row, including special ones; 512 if positions are relative."""
     config: Any = model.config
     length = _length(getattr(config, "max_position_embeddings", None), _RELATIVE_LENGTH)
-    for name, module in model.named_modules():  # RoBERTa's positions begin behind the padding's
+    for name, module in model.named_modules():  # RoBERTa's positions start after the padding index
         if "position" in name and getattr(module, "padding_idx", None) is not None:
             length -= int(module.padding_idx) + 1
     return min(length, _length(_options(folder).get("model_max_length"), length))
 
 
-def _length(told: object, otherwise: int) -> int:
-    """A length as far as it is one; XLNet tells -1 where there is no bound."""
-    if isinstance(told, int | float) and 1 <= told < math.inf:
-        return int(told)
-    return otherwise
+def _length(value: object, default: int) -> int:
+    """Return a configured length, or the default if it is no length; XLNet has -1 for no limit."""
+    if isinstance(value, int | float) and 1 <= value < math.inf:
+        return int(value)
+    return default
 
 
 def state_width(folder: Path, model: Any, pieces: ExternalTokenizer) -> int:
-    """Read a short row: how wide the states are, if there is one of each piece and layer."""
+    """Return the width of the states, by running a short row.
+
+    Raise unless there is one state per piece and layer, all of one width.
+    """
     before, after = pieces.frame
     piece = int(pieces.split(["a"])[0][0])
     row = torch.tensor([[*before, piece, piece, *after]], device=model.device)
     with torch.inference_mode():
-        asked = {"input_ids": row, "attention_mask": torch.ones_like(row)}
-        states = model(**asked, output_hidden_states=True).hidden_states
+        inputs = {"input_ids": row, "attention_mask": torch.ones_like(row)}
+        states = model(**inputs, output_hidden_states=True).hidden_states
     shapes = {tuple(layer.shape) for layer in states}
     width = int(states[0].shape[-1])
     if shapes != {(*row.shape, width)} or len(states) != model.config.num_hidden_layers + 1:
         raise ArtifactError(
-            f"{folder}: its states are not one per piece and layer, all of one width; take an "
-            "encoder that has such"
+            f"{folder}: the model does not have one state per piece and layer, all of one width; "
+            "choose another encoder"
         )
     return width

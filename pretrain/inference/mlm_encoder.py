@@ -328,9 +328,7 @@ class MlmEncoder:
         """Return [CLS], the pieces of a text with its masks, [SEP]."""
         parts = text.split(SPECIAL[MASK])
         if len(parts) == 1:
-            raise SettingError(
-                f"{text!r} has no {SPECIAL[MASK]}; put one where to predict a piece"
-            )
+            raise SettingError(f"{text!r} has no {SPECIAL[MASK]}; put one where to predict a piece")
         row = [CLS]
         for part in parts:
             row += [*self.pieces.split(self.words(part))[0].tolist(), MASK]

@@ -57,9 +57,7 @@ def test_several_masks_give_a_list_each(run):
 def test_a_text_without_a_mask_is_refused(run):
     result = invoke(run, "the saw")
     assert result.exit_code == 1
-    assert result.stderr == (
-        "Error: 'the saw' has no [MASK]; put one where to predict a piece\n"
-    )
+    assert result.stderr == ("Error: 'the saw' has no [MASK]; put one where to predict a piece\n")
 
 
 def test_a_text_with_half_a_character_is_one_line(run):

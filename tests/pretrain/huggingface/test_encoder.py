@@ -318,7 +318,7 @@ def test_a_folders_own_code_is_never_run(folder, tmp_path):
     )
     (folder / "odd.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
     told = refusal_of(folder)
-    assert told.startswith(f"{folder}: transformers {transformers.__version__} does not open it: ")
+    assert told.startswith(f"{folder}: transformers {transformers.__version__} cannot open it: ")
     assert not (tmp_path / "ran").exists()
 
 
@@ -326,56 +326,56 @@ def test_a_folders_own_code_is_never_run(folder, tmp_path):
 def test_weights_that_would_be_drawn_at_random_are_refused(folder):
     edit(folder / "config.json", num_hidden_layers=3)
     assert refusal_of(folder) == (
-        f"{folder}: its weights lack encoder.layer.2.attention.output.LayerNorm.bias, which "
-        "config.json tells otherwise; fetch it again"
+        f"{folder}: the weights lack encoder.layer.2.attention.output.LayerNorm.bias, which "
+        "config.json expects; download the model again"
     )
 
 
 def cut(folder):
     path = folder / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-5])
-    return "does not open it: Error while deserializing header: incomplete metadata"
+    return "cannot open it: Error while deserializing header: incomplete metadata"
 
 
 def emptied(folder):
     (folder / "model.safetensors").write_bytes(b"")
-    return "does not open it: Error while deserializing header: header too small"
+    return "cannot open it: Error while deserializing header: header too small"
 
 
 def no_safetensors(folder):
     (folder / "model.safetensors").write_bytes(b"\xff" * 100)
-    return "does not open it: Error while deserializing header: header too large"
+    return "cannot open it: Error while deserializing header: header too large"
 
 
 def four_bits(folder):
     method = {"quant_method": "bitsandbytes", "load_in_4bit": True}
     edit(folder / "config.json", quantization_config=method)
-    return "needs a package of its own for it ("
+    return "needs another package for it ("
 
 
 def gptq(folder):
     edit(folder / "config.json", quantization_config={"quant_method": "gptq", "bits": 4})
-    return "needs a package of its own for it ("
+    return "needs another package for it ("
 
 
 def flash(folder):
     edit(folder / "config.json", _attn_implementation="flash_attention_2")
-    return "needs a package of its own for it ("
+    return "needs another package for it ("
 
 
 def padding_beyond(folder):
     edit(folder / "config.json", pad_token_id=99_999)
-    return "does not open it: Padding_idx must be within num_embeddings"
+    return "cannot open it: Padding_idx must be within num_embeddings"
 
 
 def no_heads(folder):
     edit(folder / "config.json", num_attention_heads=0)
-    return "does not open it: integer modulo by zero"
+    return "cannot open it: integer modulo by zero"
 
 
 def size_of_letters(folder):
     edit(folder / "config.json", hidden_size="abc")
-    return "does not open it: Validation error for field 'hidden_size': TypeError: "
+    return "cannot open it: Validation error for field 'hidden_size': TypeError: "
 
 
 @pytest.mark.parametrize("folder", [bert], indirect=True)
@@ -390,7 +390,7 @@ def test_whatever_transformers_raises_is_one_line(folder, damage):
     expected = damage(folder)
     told = refusal_of(folder)
     assert told.startswith(f"{folder}: transformers {transformers.__version__} {expected}")
-    quantized = told.endswith("); take the model unquantized, with usual attention")
+    quantized = told.endswith("); use the unquantized model with standard attention")
     assert quantized is expected.endswith("(")
 
 
@@ -423,15 +423,15 @@ def canine(folder):
 @pytest.mark.parametrize("folder", [opt, funnel], indirect=True)
 def test_states_that_are_not_one_per_piece_and_layer_are_refused(folder):
     assert refusal_of(folder) == (
-        f"{folder}: its states are not one per piece and layer, all of one width; take an "
-        "encoder that has such"
+        f"{folder}: the model does not have one state per piece and layer, all of one width; "
+        "choose another encoder"
     )
 
 
 @pytest.mark.parametrize("folder", [canine], indirect=True)
 def test_a_model_without_pieces_is_refused(folder):
     told = refusal_of(folder)
-    assert told.startswith(f"{folder}: transformers {transformers.__version__} does not open it: ")
+    assert told.startswith(f"{folder}: transformers {transformers.__version__} cannot open it: ")
 
 
 @pytest.mark.parametrize("folder", [bert], indirect=True)
@@ -477,7 +477,9 @@ def test_states_that_are_not_finite_are_refused(folder):
         encoder.model.get_input_embeddings().weight[5] = torch.nan
     with pytest.raises(ArtifactError) as problem:
         encoder.encode([["the"]], [0])
-    assert str(problem.value) == f"{folder}: the states contain NaN or infinity; choose another model"
+    assert (
+        str(problem.value) == f"{folder}: the states contain NaN or infinity; choose another model"
+    )
 
 
 @pytest.mark.parametrize(
@@ -519,5 +521,5 @@ def test_a_mask_that_cannot_be_read_is_one_line(added, architectures, tmp_path):
         mask_piece(tmp_path, model)
 
     told = str(problem.value)
-    assert told.startswith(f"{tmp_path}: transformers {transformers.__version__} does not open it")
+    assert told.startswith(f"{tmp_path}: transformers {transformers.__version__} cannot open it")
     assert "\n" not in told
