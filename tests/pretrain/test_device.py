@@ -92,7 +92,7 @@ def test_a_stopwatch_sums_up_what_lies_between_start_and_stop(monkeypatch):
     ],
     ids=["python", "torch on the CPU", "torch on a GPU"],
 )
-def test_memory_that_does_not_suffice_is_told_in_one_line(error, whose):
+def test_missing_memory_is_reported_in_one_line(error, whose):
     with pytest.raises(SettingError) as refused, explain_out_of_memory():
         raise error
     assert str(refused.value) == (
@@ -101,6 +101,6 @@ def test_memory_that_does_not_suffice_is_told_in_one_line(error, whose):
     )
 
 
-def test_other_errors_are_not_taken_for_want_of_memory():
+def test_other_errors_are_not_reported_as_missing_memory():
     with pytest.raises(RuntimeError, match="shapes"), explain_out_of_memory():
         raise RuntimeError("shapes do not fit")

@@ -67,13 +67,13 @@ def scores(run):
 # ---- what is made
 
 
-def test_a_run_holds_its_files_and_nothing_is_left_beside_it(run):
+def test_a_run_holds_its_files_and_leaves_no_others(run):
     verify(run)
     assert sorted(path.name for path in run.iterdir()) == FILES
     assert [path.name for path in run.parent.iterdir()] == ["run"]
 
 
-def test_every_option_and_all_that_was_settled_stands_in_the_config(corpus, run):
+def test_the_config_holds_every_resolved_setting(corpus, run):
     stored = json.loads((run / "config.json").read_text())
     assert (stored["format"], stored["method"]) == (1, "mlm")
     assert stored["steps"] == 12
@@ -214,7 +214,7 @@ def test_a_second_ctrl_c_does_not_cut_the_checkpoint_off(corpus, tmp_path, stop_
     assert load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["step"] == 8
 
 
-def test_the_others_are_let_go_when_the_checkpoint_is_written(corpus, tmp_path, stop_at):
+def test_other_processes_stop_after_the_checkpoint_is_written(corpus, tmp_path, stop_at):
     planted = stop_at(7, lambda: signal.raise_signal(signal.SIGINT))
     order = []
     save = loop.save_checkpoint
@@ -328,7 +328,7 @@ def test_what_the_corpus_cannot_give_is_refused_before_anything_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_stands_there_is_refused_and_untouched(corpus, run):
+def test_an_existing_run_is_refused_and_untouched(corpus, run):
     before = (run / "model.safetensors").stat()
     message = problem(ArtifactError, corpus, small(), run)
     assert message == f"{run}: already exists; choose another `out` or pass `force=True`"
@@ -396,7 +396,7 @@ def test_a_loss_that_is_no_number_ends_the_training_and_says_what_to_try(
     assert all(np.isfinite(array).all() for array in arrays.values())
 
 
-def test_a_loss_beyond_reason_ends_the_training(corpus, tmp_path):
+def test_a_diverging_loss_ends_the_training(corpus, tmp_path):
     config = small(steps=300, learning_rate=1e4, warmup=0.0, evaluate_every="10", clip=1e9)
     message = problem(FirthError, corpus, config, tmp_path / "run")
     assert message.startswith("training diverged at step ")

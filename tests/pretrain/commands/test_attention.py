@@ -129,7 +129,7 @@ def test_the_longest_sentence_that_fits_a_row_is_read(run):
     assert len(answer["pieces"]) == 24
 
 
-def test_a_picture_that_stands_there_is_replaced_only_by_force(run, tmp_path):
+def test_an_existing_picture_is_overwritten_only_by_force(run, tmp_path):
     pytest.importorskip("matplotlib")
     out = tmp_path / "cat.svg"
     out.write_text("mine")
@@ -141,7 +141,7 @@ def test_a_picture_that_stands_there_is_replaced_only_by_force(run, tmp_path):
     assert out.read_text().startswith("<?xml")
 
 
-def test_a_picture_that_stands_there_is_told_before_the_run_is_looked_at(tmp_path):
+def test_an_existing_picture_is_refused_before_the_run_is_read(tmp_path):
     pytest.importorskip("matplotlib")
     out = tmp_path / "cat.svg"
     out.write_text("mine")
@@ -149,7 +149,7 @@ def test_a_picture_that_stands_there_is_told_before_the_run_is_looked_at(tmp_pat
     assert told == f"Error: {out}: already exists; choose another OUT or pass --force\n"
 
 
-def test_a_picture_that_fails_leaves_the_old_one_and_nothing_beside(tmp_path, monkeypatch):
+def test_a_failed_picture_leaves_the_old_one_and_no_other_file(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
 
     def full(*_):
@@ -166,7 +166,7 @@ def test_a_picture_that_fails_leaves_the_old_one_and_nothing_beside(tmp_path, mo
     assert out.read_text() == "mine"
 
 
-def test_what_is_no_run_is_told(tmp_path):
+def test_a_path_that_is_not_a_run_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "begun.partial").mkdir()
     messages = {
@@ -242,7 +242,7 @@ def test_a_png_shows_one_weight_of_1_as_one_dark_square(tmp_path):
     assert np.ptp(columns) == pytest.approx(side, abs=2)
 
 
-def test_a_png_tells_which_characters_no_font_has(tmp_path, capsys):
+def test_a_png_reports_characters_without_a_font(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     weights = np.eye(2, dtype=np.float32)[None, None]
     shown = SentenceAttention("x", ("cat", "\U0001366d"), (0,), (0,), weights)
@@ -266,7 +266,7 @@ def test_many_squares_do_not_make_a_picture_of_gigabytes(tmp_path):
         assert picture.size[0] < 9500
 
 
-def test_pieces_that_are_controls_leave_an_svg_whole(tmp_path):
+def test_control_characters_leave_an_svg_valid(tmp_path):
     pytest.importorskip("matplotlib")
     weights = np.eye(2, dtype=np.float32)[None, None]
     shown = SentenceAttention("x", ("\x1b[1m", "\ufffe"), (0,), (0,), weights)

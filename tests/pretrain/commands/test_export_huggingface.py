@@ -34,7 +34,7 @@ def test_a_run_is_exported_with_a_note(run, tmp_path):
     assert json.loads((out / "config.json").read_text())["model_type"] == "modernbert"
 
 
-def test_an_export_is_replaced_only_by_force_and_another_folder_never(run, tmp_path):
+def test_force_overwrites_an_export_but_no_other_folder(run, tmp_path):
     out = tmp_path / "out"
     assert export(run, out).exit_code == 0
     (out / "README.md").write_text("old")
@@ -56,7 +56,7 @@ def test_an_export_is_replaced_only_by_force_and_another_folder_never(run, tmp_p
         ({"norm": "post"}, r"run: has no huggingface form: BERT .* not rotary"),
     ],
 )
-def test_what_has_no_stock_form_leaves_nothing_behind(shape, message, tmp_path):
+def test_a_refused_export_leaves_nothing_behind(shape, message, tmp_path):
     run = random_run(tmp_path / "run", **shape)
     result = export(run, tmp_path / "out")
     assert result.exit_code == 1
@@ -82,7 +82,7 @@ def test_a_run_without_a_model_and_a_file_are_refused(tmp_path):
         assert result.stderr == f"Error: {tmp_path / name}: {message}\n"
 
 
-def test_contexts_are_no_part_of_a_model(run, tmp_path):
+def test_context_vectors_are_not_exported(run, tmp_path):
     result = export(run, tmp_path / "out", "--add-contexts")
     assert result.exit_code == 1
     assert (

@@ -66,13 +66,13 @@ def test_a_text_with_half_a_character_is_one_line(run):
     assert result.stderr == "Error: 'caf\\udce9 ' is not UTF-8; pass UTF-8\n"
 
 
-def test_special_pieces_are_no_answers(run):
+def test_special_pieces_are_never_predicted(run):
     [*answers] = json.loads(invoke(run, "[MASK]", "-k", "1000", "--json").stdout)["answers"]
     assert len(answers) == len(small_encoder().pieces) - FIRST_PIECE
     assert not {answer["piece"] for answer in answers} & set(SPECIAL)
 
 
-def test_what_is_no_run_is_told(tmp_path):
+def test_a_path_that_is_not_a_run_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "begun.partial").mkdir()
     messages = {

@@ -130,7 +130,7 @@ def planned(corpus, **options):
     return json.loads(result.stdout)
 
 
-def test_the_plan_tells_parameters_steps_and_epochs_exactly(corpus, trained, tmp_path):
+def test_the_plan_has_exact_parameters_steps_and_epochs(corpus, trained, tmp_path):
     plan = planned(corpus)
     stored = json.loads((trained[0] / "config.json").read_text())
     last = [line for line in read_metrics(trained[0] / "metrics.jsonl") if "epoch" in line][-1]
@@ -155,7 +155,7 @@ def test_the_plan_of_a_budget_of_epochs_is_the_steps_that_are_taken(corpus, tmp_
     assert read_metrics(tmp_path / "run" / "metrics.jsonl")[-1]["step"] == plan["steps"]
 
 
-def test_what_the_plan_measures_is_of_one_piece(corpus):
+def test_the_plans_measurements_are_consistent(corpus):
     plan = planned(corpus, steps=10_000)
     assert plan["seconds"] == pytest.approx(plan["tokens"] / plan["tokens_per_second"], rel=0.01)
     assert plan["memory"] > 1e7
@@ -171,7 +171,7 @@ def test_the_plan_of_minutes_ends_when_they_are_over(corpus):
     assert json.loads(told.stdout)["seconds"] == 120
 
 
-def test_the_plan_is_a_table_for_eyes(corpus):
+def test_the_plan_is_printed_as_a_table(corpus):
     result = invoke("train-mlm", corpus.path, "--dry-run", *as_words(SMALL))
     assert result.exit_code == 0
     assert re.search(r"^ *parameters +\d,\d{3} *$", result.stdout, re.MULTILINE)
@@ -204,7 +204,7 @@ def test_impossible_options_are_one_line(corpus, tmp_path, words, message):
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_a_device_that_is_not_there_is_one_line_before_a_corpus_is_built(tmp_path):
+def test_a_missing_device_is_refused_before_a_corpus_is_built(tmp_path):
     (tmp_path / "text.txt").write_text("some words\n")
     options = as_words({**SMALL, "device": "cuda"})
     for more in (("--out", tmp_path / "run"), ("--dry-run",)):
@@ -286,13 +286,13 @@ def killed_and_finished(root, corpus, tmp_path, options, moments, run):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "whole"]
 
 
-def test_a_killed_training_goes_on_to_the_same_bytes(root, corpus, tmp_path):
+def test_a_killed_training_resumes_to_the_same_bytes(root, corpus, tmp_path):
     options = {**SMALL, "steps": 150, "checkpoint_every": "7", "evaluate_every": "50",
                "dropout": 0.1, "dtype": "bfloat16", "keep_checkpoints": 2}  # fmt: skip
     killed_and_finished(root, corpus, tmp_path, options, (2, 7), in_this_process)
 
 
-def test_so_does_a_compiled_one(root, corpus, tmp_path, monkeypatch):
+def test_a_killed_compiled_training_resumes_to_the_same_bytes(root, corpus, tmp_path, monkeypatch):
     if problem := compile_problem(torch.device("cpu")):
         pytest.skip(problem)
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path.parent / "inductor"))

@@ -118,7 +118,7 @@ def test_a_seed_orders_and_masks_in_its_own_way():
     assert not torch.equal(first.chosen, second.chosen)
 
 
-def test_rows_beyond_any_int32_are_counted_right():
+def test_row_numbers_may_exceed_int32():
     step = 2**33 * N // 8  # the first of an epoch, since 8 rows divide 2^33
     made = batches(batch_rows=8)
 
@@ -161,7 +161,7 @@ def test_a_schedule_changes_the_rate_and_not_the_shapes():
         assert abs(batch.n_targets - rate * pieces) / 64 < 5 * 0.5 / 8
 
 
-def test_more_targets_than_the_shapes_allow_are_a_mistake_of_ours():
+def test_more_targets_than_the_shapes_allow_fail_an_assertion():
     with pytest.raises(AssertionError):
         batches(highest_rate=0.15).batch(0, 0.5)
 

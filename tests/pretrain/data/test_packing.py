@@ -67,7 +67,7 @@ def test_a_row_worked_by_hand():
     assert (rows.padding, rows.nbytes) == (5 / 24, 48)
 
 
-def test_every_piece_stands_in_one_row_in_order_and_no_segment_is_empty_or_of_two_units():
+def test_every_piece_is_packed_once_in_order_in_segments_of_one_unit():
     units = random_units(1, 300)
 
     ids = all_ids(packed(units, 16, units_per_shard=50)).ravel()
@@ -162,7 +162,7 @@ def test_no_text_is_refused():
     )
 
 
-def test_a_text_that_does_not_fit_the_device_stays_with_the_cpu(monkeypatch, capsys):
+def test_a_text_that_does_not_fit_the_device_stays_on_the_cpu(monkeypatch, capsys):
     rows = packed(random_units(1, 20))
 
     def full(*_):

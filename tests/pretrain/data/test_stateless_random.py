@@ -51,7 +51,7 @@ def test_later_rows_can_be_made_alone():
     assert torch.equal(keyed_bits(7, 3, "test", (2, 5), "cpu", first=20), whole[4:])
 
 
-def test_no_place_is_too_far():
+def test_large_positions_do_not_overflow():
     far = keyed_bits(7, 3, "test", (4,), "cpu", first=(1 << 70) + 5)
 
     assert torch.equal(far, keyed_bits(7, 3, "test", (4,), "cpu", first=5))  # modulo 2^64
@@ -92,7 +92,7 @@ def test_uniform_numbers_fill_the_interval_evenly():
 
 
 @pytest.mark.parametrize("below", [1, 3, 1000, 2**31])
-def test_integers_are_the_share_that_the_upper_bits_are(below):
+def test_integers_scale_the_upper_bits(below):
     bits = keyed_bits(5, 0, "test", (1000,), "cpu")
 
     drawn = keyed_integers(5, 0, "test", (1000,), "cpu", below=below)

@@ -22,7 +22,7 @@ def corpus(tmp_path_factory):
     return corpus_of(tmp_path_factory.mktemp("corpus"), LINES, held_out=0.2)
 
 
-def test_words_of_all_documents_and_marks_are_there(corpus):
+def test_the_text_has_all_words_and_punctuation(corpus):
     text = open_text(corpus, CONFIG)
     assert set(text.train.words) == {*(f"w{n}" for n in range(7)), ",", ".", "once"}
     assert text.train.words == text.held_out.words
@@ -32,7 +32,7 @@ def test_words_of_all_documents_and_marks_are_there(corpus):
     assert text.held_out.n_tokens > 0
 
 
-def test_a_boundary_is_what_segments_are(corpus):
+def test_segments_follow_the_boundary(corpus):
     n_units = {}
     for boundary in ("sentence", "document"):
         config = dataclasses.replace(CONFIG, boundary=boundary, sequence_length=64)
@@ -53,7 +53,7 @@ def test_auto_takes_as_many_pieces_as_a_small_text_gives(corpus):
     )
 
 
-def test_pieces_are_learnt_of_training_documents_alone(corpus):
+def test_pieces_are_learned_from_training_documents_only(corpus):
     text = open_text(corpus, CONFIG)
     names = set("".join(learn_text_pieces(text, CONFIG).names[FIRST_PIECE:]).replace("#", ""))
     unseen = [w for w, n in zip(text.train.words, text.train.counts, strict=True) if n == 0]

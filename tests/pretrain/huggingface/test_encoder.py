@@ -140,7 +140,7 @@ def folder(tmp_path, request):
 
 
 @pytest.mark.parametrize("folder", [bert, gpt2, roberta_model], indirect=True)
-def test_what_is_no_masked_language_model_or_has_no_mask_scores_nothing(folder):
+def test_without_a_masked_lm_head_or_mask_there_are_no_scores(folder):
     # the first has a head, and a tokenizer without a mask
     assert not isinstance(open_folder(folder, "cpu"), SentenceScorer)
 
@@ -189,14 +189,14 @@ def test_long_sentences_fill_the_rows_and_nothing_is_cut_off(folder):
 
 
 @pytest.mark.parametrize("folder", [gpt2], indirect=True)
-def test_a_word_that_the_normaliser_leaves_nothing_of_is_unknown_and_in_nobodys_way(folder):
+def test_a_word_that_normalizes_to_nothing_is_unknown(folder):
     encoder = open_folder(folder, "cpu")
     assert encoder.knows(["the", "", "🍕"]).tolist() == [True, False, True]
     assert encoder.encode([["", "the"]], [1])[0].shape == (2, 16)
 
 
 @pytest.mark.parametrize("folder", [bert], indirect=True)
-def test_nothing_is_told_of_heads_and_the_persons_logging_stays(folder, capfd):
+def test_unused_heads_are_not_reported_and_logging_is_restored(folder, capfd):
     transformers.utils.logging.set_verbosity_info()
     transformers.utils.logging.enable_progress_bar()
     open_folder(folder, "cpu")
@@ -257,7 +257,7 @@ def test_a_model_whose_positions_have_no_bound_reads_512_pieces(folder):
         {"model_max_length": float("inf")},
     ],
 )  # fmt: skip
-def test_what_is_no_length_bounds_no_row(folder, options):
+def test_an_invalid_length_is_ignored(folder, options):
     (folder / "tokenizer_config.json").write_text(json.dumps(options))
     assert open_folder(folder, "cpu").max_pieces == 12 - 2
 
@@ -278,7 +278,7 @@ def test_a_shorter_length_of_the_tokenizer_bounds_rows_and_too_short_a_one_is_re
 
 
 @pytest.mark.parametrize("folder", [bert], indirect=True)
-def test_a_padding_that_is_no_piece_is_never_looked_up(folder):
+def test_an_invalid_padding_id_is_never_looked_up(folder):
     expected = open_folder(folder, "cpu").encode([["the"], ["the", "king", "saw"]], [2])
     edit(folder / "config.json", pad_token_id=-1)
     found = open_folder(folder, "cpu").encode([["the"], ["the", "king", "saw"]], [2])
@@ -485,7 +485,7 @@ def test_states_that_are_not_finite_are_refused(folder):
 @pytest.mark.parametrize(
     "told", [None, "[MASK]", ["[MASK]"], {"content": "[MASK]"}, {"content": 4}, "[UNSEEN]", 4]
 )
-def test_whatever_is_told_of_the_mask_the_tokenizer_has_it(told, tmp_path):
+def test_the_mask_is_found_in_the_tokenizer(told, tmp_path):
     run = random_run(tmp_path / "run")
     write_huggingface(run, tmp_path / "out")
     expected = open_folder(tmp_path / "out", "cpu").score(SENTENCES[:1])
@@ -497,7 +497,7 @@ def test_whatever_is_told_of_the_mask_the_tokenizer_has_it(told, tmp_path):
 
 
 @pytest.mark.parametrize("told", ["[UNK]", {"content": "[UNK]"}])
-def test_the_mask_that_is_told_goes_before_others(told, tmp_path):
+def test_the_configured_mask_has_priority(told, tmp_path):
     write_huggingface(random_run(tmp_path / "run"), tmp_path / "out")
     edit(tmp_path / "out" / "tokenizer_config.json", mask_token=told)
     model = SimpleNamespace(config=SimpleNamespace(architectures=["BertForMaskedLM"]))

@@ -94,7 +94,7 @@ def test_the_stock_model_gives_the_same_logits_padding_or_not(name, tmp_path):
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("preset", PRESETS)
-def test_every_preset_has_a_stock_form(preset, norm, monkeypatch):
+def test_every_preset_has_a_huggingface_form(preset, norm, monkeypatch):
     monkeypatch.setattr(encoder, "init_weights", lambda model, seed: None)  # shapes are enough
     shape = MlmConfig(preset=preset, norm=norm, layers=2).encoder(n_pieces=50)
     assert layout_problem(shape) is None
@@ -201,7 +201,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("shape", "reason"), REFUSALS, ids=[reason for _, reason in REFUSALS])
-def test_what_no_stock_model_has_is_refused_with_the_reason(shape, reason, tmp_path):
+def test_unsupported_encoders_are_refused_with_the_reason(shape, reason, tmp_path):
     run = random_run(tmp_path / "run", **shape)
     with pytest.raises(SettingError) as caught:
         write_huggingface(run, tmp_path / "out")
@@ -209,7 +209,7 @@ def test_what_no_stock_model_has_is_refused_with_the_reason(shape, reason, tmp_p
     assert not (tmp_path / "out").exists()
 
 
-def test_a_corpus_that_jieba_divided_is_refused_with_the_reason(tmp_path):
+def test_a_corpus_segmented_by_jieba_is_refused_with_the_reason(tmp_path):
     run = random_run(tmp_path / "run")
     jieba = TextSettings(segmenter="jieba")
     save_pieces(open_pieces(run / "tokenizer.json"), run / "tokenizer.json", jieba)
@@ -218,7 +218,7 @@ def test_a_corpus_that_jieba_divided_is_refused_with_the_reason(tmp_path):
     assert str(caught.value) == f"{run}: has no huggingface form: {why_not_exportable(jieba)}"
 
 
-def test_a_tokenizer_that_tells_no_division_is_refused_with_the_reason(tmp_path):
+def test_a_tokenizer_without_pre_tokenizer_is_refused_with_the_reason(tmp_path):
     run = random_run(tmp_path / "run")
     tokenizer = read_json(run / "tokenizer.json")
     del tokenizer["pre_tokenizer"]
@@ -315,7 +315,7 @@ def test_a_span_reaches_as_far_in_the_stock_model(tmp_path):
         ({"attention_span": 3}, 3),  # as many as layers: the first alone, which is the least
     ],
 )
-def test_transformers_4_is_told_angles_and_global_layers_in_its_own_words(shape, every):
+def test_the_config_has_transformers_4_keys_for_rotary_and_global_layers(shape, every):
     config, _ = huggingface_form(random_model(40, **shape))
     assert config["global_attn_every_n_layers"] == every
     assert config["global_rope_theta"] == config["local_rope_theta"] == 10_000.0

@@ -222,7 +222,7 @@ def test_a_long_sentence_is_scored_in_windows():
     assert found < short  # each piece adds a logarithm below 0
 
 
-def test_a_model_that_knows_nothing_scores_sentences_of_as_many_pieces_alike():
+def test_a_uniform_model_scores_sentences_by_their_length():
     encoder = small_encoder()
     with torch.no_grad():
         for weight in encoder.model.parameters():
@@ -257,7 +257,7 @@ def test_all_pieces_together_have_probability_one():
     assert sum(answer.probability for answer in answers) == pytest.approx(1, abs=1e-5)
 
 
-def test_special_pieces_are_no_answers_however_likely_the_model_holds_them():
+def test_special_pieces_are_never_predicted_however_probable():
     encoder = small_encoder()
     with torch.no_grad():
         encoder.model.core.bias[:FIRST_PIECE] = 50.0

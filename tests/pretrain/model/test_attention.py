@@ -216,7 +216,7 @@ def test_attention_goes_only_along_the_edges_of_a_graph(score, span, few_keys):
 
 
 @EITHER_WAY
-def test_chosen_slots_without_edges_get_nothing_either(few_keys):
+def test_chosen_slots_without_edges_get_zero_attention(few_keys):
     config = encoder_config(positions="none")
     layer, x, segments = attention_and_rows(config, few_keys=few_keys)
     edges = torch.ones(1, 23, 23, dtype=torch.bool)
@@ -259,7 +259,7 @@ def loop_over_segments(*given, **named):
 
 @pytest.mark.parametrize("score", ["scaled-dot", "dot", "bilinear"])
 @pytest.mark.parametrize("span", [None, 2])
-def test_the_kernel_for_segments_is_fed_as_it_is_documented(score, span, monkeypatch):
+def test_the_varlen_kernel_gets_its_documented_arguments(score, span, monkeypatch):
     monkeypatch.setattr(library, "varlen_attn", loop_over_segments)
     config = encoder_config(attention_score=score, attention_span=span, positions="rotary")
     layer, x, segments = attention_and_rows(config)
@@ -294,7 +294,7 @@ def test_torchs_kernel_gives_what_the_dense_mask_gives(score, span):
         assert (got - expected).abs().max() < 0.03 * expected.abs().max()
 
 
-def test_where_the_kernel_for_segments_errs_it_is_not_taken(monkeypatch):
+def test_a_wrong_or_failing_varlen_kernel_is_not_used(monkeypatch):
     device = torch.device("cpu")
     assert not varlen.varlen_works(device, 8)  # there is none
     drawn = torch.randn(3, 1, 16, 2, 8, generator=torch.Generator().manual_seed(1))
@@ -306,7 +306,7 @@ def test_where_the_kernel_for_segments_errs_it_is_not_taken(monkeypatch):
         assert not varlen._agrees(drawn, segments, span)
 
 
-def test_scores_that_nothing_scales_down_are_not_rounded_on_a_cpu():
+def test_unscaled_scores_are_not_rounded_on_a_cpu():
     config = encoder_config(attention_score="dot", positions="none", dim=64)
     layer, x, segments = attention_and_rows(config)
     inputs = build_attention_inputs(config, segments, None)
@@ -318,7 +318,7 @@ def test_scores_that_nothing_scales_down_are_not_rounded_on_a_cpu():
     assert (rounded - exact).norm() / exact.norm() < 3 * bearable.norm() / exact.norm()
 
 
-def test_additive_scores_and_patterns_never_reach_the_kernel_for_segments():
+def test_additive_scores_and_patterns_never_use_the_varlen_kernel():
     segments = torch.zeros(1, 4, dtype=torch.long)
     bounds = varlen.segment_bounds(segments, 1)
     additive = encoder_config(attention_score="additive", positions="none")
@@ -333,5 +333,5 @@ def test_additive_scores_and_patterns_never_reach_the_kernel_for_segments():
     )
 
 
-def test_there_is_no_kernel_for_segments_on_a_cpu():
+def test_there_is_no_varlen_kernel_on_a_cpu():
     assert not varlen.varlen_works(torch.device("cpu"), 64)

@@ -85,7 +85,7 @@ def test_padding_and_other_segments_have_no_gradient_in_a_segment(layout):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_what_stands_in_the_padding_never_changes_a_result(layout):
+def test_padding_content_never_changes_a_result(layout):
     model = small_model(**layout)
     ids, positions, segments = packed_rows(1)
     other = ids.clone()
@@ -112,7 +112,7 @@ def test_without_positions_the_encoder_is_permutation_equivariant():
 
 
 @pytest.mark.parametrize("positions", ["learned", "sinusoidal", "rotary"])
-def test_with_positions_it_is_not(positions):
+def test_with_positions_the_encoder_is_not_permutation_equivariant(positions):
     model = small_model(positions=positions)
     order = torch.tensor([4, 2, 8, 0, 1, 7, 6, 3, 5])
 
@@ -251,7 +251,7 @@ def test_the_pre_norm_layout_has_no_biases_but_the_decoders_and_no_norm_before_t
     ("preset", "millions"),
     [("tiny", 4.4), ("mini", 11.3), ("small", 29.1), ("medium", 41.7), ("base", 110.1)],
 )
-def test_presets_in_berts_layout_have_the_sizes_that_they_are_named_for(preset, millions):
+def test_presets_in_berts_layout_have_the_published_sizes(preset, millions):
     config = MlmConfig(preset=preset, norm="post", sequence_length=512).encoder(n_pieces=30_522)
     with torch.device("meta"):
         model = MaskedLanguageModel(config)
@@ -261,7 +261,7 @@ def test_presets_in_berts_layout_have_the_sizes_that_they_are_named_for(preset, 
     assert round((n_weights + pooler_and_segments) / 1e6, 1) == millions
 
 
-def test_an_untrained_model_knows_nothing():
+def test_an_untrained_model_predicts_nearly_uniformly():
     model = MaskedLanguageModel(small_config())
 
     loss, _ = model.loss(masked_batch())
@@ -378,7 +378,7 @@ def test_impossible_options_are_refused(options, message):
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
     ],
 )  # fmt: skip
-def test_a_file_that_describes_no_encoder_is_refused(change, message):
+def test_an_invalid_encoder_description_is_refused(change, message):
     described = small_config().to_json()
     EncoderConfig.from_json(described)
     with pytest.raises(SettingError) as caught:

@@ -33,7 +33,7 @@ def test_a_rotation_keeps_lengths_and_products_depend_on_the_distance_alone():
     assert abs(near - other) > 1e-3
 
 
-def test_position_zero_turns_nothing():
+def test_position_zero_is_not_rotated():
     q = torch.randn(8, generator=torch.Generator().manual_seed(1))
 
     assert torch.equal(turned(q, 0), q)

@@ -32,7 +32,7 @@ def run(tmp_path):
 
 
 @pytest.mark.parametrize("shape", [{}, {"norm": "post", "positions": "sinusoidal"}])
-def test_a_model_comes_back_as_it_was(tmp_path, shape):
+def test_a_saved_model_loads_unchanged(tmp_path, shape):
     run = small_run(tmp_path, **shape)
     expected = small_encoder(**shape).model.state_dict()
     model = load_model(run)
@@ -42,14 +42,14 @@ def test_a_model_comes_back_as_it_was(tmp_path, shape):
     assert all(torch.equal(found[name], expected[name]) for name in expected)
 
 
-def test_the_table_of_pieces_is_stored_once(tmp_path):
+def test_the_tied_embedding_table_is_stored_once(tmp_path):
     encoder = small_encoder()
     save_model(encoder.model, tmp_path / WEIGHTS)
     sizes = [tuple(weight.shape) for weight in load_file(tmp_path / WEIGHTS).values()]
     assert sizes.count((len(encoder.pieces), encoder.dim)) == 1
 
 
-def test_an_opened_run_gives_what_its_encoder_gave(run):
+def test_an_opened_run_gives_the_same_states(run):
     words = ["the", "carpenter", "saw"]
     expected, found = small_encoder(), open_run(run, "cpu")
     assert (found.encode([words], (1,))[0] == expected.encode([words], (1,))[0]).all()
@@ -78,7 +78,7 @@ def test_weights_of_another_shape_are_refused(run):
     )
 
 
-def test_weights_that_are_not_there_are_named(run):
+def test_missing_weights_are_named(run):
     change_config(run, layers=3, mixers=["attention"] * 3)
     assert problem(run) == (
         "RUN/model.safetensors: lacks core.blocks.2.feed_forward.inner.weight according to "
@@ -86,7 +86,7 @@ def test_weights_that_are_not_there_are_named(run):
     )
 
 
-def test_half_precision_is_refused_rather_than_taken_for_what_was_trained(run):
+def test_half_precision_weights_are_refused(run):
     weights = load_file(run / WEIGHTS)
     save_file({name: weight.half() for name, weight in weights.items()}, run / WEIGHTS)
     seal(run)
@@ -102,7 +102,7 @@ def test_one_changed_bit_anywhere_is_refused(run, name, place):
     assert problem(run) == (f"RUN/{name}: checksum mismatch, the file is damaged; recreate run")
 
 
-def test_weights_cut_short_before_they_were_summed_are_told(run):
+def test_truncated_weights_with_valid_checksums_are_refused(run):
     path = run / WEIGHTS
     path.write_bytes(path.read_bytes()[:-10])
     seal(run)
@@ -110,17 +110,17 @@ def test_weights_cut_short_before_they_were_summed_are_told(run):
 
 
 @pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
-def test_a_missing_file_is_told(run, name):
+def test_a_missing_file_is_reported(run, name):
     (run / name).unlink()
     assert problem(run) == f"RUN/{name}: the file is missing; recreate run"
 
 
-def test_a_run_without_checksums_is_told(run):
+def test_a_run_without_checksums_is_refused(run):
     (run / "checksums.json").unlink()
     assert problem(run) == "RUN/checksums.json: no such file; is RUN a finished artifact?"
 
 
-def test_weights_read_by_themselves_are_told_when_they_are_missing(run):
+def test_reading_missing_weights_names_the_file(run):
     with pytest.raises(ArtifactError) as error:
         read_model(run.parent / WEIGHTS, encoder_config(run))
     assert str(error.value) == (
@@ -129,7 +129,7 @@ def test_weights_read_by_themselves_are_told_when_they_are_missing(run):
 
 
 @pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o007, 0o660)])
-def test_who_may_read_the_weights_is_for_the_umask_to_say(tmp_path, mask, mode):
+def test_weights_are_written_with_the_umask(tmp_path, mask, mode):
     before = os.umask(mask)
     try:
         save_model(small_encoder().model, tmp_path / WEIGHTS)
@@ -138,7 +138,7 @@ def test_who_may_read_the_weights_is_for_the_umask_to_say(tmp_path, mask, mode):
     assert (tmp_path / WEIGHTS).stat().st_mode & 0o777 == mode
 
 
-def test_a_disk_that_takes_no_more_is_an_error_of_the_system(tmp_path):
+def test_a_full_disk_is_an_os_error(tmp_path):
     model = small_encoder().model
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
@@ -169,7 +169,7 @@ def test_an_unfinished_run_is_refused_by_the_name_it_will_have(run):
     assert problem(run) == "RUN: is unfinished; run the command that was making it again"
 
 
-def test_what_is_no_directory_is_refused(run):
+def test_a_path_that_is_not_a_directory_is_refused(run):
     assert problem(run.parent / "none") == "RUN: no such run"
     assert problem(run / "config.json") == "RUN: is a file; give the directory of a run"
 

@@ -1,4 +1,4 @@
-"""What is decided by measuring: once, without touching the training, and by the clock alone."""
+"""Settings chosen by timing: once per run, on throw-away models."""
 
 import dataclasses
 import json
@@ -26,7 +26,7 @@ CPU = torch.device("cpu")
 
 
 @dataclasses.dataclass(frozen=True)
-class FakeTrials(StepTimer):
+class FakeTimer(StepTimer):
     """Steps that take as long as they are said to, by dtype and compiling."""
 
     times: dict = dataclasses.field(default_factory=dict)
@@ -43,13 +43,13 @@ class FakeTrials(StepTimer):
 
 
 def timer(times, **options):
-    """Trials of 8 rows."""
+    """A timer of steps of 8 rows."""
     config = MlmConfig(**options).resolved()
-    return FakeTrials(config.encoder(n_pieces=50), config, None, 3, CPU, 8, times=times)
+    return FakeTimer(config.encoder(n_pieces=50), config, None, 3, CPU, 8, times=times)
 
 
 def tuned(given, steps=100):
-    """Decide for so many steps."""
+    """Tune for a number of steps."""
     return tune(given, Budget(steps=steps), 8, 1, ProcessGroup())
 
 
@@ -67,7 +67,7 @@ def test_auto_takes_the_type_that_is_clearly_faster(f32, bf16, dtype):
     assert not found.compile
 
 
-def test_what_the_options_settle_is_not_measured():
+def test_settings_that_are_given_are_not_timed():
     given = timer({}, dtype="bfloat16", compile="off", micro_batch=4)
     found = tuned(given)
     assert given.asked == []
@@ -106,7 +106,7 @@ def test_auto_does_not_try_to_compile_without_a_compiler(monkeypatch):
     assert not tuned(timer({F32: (1.0, 1.0)}, dtype="float32"), 10**6).compile
 
 
-def test_compiling_that_is_asked_for_without_a_compiler_is_refused(monkeypatch):
+def test_compiling_without_a_compiler_is_refused(monkeypatch):
     monkeypatch.setattr(autotune, "compile_problem", lambda device: "there is none")
     with pytest.raises(SettingError) as refused:
         check_settings(MlmConfig(compile="on"), CPU)
@@ -115,7 +115,7 @@ def test_compiling_that_is_asked_for_without_a_compiler_is_refused(monkeypatch):
 
 
 def test_a_micro_batch_too_large_for_the_memory_is_halved():
-    class Full(FakeTrials):
+    class Full(FakeTimer):
         def seconds(self, settings):
             if settings.micro_batch > 2:
                 raise torch.cuda.OutOfMemoryError
@@ -132,7 +132,7 @@ def test_a_micro_batch_too_large_for_the_memory_is_halved():
     )
 
 
-def test_trials_take_steps_on_throw_away_models():
+def test_timing_uses_throw_away_models():
     from tests.pretrain.training.test_step import C, T, random_batch
 
     class SomeBatches:
@@ -180,7 +180,7 @@ def test_rows_that_cannot_be_shared_are_refused(options, message):
     assert str(refused.value) == message
 
 
-def test_what_was_decided_stays_decided(tmp_path):
+def test_tuned_settings_are_kept(tmp_path):
     path = tmp_path / "decided.json"
     assert read_tuned(path) is None
     first = tuned(timer({F32: (1.0, 1.0), BF16: (0.5, 0.5)}, compile="off"))
@@ -188,13 +188,13 @@ def test_what_was_decided_stays_decided(tmp_path):
     assert json.loads(path.read_text())["dtype"] == "bfloat16"
 
     def again():
-        raise AssertionError("decided twice")
+        raise AssertionError("tuned twice")
 
     assert tune_once(path, ProcessGroup(), CPU, again) == first == read_tuned(path)
 
 
 @pytest.mark.parametrize("changed", [{"device": "cuda"}, {"processes": 2}])
-def test_on_another_machine_it_is_decided_anew(tmp_path, changed):
+def test_another_device_or_process_count_is_tuned_again(tmp_path, changed):
     path = tmp_path / "decided.json"
     old = TunedSettings("cpu", 1, 1, 8, 8, "bfloat16", False, False)
     tune_once(path, ProcessGroup(), CPU, lambda: dataclasses.replace(old, **changed))
@@ -202,7 +202,7 @@ def test_on_another_machine_it_is_decided_anew(tmp_path, changed):
     assert tune_once(path, ProcessGroup(), CPU, lambda: new) == new == read_tuned(path)
 
 
-def test_a_way_that_fails_is_told_and_not_taken(capsys):
+def test_a_failing_candidate_is_reported_and_not_used(capsys):
     given = timer({F32: (1.0, 1.0), BF16: RuntimeError("no such\nkernel")}, compile="off")
     assert tuned(given).dtype == "float32"
     assert capsys.readouterr().err == (
@@ -211,20 +211,20 @@ def test_a_way_that_fails_is_told_and_not_taken(capsys):
 
 
 @pytest.mark.parametrize(("rows", "tried"), [(65_535 // 3, True), (65_536 // 3 + 1, False)])
-def test_more_segments_than_a_kernel_takes_are_not_given_to_it(rows, tried, monkeypatch):
+def test_the_varlen_kernel_is_not_tried_with_too_many_segments(rows, tried, monkeypatch):
     monkeypatch.setattr(autotune, "varlen_works", lambda device, head_dim: True)
     given = dataclasses.replace(timer({}), rows=rows)
     assert autotune._varlens(given, "bfloat16") == ([False, True] if tried else [False])
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"device": "cpu"}'])
-def test_damaged_decisions_are_told(tmp_path, text):
+def test_a_damaged_settings_file_is_refused(tmp_path, text):
     (tmp_path / "decided.json").write_text(text)
     with pytest.raises(ArtifactError, match=r"decided\.json"):
         read_tuned(tmp_path / "decided.json")
 
 
-def test_the_time_of_a_plain_step_is_not_told_as_that_of_a_compiled_one():
+def test_the_time_of_an_uncompiled_step_is_not_stored_for_a_compiled_one():
     given = timer({F32: (1.0, 1.0), BF16: (0.5, 0.5)}, compile="on")
     found = tuned(given)
     assert (found.compile, found.dtype, found.step_seconds) == (True, "bfloat16", None)

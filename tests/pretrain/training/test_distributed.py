@@ -135,7 +135,7 @@ def test_two_processes_train_as_one(root, corpus, tmp_path):
         ({"batch": 7}, "Error: --batch 7 is not divisible by 2 processes; take a multiple"),
     ],
 )
-def test_what_is_refused_ends_all_processes(root, corpus, tmp_path, change, message):
+def test_an_error_ends_all_processes(root, corpus, tmp_path, change, message):
     options = as_words({**SMALL, **change})
     status, _, told = finish(
         start(torchrun(root, "train-mlm", corpus.path, "--out", tmp_path / "run", *options))
@@ -147,7 +147,7 @@ def test_what_is_refused_ends_all_processes(root, corpus, tmp_path, change, mess
     assert list(tmp_path.iterdir()) == []
 
 
-def test_ctrl_c_ends_all_and_the_same_command_goes_on(root, corpus, tmp_path):
+def test_ctrl_c_ends_all_processes_and_the_same_command_resumes(root, corpus, tmp_path):
     options = {**SMALL, "steps": 100, "checkpoint_every": "5"}
     command = torchrun(
         root, "train-mlm", corpus.path, "--out", tmp_path / "run", *as_words(options)

@@ -84,7 +84,7 @@ def test_a_line_is_of_the_steps_since_the_last(log, clock, shown, tmp_path):
     assert shown[1][2] == "loss 3.000  rate 0.01"
 
 
-def test_a_score_stands_beside_that_of_frequencies_and_its_time_is_not_the_steps(
+def test_a_score_is_logged_with_the_baseline_and_takes_no_training_time(
     log, clock, shown, tmp_path
 ):
     clock.now += 50
@@ -118,7 +118,7 @@ def test_without_steps_there_is_no_line(log, tmp_path):
 
 
 @pytest.mark.parametrize(("step", "kept"), [(0, []), (4, [0, 3, 4])])
-def test_lines_of_steps_that_are_taken_again_are_cut(tmp_path, clock, step, kept):
+def test_lines_of_repeated_steps_are_removed(tmp_path, clock, step, kept):
     path = tmp_path / "metrics.jsonl"
     path.write_text("".join(f'{{"step": {n}}}\n' for n in (0, 3, 4, 5)))
     TrainingLog(path, step, SCALE, CPU, lambda *told: None)

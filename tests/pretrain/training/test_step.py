@@ -71,7 +71,7 @@ def test_a_process_never_takes_rows_of_another(monkeypatch):
 
 
 @pytest.mark.parametrize("micro_batch", [1, 4])
-def test_so_do_the_weights_after_steps(micro_batch):
+def test_weights_after_steps_do_not_depend_on_the_micro_batch(micro_batch):
     models = []
     for size in (B, micro_batch):
         # a longer step than the gradients' own: Adam makes much of the sign of next to nothing
@@ -82,7 +82,7 @@ def test_so_do_the_weights_after_steps(micro_batch):
     assert (models[0] - models[1]).abs().max() < 1e-6
 
 
-def test_what_a_step_tells_is_what_the_model_says_of_the_whole_batch():
+def test_a_step_returns_the_loss_of_the_whole_batch():
     batch = random_batch()
     model, takes = stepper(4)
     with torch.no_grad():
@@ -93,7 +93,7 @@ def test_what_a_step_tells_is_what_the_model_says_of_the_whole_batch():
     assert told[2] == float(batch.weights.sum())
 
 
-def test_a_gradient_that_is_too_long_is_shortened_and_its_length_told():
+def test_a_large_gradient_is_clipped_and_its_norm_returned():
     batch = random_batch()
     model, takes = stepper(clip=1e-3)
     takes.gradients(0, batch)
@@ -110,7 +110,7 @@ def test_a_gradient_that_is_too_long_is_shortened_and_its_length_told():
     assert float(moved[0]) == pytest.approx(1e-3, rel=1e-3)
 
 
-def test_a_batch_with_nothing_to_predict_moves_nothing_but_by_decay():
+def test_a_batch_without_targets_changes_weights_only_by_decay():
     batch = random_batch()
     batch = dataclasses.replace(batch, weights=torch.zeros_like(batch.weights))
     model, takes = stepper()
@@ -120,7 +120,7 @@ def test_a_batch_with_nothing_to_predict_moves_nothing_but_by_decay():
     assert torch.equal(model.core.bias, before)
 
 
-def test_dropout_is_drawn_by_the_number_of_the_step_alone():
+def test_dropout_depends_only_on_the_step_number():
     batch = random_batch()
     model, takes = stepper(dropout=0.3)
 
@@ -135,13 +135,13 @@ def test_dropout_is_drawn_by_the_number_of_the_step_alone():
     assert first != second
 
 
-def test_processes_and_steps_drop_differently():
+def test_processes_and_steps_have_different_dropout_seeds():
     seeds = {dropout_seed(s, n, r) for s in range(3) for n in range(50) for r in range(4)}
     assert len(seeds) == 600
     assert all(0 <= seed < 2**63 for seed in seeds)
 
 
-def test_warming_up_moves_nothing():
+def test_warm_up_changes_no_weight():
     model, takes = stepper()
     before = [weight.detach().clone() for weight in model.parameters()]
     takes.warm_up(random_batch())
@@ -149,7 +149,7 @@ def test_warming_up_moves_nothing():
     assert all(weight.grad is None for weight in model.parameters())
 
 
-def test_what_cannot_be_compiled_is_one_line(monkeypatch):
+def test_a_compile_failure_is_one_line(monkeypatch):
     def broken(function, **_):
         def fails(*_):
             raise RuntimeError("no such header\nand much more")
