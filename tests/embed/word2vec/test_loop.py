@@ -440,7 +440,7 @@ def test_repeated_interrupts_raise_once_after_the_batch(tmp_path, monkeypatch):
         return train_lockstep(*about)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Workers, "_train_shards", interrupted)
+        patch.setattr(Workers, "_train_lockstep", interrupted)
         with pytest.raises(KeyboardInterrupt):
             Training(tmp_path / "cut", deterministic=True).run()
     assert len(calls) == 1
