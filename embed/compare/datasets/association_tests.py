@@ -47,7 +47,7 @@ class AssociationTest:
 
 
 def read_associations(path: Path) -> list[AssociationTest]:
-    """Read association tests: lines of lists, or JSON, told by content."""
+    """Read association tests: lines of lists, or JSON, detected by content."""
     rows = read_rows(path, nothing=f"no association test; {_EXPECTED}")
     return list(_of_json(path) if rows[0].text.startswith("{") else _of_rows(path, rows))
 

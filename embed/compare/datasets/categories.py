@@ -1,4 +1,4 @@
-"""Read words and their categories; the form of a file is told by its content."""
+"""Read words and their categories; the form of a file is detected from its content."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

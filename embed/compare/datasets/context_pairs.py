@@ -1,4 +1,4 @@
-"""Read words in context: SCWS, WiC or CoSimLex, told by content."""
+"""Read words in context: SCWS, WiC or CoSimLex, detected by content."""
 
 import math
 import re

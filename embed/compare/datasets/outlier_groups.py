@@ -1,4 +1,4 @@
-"""Read groups of words with outliers; the form of a file is told by its content."""
+"""Read groups of words with outliers; the form of a file is detected from its content."""
 
 import ast
 import csv

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from embed.compare.datasets.fields import Row, cut_rows, read_rows, text_files
 
-_SNIFFED_LINES = 100  # enough to tell the form
+_SNIFFED_LINES = 100  # enough to detect the form
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from embed.compare.datasets.fields import Row, read_lines
 _LABELS = ("label", "labels", "class", "category", "sentiment")
 _TEXTS = ("text", "sentence", "question", "review")
 _NAME = re.compile(r"[\w.-]*")  # of a column; a comma-separated sentence would contain a space
-_SNIFFED_LINES = 1_000  # enough to tell the form
+_SNIFFED_LINES = 1_000  # enough to detect the form
 
 
 def labeled_records(path: Path, nothing: str) -> Iterator[tuple[Row, str, str]]:

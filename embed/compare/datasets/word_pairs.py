@@ -1,6 +1,6 @@
 """Read scored word pairs, and find the default evaluation sets.
 
-The form of a file is told by its content: fields are separated by tabs, semicolons, commas or
+The form of a file is detected from its content: fields are separated by tabs, semicolons, commas or
 spaces; a header, comments, CRLF line ends and further columns are fine. No line is skipped: a
 malformed one is an error with its number.
 """

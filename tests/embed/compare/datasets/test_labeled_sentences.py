@@ -1,4 +1,4 @@
-"""Labeled sentences: all forms, told by content, and refusals."""
+"""Labeled sentences: all forms, detected by content, and refusals."""
 
 import gzip
 
