@@ -1,4 +1,4 @@
-"""A masked language model of drawn weights: what a run must have to be asked, untrained."""
+"""A finished run of a masked language model with random weights."""
 
 from collections import Counter
 from pathlib import Path

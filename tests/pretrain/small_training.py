@@ -1,4 +1,4 @@
-"""A corpus with something to learn, and the options of trainings of a moment on it."""
+"""A synthetic corpus, and settings of short trainings on it."""
 
 import numpy as np
 

@@ -31,13 +31,13 @@ FILES = [
 
 
 def small(**options):
-    """A training of a moment."""
+    """Settings of a short training."""
     return MlmConfig(**{**SMALL, **options})
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    """Chains of words, a tenth held out."""
+    """A corpus of word chains, a tenth of it held out."""
     return corpus_of(tmp_path_factory.mktemp("corpus"))
 
 
@@ -259,13 +259,13 @@ def test_killed_while_it_pools_it_is_not_trained_again(corpus, run, tmp_path, mo
     same_weights(make_mlm_run(corpus, small(evaluate_every="5"), tmp_path / "run"), run)
 
 
-def test_what_was_decided_is_kept_when_it_goes_on(corpus, run, tmp_path, stop_at, capsys):
+def test_tuned_settings_are_kept_on_resume(corpus, run, tmp_path, stop_at, capsys):
     planted = stop_at(7, die)
     with pytest.raises(StoppedError):
         make_mlm_run(corpus, small(checkpoint_every="5"), tmp_path / "run")
     planted.undo()
     out = make_mlm_run(corpus, small(checkpoint_every="1", threads=3), tmp_path / "run")
-    assert capsys.readouterr().err == "--threads 3: the run was started with 1 and keeps them\n"
+    assert capsys.readouterr().err == "`threads=3`: the run was started with 1 and keeps them\n"
     same_weights(out, run)
 
 
@@ -299,7 +299,7 @@ def test_seconds_count_on_where_the_budget_is_time(corpus, tmp_path, stop_at):
 
 
 def problem(kind, corpus, config, out, **more):
-    """The message, and that nothing stands where the run would."""
+    """Return the error message; assert that no run was made."""
     with pytest.raises(kind) as refused:
         make_mlm_run(corpus, config, out, **more)
     return str(refused.value)

@@ -1,4 +1,4 @@
-"""train-mlm from the command line: what it makes, tells and refuses; killed, it goes on."""
+"""train-mlm from the command line: output, errors, dry run and resuming."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def invoke(*arguments):
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    """Chains of words, a tenth held out."""
+    """A corpus of word chains, a tenth of it held out."""
     return corpus_of(tmp_path_factory.mktemp("corpus"))
 
 
@@ -122,7 +122,7 @@ def test_raw_text_is_built_first(corpus, tmp_path):
 
 
 def planned(corpus, **options):
-    """What the dry run tells."""
+    """The output of a dry run."""
     result = invoke(
         "train-mlm", corpus.path, "--dry-run", "--json", *as_words({**SMALL, **options})
     )

@@ -449,7 +449,7 @@ def test_an_index_that_leads_out_of_the_folder_is_refused_before_weights_are_rea
 @pytest.mark.parametrize("folder", [bert], indirect=True)
 def test_weights_of_another_shape_are_refused(folder):
     edit(folder / "config.json", intermediate_size=25)
-    assert f"{folder}: transformers {transformers.__version__} does not" in refusal_of(folder)
+    assert f"{folder}: transformers {transformers.__version__} cannot open it" in refusal_of(folder)
 
 
 @pytest.mark.parametrize("folder", [bert], indirect=True)
@@ -467,7 +467,7 @@ def test_a_pickle_and_a_missing_tokenizer_are_refused_before_torch_sees_them(fol
     (folder / "tokenizer.json").rename(folder / "aside")
     assert ": has no tokenizer.json; save it with a fast tokenizer" in refusal_of(folder)
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    assert "pytorch_model.bin: is a pickle, which may run any code" in refusal_of(folder)
+    assert "pytorch_model.bin: a pickle is never opened" in refusal_of(folder)
 
 
 @pytest.mark.parametrize("folder", [bert], indirect=True)

@@ -48,7 +48,7 @@ def finish(process):
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    """Chains of words, a tenth held out."""
+    """A corpus of word chains, a tenth of it held out."""
     return corpus_of(tmp_path_factory.mktemp("corpus"))
 
 

@@ -14,7 +14,7 @@ SCALE = Workload(row_slots=16, batch_rows=4, n_rows=32, padding=0.01, row_flops=
 
 
 class Clock:
-    """Time that passes when it is told to."""
+    """A clock that the test sets."""
 
     def __init__(self, monkeypatch):
         self.now = 100.0
@@ -32,7 +32,7 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def shown():
-    """What the person is told."""
+    """Calls of the progress display."""
     return []
 
 
