@@ -1,4 +1,4 @@
-"""Word vectors: counting, factorising, querying and comparing."""
+"""Word vectors: training, queries and comparison."""
 
 from typing import TYPE_CHECKING
 
@@ -8,6 +8,11 @@ if TYPE_CHECKING:
     from embed.compare.api import Compared as Compared
     from embed.compare.api import compare_runs as compare_runs
     from embed.compare.config import CompareConfig as CompareConfig
+    from embed.compare.curves.api import LearningCurve as LearningCurve
+    from embed.compare.curves.api import learning_curve as learning_curve
+    from embed.compare.curves.learning_curve import CurveConfig as CurveConfig
+    from embed.compare.pooling_weights import pooling_weights as pooling_weights
+    from embed.compare.recommend import recommend as recommend
     from embed.contextual.encoders import open_encoder as open_encoder
     from embed.contextual.in_context import nearest_in_context as nearest_in_context
     from embed.contextual.pooled_run import pool_run as pool_run
@@ -34,6 +39,10 @@ if TYPE_CHECKING:
 HOMES = {
     "embed.compare.api": ("Compared", "compare_runs"),
     "embed.compare.config": ("CompareConfig",),
+    "embed.compare.curves.api": ("LearningCurve", "learning_curve"),
+    "embed.compare.curves.learning_curve": ("CurveConfig",),
+    "embed.compare.pooling_weights": ("pooling_weights",),
+    "embed.compare.recommend": ("recommend",),
     "embed.vectors.context_vectors": ("with_contexts",),
     "embed.contextual.encoders": ("open_encoder",),
     "embed.formats.vector_files": ("load_vectors", "write_vectors"),

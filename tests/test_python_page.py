@@ -43,7 +43,8 @@ def test_every_block_gives_the_output_shown(tmp_path, monkeypatch):
     output = io.StringIO()
     page = examples_of(PAGE)
 
-    found = doctest.DocTestRunner(optionflags=FLAGS).run(page, out=output.write)
+    with corpora.show_progress(False):
+        found = doctest.DocTestRunner(optionflags=FLAGS).run(page, out=output.write)
 
     assert found.failed == 0, output.getvalue()
     assert found.attempted == PAGE.read_text(encoding="utf-8").count(">>> ") > 30

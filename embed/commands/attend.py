@@ -41,7 +41,8 @@ def command(run: str, sentences: tuple[str, ...], on: str, seed: int, as_json: b
         firth attend out/svd --on trec.train --json - < questions.txt
     """
     from corpora.common.console import print_json
-    from corpora.common.reporting import progress
+    from corpora.common.errors import SettingError
+    from embed.compare.datasets.parts import split_names
     from embed.compare.pooling_weights import pooling_weights
     from embed.query.prompt import read_queries
 
@@ -52,8 +53,10 @@ def command(run: str, sentences: tuple[str, ...], on: str, seed: int, as_json: b
         texts = [" ".join(line) for line in read_queries()]
         if not texts:
             raise click.UsageError("no sentence on standard input")
-    with progress("encoding", "layers") as show:
-        found = pooling_weights(run, texts, on, seed, show)
+    names = split_names(on)
+    if len(names) > 2 or not all(names):
+        raise SettingError(f"`on={on!r}`: expected 1 or 2 files; pass TRAIN or TRAIN,DEV")
+    found = pooling_weights(run, texts, *names, seed=seed)
     if as_json:
         print_json([each.to_json() for each in found])
         return

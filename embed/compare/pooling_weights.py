@@ -1,5 +1,6 @@
 """Weights that attention pooling gives to the words of a sentence."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from corpora.common.errors import SettingError
-from corpora.common.reporting import Progress, no_progress, note
+from corpora.common.reporting import note, progress
 from corpora.text.segment import LONE_SURROGATE
 from embed.compare.datasets.labeled_sentences import (
     LabeledSentences,
     read_training_parts,
 )
-from embed.compare.datasets.parts import TEST, TRAIN, Parts, split_names
+from embed.compare.datasets.parts import TEST, TRAIN, Parts
 from embed.compare.inputs.encoder_access import encoder_of
 from embed.compare.inputs.long_sentences import long_sentence_note
 from embed.compare.probes.examples import STATIC
@@ -51,32 +52,65 @@ class WeightedSentence:
 
 
 def pooling_weights(
-    run: str, texts: Sequence[str], on: str, seed: int = 1, progress: Progress = no_progress
+    run: str | os.PathLike[str],
+    texts: Sequence[str],
+    train: str | Path,
+    dev: str | Path | None = None,
+    *,
+    seed: int = 1,
 ) -> list[WeightedSentence]:
     """Train attention pooling on labeled sentences; return its weights for other sentences.
 
-    ``on`` names the files TRAIN or TRAIN,DEV. Notes report the accuracy on the development part,
-    problems of the files, and sentences that an encoder reads in several windows.
+    A sentence is the weighted mean of its words' vectors, or of their states if the run has an
+    encoder; its label is predicted from that. These weights say how much each word contributes
+    to the label; the attention inside an encoder is what :func:`pretrain.attend` returns. Notes
+    report the accuracy on the development part, problems of the files, and sentences that an
+    encoder reads in several windows. The same seed gives the same weights.
+
+    Parameters
+    ----------
+    run : str or path
+        A run, a vectors file or a Hugging Face folder.
+    texts : sequence of str
+        Sentences to weight.
+    train : str or Path
+        File of labeled sentences to learn from, as ``firth compare --sentences`` takes it.
+    dev : str or Path, optional
+        File of labeled sentences to tune on; by default a part of ``train``.
+    seed : int
+        Seed of the training.
+
+    Returns
+    -------
+    list of WeightedSentence
+        One per text: ``words``, ``weights`` float32 (n_words,) with sum 1, ``label`` and
+        ``probabilities``.
+
+    Raises
+    ------
+    ArtifactError
+        If the run is missing or damaged.
+    SourceError
+        If a file cannot be read.
+    SettingError
+        If a text has no words.
     """
-    names = split_names(on)
-    if len(names) > 2 or not all(names):
-        raise SettingError(f"`on={on!r}`: expected 1 or 2 files; pass TRAIN or TRAIN,DEV")
-    paths = [Path(name) for name in names]
+    paths = [Path(train), *([] if dev is None else [Path(dev)])]
     for text in texts:
         if not text.strip() or LONE_SURROGATE.search(text):
             raise SettingError(f"{text!r} is not a sentence; pass words in UTF-8")
-    train, dev = read_training_parts(paths)
+    labeled, labeled_dev = read_training_parts(paths)
     unlabeled = LabeledSentences(tuple(texts), ("",) * len(texts))
-    sentences = SentenceSet(Parts(paths[0].name, train, unlabeled, dev), seed)
-    [(name, vectors)] = open_runs([run]).vectors.items()
+    sentences = SentenceSet(Parts(paths[0].name, labeled, unlabeled, labeled_dev), seed)
+    [(name, vectors)] = open_runs([os.fspath(run)]).vectors.items()
     note(
         f"{name}: learning {len(sentences.classes):,} labels from "
         f"{len(sentences.places(TRAIN)):,} sentences of {paths[0]}"
     )
     for line in sentences.training_notes():
         note(f"{paths[0].name}: {line}")
-    with ONE_THREAD:
-        pooled = pool_sentences(vectors, sentences, progress)
+    with ONE_THREAD, progress("encoding", "layers") as show:
+        pooled = pool_sentences(vectors, sentences, show)
         if (encoder := encoder_of(vectors)) and (long := long_sentence_note(encoder, pooled.words)):
             note(f"{name}: {long}")
         probe = pooled.train_attention(sentences)

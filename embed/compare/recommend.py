@@ -9,9 +9,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.common.errors import FirthError
+from embed.registry import find_method
+from embed.vectors.training import corpus_of
 
 if TYPE_CHECKING:  # numba comes with it
     from corpora.store.corpus import Corpus
@@ -49,6 +52,45 @@ class Advice:
     good: Mapping[str, tuple[str, ...]]
     factor: float  # size of the text divided by that of the sample
     is_far: bool  # the text differs too much in size or script for the evidence to apply
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A method and its settings, recommended for some kinds of tasks."""
+
+    method: str  # ``svd``, ``skipgram`` or ``cbow``
+    config: Any  # its config, such as SvdConfig, for ``embed.train_svd``
+    kinds: tuple[str, ...]  # of "similarity", "meaning", "grammar"
+    is_far: bool  # the text differs much from all measured ones; better make a learning curve
+
+
+def recommend(corpus: "Corpus | str | Path") -> list[Recommendation]:
+    """Recommend methods and settings for a corpus, from measurements on similar texts.
+
+    Parameters
+    ----------
+    corpus : Corpus, str or Path
+        A corpus, the path of one, or text as :func:`corpora.open_or_build` takes it.
+
+    Returns
+    -------
+    list of Recommendation
+        Together they cover word similarity and analogies of meaning and of grammar; first the
+        one that suits most of these.
+
+    Raises
+    ------
+    FirthError
+        If the text has fewer words than any candidate has dimensions.
+    """
+    evidence = read_evidence()
+    advice = advise(features_of(corpus_of(corpus)), evidence)
+    found = []
+    for choice in advice.choices:
+        about = evidence["candidates"][choice.candidate]
+        config = find_method(about["method"]).config_class()(**about["options"])
+        found.append(Recommendation(about["method"], config, choice.kinds, advice.is_far))
+    return found
 
 
 def is_unspaced(corpus: "Corpus") -> bool:

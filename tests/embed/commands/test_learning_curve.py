@@ -150,17 +150,17 @@ def test_a_run_with_other_options_is_not_taken_for_one_of_the_curve(material, tm
 
 
 def test_results_are_printed_even_if_they_cannot_be_written(material, made, monkeypatch):
-    from corpora.artifacts import artifact
+    from embed.compare.curves import api
 
     out, done = made
-    plain = artifact.write_json
+    plain = api.write_json
 
     def full(path, value):
         if path.name.startswith("curve.json"):
             raise OSError(28, "No space left on device", str(path))
         plain(path, value)
 
-    monkeypatch.setattr(artifact, "write_json", full)
+    monkeypatch.setattr(api, "write_json", full)
     again = curve(material, out, "--methods", "svd,cbow", "--json")
     assert again.exit_code == 1
     assert again.stdout == done.stdout

@@ -1,0 +1,188 @@
+"""learning_curve: train on nested samples of a corpus and score every run, in one call."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpora.artifacts.artifact import write_json
+from corpora.artifacts.atomic import write_whole
+from corpora.common.display import data_frame
+from corpora.common.errors import FirthError
+from corpora.common.options import take
+from embed.compare.config import CompareConfig
+from embed.compare.curves.document import to_document
+from embed.compare.curves.learning_curve import CURVE, CurveConfig, take_samples
+from embed.compare.curves.picture import draw_curve
+from embed.compare.curves.runs import Recipe, check_points, lay_out, record_runs, train_points
+from embed.compare.curves.table import print_curve
+from embed.compare.scoring.comparison import readable_tasks
+from embed.compare.scoring.open_runs import compare_opened, open_runs
+from embed.compare.task import Task
+from embed.registry import find_method
+from embed.vectors.training import corpus_of
+
+if TYPE_CHECKING:  # imports numba
+    from corpora.store.corpus import Corpus
+
+_UNSEEDED = ("svd",)  # converges to the same result from any seed
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LearningCurve:
+    """Scores of methods by the size of the text, made by :func:`learning_curve`.
+
+    Attributes
+    ----------
+    document : dict
+        The JSON that ``firth learning-curve --json`` prints; ``document["results"]`` is a list
+        of rows.
+    failures : list of str
+        What could not be trained or scored, one line each.
+    """
+
+    document: dict[str, Any]
+    failures: list[str]
+
+    def __repr__(self) -> str:
+        methods, sizes = self.document["methods"], self.document["sizes"]
+        return f"<LearningCurve: {', '.join(methods)} on {len(sizes)} sizes>"
+
+    def to_pandas(self) -> Any:
+        """Return all results as a pandas.DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the keys of ``document["results"]`` as columns.
+
+        Raises
+        ------
+        FirthError
+            If pandas is not installed.
+        """
+        return data_frame(self.document["results"])
+
+    def show(self) -> None:
+        """Print the tables that ``firth learning-curve`` prints."""
+        print_curve(self.document)
+
+    def draw(self, path: str | Path, *, force: bool = False) -> None:
+        """Draw scores against tokens; needs the extra ``plots``.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file ending in ``.svg`` or ``.png``.
+        force : bool
+            Overwrite the file.
+
+        Raises
+        ------
+        ArtifactError
+            If ``path`` exists or cannot be written.
+        SettingError
+            If it has another suffix, or matplotlib is not installed.
+        """
+        draw_curve(self.document, Path(path), force=force)
+
+
+def learning_curve(
+    corpus: "Corpus | str | Path",
+    out: str | Path,
+    config: CurveConfig | None = None,
+    comparing: CompareConfig | None = None,
+) -> LearningCurve:
+    """Train methods on nested samples of a corpus and score all the runs.
+
+    Existing runs in ``out`` are kept and interrupted ones are resumed, so calling it again
+    finishes the work, and adding sizes trains only those.
+
+    Parameters
+    ----------
+    corpus : Corpus, str or Path
+        A corpus, the path of one, or text as :func:`corpora.open_or_build` takes it.
+    out : str or Path
+        Folder for the runs and ``curve.json``.
+    config : CurveConfig, optional
+        Methods, sizes and seeds.
+    comparing : CompareConfig, optional
+        Evaluation sets; by default the word pairs and analogies that ship with gensim.
+
+    Returns
+    -------
+    LearningCurve
+        Tables, a drawing, and the results as JSON.
+
+    Raises
+    ------
+    ArtifactError
+        If ``out`` has runs of other settings, or a file cannot be written.
+    SettingError
+        If a method is unknown or a size is not a number of tokens.
+    FirthError
+        If no set can be read or no run trained.
+    """
+    config, comparing, out = config or CurveConfig(), comparing or CompareConfig(), Path(out)
+    recipes = recipes_of(config)
+    tasks, unread = readable_tasks(comparing)
+    document = make_curve(corpus_of(corpus), out, config, recipes, tasks, comparing)
+    write_curve(document, out)
+    return LearningCurve(document, [*unread, *document.get("failures", [])])
+
+
+def recipes_of(config: CurveConfig) -> dict[str, Recipe]:
+    """Return the recipe of each method; raise SettingError if a seed is out of its range."""
+    recipes = {name.strip(): _recipe(name.strip()) for name in config.methods.split(",")}
+    for recipe in recipes.values():
+        last = config.seed + (config.seeds - 1 if recipe.seeded else 0)
+        for seed in (config.seed, last):
+            recipe.config(seed=seed)
+    return recipes
+
+
+def make_curve(
+    corpus: "Corpus",
+    out: Path,
+    config: CurveConfig,
+    recipes: Mapping[str, Recipe],
+    tasks: Sequence[Task],
+    comparing: CompareConfig,
+) -> dict[str, Any]:
+    """Train missing runs, score all of them, and return the JSON document."""
+    from corpora.store.sampling import default_sizes, parse_sizes  # lazy: imports numba
+
+    given = None if config.sizes is None else parse_sizes(config.sizes)
+    sizes = default_sizes(corpus.training_tokens) if given is None else given
+    samples = take_samples(corpus, sizes, config.seed)
+    seeds = range(config.seed, config.seed + config.seeds)
+    points = lay_out(recipes, samples, seeds, out)
+    check_points(points, recipes, out)
+    record_runs(points, recipes, out)
+    trained, failures = train_points(points, recipes)
+    if not trained:
+        raise FirthError(failures[0])
+    opened = open_runs([str(point.run) for point in trained])
+    comparison = compare_opened(opened, tasks, comparing)
+    return to_document(corpus, trained, comparison, comparing.unknown, failures)
+
+
+def write_curve(document: Mapping[str, Any], out: Path) -> None:
+    """Write ``curve.json``."""
+    write_whole(out / CURVE, lambda path: write_json(path, document))
+
+
+def _recipe(name: str) -> Recipe:
+    """Return how to train one method with its defaults."""
+    method = find_method(name)
+    return Recipe(
+        partial(_config, method.config_class()),
+        method.train_function(),
+        seeded=name not in _UNSEEDED,
+    )
+
+
+def _config(config_class: type, **options: Any) -> Any:
+    """Build a config from the options it has fields for."""
+    return take(config_class, options)
