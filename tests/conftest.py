@@ -2,6 +2,7 @@
 
 import enum
 import gc
+import importlib.util
 import math
 import os
 import re
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from corpora.common import console
+from corpora.common.errors import FirthError
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -49,6 +51,31 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return 2 if item.nodeid.startswith("tests/corpora/text/") else 1
 
     items.sort(key=rank)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    """Skip tests of files that ship with gensim where it is not installed."""
+    try:
+        return (yield)
+    except FirthError as error:
+        _skip_without_gensim(error)
+        raise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Iterator[None]:
+    """Skip tests whose fixtures read files that ship with gensim where it is not installed."""
+    try:
+        return (yield)
+    except FirthError as error:
+        _skip_without_gensim(error)
+        raise
+
+
+def _skip_without_gensim(error: FirthError) -> None:
+    if "gensim" in str(error) and importlib.util.find_spec("gensim") is None:
+        pytest.skip("gensim is not installed")
 
 
 @pytest.fixture(scope="session")

@@ -39,6 +39,7 @@ def examples_of(page):
 
 
 def test_every_block_gives_the_output_shown(tmp_path, monkeypatch):
+    pytest.importorskip("gensim")  # the page reads its texts and sets
     monkeypatch.chdir(tmp_path)
     output = io.StringIO()
     page = examples_of(PAGE)

@@ -64,7 +64,10 @@ def _in_gensim(*names: str) -> Callable[[], list[Path]]:
         # same as gensim.test.utils.datapath, but importing gensim takes a second
         spec = importlib.util.find_spec("gensim")
         if spec is None or not spec.submodule_search_locations:
-            raise SourceError(f"{names[0]}: comes with the gensim package; pip install gensim")
+            raise SourceError(
+                f"{names[0]}: part of the gensim package, which is not installed; "
+                "pip install gensim"
+            )
         folder = Path(spec.submodule_search_locations[0]) / "test" / "test_data"
         for name in names:
             if not (folder / name).is_file():

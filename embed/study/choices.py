@@ -1,5 +1,6 @@
 """Default settings of a study, chosen by the text's size and language and by the time budget."""
 
+import importlib.util
 import json
 import math
 import subprocess
@@ -109,6 +110,9 @@ def _choose_sets(study: Study, corpus: "Corpus") -> Study:
     """Choose the bundled evaluation sets if the text is English, else intrinsic measures."""
     frequent = set(map(str.lower, corpus.vocabulary.words(0, _N_FREQUENT)))
     if len(frequent & _ENGLISH) >= _MIN_ENGLISH:
+        if importlib.util.find_spec("gensim") is None:
+            note("gensim is not installed, and word pairs and analogies are part of it; left out")
+            return study.with_options(COMPARE, tagging=[TWO_TAGS], intrinsic=True)
         return study.with_options(
             COMPARE,
             similarity=["wordsim353", "simlex999"],

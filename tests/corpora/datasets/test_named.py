@@ -33,7 +33,7 @@ def test_the_wiki_sample_is_a_mediawiki_dump() -> None:
 
 
 def test_gensim_data_is_found_where_gensim_finds_it() -> None:
-    from gensim.test.utils import datapath
+    datapath = pytest.importorskip("gensim.test.utils").datapath
 
     assert named_source("lee")[0][1] == Path(datapath("lee.cor"))
 
@@ -53,7 +53,7 @@ def test_a_missing_package_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SourceError) as refused:
         named_source("lee")
     assert str(refused.value) == (
-        "lee_background.cor: comes with the gensim package; pip install gensim"
+        "lee_background.cor: part of the gensim package, which is not installed; pip install gensim"
     )
 
 

@@ -114,6 +114,7 @@ def test_the_table_shows_undefined_scores(run, pairs):
 
 
 def test_the_sets_of_gensim_are_the_default(run):
+    pytest.importorskip("gensim")
     done = firth(run, "--json")
 
     assert done.exit_code == 0, done.output
@@ -224,6 +225,7 @@ def test_a_malformed_set_prints_one_line(run, pairs):
 
 
 def test_a_missing_set_or_run_prints_one_line(run, tmp_path):
+    pytest.importorskip("gensim")
     absent = tmp_path / "absent"
 
     for arguments in ([run, "--analogies", absent], [absent]):

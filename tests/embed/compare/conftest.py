@@ -10,8 +10,6 @@ from embed.compare.datasets.questions import read_questions
 from embed.compare.datasets.word_pairs import default_sets, read_pairs
 from embed.vectors.word_vectors import WordVectors
 
-SIMILARITY, SIMLEX, ANALOGIES = (path for _, path in default_sets())
-
 
 def synthetic_vectors(questions: Path, pairs: Sequence[Path], dim: int = 30) -> WordVectors:
     """Vectors in which the relations of an analogy set hold up to noise."""
@@ -35,4 +33,5 @@ def synthetic_vectors(questions: Path, pairs: Sequence[Path], dim: int = 30) -> 
 @pytest.fixture(scope="session")
 def synthetic() -> WordVectors:
     """Vectors of all words in gensim's evaluation sets."""
-    return synthetic_vectors(ANALOGIES, [SIMILARITY, SIMLEX])
+    similarity, simlex, analogies = (path for _, path in default_sets())
+    return synthetic_vectors(analogies, [similarity, simlex])

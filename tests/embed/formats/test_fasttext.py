@@ -61,7 +61,7 @@ def test_the_vectors_are_those_of_fasttext():
 @pytest.mark.parametrize("lengths", [(3, 6), (2, 4), (1, 3), (0, 2)])
 @pytest.mark.parametrize("block", [2, 1 << 16])
 def test_the_vectors_are_those_of_gensim(model, lengths, block):
-    from gensim.models.fasttext import load_facebook_vectors
+    load_facebook_vectors = pytest.importorskip("gensim.models.fasttext").load_facebook_vectors
 
     path = model(shortest=lengths[0], longest=lengths[1])
     theirs = load_facebook_vectors(str(path))

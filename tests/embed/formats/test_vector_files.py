@@ -93,7 +93,7 @@ def test_projector_metadata_has_a_heading_and_counts(tmp_path, vectors):
 # gensim leaves a file open after counting the words of one without a header
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_gensim_loads_what_we_write(tmp_path, vectors):
-    from gensim.models import KeyedVectors
+    KeyedVectors = pytest.importorskip("gensim.models").KeyedVectors
 
     for name in ("word2vec-text", "word2vec-binary", "glove", "gensim"):
         write_vectors(vectors, tmp_path / name, name)
@@ -111,7 +111,7 @@ def test_gensim_loads_what_we_write(tmp_path, vectors):
 
 
 def test_gensim_maps_the_matrix_beside_its_pickle(tmp_path):
-    from gensim.models import KeyedVectors
+    KeyedVectors = pytest.importorskip("gensim.models").KeyedVectors
 
     matrix = np.arange(12, dtype=np.float32).reshape(4, 3)
     write_vectors(WordVectors([f"w{n}" for n in range(4)], matrix), tmp_path / "kv", "gensim")
@@ -122,7 +122,7 @@ def test_gensim_maps_the_matrix_beside_its_pickle(tmp_path):
 
 @pytest.mark.parametrize("binary", [False, True])
 def test_we_load_what_gensim_writes(tmp_path, vectors, binary):
-    from gensim.models import KeyedVectors
+    KeyedVectors = pytest.importorskip("gensim.models").KeyedVectors
 
     keyed = KeyedVectors(4)
     keyed.add_vectors(list(vectors.vocabulary), vectors.matrix)

@@ -115,6 +115,7 @@ def test_a_killed_dry_run_ends_the_study(monkeypatch):
 
 
 def test_bundled_sets_are_used_for_english_texts_without_given_sets():
+    pytest.importorskip("gensim")
     svd = Study(("a",), ("svd",))
 
     assert settled(svd, 1e6)["compare"] == {
