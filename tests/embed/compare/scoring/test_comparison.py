@@ -119,8 +119,8 @@ def test_a_wrong_number_of_files_fails_only_that_set(all_sets):
 
     assert [task.dataset for task in tasks] == ["kinds"]
     both = "'one': expected 2 or 3 files: TRAIN,TEST or TRAIN,DEV,TEST"
-    assert failures == ["'a,b,c' names 3 files; pass FILE or DEV,TEST", both, both]
-    with pytest.raises(SettingError, match="'a,b,c' names 3 files"):
+    assert failures == ["'a,b,c': got 3 files; expected FILE or DEV,TEST", both, both]
+    with pytest.raises(SettingError, match="'a,b,c': got 3 files"):
         readable_tasks(replace(config, categories=()))
 
 
