@@ -133,14 +133,14 @@ class _Word2VecConfig:
                 f"`engine=gensim` does not support {' and '.join(refused)}; "
                 f"leave {them} out or pass `engine=firth`"
             )
-        if importlib.util.find_spec("gensim") is None:
-            raise SettingError(
-                "`engine=gensim` needs gensim; pip install gensim, or pass `engine=firth`"
-            )
         if self.seed >= _GENSIM_SEED_LIMIT:
             raise SettingError(
                 f"`engine=gensim` needs a seed below {_GENSIM_SEED_LIMIT}, got {self.seed}; pass a "
                 "smaller `seed`"
+            )
+        if importlib.util.find_spec("gensim") is None:
+            raise SettingError(
+                "`engine=gensim` needs gensim; pip install gensim, or pass `engine=firth`"
             )
 
 
