@@ -12,7 +12,7 @@ import click
 from corpora.common.errors import FirthError
 from corpora.common.options import as_command_line
 
-# Command to module; the module's ``command`` is imported only when it is asked for.
+# Command to module; the module's ``command`` is imported only when it runs.
 COMMANDS = {
     "study": "embed.commands.study",
     "build-corpus": "corpora.commands.build_corpus",
@@ -62,14 +62,14 @@ SUMMARIES = {
 
 
 class FirthGroup(click.Group):
-    """A lazy group whose commands end in one line when the user made a mistake."""
+    """A lazy group that reports user errors in one line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the commands in the order of a first session."""
+        """List the commands in the order of a first session."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Import the one command that was asked for."""
+        """Import one command."""
         if name not in COMMANDS:
             return None
         command: click.Command = pkgutil.resolve_name(f"{COMMANDS[name]}:command")
@@ -78,7 +78,7 @@ class FirthGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or tell which ones are spelled like it."""
+        """Find the command, or suggest similar names."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             typed = args[0].replace("_", "-")
             near = [name for name in COMMANDS if typed in name.split("-")]
@@ -104,7 +104,7 @@ class FirthGroup(click.Group):
             if ctx.params.get("debug"):
                 raise
             raise click.ClickException(_one_line(as_command_line(str(error)))) from error
-        except OSError as error:  # what the system refuses is no bug of ours
+        except OSError as error:  # a refusal of the system, not a bug
             if ctx.params.get("debug") or error.errno in (None, errno.EPIPE):
                 raise
             where = f"{error.filename}: " if error.filename else ""
@@ -113,12 +113,12 @@ class FirthGroup(click.Group):
 
 
 def _one_line(message: str) -> str:
-    """A message is one line, whatever the names of files hold."""
+    """Escape line breaks, which file names may contain."""
     return message.replace("\n", "\\n").replace("\r", "\\r")
 
 
-def _print_any_name() -> None:
-    """Print UTF-8 whatever the locale, and names that are no text, as file names may be."""
+def _use_utf8_streams() -> None:
+    """Print UTF-8 in any locale, and escape file names that are not valid text."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -137,10 +137,10 @@ def main(debug: bool) -> None:
         firth neighbors out/svd king paris
         firth compare out/svd
 
-    To begin with your own text: firth study YOUR-FOLDER --out OUT does all of it, and
-    docs/tutorial.md leads through it.
+    To begin with your own text: firth study YOUR-FOLDER --out OUT does all of it; see
+    docs/tutorial.md.
     """
-    _print_any_name()
+    _use_utf8_streams()
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Questions to finished vectors: neighbors, analogies, maps."""
+"""Queries typed by users, and maps of words."""

@@ -1,16 +1,16 @@
-"""Where to write names beside points so that they hide neither each other nor the points."""
+"""Place labels beside points so that they hide neither each other nor the points."""
 
 import numpy as np
 
-# Beside a point in the order in which people like it: right, left, then above and below.
+# Candidate positions in order of preference: right, left, then above and below.
 _DIRECTIONS = np.array(
     [(1, 0), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1), (0, 1), (0, -1)], np.float64
 )
 _RINGS = (1.0, 2.5, 4.5, 7.0, 10.0)  # distances from the point, in its gap
 _NEARER = 0.5
 _PASSES = 8
-# What is bad: a name outside, one that lies wholly on another or on a point, a line that passes
-# another point, a way of so many gaps, and a direction that is not the first.
+# Costs: a label outside the frame, one that fully covers another label or a point, a line that
+# passes another point, distance in gaps, and a direction that is not the first.
 _OUTSIDE, _ON_LABEL, _ON_POINT, _PASSING = 100.0, 40.0, 4.0, 0.6
 _PER_GAP, _PER_DIRECTION = 0.35, 0.03
 
@@ -43,13 +43,13 @@ def place_labels(
 
 
 def _reach(sizes: np.ndarray, gap: float) -> np.ndarray:
-    """How far from its point a label may reach, in any of its places (n, 2)."""
+    """Largest extent of a label from its point over all positions (n, 2)."""
     reach: np.ndarray = gap * max(_RINGS) + sizes
     return reach
 
 
 def _neighbors(points: np.ndarray, sizes: np.ndarray, gap: float) -> list[np.ndarray]:
-    """For each label, the others that it could ever lie on."""
+    """For each label, the others that it could overlap."""
     reach = _reach(sizes, gap)
     near = []
     for label, point in enumerate(points):
@@ -60,7 +60,7 @@ def _neighbors(points: np.ndarray, sizes: np.ndarray, gap: float) -> list[np.nda
 
 
 def _shifts(sizes: np.ndarray, gap: float) -> np.ndarray:
-    """From a point to the middle of its label (n, C, 2), near ones first."""
+    """Offsets from a point to the middle of its label (n, C, 2), nearest first."""
     reach = gap * np.repeat(_RINGS, len(_DIRECTIONS))[:, None]
     directions = np.tile(_DIRECTIONS, (len(_RINGS), 1))
     beside = directions[:, 1:] == 0
@@ -73,7 +73,7 @@ def _shifts(sizes: np.ndarray, gap: float) -> np.ndarray:
 def _own_costs(
     points: np.ndarray, sizes: np.ndarray, bounds: tuple[float, float], gap: float
 ) -> np.ndarray:
-    """What each place costs by itself (n, C): distance, direction, points below, the edge."""
+    """Cost of each position on its own (n, C): distance, direction, covered points, the frame."""
     middles = points[:, None] + _shifts(sizes, gap)
     way = _PER_GAP * (np.repeat(_RINGS, len(_DIRECTIONS)) - 1)
     ranks = _PER_DIRECTION * np.tile(np.arange(len(_DIRECTIONS)), len(_RINGS))
@@ -92,7 +92,7 @@ def _own_costs(
 
 
 def _passed(start: np.ndarray, ends: np.ndarray, points: np.ndarray, near: float) -> np.ndarray:
-    """How many points (m, 2) lie near the lines from one place to others (C, 2)."""
+    """Count points (m, 2) near the lines from one position to others (C, 2)."""
     ways = ends - start
     along = np.einsum("cd,md->cm", ways, points - start) / (ways**2).sum(axis=1, keepdims=True)
     feet = start + np.clip(along, 0.0, 1.0)[..., None] * ways[:, None]
@@ -104,7 +104,7 @@ def _passed(start: np.ndarray, ends: np.ndarray, points: np.ndarray, near: float
 def _hidden(
     middles: np.ndarray, size: np.ndarray, others: np.ndarray, other_sizes: np.ndarray
 ) -> np.ndarray:
-    """For each place (C, 2) of a label, the share of it that lies on others (m, 2)."""
+    """For each position (C, 2) of a label, the share of it that covers others (m, 2)."""
     apart = np.abs(middles[:, None] - others)
     overlap = np.clip((size + other_sizes) / 2 - apart, 0.0, np.minimum(size, other_sizes))
     shares: np.ndarray = overlap.prod(axis=2).sum(axis=1) / size.prod()

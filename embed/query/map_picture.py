@@ -1,4 +1,4 @@
-"""A map of words drawn: a point and a name for each, a color for each group."""
+"""Draw a map of words: a point and a label for each word, a color for each group."""
 
 import math
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ def draw_map(found: WordMap, run: str, path: str | Path, *, force: bool = False)
     path : str or Path
         A file ending in ``.png`` or ``.svg``; whole or not at all.
     force : bool
-        Replace a file that stands there.
+        Replace an existing file.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def draw_map(found: WordMap, run: str, path: str | Path, *, force: bool = False)
 
 
 def _lay_out(found: WordMap, run: str) -> Any:
-    """Title, frame, points, names, and below them the groups."""
+    """Draw title, frame, points and labels, and the legend below."""
     groups = list(dict.fromkeys(group for group in found.groups if group is not None))
     width = _WIDTH * max(1.0, math.sqrt(len(found.words) / _ROOMY))
     wide = width - _LEFT - _RIGHT
@@ -84,7 +84,7 @@ def _lay_out(found: WordMap, run: str) -> Any:
 
 
 def _draw_title(figure: Any, found: WordMap, run: str) -> None:
-    """At the left as much of the run's name as fits, at the right what the map holds."""
+    """Write the run's name at the left, shortened to fit, and the explained variance."""
     width, height = figure.get_size_inches()
     y = 1 - 0.28 / height
     told = f"two components with {sum(found.share):.0%} of the variance of {len(found.words)} words"
@@ -95,7 +95,7 @@ def _draw_title(figure: Any, found: WordMap, run: str) -> None:
 
 
 def _dress(axes: Any, low: np.ndarray, high: np.ndarray, share: tuple[float, float]) -> None:
-    """Limits, names of the axes, and a faint grid."""
+    """Set limits, axis labels and a light grid."""
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), axisbelow=True)
     axes.grid(color=_PALE, lw=0.6)
     axes.spines[:].set_color(_GREY)
@@ -111,7 +111,7 @@ def _draw_words(
     groups: Sequence[str],
     bounds: tuple[float, float],
 ) -> None:
-    """Points, names, and lines to the names that had to go far."""
+    """Draw points, labels, and lines to distant labels."""
     points = 9.0 if len(found.words) <= 60 else 8.0
     most = bounds[0] / 2 - 2 * _GAP  # so that there is room at one side of the point at least
     names = [truncate_to_width(word, points, most) for word in found.words]
@@ -132,7 +132,7 @@ def _draw_words(
 
 
 def _look(group: str | None, groups: Sequence[str]) -> tuple[str, str]:
-    """Color and marker of a group: thirty differ."""
+    """Return color and marker of a group; thirty combinations differ."""
     if group is None:
         return (_GREY if groups else COLORS[0]), MARKERS[0]
     number = groups.index(group)
@@ -140,7 +140,7 @@ def _look(group: str | None, groups: Sequence[str]) -> tuple[str, str]:
 
 
 def _legend_lines(groups: Sequence[str], wide: float) -> list[list[tuple[float, str, str]]]:
-    """Groups beside each other as far as they fit, each with its place and what is told of it."""
+    """Divide the legend into lines that fit: x position, shortened name and group."""
     lines: list[list[tuple[float, str, str]]] = []
     end = wide
     for group in groups:
@@ -160,7 +160,7 @@ def _draw_legend(
     groups: Sequence[str],
     top: float,
 ) -> None:
-    """The groups' points and names; ``top`` counts from the upper edge."""
+    """Draw the legend; ``top`` counts from the upper edge."""
     from matplotlib.lines import Line2D
 
     width, height = figure.get_size_inches()

@@ -1,4 +1,4 @@
-"""From what a person typed to words that have vectors, for the query commands."""
+"""Map typed words to words with vectors, for the query commands."""
 
 import io
 import sys
@@ -15,7 +15,7 @@ _SKIP_HINT = " (`skip_unknown=True` skips it)"
 
 
 def find_word(vectors: WordVectors, asked: str) -> str:
-    """Find the word of a run that a person means.
+    """Find the vocabulary word for a typed word.
 
     The run's own text settings apply; for vectors of unknown origin: as
     written, then lower-cased. A note on standard error tells the word that was
@@ -67,7 +67,7 @@ def find_words(
 
 
 def split_query(line: str) -> list[str]:
-    """Divide a line of standard input into the words asked for."""
+    """Split a line of standard input into query words."""
     if "\t" in line:
         return [cell for cell in line.rstrip("\r\n").split("\t") if cell]
     return line.split()
@@ -87,7 +87,7 @@ def read_queries(n_words: int | None = None) -> Iterator[list[str]]:
 
 
 def prompt(question: str, answer: Callable[[list[str]], None], n_words: int | None = None) -> None:
-    """Ask a person again and again; a mistake is told and does not end the session."""
+    """Prompt repeatedly; errors are printed and do not end the session."""
     note("an empty line or Ctrl-D ends")
     while query := split_query(_ask(question)):
         try:
@@ -108,19 +108,19 @@ def answer_each(question: str, n_words: int, answer: Callable[[list[str]], None]
 
 
 def at_terminal() -> bool:
-    """Tell whether a person sits at standard input."""
+    """Return whether standard input is a terminal."""
     return sys.stdin.isatty()
 
 
 def _utf8(stream: TextIO) -> TextIO:
-    """Standard input as UTF-8, whatever the locale; bytes that are not are found by find_word."""
+    """Return standard input as UTF-8 in any locale; find_word reports invalid bytes."""
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(encoding="utf-8-sig", errors="surrogateescape")
     return stream
 
 
 def _ask(question: str) -> str:
-    """One line from the terminal; empty at its end."""
+    """Read one line from the terminal; empty at its end."""
     import contextlib
 
     with contextlib.suppress(ImportError):

@@ -11,20 +11,20 @@ from embed.protocols import StaticVectors
 from embed.vectors.neighbors import unit_queries
 
 LEAST = 3  # words: two are always on a line
-# As far as float32 rounds vectors of one direction apart, at unit length, and some more.
+# Larger than the float32 rounding error between unit vectors of the same direction.
 _ROUNDED = 4 * float(np.finfo(np.float32).eps)
 
 
 @dataclass(frozen=True)
 class WordMap:
-    """Where words stand on the plane of the two principal components."""
+    """Coordinates of words on the plane of the first two principal components."""
 
     words: tuple[str, ...]  # distinct
-    # what each word was said to belong to; None where nothing was said
+    # group of each word; None if it has none
     groups: tuple[str | None, ...]
     # float64 (n, 2): coordinates, in the unit of the vectors, whose length is 1
     places: np.ndarray
-    # what the first and the second component hold of the variance, 0 to 1
+    # share of the variance explained by each component, 0 to 1
     share: tuple[float, float]
 
     def to_json(self, run: str) -> dict[str, Any]:
@@ -40,10 +40,10 @@ class WordMap:
 def map_words(
     vectors: StaticVectors, words: Sequence[str], groups: Sequence[str | None] | None = None
 ) -> WordMap:
-    """Find the plane in which words differ most, and where they stand on it.
+    """Project words onto the plane of their first two principal components.
 
-    The vectors, at unit length, are centred on their mean; the singular value
-    decomposition of the centred rows X = U S V' gives the coordinates, the
+    The vectors, at unit length, are centered on their mean; the singular value
+    decomposition of the centered rows X = U S V' gives the coordinates, the
     first two columns of U S (Pearson 1901; Hotelling 1933). No other plane
     keeps as much of the sum of squared distances. Its axes have no sign of
     their own: the word farthest along an axis is put on the positive side.
@@ -53,7 +53,7 @@ def map_words(
     vectors : StaticVectors
         Dense or sparse.
     words : sequence of str
-        At least :data:`LEAST` words that have a vector, perhaps a composed one.
+        At least :data:`LEAST` words with a vector, composed vectors included.
     groups : sequence of str or None, optional
         What each belongs to; of a word that is given twice the first counts.
 

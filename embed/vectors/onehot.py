@@ -1,4 +1,4 @@
-"""Baselines that learnt nothing: one-hot vectors, and random ones."""
+"""Untrained baselines: one-hot and random vectors."""
 
 import hashlib
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _BLOCK_FLOATS = 1 << 20
 def one_hot(
     vocabulary: Sequence[str], *, counts: np.ndarray | None = None, text: Any = None
 ) -> WordVectors:
-    """Give each word a dimension of its own: no two words are alike."""
+    """Return one-hot vectors: each word has its own dimension."""
     # counts: int64 (V,)
     import scipy.sparse
 
@@ -51,10 +51,10 @@ def random_vectors(
 
 
 def _normal(keys: np.ndarray, dim: int) -> np.ndarray:
-    """Normal deviates (n, D) by Box & Muller from one stream of uniform ones per key."""
+    """Normal deviates (n, D) by Box-Muller from one uniform stream per key."""
     half = (dim + 1) // 2
     counters = np.arange(2 * half, dtype=np.uint64) * STRIDE
-    # 53 random bits, moved by half a step off zero: the logarithm stays finite
+    # 53 random bits plus half a step, so that the logarithm is finite
     uniform = ((mix(keys[:, None] + counters) >> np.uint64(11)) + 0.5) * 2.0**-53
     radius = np.sqrt(-2.0 * np.log(uniform[:, :half]))
     angle = 2.0 * np.pi * uniform[:, half:]

@@ -1,4 +1,4 @@
-"""The files of a run directory, opened one by one and held against what they must be."""
+"""Open and validate the files of a run directory."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from corpora.common.errors import ArtifactError
 
 
 def refuse_no_run(run: Path) -> None:
-    """Refuse what is no finished run, before anything is looked for in it."""
+    """Raise unless a path is a finished run."""
     if (run / MAKER).is_file():
         raise ArtifactError(f"{run}: is unfinished; run the command that was making it again")
     if run.is_dir():
@@ -35,7 +35,7 @@ def run_options(run: Path) -> dict[str, Any]:
 
 
 def open_array(path: Path, dtype: type[np.generic], dimensions: int) -> np.ndarray:
-    """Map one array of a run."""
+    """Memory-map one array of a run."""
     missing = f"no such file; is {path.parent} a finished run?"
     array = map_array(path, again="make the run again", missing=missing)
     if array.ndim != dimensions or array.dtype != dtype:

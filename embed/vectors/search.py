@@ -26,7 +26,7 @@ Combine = Callable[[np.ndarray], np.ndarray]
 
 
 def unit_rows(matrix: Any, rows: Sequence[int] | np.ndarray, first: int = 0) -> Any:
-    """Take rows of a matrix at unit length."""
+    """Return rows of a matrix scaled to unit length."""
     # matrix: float32 (V, D) or scipy.sparse CSR (V, D); rows: int (n,); returns float64 (n, D) or
     # scipy.sparse CSR (n, D)
     rows = np.asarray(rows, dtype=np.int64)
@@ -79,9 +79,9 @@ class _Pass:
     block_floats: int
 
     def run(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Scan the matrix in a few threads, then score the survivors anew."""
+        """Scan the matrix in a few threads, then score the candidates in float64."""
         rows = self.matrix.shape[0]
-        # such that a block and its products stay small
+        # small enough for a block and its products to stay in cache
         widest = max(self.queries.shape[0], 1 if self._sparse else self.matrix.shape[1])
         step = max(1, self.block_floats // widest)
         starts = range(0, rows, step)
@@ -90,8 +90,8 @@ class _Pass:
             starts[t * len(starts) // threads : (t + 1) * len(starts) // threads]
             for t in range(threads)
         ]
-        # BLAS's own threads meet after every small block: on a busy machine they cost ten times
-        # the product in waiting for each other
+        # BLAS threads synchronize after every small block; on a busy machine the waiting takes ten
+        # times as long as the product
         with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
             found = list(pool.map(lambda share: self._scan(share, step), shares))
         return [
@@ -104,7 +104,7 @@ class _Pass:
         return not isinstance(self.matrix, np.ndarray)
 
     def _scan(self, starts: Iterable[int], step: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The best rows of some blocks for every answer, in float32."""
+        """Keep the best rows of some blocks for every query, in float32."""
         queries = self.queries.astype(np.float32)
         keep = self.k + _SPARE
         best = [(np.empty(0, np.int64), np.empty(0, np.float32))] * len(self.exclude)
@@ -147,7 +147,7 @@ def _cosines(block: Any, queries: Any, start: int) -> np.ndarray:
 
 
 def _refuse_not_finite(vectors: Any, numbers: np.ndarray) -> None:
-    """NaN and infinity have no cosine."""
+    """Raise if any score is NaN or infinite."""
     with np.errstate(invalid="ignore"):
         sums = np.asarray(vectors.sum(axis=1)).ravel()  # in float64, where no finite ones overflow
     finite = np.isfinite(sums)
@@ -159,7 +159,7 @@ def _refuse_not_finite(vectors: Any, numbers: np.ndarray) -> None:
 def _merge(
     rows: np.ndarray, scores: np.ndarray, fresh: np.ndarray, start: int, keep: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The best ``keep`` of what was kept and a block's scores; equal scores by row."""
+    """Merge a block's scores into the best ``keep``; ties go to the lower row."""
     floor = scores[-1] if len(scores) == keep else -np.inf
     found = np.flatnonzero(fresh > floor)  # a later row loses a tie
     if not len(found):
@@ -187,7 +187,7 @@ def unit_length(rows: Any) -> Any:
 
 
 def exact_products(queries: Any, rows: Any) -> np.ndarray:
-    """Multiply in float64, each product summed in the same order wherever it stands."""
+    """Multiply in float64; the summation order does not depend on a row's position."""
     # queries: float (q, D) or scipy.sparse CSR (q, D); rows: float64 (R, D) or scipy.sparse CSR
     # (R, D); returns float64 (q, R)
     if isinstance(rows, np.ndarray):
@@ -196,5 +196,5 @@ def exact_products(queries: Any, rows: Any) -> np.ndarray:
 
 
 def _same(cosines: np.ndarray) -> np.ndarray:
-    """The score of a query is its cosine."""
+    """Score by cosine."""
     return cosines

@@ -1,4 +1,4 @@
-"""Character n-grams of words, and vectors of unseen words made of them.
+"""Character n-grams of words, and vectors of unseen words composed of them.
 
 Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information",
 section 3.2: a word between < and > is the bag of its n-grams, n-grams share the
@@ -22,7 +22,7 @@ _MASK = 0xFFFFFFFF
 
 
 def parse_subwords(text: str) -> tuple[int, int]:
-    """Read the setting that says how long n-grams are."""
+    """Parse the range of n-gram lengths."""
     found = _SETTING.fullmatch(text)
     if found and 1 <= int(found[1]) <= int(found[2]):
         return int(found[1]), int(found[2])
@@ -98,7 +98,7 @@ def composed_rows(
 
     if len(places) and not 0 <= places.min() <= places.max() < len(grams):
         raise IndexError(f"places must be rows of {len(grams)} n-grams")
-    # what a file maps may not be aligned, and numba takes arrays by their exact class
+    # memory-mapped data may be unaligned, and numba dispatches on the exact array class
     words, grams = np.asarray(words), np.asarray(grams)
     out = np.empty((len(words), words.shape[1]), np.float32)
     fill = partial(_compose_block, words, grams, starts, places, out, block)
@@ -108,7 +108,7 @@ def composed_rows(
 
 
 class SubwordTable:
-    """The rows of n-grams, from which words outside the vocabulary get a vector."""
+    """N-gram vectors, from which words outside the vocabulary get a vector."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class SubwordTable:
         self._check()
 
     def compose(self, word: str) -> np.ndarray | None:
-        """Give the mean of the rows of a word's n-grams, the vector of an unseen word."""
+        """Return the vector of an unseen word: the mean of its n-grams' rows."""
         # returns float32 (D,) or None
         found = np.array(
             ngram_buckets(word, self.shortest, self.longest, self.n_buckets), dtype=np.int64
@@ -157,14 +157,14 @@ class SubwordTable:
         )
 
     def _places(self, found: np.ndarray) -> np.ndarray:
-        """Rows of buckets; those that have none are left out."""
+        """Rows of buckets; buckets without a row are left out."""
         assert self.buckets is not None
         places = np.searchsorted(self.buckets, found)
         places[places == len(self.buckets)] = 0
         return places[self.buckets[places] == found] if len(self.buckets) else places[:0]
 
     def _check(self) -> None:
-        """Hold rows and buckets against each other."""
+        """Check that rows and buckets match."""
         if self.n_buckets < 1 or self.rows.ndim != 2:
             raise ArtifactError(
                 f"{self.name}: {self.n_buckets} buckets and rows of shape {self.rows.shape} are no "

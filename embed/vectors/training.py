@@ -1,4 +1,4 @@
-"""Helpers of the training functions: corpora from paths, runs with or without a place."""
+"""Helpers of the training functions: corpora from paths, runs with or without an output path."""
 
 import contextlib
 import tempfile

@@ -1,7 +1,7 @@
-"""``vocabulary.tsv``: one word a line, its count behind a tab; line number = row.
+"""``vocabulary.tsv``: one word per line, a tab and its count; line number = row.
 
 Opening it decodes nothing. One word is found by searching the raw bytes, and a
-dictionary of all words is built only when many are asked for: the first query
+dictionary of all words is built only when many are looked up: the first query
 on a million words must not wait for a million strings.
 """
 
@@ -22,12 +22,12 @@ _DIGITS = 18  # of the counts that int64 holds, whatever they are
 
 
 def escape(word: str) -> str:
-    """Write a word so that it fits one cell of a tab-separated line."""
+    """Escape a word for one cell of a tab-separated line."""
     return word.translate(_ESCAPES)
 
 
 def unescape(cell: str) -> str:
-    """Read a word back from its cell."""
+    """Unescape a word."""
     if "\\" not in cell:
         return cell
     parts = cell.split("\\\\")  # an escaped backslash cannot start another escape
@@ -123,7 +123,7 @@ class StoredVocabulary(Sequence[str]):
             raise ArtifactError(f"{self.path}:{number}: the count is no number") from None
 
     def encoded(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Give the words as bytes, undecoded, for searches over all of them."""
+        """Return the words as undecoded bytes, for searches over all words."""
         # returns buffer: uint8 (n_bytes,); returns starts, ends: int64 (V,)
         buffer = np.frombuffer(self._bytes, np.uint8)
         starts = np.concatenate(([0], self._line_ends[:-1] + 1))
@@ -176,7 +176,7 @@ def index_words(words: Sequence[str]) -> dict[str, int]:
 
 
 def encode_words(words: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Give any vocabulary as bytes, for searches over all of its words."""
+    """Return any vocabulary as bytes, for searches over all words."""
     # returns buffer: uint8 (n_bytes,); returns starts, ends: int64 (V,)
     if isinstance(words, StoredVocabulary):
         return words.encoded()
