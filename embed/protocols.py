@@ -86,7 +86,7 @@ class ContextualEncoder(Protocol):
             Per sentence float32 (n_words, D).
         """
 
-    def knows(self, words: Sequence[str]) -> np.ndarray:
+    def covers(self, words: Sequence[str]) -> np.ndarray:
         """Return which words the encoder can represent without an unknown piece.
 
         Parameters
@@ -144,7 +144,7 @@ class InputEmbeddings(Protocol):
         Parameters
         ----------
         words : sequence of str
-            Words that the encoder knows.
+            Words that the encoder covers.
 
         Returns
         -------

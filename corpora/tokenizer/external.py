@@ -55,7 +55,7 @@ class ExternalTokenizer:
         np.cumsum(np.maximum(lengths, 1), out=offsets[1:])
         return ids, offsets
 
-    def knows(self, words: Sequence[str]) -> np.ndarray:
+    def covers(self, words: Sequence[str]) -> np.ndarray:
         """Return which words have pieces without an unknown one, bool (n_words,)."""
         ids, lengths = self._split(words)
         known: np.ndarray = lengths > 0

@@ -1,1 +1,1 @@
-"""Comparison of word vectors through tasks that know no training code."""
+"""Comparison of word vectors through tasks, independent of training code."""

@@ -80,7 +80,7 @@ def _pooled_from(run: Path, options: dict[str, Any]) -> Path:
     """Return the run that this one was pooled from; raise if it is missing or has changed."""
     recorded = options.get(ENCODER)
     if not isinstance(recorded, dict) or not {"path", "fingerprint"} <= recorded.keys():
-        raise ArtifactError(f"{run / 'config.json'}: names no {ENCODER}; make the run again")
+        raise ArtifactError(f"{run / 'config.json'}: names no {ENCODER}; train the run again")
     source = Path(str(recorded["path"]))
     if not (source / CHECKSUMS).is_file() and not is_huggingface(source):
         raise ArtifactError(f"{source}: missing, but {run} was pooled from it; pass another run")

@@ -111,9 +111,9 @@ def pool_words(
 
 def _known_words(encoder: ContextualEncoder, view: "View") -> tuple[list[str], np.ndarray]:
     """Return the words that the encoder can represent, and their counts, int64 (V,)."""
-    known = encoder.knows(view.words)
+    known = encoder.covers(view.words)
     if not known.any():
-        raise SettingError("the encoder knows no word of the corpus; use its training corpus")
+        raise SettingError("the encoder covers no word of the corpus; use its training corpus")
     if not known.all():
         examples = " ".join(view.words[row] for row in np.flatnonzero(~known)[:3])
         n_unknown = int((~known).sum())

@@ -46,7 +46,7 @@ class HuggingFaceVectors(WordVectors):
         """Return a word's row, or the mean of its pieces; None if a piece is unknown."""
         if self.row(word) is not None:
             return super().vector(word)
-        if not self._pieces.knows([word])[0]:
+        if not self._pieces.covers([word])[0]:
             return None
         ids, _ = self._pieces.split([word])
         mean: np.ndarray = self._table[ids].mean(axis=0, dtype=np.float64)

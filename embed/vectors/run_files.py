@@ -9,18 +9,20 @@ from corpora.artifacts.arrays import map_array
 from corpora.artifacts.artifact import MAKER, artifact_paths, read_json
 from corpora.common.errors import ArtifactError
 
+_UNFINISHED = "is unfinished; run its command again to complete it"
+
 
 def refuse_no_run(run: Path) -> None:
     """Raise unless a path is a finished run."""
     if (run / MAKER).is_file():
-        raise ArtifactError(f"{run}: is unfinished; run the command that was making it again")
+        raise ArtifactError(f"{run}: {_UNFINISHED}")
     if run.is_dir():
         return
     if run.exists():
         raise ArtifactError(f"{run}: is a file; give the directory of a run")
     begun = artifact_paths(run)[1].is_dir()
-    told = "is unfinished; run the command that was making it again" if begun else "no such run"
-    raise ArtifactError(f"{run}: {told}")
+    problem = _UNFINISHED if begun else "no such run"
+    raise ArtifactError(f"{run}: {problem}")
 
 
 def run_options(run: Path) -> dict[str, Any]:
@@ -31,13 +33,13 @@ def run_options(run: Path) -> dict[str, Any]:
     options = read_json(config)
     if isinstance(options, dict) and isinstance(options.get("text"), dict | None):
         return options
-    raise ArtifactError(f"{config}: is no configuration of a run; make the run again")
+    raise ArtifactError(f"{config}: not the configuration of a run; train the run again")
 
 
 def open_array(path: Path, dtype: type[np.generic], dimensions: int) -> np.ndarray:
     """Memory-map one array of a run."""
     missing = f"no such file; is {path.parent} a finished run?"
-    array = map_array(path, again="make the run again", missing=missing)
+    array = map_array(path, again="train the run again", missing=missing)
     if array.ndim != dimensions or array.dtype != dtype:
         name = np.dtype(dtype).name
         kind = (

@@ -153,7 +153,7 @@ def _refuse_not_finite(vectors: Any, numbers: np.ndarray) -> None:
     finite = np.isfinite(sums)
     if not finite.all():
         row = numbers[np.flatnonzero(~finite)[0]]
-        raise ArtifactError(f"vectors: row {row} holds NaN or infinity; make the run again")
+        raise ArtifactError(f"vectors: row {row} holds NaN or infinity; train the run again")
 
 
 def _merge(

@@ -141,7 +141,7 @@ class SubwordTable:
         mean: np.ndarray = np.asarray(self.rows[places]).mean(axis=0, dtype=np.float64)
         if not np.isfinite(mean).all():
             raise ArtifactError(
-                f"{self.name}: the n-grams of {word!r} hold NaN or infinity; make the run again"
+                f"{self.name}: the n-grams of {word!r} hold NaN or infinity; train the run again"
             )
         return mean.astype(np.float32)
 
@@ -167,14 +167,14 @@ class SubwordTable:
         """Check that rows and buckets match."""
         if self.n_buckets < 1 or self.rows.ndim != 2:
             raise ArtifactError(
-                f"{self.name}: {self.n_buckets} buckets and rows of shape {self.rows.shape} are no "
-                "table of n-grams; make the run again"
+                f"{self.name}: {self.n_buckets} buckets and rows of shape {self.rows.shape} do not "
+                "form a table of n-grams; train the run again"
             )
         n_buckets = self.n_buckets if self.buckets is None else self.buckets.size
         if n_buckets != len(self.rows):
             raise ArtifactError(
                 f"{self.name}: {n_buckets} buckets do not fit {len(self.rows)} rows; "
-                "make the run again"
+                "train the run again"
             )
         if self.buckets is None or not n_buckets:
             return
@@ -182,7 +182,7 @@ class SubwordTable:
         if not ascending or not 0 <= self.buckets[0] <= self.buckets[-1] < self.n_buckets:
             raise ArtifactError(
                 f"{self.name}: the buckets do not ascend within 0 and {self.n_buckets - 1}; "
-                "make the run again"
+                "train the run again"
             )
 
 

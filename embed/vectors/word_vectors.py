@@ -132,7 +132,7 @@ class WordVectors:
         """
         run = Path(run)
         if (run / MAKER).is_file():
-            raise ArtifactError(f"{run}: is unfinished; run the command that was making it again")
+            raise ArtifactError(f"{run}: is unfinished; run its command again to complete it")
         matrix = _open_matrix(run)
         vocabulary = StoredVocabulary(run / VOCABULARY)
         options = run_options(run)
@@ -254,7 +254,7 @@ class WordVectors:
         if contexts.shape != self._matrix.shape:
             raise ArtifactError(
                 f"{file}: has {contexts.dtype} of shape {contexts.shape}, expected float32 of "
-                f"shape {self._matrix.shape}; make the run again"
+                f"shape {self._matrix.shape}; train the run again"
             )
         return contexts
 
@@ -489,7 +489,7 @@ def _open_subwords(run: Path, options: dict[str, Any], n_words: int) -> SubwordT
     if not longest or type(n_buckets) is not int:
         raise ArtifactError(
             f"{run / 'config.json'}: subwords {setting!r} and buckets {n_buckets!r} do not "
-            f"describe {INPUTS}; make the run again"
+            f"describe {INPUTS}; train the run again"
         )
     return SubwordTable(
         open_array(run / INPUTS, np.float32, 2)[n_words:],
@@ -515,4 +515,4 @@ def _open_matrix(run: Path) -> Any:
         matrix.check_format(full_check=True)  # a wrong index reads out of bounds
         return matrix
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise ArtifactError(f"{path}: is damaged ({error}); make the run again") from None
+        raise ArtifactError(f"{path}: is damaged ({error}); train the run again") from None

@@ -59,9 +59,11 @@ class StoredVocabulary(Sequence[str]):
         except FileNotFoundError:
             raise ArtifactError(f"{path}: no such file; is {path.parent} a finished run?") from None
         except (ValueError, OSError):
-            raise ArtifactError(f"{path}: is empty or no file; make the run again") from None
+            raise ArtifactError(
+                f"{path}: is empty or not a regular file; train the run again"
+            ) from None
         if self._bytes[-1:] != b"\n":
-            raise ArtifactError(f"{path}: the last line is cut off; make the run again")
+            raise ArtifactError(f"{path}: the last line is cut off; train the run again")
         self._end = b"\t" if b"\t" in self._bytes[: self._bytes.find(b"\n")] else b"\n"
         self._searches = 0
 
@@ -120,7 +122,7 @@ class StoredVocabulary(Sequence[str]):
             number = next(
                 n for n, cell in enumerate(cells, 1) if not cell.isdigit() or len(cell) > _DIGITS
             )
-            raise ArtifactError(f"{self.path}:{number}: the count is no number") from None
+            raise ArtifactError(f"{self.path}:{number}: the count is not a number") from None
 
     def encoded(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the words as undecoded bytes, for searches over all words."""
@@ -163,7 +165,7 @@ class StoredVocabulary(Sequence[str]):
         try:
             return content.decode()
         except UnicodeDecodeError:
-            raise ArtifactError(f"{self.path}: is not UTF-8; make the run again") from None
+            raise ArtifactError(f"{self.path}: is not UTF-8; train the run again") from None
 
 
 def index_words(words: Sequence[str]) -> dict[str, int]:

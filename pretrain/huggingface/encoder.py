@@ -73,9 +73,9 @@ class HuggingFaceEncoder:
         # returns int64 (n_sentences,)
         return self._pieced(sentences).n_windows(self.max_pieces)
 
-    def knows(self, words: Sequence[str]) -> np.ndarray:
+    def covers(self, words: Sequence[str]) -> np.ndarray:
         """Return which words have no [UNK] among their pieces, bool (n_words,)."""
-        return self.pieces.knows(words)
+        return self.pieces.covers(words)
 
     def input_embeddings(self, words: Sequence[str]) -> np.ndarray:
         """Look up words in the embedding table: no norm, positions or context."""

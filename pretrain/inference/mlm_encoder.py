@@ -156,7 +156,7 @@ class MlmEncoder:
         """
         return PiecedText.split(self.pieces, sentences).n_windows(self.max_pieces)
 
-    def knows(self, words: Sequence[str]) -> np.ndarray:
+    def covers(self, words: Sequence[str]) -> np.ndarray:
         """Return which words can be split into pieces.
 
         Parameters

@@ -50,7 +50,7 @@ def load_pieces(run: Path, config: EncoderConfig) -> Pieces:
     if len(pieces) != config.n_pieces:
         raise ArtifactError(
             f"{run / TOKENIZER}: has {len(pieces)} pieces, but the model has {config.n_pieces}; "
-            "make the run again"
+            "train the run again"
         )
     return pieces
 
@@ -80,7 +80,7 @@ def encoder_config(run: Path) -> EncoderConfig:
         return EncoderConfig.from_json(described)
     except (TypeError, KeyError, ZeroDivisionError, SettingError) as error:
         raise ArtifactError(
-            f"{run / 'config.json'}: does not describe an encoder ({error}); make the run again"
+            f"{run / 'config.json'}: does not describe an encoder ({error}); train the run again"
         ) from None
 
 
@@ -97,7 +97,7 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
     except FileNotFoundError:
         raise ArtifactError(f"{path}: no such file; is {path.parent} a finished run?") from None
     except (SafetensorError, OSError) as error:
-        raise ArtifactError(f"{path}: is damaged ({error}); make the run again") from None
+        raise ArtifactError(f"{path}: is damaged ({error}); train the run again") from None
 
 
 def _check_tensors(path: Path, found: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
@@ -105,12 +105,12 @@ def _check_tensors(path: Path, found: dict[str, Tensor], expected: dict[str, Ten
     if other := sorted(found.keys() ^ expected.keys()):
         what = "lacks" if other[0] in expected else "should not have"
         raise ArtifactError(
-            f"{path}: {what} {other[0]} according to config.json; make the run again"
+            f"{path}: {what} {other[0]} according to config.json; train the run again"
         )
     for name, weight in expected.items():
         shape, dtype = tuple(found[name].shape), found[name].dtype
         if shape != tuple(weight.shape) or dtype != torch.float32:
             raise ArtifactError(
                 f"{path}: {name} is {dtype} of shape {shape}, expected torch.float32 of "
-                f"{tuple(weight.shape)}; make the run again"
+                f"{tuple(weight.shape)}; train the run again"
             )

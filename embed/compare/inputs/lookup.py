@@ -98,7 +98,7 @@ def _not_finite(vectors: StaticVectors, word: str) -> ArtifactError:
     """Return the error for a vector with NaN or infinity."""
     name = getattr(vectors, "name", "vectors")
     return ArtifactError(
-        f"{name}: the vector of {word!r} holds NaN or infinity; make the run again"
+        f"{name}: the vector of {word!r} holds NaN or infinity; train the run again"
     )
 
 

@@ -71,7 +71,7 @@ class SetEvaluation:
         self._drawing = Lock()
 
     def find_known_items(self) -> Iterator[str]:
-        """Find the items that each run knows and that all share; yield errors of damaged runs."""
+        """Find the items that each run covers, and those that all cover; yield errors of damaged runs."""
         unknown = self._config.unknown
         known = []
         for name, vectors in self._compared.vectors.items():
@@ -90,7 +90,7 @@ class SetEvaluation:
             self._shared = np.logical_and.reduce(known)
 
     def measure(self, threads: int | None = None) -> Iterator[str | None]:
-        """Score every run on the shared items and on all items it knows; yield error or None."""
+        """Score every run on the shared items and on all items it covers; yield error or None."""
         names = list(self._known)
         results = map_in_order(self._evaluate_run, names, thread_count(threads))
         for name, found in zip(names, results, strict=True):
@@ -123,7 +123,7 @@ class SetEvaluation:
                 yield pair
 
     def _evaluate_run(self, name: str) -> tuple[list[_Result], list[_Result]] | ArtifactError:
-        """Return all metrics of a run, on the shared items and on all items it knows."""
+        """Return all metrics of a run, on the shared items and on all items it covers."""
         own = self._known[name]
         shared = self._shared & own
         try:
@@ -180,7 +180,7 @@ class SetEvaluation:
         """Test every two of these runs, with Holm's correction for each metric."""
         found = self._found[True]
         for column in _columns({name: found[name] for name in names}):
-            # a run may have no items here, and baselines may lack an item that all runs know
+            # a run may have no items here, and baselines may lack an item that all runs cover
             parts = [each.measured for each in column.values()]
             whole = max(parts, key=lambda part: len(part.items))
             defined = [
@@ -210,7 +210,7 @@ class SetEvaluation:
         )  # fmt: skip
 
     def _n_known(self, name: str, measured: Measurement) -> int:
-        """Return the number of items of a set or section of which a run knows every word."""
+        """Return the number of items of a set or section that a run covers."""
         own = next(
             each.measured
             for each in self._found[False][name]

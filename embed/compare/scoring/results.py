@@ -18,7 +18,7 @@ class Score:
     score: float | None  # None if the metric is undefined; the mean over seeds
     low: float | None  # 95 % bootstrap interval over items; None if undefined
     high: float | None
-    known: int = 0  # items of the set, section or band of which the run knows every word
+    known: int = 0  # items of the set, section or band that the run covers
     deviation: float | None = None  # standard deviation over seeds; None for a single run
     n_seeds: int = 1  # seeds with a score
 

@@ -48,7 +48,7 @@ class ContextsTask(WordTask):
     """Pairs of words in context, scored by cosines.
 
     With an encoder a word is the state of its occurrence, otherwise its static vector. An item is
-    a pair; in CoSimLex, a pair in one of its two contexts. It is known if the encoder knows both
+    a pair; in CoSimLex, a pair in one of its two contexts. It is known if the encoder covers both
     targets or, without an encoder, if both listed words have a vector.
     """
 
@@ -93,7 +93,7 @@ class ContextsTask(WordTask):
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
         """Return the pairs with known words; in CoSimLex for both contexts or neither.
 
-        An encoder knows a word that it can distinguish from all others. It has a state for every
+        An encoder covers a word whose pieces are all known. It has a state for every
         word, so all pairs are known unless unknown words are skipped.
         """
         encoder = encoder_of(vectors)
@@ -153,10 +153,10 @@ class ContextsTask(WordTask):
         return [place for pair in self.contexts.pairs for place in (pair.first, pair.second)]
 
     def _known_targets(self, encoder: ContextualEncoder) -> np.ndarray:
-        """Return which targets consist of words that the encoder knows, bool (2 n_items,)."""
+        """Return which targets consist of words that the encoder covers, bool (2 n_items,)."""
         words = target_words(encoder, self._targets)
         distinct = list({word for each in words for word in each})
-        known = dict(zip(distinct, encoder.knows(distinct).tolist(), strict=True))
+        known = dict(zip(distinct, encoder.covers(distinct).tolist(), strict=True))
         return np.array([bool(each) and all(known[word] for word in each) for each in words])
 
     def _in_context(self, vectors: StaticVectors, encoder: ContextualEncoder) -> np.ndarray:
@@ -242,7 +242,7 @@ def _not_finite(vectors: StaticVectors, target: Target) -> ArtifactError:
     """Return the error for a state with NaN or infinity."""
     name, word = getattr(vectors, "name", "vectors"), target.parts[target.marks[0]].strip()
     return ArtifactError(
-        f"{name}: the state of {word!r} in its context holds NaN or infinity; make the run again"
+        f"{name}: the state of {word!r} in its context holds NaN or infinity; train the run again"
     )
 
 

@@ -243,7 +243,7 @@ def test_vectors_that_are_not_finite_print_one_line_and_keep_other_scores(tmp_pa
     done = firth(folder, run, "--similarity", pairs, "--json")
 
     assert done.exit_code == 1
-    failure = f"{folder}: the vector of 'man' holds NaN or infinity; make the run again"
+    failure = f"{folder}: the vector of 'man' holds NaN or infinity; train the run again"
     assert done.stderr == f"Error: {pairs.stem}: {failure}\n"
     found = json.loads(done.stdout)
     assert found["failures"] == [f"{pairs.stem}: {failure}"]

@@ -80,7 +80,7 @@ def test_pieces_of_another_run_are_refused(name, run, tmp_path):
     save_pieces(small_pieces(size=70), run / TOKENIZER, TextSettings())
     seal(run)
     assert refusal(name, run, tmp_path) == (
-        f"Error: {run / TOKENIZER}: has 70 pieces, but the model has 80; make the run again\n"
+        f"Error: {run / TOKENIZER}: has 70 pieces, but the model has 80; train the run again\n"
     )
 
 

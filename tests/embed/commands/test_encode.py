@@ -157,7 +157,7 @@ def test_a_path_that_is_not_a_run_is_refused(file, tmp_path):
     messages = {
         "none": "no such run",
         file.name: "is a file; give the directory of a run",
-        "begun": "is unfinished; run the command that was making it again",
+        "begun": "is unfinished; run its command again to complete it",
     }
     for name, message in messages.items():
         result = invoke(str(tmp_path / name), file, tmp_path / "out.npz")

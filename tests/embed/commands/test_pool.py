@@ -206,7 +206,7 @@ def test_a_path_that_is_not_a_run_is_refused_before_a_corpus_is_built(tmp_path, 
     messages = {
         "none": "no such run",
         "file": "is a file; give the directory of a run",
-        "begun": "is unfinished; run the command that was making it again",
+        "begun": "is unfinished; run its command again to complete it",
         "svd": "has only static vectors; for words in context pass a run of firth train-mlm",
     }
     for name, message in messages.items():

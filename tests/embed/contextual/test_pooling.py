@@ -53,7 +53,7 @@ class FakeEncoder:
             for words in sentences
         ]
 
-    def knows(self, words):
+    def covers(self, words):
         """Return False for words that start with a hash."""
         return np.array([not word.startswith("#") for word in words])
 
@@ -249,7 +249,7 @@ def test_a_corpus_without_a_known_word_is_refused_before_any_work():
     encoder = FakeEncoder()
     with pytest.raises(SettingError) as error:
         pool_words(encoder, CorpusInShards("#a #b"), PoolConfig(min_count=1))
-    assert str(error.value) == ("the encoder knows no word of the corpus; use its training corpus")
+    assert str(error.value) == ("the encoder covers no word of the corpus; use its training corpus")
     assert encoder.encoded == []
 
 

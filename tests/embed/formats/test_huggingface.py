@@ -150,7 +150,7 @@ def test_words_a_wordpiece_without_unknown_piece_cannot_split_are_unknown(folder
     np.testing.assert_array_equal(vectors.vector("kingdoms"), expected.vector("kingdoms"))
     assert vectors.vector("xyz") is None
     pieces = ExternalTokenizer(folder / "tokenizer.json")
-    assert pieces.knows(["king", "xyz", "", "kings"]).tolist() == [True, False, False, True]
+    assert pieces.covers(["king", "xyz", "", "kings"]).tolist() == [True, False, False, True]
     assert pieces.split(["king", "xyz", "kings"])[1].tolist() == [0, 1, 2, 4]
     assert pieces.frame == ([2], [3])
 

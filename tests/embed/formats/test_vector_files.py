@@ -346,7 +346,7 @@ def test_an_export_for_gensim_is_read_back_without_its_pickle(tmp_path, vectors)
             b"one\n",
             "kv.vocabulary.tsv has 1 words, but kv.vectors.npy has shape",
         ),
-        ("kv.vocabulary.tsv", b"", "is empty or no file"),
+        ("kv.vocabulary.tsv", b"", "is empty or not a regular file"),
     ],
     ids=["no array", "one word", "no words"],
 )

@@ -67,17 +67,17 @@ def test_contexts_that_do_not_fit_are_refused(run, contexts):
         with_contexts(load_vectors(run))
     assert str(refusal.value) == (
         f"{run / 'contexts.npy'}: has float32 of shape (8, 3), expected float32 of shape (8, 4); "
-        "make the run again"
+        "train the run again"
     )
 
 
 def test_damaged_contexts_are_refused(run, contexts):
     path = run / "contexts.npy"
     path.write_bytes(path.read_bytes()[:-4])
-    with pytest.raises(ArtifactError, match=r"contexts\.npy: is damaged .*; make the run again$"):
+    with pytest.raises(ArtifactError, match=r"contexts\.npy: is damaged .*; train the run again$"):
         _ = load_vectors(run).contexts
     np.save(path, np.array([{}], dtype=object), allow_pickle=True)
-    with pytest.raises(ArtifactError, match=r"contexts\.npy: is damaged .*; make the run again$"):
+    with pytest.raises(ArtifactError, match=r"contexts\.npy: is damaged .*; train the run again$"):
         _ = load_vectors(run).contexts
 
 

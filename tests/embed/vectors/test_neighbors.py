@@ -191,7 +191,7 @@ def test_a_nan_is_refused_and_not_answered():
     matrix[6, 1] = np.nan
     with pytest.raises(ArtifactError) as refusal:
         in_blocks(make(matrix), ["w0"], 10, block_floats=8)
-    assert str(refusal.value) == "vectors: row 6 holds NaN or infinity; make the run again"
+    assert str(refusal.value) == "vectors: row 6 holds NaN or infinity; train the run again"
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -200,7 +200,7 @@ def test_a_similarity_with_infinity_is_refused(sparse):
     vectors = make(scipy.sparse.csr_matrix(matrix) if sparse else matrix)
     with pytest.raises(ArtifactError) as refusal:
         similarity(vectors, "w0", "w1")
-    assert str(refusal.value) == "vectors: row 1 holds NaN or infinity; make the run again"
+    assert str(refusal.value) == "vectors: row 1 holds NaN or infinity; train the run again"
 
 
 def test_the_largest_numbers_have_cosines():

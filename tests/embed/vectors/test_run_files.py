@@ -7,7 +7,7 @@ from corpora.common.errors import ArtifactError
 from embed.contextual.encoders import encoder_run
 from embed.vectors.run_files import refuse_no_run
 
-UNFINISHED = "is unfinished; run the command that was making it again"
+UNFINISHED = "is unfinished; run its command again to complete it"
 
 
 def refusal(run, look=refuse_no_run):

@@ -155,7 +155,7 @@ def test_a_row_that_is_not_finite_is_refused():
     with pytest.raises(ArtifactError) as refusal:
         broken.compose("ab")
     assert str(refusal.value) == (
-        "model.bin: the n-grams of 'ab' hold NaN or infinity; make the run again"
+        "model.bin: the n-grams of 'ab' hold NaN or infinity; train the run again"
     )
 
 
@@ -175,4 +175,4 @@ def test_rows_and_buckets_must_fit(rows, buckets, message):
     ids = None if buckets is None else np.array(buckets)
     with pytest.raises(ArtifactError) as refusal:
         SubwordTable(np.ones((rows, 2), np.float32), ids, n_buckets=9, shortest=3, longest=6)
-    assert str(refusal.value) == f"n-grams: {message}; make the run again"
+    assert str(refusal.value) == f"n-grams: {message}; train the run again"

@@ -75,7 +75,7 @@ def truncate(run):
     path = run / "vectors.npy"
     path.write_bytes(path.read_bytes()[:-4])
     return (
-        "{run}/vectors.npy: is damaged (mmap length is greater than file size); make the run again"
+        "{run}/vectors.npy: is damaged (mmap length is greater than file size); train the run again"
     )
 
 
@@ -87,7 +87,7 @@ def wrong_kind(run):
 def pickled(run):
     np.save(run / "vectors.npy", np.array([{}], dtype=object), allow_pickle=True)
     why = "Array can't be memory-mapped: Python objects in dtype."
-    return f"{{run}}/vectors.npy: is damaged ({why}); make the run again"
+    return f"{{run}}/vectors.npy: is damaged ({why}); train the run again"
 
 
 def shorter(run):
@@ -107,13 +107,13 @@ def no_words(run):
 
 def unfinished(run):
     (run / "maker.json").write_text("{}")
-    return "{run}: is unfinished; run the command that was making it again"
+    return "{run}: is unfinished; run its command again to complete it"
 
 
 def broken_zip(run):
     (run / "vectors.npy").unlink()
     (run / "vectors.npz").write_bytes(b"PK\x03\x04 and no more")
-    return "{run}/vectors.npz: is damaged (File is not a zip file); make the run again"
+    return "{run}/vectors.npz: is damaged (File is not a zip file); train the run again"
 
 
 def foreign_index(run):
@@ -121,17 +121,17 @@ def foreign_index(run):
     matrix = scipy.sparse.csr_matrix(np.eye(8, 5, dtype=np.float32))
     matrix.indices[3] = 2**30
     scipy.sparse.save_npz(run / "vectors.npz", matrix)
-    return "{run}/vectors.npz: is damaged (indices must be < 5); make the run again"
+    return "{run}/vectors.npz: is damaged (indices must be < 5); train the run again"
 
 
 def no_config(run):
     (run / "config.json").write_text("[]")
-    return "{run}/config.json: is no configuration of a run; make the run again"
+    return "{run}/config.json: not the configuration of a run; train the run again"
 
 
 def no_text_settings(run):
     (run / "config.json").write_text('{"text": "words"}')
-    return "{run}/config.json: is no configuration of a run; make the run again"
+    return "{run}/config.json: not the configuration of a run; train the run again"
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_vocabulary_that_is_not_utf_8_is_refused_when_it_is_read(run):
     for read in (list, lambda words: words[5]):
         with pytest.raises(ArtifactError) as refusal:
             read(vocabulary)
-        assert str(refusal.value) == f"{path}: is not UTF-8; make the run again"
+        assert str(refusal.value) == f"{path}: is not UTF-8; train the run again"
 
 
 def test_opening_a_run_that_is_not_there_is_refused(tmp_path):
@@ -255,7 +255,7 @@ def test_ngrams_without_their_settings_are_refused(with_subwords, options):
         load_vectors(with_subwords)
     assert str(refusal.value) == (
         f"{with_subwords / 'config.json'}: subwords {options.get('subwords')!r} and buckets "
-        f"{options['buckets']!r} do not describe inputs.npy; make the run again"
+        f"{options['buckets']!r} do not describe inputs.npy; train the run again"
     )
 
 
@@ -265,7 +265,7 @@ def test_an_archive_in_place_of_an_array_is_refused(run):
     with pytest.raises(ArtifactError) as refusal:
         load_vectors(run)
     assert str(refusal.value) == (
-        f"{run / 'vectors.npy'}: is a zip archive, not an array; make the run again"
+        f"{run / 'vectors.npy'}: is a zip archive, not an array; train the run again"
     )
 
 

@@ -81,8 +81,8 @@ def test_words_in_memory_are_given_as_bytes_too():
     ("content", "message"),
     [
         (None, "{path}: no such file; is {run} a finished run?"),
-        (b"", "{path}: is empty or no file; make the run again"),
-        (b"a\t1\nb\t", "{path}: the last line is cut off; make the run again"),
+        (b"", "{path}: is empty or not a regular file; train the run again"),
+        (b"a\t1\nb\t", "{path}: the last line is cut off; train the run again"),
     ],
     ids=["none", "empty", "cut"],
 )
@@ -100,4 +100,4 @@ def test_a_count_that_is_no_number_is_refused(tmp_path):
     path.write_bytes(b"a\t1\nb\tx\n")
     with pytest.raises(ArtifactError) as refusal:
         StoredVocabulary(path).counts()
-    assert str(refusal.value) == f"{path}:2: the count is no number"
+    assert str(refusal.value) == f"{path}:2: the count is not a number"

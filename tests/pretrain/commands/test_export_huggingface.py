@@ -74,7 +74,7 @@ def test_a_run_without_a_model_and_a_file_are_refused(tmp_path):
         "svd": "has no encoder; give a run of firth train-mlm",
         "file.txt": "is a file; give the directory of a run",
         "absent": "no such run",
-        "begun": "is unfinished; run the command that was making it again",
+        "begun": "is unfinished; run its command again to complete it",
     }
     for name, message in messages.items():
         result = export(tmp_path / name, tmp_path / "out")

@@ -59,7 +59,7 @@ def test_an_exported_run_gives_the_states_of_the_run_at_every_layer(name, tmp_pa
     assert max(counts) > 2
     assert stock.n_windows(SENTENCES).tolist() == ours.n_windows(SENTENCES).tolist() == counts
     words = ["the", "xyz", "東", "unbelievably"]
-    np.testing.assert_array_equal(stock.knows(words), ours.knows(words))
+    np.testing.assert_array_equal(stock.covers(words), ours.covers(words))
     np.testing.assert_array_equal(stock.input_embeddings(words), ours.input_embeddings(words))
     assert stock.words("The Cat, on") == ours.words("The Cat, on")
     assert stock.encode([], [0]) == []
@@ -191,7 +191,7 @@ def test_long_sentences_fill_the_rows_and_nothing_is_cut_off(folder):
 @pytest.mark.parametrize("folder", [gpt2], indirect=True)
 def test_a_word_that_normalizes_to_nothing_is_unknown(folder):
     encoder = open_folder(folder, "cpu")
-    assert encoder.knows(["the", "", "🍕"]).tolist() == [True, False, True]
+    assert encoder.covers(["the", "", "🍕"]).tolist() == [True, False, True]
     assert encoder.encode([["", "the"]], [1])[0].shape == (2, 16)
 
 

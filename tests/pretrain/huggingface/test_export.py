@@ -238,7 +238,7 @@ def test_pieces_of_another_run_are_not_exported(tmp_path):
     with pytest.raises(ArtifactError) as caught:
         write_huggingface(run, tmp_path / "out")
     assert str(caught.value) == (
-        f"{run / 'tokenizer.json'}: has 105 pieces, but the model has 180; make the run again"
+        f"{run / 'tokenizer.json'}: has 105 pieces, but the model has 180; train the run again"
     )
     assert not (tmp_path / "out").exists()
 

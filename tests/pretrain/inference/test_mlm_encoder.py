@@ -271,8 +271,8 @@ def test_special_pieces_are_never_predicted_however_probable():
 
 def test_words_without_pieces_of_their_own_are_not_known():
     words = ["the", "図書館", "sawmill", "saw図", "[MASK]", ""]
-    assert ENCODER.knows(words).tolist() == [True, False, True, False, False, False]
-    assert ENCODER.knows([]).shape == (0,)
+    assert ENCODER.covers(words).tolist() == [True, False, True, False, False, False]
+    assert ENCODER.covers([]).shape == (0,)
 
 
 def test_a_text_with_half_a_character_is_refused_in_one_line():

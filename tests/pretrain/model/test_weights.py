@@ -74,7 +74,7 @@ def test_weights_of_another_shape_are_refused(run):
     change_config(run, feed_forward_dim=32)
     assert problem(run) == (
         "RUN/model.safetensors: core.blocks.0.feed_forward.inner.weight is torch.float32 of shape "
-        "(48, 16), expected torch.float32 of (64, 16); make the run again"
+        "(48, 16), expected torch.float32 of (64, 16); train the run again"
     )
 
 
@@ -82,7 +82,7 @@ def test_missing_weights_are_named(run):
     change_config(run, layers=3, mixers=["attention"] * 3)
     assert problem(run) == (
         "RUN/model.safetensors: lacks core.blocks.2.feed_forward.inner.weight according to "
-        "config.json; make the run again"
+        "config.json; train the run again"
     )
 
 
@@ -155,18 +155,18 @@ def test_pieces_of_another_run_are_refused(run):
     seal(run)
     assert len(open_pieces(run / TOKENIZER)) == 70
     assert problem(run) == (
-        "RUN/tokenizer.json: has 70 pieces, but the model has 80; make the run again"
+        "RUN/tokenizer.json: has 70 pieces, but the model has 80; train the run again"
     )
 
 
 def test_an_unfinished_run_is_refused(run):
     (run / MAKER).write_text("{}")
-    assert problem(run) == "RUN: is unfinished; run the command that was making it again"
+    assert problem(run) == "RUN: is unfinished; run its command again to complete it"
 
 
 def test_an_unfinished_run_is_refused_by_the_name_it_will_have(run):
     run.rename(f"{run}.partial")
-    assert problem(run) == "RUN: is unfinished; run the command that was making it again"
+    assert problem(run) == "RUN: is unfinished; run its command again to complete it"
 
 
 def test_a_path_that_is_not_a_directory_is_refused(run):
@@ -190,4 +190,4 @@ def test_an_encoder_of_another_version_is_refused(run):
     change_config(run, colour="blue")
     told = problem(run)
     assert told.startswith("RUN/config.json: does not describe an encoder (")
-    assert told.endswith("'colour'); make the run again")
+    assert told.endswith("'colour'); train the run again")

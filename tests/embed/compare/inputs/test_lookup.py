@@ -79,5 +79,5 @@ def test_a_non_finite_mean_is_refused():
         find_words(WordVectors(["a", "b"], matrix, name="broken"), ["c"], "mean")
 
     assert str(error.value) == (
-        "broken: the vector of 'b' holds NaN or infinity; make the run again"
+        "broken: the vector of 'b' holds NaN or infinity; train the run again"
     )

@@ -200,7 +200,7 @@ def test_a_run_with_nan_fails_without_affecting_others():
     found = measure_geometry({"a": others["a"], "b": broken, "c": others["c"]}, CONFIG)
 
     assert found.failures == [
-        "intrinsic: out/broken: the vector of 'w007' holds NaN or infinity; make the run again"
+        "intrinsic: out/broken: the vector of 'w007' holds NaN or infinity; train the run again"
     ]
     assert numbers(found) == numbers(measure_geometry(others, CONFIG))
 

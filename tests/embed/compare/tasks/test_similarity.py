@@ -161,7 +161,7 @@ def test_vectors_that_are_not_finite_are_refused(bad):
         ask(SimilarityTask("set", [WordPair("a", "b", 1.0)]), vectors)
 
     assert str(error.value) == (
-        "broken.vec: the vector of 'b' holds NaN or infinity; make the run again"
+        "broken.vec: the vector of 'b' holds NaN or infinity; train the run again"
     )
 
 

@@ -37,7 +37,7 @@ class Echo:
     def words(self, text):
         return text.lower().replace("-", " ").split()
 
-    def knows(self, words):
+    def covers(self, words):
         return np.array([word != "xyzzy" for word in words], dtype=bool)
 
     def encode(self, sentences, layers):
@@ -461,7 +461,7 @@ def test_a_state_that_is_not_finite_is_refused():
         ask(SCWS, with_encoder(encoder))
 
     assert str(caught.value) == (
-        "vectors: the state of 'mug' in its context holds NaN or infinity; make the run again"
+        "vectors: the state of 'mug' in its context holds NaN or infinity; train the run again"
     )
 
 
