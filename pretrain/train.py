@@ -23,12 +23,13 @@ from corpora.artifacts.artifact import (
 from corpora.artifacts.atomic import write_whole
 from corpora.artifacts.checkpoint import clear_checkpoints
 from corpora.artifacts.provenance import now, provenance
+from corpora.build.open_or_build import open_or_build
 from corpora.common.errors import SettingError
 from corpora.common.reporting import Progress, no_progress, note, progress
 from corpora.tokenizer.json_format import open_pieces, save_pieces
 from corpora.tokenizer.pieces import Pieces
 from embed.contextual.pooling import PoolConfig, pool_words
-from embed.vectors.training import corpus_of, run_folder
+from embed.vectors.training import run_folder
 from pretrain.config import MlmConfig
 from pretrain.data.text import TextSplits, learn_text_pieces, open_text
 from pretrain.device import choose_device, device_name, explain_out_of_memory
@@ -98,7 +99,7 @@ def train_mlm(
     if out is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise SettingError("several processes train together only into one run; pass `out`")
     with run_folder(out) as run:
-        make_mlm_run(corpus_of(corpus), config, run, force=force)
+        make_mlm_run(open_or_build(corpus), config, run, force=force)
         encoder = open_run(run, config.device)
     if out is None:
         encoder.path, encoder.name = None, METHOD

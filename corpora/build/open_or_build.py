@@ -32,13 +32,14 @@ def up_to_date(out: Path, request: Request) -> bool:
     return len(files) == len(known) and all(map(_is_unchanged, files, known))
 
 
-def open_or_build(source: str | Path) -> Corpus:
+def open_or_build(source: Corpus | str | Path) -> Corpus:
     """Open a corpus and verify its checksums, or build a raw source in the cache first.
 
     Parameters
     ----------
-    source : str or Path
-        A corpus directory, or anything that build-corpus reads with its defaults.
+    source : Corpus, str or Path
+        A corpus, which is returned as it is, the path of one, or anything that build-corpus
+        reads with its defaults.
 
     Returns
     -------
@@ -50,6 +51,8 @@ def open_or_build(source: str | Path) -> Corpus:
     FirthError
         The source is neither, or a file is corrupt.
     """
+    if not isinstance(source, str | Path):
+        return source
     path = Path(source)
     if not is_corpus(path):
         path = _build_in_cache([source])

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.common.errors import FirthError
 from embed.registry import find_method
-from embed.vectors.training import corpus_of
 
 if TYPE_CHECKING:  # numba comes with it
     from corpora.store.corpus import Corpus
@@ -83,8 +82,10 @@ def recommend(corpus: "Corpus | str | Path") -> list[Recommendation]:
     FirthError
         If the text has fewer words than any candidate has dimensions.
     """
+    from corpora.build.open_or_build import open_or_build  # lazy: imports numba
+
     evidence = read_evidence()
-    advice = advise(features_of(corpus_of(corpus)), evidence)
+    advice = advise(features_of(open_or_build(corpus)), evidence)
     found = []
     for choice in advice.choices:
         about = evidence["candidates"][choice.candidate]

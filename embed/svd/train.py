@@ -26,7 +26,7 @@ from corpora.common.threads import thread_count
 from embed.svd import ppmi
 from embed.svd.cooccurrence import CONTEXTS, Cooccurrences, count_cooccurrences
 from embed.svd.window_weights import WEIGHTINGS
-from embed.vectors.training import corpus_of, train_vectors
+from embed.vectors.training import train_vectors
 from embed.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:  # it imports numba, and --help needs only the config
@@ -150,7 +150,9 @@ def train_svd(
     FirthError
         If no two words occur together.
     """
-    opened, config = corpus_of(corpus), config or SvdConfig()
+    from corpora.build.open_or_build import open_or_build  # lazy: imports numba
+
+    opened, config = open_or_build(corpus), config or SvdConfig()
     return train_vectors(lambda run: make_svd_run(opened, config, run, force=force), out, METHOD)
 
 

@@ -1,24 +1,11 @@
-"""Helpers of the training functions: corpora from paths, runs with or without an output path."""
+"""Helpers of the training functions: runs with or without an output path."""
 
 import contextlib
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from embed.vectors.word_vectors import WordVectors
-
-if TYPE_CHECKING:  # imports numba
-    from corpora.store.corpus import Corpus
-
-
-def corpus_of(corpus: "Corpus | str | Path") -> "Corpus":
-    """Return a corpus as it is, or open or build the one at a path."""
-    if not isinstance(corpus, str | Path):
-        return corpus
-    from corpora.build.open_or_build import open_or_build
-
-    return open_or_build(corpus)
 
 
 @contextlib.contextmanager

@@ -12,9 +12,10 @@ from corpora.artifacts.arrays import save_array
 from corpora.artifacts.artifact import new_artifact, refuse_existing, write_json
 from corpora.artifacts.checkpoint import clear_checkpoints
 from corpora.artifacts.provenance import now, provenance
+from corpora.build.open_or_build import open_or_build
 from corpora.common.reporting import note, progress
 from corpora.store.corpus import Corpus
-from embed.vectors.training import corpus_of, train_vectors
+from embed.vectors.training import train_vectors
 from embed.vectors.word_vectors import CONTEXTS, MATRIX, WordVectors
 from embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
 from embed.word2vec.gensim_engine import train_gensim
@@ -124,7 +125,7 @@ def _train(
     """Train with either method."""
     if out is not None:
         refuse_existing(Path(out), force)
-    trainer = build_trainer(corpus_of(corpus), config)
+    trainer = build_trainer(open_or_build(corpus), config)
     return train_vectors(lambda run: make_run(trainer, run, force=force), out, config.method)
 
 

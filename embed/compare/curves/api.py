@@ -21,7 +21,6 @@ from embed.compare.scoring.comparison import readable_tasks
 from embed.compare.scoring.open_runs import compare_opened, open_runs
 from embed.compare.task import Task
 from embed.registry import find_method
-from embed.vectors.training import corpus_of
 
 if TYPE_CHECKING:  # imports numba
     from corpora.store.corpus import Corpus
@@ -124,10 +123,12 @@ def learning_curve(
     FirthError
         If no set can be read or no run trained.
     """
+    from corpora.build.open_or_build import open_or_build  # lazy: imports numba
+
     config, comparing, out = config or CurveConfig(), comparing or CompareConfig(), Path(out)
     recipes = recipes_of(config)
     tasks, unread = readable_tasks(comparing)
-    document = make_curve(corpus_of(corpus), out, config, recipes, tasks, comparing)
+    document = make_curve(open_or_build(corpus), out, config, recipes, tasks, comparing)
     write_curve(document, out)
     return LearningCurve(document, [*unread, *document.get("failures", [])])
 

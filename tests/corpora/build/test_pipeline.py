@@ -491,6 +491,7 @@ def test_a_raw_source_is_built_once_in_the_cache(tmp_path):
     source.write_text("Other words.", encoding="utf-8")
     assert open_or_build(source).n_tokens == 3
     assert open_or_build(first.path).path == first.path
+    assert open_or_build(first) is first
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "\u00ad \t"])
