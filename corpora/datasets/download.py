@@ -29,12 +29,13 @@ _BROKEN = (http.client.HTTPException, ConnectionError, TimeoutError)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Download:
-    """A file inside a published zip archive."""
+    """A published file, alone or inside a zip archive."""
 
-    url: str  # of the archive
-    member: str  # name of the file, inside the archive and on disk
+    url: str  # of the archive if there is one
+    name: str  # of the file, inside the archive and on disk
     max_bytes: int  # limit of the unpacked size
-    md5: str  # of the unpacked file, as published
+    checksum: str  # of the unpacked file: "md5:..." or "sha256:..."
+    zipped: bool = False
 
 
 def fetch(wanted: Download, folder: Path, *, timeout: float = _TIMEOUT) -> Path:
@@ -43,22 +44,22 @@ def fetch(wanted: Download, folder: Path, *, timeout: float = _TIMEOUT) -> Path:
     An interrupted download is resumed, also by a later call. A file that exists is checked
     against its checksum at each call.
     """
-    target = folder / wanted.member
+    target = folder / wanted.name
     folder.mkdir(parents=True, exist_ok=True)
-    with _download_lock(folder / f"{wanted.member}.lock", wanted.url):
+    with _download_lock(folder / f"{wanted.name}.lock", wanted.url):
         if target.exists():
             _check_existing(wanted, target)
             return target
-        archive = folder / f"{wanted.member}.zip"
-        if not archive.exists():
-            _retrieve(wanted.url, archive, target, timeout)
-        _unpack(wanted, archive, target)
+        download = folder / f"{wanted.name}.download"
+        if not download.exists():
+            _retrieve(wanted.url, download, target, timeout)
+        _accept(wanted, download, target)
     return target
 
 
-def _retrieve(url: str, archive: Path, target: Path, timeout: float) -> None:
-    """Download into ``archive.part``, resuming after broken connections, then rename."""
-    part = archive.with_name(archive.name + ".part")
+def _retrieve(url: str, download: Path, target: Path, timeout: float) -> None:
+    """Download into ``download.part``, resuming after broken connections, then rename."""
+    part = download.with_name(download.name + ".part")
     with progress("download", "bytes") as show:
         for attempt in range(1, _ATTEMPTS + 1):
             before = _size(part)
@@ -79,7 +80,7 @@ def _retrieve(url: str, archive: Path, target: Path, timeout: float) -> None:
                     f"{url}: the connection broke after {_size(part)} bytes; "
                     "run the same command to resume"
                 )
-    os.replace(part, archive)
+    os.replace(part, download)
     _validator_path(part).unlink(missing_ok=True)
 
 
@@ -162,52 +163,58 @@ def _read_validator(part: Path, url: str) -> str | None:
         return None
 
 
-def _unpack(wanted: Download, archive: Path, target: Path) -> None:
-    """Unpack and verify the file, and delete the archive in any case."""
+def _accept(wanted: Download, download: Path, target: Path) -> None:
+    """Put the verified file in place, unpacked if zipped; delete the download, also if invalid."""
     try:
-        with zipfile.ZipFile(archive) as zipped, zipped.open(wanted.member) as source:
+        with contextlib.ExitStack() as stack:
+            source = stack.enter_context(open(download, "rb"))
+            if wanted.zipped:
+                archive = stack.enter_context(zipfile.ZipFile(source))
+                source = stack.enter_context(archive.open(wanted.name))
             write_whole(target, lambda new: _copy(source, new, wanted))
     except (zipfile.BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError) as error:
-        archive.unlink()
+        download.unlink()
         raise SourceError(
-            f"{wanted.url}: not a zip archive with a valid file {wanted.member!r} "
+            f"{wanted.url}: not a zip archive with a valid file {wanted.name!r} "
             f"({error}); download discarded"
         ) from None
     except SourceError:
-        archive.unlink()
+        download.unlink()
         raise
-    archive.unlink()
+    download.unlink()
 
 
 def _copy(source: IO[bytes], new: Path, wanted: Download) -> None:
     """Write a stream to a file; raise if it is too large or the checksum differs."""
-    digest = hashlib.md5(usedforsecurity=False)
+    algorithm, _, expected = wanted.checksum.partition(":")
+    digest = hashlib.new(algorithm, usedforsecurity=False)
     size = 0
     with open(new, "wb") as file:
         while chunk := source.read(_CHUNK):
             size += len(chunk)
             if size > wanted.max_bytes:
                 raise SourceError(
-                    f"{wanted.url}: {wanted.member} is larger than {wanted.max_bytes} bytes; "
+                    f"{wanted.url}: {wanted.name} is larger than {wanted.max_bytes} bytes; "
                     "download discarded"
                 )
             digest.update(chunk)
             file.write(chunk)
-    if digest.hexdigest() != wanted.md5:
+    if digest.hexdigest() != expected:
         raise SourceError(
-            f"{wanted.url}: the MD5 of {wanted.member} is {digest.hexdigest()}, not "
-            f"the published {wanted.md5}; download discarded, try again"
+            f"{wanted.url}: the {algorithm.upper()} of {wanted.name} is {digest.hexdigest()}, not "
+            f"the expected {expected}; download discarded, try again"
         )
 
 
 def _check_existing(wanted: Download, target: Path) -> None:
-    """Raise if an existing file does not match the published checksum."""
+    """Raise if an existing file does not match the expected checksum."""
+    algorithm, _, expected = wanted.checksum.partition(":")
     with open(target, "rb") as file:
-        found = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
-    if found != wanted.md5:
+        found = hashlib.file_digest(file, lambda: hashlib.new(algorithm, usedforsecurity=False))
+    if found.hexdigest() != expected:
         raise SourceError(
-            f"{target}: the MD5 is {found}, not {wanted.md5} as published for {wanted.url}; "
-            "delete the file to download it again"
+            f"{target}: the {algorithm.upper()} is {found.hexdigest()}, not {expected} as expected "
+            f"from {wanted.url}; delete the file to download it again"
         )
 
 

@@ -16,9 +16,10 @@ _WIKI = ("enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2",
 # The MD5 is that of the unpacked file, published with it.
 _TEXT8 = Download(
     url="http://mattmahoney.net/dc/text8.zip",
-    member="text8",
+    name="text8",
     max_bytes=100_000_000,
-    md5="3bea1919949baf155f99411df5fada7e",
+    checksum="md5:3bea1919949baf155f99411df5fada7e",
+    zipped=True,
 )
 
 

@@ -4,6 +4,7 @@ import hashlib
 import io
 import urllib.request
 import zipfile
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.faults.test_code_in_files import imports_in
 
 URL = "https://publisher.invalid/text.zip"
 MD5 = hashlib.md5(b"words", usedforsecurity=False).hexdigest()
+WANTED = Download(url=URL, name="text", max_bytes=100, checksum=f"md5:{MD5}", zipped=True)
 
 
 def serve(monkeypatch, content):
@@ -39,8 +41,7 @@ def zipped(members):
 @pytest.mark.parametrize("evil", ["../text", "/tmp/text", "a/../../text", "C:\\text"])
 def test_only_the_wanted_member_of_an_archive_is_unpacked(monkeypatch, tmp_path, evil):
     serve(monkeypatch, zipped({evil: b"evil", "text": b"words"}))
-    wanted = Download(url=URL, member="text", max_bytes=100, md5=MD5)
-    path = fetch(wanted, tmp_path / "cache")
+    path = fetch(WANTED, tmp_path / "cache")
     assert path.read_bytes() == b"words"
     assert [each.name for each in tmp_path.iterdir()] == ["cache"]
     assert sorted(each.name for each in path.parent.iterdir()) == ["text", "text.lock"]
@@ -49,18 +50,17 @@ def test_only_the_wanted_member_of_an_archive_is_unpacked(monkeypatch, tmp_path,
 def test_a_zip_bomb_is_discarded_at_the_size_limit(monkeypatch, tmp_path):
     serve(monkeypatch, zipped({"text": bytes(1 << 24)}))
     with pytest.raises(SourceError, match="is larger than 1000000 bytes; download discarded"):
-        fetch(Download(url=URL, member="text", max_bytes=1_000_000, md5=MD5), tmp_path)
+        fetch(replace(WANTED, max_bytes=1_000_000), tmp_path)
     assert [each.name for each in tmp_path.iterdir()] == ["text.lock"]
 
 
 def test_a_download_with_a_wrong_checksum_is_discarded(monkeypatch, tmp_path):
-    wanted = Download(url=URL, member="text", max_bytes=100, md5=MD5)
     serve(monkeypatch, zipped({"text": b"w0rds"}))
     with pytest.raises(SourceError, match="download discarded"):
-        fetch(wanted, tmp_path)
+        fetch(WANTED, tmp_path)
     assert not (tmp_path / "text").exists()
     serve(monkeypatch, zipped({"text": b"words"}))
-    assert fetch(wanted, tmp_path).read_bytes() == b"words"
+    assert fetch(WANTED, tmp_path).read_bytes() == b"words"
 
 
 def test_every_download_has_a_size_limit():

@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,17 +92,18 @@ def publisher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Publisher]:
     thread.join()
 
 
-def wanted(publisher: Publisher, max_bytes: int = len(BODY)) -> Download:
-    return Download(url=publisher.url, member="words", max_bytes=max_bytes, md5=MD5)
+def wanted(publisher: Publisher, **about: Any) -> Download:
+    usual = {"url": publisher.url, "max_bytes": len(BODY), "checksum": f"md5:{MD5}", "zipped": True}
+    return Download(name="words", **usual | about)
 
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def refusal(publisher: Publisher, folder: Path, **about: object) -> str:
+def refusal(publisher: Publisher, folder: Path, **about: Any) -> str:
     with pytest.raises(SourceError) as refused:
-        fetch(wanted(publisher, **about), folder)  # type: ignore[arg-type]
+        fetch(wanted(publisher, **about), folder)
     assert "\n" not in str(refused.value)
     return str(refused.value)
 
@@ -163,7 +165,7 @@ def test_without_a_validator_nothing_is_resumed(publisher: Publisher, tmp_path: 
 def test_a_complete_part_is_used(publisher: Publisher, tmp_path: Path) -> None:
     publisher.break_after = [100_000, 0, 0]
     refusal(publisher, tmp_path)
-    (tmp_path / "words.zip.part").write_bytes(publisher.content)
+    (tmp_path / "words.download.part").write_bytes(publisher.content)
 
     assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
 
@@ -173,9 +175,28 @@ def test_a_wrong_checksum_is_rejected(publisher: Publisher, tmp_path: Path) -> N
 
     assert refusal(publisher, tmp_path) == (
         f"{publisher.url}: the MD5 of words is {hashlib.md5(b'something else').hexdigest()}, not "
-        f"the published {MD5}; download discarded, try again"
+        f"the expected {MD5}; download discarded, try again"
     )
     assert names(tmp_path) == ["words.lock"]
+
+
+def test_a_file_that_is_not_zipped_is_verified_as_it_is(
+    publisher: Publisher, tmp_path: Path
+) -> None:
+    publisher.content = BODY
+    publisher.break_after = [300_000]
+    sha256 = hashlib.sha256(BODY).hexdigest()
+    about = {"checksum": f"sha256:{sha256}", "zipped": False}
+
+    assert fetch(wanted(publisher, **about), tmp_path).read_bytes() == BODY
+    assert names(tmp_path) == ["words", "words.lock"]
+
+    publisher.content = b"something else"
+    assert refusal(publisher, tmp_path / "again", **about) == (
+        f"{publisher.url}: the SHA256 of words is {hashlib.sha256(b'something else').hexdigest()}, "
+        f"not the expected {sha256}; download discarded, try again"
+    )
+    assert names(tmp_path / "again") == ["words.lock"]
 
 
 def test_an_existing_file_is_checked(publisher: Publisher, tmp_path: Path) -> None:
@@ -187,8 +208,8 @@ def test_an_existing_file_is_checked(publisher: Publisher, tmp_path: Path) -> No
     other.mkdir()
     (other / "words").write_bytes(b"x")
     assert refusal(publisher, other) == (
-        f"{other / 'words'}: the MD5 is {hashlib.md5(b'x').hexdigest()}, not {MD5} as published "
-        f"for {publisher.url}; delete the file to download it again"
+        f"{other / 'words'}: the MD5 is {hashlib.md5(b'x').hexdigest()}, not {MD5} as expected "
+        f"from {publisher.url}; delete the file to download it again"
     )
 
 
@@ -205,11 +226,8 @@ def test_a_missing_network_is_reported_in_one_line(publisher: Publisher, tmp_pat
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/words.zip"
-    nowhere = Download(url=url, member="words", max_bytes=1, md5=MD5)
 
-    with pytest.raises(SourceError) as refused:
-        fetch(nowhere, tmp_path)
-    assert str(refused.value) == (
+    assert refusal(publisher, tmp_path, url=url) == (
         f"{url}: cannot be reached ([Errno 111] Connection refused); check the connection or put "
         f"the file at {tmp_path / 'words'}"
     )
@@ -219,7 +237,7 @@ def test_a_silent_server_is_reported(publisher: Publisher, tmp_path: Path) -> No
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/words.zip"
         with pytest.raises(SourceError) as refused:
-            fetch(Download(url=url, member="words", max_bytes=1, md5=MD5), tmp_path, timeout=0.05)
+            fetch(wanted(publisher, url=url), tmp_path, timeout=0.05)
     assert str(refused.value).startswith(f"{url}: cannot be reached (timed out); ")
 
 

@@ -106,7 +106,7 @@ def test_text8_is_checked_against_its_published_checksum(
 
     def fetch(wanted: Download, folder: Path) -> Path:
         asked.append((wanted, folder))
-        return folder / wanted.member
+        return folder / wanted.name
 
     monkeypatch.setattr(named, "fetch", fetch)
 
@@ -114,7 +114,7 @@ def test_text8_is_checked_against_its_published_checksum(
         [fresh_cache / "samples" / "text8"],
         {"format": "text", "documents": "file"},
     )
-    assert asked[0][0].md5 == "3bea1919949baf155f99411df5fada7e"
+    assert asked[0][0].checksum == "md5:3bea1919949baf155f99411df5fada7e"
     assert asked[0][0].url == "http://mattmahoney.net/dc/text8.zip"
 
 
