@@ -98,7 +98,7 @@ def train_mlm(
     config = config or MlmConfig()
     if out is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise SettingError("several processes train together only into one run; pass `out`")
-    with run_folder(out) as run:
+    with run_folder(out, force=force) as run:
         make_mlm_run(open_or_build(corpus), config, run, force=force)
         encoder = open_run(run, config.device)
     if out is None:

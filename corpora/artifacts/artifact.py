@@ -78,12 +78,13 @@ def artifact_paths(out: Path) -> tuple[Path, Path, Path]:
 
 def refuse_existing(out: Path, force: bool) -> None:
     """Raise if ``out`` exists, unless ``force`` is set and it is an artifact or empty."""
-    if not out.exists():
-        return
-    if not force:
-        raise ArtifactError(f"{out}: already exists; choose another `out` or pass `force=True`")
-    if not (out / CHECKSUMS).is_file() and not (out.is_dir() and not any(out.iterdir())):
-        raise ArtifactError(f"{out}: not a corpus or run; `force=True` will not overwrite it")
+    with _disk_errors(out, every=True):
+        if not out.exists():
+            return
+        if not force:
+            raise ArtifactError(f"{out}: already exists; choose another `out` or pass `force=True`")
+        if not (out / CHECKSUMS).is_file() and not (out.is_dir() and not any(out.iterdir())):
+            raise ArtifactError(f"{out}: not a corpus or run; `force=True` will not overwrite it")
 
 
 def verify(directory: Path, names: Sequence[str] | None = None) -> None:

@@ -150,10 +150,11 @@ def train_svd(
     FirthError
         If no two words occur together.
     """
-    from corpora.build.open_or_build import open_or_build  # lazy: imports numba
 
-    opened, config = open_or_build(corpus), config or SvdConfig()
-    return train_vectors(lambda run: make_svd_run(opened, config, run, force=force), out, METHOD)
+    def train(opened: "Corpus", run: Path) -> Path:
+        return make_svd_run(opened, config or SvdConfig(), run, force=force)
+
+    return train_vectors(train, corpus, out, METHOD, force=force)
 
 
 def make_svd_run(corpus: "Corpus", config: SvdConfig, out: Path, *, force: bool = False) -> Path:

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from corpora.artifacts.arrays import save_array
-from corpora.artifacts.artifact import new_artifact, refuse_existing, write_json
+from corpora.artifacts.artifact import new_artifact, write_json
 from corpora.artifacts.checkpoint import clear_checkpoints
 from corpora.artifacts.provenance import now, provenance
-from corpora.build.open_or_build import open_or_build
 from corpora.common.reporting import note, progress
 from corpora.store.corpus import Corpus
 from embed.vectors.training import train_vectors
@@ -123,10 +122,11 @@ def _train(
     corpus: Corpus | str | Path, config: Word2VecConfig, out: str | Path | None, *, force: bool
 ) -> WordVectors:
     """Train with either method."""
-    if out is not None:
-        refuse_existing(Path(out), force)
-    trainer = build_trainer(open_or_build(corpus), config)
-    return train_vectors(lambda run: make_run(trainer, run, force=force), out, config.method)
+
+    def train(opened: Corpus, run: Path) -> Path:
+        return make_run(build_trainer(opened, config), run, force=force)
+
+    return train_vectors(train, corpus, out, config.method, force=force)
 
 
 def make_run(trainer: Trainer, out: Path, *, force: bool) -> Path:

@@ -41,13 +41,31 @@ def test_vectors_are_those_of_the_run_with_and_without_one(method, tmp_path):
         assert np.array_equal(loose.contexts, kept.contexts)
 
 
-def test_text_is_built_into_a_corpus_and_a_run_is_replaced_by_force_alone(tmp_path):
+def test_text_is_built_into_a_corpus_and_a_run_is_replaced_by_force(tmp_path):
     (tmp_path / "text.txt").write_text(TEXT)
     config = embed.SvdConfig(dim=2, min_count=1, device="cpu")
     assert "cat" in embed.train_svd(str(tmp_path / "text.txt"), config, tmp_path / "run")
-    with pytest.raises(ArtifactError):
-        embed.train_svd(tmp_path / "text.txt", config, tmp_path / "run")
     embed.train_svd(tmp_path / "text.txt", config, tmp_path / "run", force=True)
+
+
+TRAININGS = [embed.train_svd, embed.train_skipgram, embed.train_cbow, pretrain.train_mlm]
+
+
+@pytest.mark.parametrize("train", TRAININGS)
+def test_an_existing_run_is_refused_before_the_corpus_is_built(train, tmp_path):
+    out = tmp_path / "run"
+    out.mkdir()
+    missing = tmp_path / "missing.txt"  # another error if it were opened
+    with pytest.raises(ArtifactError) as caught:
+        train(missing, out=out)
+    assert str(caught.value) == (
+        f"{out}: already exists; choose another `out` or pass `force=True`"
+    )
+    (out / "notes.txt").touch()
+    with pytest.raises(ArtifactError, match="not a corpus or run"):
+        train(missing, out=out, force=True)
+    with pytest.raises(ArtifactError, match="cannot be written: File name too long"):
+        train(missing, out=tmp_path / ("run" * 100))
 
 
 def test_an_encoder_is_returned_with_and_without_a_run(tmp_path, monkeypatch):
