@@ -17,7 +17,6 @@ from corpora.artifacts.artifact import (
     artifact_paths,
     new_artifact,
     read_json,
-    refuse_existing,
     write_json,
 )
 from corpora.artifacts.atomic import write_whole
@@ -25,7 +24,7 @@ from corpora.artifacts.checkpoint import clear_checkpoints
 from corpora.artifacts.provenance import now, provenance
 from corpora.build.open_or_build import open_or_build
 from corpora.common.errors import SettingError
-from corpora.common.reporting import Progress, no_progress, note, progress
+from corpora.common.reporting import Progress, no_progress, progress
 from corpora.tokenizer.json_format import open_pieces, save_pieces
 from corpora.tokenizer.pieces import Pieces
 from embed.contextual.pooling import PoolConfig, pool_words
@@ -99,7 +98,8 @@ def train_mlm(
     if out is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise SettingError("several processes train together only into one run; pass `out`")
     with run_folder(out, force=force) as run:
-        make_mlm_run(open_or_build(corpus), config, run, force=force)
+        opened = open_or_build(corpus)
+        make_mlm_run(opened, config, run, force=force, resumable=out is not None)
         encoder = open_run(run, config.device)
     if out is None:
         encoder.path, encoder.name = None, METHOD
@@ -107,7 +107,9 @@ def train_mlm(
 
 
 @explain_out_of_memory()
-def make_mlm_run(corpus: "Corpus", config: MlmConfig, out: Path, *, force: bool = False) -> Path:
+def make_mlm_run(
+    corpus: "Corpus", config: MlmConfig, out: Path, *, force: bool = False, resumable: bool = True
+) -> Path:
     """Train an encoder, or resume an interrupted training; write the run and return its path."""
     started, config = now(), config.resolved()
     with process_group(config.device) as group, contextlib.ExitStack() as stack:
@@ -116,9 +118,9 @@ def make_mlm_run(corpus: "Corpus", config: MlmConfig, out: Path, *, force: bool 
 
         def begin() -> tuple[Path, TextSplits]:
             text = _checked_text(corpus, config, device, group)
-            refuse_existing(out, force)
             pieces = _pieces(out, maker, text, config)
-            partial = stack.enter_context(new_artifact(out, maker, force=force, resume=CHECKPOINTS))
+            resume = CHECKPOINTS if resumable else None
+            partial = stack.enter_context(new_artifact(out, maker, force=force, resume=resume))
             if not (partial / TOKENIZER).is_file():
                 write_whole(
                     partial / TOKENIZER, lambda path: save_pieces(pieces, path, corpus.text)
@@ -179,12 +181,8 @@ def _train(
     pieces = open_pieces(partial / TOKENIZER)
     setup = prepare(text, pieces, config, partial, device, group)
     model = MaskedLanguageModel(config.encoder(n_pieces=len(pieces)), seed=config.seed).to(device)
-    try:
-        with _display(group) as show:
-            run_training(model, setup, group, show)
-    except KeyboardInterrupt:
-        note("interrupted; run the same command to resume")
-        raise
+    with _display(group) as show:
+        run_training(model, setup, group, show)
     if group.is_first:
         write_whole(partial / WEIGHTS, lambda path: save_model(model, path))
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.common.errors import ArtifactError
+from corpora.common.reporting import note
 
 CHECKSUMS = "checksums.json"
 MAKER = "maker.json"
@@ -60,8 +61,11 @@ def new_artifact(
                 (partial / MAKER).unlink()  # last, so that work that fills the disk can be resumed
                 sync_path(partial)
                 _publish(partial, out, aside)
-        except BaseException:
-            if not resume and partial.exists():
+        except BaseException as error:
+            if resume:
+                if isinstance(error, KeyboardInterrupt) and (partial / resume).exists():
+                    note("interrupted; run the same command to resume")
+            elif partial.exists():
                 _remove(partial, _LOCK)
                 with contextlib.suppress(OSError):  # others may use them by now
                     for folder in new_folders:

@@ -12,7 +12,7 @@ from corpora.artifacts.arrays import save_array
 from corpora.artifacts.artifact import new_artifact, write_json
 from corpora.artifacts.checkpoint import clear_checkpoints
 from corpora.artifacts.provenance import now, provenance
-from corpora.common.reporting import note, progress
+from corpora.common.reporting import progress
 from corpora.store.corpus import Corpus
 from embed.vectors.training import train_vectors
 from embed.vectors.word_vectors import CONTEXTS, MATRIX, WordVectors
@@ -124,12 +124,13 @@ def _train(
     """Train with either method."""
 
     def train(opened: Corpus, run: Path) -> Path:
-        return make_run(build_trainer(opened, config), run, force=force)
+        trainer = build_trainer(opened, config)
+        return make_run(trainer, run, force=force, resumable=out is not None)
 
     return train_vectors(train, corpus, out, config.method, force=force)
 
 
-def make_run(trainer: Trainer, out: Path, *, force: bool) -> Path:
+def make_run(trainer: Trainer, out: Path, *, force: bool, resumable: bool = True) -> Path:
     """Train, or resume an interrupted training; write the run and return its path."""
     started = now()
     corpus, config, resolved = trainer.corpus, trainer.config, trainer.resolved_options()
@@ -138,7 +139,8 @@ def make_run(trainer: Trainer, out: Path, *, force: bool) -> Path:
         "command": f"train-{config.method}", "corpus": corpus.fingerprint, **options, **resolved,
     }  # fmt: skip
     del maker["threads"]  # a resumed training may use more or fewer
-    with new_artifact(out, maker, force=force, resume=CHECKPOINTS) as partial:
+    resume = CHECKPOINTS if resumable else None
+    with new_artifact(out, maker, force=force, resume=resume) as partial:
         if config.engine == "gensim":
             _train_with_gensim(trainer, partial)
         else:
@@ -157,12 +159,8 @@ def _train_with_kernels(trainer: Trainer, directory: Path) -> None:
     if (directory / MATRIX).is_file() and not checkpoints.exists():
         return
     checkpoints.mkdir(exist_ok=True)  # its existence means that the tables are not complete
-    try:
-        with progress("training", "tokens") as show:
-            run_training(trainer, directory, show)
-    except KeyboardInterrupt:
-        note("interrupted; run the same command to resume")
-        raise
+    with progress("training", "tokens") as show:
+        run_training(trainer, directory, show)
     trainer.tables.save(directory, trainer.text.words, trainer.text.counts)
     clear_checkpoints(checkpoints)  # only now: the disk may have been full
 

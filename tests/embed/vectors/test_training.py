@@ -68,19 +68,51 @@ def test_an_existing_run_is_refused_before_the_corpus_is_built(train, tmp_path):
         train(missing, out=tmp_path / ("run" * 100))
 
 
-def test_an_encoder_is_returned_with_and_without_a_run(tmp_path, monkeypatch):
-    (tmp_path / "text.txt").write_text(TEXT.replace("\n", "\n\n") * 3)
-    read, built = corpora_options()
-    corpus = corpora.make_corpus(
-        tmp_path / "text.txt", tmp_path / "corpus", read=read, options=built
-    )
-    config = pretrain.MlmConfig(
-        preset="tiny", layers=1, dim=16, steps=2, batch=4, sequence_length=16,
-        min_count=1, threads=1, device="cpu",
-    )  # fmt: skip
+MLM = pretrain.MlmConfig(
+    preset="tiny", layers=1, dim=16, steps=2, batch=4, sequence_length=16,
+    min_count=1, threads=1, device="cpu",
+)  # fmt: skip
 
-    kept = pretrain.train_mlm(corpus, config, tmp_path / "run")
-    loose = pretrain.train_mlm(corpus, config)
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """A corpus whose documents are blocks of lines, a quarter of them held out."""
+    folder = tmp_path_factory.mktemp("corpus")
+    (folder / "text.txt").write_text(TEXT.replace("\n", "\n\n") * 3)
+    read, built = corpora.ReadOptions(documents="block"), corpora.BuildOptions(held_out=0.25)
+    return corpora.make_corpus(folder / "text.txt", folder / "corpus", read=read, options=built)
+
+
+@pytest.mark.parametrize(
+    ("train", "config", "home"),
+    [
+        (*CONFIGS["skipgram"], "embed.word2vec.train"),
+        (pretrain.train_mlm, MLM, "pretrain.train"),
+    ],
+    ids=["skipgram", "mlm"],
+)
+def test_only_a_training_with_a_directory_is_resumed(
+    train, config, home, corpus, tmp_path, monkeypatch, capsys
+):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with corpora.show_progress(), monkeypatch.context() as patch:
+        patch.setattr(f"{home}.run_training", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            train(corpus, config)
+        assert "interrupted" not in capsys.readouterr().err
+        with pytest.raises(KeyboardInterrupt):
+            train(corpus, config, tmp_path / "run")
+        assert "interrupted; run the same command to resume\n" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["run.partial"]
+    assert train(corpus, config, tmp_path / "run").path == tmp_path / "run"
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_an_encoder_is_returned_with_and_without_a_run(corpus, tmp_path, monkeypatch):
+    kept = pretrain.train_mlm(corpus, MLM, tmp_path / "run")
+    loose = pretrain.train_mlm(corpus, MLM)
 
     assert (kept.path, loose.path, loose.name) == (tmp_path / "run", None, "mlm")
     states = [each.encode([["the", "cat"]], [0, 1])[0] for each in (kept, loose)]
@@ -88,9 +120,4 @@ def test_an_encoder_is_returned_with_and_without_a_run(tmp_path, monkeypatch):
     assert json.loads((tmp_path / "run" / "config.json").read_text())["method"] == "mlm"
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(SettingError, match=r"pass `out`$"):
-        pretrain.train_mlm(corpus, config)
-
-
-def corpora_options():
-    """A document a block of lines, a quarter of them held out."""
-    return corpora.ReadOptions(documents="block"), corpora.BuildOptions(held_out=0.25)
+        pretrain.train_mlm(corpus, MLM)
