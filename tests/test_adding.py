@@ -10,13 +10,12 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.fenced import fenced_blocks
+from tests.run_python import run_python
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "docs" / "adding" / f"{name}.md" for name in ("method", "task", "reader")]
@@ -86,15 +85,7 @@ def tree(tmp_path_factory):
 def run(tree, *arguments, **options):
     """Run Python in the copy."""
     environment = {**os.environ, "FIRTH_CACHE": str(tree / "cache"), "PYTHONPATH": str(tree)}
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=tree,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        **options,
-    )
+    return run_python(*arguments, cwd=tree, env=environment, **options)
 
 
 @pytest.fixture(scope="module")

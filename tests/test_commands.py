@@ -2,7 +2,6 @@
 
 import importlib
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +12,7 @@ from click.testing import CliRunner
 
 import cli
 from corpora.common import errors
+from tests.run_python import run_python
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = list(cli.COMMANDS)
@@ -78,9 +78,7 @@ def test_the_help_of_firth_lists_every_command():
 
 def run_firth(*words):
     """Run the program in a process."""
-    return subprocess.run(
-        [sys.executable, "cli.py", *words], capture_output=True, text=True, cwd=ROOT, check=False
-    )
+    return run_python("cli.py", *words, cwd=ROOT)
 
 
 def test_the_version_is_printed():
@@ -207,7 +205,5 @@ for name in {NAMES!r}:
     if slow & set(sys.modules):
         sys.exit(f"{{name}} loads {{sorted(slow & set(sys.modules))}}")
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False
-    )
+    done = run_python("-c", code, cwd=ROOT)
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,10 +1,10 @@
 """Called from Python, the packages print nothing; a reporter shows what they have to say."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.run_python import run_python
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -49,21 +49,10 @@ compared.write_report("page.html")
 """
 
 
-def session(code: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+def session(code, folder):
     """Run code in a new interpreter, with the packages of this repository."""
-    return subprocess.run(
-        [
-            sys.executable,
-            "-W",
-            "error",
-            "-c",
-            f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}",
-        ],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}"
+    return run_python("-W", "error", "-c", code, cwd=folder)
 
 
 def test_public_functions_print_nothing(tmp_path):
