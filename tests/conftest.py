@@ -55,7 +55,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Iterator[None]:
-    """Skip tests of files that ship with gensim where it is not installed."""
+    """Skip tests that need gensim, or files of it that cannot be downloaded either."""
     try:
         return (yield)
     except FirthError as error:
@@ -65,7 +65,7 @@ def pytest_runtest_call() -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup() -> Iterator[None]:
-    """Skip tests whose fixtures read files that ship with gensim where it is not installed."""
+    """Skip tests whose fixtures need gensim, or files of it that cannot be downloaded either."""
     try:
         return (yield)
     except FirthError as error:

@@ -296,7 +296,6 @@ def test_import_paths_in_strings_exist():
 OPTIONS_ALLOWED = {
     "corpora/artifacts/provenance.py": "arguments of git",
     "corpora/artifacts/seeds.py": "declares the option --seeds of the training commands",
-    "corpora/datasets/named.py": "an option of pip",
     "embed/formats/vector_files.py": "a whole command to type",
     "embed/study/choices.py": "a command line that it runs",
     "embed/study/steps.py": "command lines that it runs",

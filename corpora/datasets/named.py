@@ -1,7 +1,6 @@
-"""Named corpora: found in installed packages, generated or downloaded."""
+"""Named corpora: found in an installed package, downloaded or generated."""
 
 import dataclasses
-import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,8 @@ from corpora.common.cache import cache_directory
 from corpora.common.errors import SourceError
 from corpora.common.reporting import note, progress
 from corpora.datasets.download import Download, fetch
+from corpora.datasets.gensim_data import LEE, WIKI, gensim_file
 
-_LEE = ("lee_background.cor", "lee.cor")
-_WIKI = ("enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2",)
 # The MD5 is that of the unpacked file, published with it.
 _TEXT8 = Download(
     url="http://mattmahoney.net/dc/text8.zip",
@@ -58,29 +56,6 @@ def _current_name(name: str) -> str:
     return _FORMER_NAMES.get(name, name)
 
 
-def _in_gensim(*names: str) -> Callable[[], list[Path]]:
-    """Return a function that finds files of gensim's test data."""
-
-    def find() -> list[Path]:
-        # same as gensim.test.utils.datapath, but importing gensim takes a second
-        spec = importlib.util.find_spec("gensim")
-        if spec is None or not spec.submodule_search_locations:
-            raise SourceError(
-                f"{names[0]}: part of the gensim package, which is not installed; "
-                "pip install gensim"
-            )
-        folder = Path(spec.submodule_search_locations[0]) / "test" / "test_data"
-        for name in names:
-            if not (folder / name).is_file():
-                raise SourceError(
-                    f"{folder / name}: missing from the installed gensim; "
-                    "pip install --force-reinstall gensim"
-                )
-        return [folder / name for name in names]
-
-    return find
-
-
 def _synthetic(**choices: int) -> list[Path]:
     """Return the synthetic corpus of a size and seed, generating it the first time."""
     from corpora.datasets.synthetic import VERSION, SyntheticConfig, write_synthetic
@@ -105,12 +80,12 @@ NAMED_CORPORA: dict[str, NamedCorpus] = {
         summary="350 news stories of the year 2001 (Lee, Pincombe and Welsh 2005)",
         # a pound sign is encoded as Latin-1
         options={"format": "text", "documents": "line", "encoding": "latin-1"},
-        find=_in_gensim(*_LEE),
+        find=lambda: [gensim_file(name) for name in LEE],
     ),
     "wiki-sample": NamedCorpus(
         summary="100 articles of English Wikipedia, an excerpt of a dump",
         options={"format": "mediawiki"},
-        find=_in_gensim(*_WIKI),
+        find=lambda: [gensim_file(WIKI)],
     ),
     "synthetic": NamedCorpus(
         summary="generated text with known word classes, relations and similarities",

@@ -214,8 +214,8 @@ def compare_runs(
         Runs of any method, vectors files, Hugging Face folders; also vectors and encoders that
         were opened from a run.
     config : CompareConfig, optional
-        Evaluation sets and settings; by default the word pairs and analogies that ship with
-        gensim.
+        Evaluation sets and settings; by default WS-353, SimLex-999 and the Google
+        analogies.
     add_contexts : bool
         Add each word's context vector to its word vector, in the runs that have both.
 

@@ -1,6 +1,5 @@
 """Default settings of a study, chosen by the text's size and language and by the time budget."""
 
-import importlib.util
 import json
 import math
 import subprocess
@@ -8,10 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from corpora.common.console import no_option
-from corpora.common.errors import FirthError
+from corpora.common.errors import FirthError, SourceError
 from corpora.common.memory import available_threads
 from corpora.common.reporting import is_silent, note
-from embed.compare.datasets.word_pairs import TWO_TAGS
+from embed.compare.datasets.word_pairs import TWO_TAGS, default_sets
 from embed.compare.recommend import Features
 from embed.compare.scoring.comparison import SET_OPTIONS
 from embed.study.settings import COMPARE, Study, command_options
@@ -110,8 +109,10 @@ def _choose_sets(study: Study, corpus: "Corpus") -> Study:
     """Choose the bundled evaluation sets if the text is English, else intrinsic measures."""
     frequent = set(map(str.lower, corpus.vocabulary.words(0, _N_FREQUENT)))
     if len(frequent & _ENGLISH) >= _MIN_ENGLISH:
-        if importlib.util.find_spec("gensim") is None:
-            note("gensim is not installed, and word pairs and analogies are part of it; left out")
+        try:
+            default_sets()
+        except SourceError as error:
+            note(f"{error}; word pairs and analogies are left out")
             return study.with_options(COMPARE, tagging=[TWO_TAGS], intrinsic=True)
         return study.with_options(
             COMPARE,

@@ -107,7 +107,7 @@ def learning_curve(
     config : CurveConfig, optional
         Methods, sizes and seeds.
     comparing : CompareConfig, optional
-        Evaluation sets; by default the word pairs and analogies that ship with gensim.
+        Evaluation sets; by default WS-353, SimLex-999 and the Google analogies.
 
     Returns
     -------

@@ -5,7 +5,6 @@ spaces; a header, comments, CRLF line ends and further columns are fine. No line
 malformed one is an error with its number.
 """
 
-import importlib.util
 import math
 import re
 from collections import Counter
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from corpora.common.errors import SourceError
+from corpora.datasets.gensim_data import gensim_file
 from embed.compare.datasets.fields import Row, quoted, read_rows
 
 DEFAULT_SETS = (
@@ -56,31 +55,17 @@ class _PairColumns:
 
 
 def default_sets() -> list[tuple[str, Path]]:
-    """Return the sets that the installed gensim package ships, without importing it."""
-    package = importlib.util.find_spec("gensim")
-    if package is None or not package.submodule_search_locations:
-        raise SourceError(
-            "gensim: not installed, and the default evaluation sets are part of it; "
-            "pass `similarity=FILE` or `analogies=FILE`"
-        )
-    folder = Path(package.submodule_search_locations[0]) / "test" / "test_data"
-    sets = [(task, folder / name) for task, name in DEFAULT_SETS]
-    for _, path in sets:
-        if not path.is_file():
-            raise SourceError(
-                f"{path}: the installed gensim lacks this default evaluation set; "
-                "pass `similarity=FILE` or `analogies=FILE`"
-            )
-    return sets
+    """Return task and path of each default set, downloading them where gensim is not installed."""
+    return [(task, gensim_file(name)) for task, name in DEFAULT_SETS]
 
 
 def find_set(task: str, named: str) -> Path:
-    """Return the path of a set: a file, or the name of a set that ships with Firth or gensim."""
-    names = {Path(file).stem for of_task, file in DEFAULT_SETS if of_task == task}
+    """Return the path of a set: a file, or the name of a default set or of one of Firth's own."""
     if Path(named).exists():
         return Path(named)
-    if named in names:
-        return next(path for of_task, path in default_sets() if path.stem == named)
+    for of_task, file in DEFAULT_SETS:
+        if (of_task, Path(file).stem) == (task, named):
+            return gensim_file(file)
     if (task, named) == ("tagging", TWO_TAGS):
         folder = Path(str(files("embed.compare.datasets"))) / "data"
         return Path(",".join(str(folder / f"{named}-{part}.conllu") for part in _PARTS))

@@ -1,7 +1,5 @@
-"""Named corpora: found in packages without importing them, generated or downloaded."""
+"""Named corpora: found in an installed package, downloaded or generated."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -30,47 +28,6 @@ def test_the_wiki_sample_is_a_mediawiki_dump() -> None:
     assert [path.suffix for path in paths] == [".bz2"]
     assert paths[0].is_file()
     assert options == {"format": "mediawiki"}
-
-
-def test_gensim_data_is_found_where_gensim_finds_it() -> None:
-    datapath = pytest.importorskip("gensim.test.utils").datapath
-
-    assert named_source("lee")[0][1] == Path(datapath("lee.cor"))
-
-
-def test_gensim_is_not_imported_to_find_its_data(root: Path) -> None:
-    code = (
-        "from corpora.datasets.named import *; import sys; named_source('lee'); print(*sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, check=True)
-
-    assert b"gensim" not in done.stdout.split()
-
-
-def test_a_missing_package_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-
-    with pytest.raises(SourceError) as refused:
-        named_source("lee")
-    assert str(refused.value) == (
-        "lee_background.cor: part of the gensim package, which is not installed; pip install gensim"
-    )
-
-
-def test_a_package_without_its_data_is_an_error(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    class Spec:
-        submodule_search_locations = (str(tmp_path),)
-
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: Spec)
-
-    with pytest.raises(SourceError) as refused:
-        named_source("lee")
-    assert str(refused.value) == (
-        f"{tmp_path}/test/test_data/lee_background.cor: missing from the installed gensim; "
-        "pip install --force-reinstall gensim"
-    )
 
 
 def test_an_unknown_name_is_an_error() -> None:

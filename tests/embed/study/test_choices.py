@@ -2,7 +2,7 @@
 
 import pytest
 
-from corpora.common.errors import FirthError
+from corpora.common.errors import FirthError, SourceError
 from embed.compare.recommend import Features
 from embed.study import choices
 from embed.study.choices import choose_settings
@@ -126,3 +126,15 @@ def test_bundled_sets_are_used_for_english_texts_without_given_sets():
     assert settled(svd, 1e6, words=["der", "die", "und"])["compare"] == {"intrinsic": True}
     named = svd.with_options("compare", odd_one_out=["x.txt"])
     assert settled(named, 1e6)["compare"] == {"odd-one-out": ["x.txt"]}
+
+
+def test_sets_that_cannot_be_downloaded_are_left_out(monkeypatch, capsys):
+    def default_sets():
+        raise SourceError("pairs.tsv: cannot be reached")
+
+    monkeypatch.setattr(choices, "default_sets", default_sets)
+
+    options = settled(Study(("a",), ("svd",)), 1e6)["compare"]
+    assert options == {"tagging": ["two-tags"], "intrinsic": True}
+    left_out = "pairs.tsv: cannot be reached; word pairs and analogies are left out\n"
+    assert left_out in capsys.readouterr().err

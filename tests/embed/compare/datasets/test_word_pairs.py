@@ -1,7 +1,5 @@
 """Word pairs and default sets: all published forms, and refusals."""
 
-import subprocess
-import sys
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -184,27 +182,6 @@ def test_the_default_sets_are_complete():
     questions = read_questions(google)
     assert len(questions) == 19544
     assert len({question.section for question in questions}) == 14
-
-
-def test_the_default_sets_are_found_without_importing_gensim():
-    code = (
-        "import sys\nfrom embed.compare.datasets.word_pairs import default_sets\n"
-        "default_sets()\nprint('gensim' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
-
-
-def test_without_gensim_the_error_names_the_remedy(monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-
-    with pytest.raises(SourceError) as error:
-        default_sets()
-
-    assert str(error.value) == (
-        "gensim: not installed, and the default evaluation sets are part of it; "
-        "pass `similarity=FILE` or `analogies=FILE`"
-    )
 
 
 PAIR_SETS = {
