@@ -1,8 +1,8 @@
-"""Run what a page shows, and write down what it prints: ``python docs/run_examples.py PAGE...``.
+"""Run the examples of pages and update their output: ``python docs/run_examples.py PAGE...``.
 
-In each block marked ``console``, lines that begin with ``$`` are commands for bash, lines right
-below that begin with ``>`` go on with them, and what follows is their standard output. A page's
-commands run one after the other in an empty folder, in which ``demo`` is what ``make demo`` made.
+In each block marked ``console``, lines that begin with ``$`` are bash commands, lines after them
+that begin with ``>`` continue a command, and the other lines are its standard output. The commands
+of a page run in order in an empty folder with a link to ``demo``, the output of ``make demo``.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ _STAMP = re.compile(r"<!-- demo: [0-9a-f]* -->")
 
 @dataclass(frozen=True)
 class Example:
-    """A command of a page, and what the page says that it prints."""
+    """A command of a page and the output that the page shows."""
 
     command: str
     output: str
@@ -41,20 +41,20 @@ def examples_in(text: str) -> list[Example]:
     Returns
     -------
     list of Example
-        In the order of the page.
+        In page order.
     """
     return [example for block in _BLOCK.findall(text) for example in _split(block)]
 
 
 def run(command: str, folder: Path) -> str:
-    """Run a command as a reader would, with the ``firth`` of this Python first on the path.
+    """Run a shell command, with the ``firth`` of this Python first on the path.
 
     Parameters
     ----------
     command : str
-        For bash.
+        A bash command.
     folder : Path
-        Where it runs.
+        Working directory.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def run(command: str, folder: Path) -> str:
     Raises
     ------
     SystemExit
-        It failed.
+        The command failed.
     """
     environment = dict(os.environ, COLUMNS="100")
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
@@ -78,19 +78,19 @@ def run(command: str, folder: Path) -> str:
 
 
 def refresh(text: str, folder: Path) -> str:
-    """Run all commands of a page, and put what they print in the place of what stands there.
+    """Run all commands of a page and replace the outputs that it shows.
 
     Parameters
     ----------
     text : str
         Markdown.
     folder : Path
-        Where commands run.
+        Working directory of the commands.
 
     Returns
     -------
     str
-        The page, with the mark of the runs of ``demo`` that it shows.
+        The page, with the stamp of the demo runs that it shows.
     """
 
     def made(block: re.Match[str]) -> str:
@@ -103,12 +103,12 @@ def refresh(text: str, folder: Path) -> str:
 
 
 def stamp() -> str:
-    """Tell the runs of the demo that stand here from those of other machines and versions.
+    """Identify the runs of the demo that a page was made from.
 
     Returns
     -------
     str
-        A line of Markdown that is not shown, with a hash of all vectors and weights.
+        A Markdown comment with a hash of all vectors and weights.
     """
     files = sorted([*DEMO.glob("*/vectors.npy"), *DEMO.glob("*/*.safetensors")])
     digest = hashlib.sha256(b"".join(hashlib.sha256(f.read_bytes()).digest() for f in files))
@@ -116,24 +116,24 @@ def stamp() -> str:
 
 
 def _split(block: str) -> Iterator[Example]:
-    """The examples of one block."""
+    """Yield the examples of one block."""
     parts = _COMMAND.split(block)[1:]  # command, output, command, ...
     for command, output in zip(parts[::2], parts[1::2], strict=True):
         yield Example(command.rstrip("\n").replace("\n> ", "\n"), output)
 
 
 def _shown(command: str) -> str:
-    """A command as it stands on a page, without the ``$``."""
+    """Format a command as pages show it, without the ``$``."""
     return command.replace("\n", "\n> ")
 
 
 def main(pages: list[str]) -> None:
-    """Refresh pages where they stand.
+    """Update pages in place.
 
     Parameters
     ----------
     pages : list of str
-        Paths. A page of which a command fails stays as it is.
+        Paths. If a command fails, its page is unchanged.
     """
     for page in map(Path, pages):
         with tempfile.TemporaryDirectory() as folder:
