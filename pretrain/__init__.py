@@ -1,4 +1,4 @@
-"""Masked-language-model pretraining: an encoder, its training, and what comes out of it."""
+"""Masked-language-model pretraining: the encoder, its training and its inference."""
 
 from typing import TYPE_CHECKING
 

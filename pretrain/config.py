@@ -15,8 +15,8 @@ _BUDGETS = ("steps", "epochs", "tokens", "minutes")
 _EPOCHS = 10
 _MAX_PIECES = 1_000_000
 _MAX = {"layers": 1000, "max_length": 65_536}  # as the settings allow
-_MIN_MASK_RATE = 0.001  # below, a step may have nothing to predict
-_GEGLU_MULTIPLE = 64  # widths that kernels are fast with
+_MIN_MASK_RATE = 0.001  # with a lower rate, a step may have nothing to predict
+_GEGLU_MULTIPLE = 64  # kernels are fast at multiples of this width
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Preset:
     layers: int
     dim: int
     heads: int
-    # tuned for mini (docs/methods/mlm.md); by custom lower for larger models
+    # tuned for mini (docs/methods/mlm.md); usually lower for larger models
     learning_rate: float
 
 
@@ -87,7 +87,7 @@ class EncoderConfig:
             )
 
     def _check_kinds(self) -> None:
-        """Check each field by itself, since the shape may come from a damaged file."""
+        """Check each field separately, since the shape may come from a damaged file."""
         for name, value, choices in (
             ("attention_score", self.attention_score, _SCORES),
             ("positions", self.positions, _POSITIONS),

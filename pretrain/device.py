@@ -1,4 +1,4 @@
-"""The device: choosing it, its speed and memory, and whether torch can compile for it."""
+"""Choice of the device, its speed and memory, and whether torch can compile for it."""
 
 import contextlib
 import importlib.util

@@ -211,8 +211,8 @@ def test_a_run_with_other_options_is_refused_before_training(corpus, copied):
     shutil.rmtree(copied.parent / "run-seed1")
     options = [*OPTIONS["train-skipgram"], "--window", 3, "--dim", 6]
     assert refusal("train-skipgram", corpus, "--out", copied, *options, "--seeds", 2) == (
-        f"{copied}-seed2: was trained with different dim, window; pass the same to keep it, choose "
-        "another --out or pass --force"
+        f"{copied}-seed2: was trained with different dim, window; pass the same values to keep "
+        "it, choose another --out or pass --force"
     )
     assert [path.name for path in copied.parent.iterdir()] == ["run-seed2"]
 
@@ -221,7 +221,9 @@ def test_a_run_on_another_text_is_refused(copied, tmp_path):
     other = corpus_of(tmp_path, ["a b c d", "b c d a"] * 20, name="other").path
     assert refusal(
         "train-skipgram", other, "--out", copied, *OPTIONS["train-skipgram"], "--seeds", 2
-    ).startswith(f"{copied}-seed1: was trained with different corpus; pass the same to keep it")
+    ).startswith(
+        f"{copied}-seed1: was trained with different corpus; pass the same values to keep it"
+    )
 
 
 def test_a_run_that_was_renamed_is_refused(corpus, copied):
@@ -299,8 +301,8 @@ def test_unfinished_work_of_another_training_is_refused_before_training(corpus, 
     partial = left_unfinished(tmp_path / "run-seed2", seed=2, window=9)
     options = [*OPTIONS["train-skipgram"], "--seeds", 3]
     assert refusal("train-skipgram", corpus, "--out", tmp_path / "run", *options) == (
-        f"{partial}: left unfinished with different corpus, window; pass the same to resume, "
-        "choose another --out or pass --force"
+        f"{partial}: left unfinished with different corpus, window; pass the same values to "
+        "resume, choose another --out or pass --force"
     )
     assert refusal("train-cbow", corpus, "--out", tmp_path / "run", *options) == (
         f"{partial}: left unfinished by 'train-skipgram'; run that command again, choose another "

@@ -194,7 +194,7 @@ def _check_again(out: Path, partial: Path, aside: Path, force: bool) -> None:
 
 
 def _lock(lock: Any, partial: Path) -> None:
-    """Take the lock, which the kernel releases however this process ends."""
+    """Take the lock, which the operating system releases when this process ends or is killed."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # the last holder may have published or removed the directory after we opened the file
@@ -208,7 +208,7 @@ def _lock(lock: Any, partial: Path) -> None:
 
 
 def _prepare_partial(out: Path, maker: Mapping[str, Any], force: bool, resume: str | None) -> None:
-    """Clear what an interrupted process left, or keep it to resume; refuse other work."""
+    """Clear an interrupted artifact, or keep it to resume; raise if another command left it."""
     partial = artifact_paths(out)[1]
     left = [path for path in partial.iterdir() if path.name != _LOCK]
     maker = json.loads(json.dumps(maker))
@@ -228,8 +228,8 @@ def _prepare_partial(out: Path, maker: Mapping[str, Any], force: bool, resume: s
             keys = sorted({*maker, *other})
             differ = ", ".join(key for key in keys if maker.get(key) != other.get(key))
             raise ArtifactError(
-                f"{partial}: left unfinished with different {differ}; pass the same to resume, "
-                "choose another `out` or pass `force=True`"
+                f"{partial}: left unfinished with different {differ}; pass the same values "
+                "to resume, choose another `out` or pass `force=True`"
             )
     for path in left:
         shutil.rmtree(path) if path.is_dir() else path.unlink()

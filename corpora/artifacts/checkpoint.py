@@ -63,7 +63,7 @@ def save_checkpoint(
 
 
 def load_checkpoint(directory: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
-    """Read the newest undamaged checkpoint, noting damaged ones; None if there is none."""
+    """Read the newest undamaged checkpoint, with a note on damaged ones; None if there is none."""
     for step in _steps(directory):
         try:
             return _read(step)

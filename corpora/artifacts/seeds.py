@@ -146,7 +146,7 @@ class SeedRuns(Generic[ConfigT]):
         values = {
             name: (value, chosen.get(name, value))
             for name, value in options.items()
-            # these depend on the text when left open
+            # these depend on the text if they are not set
             if name not in _FREE and not (corpus is None and (value is None or name == _INIT))
         }
         known = {} if corpus is None else {"corpus": (corpus,)}
@@ -194,8 +194,8 @@ def _was_made_by(wanted: Mapping[str, tuple[Any, ...]], run: Path) -> bool:
     differ = _differences({**found.options, **made}, wanted)
     if differ:
         raise ArtifactError(
-            f"{run}: was trained with different {', '.join(differ)}; pass the same to keep it, "
-            "choose another `out` or pass `force=True`"
+            f"{run}: was trained with different {', '.join(differ)}; pass the same values "
+            "to keep it, choose another `out` or pass `force=True`"
         )
     if "corpus" in wanted:  # else this is called again when the text is open
         verify(run)

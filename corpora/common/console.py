@@ -111,7 +111,7 @@ def _rate(first: tuple[float, float], latest: tuple[float, float], started: floa
 
 
 def _write_waiting(label: str, live: bool, begun: Callable[[], object]) -> None:
-    """Write that kernels are being compiled: only a first run on a machine takes so long."""
+    """Write a note that kernels are being compiled, which only the first run on a machine does."""
     if begun() is None:
         line = f"{label:<10} ... (a first run compiles its kernels, some seconds)"
         _write(f"\r\x1b[2K{line}" if live else f"{line}\n")
@@ -206,7 +206,7 @@ def padded(text: str, columns: int) -> str:
 
 
 def typed(path: str | Path) -> str:
-    """Quote a path for the shell, whatever characters it has."""
+    """Quote a path for the shell; any character is allowed."""
     text = no_option(str(path))
     if text.isprintable():
         return shlex.quote(text)
@@ -214,7 +214,7 @@ def typed(path: str | Path) -> str:
 
 
 def no_option(path: str) -> str:
-    """Write a path so that no command mistakes it for an option."""
+    """Return a path that no command mistakes for an option."""
     return f"./{path}" if path.startswith("-") else path
 
 

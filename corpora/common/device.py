@@ -1,4 +1,4 @@
-"""Choice of the compute device, without importing torch if there is no CUDA driver."""
+"""Choice of the compute device; torch is imported only if a CUDA driver is installed."""
 
 import ctypes
 import sys

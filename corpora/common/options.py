@@ -71,7 +71,7 @@ def check(config: Any) -> None:
             )
         for name, bound in field.metadata["bounds"].items():
             words, holds = _BOUNDS[name]
-            if not holds(value, bound):  # NaN holds no bound
+            if not holds(value, bound):  # NaN fails every comparison
                 raise SettingError(
                     f"{owner}.{field.name} must be {words} {bound}, got {value}",
                     setting=field.name,
@@ -123,14 +123,14 @@ def _as_option(found: re.Match[str]) -> str:
 
 
 def _plain_type(kind: Any) -> Any:
-    """``int | None`` as ``int``; everything else unchanged."""
+    """Return ``int`` for ``int | None``; other types unchanged."""
     if isinstance(kind, types.UnionType):
         return next(part for part in typing.get_args(kind) if part is not types.NoneType)
     return kind
 
 
 def _check_kind(owner: str, name: str, kind: Any, value: Any) -> None:
-    """Raise if a value has the wrong type; an int may stand for a float."""
+    """Raise if a value has the wrong type; an int is accepted as a float."""
     kind = typing.get_origin(kind) or kind
     right = isinstance(value, (int, float) if kind is float else kind)
     if not right or (isinstance(value, bool) and kind is not bool):
@@ -140,7 +140,7 @@ def _check_kind(owner: str, name: str, kind: Any, value: Any) -> None:
 
 
 def _click_option(click: Any, field: Any, kind: Any) -> Any:
-    """One click option from one field."""
+    """Return the click option of one field."""
     name = "--" + field.name.replace("_", "-")
     about: dict[str, Any] = {
         "help": as_command_line(field.metadata["help"]),

@@ -1,4 +1,4 @@
-"""Where library code sends progress and notes: nowhere, unless a reporter is installed.
+"""Progress and notes of library code, discarded unless a reporter is installed.
 
 The reporter is one per process, so that threads share it. The command line and
 :func:`corpora.show_progress` install the one that writes to the terminal.
@@ -10,7 +10,7 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Receives how far some work has come."""
+    """Receives progress updates."""
 
     def __call__(self, done: float, total: float | None = None, detail: str = "") -> None:
         """Report that ``done`` of ``total`` units are finished."""
@@ -21,7 +21,7 @@ def no_progress(done: float, total: float | None = None, detail: str = "") -> No
 
 
 class Reporter(Protocol):
-    """Receives everything that library code has to say."""
+    """Receives the notes and progress of library code."""
 
     def note(self, message: str) -> None:
         """Receive a message of one line."""
@@ -32,7 +32,7 @@ class Reporter(Protocol):
     def progress(
         self, label: str, unit: str, silent_seconds: float | None
     ) -> contextlib.AbstractContextManager[Progress]:
-        """Follow some work of which each call counts ``unit``."""
+        """Return a context manager that reports progress, counted in ``unit``."""
 
 
 class SilentReporter:
@@ -55,7 +55,7 @@ _current: Reporter = SilentReporter()
 
 
 def install(reporter: Reporter) -> Reporter:
-    """Send everything to a reporter from now on; return the one before."""
+    """Send everything to a reporter from now on; return the previous one."""
     global _current
     before, _current = _current, reporter
     return before

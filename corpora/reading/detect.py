@@ -112,7 +112,7 @@ def _by_name(source: str, head: bytes) -> str | None:
         )
     if suffix not in _NAMES and _MARKUP.match(head):
         raise SourceError(
-            f"{source}: markup of an unknown kind; extract its text first, or pass `format=text`"
+            f"{source}: unknown markup; extract its text first, or pass `format=text`"
         )
     return _NAMES.get(suffix)
 

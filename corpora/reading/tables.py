@@ -50,7 +50,7 @@ def parse_rows(raw: RawBlock) -> TextBlock:
 def csv_blocks(
     stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
 ) -> Iterator[RawBlock]:
-    """Split CSV into rows while cutting, since only a scan from the start pairs the quotes."""
+    """Split CSV into rows while cutting, since quotes can be paired only from the start."""
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     lines = _csv_lines(stream, chunks, options, block_bytes)
     header = next(lines, "")

@@ -22,7 +22,7 @@ from corpora.store.view import View as View  # return type of Corpus.view
 from corpora.store.vocabulary import PRUNED, Vocabulary
 from corpora.text.segment import TextSettings, unspaced_advice
 
-# Notes for the counts of the tally.
+# Notes on what was dropped or replaced, by name of its count.
 _TALLY_NOTES = {
     "replaced_bytes": "bytes invalid in the encoding were replaced by U+FFFD",
     "replaced_characters": "lone surrogates were replaced by U+FFFD",
@@ -91,7 +91,7 @@ class Corpus:
         Raises
         ------
         ArtifactError
-            The directory is not a finished corpus, or is of another format version.
+            The directory is not a finished corpus, or has another format version.
         """
         path = Path(path)
         if not is_corpus(path):
@@ -259,7 +259,7 @@ class Corpus:
         return Corpus(self.path, {**self.manifest, **changed}, np.split(taken, ends))
 
     def _outer_sample(self) -> dict[str, Any]:
-        """Return the ``of`` entry of a sample of this corpus; empty if this is no sample."""
+        """Return the ``of`` entry for samples of this corpus; empty if it is not a sample."""
         return {"of": self.manifest["sample"]} if self.sampled is not None else {}
 
     def view(

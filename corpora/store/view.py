@@ -53,7 +53,7 @@ class StoredText:
 class View:
     """A selection of words and documents of a corpus, made by :meth:`Corpus.view`.
 
-    Row r stands for type ``types[r]``, or for ``missing[n]`` if that is ``-1 - n``. Counts are
+    Row r is type ``types[r]``, or word ``missing[n]`` if ``types[r]`` is ``-1 - n``. Counts are
     in descending order, except in views made by :meth:`ordered` and :meth:`select`.
     """
 

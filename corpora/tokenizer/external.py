@@ -102,7 +102,7 @@ class ExternalTokenizer:
 
     @cached_property
     def _prefix(self) -> str:
-        """The prefix that makes a word look as after another: a space, unless normalized in."""
+        """The prefix of a word inside a sentence: a space, unless the normalizer adds one."""
         added = self._normalized("a").startswith(_SPACE_MARK)
         return "" if added or self._library.pre_tokenizer is None else " "
 
@@ -113,7 +113,7 @@ class ExternalTokenizer:
         return texts
 
     def _candidate_texts(self) -> Iterator[str]:
-        """Yield texts that may have pieces; for most tokenizers the first one does."""
+        """Yield candidate texts that may split into pieces; the first usually does."""
         yield "a"
         yield from filter(str.strip, self._texts())
 

@@ -32,7 +32,7 @@ def why_not_exportable(text: TextSettings) -> str | None:
     """Return why the library cannot reproduce the segmentation of a corpus; None if it can."""
     if text.segmenter == "jieba":
         return (
-            "the corpus was divided into words by jieba, which no tokenizer.json can hold; "
+            "the corpus was divided into words by jieba, which tokenizer.json cannot represent; "
             "build it with `segmenter=characters` or words instead"
         )
     return None

@@ -1,8 +1,8 @@
 """Byte-pair merges over types and counts: repeatedly merges the most frequent adjacent pair.
 
-All occurrences of a pair arise at once: at the start, or when the newer of its two symbols is
-created. Afterwards they only disappear. So each pair has one list of positions, written once, and
-its count only decreases: an outdated count in the queue is never too low.
+All occurrences of a pair appear at the same time: at the start, or when the newer of its two
+symbols is created. Afterwards they only disappear. So each pair has one list of positions, written
+once, and its count only decreases: an outdated count in the queue is never too low.
 """
 
 import numpy as np
@@ -108,10 +108,10 @@ def _merge(symbols, lengths, pair, new, table, pairs, positions, word_of, counts
         position = positions[i]
         middle = position + lengths[left]
         if symbols[position] != left or symbols[middle] != right:
-            continue  # one of the two belongs to another symbol by now
+            continue  # one of the two has been merged into another symbol
         count = counts[word_of[position]]
         before, after = symbols[position - 1], symbols[middle + lengths[right]]
-        if before != BOUNDARY and before != new:  # with ``new`` there is no count yet
+        if before != BOUNDARY and before != new:  # pairs with ``new`` are counted later
             pairs[table[_slot(table, pairs, before, left)], _COUNT] -= count
         if after != BOUNDARY:
             pairs[table[_slot(table, pairs, right, after)], _COUNT] -= count

@@ -1,1 +1,1 @@
-"""One module per command on word vectors, loaded by name from ``cli.py``."""
+"""Commands for word vectors, one module each, loaded by name from ``cli.py``."""

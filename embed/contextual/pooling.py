@@ -145,8 +145,8 @@ class _SentenceSelection:
 
     Sentences are visited in order of their keys. A sentence is selected if one of its words has
     fewer than ``contexts_per_word`` occurrences in the sentences selected before it. By the same
-    rule all earlier sentences with this word were selected, so it suffices to know for each word
-    the key at which its occurrences become enough.
+    rule all earlier sentences with this word were selected, so one key per word
+    suffices: the key at which the word has enough occurrences.
     """
 
     text: "View"

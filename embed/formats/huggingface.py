@@ -102,9 +102,9 @@ def require_files(folder: Path) -> None:
 def read_huggingface(folder: Path) -> HuggingFaceVectors:
     """Read the input embeddings of a Hugging Face folder.
 
-    The table is the one tensor of ``vocab_size`` rows whose name says embedding, but not position,
-    type or output. Words are ordered by piece id, which for most tokenizers puts frequent words
-    first.
+    The table is the only tensor of ``vocab_size`` rows whose name is that of an embedding, but not
+    of positions, types or outputs. Words are ordered by piece id: for most tokenizers, frequent
+    words come first.
     """
     require_files(folder)
     pieces = ExternalTokenizer(folder / TOKENIZER)

@@ -6,7 +6,7 @@ import numpy as np
 _DIRECTIONS = np.array(
     [(1, 0), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1), (0, 1), (0, -1)], np.float64
 )
-_RINGS = (1.0, 2.5, 4.5, 7.0, 10.0)  # distances from the point, in its gap
+_RINGS = (1.0, 2.5, 4.5, 7.0, 10.0)  # distances from the point, in gaps
 _NEARER = 0.5
 _PASSES = 8
 # Costs: a label outside the frame, one that fully covers another label or a point, a line that
@@ -20,12 +20,11 @@ def place_labels(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Place a label beside every point.
 
-    Greedy, then improved: each label in turn takes the cheapest of forty places
-    (eight directions, five distances), all others standing, until none moves.
-    The same input gives the same places.
+    Greedy, then improved: each label in turn takes the cheapest of forty places (eight
+    directions, five distances) while all others stay, until no label moves. Deterministic.
     """
-    # points: float64 (n, 2); sizes: float64 (n, 2); returns middles: float64 (n, 2); returns far:
-    # bool (n,)
+    # points, sizes: float64 (n, 2)
+    # returns label centers: float64 (n, 2); whether each is far from its point: bool (n,)
     middles = points[:, None] + _shifts(sizes, gap)
     own = _own_costs(points, sizes, bounds, gap)
     near = _neighbors(points, sizes, gap)
@@ -34,8 +33,8 @@ def place_labels(
         before = chosen.copy()
         for label in range(len(points)):
             placed = near[label][chosen[near[label]] >= 0]
-            standing = middles[placed, chosen[placed]]
-            others = _hidden(middles[label], sizes[label], standing, sizes[placed])
+            fixed = middles[placed, chosen[placed]]
+            others = _overlaps(middles[label], sizes[label], fixed, sizes[placed])
             chosen[label] = int(np.argmin(own[label] + _ON_LABEL * others))
         if np.array_equal(before, chosen):
             break
@@ -43,13 +42,13 @@ def place_labels(
 
 
 def _reach(sizes: np.ndarray, gap: float) -> np.ndarray:
-    """Largest extent of a label from its point over all positions (n, 2)."""
+    """Return how far each label can reach from its point, over all positions, (n, 2)."""
     reach: np.ndarray = gap * max(_RINGS) + sizes
     return reach
 
 
 def _neighbors(points: np.ndarray, sizes: np.ndarray, gap: float) -> list[np.ndarray]:
-    """For each label, the others that it could overlap."""
+    """Return for each label the other labels that it could overlap."""
     reach = _reach(sizes, gap)
     near = []
     for label, point in enumerate(points):
@@ -60,11 +59,11 @@ def _neighbors(points: np.ndarray, sizes: np.ndarray, gap: float) -> list[np.nda
 
 
 def _shifts(sizes: np.ndarray, gap: float) -> np.ndarray:
-    """Offsets from a point to the middle of its label (n, C, 2), nearest first."""
+    """Return offsets from each point to the center of its label, (n, C, 2), nearest first."""
     reach = gap * np.repeat(_RINGS, len(_DIRECTIONS))[:, None]
     directions = np.tile(_DIRECTIONS, (len(_RINGS), 1))
     beside = directions[:, 1:] == 0
-    # letters seldom fill their height, so a name above or below looks farther than it is
+    # text rarely fills its line height, so a label above or below looks farther away than it is
     near = np.where(beside | (reach > gap), 1.0, _NEARER)
     shifts: np.ndarray = directions * (reach * near + sizes[:, None] / 2)
     return shifts
@@ -73,17 +72,19 @@ def _shifts(sizes: np.ndarray, gap: float) -> np.ndarray:
 def _own_costs(
     points: np.ndarray, sizes: np.ndarray, bounds: tuple[float, float], gap: float
 ) -> np.ndarray:
-    """Cost of each position on its own (n, C): distance, direction, covered points, the frame."""
+    """Return the cost of each position (n, C): distance, direction, covered points, the frame."""
     middles = points[:, None] + _shifts(sizes, gap)
-    way = _PER_GAP * (np.repeat(_RINGS, len(_DIRECTIONS)) - 1)
+    distance = _PER_GAP * (np.repeat(_RINGS, len(_DIRECTIONS)) - 1)
     ranks = _PER_DIRECTION * np.tile(np.arange(len(_DIRECTIONS)), len(_RINGS))
-    costs = np.tile(way + ranks, (len(points), 1))
+    costs = np.tile(distance + ranks, (len(points), 1))
     reach = _reach(sizes, gap) + gap / 2
     for label, point in enumerate(points):
         near = np.flatnonzero((np.abs(points - point) <= reach[label]).all(axis=1))
         dots = np.full((len(near), 2), gap)
-        covered = _hidden(middles[label], sizes[label], points[near], dots)
-        costs[label] += _ON_POINT * covered * sizes[label].prod() / gap**2  # points, not labels
+        covered = _overlaps(middles[label], sizes[label], points[near], dots)
+        costs[label] += (
+            _ON_POINT * covered * sizes[label].prod() / gap**2
+        )  # in points covered, not in shares of the label
         others = points[near[near != label]]
         costs[label] += _PASSING * _passed(point, middles[label], others, gap / 2)
     half = sizes[:, None] / 2
@@ -92,19 +93,19 @@ def _own_costs(
 
 
 def _passed(start: np.ndarray, ends: np.ndarray, points: np.ndarray, near: float) -> np.ndarray:
-    """Count points (m, 2) near the lines from one position to others (C, 2)."""
-    ways = ends - start
-    along = np.einsum("cd,md->cm", ways, points - start) / (ways**2).sum(axis=1, keepdims=True)
-    feet = start + np.clip(along, 0.0, 1.0)[..., None] * ways[:, None]
+    """Count the points (m, 2) near the line from ``start`` to each of ``ends`` (C, 2)."""
+    lines = ends - start
+    along = np.einsum("cd,md->cm", lines, points - start) / (lines**2).sum(axis=1, keepdims=True)
+    feet = start + np.clip(along, 0.0, 1.0)[..., None] * lines[:, None]
     apart = np.linalg.norm(feet - points, axis=2)
     counts: np.ndarray = (apart < near).sum(axis=1)
     return counts
 
 
-def _hidden(
+def _overlaps(
     middles: np.ndarray, size: np.ndarray, others: np.ndarray, other_sizes: np.ndarray
 ) -> np.ndarray:
-    """For each position (C, 2) of a label, the share of it that covers others (m, 2)."""
+    """Return for each label position (C, 2) the share of the label that covers others (m, 2)."""
     apart = np.abs(middles[:, None] - others)
     overlap = np.clip((size + other_sizes) / 2 - apart, 0.0, np.minimum(size, other_sizes))
     shares: np.ndarray = overlap.prod(axis=2).sum(axis=1) / size.prod()

@@ -23,26 +23,26 @@ from embed.query.word_map import WordMap
 _WIDTH = 10.0  # all lengths in inches; more words than _ROOMY make it wider
 _ROOMY = 150
 _LEFT, _RIGHT, _TOP, _BELOW = 0.6, 0.15, 0.5, 0.55
-_LOW, _HIGH = 0.55, 1.0  # the least and the greatest height, in widths
-_MARGINS = (0.8, 0.4)  # between the outermost points and the frame, so that names fit
-_GAP = 0.075  # from the middle of a point to its name
+_LOW, _HIGH = 0.55, 1.0  # least and greatest height, as shares of the width
+_MARGINS = (0.8, 0.4)  # between the outermost points and the frame, so that labels fit
+_GAP = 0.075  # from the center of a point to its label
 _LEGEND_LINE, _LEGEND_ROOM, _LEGEND_POINT = 0.2, 0.3, 0.35
-_GREY, _PALE, _INK = "#767676", "#ececec", "#222222"
+_GRAY, _PALE, _INK = "#767676", "#ececec", "#222222"
 
 
 def draw_map(found: WordMap, run: str, path: str | Path, *, force: bool = False) -> None:
-    """Draw a map, and write the picture; the same map gives the same bytes of SVG.
+    """Draw a map to a file; the same map gives the same SVG bytes.
 
     Both axes have the same scale, so that distances can be compared.
 
     Parameters
     ----------
     found : WordMap
-        Of :func:`~embed.query.word_map.map_words`.
+        From :func:`~embed.query.word_map.map_words`.
     run : str
-        Whose words they are, for the title.
+        Name of the run, for the title.
     path : str or Path
-        A file ending in ``.png`` or ``.svg``; whole or not at all.
+        A file ending in ``.png`` or ``.svg``, written atomically.
     force : bool
         Replace an existing file.
 
@@ -51,8 +51,8 @@ def draw_map(found: WordMap, run: str, path: str | Path, *, force: bool = False)
     ArtifactError
         ``path`` exists, or cannot be written.
     SettingError
-        ``path`` is of no known kind, matplotlib is missing, or the picture
-        would be too large.
+        ``path`` has another ending, matplotlib is not installed, or the picture would be too
+        large.
     """
     picture_kind(Path(path))
     with picture_style():
@@ -76,7 +76,7 @@ def _lay_out(found: WordMap, run: str) -> Any:
     middle = (found.places.min(axis=0) + found.places.max(axis=0)) / 2
     half = np.array([wide, high]) / scale / 2
     low, top = middle - half, middle + half
-    _dress(axes, low, top, found.share)
+    _draw_axes(axes, low, top, found.share)
     _draw_title(figure, found, run)
     _draw_words(axes, found, (found.places - low) * scale, groups, (wide, high))
     _draw_legend(figure, legend, groups, height - (below - _BELOW))
@@ -87,21 +87,23 @@ def _draw_title(figure: Any, found: WordMap, run: str) -> None:
     """Write the run's name at the left, shortened to fit, and the explained variance."""
     width, height = figure.get_size_inches()
     y = 1 - 0.28 / height
-    told = f"two components with {sum(found.share):.0%} of the variance of {len(found.words)} words"
-    figure.text(1 - _RIGHT / width, y, told, ha="right", color=_GREY, fontsize=9)
-    room = width - _LEFT - _RIGHT - text_width(told, 9) - 0.2
+    variance = (
+        f"two components with {sum(found.share):.0%} of the variance of {len(found.words)} words"
+    )
+    figure.text(1 - _RIGHT / width, y, variance, ha="right", color=_GRAY, fontsize=9)
+    room = width - _LEFT - _RIGHT - text_width(variance, 9) - 0.2
     name = truncate_to_width(run, 10, room, bold=True, end=True)
     figure.text(_LEFT / width, y, name, fontsize=10, weight="bold", parse_math=False)
 
 
-def _dress(axes: Any, low: np.ndarray, high: np.ndarray, share: tuple[float, float]) -> None:
+def _draw_axes(axes: Any, low: np.ndarray, high: np.ndarray, share: tuple[float, float]) -> None:
     """Set limits, axis labels and a light grid."""
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), axisbelow=True)
     axes.grid(color=_PALE, lw=0.6)
-    axes.spines[:].set_color(_GREY)
-    axes.tick_params(labelsize=7, length=2, color=_GREY, labelcolor=_GREY)
-    axes.set_xlabel(f"first component ({share[0]:.0%})", fontsize=8, color=_GREY)
-    axes.set_ylabel(f"second component ({share[1]:.0%})", fontsize=8, color=_GREY)
+    axes.spines[:].set_color(_GRAY)
+    axes.tick_params(labelsize=7, length=2, color=_GRAY, labelcolor=_GRAY)
+    axes.set_xlabel(f"first component ({share[0]:.0%})", fontsize=8, color=_GRAY)
+    axes.set_ylabel(f"second component ({share[1]:.0%})", fontsize=8, color=_GRAY)
 
 
 def _draw_words(
@@ -113,7 +115,7 @@ def _draw_words(
 ) -> None:
     """Draw points, labels, and lines to distant labels."""
     points = 9.0 if len(found.words) <= 60 else 8.0
-    most = bounds[0] / 2 - 2 * _GAP  # so that there is room at one side of the point at least
+    most = bounds[0] / 2 - 2 * _GAP  # so that a label fits on at least one side of its point
     names = [truncate_to_width(word, points, most) for word in found.words]
     sizes = np.array([(text_width(name, points), 1.05 * points / 72) for name in names])
     middles, far = place_labels(inches, sizes, bounds, _GAP)
@@ -121,20 +123,22 @@ def _draw_words(
         names, found.groups, inches, middles, sizes, far, strict=True
     ):
         if led:
-            end = np.clip(place, at - size / 2, at + size / 2)  # of the name, what is nearest
+            end = np.clip(
+                place, at - size / 2, at + size / 2
+            )  # nearest corner or edge of the label
             line = np.array([place, end]) / bounds
-            axes.plot(*line.T, color=_GREY, lw=0.5, transform=axes.transAxes, zorder=1)
+            axes.plot(*line.T, color=_GRAY, lw=0.5, transform=axes.transAxes, zorder=1)
         x, y = at / bounds
         text = axes.text(x, y, name, fontsize=points, color=_INK, parse_math=False, zorder=3)
         text.set(ha="center", va="center", transform=axes.transAxes)
-        color, marker = _look(group, groups)
+        color, marker = _style_of(group, groups)
         axes.plot(*(place / bounds), marker, color=color, ms=4.5, transform=axes.transAxes)
 
 
-def _look(group: str | None, groups: Sequence[str]) -> tuple[str, str]:
-    """Return color and marker of a group; thirty combinations differ."""
+def _style_of(group: str | None, groups: Sequence[str]) -> tuple[str, str]:
+    """Return color and marker of a group; they repeat after thirty groups."""
     if group is None:
-        return (_GREY if groups else COLORS[0]), MARKERS[0]
+        return (_GRAY if groups else COLORS[0]), MARKERS[0]
     number = groups.index(group)
     return COLORS[number % len(COLORS)], MARKERS[number // len(COLORS) % len(MARKERS)]
 
@@ -167,7 +171,7 @@ def _draw_legend(
     for row, line in enumerate(lines):
         y = 1 - (top + _LEGEND_LINE * (row + 0.5)) / height
         for x, group, name in line:
-            color, marker = _look(group, groups)
+            color, marker = _style_of(group, groups)
             at = (_LEFT + x + 0.06) / width
             point = Line2D([at], [y], marker=marker, color=color, ls="", ms=5)
             point.set_transform(figure.transFigure)

@@ -17,19 +17,17 @@ _SKIP_HINT = " (`skip_unknown=True` skips it)"
 def find_word(vectors: WordVectors, asked: str) -> str:
     """Find the vocabulary word for a typed word.
 
-    The run's own text settings apply; for vectors of unknown origin: as
-    written, then lower-cased. A note on standard error tells the word that was
-    used when it is not the word as written, and a word whose vector is composed
-    of its n-grams.
+    The run's own text settings apply; without settings, the word is tried as written, then
+    lower-cased. A note reports if another form was found, or if the vector is composed.
     """
     if LONE_SURROGATE.search(asked):
-        raise UnknownWordError(f"{vectors.name}: {asked!r} is not UTF-8; ask in UTF-8")
+        raise UnknownWordError(f"{vectors.name}: {asked!r} is not UTF-8; pass UTF-8")
     words = vectors.words(asked)
     if len(words) != 1:
         apart = f"{len(words)} words ({' '.join(words)})" if words else "no word"
         raise UnknownWordError(
             f"{vectors.name}: {asked!r} is {apart} under this run's text settings; "
-            "ask for single words"
+            "pass single words"
         )
     row = vectors.row(words[0])
     if row is None:
@@ -43,7 +41,7 @@ def find_word(vectors: WordVectors, asked: str) -> str:
 
 
 def _refuse_unknown(vectors: WordVectors, word: str) -> None:
-    """Raise if a word has no vector, with a hint how to skip it."""
+    """Raise if a word has no vector, with a hint on how to skip it."""
     try:
         vector_of(vectors, word)
     except UnknownWordError as error:
@@ -53,7 +51,7 @@ def _refuse_unknown(vectors: WordVectors, word: str) -> None:
 def find_words(
     vectors: WordVectors, asked: Sequence[str], *, skip_unknown: bool
 ) -> list[str | None]:
-    """Find several words."""
+    """Find the vocabulary words for several typed words; None for skipped ones."""
     found: list[str | None] = []
     for text in asked:
         try:
@@ -88,7 +86,7 @@ def read_queries(n_words: int | None = None) -> Iterator[list[str]]:
 
 def prompt(question: str, answer: Callable[[list[str]], None], n_words: int | None = None) -> None:
     """Prompt repeatedly; errors are printed and do not end the session."""
-    note("an empty line or Ctrl-D ends")
+    note("end with an empty line or Ctrl-D")
     while query := split_query(_ask(question)):
         try:
             if n_words is not None and len(query) != n_words:
@@ -99,7 +97,7 @@ def prompt(question: str, answer: Callable[[list[str]], None], n_words: int | No
 
 
 def answer_each(question: str, n_words: int, answer: Callable[[list[str]], None]) -> None:
-    """Answer queries of a fixed number of words from standard input, whatever it is."""
+    """Answer queries of a fixed number of words, from a terminal or a pipe."""
     if at_terminal():
         prompt(question, answer, n_words)
         return

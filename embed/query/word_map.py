@@ -10,7 +10,7 @@ from corpora.common.errors import SettingError
 from embed.protocols import StaticVectors
 from embed.vectors.neighbors import unit_queries
 
-LEAST = 3  # words: two are always on a line
+LEAST = 3  # words; any two lie on a line
 # Larger than the float32 rounding error between unit vectors of the same direction.
 _ROUNDED = 4 * float(np.finfo(np.float32).eps)
 
@@ -28,7 +28,7 @@ class WordMap:
     share: tuple[float, float]
 
     def to_json(self, run: str) -> dict[str, Any]:
-        """Give the form that ``firth map --json`` prints."""
+        """Return the object that ``firth map --json`` prints."""
         words = [
             {"word": word, "x": float(x), "y": float(y)}
             | ({} if group is None else {"group": group})
@@ -45,8 +45,8 @@ def map_words(
     The vectors, at unit length, are centered on their mean; the singular value
     decomposition of the centered rows X = U S V' gives the coordinates, the
     first two columns of U S (Pearson 1901; Hotelling 1933). No other plane
-    keeps as much of the sum of squared distances. Its axes have no sign of
-    their own: the word farthest along an axis is put on the positive side.
+    preserves as much of the sum of squared distances. Signs are arbitrary: they are chosen so
+    that the word farthest along an axis is on its positive side.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def map_words(
     words : sequence of str
         At least :data:`LEAST` words with a vector, composed vectors included.
     groups : sequence of str or None, optional
-        What each belongs to; of a word that is given twice the first counts.
+        Group of each word; for a repeated word the first one counts.
 
     Returns
     -------
@@ -65,34 +65,35 @@ def map_words(
     Raises
     ------
     SettingError
-        There are too few distinct words, one has a vector of zeros, or all have
-        the same direction.
+        There are too few distinct words, a vector is zero, or all have the same direction.
     UnknownWordError
-        A word has no vector; close spellings are offered.
+        A word has no vector; the message suggests close spellings.
 
     Examples
     --------
-    Three unit vectors e1, e2, e3 lie at the corners of a triangle with sides of
-    length √2, which is flat: both components together hold all of the variance.
+    Three unit vectors e1, e2, e3 are the corners of a triangle with sides of length √2, which
+    lies in a plane: the two components explain all of the variance.
     """
     group_of = dict(zip(reversed(words), reversed(groups or [None] * len(words)), strict=True))
     distinct = list(dict.fromkeys(words))
     if len(distinct) < LEAST:
-        raise SettingError(f"a map needs at least {LEAST} words, got {len(distinct)}; give more")
+        raise SettingError(f"a map needs at least {LEAST} words, got {len(distinct)}; pass more")
     units, _ = unit_queries(vectors, distinct)
     if not isinstance(units, np.ndarray):
-        units = units[:, units.getnnz(axis=0) > 0].toarray()  # the other dimensions say nothing
+        units = units[:, units.getnnz(axis=0) > 0].toarray()  # all other dimensions are zero
     zero = [word for word, unit in zip(distinct, units, strict=True) if not unit.any()]
     if zero:
-        raise SettingError(f"the vector of {zero[0]!r} is zero and has no direction; leave it out")
+        raise SettingError(
+            f"the vector of {zero[0]!r} is zero and has no direction; remove the word"
+        )
     left, singular, _ = np.linalg.svd(units - units.mean(axis=0), full_matrices=False)
     variance = singular**2
     if variance.sum() <= len(distinct) * _ROUNDED**2:
-        raise SettingError(f"all {len(distinct)} words have the same direction; give others")
+        raise SettingError(f"all {len(distinct)} words have the same direction; pass others")
     places = np.zeros((len(distinct), 2))
-    n_axes = min(2, len(singular))  # vectors of one number have one axis
+    n_axes = min(2, len(singular))  # one-dimensional vectors have one component
     places[:, :n_axes] = left[:, :n_axes] * singular[:n_axes]
-    farthest = np.abs(np.round(places, 12)).argmax(axis=0)  # of equals the first, come what may
+    farthest = np.abs(np.round(places, 12)).argmax(axis=0)  # rounded, so that ties go to the first
     places *= np.where(places[farthest, [0, 1]] < 0, -1.0, 1.0)
     first, second = [*(variance / variance.sum()), 0.0][:2]
     return WordMap(

@@ -55,7 +55,7 @@ def count_cooccurrences(
     The text is inverted (positions grouped by word), and each row is counted in
     a dense accumulator. Text that exceeds ``memory`` (bytes) is counted in
     segments whose rows are then added; counts that exceed it go to unnamed files
-    in ``directory``, which vanish with the process. Raises SettingError if the
+    in ``directory``, which are removed when the process ends. Raises SettingError if the
     weights do not fit 64-bit counts.
     """
     weights, denominator = window_weights(window, weighting)

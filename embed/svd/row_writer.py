@@ -10,8 +10,8 @@ import numpy as np
 class RowWriter:
     """Collects a sparse integer matrix, one range of rows at a time.
 
-    Up to ``limit`` entries stay in memory. The disk files are unnamed, so they vanish however
-    the process ends.
+    Up to ``limit`` entries stay in memory. The disk files are unnamed, so they are removed when
+    the process ends or is killed.
     """
 
     def __init__(

@@ -294,7 +294,7 @@ def _factor(matrix: Any, config: SvdConfig, metrics: _Metrics) -> np.ndarray:
 
 
 def _powers(values: np.ndarray, power: float) -> np.ndarray:
-    """Return values ** power in float32, 0 for negligible values, whatever the power."""
+    """Return values ** power in float32, 0 for negligible values, even if the power is 0."""
     powers = np.zeros(len(values))
     np.power(values, power, where=values > _NEGLIGIBLE * values.max(), out=powers)
     return powers.astype(np.float32)

@@ -51,7 +51,7 @@ def random_vectors(
 
 
 def _normal(keys: np.ndarray, dim: int) -> np.ndarray:
-    """Normal deviates (n, D) by Box-Muller from one uniform stream per key."""
+    """Return normal deviates (n, D), by Box-Muller from one uniform stream per key."""
     half = (dim + 1) // 2
     counters = np.arange(2 * half, dtype=np.uint64) * STRIDE
     # 53 random bits plus half a step, so that the logarithm is finite

@@ -19,7 +19,7 @@ def refuse_no_run(run: Path) -> None:
     if run.is_dir():
         return
     if run.exists():
-        raise ArtifactError(f"{run}: is a file; give the directory of a run")
+        raise ArtifactError(f"{run}: is a file; pass the directory of a run")
     begun = artifact_paths(run)[1].is_dir()
     problem = _UNFINISHED if begun else "no such run"
     raise ArtifactError(f"{run}: {problem}")

@@ -1,10 +1,9 @@
-"""One exact pass over a matrix for the rows nearest to a batch of queries.
+"""Exact search for the rows nearest to a batch of queries, in one pass over a matrix.
 
-Each block of rows is multiplied with all queries while it is in the cache, its
-norms are computed there too, and only the few best rows per query are kept.
-The pass is in float32; what it keeps, and a few rows more, is scored again in
-float64, so that cosines are right to the last digit and parallel vectors tie.
-Ties go to the lower row.
+Each block of rows is multiplied with all queries while it is in the cache; its norms are
+computed at the same time, and only the best rows per query are kept. The pass uses float32. The
+best rows and a few more are scored again in float64, so that cosines are accurate and parallel
+vectors tie. Ties go to the lower row.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,9 +17,9 @@ from threadpoolctl import threadpool_limits
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.common.threads import thread_count
 
-_SPARE = 16  # rows kept beyond k, for float32 may order near-ties wrongly
-_DIGITS = 12  # parallel vectors of unlike length tie, too
-_TINY, _HUGE = 1e-30, 1e30  # squares outside lose digits in float32
+_SPARE = 16  # extra rows kept, since float32 may order near-ties wrongly
+_DIGITS = 12  # of scores, so that parallel vectors of different length tie
+_TINY, _HUGE = 1e-30, 1e30  # squared norms outside these lose precision in float32
 
 Combine = Callable[[np.ndarray], np.ndarray]
 
@@ -47,7 +46,7 @@ def top_rows(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Find the best rows of a matrix for each query, exactly.
 
-    Memory stays within a few MB however large the matrix, which may be
+    Takes a few MB of memory for a matrix of any size, which may be
     memory-mapped. The result does not depend on threads or blocks.
     """
     # matrix: float32 (V, D) or scipy.sparse CSR (V, D); queries: float64 (q, D) or scipy.sparse
@@ -95,7 +94,7 @@ class _Pass:
         with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
             found = list(pool.map(lambda share: self._scan(share, step), shares))
         return [
-            self._settle(answer, np.concatenate([part[answer][0] for part in found]))
+            self._rescore(answer, np.concatenate([part[answer][0] for part in found]))
             for answer in range(len(self.exclude))
         ]
 
@@ -119,7 +118,7 @@ class _Pass:
                 best[answer] = _merge(*best[answer], scores[answer], start, keep)
         return best
 
-    def _settle(self, answer: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _rescore(self, answer: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Score an answer's candidates in float64 and order them."""
         each = self.queries.shape[0] // len(self.exclude)
         queries = self.queries[answer * each : (answer + 1) * each]
@@ -130,7 +129,7 @@ class _Pass:
 
 
 def _cosines(block: Any, queries: Any, start: int) -> np.ndarray:
-    """Cosines (q, R) of unit queries with the rows of a block, in float32."""
+    """Return cosines (q, R) of unit queries with the rows of a block, in float32."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if isinstance(block, np.ndarray):
             dots = queries @ block.T
@@ -147,9 +146,11 @@ def _cosines(block: Any, queries: Any, start: int) -> np.ndarray:
 
 
 def _refuse_not_finite(vectors: Any, numbers: np.ndarray) -> None:
-    """Raise if any score is NaN or infinite."""
+    """Raise if any vector contains NaN or infinity."""
     with np.errstate(invalid="ignore"):
-        sums = np.asarray(vectors.sum(axis=1)).ravel()  # in float64, where no finite ones overflow
+        sums = np.asarray(
+            vectors.sum(axis=1)
+        ).ravel()  # float64, in which finite float32 values cannot overflow
     finite = np.isfinite(sums)
     if not finite.all():
         row = numbers[np.flatnonzero(~finite)[0]]

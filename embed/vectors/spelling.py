@@ -1,7 +1,7 @@
 """Find close spellings of a word among millions of words.
 
-The edit distance to *all* words of similar length is computed at once, one
-cell of the table for all words together. Distances are of UTF-8 bytes.
+The edit distances to all words of similar length are computed together, one cell of the table at
+a time. Distances are in UTF-8 bytes.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ def close_spellings(word: str, vocabulary: Sequence[str], n: int = 3) -> list[st
 
 
 def edit_distances(target: bytes, chars: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Compute the edit distance of one word to many, swaps of adjacent letters count once."""
+    """Return the edit distances of one word to many; a swap of adjacent bytes is one edit."""
     # chars: uint8 (L, M); lengths: int64 (M,); returns uint8 (M,)
     n, m = chars.shape[1], len(target)
     last = [np.full(n, j, np.uint8) for j in range(m + 1)]  # row i - 1 of the table
@@ -56,12 +56,12 @@ def edit_distances(target: bytes, chars: np.ndarray, lengths: np.ndarray) -> np.
 
 
 def _limit(word: str, n_bytes: int) -> int:
-    """Largest edit distance that counts as similar, by length in bytes; 0 up to 3 letters."""
+    """Return the largest edit distance, in bytes, at which a word counts as similar."""
     letters = 0 if len(word) == 1 else 1 if len(word) < 4 else 2 if len(word) < 8 else 3
     return round(letters * n_bytes / len(word))
 
 
 def _columns(buffer: np.ndarray, starts: np.ndarray, width: int) -> np.ndarray:
-    """The first bytes of words, one word per column; bytes after a word's end are arbitrary."""
+    """Return the first bytes of words, one word per column, arbitrary after a word's end."""
     positions = np.minimum(starts + np.arange(width)[:, None], len(buffer) - 1)
     return buffer[positions]

@@ -1,9 +1,9 @@
 """Character n-grams of words, and vectors of unseen words composed of them.
 
 Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information",
-section 3.2: a word between < and > is the bag of its n-grams, n-grams share the
-rows of a table by a hash, and a word's vector is that of its n-grams. What is an
-n-gram and how it is hashed is as in fastText's own program, to the bit.
+section 3.2: a word is written between < and >, its character n-grams are hashed into the rows
+(buckets) of a table, and its vector is the mean of these rows. N-grams and hashes are identical to
+those of the fastText program.
 """
 
 import re
@@ -14,7 +14,7 @@ import numpy as np
 
 from corpora.common.errors import ArtifactError, SettingError
 
-END_OF_SENTENCE = "</s>"  # fastText's own, the one word that has no n-grams
+END_OF_SENTENCE = "</s>"  # fastText's end-of-sentence token, which has no n-grams
 _SETTING = re.compile(r"([0-9]{1,3})-([0-9]{1,3})")
 _FIRST_HASH = 2166136261
 _PRIME = 16777619
@@ -91,7 +91,7 @@ def composed_rows(
     *,
     block: int = 1 << 14,
 ) -> np.ndarray:
-    """Compose the vectors of words that have a row of their own."""
+    """Return the mean of each word's own row and its n-grams' rows."""
     # words: float32 (V, D); grams: float32 (B, D); starts: int64 (V + 1,); places: int64 (n,);
     # returns float32 (V, D)
     from corpora.common.threads import map_in_order, thread_count
@@ -157,7 +157,7 @@ class SubwordTable:
         )
 
     def _places(self, found: np.ndarray) -> np.ndarray:
-        """Rows of buckets; buckets without a row are left out."""
+        """Return the rows of buckets, leaving out buckets without a row."""
         assert self.buckets is not None
         places = np.searchsorted(self.buckets, found)
         places[places == len(self.buckets)] = 0

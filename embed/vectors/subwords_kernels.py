@@ -55,7 +55,7 @@ def hash_ngrams(buffer, starts, ends, shortest, longest, n_buckets, offsets, buc
 
 @compiled
 def fnv_step(hashed, byte):
-    """One FNV-1a step with the byte sign-extended, as fastText does for non-ASCII bytes."""
+    """Take one FNV-1a step with the byte sign-extended, as fastText does for non-ASCII bytes."""
     signed = byte | 0xFFFFFF00 if byte >= 128 else byte
     return ((hashed ^ signed) * _PRIME) & _MASK
 

@@ -300,9 +300,8 @@ class WordVectors:
     def words(self, text: str) -> list[str]:
         """Split text into words as the corpus was split.
 
-        Without text settings: the whole text if it is a word, else its parts
-        between white space; each as written if that has a vector, else lower-cased
-        if that has one.
+        Without text settings, the whole text is one word if it has a vector; otherwise it is split
+        at white space. Each word is lower-cased if only that form has a vector.
 
         Parameters
         ----------
@@ -463,7 +462,7 @@ class WordVectors:
 
     @cached_property
     def _index(self) -> dict[str, int]:
-        """Word to row."""
+        """Map words to rows."""
         return index_words(self._vocabulary)
 
     def _dense(self) -> np.ndarray:

@@ -1,8 +1,7 @@
 """``vocabulary.tsv``: one word per line, a tab and its count; line number = row.
 
-Opening it decodes nothing. One word is found by searching the raw bytes, and a
-dictionary of all words is built only when many are looked up: the first query
-on a million words must not wait for a million strings.
+Opening the file decodes nothing. A word is found by searching the raw bytes; a dictionary of all
+words is built only after many lookups, so that the first query does not decode a million words.
 """
 
 import mmap
@@ -18,7 +17,7 @@ from corpora.common.errors import ArtifactError
 VOCABULARY = "vocabulary.tsv"
 _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 _SEARCHES_BEFORE_INDEX = 24
-_DIGITS = 18  # of the counts that int64 holds, whatever they are
+_DIGITS = 18  # any count of so many digits fits int64
 
 
 def escape(word: str) -> str:
@@ -97,13 +96,13 @@ class StoredVocabulary(Sequence[str]):
     __hash__ = None  # type: ignore[assignment]
 
     def row(self, word: str) -> int | None:
-        """Find a word."""
+        """Return the row of a word; None if it is not in the list."""
         self._searches += 1
         if self._searches > _SEARCHES_BEFORE_INDEX:
             return self._index.get(word)
         try:
             needle = escape(word).encode() + self._end
-        except UnicodeEncodeError:  # a lone surrogate is in no file
+        except UnicodeEncodeError:  # a lone surrogate cannot be in a UTF-8 file
             return None
         if self._bytes[: len(needle)] == needle:
             return 0
@@ -111,7 +110,7 @@ class StoredVocabulary(Sequence[str]):
         return None if before < 0 else int(np.searchsorted(self._line_ends, before)) + 1
 
     def counts(self) -> np.ndarray | None:
-        """Read the counts."""
+        """Return the counts; None if the file has none."""
         # returns int64 (V,) or None
         if self._end == b"\n":
             return None
@@ -138,12 +137,12 @@ class StoredVocabulary(Sequence[str]):
 
     @cached_property
     def _line_ends(self) -> np.ndarray:
-        """Offsets of the line ends."""
+        """Return the offsets of the line ends."""
         return np.flatnonzero(np.frombuffer(self._bytes, np.uint8) == ord("\n"))
 
     @cached_property
     def _index(self) -> dict[str, int]:
-        """Word to row; the first of equal words."""
+        """Map words to rows; a repeated word has its first row."""
         return index_words(self._cells())
 
     def _word(self, row: int) -> str:
@@ -161,7 +160,7 @@ class StoredVocabulary(Sequence[str]):
         return [unescape(line) for line in lines] if "\\" in text else lines
 
     def _decode(self, content: bytes) -> str:
-        """Some bytes of the file as text."""
+        """Decode bytes of the file; raise if they are not UTF-8."""
         try:
             return content.decode()
         except UnicodeDecodeError:
@@ -169,7 +168,7 @@ class StoredVocabulary(Sequence[str]):
 
 
 def index_words(words: Sequence[str]) -> dict[str, int]:
-    """Map words to rows."""
+    """Map words to rows; a repeated word has its first row."""
     index = dict(zip(words, range(len(words)), strict=True))
     if len(index) < len(words):
         for row in range(len(words) - 1, -1, -1):

@@ -67,7 +67,7 @@ def spare_rows(plan: Plan, rounds: Rounds | None) -> int:
 
 
 def _max_words(plan: Plan, rounds: Rounds) -> int:
-    """Return the max_words inputs, or outputs, that a chunk can touch in a round."""
+    """Return the most inputs, or outputs, that a chunk can touch in a round."""
     return max(rounds.words + 2 * plan.window, rounds.words * (1 + plan.negatives))
 
 

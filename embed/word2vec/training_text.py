@@ -22,8 +22,8 @@ class TrainingText:
 
     view: "View"  # the training documents of a corpus
     words: list[str]  # the word of each row
-    # int64 (V,): occurrences by row, descending. With initial vectors they include the counts of
-    # those, so that ``counts.sum()`` exceeds ``n_tokens``.
+    # int64 (V,): occurrences by row, descending. With initial vectors their counts are added, so
+    # that ``counts.sum()`` exceeds ``n_tokens``.
     counts: np.ndarray
 
     @property

@@ -1,1 +1,1 @@
-"""One module per command over encoders; loaded by name from ``cli.py``."""
+"""Commands for encoders, one module each, loaded by name from ``cli.py``."""

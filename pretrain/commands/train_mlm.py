@@ -51,7 +51,7 @@ def command(
     if out is None and not dry_run:
         raise click.UsageError("Missing option '--out'.")
     if as_json and not dry_run:
-        raise click.UsageError("--json goes with --dry-run")
+        raise click.UsageError("--json requires --dry-run")
     config = take(MlmConfig, options)
     if dry_run:
         _print_plan(corpus, config, seeds, as_json)

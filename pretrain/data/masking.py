@@ -23,7 +23,7 @@ _RANDOM_BITS = 42
 
 @dataclass(frozen=True)
 class Masking:
-    """What to draw, and what to show instead; the remaining targets are shown as they are."""
+    """Which pieces to predict and how to replace them; the remaining targets stay unchanged."""
 
     # piece, word, or span: runs of whole words with geometric length of mean 3
     kind: str = "piece"

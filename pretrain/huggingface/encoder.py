@@ -54,7 +54,7 @@ class HuggingFaceEncoder:
         return int(self.model.config.num_hidden_layers)
 
     def words(self, text: str) -> list[str]:
-        """Cut text into words by the tokenizer's own normaliser and pre-tokeniser."""
+        """Split text into words by the tokenizer's own normalizer and pre-tokenizer."""
         return self.pieces.words(text)
 
     def encode(self, sentences: Sequence[Sequence[str]], layers: Sequence[int]) -> list[np.ndarray]:

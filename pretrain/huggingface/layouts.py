@@ -1,6 +1,6 @@
 """Convert our encoders to Hugging Face's BERT (post-norm) or ModernBERT (pre-norm).
 
-Other products than scaled dots fold into the query map: q.k = (sqrt(d) q).k / sqrt(d), and
+Other product scores are folded into the query map: q.k = (sqrt(d) q).k / sqrt(d), and
 k.W q = (sqrt(d) W q).k / sqrt(d), where rotary positions rotate W q like q.
 """
 
@@ -39,7 +39,7 @@ def layout_problem(config: EncoderConfig) -> str | None:
 
 
 def huggingface_form(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Return config.json and tensors of the Hugging Face model that computes the same.
+    """Return config.json and tensors of the equivalent Hugging Face model.
 
     The output embeddings are the input's and not listed.
     """

@@ -41,7 +41,7 @@ def load(folder: Path, kind: str = "AutoModel") -> Any:
 
 
 def mask_piece(folder: Path, model: Any) -> int | None:
-    """Return the mask piece, or None if this is no masked language model or has no mask."""
+    """Return the mask piece; None if the model is not a masked language model or has no mask."""
     from tokenizers import Tokenizer
 
     with one_line_errors(folder):
@@ -119,7 +119,7 @@ def row_length(folder: Path, model: nn.Module) -> int:
 
 
 def _length(value: object, default: int) -> int:
-    """Return a configured length, or the default if it is no length; XLNet has -1 for no limit."""
+    """Return a configured length, or the default if it is invalid; XLNet has -1 for no limit."""
     if isinstance(value, int | float) and 1 <= value < math.inf:
         return int(value)
     return default

@@ -1,1 +1,1 @@
-"""Questions to a trained encoder: states, masked words, attention."""
+"""Inference with a trained encoder: states, masked words, attention."""

@@ -328,7 +328,9 @@ class MlmEncoder:
         """Return [CLS], the pieces of a text with its masks, [SEP]."""
         parts = text.split(SPECIAL[MASK])
         if len(parts) == 1:
-            raise SettingError(f"{text!r} has no {SPECIAL[MASK]}; put one where to predict a piece")
+            raise SettingError(
+                f"{text!r} has no {SPECIAL[MASK]}; put one where a piece should be predicted"
+            )
         row = [CLS]
         for part in parts:
             row += [*self.pieces.split(self.words(part))[0].tolist(), MASK]

@@ -7,7 +7,7 @@ et al. 2015 (arXiv:1409.0473), the bilinear one Luong et al. 2015 (arXiv:1508.04
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F  # noqa: N812 - as everybody names it
+import torch.nn.functional as F  # noqa: N812 - the conventional name
 from torch import Tensor, nn
 
 from pretrain.config import EncoderConfig

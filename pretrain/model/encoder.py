@@ -7,7 +7,7 @@ et al. 2017; pre-norm is ModernBERT's (Warner et al. 2024, arXiv:2412.13663).
 import dataclasses
 
 import torch
-import torch.nn.functional as F  # noqa: N812 - as everybody names it
+import torch.nn.functional as F  # noqa: N812 - the conventional name
 from torch import Tensor, nn
 
 from pretrain.config import EncoderConfig

@@ -199,7 +199,7 @@ def _varlens(timer: StepTimer, dtype: str) -> list[bool]:
 def _fastest(
     timer: StepTimer, candidates: list[StepSettings], *, needed: bool
 ) -> tuple[StepSettings, float | None]:
-    """Return the fastest of ``candidates``, plainest first, and its seconds per step.
+    """Return the fastest of ``candidates``, simplest first, and its seconds per step.
 
     The seconds are None if nothing was measured: one candidate, and no time ``needed``.
     """
@@ -209,7 +209,7 @@ def _fastest(
     for settings in candidates[1:]:
         try:
             fitted, seconds = _fit_micro_batch(timer, settings)
-        except RuntimeError as error:  # the variable-length kernel is still young
+        except RuntimeError as error:  # the variable-length kernel is new and may fail
             note(f"a faster kernel failed and is not used: {first_line(error)}")
             continue
         if seconds < _CLEARLY_FASTER * best_seconds:

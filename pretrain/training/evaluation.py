@@ -19,7 +19,7 @@ class MlmScore:
     """Loss and accuracy on masked pieces."""
 
     loss: float  # mean negative log-likelihood per piece, in nats
-    accuracy: float  # share of pieces that got the highest probability
+    accuracy: float  # share of pieces whose prediction is correct
     n_targets: int  # pieces to predict
 
     @property

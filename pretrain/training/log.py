@@ -36,7 +36,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class TrainingStatus:
-    """How far a training is."""
+    """Progress of a training run."""
 
     step: int  # completed steps
     seconds: float  # training time, including earlier calls

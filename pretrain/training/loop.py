@@ -250,7 +250,7 @@ class _Training:
         )
 
     def _status(self) -> TrainingStatus:
-        """Return how far the training is."""
+        """Return the progress of the training run."""
         seconds = self._seconds + time.monotonic() - self._started
         progress = self._setup.budget.progress(self._step, seconds)
         return TrainingStatus(self._step, seconds, progress, *self._last)

@@ -33,7 +33,7 @@ from pretrain.training.log import Workload
 from pretrain.training.loop import TrainingSetup
 from pretrain.training.schedule import Budget, make_budget
 
-_HELD_OUT_TARGETS = 8_000  # roughly; enough to know the loss to 0.03
+_HELD_OUT_TARGETS = 8_000  # approximate; enough to estimate the loss within 0.03
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def prepare(
     )
     held_out = held_out_batches(data.held_out, pieces, tuned.micro_batch)
     workload = make_workload(data, tuned, device)
-    reset_peak_memory(device)  # forget that of tuning
+    reset_peak_memory(device)  # exclude the peak of tuning
     return TrainingSetup(
         config=config,
         batches=data.batches,

@@ -14,7 +14,7 @@ from pretrain.training.distributed import ProcessGroup
 
 @dataclass(frozen=True)
 class StepSettings:
-    """How a step is computed; none of it changes what is learned beyond rounding."""
+    """How a step is computed; affects results only by rounding."""
 
     dtype: torch.dtype  # of large matrix products; weights, gradients and moments stay float32
     compile: bool  # whether to use ``torch.compile``

@@ -1,6 +1,6 @@
 """Removal of wiki markup by kind: tags, links, templates, entities, empty parentheses.
 
-Each function removes one kind of markup and keeps the text that the rendered page render.
+Each function removes one kind of markup and keeps the text that the rendered page shows.
 """
 
 import html

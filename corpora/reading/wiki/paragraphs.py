@@ -49,7 +49,7 @@ def clean_lines(text: bytes, lines_at_once: int = 1 << 14) -> tuple[bytes, int]:
 
     A kernel scans every byte and flags the few lines to clean. Lines that are only a table row
     or part of a template become empty. Placeholders such as ``formula_1`` are kept, since they
-    stand for a noun, and so are ``<doc ...>`` and ``</doc>`` lines.
+    replace a noun, and so are ``<doc ...>`` and ``</doc>`` lines.
     """
     data = np.frombuffer(text, np.uint8)
     starts, ends = np.empty((2, lines_at_once), np.int64)

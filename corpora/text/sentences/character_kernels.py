@@ -77,13 +77,13 @@ def is_ascii_word(byte):
 
 @compiled
 def is_letter(kind):
-    """Return whether a class is that of letters, with case or without."""
+    """Return whether a class is one of letters, cased or uncased."""
     return kind >= UPPER and kind <= UNSPACED
 
 
 @compiled
 def is_not_alphanumeric(kind):
-    """Return whether a class is neither that of letters nor of digits."""
+    """Return whether a class is neither letters nor digits."""
     return not (is_letter(kind) or kind == DIGIT)
 
 

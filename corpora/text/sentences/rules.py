@@ -41,7 +41,7 @@ _RANGES = (  # after the categories, in this order
     (0x4E00, 0x9FFF, UNSPACED),
     (0xF900, 0xFAFF, UNSPACED),
 )
-N_CLASSED = 0x20000  # beyond are ideographs
+N_CLASSED = 0x20000  # higher code points are ideographs
 
 # Flags of words.
 NEVER_ENDS, MAY_END, BEFORE_NUMBER, UNIT, ENDS, STARTER, ORDINAL, BEFORE_ORDINAL, EXCLAIMS = (

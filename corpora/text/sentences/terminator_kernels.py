@@ -66,7 +66,7 @@ def _inside_quotes(text, start, at):
 
 @compiled
 def _skip_spaced_closers(text, start, at, stop, classes):
-    """Skip spaces and what after them still belongs to the sentence, if anything."""
+    """Skip spaces and the quote, terminator or emoticon after them that belongs to the sentence."""
     place = skip_spaces(text, at, stop, classes)
     if place == at or place >= stop:
         return at

@@ -25,7 +25,7 @@ from embed.registry import find_method
 if TYPE_CHECKING:  # imports numba
     from corpora.store.corpus import Corpus
 
-_UNSEEDED = ("svd",)  # converges to the same result from any seed
+_UNSEEDED = ("svd",)  # the seed does not affect the result
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -68,6 +68,6 @@ def scorer_of(vectors: StaticVectors) -> SentenceScorer | None:
 
 
 def attention_of(vectors: StaticVectors) -> AttentionReader | None:
-    """Return the encoder if it gives attention weights."""
+    """Return the encoder if it provides attention weights."""
     encoder: object = encoder_of(vectors)
     return encoder if isinstance(encoder, AttentionReader) else None

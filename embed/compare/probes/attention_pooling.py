@@ -43,7 +43,7 @@ class TrainedAttention:
 
     @property
     def selection_key(self) -> tuple[float, float]:
-        """What the best network is chosen by: accuracy, then likelihood."""
+        """Sort key for choosing the best network: accuracy, then likelihood."""
         return self.accuracy, self.log_likelihood
 
 

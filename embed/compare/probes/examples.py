@@ -1,4 +1,4 @@
-"""What probes share: labeled examples, trained probes, and the scaling of vectors.
+"""Shared by all probes: labeled examples, trained probes, and the scaling of vectors.
 
 Probes measure how easily labels can be read off frozen vectors (Alain and Bengio 2016). They are
 trained in one thread (:mod:`embed.compare.probes.one_thread`), so that the same vectors, labels and

@@ -47,7 +47,7 @@ def _attention(run: StaticVectors, examples: Sequence[str]) -> list[Attention | 
     try:
         reader = attention_of(run)
         if reader is None:
-            return "its encoder does not give its attention weights"
+            return "its encoder does not provide attention weights"
         return [_read(reader, BRACKETED.sub(r"\1", text)) for text in examples]
     except FirthError as error:
         return str(error)

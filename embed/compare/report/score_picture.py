@@ -237,6 +237,6 @@ def _draw_row(
 
 
 def _undefined(result: Mapping[str, Any]) -> str:
-    """Return why there is no score."""
+    """Return the reason why a score is undefined."""
     reason = result.get("reason")
     return f"undefined: {reason}" if reason else "undefined"

@@ -71,7 +71,7 @@ class SetEvaluation:
         self._drawing = Lock()
 
     def find_known_items(self) -> Iterator[str]:
-        """Find the items that each run covers, and those that all cover; yield errors of damaged runs."""
+        """Find the items that each run and all runs cover; yield errors of damaged runs."""
         unknown = self._config.unknown
         known = []
         for name, vectors in self._compared.vectors.items():

@@ -52,7 +52,7 @@ def _without_encoder(run: Path, training: Training) -> tuple[dict[str, Any], int
 
 
 def _common_name(names: Sequence[str]) -> str:
-    """Return the common prefix of names and a star, which stands for whole numbers."""
+    """Return the common prefix of names and a star, which replaces whole numbers."""
     common = names[0]
     while not all(name.startswith(common) for name in names):
         common = common[:-1]

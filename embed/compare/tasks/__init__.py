@@ -1,1 +1,1 @@
-"""What vectors are scored on, one task per file."""
+"""Evaluation tasks, one per file."""

@@ -29,7 +29,7 @@ class ItemRows:
 
     @classmethod
     def by_encoder(cls, items: np.ndarray) -> "ItemRows":
-        """Return items without rows, for an encoder, which looks nothing up."""
+        """Return items without rows, for encoders, which look up no words."""
         # items: bool (n_items,)
         numbers = np.flatnonzero(items)
         none = np.zeros(len(numbers), dtype=bool)

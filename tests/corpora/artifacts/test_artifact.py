@@ -115,7 +115,7 @@ def test_different_settings_do_not_clear_resumable_work(tmp_path):
         (partial / "work" / "a.txt").write_text("tea")
         raise ZeroDivisionError
     message = (
-        f"{tmp_path / 'out'}.partial: left unfinished with different cups; pass the same to "
+        f"{tmp_path / 'out'}.partial: left unfinished with different cups; pass the same values to "
         "resume, choose another `out` or pass `force=True`"
     )
 

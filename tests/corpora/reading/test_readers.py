@@ -224,8 +224,7 @@ BINARY = {
         gzip.compress(b"x", mtime=0), mtime=0
     ): "compressed twice, not text; exclude it, or extract its text first",
     b"x" * 257 + b"ustar": "a tar archive, not text; exclude it, or extract its text first",
-    b"<!DOCTYPE html><p>x": "markup of an unknown kind; extract its text first, or pass "
-    "`format=text`",
+    b"<!DOCTYPE html><p>x": "unknown markup; extract its text first, or pass `format=text`",
 }
 
 

@@ -156,7 +156,7 @@ def test_a_path_that_is_not_a_run_is_refused(file, tmp_path):
     (tmp_path / "begun.partial").mkdir()
     messages = {
         "none": "no such run",
-        file.name: "is a file; give the directory of a run",
+        file.name: "is a file; pass the directory of a run",
         "begun": "is unfinished; run its command again to complete it",
     }
     for name, message in messages.items():

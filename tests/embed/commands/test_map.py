@@ -170,7 +170,7 @@ def test_errors_are_one_line(run, tmp_path):
     messages = {
         ("cat", "dog", "cst"): f"{run}: no vector for 'cst'; did you mean 'cat'? "
         "(--skip-unknown skips it)",
-        ("cat", "dog"): "a map needs at least 3 words, got 2; give more",
+        ("cat", "dog"): "a map needs at least 3 words, got 2; pass more",
         ("cat", "--words", str(tmp_path)): None,
         ("--words", str(tmp_path)): f"{tmp_path}: no such file of words",
         ("cat", "dog", "--plot", "a.pdf"): "--plot a.pdf: must end in .png or .svg",

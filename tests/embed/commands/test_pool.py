@@ -205,7 +205,7 @@ def test_a_path_that_is_not_a_run_is_refused_before_a_corpus_is_built(tmp_path, 
     (tmp_path / "svd" / "config.json").write_text('{"method": "svd"}')
     messages = {
         "none": "no such run",
-        "file": "is a file; give the directory of a run",
+        "file": "is a file; pass the directory of a run",
         "begun": "is unfinished; run its command again to complete it",
         "svd": "has only static vectors; for words in context pass a run of firth train-mlm",
     }

@@ -168,14 +168,14 @@ def test_a_query_of_several_words_is_refused(run, word, apart):
     result = invoke("neighbors", run, word)
     assert result.exit_code == 1
     assert result.stderr == (
-        f"Error: {run}: {word!r} is {apart} under this run's text settings; ask for single words\n"
+        f"Error: {run}: {word!r} is {apart} under this run's text settings; pass single words\n"
     )
 
 
 def test_bytes_that_are_not_utf_8_are_refused_unless_skipped(run):
     result = invoke("neighbors", run, "k\udcff")
     assert result.exit_code == 1
-    assert result.stderr == f"Error: {run}: 'k\\udcff' is not UTF-8; ask in UTF-8\n"
+    assert result.stderr == f"Error: {run}: 'k\\udcff' is not UTF-8; pass UTF-8\n"
     arguments = ["neighbors", run, "-k", "1", "--skip-unknown"]
     result = invoke(*arguments, input=b"k\xff\nking\n")
     assert result.exit_code == 0
@@ -224,7 +224,7 @@ def test_a_terminal_is_prompted_and_errors_do_not_end_the_session(run, monkeypat
     assert result.exit_code == 0
     assert result.stdout == "king             man               0.7071\n"
     assert result.stderr == (
-        "an empty line or Ctrl-D ends\n1 words, expected 2\n3 words, expected 2\n"
+        "end with an empty line or Ctrl-D\n1 words, expected 2\n3 words, expected 2\n"
     )
     lines = iter(["kign\n", "king\n"])  # then StopIteration would come; Ctrl-D does
     asked = []

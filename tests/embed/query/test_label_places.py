@@ -72,7 +72,7 @@ def by_all_others(points, sizes, bounds, gap):
     own = np.tile(way + label_places._PER_DIRECTION * np.tile(np.arange(8), 5), (len(points), 1))
     for label, size in enumerate(sizes):
         dots = np.full(points.shape, gap)
-        covered = label_places._hidden(middles[label], size, points, dots) * size.prod() / gap**2
+        covered = label_places._overlaps(middles[label], size, points, dots) * size.prod() / gap**2
         others = np.delete(points, label, axis=0)
         passed = label_places._passed(points[label], middles[label], others, gap / 2)
         own[label] += label_places._ON_POINT * covered + label_places._PASSING * passed
@@ -85,7 +85,7 @@ def by_all_others(points, sizes, bounds, gap):
         for label, size in enumerate(sizes):
             placed = np.flatnonzero((chosen >= 0) & (np.arange(len(points)) != label))
             standing = middles[placed, chosen[placed]]
-            hidden = label_places._hidden(middles[label], size, standing, sizes[placed])
+            hidden = label_places._overlaps(middles[label], size, standing, sizes[placed])
             chosen[label] = np.argmin(own[label] + label_places._ON_LABEL * hidden)
         if np.array_equal(before, chosen):
             break
@@ -104,13 +104,13 @@ def test_looking_at_near_labels_and_points_alone_changes_nothing(n, side):
 
 
 def test_a_label_is_held_only_against_what_it_can_reach(monkeypatch):
-    hidden, seen = label_places._hidden, []
+    hidden, seen = label_places._overlaps, []
 
     def counting(middles, size, others, other_sizes):
         seen.append(len(others))
         return hidden(middles, size, others, other_sizes)
 
-    monkeypatch.setattr(label_places, "_hidden", counting)
+    monkeypatch.setattr(label_places, "_overlaps", counting)
     points = np.stack(np.meshgrid(np.arange(20.0), np.arange(20.0)), axis=-1).reshape(-1, 2)
     place_labels(points, np.full((400, 2), [0.5, 0.1]), (20, 20), GAP)
     # labels reach 1.3 and 0.9 from their points: others within 2.6 and 1.8, five times three

@@ -99,14 +99,14 @@ def test_json_names_groups_only_where_there_are_such(random_vectors):
 def test_too_few_words_are_refused(random_vectors):
     with pytest.raises(SettingError) as refusal:
         map_words(random_vectors, ["w1", "w2", "w1"])
-    assert str(refusal.value) == "a map needs at least 3 words, got 2; give more"
+    assert str(refusal.value) == "a map needs at least 3 words, got 2; pass more"
 
 
 def test_words_of_one_direction_are_refused():
     matrix = np.outer([1, 2, 3], [0.3, 0.1, 0.7]).astype(np.float32)
     with pytest.raises(SettingError) as refusal:
         map_words(WordVectors(["a", "b", "c"], matrix), "abc")
-    assert str(refusal.value) == "all 3 words have the same direction; give others"
+    assert str(refusal.value) == "all 3 words have the same direction; pass others"
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -125,7 +125,7 @@ def test_a_vector_of_zeros_is_refused():
     matrix = np.array([[1, 0], [0, 0], [0, 1]], np.float32)
     with pytest.raises(SettingError) as refusal:
         map_words(WordVectors(["a", "b", "c"], matrix), "abc")
-    assert str(refusal.value) == "the vector of 'b' is zero and has no direction; leave it out"
+    assert str(refusal.value) == "the vector of 'b' is zero and has no direction; remove the word"
 
 
 def test_an_unknown_word_is_told_with_close_spellings(random_vectors):

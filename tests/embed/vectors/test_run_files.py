@@ -22,7 +22,7 @@ def test_what_is_no_run_is_told(tmp_path, look):
     (tmp_path / "file").write_text("")
     (tmp_path / "begun.partial").mkdir()
     assert refusal(tmp_path / "none", look) == "no such run"
-    assert refusal(tmp_path / "file", look) == "is a file; give the directory of a run"
+    assert refusal(tmp_path / "file", look) == "is a file; pass the directory of a run"
     assert refusal(tmp_path / "begun", look) == UNFINISHED
 
 

@@ -171,7 +171,7 @@ def test_a_path_that_is_not_a_run_is_refused(tmp_path):
     (tmp_path / "begun.partial").mkdir()
     messages = {
         "none": "no such run",
-        "file": "is a file; give the directory of a run",
+        "file": "is a file; pass the directory of a run",
         "begun": "is unfinished; run its command again to complete it",
     }
     for name, message in messages.items():

@@ -57,7 +57,9 @@ def test_several_masks_give_a_list_each(run):
 def test_a_text_without_a_mask_is_refused(run):
     result = invoke(run, "the saw")
     assert result.exit_code == 1
-    assert result.stderr == ("Error: 'the saw' has no [MASK]; put one where to predict a piece\n")
+    assert result.stderr == (
+        "Error: 'the saw' has no [MASK]; put one where a piece should be predicted\n"
+    )
 
 
 def test_a_text_with_half_a_character_is_one_line(run):
@@ -77,7 +79,7 @@ def test_a_path_that_is_not_a_run_is_refused(tmp_path):
     (tmp_path / "begun.partial").mkdir()
     messages = {
         "none": "no such run",
-        "file": "is a file; give the directory of a run",
+        "file": "is a file; pass the directory of a run",
         "begun": "is unfinished; run its command again to complete it",
     }
     for name, message in messages.items():

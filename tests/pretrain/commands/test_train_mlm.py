@@ -221,7 +221,7 @@ def test_without_out_there_is_nothing_but_a_plan(corpus):
     assert result.stderr.endswith("Error: Missing option '--out'.\n")
     result = invoke("train-mlm", corpus.path, "--out", "x", "--json")
     assert result.exit_code == 2
-    assert result.stderr.endswith("Error: --json goes with --dry-run\n")
+    assert result.stderr.endswith("Error: --json requires --dry-run\n")
 
 
 # ---- killed

@@ -284,7 +284,7 @@ def test_a_text_with_half_a_character_is_refused_in_one_line():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("the saw", "'the saw' has no [MASK]; put one where to predict a piece"),
+        ("the saw", "'the saw' has no [MASK]; put one where a piece should be predicted"),
         (
             "a " * 14 + "[MASK]",
             "the text has 15 pieces, but rows of small hold 14; give a shorter one",

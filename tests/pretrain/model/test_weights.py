@@ -171,7 +171,7 @@ def test_an_unfinished_run_is_refused_by_the_name_it_will_have(run):
 
 def test_a_path_that_is_not_a_directory_is_refused(run):
     assert problem(run.parent / "none") == "RUN: no such run"
-    assert problem(run / "config.json") == "RUN: is a file; give the directory of a run"
+    assert problem(run / "config.json") == "RUN: is a file; pass the directory of a run"
 
 
 def test_a_pooled_run_names_the_one_that_has_its_encoder(run):

@@ -1,4 +1,4 @@
-"""What both forms of analogies share: usable words, and accuracies."""
+"""Shared by both forms of analogies: usable words, and accuracies."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -65,7 +65,7 @@ def test_runs_without_contents_give_a_reason(run, opened):
     runs = {"mute": WithEncoder(vectors, object), "gone": WithEncoder(vectors, gone, (1,))}
 
     assert read_attention(runs, ["a"]) == {
-        "mute": "its encoder does not give its attention weights",
+        "mute": "its encoder does not provide attention weights",
         "gone": "the encoder is gone",
     }
     assert find_in_context(runs, ["[a]"]) == {

@@ -417,7 +417,7 @@ def test_maps_hold_words_of_all_runs_or_a_reason():
     maps = make_maps(runs, WORDS[1:9])
     assert [found.words for found in maps.values()] == [tuple(WORDS[1:4])] * 2
     assert make_maps(runs, WORDS[3:9]) == dict.fromkeys(
-        runs, "a map needs at least 3 words, got 1; give more"
+        runs, "a map needs at least 3 words, got 1; pass more"
     )
 
 
