@@ -82,7 +82,10 @@ def compare(
     baselines = make_baselines(list(runs.values()), texts, limit, config.seed)
     compared = ComparedVectors({**runs, **baselines}, list(runs), groups or {})
     about_baselines = [*texts, str(limit), str(config.seed)]
-    contents = name_contents(fingerprints or {}, list(baselines), about_baselines)
+    fingerprints = fingerprints or {}
+    # a baseline depends on all runs, so it has a name only if they all have one
+    named = list(baselines) if runs.keys() == fingerprints.keys() else []
+    contents = name_contents(fingerprints, named, about_baselines)
     scores: list[Score] = []
     pairs: list[Pair] = []
     failures: list[str] = []

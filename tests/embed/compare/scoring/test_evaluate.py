@@ -456,6 +456,15 @@ def test_changes_of_a_run_or_set_miss_the_cache(config, fresh_cache, change):
     assert document(others, second, fingerprints=names) == document(others, second)
 
 
+def test_baselines_are_cached_only_if_all_runs_are(config, fresh_cache):
+    one = CompareConfig(similarity=config.similarity, replicates=200)
+    runs = {"half": noisy(1, WORDS[:40]), "file": noisy(2, WORDS[:40])}
+
+    document(runs, one, fingerprints={"half": "0123"})
+
+    assert len(list((fresh_cache / FOLDER).iterdir())) == 1  # of half alone
+
+
 @pytest.mark.parametrize("threads", [1, 5])
 def test_results_do_not_depend_on_threads(config, threads):
     runs = {"one": noisy(1), "two": noisy(2), "three": noisy(3, WORDS[:50])}
