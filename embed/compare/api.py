@@ -234,7 +234,7 @@ def compare_runs(
     config = config or CompareConfig()
     tasks, failures = readable_tasks(config)
     each = [runs] if isinstance(runs, str | os.PathLike) else runs
-    opened = open_runs([os.fspath(run) for run in each], add_contexts=add_contexts)
+    opened = open_runs(each, add_contexts=add_contexts)
     started = now()
     comparison = compare_opened(opened, tasks, config)
     document = to_json(comparison, config, opened.about)

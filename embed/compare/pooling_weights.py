@@ -102,7 +102,7 @@ def pooling_weights(
     labeled, labeled_dev = read_training_parts(paths)
     unlabeled = LabeledSentences(tuple(texts), ("",) * len(texts))
     sentences = SentenceSet(Parts(paths[0].name, labeled, unlabeled, labeled_dev), seed)
-    [(name, vectors)] = open_runs([os.fspath(run)]).vectors.items()
+    [(name, vectors)] = open_runs([run]).vectors.items()
     note(
         f"{name}: learning {len(sentences.classes):,} labels from "
         f"{len(sentences.places(TRAIN)):,} sentences of {paths[0]}"

@@ -56,7 +56,7 @@ class WordVectors:
     subwords : SubwordTable, optional
         The n-grams that vectors of unseen words are composed of.
     path : Path, optional
-        Directory of the run that the vectors were opened from.
+        Absolute path of the run that the vectors were opened from.
     contexts : float32 (V, D), optional
         Context vectors, if they are not stored in a run.
 
@@ -142,7 +142,7 @@ class WordVectors:
             text=options.get("text"),
             name=str(run),
             subwords=_open_subwords(run, options, matrix.shape[0]),
-            path=run,
+            path=run.absolute(),
         )
 
     def save(self, directory: Path) -> None:

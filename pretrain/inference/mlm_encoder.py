@@ -369,4 +369,5 @@ def open_run(run: str | os.PathLike[str], device: str = "auto") -> MlmEncoder:
     model = load_model(run, choose_device(device))
     text: dict[str, Any] = run_options(run).get("text") or {}
     pieces = load_pieces(run, model.config)
-    return MlmEncoder(model, pieces, TextSettings.from_json(text), name=str(run), path=run)
+    settings = TextSettings.from_json(text)
+    return MlmEncoder(model, pieces, settings, name=str(run), path=run.absolute())

@@ -1,9 +1,10 @@
 """Open the runs of a comparison, with their fingerprints and seed groups."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from corpora.artifacts.artifact import CHECKSUMS, checksum, checksums, fingerprint, read_json
@@ -39,7 +40,7 @@ class Opened:
     paths: Mapping[str, Path]
 
 
-def open_runs(runs: Sequence[str], *, add_contexts: bool = False) -> Opened:
+def open_runs(runs: Sequence[str | os.PathLike[str]], *, add_contexts: bool = False) -> Opened:
     """Open runs; raise ArtifactError if a run is damaged or replaced while it is read."""
     paths = _named(runs)
     about, fingerprints = {}, {}
@@ -102,18 +103,25 @@ def _kept_checksums(path: Path) -> Any:
     return read_json(path / CHECKSUMS) if (path / CHECKSUMS).is_file() else None
 
 
-def _named(runs: Sequence[str]) -> dict[str, Path]:
+def _named(runs: Sequence[str | os.PathLike[str]]) -> dict[str, Path]:
     """Return the path of each distinct run by its name in the comparison."""
     paths: dict[str, Path] = {}
     resolved: set[Path] = set()
     for run in runs:
+        name = _name(run)
         target = Path(run).resolve()
         if target in resolved:
-            note(f"{run}: given twice, compared once")
+            note(f"{name}: given twice, compared once")
             continue
         resolved.add(target)
-        paths[f"./{run}" if run in (ONE_HOT, RANDOM) else run] = Path(run)
+        paths[f"./{name}" if name in (ONE_HOT, RANDOM) else name] = Path(run)
     return paths
+
+
+def _name(run: str | os.PathLike[str]) -> str:
+    """Return a path as it is given, and the name of opened vectors or an encoder."""
+    is_path = isinstance(run, str | PurePath)
+    return os.fspath(run) if is_path else getattr(run, "name", None) or os.fspath(run)
 
 
 def _with_contexts(runs: Mapping[str, WordVectors], opened: Opened) -> Opened:

@@ -115,6 +115,9 @@ def test_an_encoder_is_returned_with_and_without_a_run(corpus, tmp_path, monkeyp
     loose = pretrain.train_mlm(corpus, MLM)
 
     assert (kept.path, loose.path, loose.name) == (tmp_path / "run", None, "mlm")
+    monkeypatch.chdir(tmp_path)
+    opened = pretrain.open_run("run")
+    assert (opened.name, opened.path) == ("run", tmp_path / "run")
     states = [each.encode([["the", "cat"]], [0, 1])[0] for each in (kept, loose)]
     assert np.array_equal(*states)
     assert json.loads((tmp_path / "run" / "config.json").read_text())["method"] == "mlm"

@@ -16,7 +16,7 @@ from embed.formats.vector_files import load_vectors
 from embed.protocols import StaticVectors
 from embed.vectors.onehot import one_hot
 from embed.vectors.subwords import SubwordTable, ngram_buckets
-from embed.vectors.word_vectors import WordVectors
+from embed.vectors.word_vectors import CONTEXTS, WordVectors
 from tests.embed.fasttext_model import write_run
 
 
@@ -28,6 +28,15 @@ def test_a_saved_run_opens_memory_mapped_and_equal(vectors, run):
     assert np.array_equal(opened.counts, vectors.counts)
     assert opened.name == str(run)
     assert [opened.row(word) for word in ("the", "図書館", "The")] == [0, 7, None]
+
+
+def test_a_relative_path_outlives_a_change_of_directory(run, monkeypatch):
+    np.save(run / CONTEXTS, WordVectors.open(run).matrix)
+    monkeypatch.chdir(run.parent)
+    opened = WordVectors.open(run.name)
+    monkeypatch.chdir("/")
+    assert (opened.name, opened.path) == (run.name, run)
+    assert np.array_equal(opened.contexts, WordVectors.open(opened).matrix)
 
 
 def test_a_sparse_run_opens_sparse(tmp_path):
