@@ -69,6 +69,6 @@ def test_public_functions_print_nothing(tmp_path):
     ],
     ids=["with", "call", "off"],
 )
-def test_progress_and_notes_are_shown_where_asked_for(shown, lines, tmp_path):
+def test_progress_and_notes_are_shown_on_request(shown, lines, tmp_path):
     done = session(f"import corpora\nfrom corpora.common.reporting import note\n{shown}", tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", lines)

@@ -16,7 +16,7 @@ from corpora.artifacts.artifact import (
     refuse_existing,
     verify,
 )
-from corpora.common.console import typed
+from corpora.common.console import shell_quoted
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.common.options import take
 
@@ -132,10 +132,10 @@ class SeedRuns(Generic[ConfigT]):
         """Return a shell command that compares the runs."""
         runs = list(self.configs())
         if len(runs) <= _FEW:
-            named = " ".join(map(typed, runs))
+            named = " ".join(map(shell_quoted, runs))
         else:
             first, last = (run.name.rpartition("-seed")[2] for run in (runs[0], runs[-1]))
-            named = f"{typed(f'{self.out}-seed')}{{{first}..{last}}}"
+            named = f"{shell_quoted(f'{self.out}-seed')}{{{first}..{last}}}"
         return f"compare them: firth compare {named}"
 
     def _expected_maker(

@@ -113,7 +113,7 @@ def _rate(first: tuple[float, float], latest: tuple[float, float], started: floa
 def _write_waiting(label: str, live: bool, begun: Callable[[], object]) -> None:
     """Write a note that kernels are being compiled, which only the first run on a machine does."""
     if begun() is None:
-        line = f"{label:<10} ... (a first run compiles its kernels, some seconds)"
+        line = f"{label:<10} ... (the first run compiles kernels, which takes some seconds)"
         _write(f"\r\x1b[2K{line}" if live else f"{line}\n")
 
 
@@ -205,15 +205,15 @@ def padded(text: str, columns: int) -> str:
     return text + " " * max(0, columns - cell_len(text))
 
 
-def typed(path: str | Path) -> str:
+def shell_quoted(path: str | Path) -> str:
     """Quote a path for the shell; any character is allowed."""
-    text = no_option(str(path))
+    text = escape_leading_dash(str(path))
     if text.isprintable():
         return shlex.quote(text)
     return f"$'{''.join(map(_escaped, text))}'"
 
 
-def no_option(path: str) -> str:
+def escape_leading_dash(path: str) -> str:
     """Return a path that no command mistakes for an option."""
     return f"./{path}" if path.startswith("-") else path
 

@@ -91,7 +91,7 @@ def progress(
 ) -> contextlib.AbstractContextManager[Progress]:
     """Report the progress of a block.
 
-    If it has reported nothing after ``silent_seconds``, the terminal says that a first run
-    compiles kernels.
+    If it has reported nothing after ``silent_seconds``, the terminal shows a note that
+    the first run compiles kernels.
     """
     return _current.progress(label, unit, silent_seconds)

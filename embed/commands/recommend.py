@@ -97,11 +97,11 @@ def _print(corpus: str, features: "Features", advice: "Advice", evidence: dict[s
 
 def _train_command(corpus: str, candidate: str, evidence: dict[str, Any]) -> str:
     """Return the command that trains a candidate."""
-    from corpora.common.console import typed
+    from corpora.common.console import shell_quoted
 
     about = evidence["candidates"][candidate]
     options = " ".join(f"--{name} {value}" for name, value in about["options"].items())
-    return f"firth train-{about['method']} {typed(corpus)} {options} --out RUN"
+    return f"firth train-{about['method']} {shell_quoted(corpus)} {options} --out RUN"
 
 
 def _row(name: str, advice: "Advice") -> list[object]:

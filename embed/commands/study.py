@@ -89,18 +89,20 @@ def _split(text: str | None) -> tuple[str, ...]:
 
 def _print_summary(result: "StudyResult", out: Path) -> None:
     """Print the outputs, commands to try next, and failures."""
-    from corpora.common.console import typed
+    from corpora.common.console import shell_quoted
 
-    run = typed(result.runs[0])
+    run = shell_quoted(result.runs[0])
     click.echo(f"\n{out}:")
     for name, what in _CONTENTS.items():
         if result.compared or name == "study.toml":
             click.echo(f"    {name:<12} {what}")
-    click.echo(f"corpus: {typed(result.corpus)}; runs: {', '.join(map(typed, result.runs))}")
+    click.echo(
+        f"corpus: {shell_quoted(result.corpus)}; runs: {', '.join(map(shell_quoted, result.runs))}"
+    )
     click.echo("Next:")
     click.echo(f"    firth neighbors {run}")
-    click.echo(f"    firth recommend {typed(result.corpus)}")
-    click.echo(f"    firth study --settings {typed(out / 'study.toml')} --out ANOTHER")
+    click.echo(f"    firth recommend {shell_quoted(result.corpus)}")
+    click.echo(f"    firth study --settings {shell_quoted(out / 'study.toml')} --out ANOTHER")
     for failure in result.failures:
         click.echo(f"Error: {failure}", err=True)
 

@@ -15,7 +15,7 @@ from embed.formats.huggingface import (
 )
 from embed.protocols import ContextualEncoder
 from embed.registry import ENCODERS
-from embed.vectors.run_files import refuse_no_run, run_options
+from embed.vectors.run_files import require_run, run_options
 
 POOLED = "pool"  # the "method" of a run whose "encoder_run" contains the encoder
 ENCODER = "encoder_run"
@@ -50,7 +50,7 @@ def open_encoder(run: str | os.PathLike[str], device: str = "auto") -> Contextua
 
 def encoder_run(run: Path) -> Path:
     """Return the run that contains the encoder: this one, or the one it was pooled from."""
-    refuse_no_run(run)
+    require_run(run)
     method = _method(run)
     if method == POOLED:
         return encoder_run(_pooled_from(run, run_options(run)))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from corpora.artifacts.artifact import CHECKSUMS, verify
 from corpora.artifacts.atomic import atomic_output
-from corpora.common.console import typed
+from corpora.common.console import shell_quoted
 from corpora.common.errors import ArtifactError, SettingError
 from embed.formats.fasttext import MAGIC, read_fasttext
 from embed.formats.gensim_save import is_pickle, read_gensim, write_gensim
@@ -91,7 +91,8 @@ def load_vectors(run: str | os.PathLike[str], *, verified: bool = False) -> Word
 
         if is_corpus(path):
             raise ArtifactError(
-                f"{path}: a corpus, not a run; train one: firth train-svd {typed(path)} --out RUN"
+                f"{path}: a corpus, not a run; train one: "
+                f"firth train-svd {shell_quoted(path)} --out RUN"
             )
         raise ArtifactError(f"{path}: has no vectors.npy; is it a finished run?")
     with open_source(path) as source:

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from corpora.common.console import no_option
+from corpora.common.console import escape_leading_dash
 from corpora.common.errors import FirthError, SourceError
 from corpora.common.memory import available_threads
 from corpora.common.reporting import is_silent, note
@@ -92,7 +92,7 @@ def _dry_run(study: Study, path: str) -> dict[str, Any] | None:
     """Return what ``train-mlm --dry-run`` measures; None if it fails."""
     options = command_options(study.options["train-mlm"], "train-mlm")
     note(f"timing some steps of train-mlm {' '.join(options)} ...")
-    command = firth_command("train-mlm", no_option(path), *options, "--dry-run", "--json")
+    command = firth_command("train-mlm", escape_leading_dash(path), *options, "--dry-run", "--json")
     errors = subprocess.DEVNULL if is_silent() else None
     finished = subprocess.run(command, stdout=subprocess.PIPE, stderr=errors, check=False)
     if finished.returncode < 0:  # killed: another try may succeed, so choose nothing

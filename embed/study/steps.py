@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 import corpora
-from corpora.common.console import no_option, typed
+from corpora.common.console import escape_leading_dash, shell_quoted
 from corpora.common.reporting import command, is_silent
 
 _CLI = Path(corpora.__file__).parent.parent / "cli.py"  # the script behind "firth"
@@ -32,9 +32,9 @@ class Step:
 
     def arguments(self, *, force: bool = False) -> list[str]:
         """Return the command line after ``firth``."""
-        out = [] if self.out is None else ["--out", no_option(str(self.out))]
+        out = [] if self.out is None else ["--out", escape_leading_dash(str(self.out))]
         forced = ["--force"] if force else []
-        return [self.command, *map(no_option, self.inputs), *self.options, *out, *forced]
+        return [self.command, *map(escape_leading_dash, self.inputs), *self.options, *out, *forced]
 
 
 class ExitStatus(int):
@@ -132,4 +132,4 @@ def describe_exit(status: int) -> str:
 
 def _quote(argument: str) -> str:
     """Return an argument quoted for a shell."""
-    return shlex.quote(argument) if argument.isprintable() else typed(argument)
+    return shlex.quote(argument) if argument.isprintable() else shell_quoted(argument)

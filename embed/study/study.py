@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from corpora.build.open_or_build import up_to_date
 from corpora.build.request import BuildOptions, Request, make_request
-from corpora.common.console import no_option
+from corpora.common.console import escape_leading_dash
 from corpora.common.errors import ArtifactError, FirthError, SettingError
 from corpora.common.reporting import note
 from corpora.reading.sources import SourceFile, source_files
@@ -157,7 +157,7 @@ def _refuse_inside(out: Path, files: Sequence[SourceFile], sources: Sequence[str
 
 def _compare(study: Study, folder: StudyFolder, runs: Sequence[Path]) -> int:
     """Compare all runs and write the report; unchanged scores come from the cache."""
-    report = ["--report", no_option(str(folder.path / REPORT))]
+    report = ["--report", escape_leading_dash(str(folder.path / REPORT))]
     options = (*command_options(study.options.get(COMPARE, {}), COMPARE), *report)
     step = Step(COMPARE, tuple(map(str, runs)), options, folder.path / COMPARISON)
     return run_command(step.arguments(force=True), folder.lock)

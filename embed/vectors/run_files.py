@@ -12,7 +12,7 @@ from corpora.common.errors import ArtifactError
 _UNFINISHED = "is unfinished; run its command again to complete it"
 
 
-def refuse_no_run(run: Path) -> None:
+def require_run(run: Path) -> None:
     """Raise unless a path is a finished run."""
     if (run / MAKER).is_file():
         raise ArtifactError(f"{run}: {_UNFINISHED}")

@@ -13,7 +13,7 @@ from corpora.artifacts.artifact import verify
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.tokenizer.json_format import open_pieces
 from corpora.tokenizer.pieces import Pieces
-from embed.vectors.run_files import refuse_no_run, run_options
+from embed.vectors.run_files import require_run, run_options
 from pretrain.config import EncoderConfig
 from pretrain.model.encoder import MaskedLanguageModel
 
@@ -69,7 +69,7 @@ def read_model(
 
 def encoder_config(run: Path) -> EncoderConfig:
     """Read the shape of a finished run's encoder."""
-    refuse_no_run(run)
+    require_run(run)
     options = run_options(run)
     described: Any = options.get("encoder")
     if not isinstance(described, dict):

@@ -315,8 +315,8 @@ def print_figures(sample: Mapping[str, Any]) -> None:
     print(f"{sample['text']}, {sample['tokens']:,} tokens", flush=True)
     for run in sample["words"]:
         own = [mean for mean in sample["means"] if mean["run"] == run]
-        told = "  ".join(f"{m['kind']} {m['score']:.3f} ±{m['error']:.3f}" for m in own)
-        print(f"  {run:14} {told}", flush=True)
+        scores_text = "  ".join(f"{m['kind']} {m['score']:.3f} ±{m['error']:.3f}" for m in own)
+        print(f"  {run:14} {scores_text}", flush=True)
 
 
 if __name__ == "__main__":

@@ -104,8 +104,8 @@ def _command(name: str) -> list[str]:
 def _firth(*words: str, name: str = "") -> list[str]:
     """Return a command line with the environment of a candidate."""
     settings = _GNU_DEFAULT if name == SPINNING else {}
-    told = [f"{key}={value}" for key, value in settings.items()]
-    return ["env", *told, sys.executable, "cli.py", *words]
+    variables = [f"{key}={value}" for key, value in settings.items()]
+    return ["env", *variables, sys.executable, "cli.py", *words]
 
 
 def _cpu_seconds() -> tuple[float, float]:

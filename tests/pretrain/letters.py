@@ -1,4 +1,4 @@
-"""Pieces that are single letters, and text that is packed by them, for tests of batches."""
+"""Single-letter pieces, and text packed from them, for tests of batches."""
 
 from string import ascii_lowercase
 

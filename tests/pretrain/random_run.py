@@ -28,7 +28,7 @@ def learned_pieces(text: TextSettings, kind: str = "wordpiece") -> Pieces:
 
 
 def random_model(n_pieces: int, **shape: object) -> MaskedLanguageModel:
-    """An encoder in which no bias is 0 and no norm 1, so that none can be forgotten."""
+    """An encoder without zero biases and unit norm weights, so that a missing one is noticed."""
     model = MaskedLanguageModel(EncoderConfig(n_pieces=n_pieces, **{**SHAPE, **shape}))
     generator = torch.Generator().manual_seed(3)
     with torch.no_grad():
@@ -54,5 +54,5 @@ def random_run(
 
 
 def seal(run: Path) -> None:
-    """Write the checksums anew, as if the files had always been what they are now."""
+    """Update the checksums to the current files."""
     write_json(run / CHECKSUMS, checksums(run))

@@ -1,4 +1,4 @@
-"""A finished run of train-mlm in little: random or given weights, real pieces, pooled vectors."""
+"""A small finished run of train-mlm: random or given weights, real pieces, pooled vectors."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ SHAPE = {"layers": 2, "heads": 2, "dim": 16, "feed_forward_dim": 24, "max_length
 
 
 def small_pieces(text: str = TEXT, size: int = 80) -> Pieces:
-    """Pieces of a text; several to a word, since there are few."""
+    """Learn few pieces from a text, so that words have several."""
     words, counts = np.unique(TextSettings().words(text), return_counts=True)
     return learn_pieces(words.tolist(), counts, size=size)
 
@@ -50,7 +50,7 @@ def small_encoder(*, pieces: Pieces | None = None, seed: int = 3, **shape) -> Ml
 
 
 def small_corpus(folder: Path, text: str = TEXT) -> Corpus:
-    """The corpus of a text, built in a folder's file beside it."""
+    """Build a corpus of a text in a folder."""
     (folder / "text.txt").write_text(text, encoding="utf-8")
     return open_or_build(folder / "text.txt")
 
@@ -79,6 +79,6 @@ def write_run(out: Path, encoder: MlmEncoder, corpus: Corpus, **pooling) -> Path
 
 
 def small_run(folder: Path, *, name: str = "run", text: str = TEXT, **shape) -> Path:
-    """A finished run in a folder, of the shape asked for: ``layers``, ``norm`` and so on."""
+    """Write a finished run of the given shape: ``layers``, ``norm`` and so on."""
     encoder = small_encoder(pieces=small_pieces(text), **shape)
     return write_run(folder / name, encoder, small_corpus(folder, text))

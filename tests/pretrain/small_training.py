@@ -14,7 +14,7 @@ SMALL = {
 
 
 def chains(n_lines=400, n_words=40, seed=2):
-    """Lines of words of which each says what the next one is, most of the time."""
+    """Lines in which each word usually determines the next one."""
     rng = np.random.default_rng(seed)
     lines = []
     for _ in range(n_lines):
@@ -37,7 +37,7 @@ def corpus_of(folder, lines=None, *, held_out=0.1, name="chains"):
 
 
 def as_words(options):
-    """Options as a person types them."""
+    """Return options as command-line arguments."""
     words = []
     for name, value in options.items():
         words += [f"--{name.replace('_', '-')}", str(value)]

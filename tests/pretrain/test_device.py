@@ -1,4 +1,4 @@
-"""The machine: what is refused, what is measured."""
+"""The device: refusals and measurements."""
 
 from types import SimpleNamespace
 
@@ -21,13 +21,13 @@ CPU = torch.device("cpu")
 
 @pytest.fixture
 def no_gpu(monkeypatch):
-    """A machine without one."""
+    """Simulate a machine without a GPU."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
 
 
 @pytest.fixture
 def two_gpus(monkeypatch):
-    """A machine that says it has two."""
+    """Simulate a machine with two GPUs."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
 
@@ -72,7 +72,7 @@ def test_memory_is_counted_in_bytes():
     assert peak_memory(CPU) >= before
 
 
-def test_a_stopwatch_sums_up_what_lies_between_start_and_stop(monkeypatch):
+def test_a_stopwatch_sums_the_time_between_start_and_stop(monkeypatch):
     seconds = iter([1.0, 1.25, 4.0, 4.5])
     monkeypatch.setattr(device, "time", SimpleNamespace(perf_counter=lambda: next(seconds)))
     watch = Stopwatch(CPU)

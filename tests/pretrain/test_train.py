@@ -1,4 +1,4 @@
-"""train_mlm: what a run holds, resuming to the same bits, refusals before any work."""
+"""train_mlm: the files of a run, resuming to the same bits, refusals before any work."""
 
 import itertools
 import json
@@ -43,7 +43,7 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(corpus, tmp_path_factory):
-    """A run, evaluated every five steps; lines are written before each score alone."""
+    """A run evaluated every five steps; lines are written only before each score."""
     out = tmp_path_factory.mktemp("run") / "run"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(log, "LINE_SECONDS", math.inf)
@@ -51,7 +51,7 @@ def run(corpus, tmp_path_factory):
 
 
 def same_weights(run, other):
-    """Whether two runs have the same bits."""
+    """Return whether two runs have the same bits."""
     first, second = (load_file(path / "model.safetensors") for path in (run, other))
     assert first.keys() == second.keys()
     assert [name for name in first if first[name].tobytes() != second[name].tobytes()] == []
@@ -59,7 +59,7 @@ def same_weights(run, other):
 
 
 def scores(run):
-    """Held-out losses by step."""
+    """Return the held-out losses by step."""
     lines = read_metrics(run / "metrics.jsonl")
     return {line["step"]: line["held_out_loss"] for line in lines if "held_out_loss" in line}
 
@@ -107,7 +107,7 @@ def test_held_out_text_is_scored_first_last_and_in_between(run):
     assert lines[-1]["held_out_perplexity"] == pytest.approx(np.exp(lines[-1]["held_out_loss"]))
 
 
-def test_lines_tell_of_loss_speed_and_memory(run):
+def test_metrics_have_loss_speed_and_memory(run):
     lines = [line for line in read_metrics(run / "metrics.jsonl") if "loss" in line]
     assert [line["step"] for line in lines] == [5, 10, 12]  # before each score
     last = lines[-1]
@@ -124,7 +124,7 @@ def test_lines_tell_of_loss_speed_and_memory(run):
     assert last["epoch"] > lines[0]["epoch"] > 0
 
 
-def test_a_training_learns_what_frequencies_cannot_tell(corpus, tmp_path):
+def test_training_beats_the_unigram_baseline(corpus, tmp_path):
     out = make_mlm_run(corpus, small(steps=400, dim=32, learning_rate=2e-2), tmp_path / "run")
     last = [line for line in read_metrics(out / "metrics.jsonl") if "held_out_loss" in line][-1]
     assert last["held_out_loss"] < last["unigram_loss"] - 0.25
@@ -142,7 +142,7 @@ def test_the_same_options_give_the_same_bits_and_another_seed_others(corpus, run
 
 
 class StoppedError(Exception):
-    """What ends a training in these tests."""
+    """The exception that ends a training in these tests."""
 
 
 @pytest.fixture
@@ -164,19 +164,19 @@ def stop_at(monkeypatch):
 
 
 def die():
-    """As far as the training can tell, a kill: nothing is saved."""
+    """Simulates a kill: nothing is saved."""
     raise StoppedError
 
 
 @pytest.fixture(scope="module", params=[0.0, 0.1], ids="dropout {}".format)
 def whole(request, corpus, tmp_path_factory):
-    """Options, and the run of a training that nothing interrupts."""
+    """Options, and the run of an uninterrupted training."""
     config = small(checkpoint_every="3", evaluate_every="2", dropout=request.param, micro_batch=4)
     return config, make_mlm_run(corpus, config, tmp_path_factory.mktemp("whole") / "whole")
 
 
 @pytest.mark.parametrize("step", [2, 3, 11])
-def test_a_training_that_died_goes_on_to_the_same_bits(corpus, tmp_path, stop_at, step, whole):
+def test_a_killed_training_resumes_to_the_same_bits(corpus, tmp_path, stop_at, step, whole):
     config, whole = whole
     planted = stop_at(step, die)
     with pytest.raises(StoppedError):
@@ -225,7 +225,7 @@ def test_other_processes_stop_after_the_checkpoint_is_written(corpus, tmp_path, 
     assert order[order.index("saved") :][:2] == ["saved", loop._STOP]
 
 
-def test_a_run_that_replaces_another_goes_on_too(corpus, tmp_path, stop_at):
+def test_a_run_that_replaces_another_is_resumed_too(corpus, tmp_path, stop_at):
     config = small(checkpoint_every="3")
     make_mlm_run(corpus, small(steps=1), tmp_path / "run")
     planted = stop_at(7, die)
@@ -241,13 +241,13 @@ def test_a_run_that_replaces_another_goes_on_too(corpus, tmp_path, stop_at):
     assert begun[0][1]["step"] == 6
 
 
-def test_weights_that_the_last_step_made_useless_are_not_published(corpus, tmp_path):
+def test_weights_that_diverge_in_the_last_step_are_not_published(corpus, tmp_path):
     message = problem(FirthError, corpus, small(steps=1, learning_rate=3e38), tmp_path / "run")
     assert message.startswith("training diverged at step 1: the held-out loss is ")
     assert not (tmp_path / "run").exists()
 
 
-def test_killed_while_it_pools_it_is_not_trained_again(corpus, run, tmp_path, monkeypatch):
+def test_a_training_killed_during_pooling_is_not_repeated(corpus, run, tmp_path, monkeypatch):
     def dies(*_):
         raise StoppedError
 
@@ -277,7 +277,7 @@ def test_the_last_checkpoints_are_kept(corpus, tmp_path, stop_at):
     assert left == ["step-2", "step-3", "step-4"]
 
 
-def test_seconds_count_on_where_the_budget_is_time(corpus, tmp_path, stop_at):
+def test_seconds_of_earlier_calls_count_towards_a_time_budget(corpus, tmp_path, stop_at):
     config = small(steps=None, minutes=0.05, checkpoint_every="1")
     planted = stop_at(6, die)
     ticks = itertools.count()
@@ -321,7 +321,7 @@ def test_a_corpus_without_held_out_text_is_refused(tmp_path):
         ({"min_count": 10**6}, "no word occurs 1000000 times or more"),
     ],
 )
-def test_what_the_corpus_cannot_give_is_refused_before_anything_is_written(
+def test_options_that_do_not_fit_the_corpus_are_refused_before_any_work(
     corpus, tmp_path, options, message
 ):
     assert message in problem(SettingError, corpus, small(**options), tmp_path / "run")
@@ -335,7 +335,7 @@ def test_an_existing_run_is_refused_and_untouched(corpus, run):
     assert (run / "model.safetensors").stat() == before
 
 
-def test_other_options_do_not_go_on_from_a_checkpoint(corpus, tmp_path, stop_at):
+def test_other_options_do_not_resume_from_a_checkpoint(corpus, tmp_path, stop_at):
     planted = stop_at(7, die)
     with pytest.raises(StoppedError):
         make_mlm_run(corpus, small(checkpoint_every="5"), tmp_path / "run")
@@ -373,9 +373,7 @@ def test_a_checkpoint_of_another_format_or_text_is_refused_and_stays(
 # ---- going wrong
 
 
-def test_a_loss_that_is_no_number_ends_the_training_and_says_what_to_try(
-    corpus, tmp_path, monkeypatch
-):
+def test_a_nan_loss_ends_the_training_with_a_suggestion(corpus, tmp_path, monkeypatch):
     loss_of, calls = stepping.loss_of, itertools.count(1)
 
     def breaking(*arguments):

@@ -85,7 +85,7 @@ def naive_words(text: str, text_settings: TextSettings) -> list[list[str]]:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(DOCUMENTS, st.sampled_from(["words", "whitespace", "characters"]))
-def test_the_store_matches_the_text(tmp_path_factory, documents, segmenter):
+def test_the_stored_corpus_matches_the_text(tmp_path_factory, documents, segmenter):
     tmp_path = tmp_path_factory.mktemp("store")
     text_settings = TextSettings(segmenter=segmenter)
     folder = tmp_path / "texts"

@@ -74,7 +74,7 @@ def test_progress_is_silent_for_two_seconds_then_prints_a_line_every_ten(clock, 
     assert [line.split()[2] for line in err] == ["10", "20", "30"]
 
 
-def test_a_detail_stands_before_the_eta(clock, capsys):
+def test_the_detail_is_shown_before_the_eta(clock, capsys):
     with console.TerminalReporter().progress("training", "tokens") as show:
         show(0, 1200)
         clock[0] += 10.0
@@ -92,11 +92,14 @@ def test_the_rate_counts_from_the_first_unit(clock, capsys):
 
 
 def test_a_long_silence_is_explained(monkeypatch):
-    told = io.StringIO()
-    monkeypatch.setattr(console.sys, "stderr", told)
+    written = io.StringIO()
+    monkeypatch.setattr(console.sys, "stderr", written)
     with console.TerminalReporter().progress("reading", "bytes", silent_seconds=0.01):
-        wait_for(lambda: told.getvalue().endswith("\n"))
-    assert told.getvalue() == "reading    ... (a first run compiles its kernels, some seconds)\n"
+        wait_for(lambda: written.getvalue().endswith("\n"))
+    assert (
+        written.getvalue()
+        == "reading    ... (the first run compiles kernels, which takes some seconds)\n"
+    )
 
 
 class Terminal(io.StringIO):
@@ -138,20 +141,20 @@ def shown(clock, monkeypatch):
     return show_on
 
 
-def test_a_terminal_shows_a_bar_in_which_the_detail_stands_before_the_eta(shown):
+def test_a_terminal_shows_a_bar_with_the_detail_before_the_eta(shown):
     line = shown(100, 300, 1200, "loss 2.31  rate 0.0212")
     assert line.split("━")[0] == "training    25% "
     assert line.split("━")[-1].strip("╺╸ ") == ("300 tokens 100/s loss 2.31  rate 0.0212 ETA 0:09")
     assert len(line) <= 100
 
 
-def test_a_bar_without_a_total_tells_no_share_and_no_eta(shown):
+def test_a_bar_without_a_total_shows_no_share_and_no_eta(shown):
     line = shown(100, 300)
     assert line.split("━")[0].split() == ["training"]
     assert line.split("━")[-1].strip() == "300 tokens 100/s"
 
 
-def test_brackets_and_braces_of_a_detail_are_shown_as_they_are(shown):
+def test_brackets_and_braces_of_a_detail_are_shown_literally(shown):
     assert "[red]{x} {0} %" in shown(100, 300, 1200, "[red]{x} {0} %")
 
 
@@ -163,7 +166,7 @@ def test_a_narrow_terminal_never_gets_a_line_that_wraps(shown, columns):
     assert len(line) <= columns
 
 
-def test_json_is_unescaped_and_refuses_what_is_none(capsys):
+def test_json_is_unescaped_and_nan_is_refused(capsys):
     console.print_json({"hätte": ["が", 0.5]})
     out = capsys.readouterr().out
     assert "hätte" in out
@@ -172,7 +175,7 @@ def test_json_is_unescaped_and_refuses_what_is_none(capsys):
         console.print_json(float("nan"))
 
 
-def test_a_table_shows_words_as_they_are_and_aligns_numbers_right(capsys):
+def test_a_table_shows_words_literally_and_aligns_numbers_right(capsys):
     console.print_table(["word", "count"], [["[red]x[/red]", 5], ["b", 1234]], title="Words")
 
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines() if line.strip()]
@@ -208,8 +211,8 @@ def test_notes_go_to_standard_error(capsys):
         ("-\u200b", "$'./-\\xe2\\x80\\x8b'"),
     ],
 )
-def test_a_path_is_written_as_a_person_types_it(path, text):
-    assert console.typed(path) == text
+def test_a_path_is_quoted_for_the_shell(path, text):
+    assert console.shell_quoted(path) == text
     if bash := shutil.which("bash"):
         command = b"printf %s " + text.encode()
         read = subprocess.run([bash, "-c", command], capture_output=True, check=True).stdout

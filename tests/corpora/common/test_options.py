@@ -102,7 +102,7 @@ def test_the_command_line_gives_the_config(words, config):
     assert CliRunner().invoke(brew, words).stdout == f"{config}\n"
 
 
-def test_the_help_tells_defaults_choices_and_names_in_the_order_of_the_fields():
+def test_the_help_shows_defaults_and_choices_in_field_order():
     text = " ".join(CliRunner().invoke(brew, ["--help"]).stdout.split())
     assert "Cups each side. [default: 5]" in text
     assert "--roast [dark|light] How dark. [default: dark]" in text
@@ -114,19 +114,19 @@ def test_the_help_tells_defaults_choices_and_names_in_the_order_of_the_fields():
     assert options == names  # a field without setting() is no option
 
 
-def test_a_word_that_is_no_number_is_a_usage_error():
+def test_a_value_that_is_not_a_number_is_a_usage_error():
     result = CliRunner().invoke(brew, ["--window", "wide"])
     assert result.exit_code == 2
     assert "Invalid value for '--window'" in result.stderr
 
 
-def test_an_infinite_number_is_refused_by_the_name_of_its_option():
+def test_the_error_for_an_infinite_number_names_its_option():
     with pytest.raises(SettingError) as refusal:
         take(BrewConfig, {"price": float("inf")})
     assert str(refusal.value) == "`price` must be a finite number, got inf"
 
 
-def test_skipped_fields_are_no_options():
+def test_skipped_fields_are_not_options():
     @click.command()
     @click_options(BrewConfig, skip=("window",))
     def command(**options):
@@ -174,7 +174,7 @@ def test_settings_in_a_message_become_options_on_the_command_line(message, shown
     assert as_command_line(message) == shown
 
 
-def test_a_refused_setting_is_named_by_the_error():
+def test_the_error_has_the_name_of_the_setting():
     with pytest.raises(SettingError) as refusal:
         BrewConfig(window=0)
     assert refusal.value.setting == "window"

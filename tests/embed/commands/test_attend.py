@@ -115,8 +115,8 @@ def test_invalid_requests_print_one_line(run, labeled, arguments, message):
 def test_overlap_of_training_and_development_parts_is_noted(run, labeled):
     result = attend(run, "--on", f"{labeled},{labeled}", "good")
 
-    told = "200 sentences of the development part are also in the training part"
-    assert f"train.tsv: {told}\n" in result.stderr
+    note = "200 sentences of the development part are also in the training part"
+    assert f"train.tsv: {note}\n" in result.stderr
     assert "test part" not in result.stderr
 
 

@@ -104,8 +104,8 @@ def test_every_contextual_set_also_scores_static_vectors(run, static, sets):
         assert results[name, "contexts", "spearman"]["items_used"] == 16
         assert results[name, "tagging", "accuracy"]["score"] is not None
     assert "remark" not in results[run, "contexts", "spearman"]
-    told = "scored with static vectors, which ignore the context"
-    assert results[static, "contexts", "spearman"]["remark"] == told
+    expected = "scored with static vectors, which ignore the context"
+    assert results[static, "contexts", "spearman"]["remark"] == expected
     assert 0 <= results[run, "minimal-pairs", "accuracy"]["score"] <= 1
     assert results[static, "minimal-pairs", "accuracy"]["reason"] == "has no sentence scores"
     assert results["random", "minimal-pairs", "accuracy"]["score"] == 0.5
@@ -114,10 +114,10 @@ def test_every_contextual_set_also_scores_static_vectors(run, static, sets):
 def test_the_table_marks_runs_scored_without_context(run, static, sets):
     done = ask(run, static, sets[0])
 
-    told = (
+    expected = (
         "static.txt, one-hot, random on scws: scored with static vectors, which ignore the context"
     )
-    assert told in done.stdout
+    assert expected in done.stdout
 
 
 def test_the_report_contains_the_scores_of_the_table(run, static, sets, tmp_path):
@@ -251,8 +251,8 @@ def test_a_comparison_that_contains_labels_is_not_overwritten(run, tmp_path, mon
     done = ask(run, "--contexts", "x, data/data.tsv", "--out", "gold", "--force")
 
     place = tmp_path / "gold" / "gold.tsv"
-    told = f"Error: --out gold: overlaps {place}, which is read; choose another\n"
-    assert (done.exit_code, done.stderr) == (1, told)
+    expected = f"Error: --out gold: overlaps {place}, which is read; choose another\n"
+    assert (done.exit_code, done.stderr) == (1, expected)
     assert place.read_text() == "gold"
 
 

@@ -182,7 +182,7 @@ def test_an_unreadable_set_does_not_affect_the_others(material, tmp_path):
         material, tmp_path / "curve", "--methods", "svd", "--similarity", tmp_path / "bad.tsv"
     )
     assert done.exit_code == 1
-    # told before hours of training begin
+    # reported before hours of training begin
     assert done.stderr.startswith(f"Error: {tmp_path}/bad.tsv:")
     assert "pairs, spearman (39 items)" in done.stdout
 

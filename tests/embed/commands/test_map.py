@@ -106,13 +106,13 @@ def test_long_names_do_not_overlap():
         figure = _lay_out(found, "out/" + "long-" * 30 + "seed1")
         shown = extents(figure)
         [title] = [text for text in shown if text.endswith("long-seed1")]
-        [told] = [text for text in shown if text.startswith("two components")]
+        [summary] = [text for text in shown if text.startswith("two components")]
         [group] = [text for text in shown if text.startswith("ggg")]
         [word] = [t for t in figure.axes[0].texts if t.get_text().startswith("xxx")]
         frame = figure.axes[0].get_window_extent()
         box = word.get_window_extent()
     assert title.startswith("…")
-    assert shown[title].x1 < shown[told].x0 - 10
+    assert shown[title].x1 < shown[summary].x0 - 10
     assert group.endswith("…")
     assert frame.x0 < shown[group].x0 < shown[group].x1 < frame.x1
     assert frame.x0 < box.x0 < box.x1 < frame.x1
@@ -140,8 +140,8 @@ def test_an_existing_picture_is_refused_before_the_run_is_read(tmp_path):
     pytest.importorskip("matplotlib")
     out = tmp_path / "map.svg"
     out.write_text("mine")
-    told = mapped(tmp_path / "none", "cat", "--plot", out).stderr
-    assert told == f"Error: {out}: already exists; choose another OUT or pass --force\n"
+    summary = mapped(tmp_path / "none", "cat", "--plot", out).stderr
+    assert summary == f"Error: {out}: already exists; choose another OUT or pass --force\n"
     assert out.read_text() == "mine"
 
 

@@ -85,7 +85,7 @@ def said(result):
     return [line for line in result.stderr.splitlines() if not line.startswith("training ")]
 
 
-# ---- what is made and told
+# ---- files and output
 
 
 @pytest.mark.parametrize("command", COMMANDS)

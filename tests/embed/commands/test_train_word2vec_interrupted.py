@@ -81,8 +81,8 @@ def stop_when(there, number, command, **more):
     ) as process:
         wait_for(lambda: there() or process.poll() is not None)
         process.send_signal(number)
-        _, told = process.communicate()
-    return process.returncode, told
+        _, errors = process.communicate()
+    return process.returncode, errors
 
 
 def same_run(out, other):
@@ -127,16 +127,16 @@ def test_an_interrupted_training_resumes_to_the_same_bytes(
     n_interrupted = 0
     for n_epochs, n_threads in zip((3, 11), threads, strict=True):
         line = firth(root, command, corpus, out, (*options, "--threads", n_threads))
-        status, told = stop_when(lambda n=n_epochs: has_epochs(partial, n), signal.SIGINT, line)
+        status, errors = stop_when(lambda n=n_epochs: has_epochs(partial, n), signal.SIGINT, line)
         if out.exists():  # it was done before
             break
         n_interrupted += 1
         assert status == 1
         # above it there may be lines of progress
-        assert told.splitlines()[-3:] == [
+        assert errors.splitlines()[-3:] == [
             "interrupted; run the same command to resume", "", "Aborted!",
         ]  # fmt: skip
-        assert "Traceback" not in told
+        assert "Traceback" not in errors
         assert [path.name for path in tmp_path.iterdir()] == ["run.partial"]
         assert len(steps(partial)) == 1
     assert n_interrupted, "no interrupt came in time: the test shows nothing"
@@ -195,12 +195,12 @@ def test_an_interrupted_gensim_training_starts_again(root, corpus, whole, tmp_pa
     options = (*ONE_THREAD, "--engine", "gensim", "--epochs", "5")
     out, partial = tmp_path / "run", tmp_path / "run.partial"
     line = firth(root, "train-skipgram", corpus, out, options)
-    status, told = stop_when(partial.exists, signal.SIGINT, line)
+    status, errors = stop_when(partial.exists, signal.SIGINT, line)
     if not out.exists():
         assert status == 1
         # rarely the interrupt comes while LLVM clears up, and Python says that it passed it over
-        assert "Traceback" not in told.partition("Exception ignored in")[0]
-        assert told.endswith("Aborted!\n")
+        assert "Traceback" not in errors.partition("Exception ignored in")[0]
+        assert errors.endswith("Aborted!\n")
         run_to_the_end(line)
     other = whole("train-skipgram", options)
     assert (out / "vectors.npy").read_bytes() == (other / "vectors.npy").read_bytes()

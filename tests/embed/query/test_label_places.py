@@ -1,4 +1,4 @@
-"""Names beside points: none hides another where there is room."""
+"""Labels beside points do not overlap if there is room."""
 
 import numpy as np
 import pytest
@@ -10,24 +10,24 @@ GAP = 0.08
 
 
 def overlaps(middles, sizes):
-    """Pairs of labels that share ground."""
+    """Return the pairs of labels that overlap."""
     apart = np.abs(middles[:, None] - middles)
     touching = (apart < (sizes[:, None] + sizes) / 2 - 1e-9).all(axis=2)
     return [(a, b) for a, b in np.argwhere(touching).tolist() if a < b]
 
 
-def test_a_lone_point_has_its_name_at_its_right():
+def test_a_single_point_has_its_label_at_the_right():
     middles, far = place_labels(np.array([[1.0, 1.0]]), np.array([[0.5, 0.1]]), (4, 4), GAP)
     np.testing.assert_allclose(middles, [[1 + GAP + 0.25, 1.0]])
     assert not far.any()
 
 
-def test_at_the_right_edge_the_name_stands_at_the_left():
+def test_at_the_right_edge_the_label_is_at_the_left():
     middles, _ = place_labels(np.array([[3.9, 1.0]]), np.array([[0.5, 0.1]]), (4, 4), GAP)
     np.testing.assert_allclose(middles, [[3.9 - GAP - 0.25, 1.0]])
 
 
-def test_names_of_two_near_points_stand_apart_from_both():
+def test_labels_of_two_near_points_cover_neither():
     points = np.array([[2.0, 2.0], [2.2, 2.0]])
     sizes = np.array([[0.5, 0.1], [0.5, 0.1]])
     middles, far = place_labels(points, sizes, (4, 4), GAP)
@@ -35,7 +35,7 @@ def test_names_of_two_near_points_stand_apart_from_both():
     assert not far.any()
 
 
-def test_no_names_overlap_or_leave_the_frame_in_a_crowd_with_room_around():
+def test_labels_of_a_crowd_neither_overlap_nor_leave_the_frame():
     rng = np.random.default_rng(8)
     points = rng.normal(4, 1.2, (60, 2)).clip(0.5, 7.5)
     sizes = np.column_stack([rng.uniform(0.2, 0.7, 60), np.full(60, 0.12)])
@@ -44,11 +44,11 @@ def test_no_names_overlap_or_leave_the_frame_in_a_crowd_with_room_around():
     assert (middles - sizes / 2 >= 0).all()
     assert (middles + sizes / 2 <= 8).all()
     naive = points + [GAP, 0] + sizes * [0.5, 0]
-    assert len(overlaps(naive, sizes)) > 5  # there was something to do
+    assert len(overlaps(naive, sizes)) > 5  # the naive placement does overlap
 
 
-def test_a_name_that_had_to_go_far_is_told():
-    points = np.repeat([[2.0, 2.0]], 12, axis=0)  # eight directions do not do for twelve
+def test_labels_far_from_their_points_are_reported():
+    points = np.repeat([[2.0, 2.0]], 12, axis=0)  # eight directions are not enough for twelve
     sizes = np.full((12, 2), [0.3, 0.1])
     middles, far = place_labels(points, sizes, (4, 4), GAP)
     assert overlaps(middles, sizes) == []
@@ -58,7 +58,7 @@ def test_a_name_that_had_to_go_far_is_told():
     assert 4 <= far.sum() < 12
 
 
-def test_the_same_points_give_the_same_places():
+def test_placement_is_deterministic():
     points = np.random.default_rng(1).uniform(0, 3, (30, 2))
     sizes = np.full((30, 2), [0.4, 0.1])
     one, other = (place_labels(points, sizes, (3, 3), GAP)[0] for _ in range(2))
@@ -66,7 +66,7 @@ def test_the_same_points_give_the_same_places():
 
 
 def by_all_others(points, sizes, bounds, gap):
-    """The same search, where each label is held against all others and all points."""
+    """The same search, with each label compared to all others and all points."""
     middles = points[:, None] + label_places._shifts(sizes, gap)
     way = label_places._PER_GAP * (np.repeat(label_places._RINGS, 8) - 1)
     own = np.tile(way + label_places._PER_DIRECTION * np.tile(np.arange(8), 5), (len(points), 1))
@@ -93,7 +93,7 @@ def by_all_others(points, sizes, bounds, gap):
 
 
 @pytest.mark.parametrize(("n", "side"), [(12, 1.0), (60, 8.0), (120, 12.0)])
-def test_looking_at_near_labels_and_points_alone_changes_nothing(n, side):
+def test_considering_only_near_labels_and_points_changes_nothing(n, side):
     rng = np.random.default_rng(n)
     points = rng.normal(side / 2, side / 6, (n, 2))
     sizes = np.column_stack([rng.uniform(0.2, 0.9, n), np.full(n, 0.12)])
@@ -103,7 +103,7 @@ def test_looking_at_near_labels_and_points_alone_changes_nothing(n, side):
     np.testing.assert_array_equal(found[1], expected[1])
 
 
-def test_a_label_is_held_only_against_what_it_can_reach(monkeypatch):
+def test_a_label_is_compared_only_with_what_it_can_reach(monkeypatch):
     hidden, seen = label_places._overlaps, []
 
     def counting(middles, size, others, other_sizes):

@@ -30,7 +30,7 @@ def by_covariance(matrix):
     return places, values[[-1, -2]] / values.sum()
 
 
-def test_places_and_shares_are_those_of_the_covariance(random_vectors):
+def test_coordinates_and_shares_match_the_covariance(random_vectors):
     found = map_words(random_vectors, WORDS)
     places, share = by_covariance(random_vectors.matrix.astype(np.float64))
     np.testing.assert_allclose(found.places, places, atol=1e-12)
@@ -59,21 +59,21 @@ def test_the_word_farthest_along_an_axis_is_on_its_positive_side(random_vectors)
     assert (found.places[farthest, [0, 1]] > 0).all()
 
 
-def test_turned_vectors_give_the_same_map(random_vectors):
+def test_rotated_vectors_give_the_same_map(random_vectors):
     turn, _ = np.linalg.qr(np.random.default_rng(4).standard_normal((5, 5)))
     turned = WordVectors(WORDS, (random_vectors.matrix @ turn).astype(np.float32))
     one, other = map_words(random_vectors, WORDS), map_words(turned, WORDS)
     np.testing.assert_allclose(one.places, other.places, atol=1e-5)
 
 
-def test_sparse_vectors_give_the_map_of_dense_ones(random_vectors):
+def test_sparse_and_dense_vectors_give_the_same_map(random_vectors):
     matrix = np.where(random_vectors.matrix > 0, random_vectors.matrix, 0).astype(np.float32)
     wide = scipy.sparse.csr_matrix(np.hstack([matrix, np.zeros((12, 9), np.float32)]))
     dense, sparse = (map_words(WordVectors(WORDS, m), WORDS) for m in (matrix, wide))
     np.testing.assert_allclose(dense.places, sparse.places, atol=1e-12)
 
 
-def test_vectors_of_one_number_lie_on_a_line():
+def test_one_dimensional_vectors_lie_on_a_line():
     vectors = WordVectors(["a", "b", "c"], np.array([[2], [1], [-3]], np.float32))
     found = map_words(vectors, "abc")
     assert found.share == (1.0, 0.0)
@@ -81,13 +81,13 @@ def test_vectors_of_one_number_lie_on_a_line():
     assert not found.places[:, 1].any()
 
 
-def test_a_word_given_twice_is_drawn_once_in_its_first_group(random_vectors):
+def test_a_repeated_word_is_drawn_once_in_its_first_group(random_vectors):
     groups = ["x", None, "y", "z"]
     found = map_words(random_vectors, ["w1", "w2", "w3", "w1"], groups)
     assert (found.words, found.groups) == (("w1", "w2", "w3"), ("x", None, "y"))
 
 
-def test_json_names_groups_only_where_there_are_such(random_vectors):
+def test_json_has_groups_only_for_words_with_a_group(random_vectors):
     found = map_words(random_vectors, ["w1", "w2", "w3"], ["x", None, "x"])
     given = found.to_json("out/run")
     assert (given["run"], given["share"]) == ("out/run", [*found.share])
@@ -102,7 +102,7 @@ def test_too_few_words_are_refused(random_vectors):
     assert str(refusal.value) == "a map needs at least 3 words, got 2; pass more"
 
 
-def test_words_of_one_direction_are_refused():
+def test_words_of_equal_direction_are_refused():
     matrix = np.outer([1, 2, 3], [0.3, 0.1, 0.7]).astype(np.float32)
     with pytest.raises(SettingError) as refusal:
         map_words(WordVectors(["a", "b", "c"], matrix), "abc")
@@ -110,7 +110,7 @@ def test_words_of_one_direction_are_refused():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_what_float32_rounds_apart_is_no_map_and_what_differs_is_one(seed):
+def test_float32_rounding_is_not_a_difference_of_direction(seed):
     rng = np.random.default_rng(seed)
     direction, lengths = rng.normal(size=50), rng.uniform(0.001, 1000, 4)
     matrix = np.outer(lengths, direction)
@@ -128,6 +128,6 @@ def test_a_vector_of_zeros_is_refused():
     assert str(refusal.value) == "the vector of 'b' is zero and has no direction; remove the word"
 
 
-def test_an_unknown_word_is_told_with_close_spellings(random_vectors):
+def test_the_error_for_an_unknown_word_suggests_close_spellings(random_vectors):
     with pytest.raises(UnknownWordError, match=r"no vector for 'w1x'; did you mean 'w1'"):
         map_words(random_vectors, ["w1", "w2", "w1x"])

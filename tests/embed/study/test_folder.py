@@ -169,14 +169,14 @@ def test_a_different_study_is_refused_with_the_settings_that_differ(tmp_path):
 
 
 def test_a_folder_is_locked_while_in_use(tmp_path):
-    told = "in use by another study or by a step that outlived one"
+    message = "in use by another study or by a step that outlived one"
     with StudyFolder.open(tmp_path / "s") as folder:
-        with pytest.raises(ArtifactError, match=told), StudyFolder.open(tmp_path / "s"):
+        with pytest.raises(ArtifactError, match=message), StudyFolder.open(tmp_path / "s"):
             pass
         sleeper = subprocess.Popen(
             [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, pass_fds=(folder.lock,)
         )
-    with pytest.raises(ArtifactError, match=told), StudyFolder.open(tmp_path / "s"):
+    with pytest.raises(ArtifactError, match=message), StudyFolder.open(tmp_path / "s"):
         pass
     sleeper.communicate(b"\n")
     with StudyFolder.open(tmp_path / "s"):

@@ -18,7 +18,7 @@ def contexts(vectors, run):
     return contexts
 
 
-def test_the_sum_is_of_each_word_and_itself_as_a_context(vectors, run, contexts):
+def test_the_sum_adds_each_words_own_context_vector(vectors, run, contexts):
     summed = with_contexts(load_vectors(run))
     assert np.array_equal(summed.matrix, vectors.matrix + contexts)
     assert summed.matrix.dtype == np.float32
@@ -44,7 +44,7 @@ def test_vectors_read_into_memory_keep_their_contexts(vectors, run, contexts):
     assert np.array_equal(with_contexts(kept).matrix, vectors.matrix + contexts)
 
 
-def test_vectors_that_are_not_of_a_run_have_no_contexts(vectors, run, contexts, tmp_path):
+def test_vectors_without_a_run_have_no_contexts(vectors, run, contexts, tmp_path):
     (tmp_path / "sparse").mkdir()
     one_hot(["a"]).save(tmp_path / "sparse")
     for other in (vectors, load_vectors(tmp_path / "sparse"), with_contexts(load_vectors(run))):
@@ -52,7 +52,7 @@ def test_vectors_that_are_not_of_a_run_have_no_contexts(vectors, run, contexts, 
     assert load_vectors(run).path == run
 
 
-def test_a_run_without_contexts_is_told_who_has_some(run):
+def test_the_error_for_a_run_without_contexts_names_the_methods_with_them(run):
     with pytest.raises(SettingError) as refusal:
         with_contexts(load_vectors(run))
     assert str(refusal.value) == (
@@ -81,7 +81,7 @@ def test_damaged_contexts_are_refused(run, contexts):
         _ = load_vectors(run).contexts
 
 
-def test_contexts_join_words_even_of_a_single_dimension(tmp_path):
+def test_contexts_are_added_in_a_single_dimension(tmp_path):
     WordVectors(["a"], np.array([[1]], np.float32)).save(tmp_path)
     np.save(tmp_path / "contexts.npy", np.array([[2]], np.float32))
     assert with_contexts(load_vectors(tmp_path)).matrix.tolist() == [[3.0]]

@@ -1,4 +1,4 @@
-"""Neighbours, similarities and analogies against their definitions."""
+"""Neighbors, similarities and analogies against their definitions."""
 
 import numpy as np
 import pytest
@@ -14,14 +14,14 @@ from embed.vectors.word_vectors import WordVectors
 
 
 def naive_units(matrix):
-    """Rows of length 1, zero rows zero, in float64."""
+    """Return rows at unit length in float64; zero rows stay zero."""
     rows = np.asarray(matrix.toarray() if scipy.sparse.issparse(matrix) else matrix, np.float64)
     lengths = np.linalg.norm(rows, axis=1)
     return np.array([r / n if n else r for r, n in zip(rows, lengths, strict=True)])
 
 
 def naive_best(scores, k, exclude):
-    """Rows by score, ties by row, one by one."""
+    """Rank rows by score, ties by row, one by one."""
     rows = [row for row in range(len(scores)) if row not in exclude]
     return sorted(rows, key=lambda row: (-scores[row], row))[:k]
 
@@ -32,7 +32,7 @@ def make(matrix):
 
 
 def integers(rows, dim, seed=3):
-    """Small integers, whose products float32 holds exactly, with equal and zero rows."""
+    """Small integers, whose products are exact in float32, with equal and zero rows."""
     matrix = np.random.default_rng(seed).integers(-2, 3, (rows, dim)).astype(np.float32)
     matrix[rows // 2] = matrix[0]
     matrix[rows // 3] = 0
@@ -80,7 +80,7 @@ def test_the_result_does_not_depend_on_blocks(rows, k, block, seed):
     assert in_blocks(vectors, ["w0"], k, block_floats=block) == nearest(vectors, ["w0"], k)
 
 
-def test_a_batch_gives_what_each_word_gives_alone():
+def test_a_batch_equals_single_queries():
     vectors = make(np.random.default_rng(1).standard_normal((500, 20)).astype(np.float32))
     words = [f"w{n}" for n in range(0, 500, 7)]
     alone = [nearest(vectors, [word], 5)[0] for word in words]
@@ -116,7 +116,7 @@ def test_zero_vectors_have_cosine_zero():
     assert analogy(vectors, "w0", "w0", "w0") == [Neighbor("w1", 0.0), Neighbor("w2", 0.0)]
 
 
-def test_one_hot_words_are_like_no_other_word():
+def test_one_hot_words_have_cosine_zero_with_all_others():
     vectors = one_hot(["a", "b", "c"])
     assert nearest(vectors, ["b"]) == [[Neighbor("a", 0.0), Neighbor("c", 0.0)]]
     assert similarity(vectors, "a", "b") == 0.0
@@ -186,7 +186,7 @@ def test_an_analogy_worked_by_hand():
     ]
 
 
-def test_a_nan_is_refused_and_not_answered():
+def test_a_nan_is_refused():
     matrix = np.ones((9, 2), np.float32)
     matrix[6, 1] = np.nan
     with pytest.raises(ArtifactError) as refusal:
@@ -203,7 +203,7 @@ def test_a_similarity_with_infinity_is_refused(sparse):
     assert str(refusal.value) == "vectors: row 1 holds NaN or infinity; train the run again"
 
 
-def test_the_largest_numbers_have_cosines():
+def test_the_largest_floats_have_finite_cosines():
     huge = np.float32(3e38)
     vectors = make(np.array([[huge, huge], [huge, -huge], [1, 0]], np.float32))
     assert nearest(vectors, ["w0"], 1) == [[Neighbor("w2", pytest.approx(0.5**0.5))]]
@@ -227,7 +227,7 @@ def test_settings_out_of_range_are_refused(vectors):
     assert str(refusal.value) == "method must be one of 3cosadd, 3cosmul, got 'cosadd'"
 
 
-def test_neighbors_are_those_of_gensim(vectors):
+def test_neighbors_equal_those_of_gensim(vectors):
     keyed = pytest.importorskip("gensim.models").KeyedVectors(4)
     keyed.add_vectors(vectors.vocabulary, vectors.matrix)
     [ours] = nearest(vectors, ["king"], 5)

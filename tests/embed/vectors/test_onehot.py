@@ -1,4 +1,4 @@
-"""Baselines that learnt nothing."""
+"""One-hot and random baselines."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def test_one_hot_vectors_are_a_sparse_identity():
     assert vectors.row("c") == 2
 
 
-def test_a_random_vector_depends_on_seed_and_word_alone():
+def test_a_random_vector_depends_only_on_seed_and_word():
     few = random_vectors(["b", "a"], 5, seed=1)
     many = random_vectors(["a", "c", "b"], 5, seed=1)
     assert np.array_equal(few.matrix[0], many.matrix[2])

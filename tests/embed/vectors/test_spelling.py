@@ -32,7 +32,7 @@ def test_distances_match_the_definition(target, words):
     assert found.tolist() == [naive_distance(target, word) for word in words]
 
 
-def test_closer_words_come_first_and_then_more_frequent_ones():
+def test_suggestions_are_ordered_by_distance_then_frequency():
     words = ["sing", "ring", "king", "kings", "kin", "zebra"]
     assert close_spellings("kign", words) == ["king", "kin", "sing"]
     assert close_spellings("kinq", words, n=9) == ["king", "kin", "sing", "ring", "kings"]
@@ -43,12 +43,12 @@ def test_letters_of_other_scripts_count_as_letters():
     assert close_spellings("図書菅", ["図書館"]) == ["図書館"]
 
 
-def test_nothing_close_is_nothing_offered():
+def test_without_close_words_there_are_no_suggestions():
     assert close_spellings("xylophone", ["king", "queen"]) == []
     assert close_spellings("", ["king"]) == []
     assert close_spellings("a" * 1000, ["king"]) == []
     assert close_spellings("king", []) == []
 
 
-def test_one_character_is_like_no_other():
+def test_single_characters_have_no_suggestions():
     assert close_spellings("詩", ["诗", "让", "踩"]) == []

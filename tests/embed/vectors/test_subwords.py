@@ -19,7 +19,7 @@ lengths = st.tuples(st.integers(1, 7), st.integers(0, 6)).map(lambda two: (two[0
 
 
 def naive_hash(text):
-    """32-bit FNV-1a as fastText has it: each byte a signed one, converted to unsigned."""
+    """32-bit FNV-1a as in fastText: each byte is sign-extended."""
     hashed = np.array([2166136261], np.uint32)
     for byte in np.frombuffer(text.encode("utf-8", "surrogatepass"), np.int8):
         hashed ^= np.array([byte]).astype(np.int64).astype(np.uint32)
@@ -28,7 +28,7 @@ def naive_hash(text):
 
 
 def naive_ngrams(word, shortest, longest):
-    """Every substring of <word> of such a length, but for a boundary alone."""
+    """Return every substring of <word> of these lengths, except a boundary alone."""
     text = f"<{word}>"
     return [
         text[first : first + size]
@@ -66,7 +66,7 @@ def test_a_hash_worked_by_hand():
     assert ngram_buckets("a", 1, 1, 2**32) == [0xE40C292C]
 
 
-def test_ngrams_repeat_and_a_boundary_alone_is_none():
+def test_ngrams_repeat_and_a_boundary_alone_is_not_an_ngram():
     assert naive_ngrams("aa", 1, 2) == ["<a", "a", "aa", "a", "a>"]
     assert len(ngram_buckets("aa", 1, 2, 1000)) == 5
     assert ngram_buckets("", 1, 1, 1000) == []
@@ -79,14 +79,14 @@ def test_no_words_have_no_buckets():
 
 
 @pytest.mark.parametrize(("text", "found"), [("3-6", (3, 6)), ("1-1", (1, 1)), ("2-999", (2, 999))])
-def test_lengths_are_read(text, found):
+def test_lengths_are_parsed(text, found):
     assert parse_subwords(text) == found
 
 
 @pytest.mark.parametrize(
     "text", ["", "3", "6-3", "0-3", "-3-6", "3-6-9", "3–6", "a-b", "3-1000", " 3-6", "٣-٦", "3-6\n"]
 )
-def test_lengths_that_make_no_sense_are_refused(text):
+def test_invalid_lengths_are_refused(text):
     with pytest.raises(SettingError) as refusal:
         parse_subwords(text)
     assert str(refusal.value) == (
@@ -110,14 +110,14 @@ def test_composed_rows_are_means(threads):
         np.testing.assert_allclose(found[w], rows.mean(axis=0), rtol=0, atol=atol)
 
 
-def test_places_outside_the_table_are_a_bug():
+def test_places_outside_the_table_fail_an_assertion():
     one = np.ones((1, 2), np.float32)
     with pytest.raises(IndexError, match="places must be rows of 1 n-grams"):
         composed_rows(one, one, np.array([0, 1]), np.array([1]))
 
 
 def table(n_buckets, kept=None, **more):
-    """Row b holds b and b squared, so that a mean tells of what it is made."""
+    """Row b holds b and b squared, so that a mean identifies its parts."""
     ids = np.arange(n_buckets) if kept is None else kept
     rows = np.column_stack([ids, ids**2]).astype(np.float32)
     options = {"n_buckets": n_buckets, "shortest": 3, "longest": 4} | more
@@ -144,7 +144,7 @@ def test_buckets_without_a_row_are_left_out():
     assert table(1000, np.empty(0, np.int64)).compose("ab") is None
 
 
-def test_a_word_too_short_for_any_ngram_is_zero_in_a_full_table_and_nothing_in_a_part():
+def test_a_word_too_short_for_ngrams_is_zero_in_a_full_table_and_none_in_a_partial_one():
     assert table(50, shortest=5, longest=6).compose("ab").tolist() == [0, 0]
     assert table(50, np.arange(7), shortest=5, longest=6).compose("ab") is None
 
@@ -171,7 +171,7 @@ def test_a_row_that_is_not_finite_is_refused():
         (2, [[1], [9]], "the buckets do not ascend within 0 and 8"),
     ],
 )
-def test_rows_and_buckets_must_fit(rows, buckets, message):
+def test_rows_and_buckets_must_match(rows, buckets, message):
     ids = None if buckets is None else np.array(buckets)
     with pytest.raises(ArtifactError) as refusal:
         SubwordTable(np.ones((rows, 2), np.float32), ids, n_buckets=9, shortest=3, longest=6)

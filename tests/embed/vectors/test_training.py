@@ -1,4 +1,4 @@
-"""The training functions of the public API: what they take and what they return."""
+"""The training functions of the public API: arguments and return values."""
 
 import json
 
@@ -21,7 +21,7 @@ CONFIGS = {
 
 
 @pytest.mark.parametrize("method", CONFIGS)
-def test_vectors_are_those_of_the_run_with_and_without_one(method, tmp_path):
+def test_vectors_are_the_same_with_and_without_a_run(method, tmp_path):
     train, config = CONFIGS[method]
     corpus = SmallCorpus(TEXT)
 

@@ -1,4 +1,4 @@
-"""WordVectors: what is saved is what is opened, and damage is named."""
+"""WordVectors: round trips, and errors for damaged runs."""
 
 import json
 import os
@@ -47,7 +47,7 @@ def test_a_sparse_run_opens_sparse(tmp_path):
     assert opened.counts is None
 
 
-def test_word_vectors_keep_the_protocol(vectors):
+def test_word_vectors_implement_the_protocol(vectors):
     assert isinstance(vectors, StaticVectors)
 
 
@@ -59,7 +59,7 @@ def test_words_pass_through_the_text_settings_of_the_run(run):
     assert opened.words("Naïve men's") == ["Naïve", "men", "'", "s"]
 
 
-def test_words_of_a_plain_file_are_as_written_then_lower_cased(vectors):
+def test_words_of_a_plain_file_are_tried_as_written_then_lower_cased(vectors):
     assert vectors.words("The Paris PARIS KING Kong") == ["the", "Paris", "PARIS", "king", "Kong"]
 
 
@@ -74,7 +74,7 @@ def test_a_word_with_a_space_is_found_lower_cased():
     assert vectors.words("New York") == ["new york"]
 
 
-def test_words_must_fit_the_matrix():
+def test_words_must_match_the_matrix():
     with pytest.raises(ArtifactError) as refusal:
         WordVectors(["a"], np.zeros((2, 3), np.float32), name="x")
     assert str(refusal.value) == "x: 1 words do not fit a matrix of shape (2, 3)"
@@ -157,7 +157,7 @@ def test_a_damaged_run_is_refused(run, damage):
     assert str(refusal.value) == message.format(run=run)
 
 
-def test_a_changed_byte_is_found_where_all_is_read(run):
+def test_a_changed_byte_is_found_by_verification(run):
     write_json(run / "checksums.json", checksums(run))
     load_vectors(run, verified=True)
     matrix = run / "vectors.npy"
@@ -177,7 +177,7 @@ def test_a_vocabulary_that_is_not_utf_8_is_refused_when_it_is_read(run):
         assert str(refusal.value) == f"{path}: is not UTF-8; train the run again"
 
 
-def test_opening_a_run_that_is_not_there_is_refused(tmp_path):
+def test_a_missing_run_is_refused(tmp_path):
     with pytest.raises(ArtifactError) as refusal:
         load_vectors(tmp_path / "none")
     assert str(refusal.value) == f"{tmp_path / 'none'}: no such run or vectors file"
@@ -213,14 +213,14 @@ def test_a_run_with_ngrams_composes_unseen_words(with_subwords, tmp_path):
     assert opened.vector("xx") is None
 
 
-def test_a_word_has_a_vector_in_sparse_and_plain_vectors_only_with_a_row(vectors):
+def test_without_ngrams_only_words_with_a_row_have_a_vector(vectors):
     assert one_hot(["a", "b"]).vector("b").tolist() == [0, 1]
     assert one_hot(["a", "b"]).vector("c") is None
     np.testing.assert_array_equal(vectors.vector("king"), vectors.matrix[1])
     assert vectors.vector("kingly") is None
 
 
-def test_ngrams_and_words_must_be_of_one_width():
+def test_ngrams_and_words_must_have_the_same_width():
     table = SubwordTable(np.ones((4, 3), np.float32), None, n_buckets=4, shortest=3, longest=6)
     with pytest.raises(ArtifactError) as refusal:
         WordVectors(["a"], np.ones((1, 2), np.float32), subwords=table)
@@ -245,7 +245,7 @@ def test_ngrams_and_words_must_be_of_one_width():
     ],
     ids=["no inputs", "no buckets", "inputs of float64", "buckets of two dimensions"],
 )
-def test_damage_of_the_ngrams_is_named(with_subwords, name, content, message):
+def test_damaged_ngrams_are_refused(with_subwords, name, content, message):
     (with_subwords / name).unlink()
     if content is not None:
         np.save(with_subwords / name, content)
@@ -280,7 +280,7 @@ def test_an_archive_in_place_of_an_array_is_refused(run):
 
 @pytest.fixture
 def small():
-    """Three words on a plane."""
+    """Three words with two-dimensional vectors."""
     matrix = np.array([[1, 0], [3, 4], [0, 2]], np.float32)
     counts = np.array([5, 3, 1])
     return WordVectors(["king", "<queen>", "man"], matrix, counts=counts, name="small")
@@ -306,7 +306,7 @@ def test_an_unknown_word_is_a_key_error_with_close_spellings(small):
     assert str(refusal.value) == "small: no vector for 'kings'; did you mean 'king'?"
 
 
-def test_methods_answer_as_the_functions_do(small):
+def test_methods_and_functions_give_the_same_answers(small):
     assert small.nearest("king", k=1) == [("<queen>", pytest.approx(0.6))]
     assert [word for word, _ in small.nearest(np.array([0.0, 1.0]), k=2)] == ["man", "<queen>"]
     assert small.similarity("king", "man") == 0
@@ -343,14 +343,14 @@ def test_gensim_reads_the_vectors(small):
     ],
     ids=["gensim", "pandas", "neighbors"],
 )
-def test_a_package_that_is_missing_is_named(small, package, convert, monkeypatch):
+def test_the_error_names_a_missing_package(small, package, convert, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     name = package.partition(".")[0]
     with pytest.raises(FirthError, match=rf"needs the package {name}; pip install {name}$"):
         convert(small)
 
 
-def test_data_frames_have_a_row_a_word(small, monkeypatch):
+def test_data_frames_have_a_row_per_word(small, monkeypatch):
     frames = SimpleNamespace(DataFrame=lambda data, **options: (data, options))
     monkeypatch.setitem(sys.modules, "pandas", frames)
     data, options = small.to_pandas()
@@ -360,7 +360,7 @@ def test_data_frames_have_a_row_a_word(small, monkeypatch):
     assert (data, options) == ([("<queen>", pytest.approx(0.8))], {"columns": ["word", "score"]})
 
 
-def test_vectors_of_a_run_stand_for_its_path(run, small):
+def test_vectors_of_a_run_can_be_passed_as_its_path(run, small):
     assert os.fspath(load_vectors(run)) == str(run)
     with pytest.raises(SettingError, match=r"^small: these vectors are in memory only; train with"):
         os.fspath(small)

@@ -68,7 +68,7 @@ def test_the_first_of_equal_words_has_the_row(tmp_path):
     assert index_words(["a", "b", "a", "b"]) == {"a": 0, "b": 1}
 
 
-def test_words_in_memory_are_given_as_bytes_too():
+def test_words_in_memory_are_encoded_as_bytes_too():
     buffer, starts, ends = encode_words(["né", "", "x"])
     assert [buffer[a:b].tobytes() for a, b in zip(starts, ends, strict=True)] == [
         "né".encode(),
@@ -95,7 +95,7 @@ def test_a_damaged_vocabulary_is_refused(tmp_path, content, message):
     assert str(refusal.value) == message.format(path=path, run=tmp_path)
 
 
-def test_a_count_that_is_no_number_is_refused(tmp_path):
+def test_a_count_that_is_not_a_number_is_refused(tmp_path):
     path = tmp_path / "vocabulary.tsv"
     path.write_bytes(b"a\t1\nb\tx\n")
     with pytest.raises(ArtifactError) as refusal:

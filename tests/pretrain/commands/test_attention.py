@@ -1,4 +1,4 @@
-"""attention from the command line: the weights as JSON, as a table, and as a picture."""
+"""The attention command: weights as JSON, as a table and as a picture."""
 
 import io
 import json
@@ -38,7 +38,7 @@ def attention(*arguments):
 
 
 def weights_of(answer):
-    """The weights of a JSON answer as one array (L, H, T, T)."""
+    """Return the weights in the JSON output as one array (L, H, T, T)."""
     return np.array([[head["weights"] for head in one["heads"]] for one in answer["layers"]])
 
 
@@ -145,8 +145,8 @@ def test_an_existing_picture_is_refused_before_the_run_is_read(tmp_path):
     pytest.importorskip("matplotlib")
     out = tmp_path / "cat.svg"
     out.write_text("mine")
-    told = attention(tmp_path / "none", "cat", "--out", out).stderr
-    assert told == f"Error: {out}: already exists; choose another OUT or pass --force\n"
+    errors = attention(tmp_path / "none", "cat", "--out", out).stderr
+    assert errors == f"Error: {out}: already exists; choose another OUT or pass --force\n"
 
 
 def test_a_failed_picture_leaves_the_old_one_and_no_other_file(tmp_path, monkeypatch):

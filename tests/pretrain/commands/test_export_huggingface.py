@@ -1,4 +1,4 @@
-"""export of a model from the command line: whole or not at all, and what is refused."""
+"""The export command for models: complete or absent folders, and refusals."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""fill-mask from the command line: exact output, exact refusals."""
+"""The fill-mask command: exact output and exact errors."""
 
 import json
 
@@ -22,7 +22,7 @@ def invoke(*arguments):
     return CliRunner().invoke(cli.main, ["fill-mask", *arguments, "--device", "cpu"])
 
 
-def test_answers_are_printed_one_a_line(run):
+def test_answers_are_printed_one_per_line(run):
     [answers] = small_encoder().fill_mask("the [MASK] saw.", 3)
     result = invoke(run, "the [MASK] saw.", "-k", "3")
     assert (result.exit_code, result.stderr) == (0, "")
@@ -44,7 +44,7 @@ def test_one_mask_gives_one_list_in_json(run):
     }
 
 
-def test_several_masks_give_a_list_each(run):
+def test_each_of_several_masks_gives_a_list(run):
     text = "the [MASK] saw the [MASK]"
     found = json.loads(invoke(run, text, "-k", "2", "--json").stdout)["answers"]
     assert [[answer["piece"] for answer in mask] for mask in found] == [
@@ -62,7 +62,7 @@ def test_a_text_without_a_mask_is_refused(run):
     )
 
 
-def test_a_text_with_half_a_character_is_one_line(run):
+def test_a_lone_surrogate_is_a_one_line_error(run):
     result = invoke(run, "caf\udce9 [MASK]")
     assert result.exit_code == 1
     assert result.stderr == "Error: 'caf\\udce9 ' is not UTF-8; pass UTF-8\n"

@@ -1,4 +1,4 @@
-"""train-mlm from the command line: output, errors, dry run and resuming."""
+"""The train-mlm command: output, errors, dry run and resuming."""
 
 import json
 import re
@@ -45,12 +45,12 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trained(corpus, tmp_path_factory):
-    """A run and what the command said."""
+    """A run and the output of its command."""
     out = tmp_path_factory.mktemp("run") / "run"
     return out, invoke("train-mlm", corpus.path, "--out", out, *as_words(SMALL))
 
 
-# ---- what is made and told
+# ---- files and output
 
 
 def test_the_options_that_scripts_rely_on_are_there():
@@ -149,8 +149,8 @@ def test_the_plan_has_exact_parameters_steps_and_epochs(corpus, trained, tmp_pat
 
 def test_the_plan_of_a_budget_of_epochs_is_the_steps_that_are_taken(corpus, tmp_path):
     options = as_words({**{k: v for k, v in SMALL.items() if k != "steps"}, "epochs": 0.5})
-    told = invoke("train-mlm", corpus.path, "--dry-run", "--json", *options)
-    plan = json.loads(told.stdout)
+    result = invoke("train-mlm", corpus.path, "--dry-run", "--json", *options)
+    plan = json.loads(result.stdout)
     assert invoke("train-mlm", corpus.path, "--out", tmp_path / "run", *options).exit_code == 0
     assert read_metrics(tmp_path / "run" / "metrics.jsonl")[-1]["step"] == plan["steps"]
 
@@ -165,10 +165,10 @@ def test_the_plans_measurements_are_consistent(corpus):
 
 def test_the_plan_of_minutes_ends_when_they_are_over(corpus):
     options = {k: v for k, v in SMALL.items() if k != "steps"}
-    told = invoke(
+    result = invoke(
         "train-mlm", corpus.path, "--dry-run", "--json", *as_words({**options, "minutes": 2})
     )
-    assert json.loads(told.stdout)["seconds"] == 120
+    assert json.loads(result.stdout)["seconds"] == 120
 
 
 def test_the_plan_is_printed_as_a_table(corpus):
@@ -196,7 +196,7 @@ def test_the_plan_is_printed_as_a_table(corpus):
         ("--epochs 2", "--steps and --epochs are both budgets; give one"),
     ],
 )
-def test_impossible_options_are_one_line(corpus, tmp_path, words, message):
+def test_impossible_options_are_one_line_errors(corpus, tmp_path, words, message):
     options = [*as_words(SMALL), *words.split()]
     result = invoke("train-mlm", corpus.path, "--out", tmp_path / "run", *options)
     assert (result.exit_code, result.stdout, result.stderr) == (1, "", f"Error: {message}\n")
@@ -215,7 +215,7 @@ def test_a_missing_device_is_refused_before_a_corpus_is_built(tmp_path):
         assert result.stderr.count("\n") == 1
 
 
-def test_without_out_there_is_nothing_but_a_plan(corpus):
+def test_without_out_only_a_dry_run_is_allowed(corpus):
     result = invoke("train-mlm", corpus.path)
     assert result.exit_code == 2
     assert result.stderr.endswith("Error: Missing option '--out'.\n")
@@ -228,24 +228,24 @@ def test_without_out_there_is_nothing_but_a_plan(corpus):
 
 
 def firth(root, *words):
-    """The command line of this checkout."""
+    """Return the process arguments of a command of this checkout."""
     return [sys.executable, str(root / "cli.py"), *map(str, words)]
 
 
 def in_a_process(root, *words):
-    """Run a command to its end in a process of its own."""
+    """Run a command to its end in its own process."""
     done = subprocess.run(firth(root, *words), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
 def in_this_process(root, *words):
-    """Run a command to its end here, which saves imports; torch's compiler would leave threads."""
+    """Run a command in this process, which saves imports; torch's compiler would leave threads."""
     done = invoke(*words)
     assert done.exit_code == 0, done.output
 
 
 def kill_when(there, command):
-    """Start a command, and kill it when something is there, unless it has ended before."""
+    """Start a command, and kill it when a path exists, unless it has already ended."""
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         wait_for(lambda: there() or process.poll() is not None)
         process.kill()
@@ -254,7 +254,7 @@ def kill_when(there, command):
 
 
 def same_run(out, other):
-    """Whether two runs have the same weights and vectors, and measured the same."""
+    """Return whether two runs have the same weights, vectors and metrics."""
     for name in ("model.safetensors", "vectors.npy", "vocabulary.tsv", "tokenizer.json"):
         assert (out / name).read_bytes() == (other / name).read_bytes(), name
     found = [
@@ -266,7 +266,7 @@ def same_run(out, other):
 
 
 def killed_and_finished(root, corpus, tmp_path, options, moments, run):
-    """Kill a training at some of its checkpoints, finish it, and compare it with a whole one."""
+    """Kill a training at some checkpoints, finish it, and compare it with an uninterrupted one."""
     whole, out, partial = (tmp_path / name for name in ("whole", "run", "run.partial"))
     run(root, "train-mlm", corpus.path, "--out", whole, *as_words(options))
     line = ("train-mlm", corpus.path, "--out", out, *as_words(options))

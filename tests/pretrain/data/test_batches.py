@@ -39,20 +39,20 @@ def held_out(rows=ROWS, *, batch_rows=8, limit=1000):
 
 
 def unmasked(batch):
-    """The rows as they were."""
+    """Return the rows before masking."""
     # what is not a target writes column 0, which is never masked
     return batch.ids.scatter(1, batch.chosen, batch.targets)
 
 
 def row_numbers(batch, rows=ROWS):
-    """Which rows a batch is of."""
+    """Return the row numbers of a batch."""
     number = {tuple(row): i for i, row in enumerate(all_ids(rows).tolist())}
     assert len(number) == rows.n_rows  # no two are alike
     return [number[tuple(row)] for row in unmasked(batch).tolist()]
 
 
 def differences(a, b):
-    """Fields of two batches that are not equal."""
+    """Return the names of the fields in which two batches differ."""
     return [name for name in FIELDS if not torch.equal(getattr(a, name), getattr(b, name))]
 
 
@@ -102,7 +102,7 @@ def test_the_order_does_not_depend_on_the_size_of_batches():
     assert [row for third in thirds for row in third] == row_numbers(large.batch(9, 0.15))
 
 
-def test_any_step_can_come_after_any_other():
+def test_steps_can_be_made_in_any_order():
     order = [40, 0, 7, 1, 39, 6, 1000, 0]
     wandering = batches(masking=Masking("span"))
 
@@ -111,7 +111,7 @@ def test_any_step_can_come_after_any_other():
         assert differences(wandering.batch(step, 0.2), alone) == []
 
 
-def test_a_seed_orders_and_masks_in_its_own_way():
+def test_another_seed_gives_other_orders_and_masks():
     first, second = batches(seed=1).batch(0, 0.15), batches(seed=2).batch(0, 0.15)
 
     assert row_numbers(first) != row_numbers(second)
@@ -138,7 +138,7 @@ def test_all_orders_are_equally_likely():
     assert chisquare(counts).pvalue > 1e-6  # a false alarm in 1 of 10^6 seeds
 
 
-def test_a_batch_neither_uses_nor_moves_torchs_generator():
+def test_a_batch_does_not_touch_torchs_generator():
     torch.manual_seed(1)
     before = torch.get_rng_state()
 
@@ -186,7 +186,7 @@ def test_held_out_masks_do_not_depend_on_the_size_of_batches(limit):
         assert torch.equal(process_group[:n], getattr(one, name)[:n]), name
 
 
-def test_held_out_rows_are_each_there_once_and_the_last_batch_is_filled_up():
+def test_held_out_rows_occur_once_and_the_last_batch_is_padded():
     found = held_out(batch_rows=8, limit=N)
 
     assert all(batch.ids.shape == (8, 16) for batch in found)
@@ -197,7 +197,7 @@ def test_held_out_rows_are_each_there_once_and_the_last_batch_is_filled_up():
 
 
 @pytest.mark.parametrize(("limit", "places"), [(3 * N - 1, 3 * N - 1), (1000 * N, 16 * N)])
-def test_few_held_out_rows_come_several_times_under_other_masks(limit, places):
+def test_few_held_out_rows_are_repeated_with_other_masks(limit, places):
     found = held_out(batch_rows=8, limit=limit)
 
     used = torch.cat([batch.weights for batch in found]).any(1)

@@ -1,4 +1,4 @@
-"""Masking: against a twin that goes through the rows, and by how often each thing happens."""
+"""Masking against a naive twin that loops over rows, and statistical tests."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def plain_row(n, *, every=1):
 
 
 def masked(ids, masking, *, rate=0.15, step=0, first_row=0):
-    """Mask with the least capacity."""
+    """Mask with the smallest sufficient capacity."""
     C = capacity(ids.shape[1], rate)
     return mask(
         ids, CONTINUES, masking,
@@ -48,7 +48,7 @@ def masked(ids, masking, *, rate=0.15, step=0, first_row=0):
 
 
 def naive_words(row):
-    """Lists of columns: a piece goes on with the word of the piece before it, if there is one."""
+    """Return the columns of each word; a continuation belongs to the word before it."""
     words, before = [], PAD
     for column, piece in enumerate(row):
         if piece >= FIRST_PIECE:
@@ -61,7 +61,7 @@ def naive_words(row):
 
 
 def naive_runs(row, words, coins):
-    """Lists of words: after each word a run ends by a coin, and always at special pieces."""
+    """Return runs of words; a run ends at random after each word, and always at special pieces."""
     runs = []
     for word in words:
         if row[word[0] - 1] < FIRST_PIECE or coins[word[0]] < 1 / 3:
@@ -71,7 +71,7 @@ def naive_runs(row, words, coins):
 
 
 def naive_groups(kind, row, coins):
-    """What is drawn at one time: lists of what is taken as a whole."""
+    """Return the units that are drawn as a whole."""
     if kind == "piece":
         return [[[column]] for column, piece in enumerate(row) if piece >= FIRST_PIECE]
     words = naive_words(row)
@@ -79,7 +79,7 @@ def naive_groups(kind, row, coins):
 
 
 def naive_choice(kind, row, wanted, places, coins):
-    """Columns to predict: groups by their random key, whatever still fits, three times over."""
+    """Return the columns to predict: groups in random order while they fit, in three rounds."""
     groups = naive_groups(kind, row, coins)
     groups.sort(key=lambda group: places[group[0][0]] >> 20 & (1 << 42) - 1)
     words = [word for group in groups for word in group]
@@ -118,7 +118,7 @@ def test_choice_matches_the_definition(kind, length, rate):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_special_piece_is_masked_and_none_is_drawn(kind):
+def test_special_pieces_are_neither_masked_nor_drawn(kind):
     ids = random_rows(4, 300, 64)
 
     found = masked(ids, Masking(kind, mask_share=0.2, random_share=0.8), rate=0.5)
@@ -261,7 +261,7 @@ def test_words_are_masked_whole():
 
 
 @pytest.mark.parametrize("kind", ["word", "span"])
-def test_small_words_fill_up_what_large_ones_leave(kind):
+def test_small_words_fill_the_remaining_targets(kind):
     ids = random_rows(8, 2000, 64)
 
     found = masked(ids, Masking(kind), rate=0.15)

@@ -1,4 +1,4 @@
-"""Packing: against a twin that fills one row after the other, and what it must never do."""
+"""Packing against a naive twin that fills one row after the other, and its invariants."""
 
 import dataclasses
 
@@ -17,12 +17,12 @@ from tests.pretrain.letters import LETTERS, all_ids, packed, random_units
 
 
 def pieces_of(unit):
-    """The ids of a unit, word by word."""
+    """Return the ids of a unit, word by word."""
     return [int(piece) for word in unit for piece in LETTERS.split([word])[0]]
 
 
 def naive_rows(units, length):
-    """The definition: a segment takes what its row has room for, and a new row the rest."""
+    """The definition: a segment fills its row, and the rest continues in a new row."""
     rows = [[]]
     for pieces in units:
         while pieces:
@@ -154,7 +154,7 @@ def test_rows_that_are_too_short_are_refused():
     assert str(error.value) == "`sequence_length` must be at least 8, got 7"
 
 
-def test_no_text_is_refused():
+def test_an_empty_text_is_refused():
     with pytest.raises(SettingError) as error:
         packed([], words=["a"])
     assert str(error.value) == (

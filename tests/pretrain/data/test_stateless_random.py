@@ -1,4 +1,4 @@
-"""Keyed random numbers: the published hash, and what a generator would be held to."""
+"""Keyed random numbers: the published hash, and statistical tests of a generator."""
 
 import itertools
 
@@ -21,7 +21,7 @@ DEVICES = [
 
 
 def naive_splitmix64(state, n):
-    """The generator as its authors write it, in Python's own integers."""
+    """The generator as its authors define it, in Python integers."""
     for _ in range(n):
         state = (state + 0x9E3779B97F4A7C15) % UNSIGNED
         z = state
@@ -32,7 +32,7 @@ def naive_splitmix64(state, n):
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("key", [0, 1234567, UNSIGNED - 1])
-def test_bits_are_the_published_generators(monkeypatch, key, device):
+def test_bits_match_the_published_generator(monkeypatch, key, device):
     monkeypatch.setattr(pretrain.data.stateless_random, "_key", lambda *_: key)
 
     bits = keyed_bits(0, 0, "test", (3, 5), device)
@@ -40,12 +40,12 @@ def test_bits_are_the_published_generators(monkeypatch, key, device):
     assert [value % UNSIGNED for value in bits.flatten().tolist()] == [*naive_splitmix64(key, 15)]
 
 
-def test_the_first_numbers_of_state_0_are_known():
+def test_the_first_numbers_of_state_0_match_published_values():
     # as in the test of Java's SplittableRandom and many other copies of splitmix64
     assert [*naive_splitmix64(0, 2)] == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
 
 
-def test_later_rows_can_be_made_alone():
+def test_later_rows_can_be_generated_separately():
     whole = keyed_bits(7, 3, "test", (6, 5), "cpu")
 
     assert torch.equal(keyed_bits(7, 3, "test", (2, 5), "cpu", first=20), whole[4:])
@@ -57,7 +57,7 @@ def test_large_positions_do_not_overflow():
     assert torch.equal(far, keyed_bits(7, 3, "test", (4,), "cpu", first=5))  # modulo 2^64
 
 
-def test_seed_step_and_purpose_each_make_other_numbers():
+def test_seed_step_and_purpose_each_change_the_numbers():
     keys = [*itertools.product([1, 2, 12], [3, 4, 2**40], ["place", "order"])]
 
     drawn = torch.stack([keyed_bits(*key, (4,), "cpu") for key in keys])
@@ -109,7 +109,7 @@ def test_integers_are_equally_likely():
 
 
 def drawn_twice(neighbors):
-    """Numbers from 0 to 31 at pairs of places that might depend on each other."""
+    """Numbers from 0 to 31 at pairs of positions that might be correlated."""
     if neighbors == "places":
         return keyed_integers(5, 0, "test", (100_000, 2), "cpu", below=32).T
     at = {"steps": [(5, 0, "test"), (5, 1, "test")], "seeds": [(5, 0, "test"), (6, 0, "test")]}

@@ -1,4 +1,4 @@
-"""The text of a corpus as pretraining sees it: every word, all documents, few enough pieces."""
+"""The text of a corpus for pretraining: every word, all documents, limited pieces."""
 
 import dataclasses
 
@@ -18,7 +18,7 @@ LINES = [*(f"w{n % 7} w{n % 5} , w{n % 3} ." for n in range(60)), "once"]
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    """Lines with marks, a fifth of them held out."""
+    """Lines with punctuation, a fifth of them held out."""
     return corpus_of(tmp_path_factory.mktemp("corpus"), LINES, held_out=0.2)
 
 
@@ -42,7 +42,7 @@ def test_segments_follow_the_boundary(corpus):
     assert n_units["sentence"] >= n_units["document"] >= len(LINES) * 0.7
 
 
-def test_auto_takes_as_many_pieces_as_a_small_text_gives(corpus):
+def test_auto_takes_as_many_pieces_as_a_small_text_yields(corpus):
     text = open_text(corpus, CONFIG)
     pieces = learn_text_pieces(text, CONFIG)
     with pytest.raises(SettingError, match=f"yields at most {len(pieces)} pieces"):

@@ -1,4 +1,4 @@
-"""Hugging Face folders as encoders: what our own gives, what stock code gives, what is refused."""
+"""Hugging Face folders as encoders: agreement with our encoder and stock code, and refusals."""
 
 import json
 import socket
@@ -131,7 +131,7 @@ MODELS = {"BERT": bert, "GPT-2": gpt2, "RoBERTa": roberta_model, "T5": t5}
 
 @pytest.fixture
 def folder(tmp_path, request):
-    """A model of random weights."""
+    """A model with random weights."""
     torch.manual_seed(3)
     verbosity = transformers.utils.logging.get_verbosity()
     transformers.utils.logging.set_verbosity_error()
@@ -146,7 +146,7 @@ def test_without_a_masked_lm_head_or_mask_there_are_no_scores(folder):
 
 
 def stock_states(folder, sentence, layer):
-    """One sentence alone, by stock code: the whole text, and which piece is of which word."""
+    """Encode one sentence with stock code: states of the whole text, and the word of each piece."""
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
     model = transformers.AutoModel.from_pretrained(folder).eval()
     text = " " + " ".join(sentence)
@@ -206,7 +206,7 @@ def test_unused_heads_are_not_reported_and_logging_is_restored(folder, capfd):
 
 
 @pytest.mark.parametrize("folder", [bert], indirect=True)
-def test_nothing_is_fetched_and_code_of_others_is_never_trusted(folder, monkeypatch):
+def test_nothing_is_downloaded_and_remote_code_is_never_trusted(folder, monkeypatch):
     asked, addresses = [], []
     load = transformers.AutoModel.from_pretrained
 
@@ -263,7 +263,7 @@ def test_an_invalid_length_is_ignored(folder, options):
 
 
 @pytest.mark.parametrize("folder", [bert], indirect=True)
-def test_a_shorter_length_of_the_tokenizer_bounds_rows_and_too_short_a_one_is_refused(folder):
+def test_a_shorter_tokenizer_length_limits_rows_and_too_short_ones_are_refused(folder):
     path = folder / "tokenizer_config.json"
     path.write_text('{"model_max_length": 4}')
     encoder = open_folder(folder, "cpu")
@@ -287,12 +287,12 @@ def test_an_invalid_padding_id_is_never_looked_up(folder):
 
 
 def refusal_of(folder, kind=ArtifactError):
-    """The one line that opening ends in."""
+    """Return the one-line error of opening a folder."""
     with pytest.raises(kind) as problem:
         open_encoder(folder, "cpu")
-    told = str(problem.value)
-    assert "\n" not in told
-    return told
+    message = str(problem.value)
+    assert "\n" not in message
+    return message
 
 
 @pytest.mark.parametrize("folder", [bert], indirect=True)
@@ -317,8 +317,8 @@ def test_a_folders_own_code_is_never_run(folder, tmp_path):
         auto_map={"AutoConfig": "odd.OddConfig", "AutoModel": "odd.OddModel"},
     )
     (folder / "odd.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
-    told = refusal_of(folder)
-    assert told.startswith(f"{folder}: transformers {transformers.__version__} cannot open it: ")
+    message = refusal_of(folder)
+    assert message.startswith(f"{folder}: transformers {transformers.__version__} cannot open it: ")
     assert not (tmp_path / "ran").exists()
 
 
@@ -386,11 +386,11 @@ def size_of_letters(folder):
         size_of_letters,
     ],
 )  # fmt: skip
-def test_whatever_transformers_raises_is_one_line(folder, damage):
+def test_any_error_of_transformers_is_one_line(folder, damage):
     expected = damage(folder)
-    told = refusal_of(folder)
-    assert told.startswith(f"{folder}: transformers {transformers.__version__} {expected}")
-    quantized = told.endswith("); use the unquantized model with standard attention")
+    message = refusal_of(folder)
+    assert message.startswith(f"{folder}: transformers {transformers.__version__} {expected}")
+    quantized = message.endswith("); use the unquantized model with standard attention")
     assert quantized is expected.endswith("(")
 
 
@@ -430,8 +430,8 @@ def test_states_that_are_not_one_per_piece_and_layer_are_refused(folder):
 
 @pytest.mark.parametrize("folder", [canine], indirect=True)
 def test_a_model_without_pieces_is_refused(folder):
-    told = refusal_of(folder)
-    assert told.startswith(f"{folder}: transformers {transformers.__version__} cannot open it: ")
+    message = refusal_of(folder)
+    assert message.startswith(f"{folder}: transformers {transformers.__version__} cannot open it: ")
 
 
 @pytest.mark.parametrize("folder", [bert], indirect=True)
@@ -483,23 +483,23 @@ def test_states_that_are_not_finite_are_refused(folder):
 
 
 @pytest.mark.parametrize(
-    "told", [None, "[MASK]", ["[MASK]"], {"content": "[MASK]"}, {"content": 4}, "[UNSEEN]", 4]
+    "message", [None, "[MASK]", ["[MASK]"], {"content": "[MASK]"}, {"content": 4}, "[UNSEEN]", 4]
 )
-def test_the_mask_is_found_in_the_tokenizer(told, tmp_path):
+def test_the_mask_is_found_in_the_tokenizer(message, tmp_path):
     run = random_run(tmp_path / "run")
     write_huggingface(run, tmp_path / "out")
     expected = open_folder(tmp_path / "out", "cpu").score(SENTENCES[:1])
-    edit(tmp_path / "out" / "tokenizer_config.json", mask_token=told)
+    edit(tmp_path / "out" / "tokenizer_config.json", mask_token=message)
 
     np.testing.assert_array_equal(
         open_folder(tmp_path / "out", "cpu").score(SENTENCES[:1]), expected
     )
 
 
-@pytest.mark.parametrize("told", ["[UNK]", {"content": "[UNK]"}])
-def test_the_configured_mask_has_priority(told, tmp_path):
+@pytest.mark.parametrize("message", ["[UNK]", {"content": "[UNK]"}])
+def test_the_configured_mask_has_priority(message, tmp_path):
     write_huggingface(random_run(tmp_path / "run"), tmp_path / "out")
-    edit(tmp_path / "out" / "tokenizer_config.json", mask_token=told)
+    edit(tmp_path / "out" / "tokenizer_config.json", mask_token=message)
     model = SimpleNamespace(config=SimpleNamespace(architectures=["BertForMaskedLM"]))
 
     assert mask_piece(tmp_path / "out", model) == UNK
@@ -513,13 +513,13 @@ def test_the_configured_mask_has_priority(told, tmp_path):
         ([], [None]),
     ],
 )
-def test_a_mask_that_cannot_be_read_is_one_line(added, architectures, tmp_path):
+def test_an_unreadable_mask_is_a_one_line_error(added, architectures, tmp_path):
     (tmp_path / "tokenizer.json").write_text(json.dumps({"added_tokens": added}))
     model = SimpleNamespace(config=SimpleNamespace(architectures=architectures))
 
     with pytest.raises(ArtifactError) as problem:
         mask_piece(tmp_path, model)
 
-    told = str(problem.value)
-    assert told.startswith(f"{tmp_path}: transformers {transformers.__version__} cannot open it")
-    assert "\n" not in told
+    message = str(problem.value)
+    assert message.startswith(f"{tmp_path}: transformers {transformers.__version__} cannot open it")
+    assert "\n" not in message

@@ -1,4 +1,4 @@
-"""The exported folder, opened by stock transformers: the same logits, the same ids."""
+"""The exported folder in stock transformers: equal logits and ids."""
 
 import dataclasses
 import json
@@ -42,7 +42,7 @@ LAYOUTS = {
 
 @pytest.fixture(autouse=True)
 def _quiet():
-    """No bars on standard error, and one thread."""
+    """Disable progress bars, and use one thread."""
     transformers.utils.logging.disable_progress_bar()
     torch.set_num_threads(1)
 
@@ -60,7 +60,7 @@ def difference(model, stock, ids):
 
 
 def opened(folder):
-    """The stock model, with every weight read from the file and none left over."""
+    """Load the stock model; every weight must be in the file, and no other."""
     model, info = transformers.AutoModelForMaskedLM.from_pretrained(
         folder, output_loading_info=True
     )
@@ -69,7 +69,7 @@ def opened(folder):
 
 
 def some_rows(n_pieces, length):
-    """Rows of different lengths, filled up with padding."""
+    """Rows of different lengths, padded."""
     generator = torch.Generator().manual_seed(5)
     ids = torch.randint(MASK, n_pieces, (3, length), generator=generator)
     ids[:, 0] = CLS
@@ -82,12 +82,12 @@ def some_rows(n_pieces, length):
 def test_the_stock_model_gives_the_same_logits_padding_or_not(name, tmp_path):
     run = random_run(tmp_path / "run", **LAYOUTS[name])
 
-    told = write_huggingface(run, tmp_path / "out")
+    summary = write_huggingface(run, tmp_path / "out")
 
     model, stock = load_model(run), opened(tmp_path / "out")
     expected = "ModernBertForMaskedLM" if name.startswith("pre") else "BertForMaskedLM"
     assert type(stock).__name__ == expected
-    assert told == f"{expected} of 3 layers x 32"
+    assert summary == f"{expected} of 3 layers x 32"
     ids = some_rows(model.config.n_pieces, model.config.max_length)
     assert difference(model, stock, ids) < 1e-4
 

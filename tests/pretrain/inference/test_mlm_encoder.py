@@ -1,4 +1,4 @@
-"""Words in their sentences: alignment, company, windows, scores and masks, each by hand besides."""
+"""MlmEncoder: alignment, batches, windows, scores and masks, against naive loops."""
 
 from itertools import pairwise
 
@@ -25,7 +25,7 @@ SENTENCES = [ENCODER.words(sentence) for sentence in TEXT.replace("\n", " ").spl
 
 @pytest.fixture(autouse=True)
 def _one_thread():
-    """Small products, and a machine shared with other tests."""
+    """Use one thread: products are small, and other tests share the machine."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -46,13 +46,13 @@ def states_of(ids, encoder=ENCODER):
 
 
 def naive_words(words, layers, encoder=ENCODER):
-    """The mean over layers, then over each word's pieces, of a sentence that fits its row."""
+    """Return word states of a sentence that fits a row: the mean over layers, then over pieces."""
     mean = np.mean([states_of(pieces_of(words, encoder), encoder)[i] for i in layers], axis=0)
     _, bounds = encoder.pieces.split(words)
     return np.array([mean[a:b].mean(axis=0) for a, b in pairwise(bounds)])
 
 
-def test_the_encoder_is_what_embed_asks_for():
+def test_the_encoder_implements_the_protocols_of_embed():
     assert isinstance(ENCODER, ContextualEncoder)
     assert isinstance(ENCODER, SentenceScorer)
     assert isinstance(ENCODER, InputEmbeddings)
@@ -73,7 +73,7 @@ def test_a_word_is_the_mean_over_layers_and_over_its_pieces(shape, layers):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_company_changes_no_state(shape):
+def test_states_do_not_depend_on_other_sentences(shape):
     encoder = small_encoder(**shape)
     sentences = [*SENTENCES, [], ["saw"], [], SENTENCES[0]]
     alone = [encoder.encode([words], (1, 2))[0] for words in sentences]
@@ -105,7 +105,7 @@ def test_an_unknown_word_has_the_state_of_the_unknown_piece():
 
 
 @pytest.mark.parametrize("n_words", [T - 2, T - 1, 2 * T, 75])
-def test_a_long_sentence_is_read_in_windows_and_a_piece_where_it_stands_nearest_the_middle(n_words):
+def test_long_sentences_are_read_in_windows_and_pieces_taken_nearest_the_middle(n_words):
     words = [("a", "saw", "the", ".")[n * n % 7 % 4] for n in range(n_words)]
     ids = pieces_of(words)
     assert len(ids) == n_words
@@ -151,7 +151,7 @@ def test_input_embeddings_are_means_of_the_table():
 
 
 def naive_score(words, encoder, *, left_to_right_in_words):
-    """One piece masked at a time, one row at a time."""
+    """Score with one piece masked at a time, one row at a time."""
     ids, total = pieces_of(words, encoder), 0.0
     _, bounds = encoder.pieces.split(words)
     for word in range(len(words)):
@@ -179,7 +179,7 @@ def test_scores_are_those_of_a_loop_that_masks_one_piece_at_a_time(within, slots
 
 
 class KnowsOneWord(torch.nn.Module):
-    """Gives either piece of one word probability 0.9 where it sees the other; else all the same."""
+    """Gives each of a word's two pieces probability 0.9 if it sees the other, else equal ones."""
 
     def __init__(self, first, second):
         super().__init__()
@@ -187,7 +187,7 @@ class KnowsOneWord(torch.nn.Module):
         self.first, self.second = first, second
 
     def forward(self, ids, positions, segments, chosen):
-        """Logits already, (B, 1, V)."""
+        """Return logits, (B, 1, V)."""
         n_pieces = self.config.n_pieces
         found = torch.zeros(len(ids), 1, n_pieces)
         sure = np.log(0.9 / (0.1 / (n_pieces - 1)))
@@ -196,11 +196,11 @@ class KnowsOneWord(torch.nn.Module):
         return found
 
     def logits(self, states):
-        """As they are."""
+        """Return the states unchanged."""
         return states
 
 
-def test_a_word_whose_pieces_give_each_other_away_scores_lower_when_they_are_masked_together():
+def test_predictable_pieces_score_lower_when_their_word_is_masked_together():
     pieces, n = ENCODER.pieces, len(ENCODER.pieces)
     assert [pieces.names[i] for i in pieces_of(["wood"])] == ["wo", "##od"]
     encoder = MlmEncoder(KnowsOneWord(*pieces_of(["wood"])), pieces, ENCODER.text)
@@ -234,7 +234,7 @@ def test_a_uniform_model_scores_sentences_by_their_length():
     assert scores[0] == pytest.approx(-4 * np.log(len(encoder.pieces)), rel=1e-6)
 
 
-def test_masks_are_filled_as_the_model_alone_says():
+def test_masks_are_filled_with_the_models_probabilities():
     text = "The [MASK] saw the [MASK]."
     ids = [*pieces_of(["the"]), MASK, *pieces_of(["saw", "the"]), MASK, *pieces_of(["."])]
     row = torch.tensor([[CLS, *ids, SEP]])
@@ -269,13 +269,13 @@ def test_special_pieces_are_never_predicted_however_probable():
                                [a.probability for a in expected], rtol=1e-4)  # fmt: skip
 
 
-def test_words_without_pieces_of_their_own_are_not_known():
+def test_words_without_pieces_are_not_covered():
     words = ["the", "図書館", "sawmill", "saw図", "[MASK]", ""]
     assert ENCODER.covers(words).tolist() == [True, False, True, False, False, False]
     assert ENCODER.covers([]).shape == (0,)
 
 
-def test_a_text_with_half_a_character_is_refused_in_one_line():
+def test_a_lone_surrogate_is_refused_in_one_line():
     with pytest.raises(SettingError) as error:
         ENCODER.fill_mask("caf\udce9 [MASK]")
     assert str(error.value) == r"'caf\udce9 ' is not UTF-8; pass UTF-8"

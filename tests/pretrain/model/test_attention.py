@@ -1,4 +1,4 @@
-"""Self-attention against a loop that follows the formulas, and the ways to be quick against it."""
+"""Self-attention: every implementation against a naive loop over the formulas."""
 
 import dataclasses
 import inspect
@@ -25,7 +25,7 @@ def encoder_config(**changes):
 
 
 def attention_and_rows(config, *, length=23, rows=2, seed=3, few_keys=256):
-    """A layer with random weights, states, and two or three segments a row with padding."""
+    """A layer with random weights, states, and two or three segments per row with padding."""
     generator = torch.Generator().manual_seed(seed)
     layer = SelfAttention(config, 0, few_keys=few_keys)
     for weight in layer.parameters():
@@ -57,7 +57,7 @@ def assert_near(found, expected):
 
 
 def one_score(layer, head, q, k):
-    """The score of one query and one key, as the options state it."""
+    """Return the score of one query and one key, by the formula of the option."""
     if layer.score == "dot":
         return float(q @ k)
     if layer.score == "scaled-dot":
@@ -81,7 +81,7 @@ def turn(vector, phase):
 
 @torch.no_grad()
 def naive_attention(layer, x, may_look, *, rotary=False):
-    """One query at a time, in double precision; what the layer gives, and the weights."""
+    """Return output and weights of the layer, one query at a time, in double precision."""
     layer = layer.double()
     rows, length, dim = x.shape
     d = layer.head_dim
@@ -160,7 +160,7 @@ def test_the_fused_kernel_gives_what_the_formula_gives(score):
     ("span", "length"), [(1, 19), (2, 64), (5, 27), (5, 52), (17, 52), (17, 64)]
 )
 @EITHER_WAY
-def test_blocks_of_near_keys_equal_the_dense_mask(span, length, few_keys):
+def test_local_blocks_equal_the_dense_mask(span, length, few_keys):
     config = encoder_config(attention_span=span, positions="none")
     layer, x, segments = attention_and_rows(config, length=length, few_keys=few_keys)
     x.requires_grad_()
@@ -179,7 +179,7 @@ def test_blocks_of_near_keys_equal_the_dense_mask(span, length, few_keys):
 
 @pytest.mark.parametrize("span", [None, 2])
 @EITHER_WAY
-def test_chosen_slots_get_what_all_slots_get(span, few_keys):
+def test_chosen_slots_equal_those_of_all_slots(span, few_keys):
     config = encoder_config(attention_span=span, positions="rotary")
     layer, x, segments = attention_and_rows(config, few_keys=few_keys)
     inputs = build_attention_inputs(config, segments, rotary_of(config, segments))
@@ -193,7 +193,7 @@ def test_chosen_slots_get_what_all_slots_get(span, few_keys):
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("span", [None, 2])
 @EITHER_WAY
-def test_attention_goes_only_along_the_edges_of_a_graph(score, span, few_keys):
+def test_attention_is_limited_to_the_edges_of_a_graph(score, span, few_keys):
     config = encoder_config(attention_score=score, attention_span=span, positions="none")
     layer, x, segments = attention_and_rows(config, few_keys=few_keys)
     edges = torch.rand(1, 23, 23, generator=torch.Generator().manual_seed(5)) < 0.3
@@ -239,7 +239,7 @@ def test_segment_bounds_list_starts_and_end_in_a_tensor_of_one_length():
 
 
 def loop_over_segments(*given, **named):
-    """What torch.nn.attention.varlen.varlen_attn is documented to do, if it takes what is given."""
+    """Do what torch.nn.attention.varlen.varlen_attn is documented to do; check the arguments."""
     inspect.signature(TORCHS_OWN).bind(*given, **named)
     q, k, v, q_bounds, _, _, _ = given
     window_size = named["window_size"]

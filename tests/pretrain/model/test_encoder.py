@@ -1,4 +1,4 @@
-"""The encoder: its parts against the formulas and torch's own, and what may not leak where."""
+"""The encoder: its parts against formulas and torch, and isolation of segments."""
 
 import dataclasses
 import math
@@ -269,7 +269,7 @@ def test_an_untrained_model_predicts_nearly_uniformly():
     assert math.isclose(loss.item() / 5, math.log(60), abs_tol=0.05)
 
 
-def test_weights_follow_from_the_seed_alone():
+def test_weights_depend_only_on_the_seed():
     torch.manual_seed(1)
     first = MaskedLanguageModel(small_config(), seed=3).state_dict()
     torch.manual_seed(2)
@@ -299,7 +299,7 @@ def test_a_shape_survives_json():
     assert EncoderConfig.from_json(config.to_json()) == config
 
 
-def test_what_norm_implies_can_be_overridden():
+def test_defaults_implied_by_norm_can_be_overridden():
     bert = small_config(norm="post")
     mixed = small_config(norm="post", positions="rotary", feed_forward="geglu")
 

@@ -1,4 +1,4 @@
-"""The arithmetic of a row, against a count of what torch multiplies."""
+"""FLOPs of a row, against a count of torch's multiplications."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The weights of a run: written once, read back, and refused in one line when they do not fit."""
+"""The weights of a run: round trips, and one-line errors if they do not match."""
 
 import errno
 import json
@@ -64,7 +64,7 @@ def change_config(run, **changes):
 
 
 def problem(run):
-    """What opening the run says."""
+    """Return the error message of opening the run."""
     with pytest.raises(ArtifactError) as error:
         open_run(run, "cpu")
     return str(error.value).replace(str(run), "RUN")
@@ -164,7 +164,7 @@ def test_an_unfinished_run_is_refused(run):
     assert problem(run) == "RUN: is unfinished; run its command again to complete it"
 
 
-def test_an_unfinished_run_is_refused_by_the_name_it_will_have(run):
+def test_an_unfinished_run_is_refused_by_its_final_name(run):
     run.rename(f"{run}.partial")
     assert problem(run) == "RUN: is unfinished; run its command again to complete it"
 
@@ -174,7 +174,7 @@ def test_a_path_that_is_not_a_directory_is_refused(run):
     assert problem(run / "config.json") == "RUN: is a file; pass the directory of a run"
 
 
-def test_a_pooled_run_names_the_one_that_has_its_encoder(run):
+def test_the_error_for_a_pooled_run_names_its_encoders_run(run):
     (run / "config.json").write_text(
         '{"method": "pool", "encoder_run": {"path": "/runs/mlm", "fingerprint": "0"}}'
     )
@@ -188,6 +188,6 @@ def test_a_run_without_an_encoder_is_refused(run):
 
 def test_an_encoder_of_another_version_is_refused(run):
     change_config(run, colour="blue")
-    told = problem(run)
-    assert told.startswith("RUN/config.json: does not describe an encoder (")
-    assert told.endswith("'colour'); train the run again")
+    error_line = problem(run)
+    assert error_line.startswith("RUN/config.json: does not describe an encoder (")
+    assert error_line.endswith("'colour'); train the run again")

@@ -27,13 +27,13 @@ CPU = torch.device("cpu")
 
 @dataclasses.dataclass(frozen=True)
 class FakeTimer(StepTimer):
-    """Steps that take as long as they are said to, by dtype and compiling."""
+    """Steps with given durations, by dtype and compiling."""
 
     times: dict = dataclasses.field(default_factory=dict)
     asked: list = dataclasses.field(default_factory=list)
 
     def seconds(self, settings):
-        """What the table says."""
+        """Return the duration in the table."""
         key = (str(settings.dtype).removeprefix("torch."), settings.compile)
         self.asked.append(key)
         found = self.times[key]
@@ -67,7 +67,7 @@ def test_auto_takes_the_type_that_is_clearly_faster(f32, bf16, dtype):
     assert not found.compile
 
 
-def test_settings_that_are_given_are_not_timed():
+def test_given_settings_are_not_timed():
     given = timer({}, dtype="bfloat16", compile="off", micro_batch=4)
     found = tuned(given)
     assert given.asked == []
@@ -97,8 +97,8 @@ def test_auto_compiles_where_that_saves_more_than_it_takes(
     assert found.compile is expected
     assert found.step_seconds == (0.5 if expected else 1.0)
     assert (("float32", True) in given.asked) == (compiled is not None)
-    told = "torch.compile failed and is not used: RuntimeError: no such\n"
-    assert capsys.readouterr().err == (told if isinstance(compiled, RuntimeError) else "")
+    note = "torch.compile failed and is not used: RuntimeError: no such\n"
+    assert capsys.readouterr().err == (note if isinstance(compiled, RuntimeError) else "")
 
 
 def test_auto_does_not_try_to_compile_without_a_compiler(monkeypatch):

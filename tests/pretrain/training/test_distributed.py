@@ -1,4 +1,4 @@
-"""Several processes that train as one: shares, sums, and how they end together."""
+"""Distributed training: shares of rows, sums, and joint exit."""
 
 import json
 import os
@@ -23,13 +23,13 @@ PATIENCE = 1500  # seconds; torch gives up by itself after 1800, which no test s
 
 
 def torchrun(root, *words, n=2):
-    """A command line of several processes of one thread each."""
+    """Return the command line for several processes with one thread each."""
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     return [*launcher, f"--nproc-per-node={n}", str(root / "cli.py"), *map(str, words)]
 
 
 def start(command):
-    """Start it with a session of its own, so that signals reach all its processes."""
+    """Start a command in its own session, so that signals reach all its processes."""
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
@@ -37,7 +37,7 @@ def start(command):
 
 
 def finish(process):
-    """Its status and what it said; no process of it is left."""
+    """Wait; return status and output, and assert that no process of it is left."""
     try:
         out, err = process.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
@@ -99,22 +99,22 @@ def test_no_thread_of_the_group_outlives_it(root, tmp_path):
     (tmp_path / "leaves.py").write_text(LEAVES)
     command = torchrun(root, root)
     command[command.index(str(root / "cli.py"))] = str(tmp_path / "leaves.py")
-    status, _, told = finish(start(command))
-    assert status == 0, told
+    status, _, errors = finish(start(command))
+    assert status == 0, errors
 
 
 def test_two_processes_train_as_one(root, corpus, tmp_path):
     options = {**SMALL, "micro_batch": 2, "steps": 30, "evaluate_every": "10"}
     one = make_mlm_run(corpus, MlmConfig(**options), tmp_path / "one")
-    status, said, told = finish(
+    status, output, errors = finish(
         start(
             torchrun(root, "train-mlm", corpus.path, "--out", tmp_path / "two", *as_words(options))
         )
     )
-    assert status == 0, told
+    assert status == 0, errors
     two = tmp_path / "two"
-    assert said.startswith(f"{two}: 40 words, 16 dimensions, held-out loss ")
-    assert said.count("held-out loss") == 1  # the first process alone speaks
+    assert output.startswith(f"{two}: 40 words, 16 dimensions, held-out loss ")
+    assert output.count("held-out loss") == 1  # the first process alone speaks
 
     for name, weight in load_file(one / "model.safetensors").items():
         np.testing.assert_allclose(load_file(two / "model.safetensors")[name], weight, atol=1e-4)
@@ -137,13 +137,13 @@ def test_two_processes_train_as_one(root, corpus, tmp_path):
 )
 def test_an_error_ends_all_processes(root, corpus, tmp_path, change, message):
     options = as_words({**SMALL, **change})
-    status, _, told = finish(
+    status, _, errors = finish(
         start(torchrun(root, "train-mlm", corpus.path, "--out", tmp_path / "run", *options))
     )
     assert status == 1
-    assert message in told
-    assert told.count(message) == 1  # the first process alone speaks
-    assert f'File "{root / "cli.py"}"' not in told, "a traceback of ours"
+    assert message in errors
+    assert errors.count(message) == 1  # the first process alone speaks
+    assert f'File "{root / "cli.py"}"' not in errors, "a traceback of ours"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -156,13 +156,13 @@ def test_ctrl_c_ends_all_processes_and_the_same_command_resumes(root, corpus, tm
     checkpoints = tmp_path / "run.partial" / "checkpoints"
     wait_for(lambda: any(checkpoints.glob("step-*")), process)
     os.killpg(process.pid, signal.SIGINT)
-    status, _, told = finish(process)
+    status, _, errors = finish(process)
     assert status != 0
-    assert "interrupted; run the same command to resume" in told
+    assert "interrupted; run the same command to resume" in errors
     assert not (tmp_path / "run").exists(), "the interrupt came too late: the test shows nothing"
 
-    status, _, told = finish(start(command))
-    assert status == 0, told
+    status, _, errors = finish(start(command))
+    assert status == 0, errors
     one = make_mlm_run(corpus, MlmConfig(**options), tmp_path / "one")
     last = [read_metrics(run / "metrics.jsonl")[-1] for run in (tmp_path / "run", one)]
     assert last[0]["step"] == last[1]["step"] == 100

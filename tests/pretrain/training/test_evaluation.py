@@ -1,4 +1,4 @@
-"""Held-out scores: hand-worked for frequencies, by the model's own logits for the model."""
+"""Held-out scores: by hand for the unigram baseline, from the logits for a model."""
 
 import math
 
@@ -79,7 +79,7 @@ def test_evaluating_is_without_dropout_and_leaves_the_model_as_it_was():
     assert all(weight.grad is None for weight in model.parameters())
 
 
-def test_a_perplexity_beyond_all_numbers_is_still_one():
+def test_a_huge_loss_has_a_finite_perplexity():
     assert math.isfinite(MlmScore(1e6, 0.0, 1).perplexity)
 
 

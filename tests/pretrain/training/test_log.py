@@ -1,4 +1,4 @@
-"""Lines of metrics.jsonl: what is summed, what is divided by what, what is shown."""
+"""Lines of metrics.jsonl: sums, averages and the display."""
 
 import math
 
@@ -26,7 +26,7 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch):
-    """The log's own."""
+    """Return the batch timer of the log."""
     return Clock(monkeypatch)
 
 
@@ -38,16 +38,18 @@ def shown():
 
 @pytest.fixture
 def log(tmp_path, clock, shown):
-    """Of a new training."""
-    return TrainingLog(tmp_path / "metrics.jsonl", 0, SCALE, CPU, lambda *told: shown.append(told))
+    """Return the log of a new training."""
+    return TrainingLog(
+        tmp_path / "metrics.jsonl", 0, SCALE, CPU, lambda *arguments: shown.append(arguments)
+    )
 
 
 def values(loss, right, n_targets, norm=1.0):
-    """What a step gives."""
+    """Return the values of a step."""
     return torch.tensor([loss, right, n_targets, norm])
 
 
-def test_a_line_is_of_the_steps_since_the_last(log, clock, shown, tmp_path):
+def test_a_line_covers_the_steps_since_the_last_one(log, clock, shown, tmp_path):
     log.add(values(30.0, 1, 10))
     log.add(values(60.0, 8, 20, 0.25))
     clock.now += 4
@@ -80,7 +82,7 @@ def test_a_line_is_of_the_steps_since_the_last(log, clock, shown, tmp_path):
         "eta_seconds": 45.0,  # a tenth took 5
     }
     assert (second["loss"], second["accuracy"], second["tokens_per_second"]) == (1.0, 0.5, 64)
-    assert [told[:2] for told in shown] == [(0, None), (128, 1280.0), (192, 384.0)]
+    assert [arguments[:2] for arguments in shown] == [(0, None), (128, 1280.0), (192, 384.0)]
     assert shown[1][2] == "loss 3.000  rate 0.01"
 
 
@@ -121,5 +123,5 @@ def test_without_steps_there_is_no_line(log, tmp_path):
 def test_lines_of_repeated_steps_are_removed(tmp_path, clock, step, kept):
     path = tmp_path / "metrics.jsonl"
     path.write_text("".join(f'{{"step": {n}}}\n' for n in (0, 3, 4, 5)))
-    TrainingLog(path, step, SCALE, CPU, lambda *told: None)
+    TrainingLog(path, step, SCALE, CPU, lambda *arguments: None)
     assert [line["step"] for line in read_metrics(path)] == kept

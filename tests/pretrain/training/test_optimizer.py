@@ -1,4 +1,4 @@
-"""AdamW: against its formula, which weights decay, and its state laid end to end."""
+"""AdamW: its formula, which weights decay, and its state as flat arrays."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def small_model(seed=1, **options):
 
 
 def take_steps(model, optimizer, numbers, rate=0.01):
-    """Steps with gradients that depend on their number alone."""
+    """Take steps with gradients that depend only on the step number."""
     for number in numbers:
         generator = torch.Generator().manual_seed(number)
         for weight in model.parameters():
@@ -62,7 +62,7 @@ def test_a_step_is_that_of_the_formula():
     np.testing.assert_allclose(weight.detach().numpy(), begun, rtol=1e-5, atol=1e-6)
 
 
-def test_a_state_put_back_goes_on_to_the_same_bits():
+def test_a_restored_state_continues_to_the_same_bits():
     whole = small_model()
     optimizer = make_optimizer(whole, 0.01)
     take_steps(whole, optimizer, range(3))

@@ -21,12 +21,12 @@ from pretrain.training.schedule import Budget, make_budget, rate_factor
         ({}, 125),  # ten epochs
     ],
 )
-def test_budgets_become_steps_that_suffice(options, steps):
+def test_budgets_are_rounded_up_to_whole_steps(options, steps):
     config = MlmConfig(sequence_length=16, **options).resolved()
     assert make_budget(config, n_rows=100, batch_rows=8) == Budget(steps=steps)
 
 
-def test_minutes_stay_time():
+def test_a_budget_in_minutes_stays_a_time():
     assert make_budget(MlmConfig(minutes=1.5).resolved(), 100, 8) == Budget(seconds=90.0)
 
 
@@ -36,7 +36,7 @@ def test_progress_ends_at_the_last_step_or_second():
     assert Budget(seconds=10.0).progress(999, 5.0) == 0.5
 
 
-def test_the_middles_of_steps_lie_evenly_within_the_budget():
+def test_midpoints_of_steps_are_evenly_spaced_in_the_budget():
     assert [Budget(steps=4).midpoint(step, 0.0) for step in range(4)] == [
         0.125, 0.375, 0.625, 0.875,
     ]  # fmt: skip
@@ -47,7 +47,7 @@ def test_the_middles_of_steps_lie_evenly_within_the_budget():
 
 
 @pytest.mark.parametrize("schedule", ["linear", "cosine", "wsd"])
-def test_the_rate_rises_evenly_then_falls_to_nothing(schedule):
+def test_the_rate_rises_linearly_then_falls_to_zero(schedule):
     values = [rate_factor(schedule, 0.2, n / 1000) for n in range(1001)]
     assert values[100] == 0.5
     assert values[200] == 1.0

@@ -1,4 +1,4 @@
-"""A step: gradients summed over micro-batches are those of the batch; dropout repeats."""
+"""Steps: gradients summed over micro-batches equal those of the batch; dropout is repeatable."""
 
 import dataclasses
 
@@ -18,7 +18,7 @@ B, T, C, V = 12, 16, 4, 30
 
 
 def random_batch(seed=5):
-    """Rows of one or two segments, of which some have more pieces to predict than others."""
+    """Rows of one or two segments with different numbers of pieces to predict."""
     rng = np.random.default_rng(seed)
     ids = rng.integers(5, V, (B, T))
     segments = np.where(np.arange(T) < rng.integers(3, T + 1, (B, 1)), 0, 1)
@@ -30,7 +30,7 @@ def random_batch(seed=5):
 
 
 def stepper(micro_batch=B, *, group=None, dropout=0.0, clip=1.0, seed=1, compiled=False):
-    """A new model and what takes steps with it."""
+    """A new model and its stepper."""
     config = EncoderConfig(
         n_pieces=V, layers=2, heads=2, dim=8, feed_forward_dim=16, max_length=T, dropout=dropout
     )
@@ -87,10 +87,10 @@ def test_a_step_returns_the_loss_of_the_whole_batch():
     model, takes = stepper(4)
     with torch.no_grad():
         loss, right = model.loss(batch)
-    told = takes.step(0, batch, 1e-3)
-    assert told[0] == pytest.approx(float(loss), rel=1e-6)
-    assert told[1] == float(right)
-    assert told[2] == float(batch.weights.sum())
+    values = takes.step(0, batch, 1e-3)
+    assert values[0] == pytest.approx(float(loss), rel=1e-6)
+    assert values[1] == float(right)
+    assert values[2] == float(batch.weights.sum())
 
 
 def test_a_large_gradient_is_clipped_and_its_norm_returned():
@@ -104,9 +104,9 @@ def test_a_large_gradient_is_clipped_and_its_norm_returned():
     takes._optimizer.step = lambda: moved.append(
         torch.cat([w.grad.reshape(-1) for w in model.parameters()]).norm()
     )
-    told = takes.step(0, batch, 1e-3)
+    values = takes.step(0, batch, 1e-3)
 
-    assert told[3] == pytest.approx(float(norm), rel=1e-5)
+    assert values[3] == pytest.approx(float(norm), rel=1e-5)
     assert float(moved[0]) == pytest.approx(1e-3, rel=1e-3)
 
 
@@ -115,8 +115,8 @@ def test_a_batch_without_targets_changes_weights_only_by_decay():
     batch = dataclasses.replace(batch, weights=torch.zeros_like(batch.weights))
     model, takes = stepper()
     before = model.core.bias.detach().clone()
-    told = takes.step(0, batch, 1e-3)
-    assert told.tolist() == [0.0, 0.0, 0.0, 0.0]
+    values = takes.step(0, batch, 1e-3)
+    assert values.tolist() == [0.0, 0.0, 0.0, 0.0]
     assert torch.equal(model.core.bias, before)
 
 
@@ -124,14 +124,14 @@ def test_dropout_depends_only_on_the_step_number():
     batch = random_batch()
     model, takes = stepper(dropout=0.3)
 
-    def told(number):
+    def values(number):
         sums = takes.gradients(number, batch)
         model.zero_grad()
         return sums[0].item()
 
-    first, second = told(0), told(1)
+    first, second = values(0), values(1)
     torch.rand(5)  # what others draw changes nothing
-    assert (told(0), told(1)) == (first, second)
+    assert (values(0), values(1)) == (first, second)
     assert first != second
 
 

@@ -124,8 +124,8 @@ def test_the_whole_corpus_is_the_last_sample(corpus, capsys):
 def test_sizes_that_select_the_same_documents_are_one_sample(corpus, capsys):
     samples = take_samples(corpus, [290, 300, 301], 1)
     assert [sample.name for sample in samples] == ["290", "all"]
-    told = "{}: left out, same documents as 290 (documents are long)\n"
-    assert capsys.readouterr().err == told.format(300) + told.format(301)
+    note = "{}: left out, same documents as 290 (documents are long)\n"
+    assert capsys.readouterr().err == note.format(300) + note.format(301)
 
 
 def test_runs_are_named_by_method_size_and_seed_if_several(corpus, tmp_path):

@@ -48,7 +48,7 @@ def test_words_are_read_as_written(tmp_path_factory, words, form, delimiter, hea
         "# of mine\n\ncat animal\ndog animal\n",
     ],
 )
-def test_published_forms_are_told_apart(tmp_path, text):
+def test_published_forms_are_distinguished(tmp_path, text):
     assert read_categories(write(tmp_path, text)) == [
         CategoryWord("cat", "animal"),
         CategoryWord("dog", "animal"),

@@ -50,7 +50,7 @@ def test_tables_and_plain_files_give_the_same_topics(
         "\n# cats\ntiger\nlion\n   \ndog\n# towns\nNew York",
     ],
 )
-def test_published_forms_are_told_apart(tmp_path, text):
+def test_published_forms_are_distinguished(tmp_path, text):
     assert read_topics(write(tmp_path, text)) == [CATS]
 
 

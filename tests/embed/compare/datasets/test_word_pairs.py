@@ -79,7 +79,7 @@ def test_pairs_are_read_as_written(tmp_path_factory, pairs, delimiter, end, head
         ("mean\tscore\t5\n", [("mean", "score", 5.0)]),
     ],
 )
-def test_published_forms_are_told_apart(tmp_path, text, expected):
+def test_published_forms_are_distinguished(tmp_path, text, expected):
     assert read_pairs(write(tmp_path, text)) == [WordPair(*pair) for pair in expected]
 
 

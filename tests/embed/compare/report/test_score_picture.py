@@ -98,9 +98,9 @@ def test_undefined_scores_show_their_reason(tmp_path):
 def test_long_reasons_are_truncated(tmp_path):
     reason = "no question has all its words among the 30,000 most frequent" * 4
     shown = texts(drawn(tmp_path, document(result("out/svd", None, reason=reason))))
-    [told] = [text for text in shown if text.startswith("undefined")]
-    assert told.endswith("…")
-    assert len(told) < len(reason)
+    [shown_reason] = [text for text in shown if text.startswith("undefined")]
+    assert shown_reason.endswith("…")
+    assert len(shown_reason) < len(reason)
 
 
 def test_set_names_are_truncated_to_their_panels(tmp_path):

@@ -421,13 +421,13 @@ def test_the_seed_changes_the_draws(all_sets):
 
 
 def test_progress_reaches_all_runs_on_all_sets(tiny, sets):
-    told = []
+    calls = []
 
     compare(
-        {"mine": tiny}, read_tasks(sets), sets, lambda done, total=None: told.append((done, total))
+        {"mine": tiny}, read_tasks(sets), sets, lambda done, total=None: calls.append((done, total))
     )
 
-    assert told == [(done, 6) for done in range(1, 7)]
+    assert calls == [(done, 6) for done in range(1, 7)]
 
 
 def test_sections_are_compared_each_for_itself(tmp_path):

@@ -116,12 +116,12 @@ def test_group_names_are_unique(svd):
         (("a/svd", "b/svd"), "*"),
     ],
 )
-def test_a_star_stands_for_whole_numbers(svd, names, name):
+def test_a_star_replaces_whole_numbers(svd, names, name):
     runs = {names[0]: svd("one"), names[1]: svd("two", seed=2)}
     assert seed_groups(runs) == {name: names}
 
 
-def test_masked_language_models_are_grouped_whatever_their_pooling(encoders):
+def test_masked_language_models_are_grouped_for_any_pooling(encoders):
     change(encoders["mlm-seed2"], "config.json", pooling={"source": "states", "sentences": 1})
     assert seed_groups(encoders) == {"mlm-seed*": ("mlm-seed1", "mlm-seed2")}
 

@@ -335,14 +335,14 @@ def test_runs_are_not_ranked_by_bias(compared, capsys):
 
     print_report(found, config.unknown)
 
-    told = capsys.readouterr().out
-    rows = [line for line in told.splitlines() if line.rstrip().endswith("/24")]
+    output = capsys.readouterr().out
+    rows = [line for line in output.splitlines() if line.rstrip().endswith("/24")]
     assert len(rows) == 5
     assert not any(re.search("[0-9] +[*=]", row) for row in rows)
-    assert "* best" not in told
-    assert "\nwords: names: X 6/6, Y 6/6, A 5/6, B 6/6\n" in told
-    assert "\np: names: near 0.0011, lacks " in told  # 1 of 924
-    assert "undefined: one-hot on names: all target words have the same association" in told
+    assert "* best" not in output
+    assert "\nwords: names: X 6/6, Y 6/6, A 5/6, B 6/6\n" in output
+    assert "\np: names: near 0.0011, lacks " in output  # 1 of 924
+    assert "undefined: one-hot on names: all target words have the same association" in output
 
 
 def test_json_has_p_and_coverage_of_each_run(compared):

@@ -106,7 +106,7 @@ def test_control_characters_never_reach_the_page():
     page.encode("utf-8")
 
 
-def test_the_page_asks_for_nothing_outside_itself(read):
+def test_the_page_loads_nothing_external(read):
     targets = [
         value
         for _, attrs in read.elements
@@ -119,7 +119,7 @@ def test_the_page_asks_for_nothing_outside_itself(read):
     assert "@import" not in "".join(read.text_of("style"))
 
 
-def test_links_lead_to_parts_of_the_page_and_no_name_stands_for_two(read):
+def test_links_point_into_the_page_and_ids_are_unique(read):
     names = [attrs["id"] for _, attrs in read.elements if "id" in attrs]
     assert len(names) == len(set(names))
     named = [attrs["href"][1:] for attrs in read.all("a")]
@@ -129,7 +129,7 @@ def test_links_lead_to_parts_of_the_page_and_no_name_stands_for_two(read):
     assert set(named) <= set(names)
 
 
-def test_the_policy_of_the_page_lets_only_its_own_script_and_style_run(read):
+def test_the_content_policy_allows_only_its_own_script_and_style(read):
     [policy] = [m["content"] for m in read.all("meta") if m.get("http-equiv")]
     for kind in ("script", "style"):
         [text] = read.text_of(kind)
@@ -145,7 +145,7 @@ def test_the_same_input_gives_the_same_bytes_read_from_json_or_not(tmp_path):
     assert (tmp_path / "0.html").read_bytes() == (tmp_path / "1.html").read_bytes()
 
 
-def test_a_report_replaces_a_file_only_when_told_to(tmp_path):
+def test_a_report_replaces_a_file_only_with_force(tmp_path):
     out = tmp_path / "report.html"
     write_report(small_document(), ReportParts(), out)
     with pytest.raises(ArtifactError) as refused:
@@ -322,7 +322,7 @@ def test_in_context_neighbors_are_shown_beside_static_ones():
     assert re.findall(r'data-word="(\w+)"', section) == ["first", "second", "static", "first"]
 
 
-def test_a_sentence_without_attention_is_told_among_the_others():
+def test_a_sentence_without_attention_is_listed_with_its_reason():
     parts = all_parts()
     [shown] = parts.attention["out/sg"]
     lines = {"out/sg": ["'b': is <long>", shown], "out/svd": "no encoder"}
@@ -502,7 +502,7 @@ def contrast(a, b):
 
 
 @pytest.mark.parametrize("scheme", [0, 1, 2], ids=["light", "dark", "print"])
-def test_colors_have_the_contrast_that_wcag_asks_for(scheme):
+def test_colors_have_the_contrast_that_wcag_requires(scheme):
     css = Path(embed.compare.report.html.page.__file__).with_name("page.css").read_text()
     named = re.findall(r":root \{(.*?)\}", css, re.DOTALL)
     colors = dict(re.findall(r"--(\w+): (#\w+)", named[0]))

@@ -104,10 +104,10 @@ def test_informative_vectors_beat_random_ones(files, vectors, capsys):
         VOCABULARY, np.random.default_rng(1).normal(size=(len(VOCABULARY), 2)).astype(np.float32)
     )
 
-    told = scores(task, vectors)
+    found_scores = scores(task, vectors)
 
-    assert list(told) == METRICS
-    assert min(told.values()) > 0.8
+    assert list(found_scores) == METRICS
+    assert min(found_scores.values()) > 0.8
     assert scores(task, random)["accuracy"] < 0.75
     assert "apart on test: " in capsys.readouterr().err
 

@@ -162,12 +162,14 @@ def test_the_layer_is_chosen_on_the_development_part(files, vectors, capsys):
     assert re.fullmatch(r"apart on test: [0-9]+ s on one core\n", capsys.readouterr().err)
     chosen = "layer 1 is best on the development part; trained on 1,600 words, weight decay "
     n_long = sum(word == "n3" for word in task.words.words)
-    told = f"; {n_long} of 540 sentences are longer than the encoder's input and are read in "
+    expected_note = (
+        f"; {n_long} of 540 sentences are longer than the encoder's input and are read in "
+    )
     for each in found:
         assert (each.note is None) == (each.section is not None)
         if each.note is not None:
             assert each.note.startswith(chosen)
-            assert each.note.endswith(f"{told}overlapping windows")
+            assert each.note.endswith(f"{expected_note}overlapping windows")
 
 
 def test_unseen_labels_are_noted_and_count_as_wrong(files, vectors, tmp_path, capsys):
@@ -243,8 +245,8 @@ def test_a_rare_second_label_does_not_make_a_word_ambiguous(tmp_path):
     words = TaggingSet(read_parts(f"{path},{path}"), 1)
 
     # b: 2 of 21 are Y; a: 1 of 22
-    told = {w for w, several in zip(words.words, words.ambiguous, strict=True) if several}
-    assert told == {"b"}
+    expected_note = {w for w, several in zip(words.words, words.ambiguous, strict=True) if several}
+    assert expected_note == {"b"}
 
 
 def test_a_split_word_is_the_mean_of_its_known_parts(vectors):
