@@ -7,7 +7,9 @@ import sys
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from cli import main
 from corpora.artifacts.artifact import verify
 from tests.waiting import wait_for
 
@@ -29,7 +31,7 @@ cli.main(prog_name='firth')
 
 
 @pytest.fixture(scope="module")
-def corpus(root, tmp_path_factory):
+def corpus(tmp_path_factory):
     """About 200,000 words; an epoch takes about 0.1 seconds."""
     folder = tmp_path_factory.mktemp("corpus")
     rng = np.random.default_rng(2)
@@ -37,22 +39,19 @@ def corpus(root, tmp_path_factory):
     lines = (" ".join(f"w{word}x" for word in line) for line in words.reshape(-1, 50))
     (folder / "text.txt").write_text("\n".join(lines))
     out = folder / "corpus"
-    run_to_the_end(
-        [sys.executable, root / "cli.py", "build-corpus", folder / "text.txt", "--out", out,
-         "--documents", "line"]
-    )  # fmt: skip
+    run("build-corpus", folder / "text.txt", "--out", out, "--documents", "line")
     return out
 
 
 @pytest.fixture(scope="module")
-def whole(root, corpus, tmp_path_factory):
+def whole(corpus, tmp_path_factory):
     """Uninterrupted runs by command and options."""
     made = {}
 
     def train(command, options):
         if (command, options) not in made:
             out = tmp_path_factory.mktemp("whole") / "run"
-            run_to_the_end(firth(root, command, corpus, out, options))
+            finish(command, corpus, out, options)
             made[command, options] = out
         return made[command, options]
 
@@ -65,13 +64,15 @@ def firth(root, command, corpus, out, options, code=None):
     return [sys.executable, *program, command, corpus, "--out", out, *LONG, *options]
 
 
-def run_to_the_end(command, **more):
-    """Run a command and return its standard error."""
-    done = subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, check=False, **more
-    )
-    assert done.returncode == 0, done.stderr
-    return done
+def run(*arguments, status=0):
+    """Run a command to its end in this process, which saves imports."""
+    done = CliRunner().invoke(main, list(map(str, arguments)))
+    assert done.exit_code == status, done.output
+
+
+def finish(command, corpus, out, options):
+    """Train without an interruption, or resume a training."""
+    run(command, corpus, "--out", out, *LONG, *options)
 
 
 def stop_when(there, number, command, **more):
@@ -141,7 +142,7 @@ def test_an_interrupted_training_resumes_to_the_same_bytes(
         assert len(steps(partial)) == 1
     assert n_interrupted, "no interrupt came in time: the test shows nothing"
     if not out.exists():
-        run_to_the_end(firth(root, command, corpus, out, options))
+        finish(command, corpus, out, options)
     verify(out)
     same_run(out, whole(command, options))
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
@@ -156,7 +157,7 @@ def test_a_nondeterministic_training_resumes_with_more_threads(root, corpus, who
     )
     assert not out.exists(), "the interrupt came too late: the test shows nothing"
     measured = losses(partial)
-    run_to_the_end(firth(root, "train-cbow", corpus, out, ("--threads", "2")))
+    finish("train-cbow", corpus, out, ("--threads", "2"))
     verify(out)
     assert losses(out)[: len(measured)] == measured
     alone = losses(whole("train-cbow", ONE_THREAD))
@@ -184,7 +185,7 @@ def test_a_killed_training_resumes_from_its_last_checkpoint(
         n_killed += 1
     assert n_killed, "no kill came in time: the test shows nothing"
     if not out.exists():
-        run_to_the_end(firth(root, command, corpus, out, options))
+        finish(command, corpus, out, options)
     verify(out)
     same_run(out, whole(command, options))
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
@@ -201,7 +202,7 @@ def test_an_interrupted_gensim_training_starts_again(root, corpus, whole, tmp_pa
         # rarely the interrupt comes while LLVM clears up, and Python says that it passed it over
         assert "Traceback" not in errors.partition("Exception ignored in")[0]
         assert errors.endswith("Aborted!\n")
-        run_to_the_end(line)
+        finish("train-skipgram", corpus, out, options)
     other = whole("train-skipgram", options)
     assert (out / "vectors.npy").read_bytes() == (other / "vectors.npy").read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
@@ -212,7 +213,6 @@ def test_other_options_do_not_resume_a_partial_run(root, corpus, whole, tmp_path
     first = firth(root, "train-cbow", corpus, out, (*ONE_THREAD, "--seed", "2"))
     stop_when(lambda: has_epochs(partial, 3), signal.SIGINT, first)
     assert not out.exists(), "the interrupt came too late: the test shows nothing"
-    other = list(map(str, firth(root, "train-cbow", corpus, out, ONE_THREAD)))
-    assert subprocess.run(other, capture_output=True, check=False).returncode == 1
-    run_to_the_end(firth(root, "train-cbow", corpus, out, (*ONE_THREAD, "--force")))
+    run("train-cbow", corpus, "--out", out, *LONG, *ONE_THREAD, status=1)
+    finish("train-cbow", corpus, out, (*ONE_THREAD, "--force"))
     same_run(out, whole("train-cbow", ONE_THREAD))

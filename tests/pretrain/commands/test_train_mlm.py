@@ -296,6 +296,7 @@ def test_a_killed_compiled_training_resumes_to_the_same_bytes(root, corpus, tmp_
     if problem := compile_problem(torch.device("cpu")):
         pytest.skip(problem)
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path.parent / "inductor"))
+    monkeypatch.setenv("ATEN_CPU_CAPABILITY", "default")  # scalar code compiles faster
     options = {**SMALL, "steps": 150, "checkpoint_every": "7", "evaluate_every": "50",
                "compile": "on", "dropout": 0.1}  # fmt: skip
     killed_and_finished(root, corpus, tmp_path, options, (2,), in_a_process)
