@@ -167,7 +167,7 @@ def _accept(wanted: Download, download: Path, target: Path) -> None:
     """Put the verified file in place, unpacked if zipped; delete the download, also if invalid."""
     try:
         with contextlib.ExitStack() as stack:
-            source = stack.enter_context(open(download, "rb"))
+            source: IO[bytes] = stack.enter_context(open(download, "rb"))
             if wanted.zipped:
                 archive = stack.enter_context(zipfile.ZipFile(source))
                 source = stack.enter_context(archive.open(wanted.name))
