@@ -24,6 +24,7 @@ from corpora.artifacts.checkpoint import clear_checkpoints
 from corpora.artifacts.provenance import now, provenance
 from corpora.build.open_or_build import open_or_build
 from corpora.common.errors import SettingError
+from corpora.common.options import config_of
 from corpora.common.reporting import Progress, no_progress, progress
 from corpora.tokenizer.json_format import open_pieces, save_pieces
 from corpora.tokenizer.pieces import Pieces
@@ -94,7 +95,7 @@ def train_mlm(
     FirthError
         If the training diverged.
     """
-    config = config or MlmConfig()
+    config = config_of(config, MlmConfig)
     if out is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise SettingError("several processes train together only into one run; pass `out`")
     with run_folder(out, force=force) as run:

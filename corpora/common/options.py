@@ -7,6 +7,7 @@ A config is a frozen, keyword-only dataclass whose fields are made by
 
 import dataclasses
 import math
+import os
 import re
 import types
 import typing
@@ -80,6 +81,18 @@ def check(config: Any) -> None:
             raise SettingError(
                 f"{owner}.{field.name} must be a finite number, got {value}", setting=field.name
             )
+
+
+def config_of(config: ConfigT | None, config_class: type[ConfigT]) -> ConfigT:
+    """Return a config, or the default one for None; raise if it is not of this class."""
+    if config is None:
+        return config_class()
+    if not isinstance(config, config_class):
+        remedy = "; pass the path as `out`" if isinstance(config, str | os.PathLike) else ""
+        raise SettingError(
+            f"config must be of type {config_class.__name__}, got {type(config).__name__}{remedy}"
+        )
+    return config
 
 
 def click_options(config_class: type, *, skip: Sequence[str] = ()) -> Callable[[Any], Any]:

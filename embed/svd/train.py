@@ -20,7 +20,7 @@ from corpora.artifacts.artifact import new_artifact, write_json
 from corpora.artifacts.provenance import now, provenance
 from corpora.common.errors import FirthError, SettingError
 from corpora.common.memory import parse_memory
-from corpora.common.options import check, setting
+from corpora.common.options import check, config_of, setting
 from corpora.common.reporting import note, progress
 from corpora.common.threads import thread_count
 from embed.svd import ppmi
@@ -150,9 +150,10 @@ def train_svd(
     FirthError
         If no two words occur together.
     """
+    settings = config_of(config, SvdConfig)
 
     def train(opened: "Corpus", run: Path) -> Path:
-        return make_svd_run(opened, config or SvdConfig(), run, force=force)
+        return make_svd_run(opened, settings, run, force=force)
 
     return train_vectors(train, corpus, out, METHOD, force=force)
 

@@ -12,6 +12,7 @@ from corpora.artifacts.arrays import save_array
 from corpora.artifacts.artifact import new_artifact, write_json
 from corpora.artifacts.checkpoint import clear_checkpoints
 from corpora.artifacts.provenance import now, provenance
+from corpora.common.options import config_of
 from corpora.common.reporting import progress
 from corpora.store.corpus import Corpus
 from embed.vectors.training import train_vectors
@@ -68,7 +69,7 @@ def train_skipgram(
     FirthError
         If the training diverged.
     """
-    return _train(corpus, config or SkipGramConfig(), out, force=force)
+    return _train(corpus, config_of(config, SkipGramConfig), out, force=force)
 
 
 def train_cbow(
@@ -115,7 +116,7 @@ def train_cbow(
     FirthError
         If the training diverged.
     """
-    return _train(corpus, config or CbowConfig(), out, force=force)
+    return _train(corpus, config_of(config, CbowConfig), out, force=force)
 
 
 def _train(

@@ -10,7 +10,7 @@ from corpora.artifacts.artifact import write_json
 from corpora.artifacts.atomic import write_whole
 from corpora.common.display import data_frame
 from corpora.common.errors import FirthError
-from corpora.common.options import take
+from corpora.common.options import config_of, take
 from embed.compare.config import CompareConfig
 from embed.compare.curves.document import to_document
 from embed.compare.curves.learning_curve import CURVE, CurveConfig, take_samples
@@ -125,7 +125,8 @@ def learning_curve(
     """
     from corpora.build.open_or_build import open_or_build  # lazy: imports numba
 
-    config, comparing, out = config or CurveConfig(), comparing or CompareConfig(), Path(out)
+    config, comparing = config_of(config, CurveConfig), config_of(comparing, CompareConfig)
+    out = Path(out)
     recipes = recipes_of(config)
     tasks, unread = readable_tasks(comparing)
     document = make_curve(open_or_build(corpus), out, config, recipes, tasks, comparing)

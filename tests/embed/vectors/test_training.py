@@ -68,6 +68,14 @@ def test_an_existing_run_is_refused_before_the_corpus_is_built(train, tmp_path):
         train(missing, out=tmp_path / ("run" * 100))
 
 
+@pytest.mark.parametrize("train", TRAININGS)
+def test_a_config_of_another_class_is_refused_before_the_corpus_is_built(train, tmp_path):
+    with pytest.raises(SettingError, match=r"^config must be of type \w+, got PoolConfig$"):
+        train(tmp_path / "missing.txt", embed.PoolConfig())
+    with pytest.raises(SettingError, match=r", got str; pass the path as `out`$"):
+        train(tmp_path / "missing.txt", "run")
+
+
 MLM = pretrain.MlmConfig(
     preset="tiny", layers=1, dim=16, steps=2, batch=4, sequence_length=16,
     min_count=1, threads=1, device="cpu",
