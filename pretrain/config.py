@@ -67,19 +67,19 @@ class EncoderConfig:
         self._check_kinds()
         if self.dim % self.heads:
             raise SettingError(
-                f"`dim={self.dim}` is not divisible by `heads={self.heads}`; take a multiple"
+                f"`dim={self.dim}` is not divisible by `heads={self.heads}`; pass a multiple"
             )
         if self.positions == "rotary" and self.head_dim % 2:
             raise SettingError(
                 f"`positions=rotary` needs an even dimension per head, and `dim={self.dim}` by "
-                f"`heads={self.heads}` is {self.head_dim}; take another number of heads"
+                f"`heads={self.heads}` is {self.head_dim}; pass another number of heads"
             )
         if self.positions == "sinusoidal" and self.dim % 2:
             raise SettingError(f"`positions=sinusoidal` needs an even `dim`, not {self.dim}")
         if self.attention_span is not None and self.attention_span >= self.max_length:
             raise SettingError(
                 f"`attention_span={self.attention_span}` must be below the row length of "
-                f"{self.max_length}; take a smaller one or leave it out"
+                f"{self.max_length}; pass a smaller one or leave it out"
             )
         if self.global_every is not None and self.attention_span is None:
             raise SettingError(
@@ -284,7 +284,7 @@ class MlmConfig:
         check(self)
         given = [name for name in _BUDGETS if getattr(self, name) is not None]
         if len(given) > 1:
-            raise SettingError(f"`{given[0]}` and `{given[1]}` are both budgets; give one")
+            raise SettingError(f"`{given[0]}` and `{given[1]}` are both budgets; pass one of them")
         if self.mask_share + self.random_share > 1 + 1e-9:
             raise SettingError(
                 f"`mask_share={self.mask_share:g}` and `random_share={self.random_share:g}` "
@@ -398,7 +398,7 @@ def parse_rates(text: str) -> tuple[float, float]:
         rates = (0.0, 0.0)
     if not all(_MIN_MASK_RATE <= rate < 1 for rate in rates):
         raise SettingError(
-            f"`mask_rate={text}`: give a share from {_MIN_MASK_RATE} to below 1, or FIRST:LAST"
+            f"`mask_rate={text}`: pass a share from {_MIN_MASK_RATE} to below 1, or FIRST:LAST"
         )
     return rates
 
@@ -418,7 +418,7 @@ def parse_every(setting: str, text: str) -> tuple[int | None, float | None]:
             return int(text), None
     except ValueError:
         pass
-    raise SettingError(f"`{setting}={text}`: give steps, such as 500, or minutes, such as 10m")
+    raise SettingError(f"`{setting}={text}`: pass steps, such as 500, or minutes, such as 10m")
 
 
 def _feed_forward_dim(kind: str, dim: int) -> int:

@@ -125,7 +125,7 @@ def test_the_hint_names_exactly_the_runs(out, n_seeds):
 def test_out_needs_a_name_to_append_to(corpus, tmp_path, monkeypatch, out):
     monkeypatch.chdir(tmp_path)
     assert refusal("train-svd", corpus, "--out", out, "--seeds", 2, "--seed", 5) == (
-        f"--out {out}: no name to append -seed5 to; give one"
+        f"--out {out}: no name to append -seed5 to; pass one"
     )
     assert list(tmp_path.iterdir()) == []
 

@@ -92,7 +92,7 @@ class SeedRuns(Generic[ConfigT]):
         options = _options(self.config)
         seeds = range(options["seed"], options["seed"] + self.seeds)
         if self.out.name in ("", ".."):
-            raise SettingError(f"`out={self.out}`: no name to append -seed{seeds[0]} to; give one")
+            raise SettingError(f"`out={self.out}`: no name to append -seed{seeds[0]} to; pass one")
         return {
             Path(f"{self.out}-seed{seed}"): take(type(self.config), {**options, "seed": seed})
             for seed in seeds

@@ -66,7 +66,7 @@ def _build_in_cache(sources: Sequence[str | Path]) -> Path:
     for source in map(Path, sources):
         if (source / CHECKSUMS).is_file():
             raise SourceError(
-                f"{source}: a finished run, not text or a corpus; name the corpus that it "
+                f"{source}: a finished run, not text or a corpus; pass the corpus that it "
                 "was trained on"
             )
     request = make_request(sources)

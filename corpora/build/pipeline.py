@@ -217,7 +217,7 @@ class _Builder:
         """Raise if the corpus is empty."""
         if sum(entry["tokens"] for entry in self.entries) == 0:
             names = ", ".join(map(str, self.request.sources))
-            raise SourceError(f"{names}: contains no words; name a source that contains text")
+            raise SourceError(f"{names}: contains no words; pass a source that contains text")
 
     def _renumber(self, threads: ThreadPoolExecutor, new_ids: list[np.ndarray]) -> None:
         """Replace table ids by final ids, and count the documents of each type."""

@@ -86,7 +86,7 @@ def make_request(
     names = [s for s in sources if is_named_corpus(str(s)) and not os.path.exists(s)]
     if names:
         if len(sources) > 1:
-            raise SourceError(f"{names[0]}: a named corpus is built alone; name no other source")
+            raise SourceError(f"{names[0]}: a named corpus is built alone; pass no other source")
         sources, required = named_source(str(names[0]))
         read = _with_required(read, str(names[0]), required)
     return Request(

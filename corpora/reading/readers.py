@@ -93,6 +93,6 @@ def _file_blocks(stream: Stream, options: ReadOptions, block_bytes: int) -> Iter
     head, chunks = peek(stream.text(), HEAD_BYTES)
     if not head:
         if stream.file.named:
-            raise SourceError(f"{stream.name}: the source is empty; name one that contains text")
+            raise SourceError(f"{stream.name}: the source is empty; pass one that contains text")
         return iter(())
     return _CUTTERS[detect(head, stream.name, options)](stream, chunks, options, block_bytes)

@@ -57,7 +57,7 @@ def source_files(
         else:
             files.append(_source_file(Path(source), named=True))
     if not files:
-        raise SourceError("no source given; name files, folders or - for standard input")
+        raise SourceError("no source given; pass files, folders or - for standard input")
     times = sum(file.path is None for file in files)
     if times > 1:
         raise SourceError(f"<stdin>: named {times} times; it can be read only once")
@@ -92,7 +92,7 @@ def _folder_files(folder: Path, exclude: Path | None) -> list[SourceFile]:
     if not any(file.size for file in files):
         kind = "only empty files" if files else "no files (hidden files are skipped)"
         raise SourceError(
-            f"{_name(folder)}: the folder contains {kind}; name one that contains text"
+            f"{_name(folder)}: the folder contains {kind}; pass one that contains text"
         )
     return files
 

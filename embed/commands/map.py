@@ -57,7 +57,7 @@ def command(
     from embed.query.word_map import map_words
 
     if bool(words) == (file is not None):
-        raise click.UsageError("give either WORDs or --words FILE")
+        raise click.UsageError("pass either WORDs or --words FILE")
     if plot is not None:  # before any work
         picture_kind(plot)
         refuse_overwrite(plot, force)

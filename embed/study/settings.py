@@ -74,7 +74,7 @@ class Study:
         """Check every setting as its command would."""
         for name, value in (("sources", self.sources), ("methods", self.methods)):
             if not value:
-                raise SettingError(f"{name}: empty; name at least one")
+                raise SettingError(f"{name}: empty; pass at least one")
         for method in self.methods:
             find_method(method)
         parse_budget(self.budget)

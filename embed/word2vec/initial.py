@@ -53,7 +53,7 @@ def check_init(init: WordVectors, config: Word2VecConfig) -> None:
 
 
 def init_fingerprint(init: WordVectors) -> str:
-    """Return a hash of the vectors to start from, so that only the same training is resumed."""
+    """Return a hash of the vectors to start from, so that only the same training run is resumed."""
     digest = hashlib.sha256(repr(init.matrix.shape).encode())
     digest.update(init.matrix[:: max(1, len(init.matrix) // 1000)].tobytes())
     digest.update("\n".join(init.vocabulary).encode(errors="backslashreplace"))

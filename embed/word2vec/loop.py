@@ -27,7 +27,7 @@ _MIN_PAIRS = 1000  # with fewer pairs, a high loss may be chance
 
 @dataclass(frozen=True)
 class Position:
-    """Position in a training, as stored in checkpoints."""
+    """Position in a training run, as stored in checkpoints."""
 
     epoch: int = 0  # next epoch, from 0
     chunk: int = 0  # next chunk, from 0
@@ -55,7 +55,7 @@ def run_training(trainer: Trainer, directory: Path, progress: Progress) -> None:
 
 
 class _Training:
-    """A training in progress."""
+    """A training run in progress."""
 
     def __init__(
         self, trainer: Trainer, workers: Workers, directory: Path, progress: Progress

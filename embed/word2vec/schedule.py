@@ -103,6 +103,6 @@ def random_state(seed: int, epoch: int, number: int) -> np.ndarray:
 
 
 def held_out_state(number: int) -> np.ndarray:
-    """Return the random state of a held-out chunk, the same in every training."""
+    """Return the random state of a held-out chunk, the same in every training run."""
     # returns uint64 (1,)
     return np.random.SeedSequence((_HELD_OUT, number)).generate_state(1, np.uint64)

@@ -1,4 +1,4 @@
-"""The trainer: inputs and settings of one skip-gram or CBOW training."""
+"""The trainer: inputs and settings of one skip-gram or CBOW training run."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _SMALL_TEXT_TOKENS = 4_000_000  # a text with fewer tokens is small
 
 @dataclass(frozen=True, kw_only=True)
 class Trainer:
-    """Inputs and settings of one training."""
+    """Inputs and settings of one training run."""
 
     corpus: Corpus
     config: Word2VecConfig  # ``epochs`` is a number

@@ -119,7 +119,7 @@ def summary(run: Path, *, enough_tokens: int = 50_000_000) -> str:
 
 
 def _print_plan(corpus: str, config: MlmConfig, seeds: int | None, as_json: bool) -> None:
-    """Print what one training will take, and with ``seeds`` all of them."""
+    """Print the estimated cost of one training run, and with ``seeds`` of all runs."""
     from corpora.build.open_or_build import open_or_build
     from corpora.common.console import print_json, print_table
     from pretrain.device import choose_device
@@ -136,7 +136,7 @@ def _print_plan(corpus: str, config: MlmConfig, seeds: int | None, as_json: bool
 
 
 def _totals(planned: Mapping[str, Any], seeds: int) -> dict[str, Any]:
-    """Return what several trainings take together, one after the other."""
+    """Return the total cost of several training runs in sequence."""
     others = (seeds - 1) * planned["seconds"]
     end = datetime.datetime.fromisoformat(planned["end"]) + datetime.timedelta(seconds=others)
     return {

@@ -320,7 +320,7 @@ class MlmEncoder:
         if len(ids) > self.max_pieces:
             raise SettingError(
                 f"the sentence has {len(ids)} pieces, but the encoder reads at most "
-                f"{self.max_pieces}; give a shorter one"
+                f"{self.max_pieces}; pass a shorter one"
             )
         return [CLS, *ids, SEP]
 
@@ -338,7 +338,7 @@ class MlmEncoder:
         if len(row) > self.max_pieces + 2:
             raise SettingError(
                 f"the text has {len(row) - 2} pieces, but rows of {self.name} hold "
-                f"{self.max_pieces}; give a shorter one"
+                f"{self.max_pieces}; pass a shorter one"
             )
         return row
 

@@ -75,7 +75,7 @@ def encoder_config(run: Path) -> EncoderConfig:
     if not isinstance(described, dict):
         source = options.get("encoder_run")  # a pooled run names the run of its encoder
         other = source.get("path") if isinstance(source, dict) else "a run of firth train-mlm"
-        raise ArtifactError(f"{run}: has no encoder; give {other}")
+        raise ArtifactError(f"{run}: has no encoder; pass {other}")
     try:
         return EncoderConfig.from_json(described)
     except (TypeError, KeyError, ZeroDivisionError, SettingError) as error:

@@ -1,4 +1,4 @@
-"""Choose how to compute a training by timing a few steps, once per run."""
+"""Choose how to compute training steps by timing a few, once per run."""
 
 import dataclasses
 import math
@@ -34,7 +34,7 @@ _CLEARLY_FASTER = 0.95  # share of the other time; smaller differences may be no
 
 @dataclass(frozen=True)
 class TunedSettings:
-    """How a training is computed, chosen once per run and kept when it is resumed."""
+    """How training steps are computed, chosen once per run and kept when it is resumed."""
 
     device: str  # ``cpu`` or ``cuda``
     processes: int

@@ -47,7 +47,7 @@ class ProcessGroup:
         """Return the first row of this process's share of a batch, and the row after the last."""
         if n_rows % self.size:
             raise SettingError(
-                f"`batch={n_rows}` is not divisible by {self.size} processes; take a multiple"
+                f"`batch={n_rows}` is not divisible by {self.size} processes; pass a multiple"
             )
         each = n_rows // self.size
         return self.rank * each, (self.rank + 1) * each

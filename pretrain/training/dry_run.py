@@ -1,4 +1,4 @@
-"""Estimate what a training will take: ``firth train-mlm --dry-run``."""
+"""Estimate the cost of a training run: ``firth train-mlm --dry-run``."""
 
 import datetime
 import math
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @explain_out_of_memory()
 def plan(corpus: "Corpus", config: MlmConfig) -> dict[str, Any]:
-    """Estimate a training by packing its text and timing some steps. Writes nothing.
+    """Estimate the cost of training by packing the text and timing some steps. Writes nothing.
 
     Counts of rows, steps and tokens are exact (estimated if the budget is a time); ``mfu`` is a
     share of the measured peak, ``memory`` the most bytes in use, ``end`` local time.

@@ -30,7 +30,7 @@ _DIVERGED = 3.0  # times log V, the loss of equal probabilities; random weights 
 
 @dataclass(frozen=True)
 class TrainingSetup:
-    """Everything a training needs besides the model."""
+    """Everything that training needs besides the model."""
 
     config: MlmConfig  # resolved
     batches: Batches
@@ -67,7 +67,7 @@ def run_training(
 
 
 class _Training:
-    """State of a training."""
+    """State of a training run."""
 
     def __init__(
         self, model: MaskedLanguageModel, setup: TrainingSetup, group: ProcessGroup, show: Progress

@@ -1,4 +1,4 @@
-"""Prepare a training: pack the text, tune the settings, mask the held-out batches."""
+"""Prepare training: pack the text, tune the settings, mask the held-out batches."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ def prepare(
     text: TextSplits, pieces: Pieces, config: MlmConfig, directory: Path, device: torch.device,
     group: ProcessGroup,
 ) -> TrainingSetup:  # fmt: skip
-    """Prepare a training in an unfinished run's directory, keeping settings chosen earlier.
+    """Prepare training in an unfinished run's directory, keeping settings chosen earlier.
 
     Sets the number of torch's threads.
     """

@@ -49,7 +49,7 @@ class CurveConfig:
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class NestedSample:
     """A nested sample of the corpus."""
 
     name: str  # the requested size, such as ``2.5M``; ``all`` for the whole corpus
@@ -57,11 +57,11 @@ class Sampled:
     types: int  # distinct words and punctuation marks in its training documents
 
 
-def take_samples(corpus: "Corpus", sizes: Sequence[int], seed: int) -> list[Sampled]:
+def take_samples(corpus: "Corpus", sizes: Sequence[int], seed: int) -> list[NestedSample]:
     """Return nested samples of a corpus in ascending size; the whole corpus is last."""
     from corpora.store.sampling import size_name
 
-    samples: list[Sampled] = []
+    samples: list[NestedSample] = []
     for size in sizes:
         sample, name = corpus.sample(size, seed=seed), size_name(size)
         if sample.fingerprint == corpus.fingerprint:
@@ -71,8 +71,8 @@ def take_samples(corpus: "Corpus", sizes: Sequence[int], seed: int) -> list[Samp
         elif samples and sample.fingerprint == samples[-1].corpus.fingerprint:
             note(f"{name}: left out, same documents as {samples[-1].name} (documents are long)")
         else:
-            samples.append(Sampled(name, sample, _n_types(sample)))
-    return [*samples, Sampled(WHOLE, corpus, _n_types(corpus))]
+            samples.append(NestedSample(name, sample, _n_types(sample)))
+    return [*samples, NestedSample(WHOLE, corpus, _n_types(corpus))]
 
 
 def _n_types(corpus: "Corpus") -> int:

@@ -22,7 +22,7 @@ from embed.compare.curves.learning_curve import CURVE
 
 if TYPE_CHECKING:  # numba comes with it
     from corpora.store.corpus import Corpus
-    from embed.compare.curves.learning_curve import Sampled
+    from embed.compare.curves.learning_curve import NestedSample
 
 RECORDS = "runs.json"
 _ELSEWHERE = "move it or choose another `out`"
@@ -44,13 +44,16 @@ class Point:
     """One method on one sample, with one seed."""
 
     method: str
-    sampled: "Sampled"
+    sampled: "NestedSample"
     seed: int  # training seed
     run: Path  # folder of the run, which may not exist yet
 
 
 def lay_out(
-    recipes: Mapping[str, Recipe], samples: Sequence["Sampled"], seeds: Sequence[int], out: Path
+    recipes: Mapping[str, Recipe],
+    samples: Sequence["NestedSample"],
+    seeds: Sequence[int],
+    out: Path,
 ) -> list[Point]:
     """Return all points of a curve, with the paths of their runs."""
     points = []
@@ -146,7 +149,7 @@ def _check_run(point: Point, known: Any, wanted: Mapping[str, Any]) -> None:
 
 
 def _check_unfinished(point: Point, known: Any, wanted: Mapping[str, Any]) -> None:
-    """Raise if another training left an unfinished run, or one is being made."""
+    """Raise if other settings left an unfinished run, or another process is training one."""
     partial, left = artifact_paths(point.run)[1], unfinished_maker(point.run)
     if left is None and (partial / MAKER).exists():
         raise ArtifactError(f"{partial / MAKER}: cannot be read; move {partial} away")

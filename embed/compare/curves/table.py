@@ -35,7 +35,7 @@ def group_curve_results(document: Mapping[str, Any]) -> list[CurveGroup]:
         for what, entries in (
             # group adjacent entries only: two sets may share a name
             (what, list(run))
-            for what, run in groupby(document["results"], key=_what)
+            for what, run in groupby(document["results"], key=_group_key)
         )
     ]
 
@@ -70,7 +70,7 @@ def _table(
     return table
 
 
-def _what(entry: Mapping[str, Any]) -> tuple[str, str, str, bool, int]:
+def _group_key(entry: Mapping[str, Any]) -> tuple[str, str, str, bool, int]:
     """Return the group key of an entry."""
     return (
         entry["task"],

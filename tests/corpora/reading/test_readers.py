@@ -283,19 +283,19 @@ def test_missing_and_empty_sources_are_refused(write, read_all, tmp_path):
     write("hidden/.a.txt", b"x")
     expected = {
         "no.txt": "no.txt: no such file or folder; check the path",
-        "empty.txt": "empty.txt: the source is empty; name one that contains text",
-        "empty.gz": "empty.gz: the source is empty; name one that contains text",
-        "folder": "folder: the folder contains only empty files; name one that contains text",
-        "none": "none: the folder contains no files (hidden files are skipped); name one that "
+        "empty.txt": "empty.txt: the source is empty; pass one that contains text",
+        "empty.gz": "empty.gz: the source is empty; pass one that contains text",
+        "folder": "folder: the folder contains only empty files; pass one that contains text",
+        "none": "none: the folder contains no files (hidden files are skipped); pass one that "
         "contains text",
-        "hidden": "hidden: the folder contains no files (hidden files are skipped); name one that "
+        "hidden": "hidden: the folder contains no files (hidden files are skipped); pass one that "
         "contains text",
     }
     for source, message in expected.items():
         with pytest.raises(SourceError) as caught:
             read_all(source)
         assert str(caught.value) == message
-    with pytest.raises(SourceError, match=r"^no source given; name files, folders or - for"):
+    with pytest.raises(SourceError, match=r"^no source given; pass files, folders or - for"):
         read_all([])
 
 

@@ -88,7 +88,7 @@ def test_pieces_of_another_run_are_refused(name, run, tmp_path):
 def test_a_pooled_run_reports_its_encoders_run(name, run, tmp_path):
     assert ask("pool", run, tmp_path).exit_code == 0
     pooled = (tmp_path / "out").rename(tmp_path / "pooled")
-    assert refusal(name, pooled, tmp_path) == f"Error: {pooled}: has no encoder; give {run}\n"
+    assert refusal(name, pooled, tmp_path) == f"Error: {pooled}: has no encoder; pass {run}\n"
 
 
 @pytest.mark.parametrize("name", ["encode", "neighbors"])

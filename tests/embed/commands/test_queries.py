@@ -279,6 +279,6 @@ def test_runs_and_corpora_are_not_interchangeable(tmp_path):
     )
     trained = CliRunner().invoke(cli.main, ["train-svd", str(run), "--out", str(tmp_path / "x")])
     assert trained.stderr == (
-        f"Error: {run}: a finished run, not text or a corpus; name the corpus that it was "
+        f"Error: {run}: a finished run, not text or a corpus; pass the corpus that it was "
         "trained on\n"
     )

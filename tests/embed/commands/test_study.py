@@ -205,7 +205,7 @@ def test_a_terminal_interrupt_reaches_the_step_once(root, folder):
     [
         (["-", "--out", "x"], "-: a study reads its text more than once; save it to a file"),
         ([".", "--out", "x"], "--out x: inside the source {folder}; choose another"),
-        (["text.txt", "--out", "x", "--methods", ","], "methods: empty; name at least one"),
+        (["text.txt", "--out", "x", "--methods", ","], "methods: empty; pass at least one"),
         (["out/corpus", "--out", "x", "--budget", "1"], "--budget must be a time such as 90s, "),
         (["--settings", "no-set.toml", "--out", "x"], "nope.tsv: no such evaluation set"),
         (["--settings", "build.toml", "--out", "x"], "[build-corpus]: out/corpus is a corpus"),

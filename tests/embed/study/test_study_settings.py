@@ -87,7 +87,7 @@ def test_given_options_override_defaults(tmp_path):
     ("text", "message"),
     [
         ("", 'sources: missing; name a corpus or texts: sources = ["my-texts"]'),
-        ("sources = []", "sources: empty; name at least one"),
+        ("sources = []", "sources: empty; pass at least one"),
         ('sources = "a"', "sources: must be a list of strings, [\"...\", ...], got 'a'"),
         ('sources = ["a"]\nbudget = 10', 'budget: must be a string such as "10m", got 10'),
         (

@@ -21,7 +21,7 @@ from pretrain.inference.attention_weights import SentenceAttention
 from pretrain.model.weights import load_model
 from tests.pretrain.random_run import random_run
 
-TOO_LONG = "but the encoder reads at most 22; give a shorter one"
+TOO_LONG = "but the encoder reads at most 22; pass a shorter one"
 SENTENCE = "The naïve cat ate $5 cats 東京"
 
 
@@ -182,7 +182,7 @@ def test_a_path_that_is_not_a_run_is_refused(tmp_path):
 def test_a_run_without_an_encoder_is_refused(tmp_path):
     result = attention(tmp_path, "cat")
     assert result.exit_code == 1
-    assert result.stderr == f"Error: {tmp_path}: has no encoder; give a run of firth train-mlm\n"
+    assert result.stderr == f"Error: {tmp_path}: has no encoder; pass a run of firth train-mlm\n"
 
 
 def test_without_matplotlib_a_picture_names_the_extra(run, root):

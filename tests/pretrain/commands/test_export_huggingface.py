@@ -71,7 +71,7 @@ def test_a_run_without_a_model_and_a_file_are_refused(tmp_path):
     (tmp_path / "file.txt").write_text("a 1 2\n")
     (tmp_path / "begun.partial").mkdir()
     messages = {
-        "svd": "has no encoder; give a run of firth train-mlm",
+        "svd": "has no encoder; pass a run of firth train-mlm",
         "file.txt": "is a file; pass the directory of a run",
         "absent": "no such run",
         "begun": "is unfinished; run its command again to complete it",

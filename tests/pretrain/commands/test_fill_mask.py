@@ -90,7 +90,7 @@ def test_a_path_that_is_not_a_run_is_refused(tmp_path):
 def test_a_run_without_an_encoder_is_refused(vectors_run):
     result = invoke(vectors_run, "[MASK]")
     assert result.exit_code == 1
-    assert result.stderr == f"Error: {vectors_run}: has no encoder; give a run of firth train-mlm\n"
+    assert result.stderr == f"Error: {vectors_run}: has no encoder; pass a run of firth train-mlm\n"
 
 
 @pytest.fixture

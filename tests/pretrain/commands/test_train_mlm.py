@@ -184,16 +184,16 @@ def test_the_plan_is_printed_as_a_table(corpus):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--dim 10 --heads 4", "--dim 10 is not divisible by --heads 4; take a multiple"),
+        ("--dim 10 --heads 4", "--dim 10 is not divisible by --heads 4; pass a multiple"),
         (
             "--attention-span 16",
             (
-                "--attention-span 16 must be below the row length of 16; take a smaller one or "
+                "--attention-span 16 must be below the row length of 16; pass a smaller one or "
                 "leave it out"
             ),
         ),
         ("--learning-rate 0", "--learning-rate must be above 0, got 0.0"),
-        ("--epochs 2", "--steps and --epochs are both budgets; give one"),
+        ("--epochs 2", "--steps and --epochs are both budgets; pass one of them"),
     ],
 )
 def test_impossible_options_are_one_line_errors(corpus, tmp_path, words, message):

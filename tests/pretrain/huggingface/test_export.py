@@ -280,7 +280,7 @@ def test_an_unfinished_run_without_a_checkpoint_is_refused(unfinished, tmp_path)
 def test_an_unfinished_run_of_another_command_is_refused(tmp_path):
     (tmp_path / "run").mkdir()
     write_json(tmp_path / "run" / "maker.json", {"command": "train-svd"})
-    with pytest.raises(ArtifactError, match=r"run: has no encoder; give a run of firth train-mlm"):
+    with pytest.raises(ArtifactError, match=r"run: has no encoder; pass a run of firth train-mlm"):
         write_huggingface(tmp_path / "run", tmp_path / "out")
 
 
@@ -290,7 +290,7 @@ def test_a_run_without_an_encoder_is_refused(tmp_path):
     with pytest.raises(ArtifactError) as caught:
         write_huggingface(tmp_path / "run", tmp_path / "out")
     assert str(caught.value) == (
-        f"{tmp_path / 'run'}: has no encoder; give a run of firth train-mlm"
+        f"{tmp_path / 'run'}: has no encoder; pass a run of firth train-mlm"
     )
 
 

@@ -287,7 +287,7 @@ def test_a_lone_surrogate_is_refused_in_one_line():
         ("the saw", "'the saw' has no [MASK]; put one where a piece should be predicted"),
         (
             "a " * 14 + "[MASK]",
-            "the text has 15 pieces, but rows of small hold 14; give a shorter one",
+            "the text has 15 pieces, but rows of small hold 14; pass a shorter one",
         ),
     ],
 )

@@ -312,22 +312,22 @@ def test_defaults_implied_by_norm_can_be_overridden():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"heads": 3}, "`dim=16` is not divisible by `heads=3`; take a multiple"),
+        ({"heads": 3}, "`dim=16` is not divisible by `heads=3`; pass a multiple"),
         (
             {"dim": 6, "heads": 2},
             (
                 "`positions=rotary` needs an even dimension per head, and `dim=6` by `heads=2` is "
-                "3; take another number of heads"
+                "3; pass another number of heads"
             ),
         ),
         (
             {"attention_span": 24},
             (
-                "`attention_span=24` must be below the row length of 24; take a smaller one or "
+                "`attention_span=24` must be below the row length of 24; pass a smaller one or "
                 "leave it out"
             ),
         ),
-        ({"steps": 3, "minutes": 1.0}, "`steps` and `minutes` are both budgets; give one"),
+        ({"steps": 3, "minutes": 1.0}, "`steps` and `minutes` are both budgets; pass one of them"),
         ({"pieces": "many"}, "`pieces=many`: expected auto or a number up to 1,000,000"),
         (
             {"pieces": "9" * 5000},
@@ -336,13 +336,13 @@ def test_defaults_implied_by_norm_can_be_overridden():
         *(
             (
                 {"mask_rate": rate},
-                f"`mask_rate={rate}`: give a share from 0.001 to below 1, or FIRST:LAST",
+                f"`mask_rate={rate}`: pass a share from 0.001 to below 1, or FIRST:LAST",
             )
             for rate in ("0.3:1.5", "0.15:", "1e-12", "nan")
         ),
         (
             {"checkpoint_every": "10s"},
-            "`checkpoint_every=10s`: give steps, such as 500, or minutes, such as 10m",
+            "`checkpoint_every=10s`: pass steps, such as 500, or minutes, such as 10m",
         ),
         ({"batch": 10, "micro_batch": 4}, "`batch=10` is not divisible by `micro_batch=4`"),
         (

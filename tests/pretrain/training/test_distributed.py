@@ -73,7 +73,7 @@ def test_shares_cover_the_batch_once():
     assert shares == [(0, 3), (3, 6), (6, 9), (9, 12)]
     with pytest.raises(SettingError) as refused:
         ProcessGroup(0, 4).row_range(6)
-    assert str(refused.value) == "`batch=6` is not divisible by 4 processes; take a multiple"
+    assert str(refused.value) == "`batch=6` is not divisible by 4 processes; pass a multiple"
 
 
 # ---- two processes
@@ -132,7 +132,7 @@ def test_two_processes_train_as_one(root, corpus, tmp_path):
     ("change", "message"),
     [
         ({"pieces": "9000"}, "Error: --pieces 9000: this corpus yields at most "),
-        ({"batch": 7}, "Error: --batch 7 is not divisible by 2 processes; take a multiple"),
+        ({"batch": 7}, "Error: --batch 7 is not divisible by 2 processes; pass a multiple"),
     ],
 )
 def test_an_error_ends_all_processes(root, corpus, tmp_path, change, message):
