@@ -29,7 +29,7 @@ from embed.compare.report.saved import store_comparison
 from embed.compare.report.score_picture import draw_scores
 from embed.compare.report.table import COLUMNS, print_report, short_names, table_rows, to_json
 from embed.compare.scoring.comparison import readable_tasks
-from embed.compare.scoring.open_runs import Opened, compare_opened, open_runs
+from embed.compare.scoring.open_runs import Opened, Runs, compare_opened, open_runs
 from embed.compare.scoring.results import Comparison
 from embed.compare.task import Task
 
@@ -67,7 +67,7 @@ class Compared:
 
     def __repr__(self) -> str:
         sets = {row["dataset"] for row in self.document["results"]}
-        return f"<Compared: {len(self.opened.paths)} runs on {len(sets)} sets>"
+        return f"<Compared: {len(self.opened.vectors)} runs on {len(sets)} sets>"
 
     def _repr_html_(self) -> str:
         """Return the table that notebooks show."""
@@ -134,7 +134,7 @@ class Compared:
         ArtifactError
             If ``path`` exists or cannot be written.
         """
-        runs = first_of_seeds(self.opened.vectors, self.opened.groups)
+        runs, paths = first_of_seeds(self.opened.vectors, self.opened.groups), self.opened.paths
         words = choose_words(list(runs.values()), [task.texts() for task in self.tasks])
         asked = list(dict.fromkeys(examples)) or [EXAMPLE]
         attention = read_attention(runs, asked)
@@ -147,7 +147,7 @@ class Compared:
             config=self.config,
             maps=make_maps(runs, words),
             neighbors=find_neighbors(runs, [*marked, *words]),
-            facts=read_facts({run: self.opened.paths[run] for run in runs}),
+            facts=read_facts({run: paths[run] for run in runs if run in paths}),
             curve=curve,
             attention=attention,
             contexts=contexts,
@@ -199,7 +199,7 @@ class Compared:
 
 
 def compare_runs(
-    runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    runs: str | os.PathLike[str] | Runs,
     config: CompareConfig | None = None,
     *,
     add_contexts: bool = False,
@@ -210,9 +210,10 @@ def compare_runs(
 
     Parameters
     ----------
-    runs : str, path, or sequence of these
-        Runs of any method, vectors files, Hugging Face folders; also vectors and encoders that
-        were opened from a run.
+    runs : str, path or WordVectors; a sequence of these, or a mapping of names to these
+        Runs of any method, vectors files, Hugging Face folders; also opened vectors, and encoders
+        that were opened from a run. The names stand for the runs in tables. Measurements of
+        vectors in memory are not cached.
     config : CompareConfig, optional
         Evaluation sets and settings; by default WS-353, SimLex-999 and the Google
         analogies.
@@ -230,6 +231,8 @@ def compare_runs(
         If a run is missing or damaged.
     FirthError
         If no set can be read.
+    SettingError
+        If two runs have the same name, or no run has context vectors to add.
     """
     config = config or CompareConfig()
     tasks, failures = readable_tasks(config)

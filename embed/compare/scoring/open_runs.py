@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from corpora.artifacts.artifact import CHECKSUMS, checksum, checksums, fingerprint, read_json
-from corpora.common.errors import ArtifactError
+from corpora.common.errors import ArtifactError, SettingError
 from corpora.common.reporting import note, progress
 from embed.compare.config import CompareConfig
 from embed.compare.inputs.baselines import ONE_HOT, RANDOM
@@ -25,6 +25,9 @@ from embed.vectors.context_vectors import with_contexts
 from embed.vectors.run_files import run_options
 from embed.vectors.word_vectors import WordVectors
 
+IN_MEMORY = "in memory"  # instead of the method of a run
+# Runs, or a name for each; vectors are paths too, of the run they were opened from if there is one.
+Runs = Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]]
 _SUMMED = " w+c"  # suffix of the names of runs whose context vectors were added
 
 
@@ -33,29 +36,34 @@ class Opened:
     """Opened runs, by the names they have in the comparison."""
 
     vectors: Mapping[str, StaticVectors]  # with the encoder of a run that has one
-    about: Mapping[str, Mapping[str, str]]  # ``method`` and ``fingerprint`` of each
+    about: Mapping[str, Mapping[str, Any]]  # ``method`` and ``fingerprint`` of each
     groups: Mapping[str, Sequence[str]]  # group name -> runs that differ only in the seed
     # cache names of the vectors; only of runs with checksums, which never change once written
     fingerprints: Mapping[str, str]
-    paths: Mapping[str, Path]
+    paths: Mapping[str, Path]  # of runs that are not in memory
 
 
-def open_runs(runs: Sequence[str | os.PathLike[str]], *, add_contexts: bool = False) -> Opened:
+def open_runs(runs: Runs, *, add_contexts: bool = False) -> Opened:
     """Open runs; raise ArtifactError if a run is damaged or replaced while it is read."""
-    paths = _named(runs)
-    about, fingerprints = {}, {}
+    named = _named(runs)
+    paths = {name: run for name, run in named.items() if isinstance(run, Path)}
+    about: dict[str, Mapping[str, Any]] = {}
+    fingerprints = {}
     vectors: dict[str, WordVectors] = {}
-    for name, path in paths.items():
-        before = _kept_checksums(path)
-        vectors[name] = load_vectors(path, verified=True)
-        about[name] = describe_run(path)
-        if _kept_checksums(path) != before:
-            raise ArtifactError(f"{path}: was replaced while it was read; compare again")
+    for name, run in named.items():
+        if isinstance(run, WordVectors):
+            vectors[name], about[name] = run, {"method": IN_MEMORY, "fingerprint": None}
+            continue
+        before = _kept_checksums(run)
+        vectors[name] = load_vectors(run, verified=True)
+        about[name] = describe_run(run)
+        if _kept_checksums(run) != before:
+            raise ArtifactError(f"{run}: was replaced while it was read; compare again")
         if before is not None:
             fingerprints[name] = about[name]["fingerprint"]
     if add_contexts:
         return _with_contexts(vectors, Opened({}, about, seed_groups(paths), fingerprints, paths))
-    contextual = {name: _with_encoder(path, vectors[name]) for name, path in paths.items()}
+    contextual = {name: _with_encoder(paths.get(name), run) for name, run in vectors.items()}
     return Opened(
         contextual, about, seed_groups(paths), _with_layers(fingerprints, contextual), paths
     )
@@ -85,8 +93,10 @@ def describe_run(path: Path) -> dict[str, str]:
     return {"method": method, "fingerprint": fingerprint(kept or checksums(path))}
 
 
-def _with_encoder(path: Path, vectors: WordVectors) -> StaticVectors:
+def _with_encoder(path: Path | None, vectors: WordVectors) -> StaticVectors:
     """Return the vectors with the encoder they were pooled from, if it exists."""
+    if path is None:
+        return vectors
     try:
         run = encoder_run(path)
     except ArtifactError as error:
@@ -103,19 +113,23 @@ def _kept_checksums(path: Path) -> Any:
     return read_json(path / CHECKSUMS) if (path / CHECKSUMS).is_file() else None
 
 
-def _named(runs: Sequence[str | os.PathLike[str]]) -> dict[str, Path]:
-    """Return the path of each distinct run by its name in the comparison."""
-    paths: dict[str, Path] = {}
-    resolved: set[Path] = set()
-    for run in runs:
-        name = _name(run)
-        target = Path(run).resolve()
-        if target in resolved:
+def _named(runs: Runs) -> dict[str, Path | WordVectors]:
+    """Return the path or vectors in memory of each distinct run by its name in the comparison."""
+    pairs = runs.items() if isinstance(runs, Mapping) else [(_name(run), run) for run in runs]
+    named: dict[str, Path | WordVectors] = {}
+    given: set[Path | WordVectors] = set()
+    for name, run in pairs:
+        found = run if isinstance(run, WordVectors) and run.path is None else Path(run)
+        target = found.resolve() if isinstance(found, Path) else found
+        if target in given:
             note(f"{name}: given twice, compared once")
             continue
-        resolved.add(target)
-        paths[f"./{name}" if name in (ONE_HOT, RANDOM) else name] = Path(run)
-    return paths
+        given.add(target)
+        name = f"./{name}" if name in (ONE_HOT, RANDOM) else name
+        if name in named:
+            raise SettingError(f"two runs are named {name!r}; pass a mapping of names to runs")
+        named[name] = found
+    return named
 
 
 def _name(run: str | os.PathLike[str]) -> str:
@@ -136,7 +150,7 @@ def _with_contexts(runs: Mapping[str, WordVectors], opened: Opened) -> Opened:
     for name, run in runs.items():
         if new[name] == name:
             note(f"{name}: has no context vectors, compared as it is")
-            vectors[name] = _with_encoder(opened.paths[name], run)
+            vectors[name] = _with_encoder(opened.paths.get(name), run)
         else:  # raises for the first run if none has context vectors
             vectors[new[name]] = with_contexts(run)
     about = {new[name]: facts for name, facts in opened.about.items()}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from corpora.artifacts.artifact import new_artifact, write_json
-from corpora.common.errors import SourceError
+from corpora.common.errors import SettingError, SourceError
 from embed.compare.api import compare_runs
 from embed.compare.config import CompareConfig
 from embed.vectors.word_vectors import WordVectors
@@ -80,6 +80,44 @@ def test_it_is_one_line_in_python_and_a_table_in_a_notebook(compared, monkeypatc
     frames = SimpleNamespace(DataFrame=lambda data, **options: data)
     monkeypatch.setitem(sys.modules, "pandas", frames)
     assert compared.to_pandas() == compared.document["results"]
+
+
+def test_vectors_in_memory_are_compared_as_their_run_is(compared, tmp_path, capsys):
+    config = CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),), intrinsic=True)
+    a, b = (WordVectors.open(tmp_path / name) for name in "ab")
+
+    again = compare_runs({"first": a.in_memory(), "second": b, "third": b}, config)
+
+    assert repr(again) == "<Compared: 2 runs on 1 sets>"  # b is given twice
+    kept, loose = (
+        {row["run"]: row["score"] for row in each.document["results"]} for each in (compared, again)
+    )
+    assert loose == {
+        "first": kept[a.name], "second": kept[b.name],
+        "one-hot": kept["one-hot"], "random": kept["random"],
+    }  # fmt: skip
+    assert again.document["runs"][0] == {
+        "run": "first", "method": "in memory", "fingerprint": None,
+    }  # fmt: skip
+    again.write_report(tmp_path / "page.html")
+    stored = json.loads((again.store(tmp_path / "kept") / "provenance.json").read_text())
+    assert list(stored["compared"]) == ["second"]
+
+
+def test_contexts_of_vectors_in_memory_are_added(compared, tmp_path):
+    config = CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),))
+    a = WordVectors.open(tmp_path / "a")
+    both = WordVectors(WORDS, a.matrix, contexts=a.matrix, name="both")
+    found = compare_runs([both, a.in_memory("plain")], config, add_contexts=True)
+    assert list(found.opened.vectors) == ["both w+c", "plain"]
+
+
+def test_two_runs_of_one_name_are_refused(compared, tmp_path):
+    a = WordVectors.open(tmp_path / "a")
+    config = CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),))
+    with pytest.raises(SettingError) as caught:
+        compare_runs([a.in_memory("svd"), a.in_memory("svd")], config)
+    assert str(caught.value) == "two runs are named 'svd'; pass a mapping of names to runs"
 
 
 def test_vectors_stand_for_their_run(compared, tmp_path):
