@@ -17,7 +17,7 @@ from corpora.text.segment import TextSettings
 @click_options(ReadOptions)
 @click_options(TextSettings)
 @click_options(BuildOptions)
-@click.option("--force", is_flag=True, help="Replace an existing corpus at --out.")
+@click.option("--force", is_flag=True, help="Overwrite the corpus at --out.")
 def command(sources: tuple[str, ...], out: Path, force: bool, **options: Any) -> None:
     """Encode text into a corpus for all methods.
 

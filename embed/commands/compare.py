@@ -73,8 +73,8 @@ def command(
     """Score runs against each other and against one-hot vectors.
 
     Similarity sets correlate the cosines of word pairs with human judgments,
-    analogy sets measure accuracy, categories how well word clusters match them,
-    and odd-one-out sets how often the word that does not fit is found; see the
+    analogy sets measure accuracy, category sets how well word clusters match
+    them, and odd-one-out sets how often the outlier is found; see the
     options for words in context, tagging, sentence classification, minimal pairs
     and association bias. Without any set: WS-353, SimLex-999 and the Google
     analogies. RUN is a run, a vectors file, or a Hugging Face folder.

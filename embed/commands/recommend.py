@@ -20,8 +20,8 @@ _KINDS = {
 def command(corpus: str, as_json: bool) -> None:
     """Recommend a method and settings for a corpus, with the evidence.
 
-    CORPUS is a corpus of build-corpus, or text, from which a corpus is built in
-    the cache. Methods and settings were compared on English Wikipedia and
+    CORPUS is a corpus made by build-corpus, or text, from which a corpus is built
+    in the cache. Methods and settings were compared on English Wikipedia and
     WikiText-2, German novels and Chinese prose; the advice comes from the text
     most similar in script, size and number of words. To measure your own text,
     use learning-curve.

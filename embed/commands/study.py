@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--force",
     is_flag=True,
-    help="Redo what was made in --out with other settings, and what depends on it.",
+    help="Redo steps made with other settings, and all steps that depend on them.",
 )
 def command(
     sources: tuple[str, ...],
@@ -50,7 +50,7 @@ def command(
 ) -> None:
     """Train every method on one text, compare them, and write a report.
 
-    SOURCE is a corpus of build-corpus, or texts to build one from. Settings are
+    SOURCE is a corpus made by build-corpus, or texts to build one from. Settings are
     chosen by the text's size and language and by the budget; each step runs as a
     command, which is printed. If interrupted, run the same study to resume. OUT
     contains corpus, runs, comparison, report.html, and study.toml with all

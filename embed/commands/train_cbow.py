@@ -14,8 +14,8 @@ from embed.word2vec.config import CbowConfig
 def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: Any) -> None:
     """Train CBOW vectors with negative sampling.
 
-    CORPUS is a corpus of build-corpus, or text, from which a corpus is built in
-    the cache. If interrupted, run the same command to resume.
+    CORPUS is a corpus made by build-corpus, or text, from which a corpus is built
+    in the cache. If interrupted, run the same command to resume.
 
     \b
     Example:

@@ -19,8 +19,8 @@ from embed.svd.train import SvdConfig
 def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: Any) -> None:
     """Train count-based vectors by a truncated SVD of PPMI.
 
-    CORPUS is a corpus of build-corpus, or text, from which a corpus is built in
-    the cache. With the defaults a word's vector is its row of U S^(1/2), where
+    CORPUS is a corpus made by build-corpus, or text, from which a corpus is built
+    in the cache. With the defaults a word's vector is its row of U S^(1/2), where
     U S V is the truncated SVD of the smoothed positive PMI of words and contexts.
     The seed only sets the start of the SVD and has almost no effect on the result.
 

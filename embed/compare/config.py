@@ -102,8 +102,8 @@ class CompareConfig:
     )
     seed: int = setting(
         1,
-        "Seed of the random baseline, the bootstrap, the probes, the halves of WiC that choose "
-        "each other's threshold, and of which minimal pairs `limit` takes.",
+        "Seed of the random baseline, the bootstrap, the probes, the split of WiC into halves, and "
+        "the sample of minimal pairs.",
         at_least=0,
         below=2**64,
         metavar="SEED",

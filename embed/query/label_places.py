@@ -9,8 +9,8 @@ _DIRECTIONS = np.array(
 _RINGS = (1.0, 2.5, 4.5, 7.0, 10.0)  # distances from the point, in gaps
 _NEARER = 0.5
 _PASSES = 8
-# Costs: a label outside the frame, one that fully covers another label or a point, a line that
-# passes another point, distance in gaps, and a direction that is not the first.
+# Costs: a label outside the frame, one that fully covers another label, each covered point, a line
+# that passes another point, distance in gaps, and each direction after the first.
 _OUTSIDE, _ON_LABEL, _ON_POINT, _PASSING = 100.0, 40.0, 4.0, 0.6
 _PER_GAP, _PER_DIRECTION = 0.35, 0.03
 

@@ -30,14 +30,14 @@ class CurveConfig:
     )
     seeds: int = setting(
         1,
-        "Train so many times, with `seed` and those that follow; svd once, as it only starts "
-        "from its seed.",
+        "Number of training seeds, from `seed` on; svd is trained once, since its seed only sets "
+        "the starting point.",
         at_least=1,
         at_most=1_000,
     )
     seed: int = setting(
         1,
-        "Seed of the samples, of the first training, of the random baseline and of the draws.",
+        "Seed of the samples, the first training run, the random baseline and the bootstrap.",
         at_least=0,
         below=2**63,
         metavar="SEED",

@@ -42,4 +42,4 @@ def test_the_table_has_every_metric_of_words_in_context(root):
 def test_the_help_of_seed_mentions_the_halves():
     [seed] = (each for each in dataclasses.fields(CompareConfig) if each.name == "seed")
 
-    assert "halves of WiC" in seed.metadata["help"]
+    assert "split of WiC into halves" in seed.metadata["help"]
