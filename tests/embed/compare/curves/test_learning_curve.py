@@ -3,8 +3,10 @@
 import fcntl
 import json
 import re
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from corpora.common.errors import ArtifactError, SettingError
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.corpus import Corpus
 from embed.compare.config import CompareConfig
+from embed.compare.curves.api import LearningCurve
 from embed.compare.curves.document import to_document
 from embed.compare.curves.learning_curve import take_samples
 from embed.compare.curves.picture import draw_curve
@@ -498,6 +501,22 @@ def test_missing_runs_are_dashes_and_undefined_scores_are_named(document, capsys
     undefined = {**second, "score": None, "low": None, "high": None}
     lines = printed({**document, "results": [undefined, *rest]}, capsys)
     assert re.match(rf" {first['tokens']:,} +all {first['items_used']} +- +undefined *$", lines[4])
+
+
+def test_a_curve_is_a_data_frame_tables_and_a_picture(document, tmp_path, monkeypatch, capsys):
+    curve = LearningCurve(document, [])
+    frames = SimpleNamespace(DataFrame=lambda data, **options: (data, options))
+    monkeypatch.setitem(sys.modules, "pandas", frames)
+    assert repr(curve) == "<LearningCurve: this, that on 3 sizes>"
+    assert curve.to_pandas() == (document["results"], {})
+    curve.show()
+    assert capsys.readouterr().out.splitlines() == printed(document, capsys)
+    pytest.importorskip("matplotlib")
+    curve.draw(str(tmp_path / "curve.svg"))
+    assert "</svg>" in (tmp_path / "curve.svg").read_text()
+    with pytest.raises(ArtifactError, match="already exists"):
+        curve.draw(tmp_path / "curve.svg")
+    curve.draw(tmp_path / "curve.svg", force=True)
 
 
 def test_the_picture_has_a_panel_per_metric_and_a_line_per_method(document, tmp_path):
