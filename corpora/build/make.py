@@ -1,5 +1,6 @@
 """make_corpus: build a corpus in one call, like ``firth build-corpus``."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -62,7 +63,7 @@ def make_corpus(
     ...     corpus.n_tokens, corpus.vocabulary.words(0, 3)
     (8, ['.', 'cat', 'the'])
     """
-    source_list = [sources] if isinstance(sources, str | Path) else sources
+    source_list = [sources] if isinstance(sources, str | os.PathLike) else sources
     request, out = make_request(source_list, read=read, text=text, options=options), Path(out)
     if not force and up_to_date(out, request):
         return Corpus.open(out)

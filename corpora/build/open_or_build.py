@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from corpora.artifacts.artifact import CHECKSUMS, checksum, fingerprint
+from corpora.artifacts.artifact import checksum, fingerprint
 from corpora.build.pipeline import build_corpus
 from corpora.build.request import Request, make_request
 from corpora.common.cache import cache_directory
-from corpora.common.errors import ArtifactError, SourceError
+from corpora.common.errors import ArtifactError
 from corpora.common.reporting import note, progress
 from corpora.reading.sources import SourceFile, source_files
 from corpora.store.corpus import Corpus, is_corpus
@@ -51,10 +51,10 @@ def open_or_build(source: Corpus | str | Path) -> Corpus:
     FirthError
         The source is neither, or a file is corrupt.
     """
-    if not isinstance(source, str | Path):
+    if hasattr(source, "view"):
         return source
-    path = Path(source)
-    if not is_corpus(path):
+    path = Path(source) if isinstance(source, str | Path) else None
+    if path is None or not is_corpus(path):
         path = _build_in_cache([source])
     corpus = Corpus.open(path)
     corpus.verify()
@@ -63,12 +63,6 @@ def open_or_build(source: Corpus | str | Path) -> Corpus:
 
 def _build_in_cache(sources: Sequence[str | Path]) -> Path:
     """Build with default settings, unless the cache has an up-to-date corpus."""
-    for source in map(Path, sources):
-        if (source / CHECKSUMS).is_file():
-            raise SourceError(
-                f"{source}: a finished run, not text or a corpus; pass the corpus that it "
-                "was trained on"
-            )
     request = make_request(sources)
     files = source_files(request.sources)
     key = fingerprint(

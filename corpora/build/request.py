@@ -3,16 +3,18 @@
 import dataclasses
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from corpora.artifacts.artifact import CHECKSUMS
 from corpora.common.errors import SourceError
 from corpora.common.memory import available_threads, parse_memory
 from corpora.common.options import check, setting
 from corpora.datasets.named import is_named_corpus, named_source
 from corpora.reading.text_blocks import ReadOptions
+from corpora.store.manifest import MANIFEST
 from corpora.text.segment import TextSettings
 
 
@@ -80,8 +82,10 @@ def make_request(
 ) -> Request:
     """Resolve a named corpus, unless a file of that name exists, and fill in default settings.
 
-    Raises SourceError for a name among other sources, or options that the named corpus excludes.
+    Raises SourceError for a name among other sources, options that the named corpus excludes, and
+    sources that are not paths, or are corpora or runs.
     """
+    sources = _checked_sources(sources)
     read = read or ReadOptions()
     names = [s for s in sources if is_named_corpus(str(s)) and not os.path.exists(s)]
     if names:
@@ -95,6 +99,25 @@ def make_request(
         text=text or TextSettings(),
         options=options or BuildOptions(),
     )
+
+
+def _checked_sources(sources: Sequence[str | Path]) -> list[str | Path]:
+    """Return sources as a list; raise for sentences, corpora and runs in their place."""
+    checked = list(sources) if isinstance(sources, Iterable) else [sources]
+    for source in checked:
+        if not isinstance(source, str | os.PathLike):
+            raise SourceError(
+                f"a source must be a path, got {type(source).__name__}; write sentences to a text "
+                "file first, one per line"
+            )
+        if os.path.isfile(os.path.join(source, CHECKSUMS)):
+            raise SourceError(
+                f"{source}: a corpus already; train on it as it is"
+                if os.path.isfile(os.path.join(source, MANIFEST))
+                else f"{source}: a finished run, not text or a corpus; pass the corpus that it "
+                "was trained on"
+            )
+    return checked
 
 
 def _with_required(read: ReadOptions, name: str, required: dict[str, Any]) -> ReadOptions:

@@ -70,7 +70,8 @@ def _source_file(path: Path, named: bool) -> SourceFile:
     try:
         status = path.stat()
     except FileNotFoundError:
-        raise SourceError(f"{name}: no such file or folder; check the path") from None
+        remedy = "write text to a file and pass its path" if " " in name else "check the path"
+        raise SourceError(f"{name}: no such file or folder; {remedy}") from None
     except OSError as error:
         raise SourceError(f"{name}: cannot be read ({error.strerror})") from None
     if not stat.S_ISREG(status.st_mode):
