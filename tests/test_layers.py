@@ -292,7 +292,7 @@ def test_import_paths_in_strings_exist():
     assert len(found) > 40  # commands, methods, encoders, tasks: the pattern still finds them
 
 
-# Strings with an option that are no message: command lines for other processes, and click's own.
+# Strings with an option that are not messages: command lines for other processes, and click's own.
 OPTIONS_ALLOWED = {
     "corpora/artifacts/provenance.py": "arguments of git",
     "corpora/artifacts/seeds.py": "declares the option --seeds of the training commands",
@@ -401,7 +401,7 @@ def test_no_file_repeats_the_name_of_its_folder():
 
 
 def loaded_by(code: str) -> list[str]:
-    """Run code in a new interpreter; tell which slow or own modules it loaded."""
+    """Run code in a new interpreter; return which slow or own modules it loaded."""
     watched = "numpy scipy torch gensim numba sklearn tokenizers rich embed corpora.commands"
     report = f"print(*(name for name in {watched.split()!r} if name in sys.modules))"
     done = subprocess.run(

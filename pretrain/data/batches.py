@@ -47,7 +47,7 @@ class Batches:
     """The batches of a training run, as a function of seed and step.
 
     Every epoch takes each row once, in its own order; a batch may span two epochs. Batches are the
-    same on any device and for any number of processes. ``continues`` tells which pieces continue
+    same on any device and for any number of processes. ``continues`` marks the pieces that continue
     a word; no step may mask a larger share than ``highest_rate``, which sets the shapes.
     """
 
@@ -115,7 +115,7 @@ def fixed_batches(
     """Yield held-out batches with fixed masks: single pieces, 15 %, shown 80/10/10.
 
     Rows and masks depend only on the text, its pieces and the row length, so losses of runs that
-    agree in these are comparable, whatever their other settings, seed or device. More than
+    agree in these are comparable, for any other settings, seed or device. More than
     ``n_rows_limit`` rows are thinned out evenly; fewer are repeated under other masks, at most
     sixteen times, since the loss of a hundred pieces is too noisy. Rows that fill up the last batch
     have weight 0.

@@ -7,7 +7,7 @@ steps      tokens a second of the trainer's own step beside Hugging Face's BertF
            Rows are one segment each: so both compute the same loss, which is verified.
 spans      the time of one layer of truncated attention by length and span, beside a dense mask.
 quality    with --quality CORPUS: an encoder trained for --minutes by the trainer, or with
-           --quality RUN one that stands on disk: held-out accuracy, BLiMP by pseudo-log-
+           --quality RUN an existing run: held-out accuracy, BLiMP by pseudo-log-
            likelihood (ties count one half), word similarity of its vectors.
 
 Every number goes to --json, which is written after each part. The status is 1 if a check fails.

@@ -150,7 +150,7 @@ def parse_variant(text: str) -> dict[str, Any]:
     for part in text.split():
         name, _, value = part.partition("=")
         if name not in defaults:
-            raise SystemExit(f"--variant {text!r}: {name} is no option of skip-gram or CBOW")
+            raise SystemExit(f"--variant {text!r}: {name} is not an option of skip-gram or CBOW")
         options[name] = _like(defaults[name], value)
     return options
 

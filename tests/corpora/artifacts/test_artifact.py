@@ -1,4 +1,4 @@
-"""Artifacts are complete or absent, whatever happens to the process that writes them."""
+"""Artifacts are complete or absent, even if the process that writes them is killed."""
 
 import contextlib
 import errno

@@ -111,7 +111,7 @@ def test_the_help_shows_defaults_and_choices_in_field_order():
     options = [word for word in text.split() if word.startswith("--")]
     names = ["--window", "--share", "--roast", "--limit", "--keep-case"]
     names += ["--hot", "--iced", "--extras", "--price", "--tip", "--help"]
-    assert options == names  # a field without setting() is no option
+    assert options == names  # a field without setting() is not an option
 
 
 def test_a_value_that_is_not_a_number_is_a_usage_error():

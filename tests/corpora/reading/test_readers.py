@@ -409,7 +409,7 @@ def test_files_are_listed_with_size_time_and_digest(write, tmp_path, read_all):
 
 
 @pytest.mark.parametrize("format", SMALL)
-def test_digest_and_progress_cover_all_bytes_whatever_the_format(format, write, read_all):
+def test_digest_and_progress_cover_all_bytes_of_any_format(format, write, read_all):
     name, content, _, _ = SMALL[format]
     data = gzip.compress(content.encode() + b"\n\n")
     write(name, data)

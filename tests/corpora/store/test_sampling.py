@@ -20,7 +20,7 @@ from embed.word2vec.config import SkipGramConfig
 from embed.word2vec.train import train_skipgram
 
 RANDOM = np.random.default_rng(5)
-# documents of 1 to 60 tokens; the number of each stands in it
+# documents of 1 to 60 tokens; each contains its own number
 LINES = [
     " ".join([f"document{n}", *(f"w{w}" for w in RANDOM.zipf(1.4, size=size) % 40)])
     for n, size in enumerate(RANDOM.integers(0, 60, size=300))
@@ -203,7 +203,7 @@ def test_a_sample_gives_the_vectors_of_a_corpus_of_its_documents(tmp_path, corpu
     ours = WordVectors.open(make_svd_run(sample, config, tmp_path / "ours"))
     theirs = WordVectors.open(make_svd_run(alone, config, tmp_path / "theirs"))
 
-    # equally frequent words stand in the order of the whole corpus, so rows are found by word
+    # equally frequent words are in the order of the whole corpus, so rows are found by word
     rows = [theirs.vocabulary.index(word) for word in ours.vocabulary]
     assert sorted(rows) == list(range(len(theirs.vocabulary)))
     assert (theirs.counts[rows] == ours.counts).all()

@@ -56,7 +56,7 @@ def sets(tmp_path_factory, words):
         for a, b in zip(few[:4], few[4:], strict=True)
     ]
     (folder / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
-    # every word once, so that nothing learnt helps with the development part: the probes soon end
+    # every word once, so that training does not help on the development part: probes end soon
     for part, chosen in (("train", words[:32]), ("test", words[:8])):
         sentences = (
             "".join(
@@ -131,7 +131,7 @@ def test_the_report_contains_the_scores_of_the_table(run, static, sets, tmp_path
     assert text.startswith("<!DOCTYPE html>")
     assert text.rstrip().endswith("</html>")
     assert "scws" in text
-    assert (again.exit_code, again.stderr.count("\n")) == (1, 1)  # stands there
+    assert (again.exit_code, again.stderr.count("\n")) == (1, 1)  # already exists
     assert ask(run, static, sets[0], "--report", page, "--force").exit_code == 0
 
 

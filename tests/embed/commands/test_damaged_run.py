@@ -58,7 +58,7 @@ def test_an_intact_run_works(name, run, tmp_path):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_damaged_weights_are_refused(name, run, tmp_path):
     damaged = bytearray((run / WEIGHTS).read_bytes())
-    damaged[-5] ^= 0x10  # a number among thousands, which no shape tells
+    damaged[-5] ^= 0x10  # one number among thousands; the shape is unchanged
     (run / WEIGHTS).write_bytes(damaged)
     assert refusal(name, run, tmp_path) == (
         f"Error: {run / WEIGHTS}: checksum mismatch, the file is damaged; recreate run\n"

@@ -117,7 +117,7 @@ def steps(partial):
     [
         ("train-cbow", ONE_THREAD, "11"),
         ("train-skipgram", (*ONE_THREAD, "--subwords", "3-4"), "11"),
-        ("train-skipgram", DETERMINISTIC, "13"),  # goes on with more threads, or with fewer
+        ("train-skipgram", DETERMINISTIC, "13"),  # resumed with more threads or with fewer
         ("train-cbow", DETERMINISTIC, "31"),
     ],
 )

@@ -240,7 +240,7 @@ def test_unknown_words_get_no_vector_and_a_note(source, capsys):
     assert encoder.encoded == (["a #x b", "a #x #z #q"] if source == "states" else [])
 
 
-def test_an_encoder_that_knows_every_word_prints_no_note(capsys):
+def test_an_encoder_that_covers_every_word_prints_no_note(capsys):
     pool_words(FakeEncoder(), CorpusInShards("a b"), PoolConfig(min_count=1))
     assert capsys.readouterr().err == ""
 

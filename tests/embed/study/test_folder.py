@@ -80,7 +80,7 @@ def test_an_outdated_run_is_not_kept_after_a_kill(tmp_path, runs):
     do(out, "old")
     with pytest.raises(KilledError):
         do(out, "kill", force=True)
-    assert (out / "svd" / "words.json").exists(), "the old one stands"
+    assert (out / "svd" / "words.json").exists(), "the old one is kept"
 
     with pytest.raises(KilledError):
         do(out, "kill")

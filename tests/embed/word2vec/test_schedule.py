@@ -62,7 +62,9 @@ def test_chunks_are_whole_units_and_neither_empty_nor_too_long(lengths, size):
     assert (np.diff(bounds) > 0).all()
     for first, last in itertools.pairwise(bounds.tolist()):
         tokens = offsets[last] - offsets[first]
-        assert tokens < size + max(lengths[first:last])  # without its last unit it is no longer
+        assert tokens < size + max(
+            lengths[first:last]
+        )  # without its last unit it is not longer than size
         if last < len(lengths):
             assert tokens > size - max(lengths[:last])
 

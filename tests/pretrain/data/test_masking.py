@@ -11,7 +11,7 @@ from pretrain.data.stateless_random import keyed_bits, keyed_integers, keyed_uni
 
 FALSE_ALARM = 1e-6  # of each statistical test, over all seeds; the seeds are fixed
 V = 60
-CONTINUES = torch.arange(V) >= 40  # 5 to 39 begin a word, 40 to 59 go on
+CONTINUES = torch.arange(V) >= 40  # 5 to 39 begin a word, 40 to 59 continue one
 KINDS = ["piece", "word", "span"]
 
 

@@ -114,7 +114,7 @@ def test_two_processes_train_as_one(root, corpus, tmp_path):
     assert status == 0, errors
     two = tmp_path / "two"
     assert output.startswith(f"{two}: 40 words, 16 dimensions, held-out loss ")
-    assert output.count("held-out loss") == 1  # the first process alone speaks
+    assert output.count("held-out loss") == 1  # only the first process prints
 
     for name, weight in load_file(one / "model.safetensors").items():
         np.testing.assert_allclose(load_file(two / "model.safetensors")[name], weight, atol=1e-4)
@@ -142,7 +142,7 @@ def test_an_error_ends_all_processes(root, corpus, tmp_path, change, message):
     )
     assert status == 1
     assert message in errors
-    assert errors.count(message) == 1  # the first process alone speaks
+    assert errors.count(message) == 1  # only the first process prints
     assert f'File "{root / "cli.py"}"' not in errors, "a traceback of ours"
     assert list(tmp_path.iterdir()) == []
 

@@ -69,7 +69,7 @@ def test_evaluating_is_without_dropout_and_leaves_the_model_as_it_was():
     batches = [batch_of([[5, 6]], [[1, 1]])]
 
     def compiled(*_):
-        raise AssertionError("the compiled form would be compiled once more")
+        raise AssertionError("the compiled form would be compiled again")
 
     model.losses = compiled
     scores = {evaluate(model, batches, torch.float32) for _ in range(3)}

@@ -64,7 +64,7 @@ def test_pairs_are_read_as_written(tmp_path_factory, pairs, delimiter, end, head
             "ID,Word 1,Word 2,score\n1,day,night,2.5\n2,cat,dog,3\n",
             [("day", "night", 2.5), ("cat", "dog", 3.0)],
         ),
-        # the header names the mean, the single judgments stand before it
+        # the header names the mean; single judgments come before it
         (
             "Word 1,Word 2,s1,s2,Mean\nlove,sex,6,8,7.0\ntiger,cat,9,6,7.5\n",
             [("love", "sex", 7.0), ("tiger", "cat", 7.5)],

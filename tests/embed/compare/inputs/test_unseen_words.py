@@ -172,7 +172,7 @@ def test_a_line_below_the_table_counts_items_with_composed_words(run):
     )
 
 
-def test_baselines_cover_shared_items_whatever_their_spelling():
+def test_baselines_cover_shared_items_in_any_spelling():
     words = ["Athens", "Greece", "Oslo", "Norway"]
     runs = {
         "cased": WordVectors(

@@ -157,7 +157,7 @@ def test_marks_are_separate_per_metric_and_section(capsys):
         pairs=[pair("a", "b", 0.01), pair("a", "b", 0.01, section="one")],
     )
 
-    # before interval, items and coverage stands the mark, or else the score
+    # the mark, or else the score, precedes interval, items and coverage
     marks = [line.split()[-5] for line in table(capsys, found) if line.endswith(" 10/12")]
 
     assert [mark if mark in "*=?" else "" for mark in marks] == ["*", "", "*", "?", "*", ""]

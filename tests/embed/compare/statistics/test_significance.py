@@ -237,7 +237,7 @@ def test_sign_flips_of_binary_answers_are_exact(ones):
 
 
 def test_sign_flips_of_graded_values_are_sampled():
-    # 9,999 choices know a p below 0.2 with a deviation of 0.004
+    # from 9,999 draws a p below 0.2 has a standard deviation of 0.004
     differences = np.array([0.125, 0.5, -0.25, 0.375, 0.25, 0.0, 0.5, -0.125, 0.625, 0.375, -0.5])
 
     found = sign_flip(differences, block=100)  # several blocks and a short last one

@@ -252,7 +252,7 @@ def test_permutations_that_tie_with_the_observed_one_count():
     assert permutation_p(np.full(9, 0.1), np.full(9, 0.1), "any") == 1.0
 
 
-def test_permutations_are_drawn_by_key_whatever_the_order():
+def test_permutations_depend_on_the_key_not_on_the_order():
     rng = np.random.default_rng(6)
     x, y = rng.normal(size=11) + 0.5, rng.normal(size=9)  # 167,960 divisions
     sums = np.concatenate([x, y])[

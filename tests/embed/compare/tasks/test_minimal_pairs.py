@@ -41,7 +41,7 @@ class Scorer:
     n_layers = 1
 
     def encode(self, sentences, layers):
-        raise AssertionError("nobody asks for states here")
+        raise AssertionError("states are not used here")
 
     def covers(self, words):
         return np.ones(len(words), dtype=bool)

@@ -153,7 +153,7 @@ def test_without_an_encoder_a_word_is_its_static_vector():
     assert score(pearson) == pytest.approx(pearsonr([1, 9, 8], [a, a, b]).statistic)
 
 
-def test_a_word_ties_with_itself_whatever_its_vector():
+def test_a_word_ties_with_itself_for_any_vector():
     words = [f"w{k}" for k in range(200)]
     vectors = WordVectors(words, RNG.normal(size=(200, 7)).astype(np.float32))
     rows = [(word, word, target("*x*"), target("*x*"), float(k)) for k, word in enumerate(words)]
@@ -172,7 +172,7 @@ def test_every_context_is_encoded_once():
     ask(COSIMLEX, vectors)
 
     sentences = [sentence for sentence, _ in encoder.asked]
-    assert len(sentences) == len(set(sentences)) == 7 + 6  # "his money is gone" stands twice
+    assert len(sentences) == len(set(sentences)) == 7 + 6  # "his money is gone" occurs twice
     assert {layers for _, layers in encoder.asked} == {(1, 2)}
 
 
@@ -214,7 +214,7 @@ def test_long_contexts_are_encoded_in_blocks_of_whole_sentences():
     assert found == pytest.approx(np.array([Echo().own(w) for w in "aceknp"]), abs=1e-6)
 
 
-def test_a_pair_is_known_if_the_encoder_knows_its_targets():
+def test_a_pair_is_known_if_the_encoder_covers_its_targets():
     rows = [
         ("a", "b", target("*xyzzy* it"), target("*b*"), 1.0),
         ("xyzzy", "b", target("*a* xyzzy"), target("*b*"), 2.0),
@@ -322,7 +322,7 @@ def test_the_threshold_is_chosen_on_the_development_part_only(tmp_path):
 
     task, other = read("dev", "test"), read("dev", "other")
     a, b, *_ = cosines_in_context(task, encoder, weight=1.5)
-    assert a < b  # and dev says that a is one meaning: whatever it chooses, half is wrong
+    assert a < b  # dev labels a as one meaning: with any threshold, half is wrong
 
     accuracy, reverse = (ask(each, with_encoder(encoder))[1] for each in (task, other))
 

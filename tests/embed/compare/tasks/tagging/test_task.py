@@ -145,7 +145,7 @@ def test_one_hot_vectors_memorize_words_without_context(files, vectors):
 
     assert found["accuracy_window"] > 0.98
     assert 0.3 < found["accuracy_ambiguous"] < 0.7
-    # the control task is learnt by heart: no word of the test part is new
+    # the control task is memorized: no word of the test part is new
     assert found["selectivity"] == pytest.approx(found["accuracy"] - 1, abs=0.01)
     assert found["selectivity_window"] == pytest.approx(found["accuracy_window"] - 1, abs=0.02)
 
@@ -211,7 +211,7 @@ def test_entities_also_have_f1_of_exact_spans(vectors, tmp_path):
 
     found = scores(read(path, path, path), vectors)
 
-    # alone a noun is as like to begin as to go on: n1 and n3 do begin
+    # alone, a noun is as likely to begin as to continue a span: n1 and n3 begin one
     assert found["f1_window"] == found["f1"] == 1.0
 
 
