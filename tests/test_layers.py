@@ -12,6 +12,12 @@ from pathlib import Path
 
 import pytest
 
+import corpora
+import embed
+import pretrain
+from cli import COMMANDS
+from corpora.common.options import as_command_line
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("corpora", "embed", "pretrain")
 FILES = sorted(
@@ -292,11 +298,11 @@ def test_import_paths_in_strings_exist():
     assert len(found) > 40  # commands, methods, encoders, tasks: the pattern still finds them
 
 
-# Strings with an option that are not messages: command lines for other processes, and click's own.
+# Strings with an option or command that are not messages: commands for other processes, and
+# click's own.
 OPTIONS_ALLOWED = {
     "corpora/artifacts/provenance.py": "arguments of git",
     "corpora/artifacts/seeds.py": "declares the option --seeds of the training commands",
-    "embed/formats/vector_files.py": "a whole command to type",
     "embed/study/choices.py": "a command line that it runs",
     "embed/study/steps.py": "command lines that it runs",
     "embed/study/study.py": "command lines that it runs",
@@ -317,16 +323,30 @@ def strings_of(tree: ast.AST) -> Iterator[ast.Constant]:
             yield node
 
 
-def test_messages_of_the_library_name_settings_not_options():
+def test_messages_of_the_library_name_no_options_or_commands():
     found = {
         path.relative_to(ROOT).as_posix(): node.value
         for path in FILES
         if path != ROOT / "cli.py" and path.parent.name != "commands"
         for node in strings_of(ast.parse(path.read_text(encoding="utf-8")))
-        if re.search(r"--[a-z]", node.value)
+        if re.search(r"--[a-z]|\bfirth [a-z]", node.value)
     }
     assert {file: text for file, text in found.items() if file not in OPTIONS_ALLOWED} == {}
     assert sorted(found) == sorted(OPTIONS_ALLOWED)
+
+
+def test_functions_in_messages_are_public_and_have_a_command():
+    public = {name for package in (corpora, embed, pretrain) for name in package.__all__}
+    found = {
+        name
+        for path in FILES
+        for node in strings_of(ast.parse(path.read_text(encoding="utf-8")))
+        for name in re.findall(r"`([a-z_]+)\(\)`", node.value)
+    }
+    assert found >= {"make_corpus", "pool_run", "train_svd", "train_mlm"}
+    assert found <= public
+    commands = [as_command_line(f"`{name}()`") for name in found]
+    assert [line for line in commands if line.removeprefix("firth ") not in COMMANDS] == []
 
 
 def test_corpora_imports_torch_only_to_choose_the_device():

@@ -20,6 +20,9 @@ ConfigT = TypeVar("ConfigT")
 
 # A setting in a message: `name` or `name=value`.
 _SETTING = re.compile(r"`(?P<name>[a-z][a-z0-9_]*)(?:=(?P<value>[^`]*))?`")
+# A public function in a message, and the commands that are not named like their function.
+_FUNCTION = re.compile(r"`([a-z_]+)\(\)`")
+_COMMANDS = {"make_corpus": "build-corpus", "pool_run": "pool"}
 
 _BOUNDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
     "at_least": ("at least", lambda value, bound: value >= bound),
@@ -125,8 +128,16 @@ def take(config_class: type[ConfigT], options: Mapping[str, Any]) -> ConfigT:
 
 
 def as_command_line(message: str) -> str:
-    """Write the settings in a message as options: `` `min_count=5` `` becomes ``--min-count 5``."""
-    return _SETTING.sub(_as_option, message)
+    """Write settings in a message as options, and functions as commands.
+
+    `` `min_count=5` `` becomes ``--min-count 5``, and `` `train_svd()` `` ``firth train-svd``.
+    """
+    return _FUNCTION.sub(_as_command, _SETTING.sub(_as_option, message))
+
+
+def _as_command(found: re.Match[str]) -> str:
+    """Write one function as its command."""
+    return f"firth {_COMMANDS.get(found[1], found[1].replace('_', '-'))}"
 
 
 def _as_option(found: re.Match[str]) -> str:

@@ -95,7 +95,7 @@ class Corpus:
         """
         path = Path(path)
         if not is_corpus(path):
-            raise ArtifactError(f"{path}: not a finished corpus; make one with firth build-corpus")
+            raise ArtifactError(f"{path}: not a finished corpus; build one with `make_corpus()`")
         return cls(path, read_manifest(path))
 
     @property

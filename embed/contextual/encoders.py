@@ -56,7 +56,7 @@ def encoder_run(run: Path) -> Path:
         return encoder_run(_pooled_from(run, run_options(run)))
     if method not in ENCODERS:
         raise ArtifactError(
-            f"{run}: has only static vectors; for words in context pass a run of firth train-mlm"
+            f"{run}: has only static vectors; for words in context pass a run of `train_mlm()`"
         )
     return run
 
@@ -86,6 +86,6 @@ def _pooled_from(run: Path, options: dict[str, Any]) -> Path:
         raise ArtifactError(f"{source}: missing, but {run} was pooled from it; pass another run")
     if encoder_fingerprint(source) != recorded["fingerprint"]:
         raise ArtifactError(
-            f"{source}: has changed since {run} was pooled from it; run firth pool again"
+            f"{source}: has changed since {run} was pooled from it; run `pool_run()` again"
         )
     return source

@@ -122,7 +122,7 @@ def read_huggingface(folder: Path) -> HuggingFaceVectors:
         raise ArtifactError(f"{folder / TOKENIZER}: no piece is a whole word")
     note(
         f"{folder}: using the context-free input embeddings of {model_type(folder)}; "
-        f"firth pool {folder} makes vectors from its states"
+        "`pool_run()` makes vectors from its states"
     )
     return vectors
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from corpora.artifacts.artifact import CHECKSUMS, verify
 from corpora.artifacts.atomic import atomic_output
-from corpora.common.console import shell_quoted
 from corpora.common.errors import ArtifactError, SettingError
 from embed.formats.fasttext import MAGIC, read_fasttext
 from embed.formats.gensim_save import is_pickle, read_gensim, write_gensim
@@ -90,10 +89,7 @@ def load_vectors(run: str | os.PathLike[str], *, verified: bool = False) -> Word
         from corpora.store.corpus import is_corpus  # lazy: imports numba
 
         if is_corpus(path):
-            raise ArtifactError(
-                f"{path}: a corpus, not a run; train one: "
-                f"firth train-svd {shell_quoted(path)} --out RUN"
-            )
+            raise ArtifactError(f"{path}: a corpus, not a run; train one with `train_svd()`")
         raise ArtifactError(f"{path}: has no vectors.npy; is it a finished run?")
     with open_source(path) as source:
         peek = source.read(_PEEK)

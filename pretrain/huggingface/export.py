@@ -77,7 +77,7 @@ def _unfinished_shape(run: Path) -> EncoderConfig:
     """Return the shape of an encoder that is being trained."""
     maker = read_json(run / MAKER)
     if maker.get("command") != "train-mlm" or not (run / TOKENIZER).is_file():
-        raise ArtifactError(f"{run}: has no encoder; pass a run of firth train-mlm")
+        raise ArtifactError(f"{run}: has no encoder; pass a run of `train_mlm()`")
     names = {field.name for field in dataclasses.fields(MlmConfig)}
     config = MlmConfig(**{name: value for name, value in maker.items() if name in names})
     return config.encoder(n_pieces=len(open_pieces(run / TOKENIZER)))

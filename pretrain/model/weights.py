@@ -74,7 +74,7 @@ def encoder_config(run: Path) -> EncoderConfig:
     described: Any = options.get("encoder")
     if not isinstance(described, dict):
         source = options.get("encoder_run")  # a pooled run names the run of its encoder
-        other = source.get("path") if isinstance(source, dict) else "a run of firth train-mlm"
+        other = source.get("path") if isinstance(source, dict) else "a run of `train_mlm()`"
         raise ArtifactError(f"{run}: has no encoder; pass {other}")
     try:
         return EncoderConfig.from_json(described)

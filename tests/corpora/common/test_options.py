@@ -168,9 +168,11 @@ def test_take_names_the_setting_without_its_class():
         ("`out=a b/c`: has no name", "--out a b/c: has no name"),
         ("`layers=`: give numbers", "--layers : give numbers"),
         ("no vector for '`'", "no vector for '`'"),
+        ("pass a run of `train_mlm()`", "pass a run of firth train-mlm"),
+        ("build one with `make_corpus()`", "build one with firth build-corpus"),
     ],
 )
-def test_settings_in_a_message_become_options_on_the_command_line(message, shown):
+def test_settings_and_functions_in_a_message_become_options_and_commands(message, shown):
     assert as_command_line(message) == shown
 
 

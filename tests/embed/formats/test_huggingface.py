@@ -270,7 +270,7 @@ def test_a_note_says_that_vectors_are_context_free_and_names_pool(folder, capsys
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err == (
-        f"{folder}: using the context-free input embeddings of bert; firth pool {folder} makes "
+        f"{folder}: using the context-free input embeddings of bert; `pool_run()` makes "
         "vectors from its states\n"
     )
 

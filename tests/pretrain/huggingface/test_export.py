@@ -280,7 +280,7 @@ def test_an_unfinished_run_without_a_checkpoint_is_refused(unfinished, tmp_path)
 def test_an_unfinished_run_of_another_command_is_refused(tmp_path):
     (tmp_path / "run").mkdir()
     write_json(tmp_path / "run" / "maker.json", {"command": "train-svd"})
-    with pytest.raises(ArtifactError, match=r"run: has no encoder; pass a run of firth train-mlm"):
+    with pytest.raises(ArtifactError, match=r"run: has no encoder; pass a run of `train_mlm\(\)`$"):
         write_huggingface(tmp_path / "run", tmp_path / "out")
 
 
@@ -289,9 +289,7 @@ def test_a_run_without_an_encoder_is_refused(tmp_path):
     (tmp_path / "run" / "config.json").write_text(json.dumps({"method": "svd", "text": None}))
     with pytest.raises(ArtifactError) as caught:
         write_huggingface(tmp_path / "run", tmp_path / "out")
-    assert str(caught.value) == (
-        f"{tmp_path / 'run'}: has no encoder; pass a run of firth train-mlm"
-    )
+    assert str(caught.value) == (f"{tmp_path / 'run'}: has no encoder; pass a run of `train_mlm()`")
 
 
 def test_a_span_reaches_as_far_in_the_stock_model(tmp_path):

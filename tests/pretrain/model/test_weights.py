@@ -183,7 +183,7 @@ def test_the_error_for_a_pooled_run_names_its_encoders_run(run):
 
 def test_a_run_without_an_encoder_is_refused(run):
     (run / "config.json").write_text('{"method": "svd"}')
-    assert problem(run) == "RUN: has no encoder; pass a run of firth train-mlm"
+    assert problem(run) == "RUN: has no encoder; pass a run of `train_mlm()`"
 
 
 def test_an_encoder_of_another_version_is_refused(run):
