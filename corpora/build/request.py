@@ -124,9 +124,9 @@ def _with_required(read: ReadOptions, name: str, required: dict[str, Any]) -> Re
     """Apply the options that a named corpus requires; raise if the user chose others."""
     default = ReadOptions()
     for option, value in required.items():
-        asked = getattr(read, option)
-        if asked not in (value, getattr(default, option)):
+        given = getattr(read, option)
+        if given not in (value, getattr(default, option)):
             raise SourceError(
-                f"{name}: is read with `{option}={value}`, not {asked}; drop `{option}`"
+                f"{name}: is read with `{option}={value}`, not {given}; drop `{option}`"
             )
     return dataclasses.replace(read, **required)

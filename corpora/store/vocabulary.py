@@ -37,15 +37,15 @@ class Vocabulary:
 
     def id_of(self, word: str) -> int | None:
         """Return the id of a word by binary search, or None if it does not occur."""
-        sought = word.encode()
+        target = word.encode()
         low, high = 0, len(self)
         while low < high:
             middle = (low + high) // 2
             type_id = int(self._by_text[middle])
             found = self.text[self.offsets[type_id] : self.offsets[type_id + 1]].tobytes()
-            if found == sought:
+            if found == target:
                 return type_id
-            if found < sought:
+            if found < target:
                 low = middle + 1
             else:
                 high = middle

@@ -14,26 +14,26 @@ from embed.vectors.word_vectors import WordVectors
 _SKIP_HINT = " (`skip_unknown=True` skips it)"
 
 
-def find_word(vectors: WordVectors, asked: str) -> str:
+def find_word(vectors: WordVectors, query: str) -> str:
     """Find the vocabulary word for a typed word.
 
     The run's own text settings apply; without settings, the word is tried as written, then
     lower-cased. A note reports if another form was found, or if the vector is composed.
     """
-    if LONE_SURROGATE.search(asked):
-        raise UnknownWordError(f"{vectors.name}: {asked!r} is not UTF-8; pass UTF-8")
-    words = vectors.words(asked)
+    if LONE_SURROGATE.search(query):
+        raise UnknownWordError(f"{vectors.name}: {query!r} is not UTF-8; pass UTF-8")
+    words = vectors.words(query)
     if len(words) != 1:
         apart = f"{len(words)} words ({' '.join(words)})" if words else "no word"
         raise UnknownWordError(
-            f"{vectors.name}: {asked!r} is {apart} under this run's text settings; "
+            f"{vectors.name}: {query!r} is {apart} under this run's text settings; "
             "pass single words"
         )
     row = vectors.row(words[0])
     if row is None:
         _refuse_unknown(vectors, words[0])
-    if words[0] != asked:
-        note(f"{asked!r} is read as {words[0]!r}")
+    if words[0] != query:
+        note(f"{query!r} is read as {words[0]!r}")
     if row is None:
         made_of = vectors.composed_of
         note(f"{words[0]!r} is not in the vocabulary; its vector is composed of its {made_of}")
@@ -49,11 +49,11 @@ def _refuse_unknown(vectors: WordVectors, word: str) -> None:
 
 
 def find_words(
-    vectors: WordVectors, asked: Sequence[str], *, skip_unknown: bool
+    vectors: WordVectors, queries: Sequence[str], *, skip_unknown: bool
 ) -> list[str | None]:
     """Find the vocabulary words for several typed words; None for skipped ones."""
     found: list[str | None] = []
-    for text in asked:
+    for text in queries:
         try:
             found.append(find_word(vectors, text))
         except UnknownWordError as error:

@@ -1,1 +1,1 @@
-"""Hugging Face models: export of ours, and states of theirs."""
+"""Hugging Face models: export of our encoders, and states of any encoder."""

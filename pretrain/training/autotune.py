@@ -246,5 +246,7 @@ def _compiled_if_faster(
     except (RuntimeError, OSError, ImportError) as error:
         note(f"torch.compile failed and is not used: {first_line(error)}")
         return settings, seconds
-    pays = step < _CLEARLY_FASTER * seconds and (seconds - step) * (remaining / seconds) > first
-    return (compiled, step) if pays else (settings, seconds)
+    saves_time = (
+        step < _CLEARLY_FASTER * seconds and (seconds - step) * (remaining / seconds) > first
+    )
+    return (compiled, step) if saves_time else (settings, seconds)

@@ -74,9 +74,9 @@ class SentenceSet:
                 f"{len(unseen):,} sentences of the {role} part have labels that the training part "
                 f"lacks ({listed}); they count as wrong"
             )
-        for other, theirs in others.items():
-            there = set(theirs.texts)
-            if n_repeated := sum(text in there for text in part.texts):
+        for other, other_part in others.items():
+            other_texts = set(other_part.texts)
+            if n_repeated := sum(text in other_texts for text in part.texts):
                 yield f"{n_repeated:,} sentences of the {role} part are also in the {other} part"
 
     def places(self, role: int) -> np.ndarray:

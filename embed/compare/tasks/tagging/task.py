@@ -188,7 +188,7 @@ class TaggingTask:
         words, places = self.words, self.words.test_words
         labels = words.labels[places]
         linear, window = predictions.linear == labels, predictions.window == labels
-        guessed, guessed_window = (
+        memorized, memorized_window = (
             each == words.control[places]
             for each in (predictions.control, predictions.window_control)
         )
@@ -198,8 +198,8 @@ class TaggingTask:
             "accuracy_window": window,
             "accuracy_ambiguous": linear,
             "accuracy_ambiguous_window": window,
-            "selectivity": linear.astype(np.float64) - guessed,
-            "selectivity_window": window.astype(np.float64) - guessed_window,
+            "selectivity": linear.astype(np.float64) - memorized,
+            "selectivity_window": window.astype(np.float64) - memorized_window,
         }
         statistics: dict[str, Statistic] = {
             metric: Means(value) for metric, value in values.items()
