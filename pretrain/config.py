@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from corpora.common.errors import SettingError
-from corpora.common.options import check, setting
+from corpora.common.options import check, describe_settings, setting
 
 _SCORES = ("scaled-dot", "dot", "additive", "bilinear")
 _POSITIONS = ("learned", "sinusoidal", "rotary", "none")
@@ -134,6 +134,7 @@ class EncoderConfig:
         return cls(**{**value, "mixers": tuple(value["mixers"])})
 
 
+@describe_settings
 @dataclass(frozen=True, kw_only=True)
 class MlmConfig:
     """Masked-language-model pretraining (Devlin et al. 2019, arXiv:1810.04805)."""

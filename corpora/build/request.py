@@ -11,13 +11,14 @@ from typing import Any
 from corpora.artifacts.artifact import CHECKSUMS
 from corpora.common.errors import SourceError
 from corpora.common.memory import available_threads, parse_memory
-from corpora.common.options import check, setting
+from corpora.common.options import check, describe_settings, setting
 from corpora.datasets.named import is_named_corpus, named_source
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.manifest import MANIFEST
 from corpora.text.segment import TextSettings
 
 
+@describe_settings
 @dataclass(frozen=True, kw_only=True)
 class BuildOptions:
     """Held-out share and pruning of a corpus, and the resources to build it.

@@ -6,9 +6,11 @@ A config is a frozen, keyword-only dataclass whose fields are made by
 """
 
 import dataclasses
+import inspect
 import math
 import os
 import re
+import textwrap
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -56,6 +58,20 @@ def setting(
             "opposite": opposite,
         },
     )
+
+
+def describe_settings(config_class: type[ConfigT]) -> type[ConfigT]:
+    """Add the settings and their help to a config's docstring; a class decorator."""
+    lines = [inspect.cleandoc(config_class.__doc__ or ""), "\nParameters\n----------"]
+    for field in dataclasses.fields(config_class):  # type: ignore[arg-type]
+        if not field.metadata:
+            continue
+        choices = ", ".join(map(repr, field.metadata["choices"] or ()))
+        kind = f"{{{choices}}}" if choices else inspect.formatannotation(field.type)
+        lines.append(f"{field.name} : {kind}, default {field.default!r}")
+        lines.append(textwrap.indent(textwrap.fill(field.metadata["help"], 90), "    "))
+    config_class.__doc__ = "\n".join(lines)
+    return config_class
 
 
 def check(config: Any) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpora.common.errors import SettingError, SourceError
-from corpora.common.options import check, setting
+from corpora.common.options import check, describe_settings, setting
 from corpora.reading.decoding import checked_utf8
 
 FORMATS = ("text", "jsonl", "csv", "tsv", "parquet", "conllu", "mediawiki", "wikiextractor")
@@ -20,6 +20,7 @@ TOKEN_END = b"\x1f"
 SENTENCE_END = b"\x1e"
 
 
+@describe_settings
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
     """Format and encoding of sources, and the fields to read.

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from corpora.common.errors import SettingError
-from corpora.common.options import check, setting
+from corpora.common.options import check, describe_settings, setting
 
 # Characters per token above which text is not divided: Chinese and Japanese words have about
 # two characters, Thai ones about four.
@@ -19,6 +19,7 @@ LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # how Python decodes non-UTF-8 a
 SEGMENTERS = ("words", "whitespace", "characters", "jieba")
 
 
+@describe_settings
 @dataclass(frozen=True, kw_only=True)
 class TextSettings:
     """How text is normalized and divided into words; stored with every corpus and run.

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from corpora.common.options import check, setting
+from corpora.common.options import check, describe_settings, setting
 
 # for words without a vector: skip their items, use a zero vector, or use the mean of all vectors
 UNKNOWN = ("skip", "zero", "mean")
@@ -10,6 +10,7 @@ UNKNOWN = ("skip", "zero", "mean")
 EXAMPLE = "I [saw] a man with a [saw]"
 
 
+@describe_settings
 @dataclass(frozen=True, kw_only=True)
 class CompareConfig:
     """Evaluation sets and settings of a comparison, the same for all its runs."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corpora.common.errors import SettingError
-from corpora.common.options import check, setting
+from corpora.common.options import check, describe_settings, setting
 from corpora.common.reporting import Progress, no_progress, note
 from embed.protocols import ContextualEncoder, InputEmbeddings
 from embed.vectors.word_vectors import WordVectors
@@ -27,6 +27,7 @@ AUTO = "auto"
 _NOT_POOLED = -1
 
 
+@describe_settings
 @dataclass(frozen=True, kw_only=True)
 class PoolConfig:
     """How contextual states are pooled into one vector per word."""

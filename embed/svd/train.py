@@ -20,7 +20,7 @@ from corpora.artifacts.artifact import new_artifact, write_json
 from corpora.artifacts.provenance import now, provenance
 from corpora.common.errors import FirthError, SettingError
 from corpora.common.memory import parse_memory
-from corpora.common.options import check, config_of, setting
+from corpora.common.options import check, config_of, describe_settings, setting
 from corpora.common.reporting import note, progress
 from corpora.common.threads import thread_count
 from embed.svd import ppmi
@@ -37,6 +37,7 @@ METHOD = "svd"
 _NEGLIGIBLE = 1e-6  # share of the largest singular value below which a value is rounding error
 
 
+@describe_settings
 @dataclass(frozen=True, kw_only=True)
 class SvdConfig:
     """Truncated SVD of a weighted co-occurrence matrix (Levy, Goldberg and Dagan 2015).

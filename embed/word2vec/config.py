@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from corpora.common.errors import SettingError
-from corpora.common.options import check, setting
+from corpora.common.options import check, describe_settings, setting
 
 _MAX_WINDOW = 1000
 _WINDOW_HELP = "Farthest context word, in tokens each side."
@@ -144,6 +144,7 @@ class _Word2VecConfig:
             )
 
 
+@describe_settings
 @dataclass(frozen=True, kw_only=True)
 class SkipGramConfig(_Word2VecConfig):
     """Skip-gram with negative sampling (Mikolov et al. 2013, arXiv:1310.4546).
@@ -154,6 +155,7 @@ class SkipGramConfig(_Word2VecConfig):
     method = "skipgram"
 
 
+@describe_settings
 @dataclass(frozen=True, kw_only=True)
 class CbowConfig(_Word2VecConfig):
     """CBOW with negative sampling (Mikolov et al. 2013, arXiv:1301.3781).

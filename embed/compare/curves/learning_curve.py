@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from corpora.common.options import check, setting
+from corpora.common.options import check, describe_settings, setting
 from corpora.common.reporting import note
 
 if TYPE_CHECKING:  # numba comes with them, and --help needs only the options
@@ -14,6 +14,7 @@ CURVE = "curve.json"
 WHOLE = "all"  # name of the size of the whole corpus
 
 
+@describe_settings
 @dataclass(frozen=True, kw_only=True)
 class CurveConfig:
     """Methods and sample sizes of a learning curve; methods use their default options."""

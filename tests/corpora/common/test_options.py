@@ -7,7 +7,14 @@ import pytest
 from click.testing import CliRunner
 
 from corpora.common.errors import SettingError
-from corpora.common.options import as_command_line, check, click_options, setting, take
+from corpora.common.options import (
+    as_command_line,
+    check,
+    click_options,
+    describe_settings,
+    setting,
+    take,
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -27,6 +34,15 @@ class BrewConfig:
 
     def __post_init__(self):
         check(self)
+
+
+def test_the_docstring_of_a_config_describes_its_settings():
+    described = describe_settings(type("Brew", (BrewConfig,), {"__doc__": "How to brew."})).__doc__
+    assert described.startswith(
+        "How to brew.\n\nParameters\n----------\nwindow : int, default 5\n    Cups each side.\n"
+    )
+    assert "\nroast : {'dark', 'light'}, default 'dark'\n    How dark.\n" in described
+    assert "\nlimit : int | None, default None\n    Most cups.\n" in described
 
 
 @pytest.mark.parametrize(
