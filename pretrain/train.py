@@ -73,8 +73,8 @@ def train_mlm(
         The settings; by default those of ``MlmConfig()``.
     out : str or Path, optional
         Directory of the run to make. If a training with the same settings was interrupted, it
-        is resumed from ``out.partial``. Without ``out``, the encoder is only returned, and an
-        interrupted training is lost.
+        is resumed from ``out.partial``. Without ``out``, the encoder is only returned, no word
+        vectors are pooled, and an interrupted training is lost.
     force : bool
         Overwrite a run at ``out``.
 
@@ -100,7 +100,7 @@ def train_mlm(
         raise SettingError("several processes train together only into one run; pass `out`")
     with run_folder(out, force=force) as run:
         opened = open_or_build(corpus)
-        make_mlm_run(opened, config, run, force=force, resumable=out is not None)
+        make_mlm_run(opened, config, run, force=force, temporary=out is None)
         encoder = open_run(run, config.device)
     if out is None:
         encoder.path, encoder.name = None, METHOD
@@ -109,9 +109,12 @@ def train_mlm(
 
 @explain_out_of_memory()
 def make_mlm_run(
-    corpus: "Corpus", config: MlmConfig, out: Path, *, force: bool = False, resumable: bool = True
+    corpus: "Corpus", config: MlmConfig, out: Path, *, force: bool = False, temporary: bool = False
 ) -> Path:
-    """Train an encoder, or resume an interrupted training; write the run and return its path."""
+    """Train an encoder, or resume an interrupted training; write the run and return its path.
+
+    A temporary run is not resumable and has no word vectors: pooling reads the whole corpus.
+    """
     started, config = now(), config.resolved()
     with process_group(config.device) as group, contextlib.ExitStack() as stack:
         device = choose_device(config.device, group.local_rank)
@@ -120,7 +123,7 @@ def make_mlm_run(
         def begin() -> tuple[Path, TextSplits]:
             text = _checked_text(corpus, config, device, group)
             pieces = _pieces(out, maker, text, config)
-            resume = CHECKPOINTS if resumable else None
+            resume = None if temporary else CHECKPOINTS
             partial = stack.enter_context(new_artifact(out, maker, force=force, resume=resume))
             if not (partial / TOKENIZER).is_file():
                 write_whole(
@@ -132,7 +135,7 @@ def make_mlm_run(
             return artifact_paths(out)[1], open_text(corpus, config)
 
         def end() -> None:
-            _describe(partial, corpus, config, device)
+            _describe(partial, corpus, config, device, pool=not temporary)
             about: dict[str, Any] = {"corpus": corpus.fingerprint, "device": device_name(device)}
             about.update(threads=torch.get_num_threads(), processes=group.size)
             write_json(
@@ -188,7 +191,9 @@ def _train(
         write_whole(partial / WEIGHTS, lambda path: save_model(model, path))
 
 
-def _describe(partial: Path, corpus: "Corpus", config: MlmConfig, device: torch.device) -> None:
+def _describe(
+    partial: Path, corpus: "Corpus", config: MlmConfig, device: torch.device, *, pool: bool
+) -> None:
     """Pool word vectors and write ``config.json``, unless an earlier call did."""
     if (partial / CONFIG).is_file():
         return
@@ -203,7 +208,7 @@ def _describe(partial: Path, corpus: "Corpus", config: MlmConfig, device: torch.
         **dataclasses.asdict(config),
         "encoder": encoder.to_json(),
         "decided": dataclasses.asdict(tuned),
-        "pooling": _write_vectors(partial, corpus, config, pieces, device),
+        "pooling": _write_vectors(partial, corpus, config, pieces, device) if pool else None,
         "corpus": corpus.reference,
         "text": corpus.text.to_json(),
     }
