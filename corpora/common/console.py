@@ -57,7 +57,7 @@ class TerminalReporter:
             if now - started < _QUIET_SECONDS or now - last < wait:
                 return
             last = now
-            line = line_of(label, unit, done, total, _rate(first, (now, done), started), detail)
+            line = line_of(label, unit, done, total, _rate(first, (now, done)), detail)
             _write(f"\r\x1b[2K{line}" if live else f"{line}\n")
 
         patience = _SILENT_SECONDS if silent_seconds is None else silent_seconds
@@ -102,11 +102,9 @@ class show_progress:  # noqa: N801 - called like a function, and used as a conte
         return "<progress is shown on standard error>"
 
 
-def _rate(first: tuple[float, float], latest: tuple[float, float], started: float) -> float:
-    """Return units per second since the first call; on the first call, since the start."""
+def _rate(first: tuple[float, float], latest: tuple[float, float]) -> float:
+    """Return units per second since the first call; 0 if unknown."""
     seconds, units = latest[0] - first[0], latest[1] - first[1]
-    if seconds <= 0 or units <= 0:
-        seconds, units = latest[0] - started, latest[1]
     return units / seconds if seconds > 0 else 0.0
 
 
@@ -122,7 +120,7 @@ def progress_line(
 ) -> str:
     """Format one line of progress."""
     share = f"{min(1.0, done / total):5.0%}  " if total else ""
-    parts = [f"{human(done)} {unit}", f"{human(rate)}/s", detail, _time_left(done, total, rate)]
+    parts = [f"{human(done)} {unit}", _speed(rate), detail, _time_left(done, total, rate)]
     return f"{label:<10} {share}{'  '.join(part for part in parts if part)}"
 
 
@@ -139,7 +137,7 @@ def _live_line(
     if len(plain) + _LEAST_BAR > console.width:
         return plain[: console.width]
     share = f"{min(1.0, done / total):.0%}" if total else ""
-    texts = [f"{human(done)} {unit}", f"{human(rate)}/s", detail, _time_left(done, total, rate)]
+    texts = [f"{human(done)} {unit}", _speed(rate), detail, _time_left(done, total, rate)]
     bar = Progress(
         *_text_columns(TextColumn, [f"{label:<10}", f"{share:>4}"]),
         BarColumn(bar_width=None, table_column=Column(max_width=_BAR_WIDTH)),
@@ -162,10 +160,15 @@ def _text_columns(column: Any, texts: Sequence[str]) -> list[Any]:
     ]
 
 
+def _speed(rate: float) -> str:
+    """Return ``12k/s``, or an empty string if it is unknown."""
+    return f"{human(rate)}/s" if rate > 0 else ""
+
+
 def _time_left(done: float, total: float | None, rate: float) -> str:
     """Return ``ETA 0:01``, or an empty string if it is unknown."""
     left = max(0.0, (total or 0.0) - done)  # the last step may overrun a budget of minutes
-    return f"ETA {_clock(left / rate)}" if total and rate else ""
+    return f"ETA {_clock(left / rate)}" if total and rate > 0 else ""
 
 
 def human(number: float) -> str:
