@@ -3,8 +3,10 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
+import types
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
@@ -34,7 +36,7 @@ class LazyProcesses:
             )
         # workers inherit this thread's signal mask; our own handler waits too, or an interrupted
         # half-started worker would print a traceback
-        with defer_interrupts(), _interrupts_blocked():
+        with defer_interrupts(), _interrupts_blocked(), _main_hidden():
             return self._pool.submit(function, *arguments)
 
     def shutdown(self) -> None:
@@ -61,6 +63,17 @@ def _interrupts_blocked() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _main_hidden() -> Iterator[None]:
+    """Hide the main module, which new workers would otherwise import: a script would run again."""
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = before
 
 
 def _exit_with_parent(parent: int) -> None:
