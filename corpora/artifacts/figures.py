@@ -10,6 +10,7 @@ import re
 import unicodedata
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -81,8 +82,26 @@ def new_figure(width: float, height: float) -> Any:
     return figure
 
 
-def write_figure(figure: Any, path: Path, *, force: bool = False) -> None:
-    """Write a figure; the same figure gives the same SVG bytes.
+@dataclass(frozen=True)
+class Picture:
+    """A picture that was written to a file; notebooks show it."""
+
+    path: Path
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    def _repr_svg_(self) -> str | None:
+        """Return what notebooks show of an SVG."""
+        return self.path.read_text("utf-8") if self.path.suffix.lower() == ".svg" else None
+
+    def _repr_png_(self) -> bytes | None:
+        """Return what notebooks show of a PNG."""
+        return self.path.read_bytes() if self.path.suffix.lower() == ".png" else None
+
+
+def write_figure(figure: Any, path: Path, *, force: bool = False) -> Picture:
+    """Write a figure and return its picture; the same figure gives the same SVG bytes.
 
     Undrawable characters become U+FFFD, except in tick labels: callers apply
     :func:`replace_undrawable` to those. In a PNG, characters missing from the default font are
@@ -100,6 +119,7 @@ def write_figure(figure: Any, path: Path, *, force: bool = False) -> None:
         figure.savefig(written, format=kind[1:], metadata=metadata)
     with atomic_output(path, force) as partial:
         partial.write_bytes(written.getvalue())
+    return Picture(path.absolute())
 
 
 def replace_undrawable(text: str) -> str:

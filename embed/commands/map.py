@@ -67,7 +67,7 @@ def command(
     chosen = [(w, group) for w, (_, group) in zip(known, queries, strict=True) if w is not None]
     word_map = map_words(vectors, [word for word, _ in chosen], [group for _, group in chosen])
     if plot is not None:
-        draw_map(word_map, str(run), plot, force=force)
+        draw_map(word_map, plot, title=str(run), force=force)
         note(f"{plot}: {_summary(word_map)}")
     if as_json:
         print_json(word_map.to_json(str(run)))

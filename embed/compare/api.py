@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from corpora.artifacts.figures import Picture
 from corpora.artifacts.provenance import now
 from corpora.common.display import data_frame, html_table
 from corpora.common.reporting import note
@@ -154,7 +155,7 @@ class Compared:
         )
         write_report(self.document, parts, Path(path), force=force)
 
-    def draw(self, path: str | Path, *, force: bool = False) -> None:
+    def draw(self, path: str | Path, *, force: bool = False) -> Picture:
         """Draw the scores with their confidence intervals; needs the extra ``plots``.
 
         Parameters
@@ -164,6 +165,11 @@ class Compared:
         force : bool
             Overwrite the file.
 
+        Returns
+        -------
+        Picture
+            The file; a notebook shows it.
+
         Raises
         ------
         ArtifactError
@@ -171,7 +177,7 @@ class Compared:
         SettingError
             If it has another suffix, or matplotlib is not installed.
         """
-        draw_scores(self.document, Path(path), force=force)
+        return draw_scores(self.document, Path(path), force=force)
 
     def store(self, out: str | Path, *, force: bool = False) -> Path:
         """Store the comparison as a run of its own, with the names of the compared runs.

@@ -10,6 +10,7 @@ import numpy as np
 from corpora.artifacts.figures import (
     COLORS,
     MARKERS,
+    Picture,
     new_figure,
     picture_kind,
     picture_style,
@@ -30,7 +31,7 @@ _LEGEND_LINE, _LEGEND_ROOM, _LEGEND_POINT = 0.2, 0.3, 0.35
 _GRAY, _PALE, _INK = "#767676", "#ececec", "#222222"
 
 
-def draw_map(found: WordMap, run: str, path: str | Path, *, force: bool = False) -> None:
+def draw_map(found: WordMap, path: str | Path, *, title: str = "", force: bool = False) -> Picture:
     """Draw a map to a file; the same map gives the same SVG bytes.
 
     Both axes have the same scale, so that distances can be compared.
@@ -39,12 +40,17 @@ def draw_map(found: WordMap, run: str, path: str | Path, *, force: bool = False)
     ----------
     found : WordMap
         From :func:`~embed.query.word_map.map_words`.
-    run : str
-        Name of the run, for the title.
     path : str or Path
         A file ending in ``.png`` or ``.svg``, written atomically.
+    title : str
+        For example the name of the run.
     force : bool
         Replace an existing file.
+
+    Returns
+    -------
+    Picture
+        The file; a notebook shows it.
 
     Raises
     ------
@@ -56,10 +62,10 @@ def draw_map(found: WordMap, run: str, path: str | Path, *, force: bool = False)
     """
     picture_kind(Path(path))
     with picture_style():
-        write_figure(_lay_out(found, run), Path(path), force=force)
+        return write_figure(_lay_out(found, title), Path(path), force=force)
 
 
-def _lay_out(found: WordMap, run: str) -> Any:
+def _lay_out(found: WordMap, title: str) -> Any:
     """Draw title, frame, points and labels, and the legend below."""
     groups = list(dict.fromkeys(group for group in found.groups if group is not None))
     width = _WIDTH * max(1.0, math.sqrt(len(found.words) / _ROOMY))
@@ -77,14 +83,14 @@ def _lay_out(found: WordMap, run: str) -> Any:
     half = np.array([wide, high]) / scale / 2
     low, top = middle - half, middle + half
     _draw_axes(axes, low, top, found.share)
-    _draw_title(figure, found, run)
+    _draw_title(figure, found, title)
     _draw_words(axes, found, (found.places - low) * scale, groups, (wide, high))
     _draw_legend(figure, legend, groups, height - (below - _BELOW))
     return figure
 
 
-def _draw_title(figure: Any, found: WordMap, run: str) -> None:
-    """Write the run's name at the left, shortened to fit, and the explained variance."""
+def _draw_title(figure: Any, found: WordMap, title: str) -> None:
+    """Write the title at the left, shortened to fit, and the explained variance."""
     width, height = figure.get_size_inches()
     y = 1 - 0.28 / height
     variance = (
@@ -92,7 +98,7 @@ def _draw_title(figure: Any, found: WordMap, run: str) -> None:
     )
     figure.text(1 - _RIGHT / width, y, variance, ha="right", color=_GRAY, fontsize=9)
     room = width - _LEFT - _RIGHT - text_width(variance, 9) - 0.2
-    name = truncate_to_width(run, 10, room, bold=True, end=True)
+    name = truncate_to_width(title, 10, room, bold=True, end=True)
     figure.text(_LEFT / width, y, name, fontsize=10, weight="bold", parse_math=False)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.artifacts.figures import (
+    Picture,
     new_figure,
     picture_kind,
     picture_style,
@@ -21,7 +22,9 @@ _GAP = 0.12
 _MAX = 90.0  # inches of the grid: beyond, a PNG takes gigabytes
 
 
-def draw_attention(attention: SentenceAttention, path: str | Path, *, force: bool = False) -> None:
+def draw_attention(
+    attention: SentenceAttention, path: str | Path, *, force: bool = False
+) -> Picture:
     """Draw the attention weights of every layer and head to a file.
 
     The same weights give the same bytes of SVG.
@@ -35,6 +38,11 @@ def draw_attention(attention: SentenceAttention, path: str | Path, *, force: boo
     force : bool
         Replace an existing file.
 
+    Returns
+    -------
+    Picture
+        The file; a notebook shows it.
+
     Raises
     ------
     ArtifactError
@@ -44,7 +52,7 @@ def draw_attention(attention: SentenceAttention, path: str | Path, *, force: boo
     """
     picture_kind(Path(path), "out")
     with picture_style():
-        write_figure(_lay_out(attention), Path(path), force=force)
+        return write_figure(_lay_out(attention), Path(path), force=force)
 
 
 def _lay_out(attention: SentenceAttention) -> Any:

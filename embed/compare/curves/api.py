@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpora.artifacts.artifact import write_json
 from corpora.artifacts.atomic import write_whole
+from corpora.artifacts.figures import Picture
 from corpora.common.display import data_frame
 from corpora.common.errors import FirthError
 from corpora.common.options import config_of, take
@@ -67,7 +68,7 @@ class LearningCurve:
         """Print the tables that ``firth learning-curve`` prints."""
         print_curve(self.document)
 
-    def draw(self, path: str | Path, *, force: bool = False) -> None:
+    def draw(self, path: str | Path, *, force: bool = False) -> Picture:
         """Draw scores against tokens; needs the extra ``plots``.
 
         Parameters
@@ -77,6 +78,11 @@ class LearningCurve:
         force : bool
             Overwrite the file.
 
+        Returns
+        -------
+        Picture
+            The file; a notebook shows it.
+
         Raises
         ------
         ArtifactError
@@ -84,7 +90,7 @@ class LearningCurve:
         SettingError
             If it has another suffix, or matplotlib is not installed.
         """
-        draw_curve(self.document, Path(path), force=force)
+        return draw_curve(self.document, Path(path), force=force)
 
 
 def learning_curve(

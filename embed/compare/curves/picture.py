@@ -5,7 +5,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts.figures import COLORS, new_figure, picture_kind, picture_style, write_figure
+from corpora.artifacts.figures import (
+    COLORS,
+    Picture,
+    new_figure,
+    picture_kind,
+    picture_style,
+    write_figure,
+)
 from corpora.common.console import human
 from embed.compare.curves.table import CurveGroup, group_curve_results
 from embed.compare.inputs.baselines import RANDOM
@@ -28,7 +35,7 @@ _GRAY = "#555555"
 _TICK_SPACING = 0.13  # least distance of two labels, as a share of the axis
 
 
-def draw_curve(document: Mapping[str, Any], path: Path, *, force: bool = False) -> None:
+def draw_curve(document: Mapping[str, Any], path: Path, *, force: bool = False) -> Picture:
     """Draw every set and metric, and write the picture.
 
     Solid lines are scores on the items covered by all runs, with bands for their 95 % intervals;
@@ -36,7 +43,7 @@ def draw_curve(document: Mapping[str, Any], path: Path, *, force: bool = False) 
     """
     picture_kind(path)
     with picture_style():
-        write_figure(_lay_out(document), path, force=force)
+        return write_figure(_lay_out(document), path, force=force)
 
 
 def _lay_out(document: Mapping[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 from corpora.artifacts.figures import (
     COLORS,
     MARKERS,
+    Picture,
     new_figure,
     picture_kind,
     picture_style,
@@ -55,7 +56,7 @@ class _RunStyle:
     marker: str
 
 
-def draw_scores(document: Mapping[str, Any], path: Path, *, force: bool = False) -> None:
+def draw_scores(document: Mapping[str, Any], path: Path, *, force: bool = False) -> Picture:
     """Draw the scores on shared items with their intervals, and write the picture.
 
     Runs of one method share a color if there are several methods. The same document gives the
@@ -67,7 +68,7 @@ def draw_scores(document: Mapping[str, Any], path: Path, *, force: bool = False)
         raise SettingError(f"{path}: there is no score to draw")
     styles = _styles(document, blocks)
     with picture_style():
-        write_figure(_lay_out(list(_lines(blocks)), styles), path, force=force)
+        return write_figure(_lay_out(list(_lines(blocks)), styles), path, force=force)
 
 
 def _blocks(document: Mapping[str, Any]) -> list[_Block]:

@@ -94,6 +94,16 @@ def test_the_svg_does_not_depend_on_the_users_settings(tmp_path):
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
+def test_a_notebook_shows_the_picture_that_was_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    svg, png = (write_figure(figure_of("one"), Path(name)) for name in ("a.svg", "a.png"))
+    monkeypatch.chdir("/")
+    assert "one</text>" in svg._repr_svg_()
+    assert png._repr_png_().startswith(b"\x89PNG")
+    assert svg._repr_png_() is png._repr_svg_() is None
+    assert Path(svg) == tmp_path / "a.svg"
+
+
 def test_an_svg_keeps_text_of_any_script_as_text(tmp_path, capsys):
     words = ["$5 and $6", "東京", "कुत्ता", "\U0001366d"]
     write_figure(figure_of(*words), tmp_path / "a.svg")
