@@ -1,4 +1,4 @@
-"""docs/python.md is correct and complete: its examples run, and every public name is on it."""
+"""Python in docs/python.md and the tutorial runs, and every public name is on the first."""
 
 import ast
 import doctest
@@ -17,7 +17,7 @@ import embed
 from tests.fenced import fenced_blocks
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "python.md"
+PAGE, TUTORIAL = ROOT / "docs" / "python.md", ROOT / "docs" / "tutorial.md"
 PACKAGES = ("corpora", "embed", "pretrain")
 HOMES = {package: importlib.import_module(package).HOMES for package in PACKAGES}
 PUBLIC = [
@@ -37,17 +37,17 @@ def examples_of(page):
     return doctest.DocTest(examples, {}, page.name, str(page), 0, None)
 
 
-def test_every_block_gives_the_output_shown(tmp_path, monkeypatch):
-    pytest.importorskip("gensim")  # the page reads its texts and sets
+@pytest.mark.parametrize(("page", "n_lines"), [(PAGE, 30), (TUTORIAL, 5)], ids=["page", "tutorial"])
+def test_every_block_gives_the_output_shown(page, n_lines, tmp_path, monkeypatch):
+    pytest.importorskip("gensim")  # the pages read its texts and sets
     monkeypatch.chdir(tmp_path)
     output = io.StringIO()
-    page = examples_of(PAGE)
 
     with corpora.show_progress(False):
-        found = doctest.DocTestRunner(optionflags=FLAGS).run(page, out=output.write)
+        found = doctest.DocTestRunner(optionflags=FLAGS).run(examples_of(page), out=output.write)
 
     assert found.failed == 0, output.getvalue()
-    assert found.attempted == PAGE.read_text(encoding="utf-8").count(">>> ") > 30
+    assert found.attempted == page.read_text(encoding="utf-8").count(">>> ") >= n_lines
 
 
 @pytest.mark.parametrize(("package", "name"), PUBLIC, ids=".".join)
