@@ -59,23 +59,12 @@ def pytest_runtest_call() -> Iterator[None]:
     try:
         return (yield)
     except FirthError as error:
-        _skip_without_gensim(error)
+        if "gensim" in str(error) and importlib.util.find_spec("gensim") is None:
+            pytest.skip("gensim is not installed")
         raise
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup() -> Iterator[None]:
-    """Skip tests whose fixtures need gensim, or files of it that cannot be downloaded either."""
-    try:
-        return (yield)
-    except FirthError as error:
-        _skip_without_gensim(error)
-        raise
-
-
-def _skip_without_gensim(error: FirthError) -> None:
-    if "gensim" in str(error) and importlib.util.find_spec("gensim") is None:
-        pytest.skip("gensim is not installed")
+pytest_runtest_setup = pytest_runtest_call  # for fixtures
 
 
 @pytest.fixture(scope="session")

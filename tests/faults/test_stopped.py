@@ -41,6 +41,13 @@ def assert_outputs_intact_or_absent(name, workdir, contents):
             assert content_hash(path) == contents[each]
 
 
+def assert_nothing_partial(name, folder, contents):
+    """Assert that outputs are intact or absent, and that only resumable work is left besides."""
+    assert_outputs_intact_or_absent(name, folder, contents)
+    if not CALLS[name].resumes:
+        assert leftovers(folder, CALLS[name].makes) == []
+
+
 def assert_works_again(server, name, inputs, workdir, contents):
     """Assert that the same command succeeds, with --force if some outputs already exist."""
     line = [name, *CALLS[name].line(inputs, workdir)]
@@ -100,9 +107,7 @@ def test_an_interrupted_command_prints_one_line(server, inputs, workdir, referen
     interrupted = server.run(line, workdir, fault)
     assert interrupted.status == 1
     assert_one_line(interrupted.stderr, "Aborted!")
-    assert_outputs_intact_or_absent(name, workdir, contents)
-    if not CALLS[name].resumes:
-        assert leftovers(workdir, CALLS[name].makes) == []
+    assert_nothing_partial(name, workdir, contents)
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -113,9 +118,7 @@ def test_a_file_size_limit_prints_a_one_line_error(server, inputs, workdir, refe
     assert refused.status == 1
     assert_one_line(refused.stderr, "Error: ")
     assert str(workdir) in refused.stderr
-    assert_outputs_intact_or_absent(name, workdir, contents)
-    if not CALLS[name].resumes:
-        assert leftovers(workdir, CALLS[name].makes) == []
+    assert_nothing_partial(name, workdir, contents)
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -168,9 +171,7 @@ def test_a_full_disk_prints_a_one_line_error(server, inputs, workdir, mounted, r
     assert refused.status == 1
     assert_one_line(refused.stderr, "Error: ")
     assert str(disk) in refused.stderr
-    assert_outputs_intact_or_absent(name, disk, contents)
-    if not CALLS[name].resumes:
-        assert leftovers(disk, CALLS[name].makes) == []
+    assert_nothing_partial(name, disk, contents)
 
 
 @pytest.mark.parametrize("name", [name for name in CALLS if CALLS[name].makes])
