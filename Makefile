@@ -4,7 +4,7 @@
 #   make bench   the benchmarks (minutes; they want a quiet machine)
 #   make docs    the pages of docs/ that follow from the program
 #   make examples  run the commands of the tutorial and the course, and write what they print
-#   make format  let ruff format and mend what it can
+#   make format  format the code, fix what ruff can
 
 PYTHON ?= python3
 VENV := .venv
@@ -23,7 +23,7 @@ setup: $(READY)
 
 # setuptools comes first, pinned, so that the build of our own package needs no second download.
 # Bytecode is made afterwards, on all cores, but for tests and for the hundreds of models that
-# transformers has; a file that is no Python of this version does not matter.
+# transformers has; files for other versions of Python fail, which does not matter.
 $(READY): pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not installed; name a Python: make PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -35,7 +35,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/python -m compileall -q -j 0 -x '/(tests?|transformers/models)/' $(VENV)/lib >/dev/null || true
 	@touch $@
 
-# ---- demo: the whole chain on real text; interrupted, it goes on where it was
+# ---- demo: the whole chain on real text; resumes if interrupted
 
 DEMO := demo
 

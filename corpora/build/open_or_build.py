@@ -51,7 +51,7 @@ def open_or_build(source: Corpus | str | Path) -> Corpus:
     FirthError
         The source is neither, or a file is corrupt.
     """
-    if hasattr(source, "view"):
+    if not isinstance(source, str | Path) and hasattr(source, "view"):
         return source
     path = Path(source) if isinstance(source, str | Path) else None
     if path is None or not is_corpus(path):

@@ -45,5 +45,5 @@ def open_array(path: Path, dtype: type[np.generic], dimensions: int) -> np.ndarr
         kind = (
             f"{'an' if name[0] == 'i' else 'a'} {name} {'matrix' if dimensions == 2 else 'array'}"
         )
-        raise ArtifactError(f"{path}: holds {array.dtype} of shape {array.shape}, expected {kind}")
+        raise ArtifactError(f"{path}: is {array.dtype} of shape {array.shape}, expected {kind}")
     return array

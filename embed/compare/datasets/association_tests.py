@@ -48,7 +48,7 @@ class AssociationTest:
 
 def read_associations(path: Path) -> list[AssociationTest]:
     """Read association tests: lines of lists, or JSON, detected by content."""
-    rows = read_rows(path, nothing=f"no association test; {_EXPECTED}")
+    rows = read_rows(path, nothing=f"no association tests; {_EXPECTED}")
     return list(_of_json(path) if rows[0].text.startswith("{") else _of_rows(path, rows))
 
 
@@ -141,7 +141,7 @@ def _list_of(row: Row) -> tuple[str, str, list[str]]:
 
 
 def _of_json(path: Path) -> Iterator[AssociationTest]:
-    """Yield the tests of a JSON file, which holds one, or several by name."""
+    """Yield the tests of a JSON file, which has one, or several by name."""
     try:
         found = json.loads(read_bytes(path), object_pairs_hook=_unique_keys)
     except (ValueError, RecursionError) as error:  # messages differ between Python versions
@@ -150,7 +150,7 @@ def _of_json(path: Path) -> Iterator[AssociationTest]:
     except KeyError as error:
         raise SourceError(f"{path}: the key {error.args[0]!r} appears twice; rename one") from None
     if not found:
-        raise SourceError(f"{path}: holds no association test; {_FORMS}")
+        raise SourceError(f"{path}: contains no association tests; {_FORMS}")
     if found.keys() & {"targets", "attributes", *_ROLES}:
         yield _json_test(path, None, found)
         return

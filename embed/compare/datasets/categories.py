@@ -43,7 +43,7 @@ def read_categories(path: Path) -> list[CategoryWord]:
     A header may name the columns. Without one, lines of two fields are word, category, and lines
     of three are number, category, word.
     """
-    words, named = _categories(path, read_rows(path, nothing=f"no word; {_EXPECTED}"))
+    words, named = _categories(path, read_rows(path, nothing=f"no words; {_EXPECTED}"))
     if not named:
         _refuse_swapped_columns(path, words)
     return words
@@ -53,7 +53,7 @@ def read_groups(path: Path) -> list[tuple[str, str | None]]:
     """Read words to draw on a map, each with its group, or None if the file has no groups."""
     if not path.exists() or path.is_dir():  # a pipe is fine
         raise SourceError(f"{path}: no such file of words")
-    rows = read_rows(path, nothing="no word; expected one word per line, or word, tab, group")
+    rows = read_rows(path, nothing="no words; expected one word per line, or word, tab, group")
     if not _has_groups(rows):
         return [(row.text, None) for row in rows]
     return [(word.word, word.category) for word in _categories(path, rows)[0]]
@@ -73,7 +73,7 @@ def _categories(path: Path, rows: Sequence[Row]) -> tuple[list[CategoryWord], bo
     columns = named or _default_columns(rows)
     words = [_category_word(row, columns) for row in rows[int(named is not None) :]]
     if not words:
-        raise SourceError(f"{path}: holds no word below its header; {_EXPECTED}")
+        raise SourceError(f"{path}: contains no words below its header; {_EXPECTED}")
     return words, named is not None
 
 
@@ -109,6 +109,6 @@ def _refuse_swapped_columns(path: Path, words: Sequence[CategoryWord]) -> None:
     categories = len({word.category for word in words})
     if categories > len({word.word for word in words}) or categories == len(words) > 1:
         raise SourceError(
-            f"{path}: holds {categories} categories for {len(words)} words; put the word before "
+            f"{path}: contains {categories} categories for {len(words)} words; put the word before "
             "its category, or name the columns in a header: category, word"
         )

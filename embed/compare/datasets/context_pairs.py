@@ -66,7 +66,7 @@ def read_contexts(path: Path) -> ContextSet:
       distributed by SemEval-2020, line by line in a second one, named with ``gold`` in place of
       ``data``, in the same folder or in a sibling folder ``gold``.
     """
-    rows = _rows(path, f"no word in context; expected {_FORMS}")
+    rows = _rows(path, f"no words in context; expected {_FORMS}")
     if "context1" in (name.lower() for name in rows[0].fields):
         return ContextSet("cosimlex", list(_cosimlex(*_judged(rows))))
     if any(_MARK.search(row.text) for row in rows):

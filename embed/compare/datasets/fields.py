@@ -78,7 +78,7 @@ def read_rows(
         else:
             rows.append(line._replace(text=text, section=section))
     if not rows and nothing is not None:
-        raise SourceError(f"{path}: holds {nothing}")
+        raise SourceError(f"{path}: contains {nothing}")
     return rows if fits is None else cut_rows(rows, fits)
 
 
@@ -146,7 +146,9 @@ def text_files(folder: Path) -> list[Path]:
         if path.is_file() and not any(part[0] == "." for part in path.relative_to(folder).parts)
     )
     if not files:
-        raise SourceError(f"{folder}: holds no .txt file; expected one for each part of the set")
+        raise SourceError(
+            f"{folder}: contains no .txt files; expected one for each part of the set"
+        )
     return files
 
 

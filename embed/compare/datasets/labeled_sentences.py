@@ -50,8 +50,8 @@ def read_training_parts(paths: Sequence[Path]) -> tuple[LabeledSentences, Labele
         )
     if 2 * n_labels > train.n_sentences or n_labels > _MAX_LABELS:
         raise SourceError(
-            f"{paths[0]}: holds {n_labels:,} labels for {train.n_sentences:,} sentences, such as "
-            f"{quoted(first)}; {_EXPECTED}"
+            f"{paths[0]}: contains {n_labels:,} labels for {train.n_sentences:,} sentences, such "
+            f"as {quoted(first)}; {_EXPECTED}"
         )
     single = [label for label, n in Counter(train.labels).items() if n == 1]
     if 2 * len(single) > n_labels:  # more likely the first words of sentences
@@ -87,7 +87,7 @@ def read_sentences(path: Path) -> LabeledSentences:
     sentence, and everywhere in files whose lines start with the label, unless all lines do so.
     """
     texts, labels = [], []
-    for row, label, text in labeled_records(path, f"no sentence; {_EXPECTED}"):
+    for row, label, text in labeled_records(path, f"no sentences; {_EXPECTED}"):
         label, text = label.strip(), " ".join(text.split())
         if not label or not text:
             missing = "text" if label else "label"
@@ -96,10 +96,10 @@ def read_sentences(path: Path) -> LabeledSentences:
             )
         for part in (label, text):
             if LONE_SURROGATE.search(part):
-                raise row.error(f"{quoted(part)} holds half a surrogate pair; correct it")
+                raise row.error(f"{quoted(part)} contains half a surrogate pair; correct it")
         finer = _FINER.fullmatch(label)
         labels.append(finer[1] if finer else label)
         texts.append(text)
     if not texts:
-        raise SourceError(f"{path}: holds no sentence below its header; {_EXPECTED}")
+        raise SourceError(f"{path}: contains no sentences below its header; {_EXPECTED}")
     return LabeledSentences(tuple(texts), tuple(labels))

@@ -41,7 +41,7 @@ def _plain(path: Path, rows: Sequence[Row]) -> Topic:
     between_blanks = groupby(rows, key=lambda row: bool(row.text))
     parts = [list(part) for filled, part in between_blanks if filled]
     if len(parts) < 2:
-        raise SourceError(f"{path}: holds no outliers below a blank line; {_PLAIN}")
+        raise SourceError(f"{path}: contains no outliers below a blank line; {_PLAIN}")
     if len(parts) > 2:
         raise parts[2][0].wrong(f"follows a second blank line; {_PLAIN}")
     group, outliers = (tuple(row.text for row in part) for part in parts)
@@ -57,7 +57,7 @@ def _table(path: Path, rows: Sequence[Row]) -> list[Topic]:
     if group is None or outliers is None:
         return [_of_row(row, (3, 2), 1) for row in rows]
     if not rows[1:]:
-        raise SourceError(f"{path}: holds no topic below its header")
+        raise SourceError(f"{path}: contains no topics below its header")
     category = names.index("category") if "category" in names else 1
     return [_of_row(row, (group, outliers), category) for row in rows[1:]]
 

@@ -35,7 +35,7 @@ def holds_relations(path: Path) -> bool:
 
 def read_questions(path: Path) -> list[Question]:
     """Read a set of analogy questions."""
-    nothing = "no analogy question; expected lines of four words"
+    nothing = "no analogy questions; expected lines of four words"
     rows = read_rows(path, lambda n_fields: n_fields == 4, nothing=nothing, sections=True)
     return [_question(row) for row in rows]
 
@@ -52,7 +52,7 @@ def read_relations(path: Path) -> list[Relation]:
 
 def _file_of_relations(path: Path) -> list[Relation]:
     """Read the lines of one file."""
-    nothing = "no analogy; expected lines of word TAB answer/answer"
+    nothing = "no analogies; expected lines of word TAB answer/answer"
     rows = read_rows(path, lambda n_fields: n_fields == 2, nothing=nothing, sections=True)
     return [_relation(row) for row in rows]
 

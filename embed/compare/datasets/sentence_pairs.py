@@ -60,13 +60,13 @@ def _files(folder: Path) -> list[Path]:
     """Return the files of a set that is a folder, sorted."""
     files = sorted(path for path in folder.glob(PAIR_FILES) if path.is_file())
     if not files:
-        raise SourceError(f"{folder}: holds no .jsonl file; expected one for each paradigm")
+        raise SourceError(f"{folder}: contains no .jsonl files; expected one for each paradigm")
     return files
 
 
 def _pairs(path: Path) -> list[MinimalPair]:
     """Read the pairs of one file."""
-    nothing = "no pair; expected a JSON object on each line"
+    nothing = "no pairs; expected a JSON object on each line"
     return [_pair(row) for row in read_rows(path, nothing=nothing)]
 
 
@@ -88,5 +88,5 @@ def _text(row: Row, record: dict[str, object], field: str) -> str:
     if not isinstance(text, str) or not text.strip():
         raise row.wrong(f"has no {field}; add it")
     if LONE_SURROGATE.search(text):
-        raise row.error(f"{field} holds half a surrogate pair; correct it")
+        raise row.error(f"{field} contains half a surrogate pair; correct it")
     return text.strip()

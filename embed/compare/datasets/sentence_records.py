@@ -23,7 +23,7 @@ def labeled_records(path: Path, nothing: str) -> Iterator[tuple[Row, str, str]]:
     every = read_lines(path)
     filled = [row for row in every if row.text.strip()]
     if not filled:
-        raise SourceError(f"{path}: holds {nothing}")
+        raise SourceError(f"{path}: contains {nothing}")
     rows = list(dropwhile(_is_comment, filled)) or filled
     first = rows[0].text
     if first.lstrip().startswith("{"):

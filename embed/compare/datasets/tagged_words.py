@@ -44,7 +44,7 @@ def read_parts(files: str) -> Parts[TaggedWords]:
         )
     if not dev and train.n_sentences == 1:
         raise SourceError(
-            f"{paths[0]}: holds only one sentence, so none can be held out; pass TRAIN,DEV,TEST"
+            f"{paths[0]}: contains only one sentence, so none can be held out; pass TRAIN,DEV,TEST"
         )
     return Parts(set_name(paths[-1]), train, test, dev[0] if dev else None)
 
@@ -69,8 +69,8 @@ def read_tagged(path: Path) -> TaggedWords:
         offsets.append(len(words))
     if not words:
         raise SourceError(
-            f"{path}: holds no word; pass CoNLL-U, or columns with the word first and its label "
-            "last"
+            f"{path}: contains no words; pass CoNLL-U, or columns with the word first and its "
+            "label last"
         )
     if (n_labels := len(set(tags))) > _MAX_LABELS:
         raise SourceError(

@@ -79,7 +79,7 @@ def read_pairs(path: Path) -> list[WordPair]:
     names so, else the first column of numbers after the words. This covers SimLex-999 (part of
     speech before the score) and sets with single judgments after their mean as published.
     """
-    nothing = "no word pair; expected lines of word, word, score"
+    nothing = "no word pairs; expected lines of word, word, score"
     rows = read_rows(path, lambda n_fields: n_fields >= 3, nothing=nothing)
     columns = _pair_columns(rows)
     header = int(_names_the_score(rows[0].fields, columns))

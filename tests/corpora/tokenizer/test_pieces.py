@@ -415,7 +415,7 @@ def test_pieces_survive_a_round_trip(kind, text, mixed, tmp_path):
 def test_only_jieba_cannot_be_exported():
     assert all(why_not_exportable(text) is None for text in TEXTS)
     assert why_not_exportable(TextSettings(segmenter="jieba")) == (
-        "the corpus was divided into words by jieba, which no tokenizer.json can hold; "
+        "the corpus was divided into words by jieba, which tokenizer.json cannot represent; "
         "build it with `segmenter=characters` or words instead"
     )
 

@@ -90,7 +90,7 @@ def truncate(run):
 
 def wrong_kind(run):
     np.save(run / "vectors.npy", np.zeros((8, 4)))
-    return "{run}/vectors.npy: holds float64 of shape (8, 4), expected a float32 matrix"
+    return "{run}/vectors.npy: is float64 of shape (8, 4), expected a float32 matrix"
 
 
 def pickled(run):
@@ -235,12 +235,12 @@ def test_ngrams_and_words_must_have_the_same_width():
         (
             "inputs.npy",
             np.ones((9, 5)),
-            "inputs.npy: holds float64 of shape (9, 5), expected a float32 matrix",
+            "inputs.npy: is float64 of shape (9, 5), expected a float32 matrix",
         ),
         (
             "buckets.npy",
             np.ones((2, 2), np.int64),
-            "buckets.npy: holds int64 of shape (2, 2), expected an int64 array",
+            "buckets.npy: is int64 of shape (2, 2), expected an int64 array",
         ),
     ],
     ids=["no inputs", "no buckets", "inputs of float64", "buckets of two dimensions"],

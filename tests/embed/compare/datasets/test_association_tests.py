@@ -90,7 +90,7 @@ def test_the_first_list_of_a_role_is_x_or_a_in_any_order(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("# nothing\n", f": holds no association test; {EXPECTED}"),
+        ("# nothing\n", f": contains no association tests; {EXPECTED}"),
         ("flowers, insects\n", f":1: 'flowers, insects' is not a list; {EXPECTED}"),
         (
             f"{LINES}target: a, b\n",
@@ -162,7 +162,7 @@ def test_the_first_list_of_a_role_is_x_or_a_in_any_order(tmp_path):
             ": one: the list 'X' needs at least 2 words, got 1",
         ),
         ('{"targets": ' * 100_000, ":1: not valid JSON; correct the line"),
-        ("{}", ": holds no association test; " + FORMS),
+        ("{}", ": contains no association tests; " + FORMS),
     ],
 )
 def test_malformed_files_are_refused(tmp_path, text, message):

@@ -58,7 +58,7 @@ def test_published_forms_are_distinguished(tmp_path, text):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", ": holds no word; expected lines of word, category or of number, category, word"),
+        ("", ": contains no words; expected lines of word, category or of number, category, word"),
         (
             "cat\tanimal\ndog\n",
             (
@@ -83,8 +83,8 @@ def test_published_forms_are_distinguished(tmp_path, text):
         (
             "animal\tcat\nanimal\tdog\n",
             (
-                ": holds 2 categories for 2 words; put the word before its category, or name the "
-                "columns in a header: category, word"
+                ": contains 2 categories for 2 words; put the word before its category, or name "
+                "the columns in a header: category, word"
             ),
         ),
     ],
@@ -111,15 +111,15 @@ def test_published_sets_are_read_completely(shared_data, name, size):
         (
             "word,category\n",
             (
-                "holds no word below its header; expected lines of word, category or of "
+                "contains no words below its header; expected lines of word, category or of "
                 "number, category, word"
             ),
         ),
         (
             "fruit,apple\nfruit,pear\nbeast,dog\nbeast,dog\n",
             (
-                "holds 3 categories for 4 words; put the word before its category, or name the "
-                "columns in a header: category, word"
+                "contains 3 categories for 4 words; put the word before its category, or name "
+                "the columns in a header: category, word"
             ),
         ),
     ],
@@ -185,7 +185,7 @@ def test_malformed_word_files_are_refused(tmp_path):
         read_groups(path)
     assert (
         str(refusal.value)
-        == f"{path}: holds no word; expected one word per line, or word, tab, group"
+        == f"{path}: contains no words; expected one word per line, or word, tab, group"
     )
     path.write_text("cat\tanimal\ndog\nbee\tanimal\n")
     with pytest.raises(SourceError, match=r"words.txt:2: 'dog' is not 2 fields separated by tabs"):

@@ -234,7 +234,7 @@ def test_mismatched_labels_are_refused(tmp_path, gold, what):
         ),
         (
             "# nothing\n",
-            f": holds no word in context; expected {FORMS}",
+            f": contains no words in context; expected {FORMS}",
         ),
     ],
 )

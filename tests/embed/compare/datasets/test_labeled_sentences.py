@@ -111,9 +111,9 @@ def test_fine_trec_labels_are_cut_to_coarse_ones(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", (": holds no sentence; expected lines of a label and a sentence, a table with a "
+        ("", (": contains no sentences; expected lines of a label and a sentence, a table with a "
          "header, or JSON lines")),
-        ("text\tlabel\n", (": holds no sentence below its header; expected lines of a label "
+        ("text\tlabel\n", (": contains no sentences below its header; expected lines of a label "
          "and a sentence, a table with a header, or JSON lines")),
         ("1 good\n0\n", ":2: '0' has no text; give both, or remove the line"),
         ("text,label\ngood,1\nbad,\n", (":3: 'bad' has no label; give both, or remove the "
@@ -132,10 +132,10 @@ def test_fine_trec_labels_are_cut_to_coarse_ones(tmp_path):
         ('{"label": ' + "[" * 100_000, (":1: '{\"label\": " + "[" * 49 + "…' is not a JSON "
          "object with one of label, labels, class, category, sentiment and one of text, sentence, "
          "question, review; correct it")),
-        ('{"label": 1, "text": "a \\ud800 b"}\n', (":1: 'a \\ud800 b' holds half a surrogate pair; "
-         "correct it")),
-        ('\n{"label": "\\udfff", "text": "a"}\n', (":2: '\\udfff' holds half a surrogate pair; "
-         "correct it")),
+        ('{"label": 1, "text": "a \\ud800 b"}\n', (":1: 'a \\ud800 b' contains half a surrogate "
+         "pair; correct it")),
+        ('\n{"label": "\\udfff", "text": "a"}\n', (":2: '\\udfff' contains half a surrogate "
+         "pair; correct it")),
         (b"1 good\r0 caf\xe9\r", ":2: byte 0xE9 is not UTF-8; convert the evaluation set to UTF-8"),
         ('label,text\n1,"good\n', ":2: is not valid CSV (unexpected end of data); correct it"),
         (b"1 good\n0 caf\xe9\n", ":2: byte 0xE9 is not UTF-8; convert the evaluation set to UTF-8"),
@@ -165,10 +165,10 @@ def test_a_missing_file_is_refused(tmp_path):
     [
         ("1 good\n1 fine\n", (": all 2 sentences have the label '1'; a probe needs at least "
          "two labels")),
-        ("".join(f"{n} good\n" for n in range(1001)) * 2, (": holds 1,001 labels for 2,002 "
+        ("".join(f"{n} good\n" for n in range(1001)) * 2, (": contains 1,001 labels for 2,002 "
          "sentences, such as '0'; expected lines of a label and a sentence, a table with a header, "
          "or JSON lines")),
-        ("3,good a\n4,bad b\n3,fine c\n", (": holds 3 labels for 3 sentences, such as '3,good'; "
+        ("3,good a\n4,bad b\n3,fine c\n", (": contains 3 labels for 3 sentences, such as '3,good'; "
          "expected lines of a label and a sentence, a table with a header, or JSON lines")),
         ("the a\nthe b\nthe c\nthe d\na e\nso f\n", (": 2 of its 3 labels have only one sentence, "
          "such as 'a'; expected lines of a label and a sentence, a table with a header, or JSON "

@@ -60,7 +60,7 @@ def test_published_forms_are_distinguished(tmp_path, text):
         (
             "",
             (
-                ": holds no outliers below a blank line; expected words, a blank line and "
+                ": contains no outliers below a blank line; expected words, a blank line and "
                 "outliers, one per line"
             ),
         ),

@@ -45,7 +45,7 @@ def test_questions_are_read_as_written(tmp_path_factory, questions, cut, delimit
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (": empty\n", ": holds no analogy question; expected lines of four words"),
+        (": empty\n", ": contains no analogy questions; expected lines of four words"),
         (
             ": s\na b c d\na b c\n",
             (
@@ -144,7 +144,7 @@ def test_headings_in_a_file_of_relations_are_sections(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("# notes\n", ": holds no analogy; expected lines of word TAB answer/answer"),
+        ("# notes\n", ": contains no analogies; expected lines of word TAB answer/answer"),
         (
             "cat\tcats\ndog\n",
             (

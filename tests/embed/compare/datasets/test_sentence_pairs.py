@@ -69,7 +69,7 @@ def test_a_pair_of_equal_sentences_is_kept(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "{path}: holds no pair; expected a JSON object on each line"),
+        ("", "{path}: contains no pairs; expected a JSON object on each line"),
         (
             line(PAIRS[0]) + "\nThe dogs bark.\tThe dogs barks.\n",
             (
@@ -111,7 +111,7 @@ def test_a_pair_of_equal_sentences_is_kept(tmp_path):
         ),
         (
             line(PAIRS[0], sentence_bad="caf\udce9"),
-            "{path}:1: sentence_bad holds half a surrogate pair; correct it",
+            "{path}:1: sentence_bad contains half a surrogate pair; correct it",
         ),
     ],
 )
@@ -127,7 +127,7 @@ def test_missing_and_truncated_files_are_refused(tmp_path):
     cut = tmp_path / "cut.jsonl.xz"
     cut.write_bytes(lzma.compress(content(PAIRS).encode())[:-20])
     for path, message in [
-        (tmp_path, f"{tmp_path}: holds no .jsonl file; expected one for each paradigm"),
+        (tmp_path, f"{tmp_path}: contains no .jsonl files; expected one for each paradigm"),
         (tmp_path / "gone.jsonl", f"{tmp_path / 'gone.jsonl'}: no such evaluation set"),
         (cut, f"{cut}: the xz data is truncated; download the file again"),
     ]:

@@ -103,7 +103,7 @@ def test_files_without_words_or_text_are_refused(tmp_path):
         (
             empty,
             (
-                f"{empty}: holds no word; pass CoNLL-U, or columns with the word first and its "
+                f"{empty}: contains no words; pass CoNLL-U, or columns with the word first and its "
                 "label last"
             ),
         ),
@@ -138,7 +138,7 @@ def test_parts_must_belong_to_one_set(tmp_path):
 
     no_files = "expected 2 or 3 files: TRAIN,TEST or TRAIN,DEV,TEST"
     disjoint = f"{other}: shares no label with {two} (here 'Z', there 'X'); pass parts of one set"
-    single = f"{one}: holds only one sentence, so none can be held out; pass TRAIN,DEV,TEST"
+    single = f"{one}: contains only one sentence, so none can be held out; pass TRAIN,DEV,TEST"
     for files, kind, message in (
         (f"{two},{other}", SourceError, disjoint),
         (f"{one},{two}", SourceError, single),

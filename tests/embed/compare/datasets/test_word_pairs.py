@@ -86,8 +86,8 @@ def test_published_forms_are_distinguished(tmp_path, text, expected):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "holds no word pair; expected lines of word, word, score"),
-        ("# only a comment\n", "holds no word pair; expected lines of word, word, score"),
+        ("", "contains no word pairs; expected lines of word, word, score"),
+        ("# only a comment\n", "contains no word pairs; expected lines of word, word, score"),
         (
             "# c\na\tb\t1\na\tb\n",
             (
@@ -168,7 +168,7 @@ def test_a_folder_without_set_files_is_refused(tmp_path, read):
         read(tmp_path)
 
     if read in (read_relations, read_topics):
-        message = "holds no .txt file; expected one for each part of the set"
+        message = "contains no .txt files; expected one for each part of the set"
     else:
         message = "is a directory, not an evaluation set"
     assert str(error.value) == f"{tmp_path}: {message}"
