@@ -1,7 +1,7 @@
 """Detects corpora that are up to date, and builds raw sources in a cache."""
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 from corpora.artifacts.artifact import checksum, fingerprint
 from corpora.build.pipeline import build_corpus
@@ -51,26 +51,27 @@ def open_or_build(source: Corpus | str | Path) -> Corpus:
     FirthError
         The source is neither, or a file is corrupt.
     """
-    if not isinstance(source, str | Path) and hasattr(source, "view"):
-        return source
-    path = Path(source) if isinstance(source, str | Path) else None
-    if path is None or not is_corpus(path):
-        path = _build_in_cache([source])
+    if hasattr(source, "view"):
+        return cast(Corpus, source)
+    if isinstance(source, str | Path) and is_corpus(Path(source)):
+        path = Path(source)
+    else:
+        path = _build_in_cache(cast(str, source))  # refuses anything but a path
     corpus = Corpus.open(path)
     corpus.verify()
     return corpus
 
 
-def _build_in_cache(sources: Sequence[str | Path]) -> Path:
+def _build_in_cache(source: str | Path) -> Path:
     """Build with default settings, unless the cache has an up-to-date corpus."""
-    request = make_request(sources)
+    request = make_request([source])
     files = source_files(request.sources)
     key = fingerprint(
         [[str(file.path and file.path.resolve()) for file in files], request.settings()]
     )
-    out = cache_directory() / "corpora" / f"{Path(str(sources[0])).stem or 'corpus'}-{key}"
+    out = cache_directory() / "corpora" / f"{Path(str(source)).stem or 'corpus'}-{key}"
     if not up_to_date(out, request):
-        note(f"building a corpus of {sources[0]} in {out}")
+        note(f"building a corpus of {source} in {out}")
         with progress("reading", "bytes") as show:
             build_corpus(request, out, force=out.exists(), progress=show)
     return out
