@@ -5,6 +5,13 @@ the same text and scored on the same sets, on the items the run covers: Spearman
 SimLex-999 and MTurk-287, accuracy by 3CosAdd on Google's analogies among the 30,000 most frequent
 words. The texts are 1, 16 and 50 million words of English Wikipedia. ``--engine gensim`` trains the
 same variants with gensim's word2vec.
+
+``1M-AB`` is a text for tuning: a million words of another part, scored on MTurk-287, RG-65, MSR's
+analogies and AP. Every variant is compared with the first one of its text and method: the
+difference of the means over seeds, with Welch's 95 % interval.
+
+    python tests/bench/bench_word2vec_quality.py --corpus 1M-AB --seeds 1 2 3 4 5 \
+        --variant '' --variant deterministic=True --json word2vec-deterministic.json
 """
 
 import argparse
@@ -13,7 +20,7 @@ import json
 import statistics
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +37,23 @@ from embed.formats.vector_files import load_vectors
 from embed.word2vec.config import CbowConfig, SkipGramConfig
 from embed.word2vec.train import train_cbow, train_skipgram
 
-SIMILARITY = ("ws353", "simlex999", "mturk287")
-ANALOGIES = ("questions-words",)
+REPORTING = {
+    "similarity": ("similarity/ws353.tsv", "similarity/simlex999.tsv", "similarity/mturk287.tsv"),
+    "analogies": ("analogy/questions-words.txt",),
+}
+TUNING = {
+    "similarity": ("similarity/mturk287.tsv", "similarity/rg65.tsv"),
+    "analogies": ("analogy/msr.txt",),
+    "categories": ("categorisation/ap.csv",),
+}
 METHODS: dict[str, Any] = {
     "skipgram": (SkipGramConfig, train_skipgram),
     "cbow": (CbowConfig, train_cbow),
 }
-TEXTS: dict[str, Sequence[str]] = {"1M": ("AA",), "16M": ("AA",), "50M": ("AA", "AB", "AC")}
+TEXTS: dict[str, Sequence[str]] = {
+    "1M": ("AA",), "16M": ("AA",), "50M": ("AA", "AB", "AC"), "1M-AB": ("AB",),
+}  # fmt: skip
+_SMALL = ("1M", "1M-AB")
 _SMALL_BYTES = 6_500_000  # a million words
 
 VARIANTS: list[dict[str, Any]] = [
@@ -70,11 +87,11 @@ VARIANTS: list[dict[str, Any]] = [
 def text_files(name: str, folder: Path) -> list[Path]:
     """Return the files of one text; a small one ends at an article boundary."""
     files = [harness.shared_file(f"corpora/enwiki2015-{part}.txt.xz") for part in TEXTS[name]]
-    if name != "1M":
+    if name not in _SMALL:
         return files
     with open(harness.unpacked(files[0]), "rb") as file:
         head = file.read(_SMALL_BYTES)
-    small = folder / "enwiki2015-1M.txt"
+    small = folder / f"enwiki2015-{name}.txt"
     small.write_bytes(head[: head.rindex(b"</doc>") + len(b"</doc>\n")])
     return [small]
 
@@ -88,16 +105,18 @@ def open_text(name: str, folder: Path) -> Corpus:
     return build_corpus(make_request(text_files(name, folder)), folder / f"corpus-{name}")
 
 
-def evaluation_sets() -> list[Task]:
-    """Return the four evaluation sets."""
-    similarity = [harness.shared_file(f"evaluation/similarity/{n}.tsv") for n in SIMILARITY]
-    analogies = [harness.shared_file(f"evaluation/analogy/{n}.txt") for n in ANALOGIES]
-    files = {"similarity": tuple(map(str, similarity)), "analogies": tuple(map(str, analogies))}
+def evaluation_sets(text: str) -> list[Task]:
+    """Return the four evaluation sets of a text."""
+    named = TUNING if text == "1M-AB" else REPORTING
+    files = {
+        kind: tuple(str(harness.shared_file(f"evaluation/{name}")) for name in names)
+        for kind, names in named.items()
+    }
     return read_tasks(CompareConfig(**files))
 
 
 def score(run: Path, tasks: Sequence[Task]) -> dict[str, float | None]:
-    """Return a run's score on each set: Spearman, or accuracy by 3CosAdd."""
+    """Return a run's score on each set: Spearman, accuracy by 3CosAdd, or purity."""
     vectors = load_vectors(run)
     results = [harness.scores(task, vectors)[0] for task in tasks]
     return {measured.dataset: found for measured, found in results}
@@ -124,6 +143,25 @@ def summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float | No
             "mean": round(statistics.mean(values), 4) if values else None,
             "deviation": round(statistics.stdev(values), 4) if len(values) > 1 else None,
         }
+    return found
+
+
+def differences(
+    runs: Sequence[Mapping[str, Any]], base: Sequence[Mapping[str, Any]]
+) -> dict[str, dict[str, float]]:
+    """Return by set how much the mean of runs exceeds that of others, with Welch's interval."""
+    from scipy.stats import ttest_ind
+
+    found = {}
+    for name in base[0]["scores"]:
+        a, b = ([run["scores"][name] for run in each] for each in (runs, base))
+        if None not in (*a, *b) and min(len(a), len(b)) > 1:
+            interval = ttest_ind(a, b, equal_var=False).confidence_interval(0.95)
+            found[name] = {
+                "difference": round(statistics.mean(a) - statistics.mean(b), 4),
+                "low": round(float(interval.low), 4),
+                "high": round(float(interval.high), 4),
+            }
     return found
 
 
@@ -159,17 +197,36 @@ def main() -> None:
     """Run the benchmark."""
     arguments = parsed()
     variants = [parse_variant(text) for text in arguments.variant or []] or VARIANTS
-    tasks = evaluation_sets()
     figures: dict[str, Any] = {"machine": harness.machine(), "results": []}
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.corpus or TEXTS:
-            corpus = open_text(name, Path(folder))
+            corpus, tasks = open_text(name, Path(folder)), evaluation_sets(name)
             for method in arguments.method or METHODS:
-                for variant in variants:
-                    about = measured(name, corpus, method, variant, tasks, arguments)
-                    if about:
-                        figures["results"].append(about)
-                        write(arguments.json, figures)
+                for about in series(name, corpus, method, variants, tasks, arguments):
+                    figures["results"].append(about)
+                    write(arguments.json, figures)
+
+
+def series(
+    name: str,
+    corpus: Corpus,
+    method: str,
+    variants: Sequence[Mapping[str, Any]],
+    tasks: Sequence[Task],
+    arguments: argparse.Namespace,
+) -> Iterator[dict[str, Any]]:
+    """Yield the variants measured, each after the first with its difference from the first."""
+    first = None
+    for variant in variants:
+        about = measured(name, corpus, method, variant, tasks, arguments)
+        if about is None:
+            continue
+        if first is not None:
+            about["from_first"] = differences(about["runs"], first["runs"])
+            for dataset, found in about["from_first"].items():
+                print(f"  {dataset}: {found['difference']} [{found['low']} {found['high']}]")
+        first = first or about
+        yield about
 
 
 def measured(
