@@ -154,6 +154,22 @@ class InputEmbeddings(Protocol):
 
 
 @runtime_checkable
+class StaticLayers(Protocol):
+    """An encoder that states which layers its static vectors are pooled from by default."""
+
+    def static_layers(self) -> tuple[tuple[int, ...], str]:
+        """Return the layers to pool if none are chosen.
+
+        Returns
+        -------
+        layers : tuple of int
+            Ascending, 0 to ``n_layers``.
+        reason : str
+            Why these, for a note.
+        """
+
+
+@runtime_checkable
 class AttentionReader(Protocol):
     """The attention weights of an encoder."""
 

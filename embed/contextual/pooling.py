@@ -16,7 +16,7 @@ import numpy as np
 from corpora.common.errors import SettingError
 from corpora.common.options import check, describe_settings, setting
 from corpora.common.reporting import Progress, no_progress, note
-from embed.protocols import ContextualEncoder, InputEmbeddings
+from embed.protocols import ContextualEncoder, InputEmbeddings, StaticLayers
 from embed.vectors.word_vectors import WordVectors
 from embed.vectors.wordlist import index_words
 
@@ -40,7 +40,7 @@ class PoolConfig:
     layers: str = setting(
         AUTO,
         "Layers to average, for example 0,1: 0 is the embeddings, 1 the first layer's output; by "
-        "default the upper half.",
+        "default the upper half, or as the note says for a Hugging Face folder.",
         metavar="LAYERS",
     )
     contexts_per_word: int = setting(
@@ -91,7 +91,7 @@ def pool_words(
 
     Memory: 12 bytes per word and dimension, 8 per context, and one shard of the corpus.
     """
-    layers = parse_layers(config.layers, encoder.n_layers)
+    layers = _choose_layers(config, encoder)
     view = corpus.view(
         min_count=config.min_count,
         max_vocabulary=config.max_vocabulary,
@@ -121,6 +121,18 @@ def _known_words(encoder: ContextualEncoder, view: "View") -> tuple[list[str], n
         note(f"{n_unknown:,} words unknown to the encoder get no vector, for example {examples}")
     words = [word for word, is_known in zip(view.words, known, strict=True) if is_known]
     return words, view.counts[known]
+
+
+def _choose_layers(config: PoolConfig, encoder: ContextualEncoder) -> tuple[int, ...]:
+    """Return the layers to average; the encoder's own default is said in a note."""
+    if config.source != "states":
+        return ()
+    if config.layers != AUTO or not isinstance(encoder, StaticLayers):
+        return parse_layers(config.layers, encoder.n_layers)
+    layers, reason = encoder.static_layers()
+    numbers = ",".join(map(str, layers))
+    note(f"pooling layers {numbers} of 0 to {encoder.n_layers}: {reason}; `layers` chooses others")
+    return layers
 
 
 def parse_layers(text: str, n_layers: int) -> tuple[int, ...]:

@@ -20,6 +20,7 @@ from pretrain.huggingface.loading import (
     one_line_errors,
     row_length,
     state_width,
+    static_layers,
 )
 from pretrain.inference.pseudo_likelihood import pseudo_log_likelihoods
 from pretrain.inference.windows import PiecedText, PieceWindows
@@ -41,12 +42,18 @@ class HuggingFaceEncoder:
         max_pieces: int,
         width: int,
         name: str = "model",
+        default_layers: tuple[tuple[int, ...], str],
     ) -> None:
         self.model: Any = model.eval()
         self.pieces = pieces
         self.max_pieces = max_pieces
         self.width = width
         self.name = name
+        self._default_layers = default_layers
+
+    def static_layers(self) -> tuple[tuple[int, ...], str]:
+        """Return the layers to pool by default, and the reason."""
+        return self._default_layers
 
     @property
     def n_layers(self) -> int:
@@ -140,6 +147,7 @@ class HuggingFaceMaskedLM(HuggingFaceEncoder):
             max_pieces=encoder.max_pieces,
             width=encoder.width,
             name=encoder.name,
+            default_layers=encoder.static_layers(),
         )
         self._mask, self._load_head = mask, load_head
 
@@ -211,7 +219,14 @@ def open_folder(folder: str | Path, device: str = "auto") -> HuggingFaceEncoder:
         )
     with one_line_errors(folder):
         width = state_width(folder, model.eval(), pieces)
-    encoder = HuggingFaceEncoder(model, pieces, max_pieces=room, width=width, name=str(folder))
+    encoder = HuggingFaceEncoder(
+        model,
+        pieces,
+        max_pieces=room,
+        width=width,
+        name=str(folder),
+        default_layers=static_layers(folder, model.config),
+    )
     mask = mask_piece(folder, model)
     if mask is None:
         return encoder

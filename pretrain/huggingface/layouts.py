@@ -11,7 +11,9 @@ import torch
 from torch import Tensor
 
 from corpora.tokenizer.pieces import CLS, MASK, PAD, SEP
+from embed.contextual.pooling import AUTO, parse_layers
 from pretrain.config import EncoderConfig
+from pretrain.huggingface.loading import STATIC_LAYERS
 from pretrain.model.attention import SelfAttention
 from pretrain.model.encoder import MaskedLanguageModel
 
@@ -157,6 +159,7 @@ def _common(shape: EncoderConfig, kind: str, architecture: str) -> dict[str, Any
         "cls_token_id": CLS,
         "sep_token_id": SEP,
         "mask_token_id": MASK,
+        STATIC_LAYERS: list(parse_layers(AUTO, shape.layers)),
     }
 
 

@@ -12,10 +12,15 @@ from torch import nn
 from corpora.artifacts.artifact import read_json
 from corpora.common.errors import ArtifactError, FirthError, SettingError
 from corpora.tokenizer.external import ExternalTokenizer
+from embed.contextual.pooling import parse_layers
 from pretrain.model.weights import TOKENIZER
 
 TOKENIZER_OPTIONS = "tokenizer_config.json"
 _MASKS = "[MASK]", "<mask>"  # tried if the tokenizer's options do not name one
+# files of sentence-transformers, whose models often keep the name of the masked LM they came from
+_SENTENCE_ENCODER = ("modules.json", "config_sentence_transformers.json")
+_MASKED_LM = ("ForMaskedLM", "ForPreTraining")  # ends of the names of architectures
+STATIC_LAYERS = "static_layers"  # key of config.json in folders that we export
 _RELATIVE_LENGTH = 512  # of windows, if positions are relative and set no limit
 
 
@@ -53,6 +58,24 @@ def mask_piece(folder: Path, model: Any) -> int | None:
         library = Tokenizer.from_file(str(folder / TOKENIZER))
         pieces = [library.token_to_id(name) for name in names if isinstance(name, str)]
     return next((piece for piece in pieces if piece is not None), None)
+
+
+def static_layers(folder: Path, config: Any) -> tuple[tuple[int, ...], str]:
+    """Return the layers to pool into static vectors by default, and the reason.
+
+    Of masked language models the lower half, which is best for word similarity (Bommasani et al.
+    2020; Vulić et al. 2020); of sentence encoders, decoders and others the last layer.
+    """
+    n_layers = int(config.num_hidden_layers)
+    stated = getattr(config, STATIC_LAYERS, None)
+    if isinstance(stated, list) and stated:
+        return parse_layers(",".join(map(str, stated)), n_layers), "stated in config.json"
+    if any((folder / name).is_file() for name in _SENTENCE_ENCODER):
+        return (n_layers,), "the last one of a sentence encoder"
+    names = getattr(config, "architectures", None) or []
+    if any(str(name).endswith(_MASKED_LM) for name in names):
+        return tuple(range(n_layers // 2 + 1)), "the lower half of a masked language model"
+    return (n_layers,), f"the last one, since {names[0] if names else 'it'} is no masked LM"
 
 
 def _options(folder: Path) -> dict[str, Any]:

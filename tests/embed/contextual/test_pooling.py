@@ -7,6 +7,7 @@ import pytest
 
 from corpora.common.errors import SettingError
 from corpora.common.reporting import no_progress
+from embed.contextual import pooling
 from embed.contextual.pooling import PoolConfig, parse_layers, pool_words
 from embed.contextual.pooling_kernels import keep_lowest
 from embed.vectors.word_vectors import WordVectors
@@ -68,6 +69,14 @@ class FakeEncoderWithTable(FakeEncoder):
     def input_embeddings(self, words):
         """Return [code of the first letter, word length] per word."""
         return np.array([[ord(word[0]), len(word)] for word in words], dtype=np.float32)
+
+
+class FakeEncoderWithDefault(FakeEncoder):
+    """A fake encoder that states its layers."""
+
+    def static_layers(self):
+        """Return the lowest two layers."""
+        return (0, 1), "for a test"
 
 
 def random_text(n_sentences=60, seed=1):
@@ -293,6 +302,32 @@ def test_invalid_layers_are_refused_before_any_work(text, message):
         pool_words(encoder, CorpusInShards("a b"), PoolConfig(layers=text, min_count=1))
     assert str(error.value) == message
     assert encoder.encoded == []
+
+
+@pytest.mark.parametrize(
+    ("encoder", "layers", "pooled", "notes"),
+    [
+        (FakeEncoder, "auto", [2, 3, 4], ""),
+        (FakeEncoder, "1,3", [1, 3], ""),
+        (
+            FakeEncoderWithDefault,
+            "auto",
+            [0, 1],
+            "pooling layers 0,1 of 0 to 4: for a test; `layers` chooses others",
+        ),
+        (FakeEncoderWithDefault, "1,3", [1, 3], ""),
+    ],
+)
+def test_an_encoder_may_state_the_layers_of_static_vectors(
+    encoder, layers, pooled, notes, monkeypatch
+):
+    said = []
+    monkeypatch.setattr(pooling, "note", said.append)
+    config = PoolConfig(layers=layers, min_count=1)
+    found = pool_words(encoder(), CorpusInShards("a b\nb a"), config)
+    assert found.info["layers"] == pooled
+    assert np.unique(found.vectors.matrix[:, 3]).tolist() == [np.mean(pooled)]
+    assert said == ([notes] if notes else [])
 
 
 def test_layers_are_sorted_without_repetition():

@@ -63,6 +63,7 @@ def test_an_exported_run_gives_the_states_of_the_run_at_every_layer(name, tmp_pa
     np.testing.assert_array_equal(stock.input_embeddings(words), ours.input_embeddings(words))
     assert stock.words("The Cat, on") == ours.words("The Cat, on")
     assert stock.encode([], [0]) == []
+    assert stock.static_layers() == ((1, 2, 3), "stated in config.json")  # the run's own default
 
 
 @pytest.mark.parametrize("within", [True, False])
@@ -124,6 +125,45 @@ def t5(folder):
         num_heads=2,
     )  # fmt: skip
     return save(folder, transformers.T5ForConditionalGeneration(config), tokenizer)
+
+
+def sentence_encoder(folder):
+    """A masked LM that sentence-transformers trained further: the list of its modules is there."""
+    bert(folder)
+    (folder / "modules.json").write_text("[]")
+    return folder
+
+
+def electra(folder):
+    """A discriminator of replaced pieces, pretrained on text like a masked LM."""
+    bert(folder)
+    edit(folder / "config.json", architectures=["BertForPreTraining"])
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("make", "layers", "reason"),
+    [
+        (bert, (0, 1), "the lower half of a masked language model"),
+        (electra, (0, 1), "the lower half of a masked language model"),
+        (sentence_encoder, (2,), "the last one of a sentence encoder"),
+        (gpt2, (2,), "the last one, since GPT2LMHeadModel is no masked LM"),
+        (roberta_model, (2,), "the last one, since RobertaModel is no masked LM"),
+        (t5, (2,), "the last one, since T5ForConditionalGeneration is no masked LM"),
+    ],
+    ids=lambda each: getattr(each, "__name__", None),
+)
+def test_static_layers_follow_from_what_a_model_was_trained_for(make, layers, reason, tmp_path):
+    folder = make(tmp_path / "model")
+    assert open_folder(folder, "cpu").static_layers() == (layers, reason)
+
+
+@pytest.mark.parametrize("stated", [[2, 1], None, [], 3])
+def test_layers_stated_in_the_config_come_first(stated, tmp_path):
+    bert(tmp_path / "model")
+    edit(tmp_path / "model" / "config.json", static_layers=stated)
+    expected = (1, 2) if stated == [2, 1] else (0, 1)
+    assert open_folder(tmp_path / "model", "cpu").static_layers()[0] == expected
 
 
 MODELS = {"BERT": bert, "GPT-2": gpt2, "RoBERTa": roberta_model, "T5": t5}
