@@ -15,8 +15,9 @@ from itertools import islice
 from pathlib import Path
 
 import harness
+import roles
 
-AA = "corpora/enwiki2015-AA.txt.xz"
+ROLE = roles.REPORTING
 _BATCH = 4096
 
 
@@ -80,7 +81,7 @@ def main() -> None:
     if arguments.rival:
         print(RIVALS[arguments.rival](arguments.text))
         return
-    text = arguments.text or harness.unpacked(harness.shared_file(AA))
+    text = arguments.text or harness.unpacked(roles.open_text("enwiki2015-AA", role=ROLE))
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "corpus"
         _warm_up(text, Path(folder))

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import harness
+import roles
 
 from corpora.common.console import print_table
 from embed.compare.config import CompareConfig
@@ -28,6 +29,7 @@ from embed.compare.task import Task
 from embed.formats.vector_files import load_vectors
 from embed.protocols import StaticVectors
 
+ROLE = roles.REPORTING
 SIMILARITY = ("ws353", "ws353-sim", "ws353-rel", "simlex999", "mturk287", "rg65")
 ANALOGIES = ("questions-words", "msr")
 
@@ -36,8 +38,8 @@ def main() -> None:
     """Run the benchmark."""
     arguments = harness.parse(__doc__ or "", more=_own_options)
     files = {
-        "similarity": [harness.shared_file(f"evaluation/similarity/{n}.tsv") for n in SIMILARITY],
-        "analogies": [harness.shared_file(f"evaluation/analogy/{n}.txt") for n in ANALOGIES],
+        "similarity": [roles.open_set(name, role=ROLE) for name in SIMILARITY],
+        "analogies": [roles.open_set(name, role=ROLE) for name in ANALOGIES],
     }
     figures = {
         "machine": harness.machine(),

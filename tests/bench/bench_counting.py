@@ -8,12 +8,13 @@ import argparse
 
 import harness
 import numpy as np
+import roles
 from numba import njit
 
 from embed.svd.cooccurrence import count_cooccurrences
 from embed.svd.window_weights import window_weights
 
-AA = "corpora/enwiki2015-AA.txt.xz"
+ROLE = roles.REPORTING
 
 
 @njit
@@ -86,7 +87,7 @@ def read(max_vocabulary):
     """Return the reference corpus as the SVD method reads it."""
     from corpora.build.open_or_build import open_or_build
 
-    corpus = open_or_build(harness.unpacked(harness.shared_file(AA)))
+    corpus = open_or_build(harness.unpacked(roles.open_text("enwiki2015-AA", role=ROLE)))
     return InMemory(
         corpus.view(
             min_count=5, max_vocabulary=max_vocabulary, punctuation="drop", boundary="paragraph"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import harness
+import roles
 from scipy.stats import studentized_range
 
 from corpora.artifacts.artifact import write_json
@@ -30,6 +31,7 @@ from embed.compare.scoring.open_runs import describe_run
 from embed.formats.vector_files import load_vectors
 from embed.registry import find_method
 
+ROLE = roles.REPORTING
 CANDIDATES: dict[str, tuple[str, dict[str, Any]]] = {
     "svd-100": ("svd", {"dim": 100}),
     "svd-300": ("svd", {"dim": 300}),
@@ -41,21 +43,19 @@ CANDIDATES: dict[str, tuple[str, dict[str, Any]]] = {
 # Evaluation sets of a language by kind; analogies are split by topic because methods may be good
 # at one and bad at the other.
 ENGLISH = {
-    "similarity": ("similarity/ws353.tsv", "similarity/simlex999.tsv", "similarity/mturk287.tsv"),
-    "meaning": ("analogy/questions-words.txt",),
-    "grammar": ("analogy/questions-words.txt", "analogy/msr.txt"),
+    "similarity": ("ws353", "simlex999", "mturk287"),
+    "meaning": ("questions-words",),
+    "grammar": ("questions-words", "msr"),
 }
 GERMAN = {
-    "similarity": tuple(
-        f"multilingual/de/{name}.txt" for name in ("gur350", "zg222", "ws353rel", "simlex999")
-    ),
-    "meaning": ("multilingual/de/analogies-google.txt",),
-    "grammar": ("multilingual/de/analogies-google.txt",),
+    "similarity": tuple(f"de/{name}" for name in ("gur350", "zg222", "ws353rel", "simlex999")),
+    "meaning": ("de/analogies-google",),
+    "grammar": ("de/analogies-google",),
 }
 CHINESE = {
-    "similarity": ("multilingual/zh/wordsim-240.txt", "multilingual/zh/wordsim-297.txt"),
-    "meaning": ("multilingual/zh/CA8_semantic.txt",),
-    "grammar": ("multilingual/zh/CA8_morphological.txt",),
+    "similarity": ("zh/wordsim-240", "zh/wordsim-297"),
+    "meaning": ("zh/CA8_semantic",),
+    "grammar": ("zh/CA8_morphological",),
 }
 OPTIONS = {"similarity": "similarity", "meaning": "analogies", "grammar": "analogies"}
 METRICS = {"similarity": "spearman", "meaning": "accuracy", "grammar": "accuracy"}
@@ -160,7 +160,7 @@ def build(path: Path, about: Mapping[str, Any]) -> Corpus:
     """Build the corpus of one text unless it exists."""
     if is_corpus(path):
         return Corpus.open(path)
-    sources = [harness.shared_file(f"corpora/{name}.txt.xz") for name in about["sources"]]
+    sources = [roles.open_text(name, role=ROLE) for name in about["sources"]]
     read = ReadOptions(documents=about.get("documents", "file"))
     request = make_request(sources, read=read, text=about.get("text"))
     return build_corpus(request, path)
@@ -171,7 +171,7 @@ def divided(sets: Mapping[str, Sequence[str]], folder: Path) -> dict[str, list[P
     found: dict[str, list[Path]] = {}
     for kind, names in sets.items():
         for name in names:
-            path = harness.shared_file(f"evaluation/{name}")
+            path = roles.open_set(name, role=ROLE)
             part = lines_of(path.name, kind, path.read_text(encoding="utf-8").splitlines())
             if part is not None:
                 folder.mkdir(parents=True, exist_ok=True)
@@ -186,7 +186,7 @@ def lines_of(name: str, kind: str, lines: Sequence[str]) -> Sequence[str] | None
     if name == "analogies-google.txt":
         return lines[:GERMAN_MEANING] if kind == "meaning" else lines[GERMAN_MEANING:]
     if name == "wordsim-297.txt":  # pairs in both sets would count twice
-        other = harness.shared_file("evaluation/multilingual/zh/wordsim-240.txt")
+        other = roles.open_set("zh/wordsim-240", role=ROLE)
         known = {frozenset(line.split()[:2]) for line in other.read_text("utf-8").splitlines()}
         return [line for line in lines if frozenset(line.split()[:2]) not in known]
     if name == "questions-words.txt":

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import harness
+import roles
 
 from corpora.artifacts.artifact import write_json
 from corpora.build.pipeline import build_corpus
@@ -39,21 +40,21 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "mlm": ("mlm", {"preset": "tiny"}),
 }
 METRICS = ("spearman", "accuracy")  # those that papers report
-GERMAN, CHINESE = "evaluation/multilingual/de", "evaluation/multilingual/zh"
+ROLE = roles.REPORTING
 # By language: its text, its corpora with their methods, its evaluation sets, and the comparisons.
 LANGUAGES: dict[str, dict[str, Any]] = {
     "German": {
-        "text": "corpora/eltec-de.txt.xz",
+        "text": "eltec-de",
         "corpora": {
             "de": (TextSettings(), ("svd", "cbow", "skipgram", "subwords", "mlm")),
             "de-case": (TextSettings(keep_case=True), ("svd", "cbow", "skipgram", "subwords")),
             "de-plain": (TextSettings(strip_accents=True), ("svd", "skipgram")),
         },
         "similarity": tuple(
-            f"{GERMAN}/{name}.txt"
+            f"de/{name}"
             for name in ("gur65", "gur350", "zg222", "simlex999", "ws353sim", "ws353rel")
         ),
-        "analogies": (f"{GERMAN}/analogies-google.txt",),
+        "analogies": ("de/analogies-google",),
         "comparisons": {
             "methods": ("de/svd", "de/cbow", "de/skipgram", "de/subwords", "de/mlm"),
             "case": (
@@ -64,7 +65,7 @@ LANGUAGES: dict[str, dict[str, Any]] = {
         },
     },
     "Chinese": {
-        "text": "corpora/zh-modern.txt.xz",
+        "text": "zh-modern",
         "corpora": {
             "zh-jieba": (
                 TextSettings(segmenter="jieba"),
@@ -72,8 +73,8 @@ LANGUAGES: dict[str, dict[str, Any]] = {
             ),
             "zh-characters": (TextSettings(segmenter="characters"), ("svd",)),
         },
-        "similarity": (f"{CHINESE}/wordsim-240.txt", f"{CHINESE}/wordsim-297.txt"),
-        "analogies": (f"{CHINESE}/CA8_semantic.txt", f"{CHINESE}/CA8_morphological.txt"),
+        "similarity": ("zh/wordsim-240", "zh/wordsim-297"),
+        "analogies": ("zh/CA8_semantic", "zh/CA8_morphological"),
         "comparisons": {
             "methods": (
                 *("zh-jieba/svd", "zh-jieba/cbow", "zh-jieba/skipgram"),
@@ -129,7 +130,7 @@ def measure(about: Mapping[str, Any], arguments: argparse.Namespace) -> dict[str
 def sets_of(about: Mapping[str, Any]) -> CompareConfig:
     """Return the sets of a language."""
     files = {
-        kind: tuple(str(harness.shared_file(name)) for name in about[kind])
+        kind: tuple(str(roles.open_set(name, role=ROLE)) for name in about[kind])
         for kind in ("similarity", "analogies")
     }
     return CompareConfig(**files)
@@ -140,7 +141,9 @@ def build(path: Path, text: str, settings: TextSettings) -> Corpus:
     if is_corpus(path):
         return Corpus.open(path)
     read = ReadOptions(documents="block")
-    return build_corpus(make_request([harness.shared_file(text)], read=read, text=settings), path)
+    return build_corpus(
+        make_request([roles.open_text(text, role=ROLE)], read=read, text=settings), path
+    )
 
 
 def described(corpus: Corpus, settings: TextSettings) -> dict[str, Any]:

@@ -8,7 +8,8 @@ steps      tokens a second of the trainer's own step beside Hugging Face's BertF
 spans      the time of one layer of truncated attention by length and span, beside a dense mask.
 quality    with --quality CORPUS: an encoder trained for --minutes by the trainer, or with
            --quality RUN an existing run: held-out accuracy, BLiMP by pseudo-log-
-           likelihood (ties count one half), word similarity of its vectors.
+           likelihood (ties count one half), word similarity of its vectors. --role tuning scores
+           on the sets that settings may be chosen on.
 
 Every number goes to --json, which is written after each part. The status is 1 if a check fails.
 """
@@ -26,13 +27,17 @@ import mlm_checks
 import mlm_quality
 import mlm_spans
 import mlm_steps
+import roles
 import torch
 
 from corpora.common.console import print_table
 from pretrain.device import choose_device, device_name, matmul_peak
 
 PARTS = ("checks", "steps", "spans", "quality")
-SIMILARITY = ("ws353", "simlex999")
+ROLE = roles.REPORTING
+# By role: the sets of --quality.
+SIMILARITY = {roles.REPORTING: ("ws353", "simlex999"), roles.TUNING: ("mturk287", "rg65")}
+BLIMP = {roles.REPORTING: "blimp-reporting", roles.TUNING: "blimp-tuning"}
 _QUICK_OPTIONS = {
     "layers": 1, "heads": 2, "dim": 32, "pieces": "300", "sequence_length": 32, "batch": 8,
     "steps": 5, "compile": "off", "dtype": "float32", "min_count": 2,
@@ -135,9 +140,10 @@ def run_quality(arguments: argparse.Namespace, device: torch.device) -> Iterator
         folder = Path(scratch)
         if arguments.quick and not arguments.quality:
             _prepare_quick(arguments, folder)
-        blimp = arguments.blimp or harness.shared_file("evaluation/blimp/blimp.jsonl.xz")
+        role = arguments.role
+        blimp = arguments.blimp or roles.open_set(BLIMP[role], role=role)
         sets = arguments.similarity or [
-            harness.shared_file(f"evaluation/similarity/{name}.tsv") for name in SIMILARITY
+            roles.open_set(name, role=role) for name in SIMILARITY[role]
         ]
         run = Path(arguments.quality)
         if not (run / "model.safetensors").is_file():
@@ -219,6 +225,7 @@ def _own_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--minutes", type=float, default=8.0, help="of the training")
     parser.add_argument("--options", type=json.loads, default={}, help="train-mlm's, as JSON")
     parser.add_argument("--out", type=Path, help="where the run is kept")
+    roles.add_role_option(parser, ROLE)
     parser.add_argument("--blimp", type=Path, help="sentence pairs, .jsonl or .jsonl.xz")
     parser.add_argument("--pairs", type=int, help="only so many of each paradigm")
     parser.add_argument("--similarity", type=Path, nargs="+", help="similarity sets")

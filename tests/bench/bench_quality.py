@@ -2,8 +2,8 @@
 
 Every variant is trained on the same corpus and scored on the same sets, on the items the run
 covers. The seed moves the result only in the sixth digit, so one run per variant is enough. The
-texts: 16 million words of English Wikipedia, WikiText-2 (2 million, tokenized by its authors) and
-German novels (9 million), each with the sets of its language.
+texts and sets are those that defaults are chosen on: 16 million words of English Wikipedia and
+WikiText-2 (2 million, tokenized by its authors), scored on MTurk-287, RG-65, MSR and AP.
 """
 
 import argparse
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import harness
+import roles
 
 from corpora.build.pipeline import build_corpus
 from corpora.build.request import make_request
@@ -25,19 +26,12 @@ from embed.compare.task import Task
 from embed.formats.vector_files import load_vectors
 from embed.svd.train import SvdConfig, make_svd_run
 
-ENGLISH = ("similarity/ws353.tsv", "similarity/simlex999.tsv", "similarity/mturk287.tsv")
-ENGLISH_ANALOGIES = ("analogy/questions-words.txt", "analogy/msr.txt")
-GERMAN = tuple(f"multilingual/de/{n}.txt" for n in ("gur350", "zg222", "ws353rel", "simlex999"))
-GERMAN_ANALOGIES = ("multilingual/de/analogies-google.txt",)
-
-CORPORA: dict[str, dict[str, Any]] = {
-    "enwiki2015-AA": {"similarity": ENGLISH, "analogies": ENGLISH_ANALOGIES},
-    "wikitext2-train": {
-        "similarity": ENGLISH,
-        "analogies": ENGLISH_ANALOGIES,
-        "text": TextSettings(segmenter="whitespace"),
-    },
-    "eltec-de": {"similarity": GERMAN, "analogies": GERMAN_ANALOGIES},
+ROLE = roles.TUNING
+SETS = {"similarity": ("mturk287", "rg65"), "analogies": ("msr",), "categories": ("ap",)}
+# The settings of each text; None for the defaults.
+CORPORA: dict[str, TextSettings | None] = {
+    "enwiki2015-AB": None,
+    "wikitext2-train": TextSettings(segmenter="whitespace"),
 }
 
 VARIANTS: list[dict[str, Any]] = [
@@ -66,23 +60,23 @@ VARIANTS: list[dict[str, Any]] = [
 ]
 
 
-def build(name: str, folder: Path, about: dict[str, Any]) -> Corpus:
+def build(name: str, folder: Path) -> Corpus:
     """Build the corpus of one text."""
-    source = harness.shared_file(f"corpora/{name}.txt.xz")
-    return build_corpus(make_request([source], text=about.get("text")), folder / name)
+    source = roles.open_text(name, role=ROLE)
+    return build_corpus(make_request([source], text=CORPORA[name]), folder / name)
 
 
-def tasks_of(about: dict[str, Any]) -> list[Task]:
-    """Return the tasks of one text's language."""
+def tuning_tasks() -> list[Task]:
+    """Return the tasks of the sets that settings are chosen on."""
     files = {
-        kind: tuple(str(harness.shared_file(f"evaluation/{name}")) for name in about[kind])
-        for kind in ("similarity", "analogies")
+        kind: tuple(str(roles.open_set(name, role=ROLE)) for name in names)
+        for kind, names in SETS.items()
     }
     return read_tasks(CompareConfig(**files))
 
 
 def score(run: Path, tasks: list[Task]) -> dict[str, float | None]:
-    """Return a run's score on each set: Spearman, or accuracy by 3CosAdd."""
+    """Return a run's score on each set: Spearman, accuracy by 3CosAdd, or purity."""
     vectors = load_vectors(run)
     found = {}
     for task in tasks:
@@ -98,11 +92,10 @@ def main() -> None:
     parser.add_argument("--corpus", choices=CORPORA, action="append", help="only these texts")
     arguments = parser.parse_args()
     figures: dict[str, Any] = {"machine": harness.machine()}
+    tasks = tuning_tasks()
     with tempfile.TemporaryDirectory() as scratch:
         for name in arguments.corpus or CORPORA:
-            about = CORPORA[name]
-            corpus = build(name, Path(scratch), about)
-            tasks = tasks_of(about)
+            corpus = build(name, Path(scratch))
             figures[name] = []
             for number, variant in enumerate(VARIANTS):
                 config = dataclasses.replace(SvdConfig(), **variant)

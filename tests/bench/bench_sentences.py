@@ -16,11 +16,11 @@ from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
+import roles
 
 from corpora.text.sentences.split import sentence_offsets, split_sentences
 
-ROOT = Path(__file__).resolve().parents[2]
-AA = "corpora/enwiki2015-AA.txt.xz"
+ROLE = roles.REPORTING
 
 
 def read_paragraphs(path):
@@ -61,10 +61,10 @@ def score(split, units):
     }
 
 
-def quality(data, splitters):
+def quality(splitters):
     """Return the scores of each splitter on dev and test, by paragraph and by document."""
     for part in ("dev", "test"):
-        documents = read_paragraphs(data / f"evaluation/ud_ewt/en_ewt-ud-{part}.conllu.xz")
+        documents = read_paragraphs(roles.open_set(f"ud-ewt-{part}", role=ROLE))
         units = {
             "paragraph": [paragraph for document in documents for paragraph in document],
             "document": [
@@ -87,9 +87,9 @@ def seconds(work, repeats):
     return statistics.median(times), times
 
 
-def speed(data, splitters):
+def speed(splitters):
     """Return MB/s: ours on the whole corpus, pysbd on its first half megabyte."""
-    with lzma.open(data / AA) as file:
+    with lzma.open(roles.open_text("enwiki2015-AA", role=ROLE)) as file:
         text = np.frombuffer(file.read(), dtype=np.uint8)
     ends = np.flatnonzero(text == ord("\n")) + 1
     paragraphs = np.unique(np.concatenate([[0], ends, [len(text)]]))
@@ -113,17 +113,16 @@ def pysbd_splitter():
 def main():
     """Print two tables; write them with machine and versions."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--json", type=Path, help="also write the results to this file")
     options = parser.parse_args()
     splitters = {"firth": split_sentences, "pysbd": pysbd_splitter()}
 
-    scores = list(quality(options.data, splitters))
+    scores = list(quality(splitters))
     print("UD English EWT    inside      splitter     F1      P      R")
     for row in scores:
         numbers = "  ".join(f"{row[key]:.3f}" for key in ("f1", "precision", "recall"))
         print(f"{row['part']:<18}{row['inside']:<12}{row['splitter']:<9}{numbers}")
-    speeds = list(speed(options.data, splitters))
+    speeds = list(speed(splitters))
     print("\nsplitter     MB/s (one core)")
     for row in speeds:
         print(f"{row['splitter']:<9}{row['mb_per_s']:>8.2f}")

@@ -14,10 +14,11 @@ from typing import Any
 
 import harness
 import numpy as np
+import roles
 
 from embed.svd.truncated_svd import truncated_svd
 
-AA = "corpora/enwiki2015-AA.txt.xz"
+ROLE = roles.REPORTING
 
 
 def reference_matrix() -> Any:
@@ -28,7 +29,7 @@ def reference_matrix() -> Any:
     from embed.svd.train import SvdConfig
 
     config = SvdConfig()
-    corpus = open_or_build(harness.unpacked(harness.shared_file(AA)))
+    corpus = open_or_build(harness.unpacked(roles.open_text("enwiki2015-AA", role=ROLE)))
     view = corpus.view(
         min_count=config.min_count,
         max_vocabulary=config.max_vocabulary,

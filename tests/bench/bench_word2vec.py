@@ -31,13 +31,14 @@ from typing import Any
 import harness
 import numba
 import numpy as np
+import roles
 
 from corpora.build.open_or_build import open_or_build
 from corpora.store.corpus import Corpus
 from corpora.store.view import View
 from embed.word2vec.kernels.barrier import wait_for_all
 
-AA = "corpora/enwiki2015-AA.txt.xz"
+ROLE = roles.REPORTING
 HERE = Path(__file__).resolve().parent
 PEER = HERE / "pword2vec_peer.cpp"
 CASES = (
@@ -233,7 +234,7 @@ def _meetings(counter: Any, turns: Any) -> None:
 def main() -> None:
     """Run the benchmark."""
     arguments = harness.parse(__doc__ or "", more=_own_options)
-    source = arguments.corpus or harness.unpacked(harness.shared_file(AA))
+    source = arguments.corpus or harness.unpacked(roles.open_text("enwiki2015-AA", role=ROLE))
     corpus = apart(find_corpus, source)
     n_tokens = apart(count_tokens, corpus)
     with tempfile.TemporaryDirectory() as folder:

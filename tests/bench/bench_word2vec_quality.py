@@ -1,14 +1,13 @@
 """Effect of each option of skip-gram and CBOW on quality, and the variance over seeds.
 
 Each variant differs from the defaults in one or a few options. It is trained with several seeds on
-the same text and scored on the same sets, on the items the run covers: Spearman on WS-353,
-SimLex-999 and MTurk-287, accuracy by 3CosAdd on Google's analogies among the 30,000 most frequent
-words. The texts are 1, 16 and 50 million words of English Wikipedia. ``--engine gensim`` trains the
-same variants with gensim's word2vec.
-
-``1M-AB`` is a text for tuning: a million words of another part, scored on MTurk-287, RG-65, MSR's
-analogies and AP. Every variant is compared with the first one of its text and method: the
-difference of the means over seeds, with Welch's 95 % interval.
+the same text and scored on the same sets, on the items the run covers: Spearman, accuracy by
+3CosAdd among the 30,000 most frequent words, and purity. The texts are 1 and 16 million words of
+English Wikipedia and the sets MTurk-287, RG-65, MSR and AP, which settings may be chosen on.
+Every variant is compared with the first one of its text and method: the difference of the means
+over seeds, with Welch's 95 % interval. ``--role reporting`` measures a single variant on other
+text, up to 50 million words, on WS-353, SimLex-999 and Google's analogies. ``--engine gensim``
+trains the same variants with gensim's word2vec.
 
     python tests/bench/bench_word2vec_quality.py --corpus 1M-AB --seeds 1 2 3 4 5 \
         --variant '' --variant deterministic=True --json word2vec-deterministic.json
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import harness
+import roles
 
 from corpora.build.pipeline import build_corpus
 from corpora.build.request import make_request
@@ -37,23 +37,22 @@ from embed.formats.vector_files import load_vectors
 from embed.word2vec.config import CbowConfig, SkipGramConfig
 from embed.word2vec.train import train_cbow, train_skipgram
 
-REPORTING = {
-    "similarity": ("similarity/ws353.tsv", "similarity/simlex999.tsv", "similarity/mturk287.tsv"),
-    "analogies": ("analogy/questions-words.txt",),
-}
-TUNING = {
-    "similarity": ("similarity/mturk287.tsv", "similarity/rg65.tsv"),
-    "analogies": ("analogy/msr.txt",),
-    "categories": ("categorisation/ap.csv",),
+ROLE = roles.TUNING
+# By role: the sets, and the parts of English Wikipedia that make each text.
+SETS: dict[roles.Role, dict[str, Sequence[str]]] = {
+    roles.TUNING: {
+        "similarity": ("mturk287", "rg65"), "analogies": ("msr",), "categories": ("ap",),
+    },
+    roles.REPORTING: {"similarity": ("ws353", "simlex999"), "analogies": ("questions-words",)},
+}  # fmt: skip
+TEXTS: dict[roles.Role, dict[str, Sequence[str]]] = {
+    roles.TUNING: {"1M-AB": ("AB",), "16M-AB": ("AB",)},
+    roles.REPORTING: {"1M": ("AA",), "16M": ("AA",), "50M": ("AA", "AB", "AC")},
 }
 METHODS: dict[str, Any] = {
     "skipgram": (SkipGramConfig, train_skipgram),
     "cbow": (CbowConfig, train_cbow),
 }
-TEXTS: dict[str, Sequence[str]] = {
-    "1M": ("AA",), "16M": ("AA",), "50M": ("AA", "AB", "AC"), "1M-AB": ("AB",),
-}  # fmt: skip
-_SMALL = ("1M", "1M-AB")
 _SMALL_BYTES = 6_500_000  # a million words
 
 VARIANTS: list[dict[str, Any]] = [
@@ -84,10 +83,10 @@ VARIANTS: list[dict[str, Any]] = [
 ]
 
 
-def text_files(name: str, folder: Path) -> list[Path]:
+def text_files(name: str, folder: Path, role: roles.Role) -> list[Path]:
     """Return the files of one text; a small one ends at an article boundary."""
-    files = [harness.shared_file(f"corpora/enwiki2015-{part}.txt.xz") for part in TEXTS[name]]
-    if name not in _SMALL:
+    files = [roles.open_text(f"enwiki2015-{part}", role=role) for part in TEXTS[role][name]]
+    if not name.startswith("1M"):
         return files
     with open(harness.unpacked(files[0]), "rb") as file:
         head = file.read(_SMALL_BYTES)
@@ -96,21 +95,21 @@ def text_files(name: str, folder: Path) -> list[Path]:
     return [small]
 
 
-def open_text(name: str, folder: Path) -> Corpus:
+def open_text(name: str, folder: Path, role: roles.Role) -> Corpus:
     """Return the corpus of one text, or an existing corpus."""
     if is_corpus(Path(name)):
         return Corpus.open(name)
-    if name not in TEXTS:
-        raise SystemExit(f"--corpus {name}: is neither a corpus nor one of {', '.join(TEXTS)}")
-    return build_corpus(make_request(text_files(name, folder)), folder / f"corpus-{name}")
+    if name not in TEXTS[role]:
+        named = ", ".join(TEXTS[role])
+        raise SystemExit(f"--corpus {name}: is neither a corpus nor one of {named}")
+    return build_corpus(make_request(text_files(name, folder, role)), folder / f"corpus-{name}")
 
 
-def evaluation_sets(text: str) -> list[Task]:
-    """Return the four evaluation sets of a text."""
-    named = TUNING if text == "1M-AB" else REPORTING
+def evaluation_sets(role: roles.Role) -> list[Task]:
+    """Return the evaluation sets of a role."""
     files = {
-        kind: tuple(str(harness.shared_file(f"evaluation/{name}")) for name in names)
-        for kind, names in named.items()
+        kind: tuple(str(roles.open_set(name, role=role)) for name in names)
+        for kind, names in SETS[role].items()
     }
     return read_tasks(CompareConfig(**files))
 
@@ -197,10 +196,13 @@ def main() -> None:
     """Run the benchmark."""
     arguments = parsed()
     variants = [parse_variant(text) for text in arguments.variant or []] or VARIANTS
+    if arguments.role is roles.REPORTING and len(variants) > 1:
+        raise SystemExit("--role reporting: compares no variants; pass one --variant")
+    tasks = evaluation_sets(arguments.role)
     figures: dict[str, Any] = {"machine": harness.machine(), "results": []}
     with tempfile.TemporaryDirectory() as folder:
-        for name in arguments.corpus or TEXTS:
-            corpus, tasks = open_text(name, Path(folder)), evaluation_sets(name)
+        for name in arguments.corpus or TEXTS[arguments.role]:
+            corpus = open_text(name, Path(folder), arguments.role)
             for method in arguments.method or METHODS:
                 for about in series(name, corpus, method, variants, tasks, arguments):
                     figures["results"].append(about)
@@ -268,7 +270,9 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument(
-        "--corpus", action="append", help=f"only these: {', '.join(TEXTS)}, or a corpus directory"
+        "--corpus",
+        action="append",
+        help=f"only these: {', '.join(TEXTS[ROLE])}, or a corpus directory",
     )
     parser.add_argument("--method", choices=METHODS, action="append", help="only these methods")
     parser.add_argument("--engine", choices=("firth", "gensim"), default="firth")
@@ -280,6 +284,7 @@ def parsed() -> argparse.Namespace:
         metavar="'NAME=VALUE ...'",
         help="only this, and so on; '' for the defaults",
     )
+    roles.add_role_option(parser, ROLE)
     return parser.parse_args()
 
 

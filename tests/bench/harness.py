@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -200,25 +200,26 @@ def parse(
     return parser.parse_args()
 
 
-def shared_file(name: str) -> Path:
-    """Return a file of the real data; if it is missing, exit with status 0 and a note."""
-    folder = Path(os.environ.get("FIRTH_SHARED_DATA", ROOT.parent / "shared" / "data"))
-    if not (folder / name).is_file():
-        print(f"skipped: no {folder / name}; FIRTH_SHARED_DATA names another folder")
-        sys.exit(0)
-    return folder / name
-
-
 def unpacked(path: Path) -> Path:
     """Unpack an ``.xz`` file to a temporary folder, once, and return the plain file."""
-    plain = Path(tempfile.gettempdir()) / "firth-bench" / path.stem
-    if not plain.exists():
-        plain.parent.mkdir(exist_ok=True)
-        part = plain.with_name(f"{plain.name}.{os.getpid()}")
-        with lzma.open(path) as packed, open(part, "wb") as file:
-            shutil.copyfileobj(packed, file, 1 << 22)
-        part.rename(plain)
-    return plain
+
+    def unpack(new: IO[bytes]) -> None:
+        with lzma.open(path) as packed:
+            shutil.copyfileobj(packed, new, 1 << 22)
+
+    return made_once(path.stem, unpack)
+
+
+def made_once(name: str, write: Callable[[IO[bytes]], None]) -> Path:
+    """Return a file in a temporary folder that all benchmarks share; write it if it is missing."""
+    made = Path(tempfile.gettempdir()) / "firth-bench" / name
+    if not made.exists():
+        made.parent.mkdir(exist_ok=True)
+        part = made.with_name(f"{name}.{os.getpid()}")
+        with open(part, "wb") as file:
+            write(file)
+        part.rename(made)
+    return made
 
 
 def _row(name: str, entry: Measurement, base: float, work: float) -> list[Any]:
