@@ -1,8 +1,8 @@
 """Bootstrap replicates of scores over items, and their percentile intervals.
 
 All runs share the same draws: a draw that is easy for one run is easy for the others, so
-differences vary less than scores do. Replicates cover the choice of items only; the variance over
-training seeds comes from :func:`average_over_seeds`.
+differences vary less than scores do. Replicates cover the choice of items, and the starts of a
+clustering; the variance over training seeds comes from :func:`average_over_seeds`.
 """
 
 import hashlib
@@ -69,12 +69,17 @@ def draw_counts(
     bootstrap of U and V statistics"). Draws depend on ``seed`` and ``name`` only.
     """
     # units: int64 (n_items, k); returns uint8 (B, n_items) or UnitCounts
-    key = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    generator = np.random.default_rng([seed, int.from_bytes(key, "little")])
+    generator = np.random.default_rng([seed, key_of(name)])
     if units is None:
         return _draw(n_items, replicates, generator)
     distinct, members = np.unique(units, return_inverse=True)
     return UnitCounts(_draw(len(distinct), replicates, generator), members.reshape(n_items, -1))
+
+
+def key_of(name: str) -> int:
+    """Return the number of 128 bits that stands for a name in keys of random streams."""
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return int.from_bytes(digest, "little")
 
 
 def _draw(n_items: int, replicates: int, generator: np.random.Generator) -> np.ndarray:
@@ -93,6 +98,7 @@ def resample(statistic: Statistic, counts: Counts) -> Resampled:
     They are scored on the distinct items of each draw, a share f of all; deviations of these
     replicates from their mean are scaled by sqrt(f / (1 - f)) and centered on the score
     (delete-d jackknife: Shao & Wu 1989, "A general theory for jackknife variance estimation").
+    The mean over several clusterings also varies by their random starts, which are drawn too.
     """
     # counts: int (B, n_items) or UnitCounts
     n_items = statistic.n_items
@@ -105,7 +111,23 @@ def resample(statistic: Statistic, counts: Counts) -> Resampled:
     replicates = statistic.evaluate((counts[:] > 0).astype(np.uint8))
     left_out = (1 - 1 / n_items) ** n_items
     scale = math.sqrt((1 - left_out) / left_out)
-    return Resampled(statistic, score, score + scale * (replicates - replicates.mean()))
+    by_items = scale * (replicates - replicates.mean())
+    return Resampled(statistic, score, score + by_items + _by_starts(statistic.once(), len(counts)))
+
+
+def _by_starts(scores: np.ndarray, replicates: int) -> np.ndarray:
+    """Draw S clusterings with replacement; return deviations of their means from the mean of all.
+
+    Their variance is the unbiased one, of S - 1 degrees of freedom. All runs share the draws; two
+    runs with the same clusterings do not differ in any draw.
+    """
+    # scores: float64 (S,); returns float64 (replicates,)
+    n_starts = len(scores)
+    if n_starts == 1:
+        return np.zeros(replicates)
+    drawn = np.random.default_rng(n_starts).integers(n_starts, size=(replicates, n_starts))
+    means = scores[drawn].mean(axis=1)
+    return math.sqrt(n_starts / (n_starts - 1)) * (means - means.mean())
 
 
 def interval(resampled: Resampled, level: float = LEVEL) -> tuple[float, float]:

@@ -135,11 +135,12 @@ class Contingency(Statistic):
       (Hubert & Arabie 1985, "Comparing partitions", eq. 5).
 
     As in scikit-learn, ``nmi`` is 1 for one class and one cluster, and ``ari`` is 1 if both
-    partitions put all items together or all apart.
+    partitions put all items together or all apart. Of several clusterings it is the mean.
     """
 
     classes: np.ndarray  # int or str (n,): labels, compared for equality only
-    clusters: np.ndarray  # int or str (n,): labels, compared for equality only
+    # int or str (n,), or (S, n) of S clusterings: labels, compared for equality only
+    clusters: np.ndarray
     measure: Literal["purity", "nmi", "ari"]
 
     @property
@@ -149,25 +150,22 @@ class Contingency(Statistic):
 
     def evaluate(self, counts: Counts) -> np.ndarray:
         """Return the agreement of clusters with classes."""
-        measures = {"purity": _purity, "nmi": _mutual_information, "ari": _adjusted_rand}
-        measure, (cells, by_class, by_cluster) = measures[self.measure], self._table
+        return np.mean([start.evaluate(counts) for start in self._starts], axis=0)
 
-        def score(rows: np.ndarray) -> np.ndarray:
-            return measure(cells.totals(np.ascontiguousarray(rows.T)), by_class, by_cluster)
-
-        return in_blocks(counts, score)
+    def once(self) -> np.ndarray:
+        """Return the score of each clustering with every item counted once, float64 (S,)."""
+        counts = np.ones((1, self.n_items), np.uint8)
+        return np.concatenate([start.evaluate(counts) for start in self._starts])
 
     def take(self, chosen: np.ndarray) -> "Contingency":
         """Return the statistic of the chosen items; clusters are not recomputed."""
-        return Contingency(self.classes[chosen], self.clusters[chosen], self.measure)
+        return Contingency(self.classes[chosen], self.clusters[..., chosen], self.measure)
 
     @cached_property
-    def _table(self) -> tuple["_Groups", "_Groups", "_Groups"]:
-        """Items grouped by nonempty cell of the table; cells by class and by cluster."""
-        classes, clusters = _Groups.of(self.classes), _Groups.of(self.clusters)
-        places = classes.labels * (clusters.labels.max() + 1) + clusters.labels
-        cells, first = _Groups.of(places), np.unique(places, return_index=True)[1]
-        return cells, _Groups.of(classes.labels[first]), _Groups.of(clusters.labels[first])
+    def _starts(self) -> list["_Clustering"]:
+        """The clusterings."""
+        classes = _Groups.of(self.classes)
+        return [_Clustering.of(classes, one, self.measure) for one in np.atleast_2d(self.clusters)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,6 +211,35 @@ class _Groups:
     def largest(self, columns: np.ndarray) -> np.ndarray:
         """Take the maximum over each group: (n, B) to (n_groups, B)."""
         return np.maximum.reduceat(columns[self.order], self.starts, axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Clustering:
+    """The table of one clustering and the classes: items by nonempty cell, cells by margin."""
+
+    cells: _Groups
+    by_class: _Groups
+    by_cluster: _Groups
+    measure: Callable[[np.ndarray, _Groups, _Groups], np.ndarray]
+
+    @classmethod
+    def of(cls, classes: _Groups, clusters: np.ndarray, measure: str) -> "_Clustering":
+        """Cross classes with clusters."""
+        labels = _Groups.of(clusters).labels
+        places = classes.labels * (labels.max() + 1) + labels
+        first = np.unique(places, return_index=True)[1]
+        measures = {"purity": _purity, "nmi": _mutual_information, "ari": _adjusted_rand}
+        margins = _Groups.of(classes.labels[first]), _Groups.of(labels[first])
+        return cls(_Groups.of(places), *margins, measures[measure])
+
+    def evaluate(self, counts: Counts) -> np.ndarray:
+        """Return the agreement of the clusters with the classes."""
+
+        def score(rows: np.ndarray) -> np.ndarray:
+            totals = self.cells.totals(np.ascontiguousarray(rows.T))
+            return self.measure(totals, self.by_class, self.by_cluster)
+
+        return in_blocks(counts, score)
 
 
 def in_blocks(

@@ -12,14 +12,14 @@ from embed.compare.config import CompareConfig
 from embed.compare.datasets.categories import CategoryWord, read_categories
 from embed.compare.datasets.parts import set_name
 from embed.compare.inputs.lookup import finite_units
+from embed.compare.statistics.bootstrap import key_of
 from embed.compare.statistics.estimators import Contingency
 from embed.compare.task import Measurement
 from embed.compare.tasks.word_task import WordTask
 from embed.protocols import StaticVectors
 
 METRICS: tuple[Literal["purity", "nmi", "ari"], ...] = ("purity", "nmi", "ari")
-_STARTS = 10  # the one with the least inertia counts, chosen without the categories
-_SEED = 8
+STARTS = 10  # clusterings that a score is the mean of
 _ONE_AT_A_TIME = Lock()
 
 
@@ -29,16 +29,18 @@ class CategorizationTask(WordTask):
 
     An item is a word; it is known if it has a vector. There are as many clusters as categories
     among the words scored. Purity, normalized mutual information and the adjusted Rand index all
-    measure the same clusters, which do not depend on the categories.
+    measure the same clusters, which do not depend on the categories. A score is the mean over ten
+    clusterings from different starts.
     """
 
     words: Sequence[CategoryWord]  # the set
+    seed: int = 1  # of the starts
     task = "categorization"
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "CategorizationTask":
         """Read a set of words and categories."""
-        return cls(set_name(path), read_categories(path))
+        return cls(set_name(path), read_categories(path), config.seed)
 
     def items(self) -> Sequence[Sequence[str]]:
         """Return the words, one per item."""
@@ -55,20 +57,23 @@ class CategorizationTask(WordTask):
         reason = _why_undefined(len(found.items), len(names))
         if reason is not None:
             return [self._measured(found, metric, None, reason) for metric in METRICS]
-        clusters = cluster_words(units, len(names))
+        clusters = cluster_words(units, len(names), [self.seed, key_of(self.dataset)])
         return [
             self._measured(found, metric, Contingency(classes, clusters, metric), None)
             for metric in METRICS
         ]
 
 
-def cluster_words(units: Any, n_clusters: int) -> np.ndarray:
-    """Cluster unit vectors by k-means, the same on every call; return the cluster of each.
+def cluster_words(
+    units: Any, n_clusters: int, key: Sequence[int], starts: int = STARTS
+) -> np.ndarray:
+    """Cluster unit vectors by k-means from several k-means++ starts; return every clustering.
 
-    For unit vectors, Euclidean distance orders as the cosine does. The best of ten k-means++
-    starts counts, by inertia. Zero vectors stay zero and go to the cluster with the shortest mean.
+    For unit vectors, Euclidean distance orders as the cosine does. Each start has its own stream
+    of random numbers, by ``key`` and its number. Zero vectors stay zero and go to the cluster with
+    the shortest mean.
     """
-    # units: float64 (n, D), dense or CSR; returns int64 (n,)
+    # units: float64 (n, D), dense or CSR; returns int64 (starts, n)
     import warnings
 
     from sklearn.cluster import KMeans
@@ -77,14 +82,15 @@ def cluster_words(units: Any, n_clusters: int) -> np.ndarray:
 
     if not isinstance(units, np.ndarray):
         if not units.nnz:  # all vectors are zero
-            return np.zeros(units.shape[0], dtype=np.int64)
+            return np.zeros((starts, units.shape[0]), dtype=np.int64)
         units = units[:, np.unique(units.indices)].sorted_indices()  # means are dense
-    model = KMeans(n_clusters, n_init=_STARTS, random_state=_SEED)
+    states = [np.random.RandomState(np.random.MT19937([*key, start])) for start in range(starts)]
     # one thread: the order of sums varies with threads, which can move a word to another cluster;
     # locked, since thread limits and warning filters are global to the process
     with _ONE_AT_A_TIME, threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct vectors than clusters
-        return model.fit_predict(units).astype(np.int64)
+        models = [KMeans(n_clusters, n_init=1, random_state=state) for state in states]
+        return np.array([model.fit_predict(units) for model in models], dtype=np.int64)
 
 
 def _why_undefined(n_words: int, n_categories: int) -> str | None:

@@ -163,6 +163,18 @@ def test_cluster_measures_by_hand():
     )
 
 
+def test_several_clusterings_score_their_mean():
+    rng, counts = np.random.default_rng(4), draws(45)
+    classes, several = rng.integers(4, size=45), rng.integers(5, size=(3, 45))
+    alone = [Contingency(classes, one, "ari") for one in several]
+
+    together = Contingency(classes, several, "ari")
+
+    expected = np.mean([one.evaluate(counts) for one in alone], axis=0)
+    np.testing.assert_allclose(together.evaluate(counts), expected, atol=1e-14)
+    np.testing.assert_allclose(together.once(), [one.once()[0] for one in alone], atol=1e-14)
+
+
 X, Y = np.random.default_rng(6).normal(size=(2, 50))
 CLASSES, CLUSTERS = np.random.default_rng(6).integers(0, 4, size=(2, 50))
 STATISTICS = {
@@ -232,6 +244,7 @@ def test_take_equals_zero_counts_for_the_other_items(chosen):
         Correlation(x, y, ranked=True),
         Correlation(x, y, ranked=False),
         Contingency(classes, clusters, "ari"),
+        Contingency(classes, np.array([clusters, classes]), "nmi"),
         SeedMean((Means(x), Means(y))),
     ]
     inside = np.isin(np.arange(8), chosen)

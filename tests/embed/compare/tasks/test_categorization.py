@@ -2,6 +2,7 @@
 
 import warnings
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import scipy.sparse
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from embed.compare.datasets.categories import CategoryWord
+from embed.compare.statistics.bootstrap import key_of, resample
 from embed.compare.tasks.categorization import CategorizationTask, cluster_words
 from embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
@@ -35,22 +37,69 @@ def test_separated_categories_are_found_at_any_vector_length():
     }
 
 
-def test_metrics_match_scikit_learn_on_the_same_clusters():
+def test_metrics_are_the_means_of_scikit_learns_over_the_clusterings():
     task, vectors = planted_words(noise=2.5)
     categories = [word.category for word in task.words]
-    unit = vectors.matrix / np.linalg.norm(vectors.matrix, axis=1, keepdims=True)
-    clusters = cluster_words(unit.astype(np.float64), 5)
+    found = {each.metric: each.statistic for each in ask(task, vectors)}
+    clusterings = found["ari"].clusters
 
-    found = scores(task, vectors)
+    assert len({tuple(clusters) for clusters in clusterings.tolist()}) > 1
+    assert 0.2 < score_of(found["nmi"]) < 0.95
+    for metric, theirs in (
+        ("nmi", normalized_mutual_info_score),
+        ("ari", adjusted_rand_score),
+        ("purity", naive_purity),
+    ):
+        each = [theirs(categories, clusters) for clusters in clusterings]
+        np.testing.assert_allclose(found[metric].once(), each, rtol=0, atol=1e-12)
+        assert score_of(found[metric]) == pytest.approx(np.mean(each))
 
-    assert 0.2 < found["nmi"] < 0.95
-    assert found["nmi"] == pytest.approx(normalized_mutual_info_score(categories, clusters))
-    assert found["ari"] == pytest.approx(adjusted_rand_score(categories, clusters))
+
+def score_of(statistic):
+    """The statistic with every item counted once."""
+    return statistic.evaluate(np.ones((1, statistic.n_items), np.uint8))[0]
+
+
+def naive_purity(categories, clusters):
+    """The share of words of the main category of their cluster."""
     majorities = [
         max(Counter(np.array(categories)[clusters == cluster]).values())
         for cluster in set(clusters.tolist())
     ]
-    assert found["purity"] == pytest.approx(sum(majorities) / len(categories))
+    return sum(majorities) / len(categories)
+
+
+def test_a_start_depends_on_seed_set_and_its_number_only():
+    task, vectors = planted_words(noise=2.5)
+    unit = (vectors.matrix / np.linalg.norm(vectors.matrix, axis=1, keepdims=True)).astype(float)
+
+    def clusterings(seed, dataset):
+        found = replace(task, seed=seed, dataset=dataset).measure(vectors, np.ones(100, bool))
+        return found[0].statistic.clusters
+
+    key = [1, key_of("set")]
+    np.testing.assert_array_equal(clusterings(1, "set")[:3], cluster_words(unit, 5, key, starts=3))
+    assert (clusterings(1, "set") != clusterings(2, "set")).any()
+    assert (clusterings(1, "set") != clusterings(1, "other")).any()
+
+
+def test_scores_of_other_seeds_lie_within_the_interval_that_their_starts_give():
+    # The deviation of a mean over ten starts is estimated from ten: F(9, 11) at 1 in 1,000 for 12
+    # seeds, sqrt(6) to either side. Items are held fixed by counting each once.
+    task, vectors = planted_words(noise=2.5)
+    seeds = [replace(task, seed=seed) for seed in range(12)]
+    starts = [ask(each, vectors)[2].statistic.once() for each in seeds]
+    between = np.std([each.mean() for each in starts], ddof=1)
+
+    by_starts = by_starts_of(ask(task, vectors)[2].statistic)
+
+    assert between > 0
+    assert between / np.sqrt(6) < by_starts.std() < between * np.sqrt(6)
+
+
+def by_starts_of(statistic):
+    """Deviations of the replicates in which every item is drawn once."""
+    return resample(statistic, np.ones((2_000, statistic.n_items), np.uint8)).replicates
 
 
 def test_clusters_are_deterministic_and_the_same_for_sparse_vectors():
