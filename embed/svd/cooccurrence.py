@@ -41,6 +41,7 @@ def count_cooccurrences(
     view: CountableView,
     *,
     window: int,
+    n_words: int | None = None,
     weighting: str = "dynamic",
     context: str = "symmetric",
     threads: int | None = None,
@@ -52,6 +53,9 @@ def count_cooccurrences(
 ) -> Cooccurrences:
     """Count the contexts of every word; the same bytes at any ``threads`` and ``memory``.
 
+    With ``n_words``, only the view's first that many are counted, as words and as contexts. The
+    others keep their places in the text, so windows are those of the whole view.
+
     The text is inverted (positions grouped by word), and each row is counted in
     a dense accumulator. Text that exceeds ``memory`` (bytes) is counted in
     segments whose rows are then added; counts that exceed it go to unnamed files
@@ -59,9 +63,10 @@ def count_cooccurrences(
     weights do not fit 64-bit counts.
     """
     weights, denominator = window_weights(window, weighting)
+    counted = view.counts[:n_words]
     job = _Job(
-        n_words=len(view.counts),
-        weights=np.array(weights, dtype=count_type(view.counts, weights)),
+        n_words=len(counted),
+        weights=np.array(weights, dtype=count_type(counted, weights)),
         before=window if context != "right" else 0,
         after=window if context != "left" else 0,
         threads=thread_count(threads),
@@ -69,8 +74,8 @@ def count_cooccurrences(
         directory=directory,
         chunk_entries=chunk_entries,
     )
-    total_progress = _TotalProgress(progress, view.n_tokens)
-    texts = segments(view, job.text_type, job.token_limit)
+    total_progress = _TotalProgress(progress, int(counted.sum()))
+    texts = segments(view, job.n_words, job.text_type, job.token_limit)
     first, second = next(texts, None), next(texts, None)
     if first is None:
         writer = RowWriter(job.weights.dtype, 0, 0)
@@ -106,8 +111,8 @@ class _Job:
 
     @property
     def text_type(self) -> Any:
-        """Smallest type that holds every row number and the separator."""
-        return np.uint16 if self.n_words < 1 << 16 else np.uint32
+        """Smallest type that holds every row number, the other words' and the separator."""
+        return np.uint16 if self.n_words + 1 < 1 << 16 else np.uint32
 
     @property
     def token_limit(self) -> int:
@@ -138,7 +143,7 @@ class _Job:
         for _ in range(self.threads):
             sums = np.zeros(self.n_words + 1, self.weights.dtype)
             bitmap = np.zeros(self.n_words // 64 + 1, np.uint64)
-            pool.put((sums, bitmap, np.empty(self.n_words + 1, np.uint32)))
+            pool.put((sums, bitmap, np.empty(self.n_words + 2, np.uint32)))
         return pool
 
 
@@ -160,9 +165,10 @@ def _count_segment(
     """Count one segment; at most ``limit`` entries stay in memory."""
     from embed.svd.cooccurrence_kernels import count_rows
 
-    positions, starts = invert(text, job.n_words, job.threads)
+    positions, starts = invert(text, job.n_words + 2, job.threads)
     tokens = np.diff(starts)[: job.n_words]
-    max_lengths = np.minimum(job.n_words, tokens * (job.before + job.after))
+    # one more than the words, for the column of all others until it is dropped
+    max_lengths = np.minimum(job.n_words + 1, tokens * (job.before + job.after))
     pool = job.scratch_pool()
 
     def count(words: tuple[int, int]) -> Any:

@@ -5,8 +5,9 @@ touched, then marked in a bitmap that is read in order, so columns come out
 sorted without a sort. Indices are unsigned throughout, because numba tests a
 signed index for being negative at every access.
 
-Text is rows of words as uint16 or uint32, with a separator (the number of words)
-before the first unit and after each; a unit is a sentence, paragraph or document.
+Text is rows of words as uint16 or uint32. Words beyond the ones that are counted all have
+the number after the last of these; the number after that is the separator, before the first
+unit and after each. A unit is a sentence, paragraph or document.
 No output is bounds-checked.
 """
 
@@ -56,7 +57,8 @@ def _prefetch(_context: Any, array: Any, index: Any) -> Any:
 def lay_out(rows: Any, offsets: Any, separator: Any, text: Any) -> Any:
     """Write the units of a shard, a separator after each, and return the length of the text.
 
-    Units of one word are left out: they have no contexts.
+    Words beyond the counted ones become one type. Units of one word are left out: they have no
+    contexts.
     """
     # rows: int32 (n_tokens,); offsets: int64 (n_units + 1,)
     # text: output, capacity n_tokens + n_units
@@ -65,7 +67,7 @@ def lay_out(rows: Any, offsets: Any, separator: Any, text: Any) -> Any:
         if offsets[unit + 1] - offsets[unit] < 2:
             continue
         for i in range(offsets[unit], offsets[unit + 1]):
-            text[at] = rows[i]
+            text[at] = min(rows[i], separator - 1)
             at += _ONE
         text[at] = separator
         at += _ONE
@@ -108,9 +110,9 @@ def count_rows(
 ) -> Any:
     """Count the contexts of the words ``first`` to ``stop - 1``; return the number of entries."""
     # positions: int32 (n,), word w is at positions[starts[w]:starts[w + 1]]
-    # starts: int64 (n_words + 2,)
+    # starts: int64 (n_words + 3,): of the words, of all others together, of the separator
     # weights: uint32 or int64 (window + 1,), by distance; their type is the accumulator's
-    # scratch: accumulator (n_words + 1,), bitmap uint64, touched uint32 (n_words + 1,); the first
+    # scratch: accumulator (n_words + 1,), bitmap uint64, touched uint32 (n_words + 2,); the first
     #   two are zero before and after
     # columns: int32 (capacity,), counts: as weights (capacity,): the rows end to end
     # lengths: int64 (stop - first,), entries of each row
@@ -141,6 +143,8 @@ def count_rows(
                 seen += np.uint64(total == 0)
                 sums[column] = total + weights[distance]
         end = _write_row(sums, bitmap, touched, seen, columns, counts, end)
+        if end > row_start and columns[end - _ONE] == separator - 1:  # the highest column there is
+            end -= _ONE
         lengths[word - np.uint64(first)] = end - row_start
     return end
 

@@ -23,22 +23,21 @@ class CountableView(Protocol):
         """Yield the rows of the tokens and the offsets of their units, one shard at a time."""
 
 
-def segments(view: CountableView, text_type: Any, limit: int) -> Iterator[np.ndarray]:
+def segments(view: CountableView, n_words: int, text_type: Any, limit: int) -> Iterator[np.ndarray]:
     """Yield the text in segments of at most ``limit`` tokens and separators.
 
-    The separator is the number of words; one comes first and one after each unit. A unit longer
-    than ``limit`` stays whole.
+    Rows from ``n_words`` on become ``n_words``, and the separator is ``n_words + 1``; one comes
+    first and one after each unit. A unit longer than ``limit`` stays whole.
     """
     # yields text_type (n,)
     from embed.svd.cooccurrence_kernels import lay_out
 
-    n_words = len(view.counts)
-    separator = np.full(1, n_words, text_type)
+    separator = np.full(1, n_words + 1, text_type)
     parts, size = [separator], 0
     for rows, offsets in view.shards():
         for units in _split_offsets(offsets, limit):
             text = np.empty(int(units[-1] - units[0]) + len(units) - 1, text_type)
-            text = text[: lay_out(rows, units, n_words, text)]
+            text = text[: lay_out(rows, units, n_words + 1, text)]
             if size and size + len(text) > limit:
                 yield np.concatenate(parts)
                 parts, size = [separator], 0
@@ -58,15 +57,15 @@ def _split_offsets(offsets: np.ndarray, limit: int) -> Iterator[np.ndarray]:
         begin = stop
 
 
-def invert(text: np.ndarray, n_words: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
-    """Group the positions of a text by word; the same at any ``threads``."""
-    # text: unsigned integers (n,)
-    # returns positions: int32 (n,), word w is at positions[starts[w]:starts[w + 1]]
-    # returns starts: int64 (n_words + 2,), the separator counts as one more word
+def invert(text: np.ndarray, n_types: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
+    """Group the positions of a text by type; the same at any ``threads``."""
+    # text: unsigned integers (n,), below n_types
+    # returns positions: int32 (n,), type w is at positions[starts[w]:starts[w + 1]]
+    # returns starts: int64 (n_types + 1,)
     from embed.svd.cooccurrence_kernels import histogram, scatter
 
     bounds = [len(text) * part // threads for part in range(threads + 1)]
-    counts = np.zeros((threads, n_words + 1), np.int64)
+    counts = np.zeros((threads, n_types), np.int64)
     parts = range(threads)
 
     def count(part: int) -> None:

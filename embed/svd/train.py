@@ -84,7 +84,11 @@ class SvdConfig:
     add_contexts: bool = setting(False, "Add each word's context vector, V S^p, to its own.")
     normalize: bool = setting(False, "Scale every vector to length 1.")
     min_count: int = setting(5, "Drop words with fewer tokens.", at_least=1)
-    max_vocabulary: int = setting(50_000, "Keep at most this many words.", at_least=1)
+    max_vocabulary: int = setting(
+        50_000,
+        "Make vectors of at most this many words, the most frequent; windows contain all words.",
+        at_least=1,
+    )
     boundary: str = setting(
         "paragraph",
         "Unit of text that windows stay within.",
@@ -168,20 +172,21 @@ def make_svd_run(corpus: "Corpus", config: SvdConfig, out: Path, *, force: bool 
     maker = {"command": "train-svd", "corpus": corpus.fingerprint, **options}
     with new_artifact(out, maker, force=force) as partial:
         choose_device(config.device)
-        view = _view(corpus, config)
+        view, n_words = _view(corpus, config)
         metrics = _Metrics(partial / "metrics.jsonl")
         with metrics.step("count") as about:
-            counts = _count(view, config, partial)
+            counts = _count(view, n_words, config, partial)
             nonzeros = len(counts.columns)
             about.update(tokens=view.n_tokens, nonzeros=nonzeros, on_disk=counts.on_disk)
         if not nonzeros:
             raise FirthError(
-                f"{corpus.path}: no two of the {len(view.words)} words occur in the same "
+                f"{corpus.path}: no two of the {n_words} words occur in the same "
                 f"{config.boundary}; pass a wider `boundary` or a smaller `min_count`"
             )
         _note_words_without_contexts(corpus, counts)
         vectors = _factor(_weigh(view, counts, config, metrics), config, metrics)
-        WordVectors(view.words, vectors, counts=view.counts).save(partial)
+        words, tokens = view.words[:n_words], view.counts[:n_words]
+        WordVectors(words, vectors, counts=tokens).save(partial)
         head = {"format": FORMAT, "method": METHOD}
         write_json(partial / "config.json", {**head, **options, "text": corpus.text.to_json()})
         about = {"threads": thread_count(config.threads), "corpus": corpus.fingerprint}
@@ -209,29 +214,34 @@ class _Metrics:
             file.write(json.dumps(line) + "\n")
 
 
-def _view(corpus: "Corpus", config: SvdConfig) -> "View":
-    """Open the words and text to count; raise if there are fewer words than dimensions."""
+def _view(corpus: "Corpus", config: SvdConfig) -> tuple["View", int]:
+    """Open the text to count, with the number of words that get vectors.
+
+    Words beyond these stay in the text, as in that of skip-gram, which has vectors for all. Raise
+    if there are fewer words than dimensions.
+    """
     view = corpus.view(
         min_count=config.min_count,
-        max_vocabulary=config.max_vocabulary,
+        max_vocabulary=None,
         punctuation=config.punctuation,  # type: ignore[arg-type]
         boundary=config.boundary,  # type: ignore[arg-type]
     )
-    n_words = len(view.counts)
+    n_words = min(config.max_vocabulary, len(view.counts))
     if config.dim > n_words:
         raise SettingError(
             f"`dim={config.dim}` is larger than the vocabulary ({n_words} words after "
             f"`min_count={config.min_count}`); pass `dim={n_words}` or less"
         )
-    return view
+    return view, n_words
 
 
-def _count(view: "View", config: SvdConfig, directory: Path) -> Cooccurrences:
+def _count(view: "View", n_words: int, config: SvdConfig, directory: Path) -> Cooccurrences:
     """Count co-occurrences, spilling to files in ``directory``."""
     with progress("counting", "tokens") as show:
         return count_cooccurrences(
             view,
             window=config.window,
+            n_words=n_words,
             weighting=config.window_weighting,
             context=config.context,
             threads=config.threads,
@@ -255,7 +265,7 @@ def _weigh(view: "View", counts: Cooccurrences, config: SvdConfig, metrics: _Met
         matrix = ppmi.weigh(
             counts,
             weighting=config.weighting,
-            keep=ppmi.keep_probabilities(view.counts, config.subsample),
+            keep=ppmi.keep_probabilities(view.counts, config.subsample)[: len(counts.starts) - 1],
             context_smoothing=config.context_smoothing,
             shift=config.shift,
             threads=config.threads,

@@ -32,17 +32,21 @@ def reference_matrix() -> Any:
     corpus = open_or_build(harness.unpacked(roles.open_text("enwiki2015-AA", role=ROLE)))
     view = corpus.view(
         min_count=config.min_count,
-        max_vocabulary=config.max_vocabulary,
+        max_vocabulary=None,
         punctuation=config.punctuation,
         boundary=config.boundary,
     )
     counts = count_cooccurrences(
-        view, window=config.window, weighting=config.window_weighting, context=config.context
+        view,
+        window=config.window,
+        n_words=config.max_vocabulary,
+        weighting=config.window_weighting,
+        context=config.context,
     )
     return weigh(
         counts,
         weighting=config.weighting,
-        keep=keep_probabilities(view.counts, config.subsample),
+        keep=keep_probabilities(view.counts, config.subsample)[: config.max_vocabulary],
         context_smoothing=config.context_smoothing,
         shift=config.shift,
     )

@@ -58,14 +58,18 @@ texts = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=12), max_size=8)
     weighting=st.sampled_from(WEIGHTINGS),
     context=st.sampled_from(CONTEXTS),
     units_per_shard=st.integers(1, 9),
+    n_words=st.one_of(st.none(), st.integers(1, 8)),
 )
-def test_counts_equal_the_definition(units, window, weighting, context, units_per_shard):
+def test_counts_equal_the_definition(units, window, weighting, context, units_per_shard, n_words):
     view = SmallView(units, units_per_shard=units_per_shard)
 
-    counts = count_cooccurrences(view, window=window, weighting=weighting, context=context)
+    counts = count_cooccurrences(
+        view, window=window, weighting=weighting, context=context, n_words=n_words
+    )
 
-    expected = naive_counts(view, window, weighting, context)
-    assert as_fractions(counts, len(view.words)) == expected
+    # words beyond n_words have no row and no column, but keep their places in the windows
+    expected = [row[:n_words] for row in naive_counts(view, window, weighting, context)[:n_words]]
+    assert as_fractions(counts, len(expected)) == expected
     assert len(counts.columns) == sum(value > 0 for row in expected for value in row)
 
 
@@ -136,6 +140,17 @@ def test_any_number_of_threads_gives_the_same_bytes(long_view, long_counts, thre
     assert same_bytes(counts, long_counts)
 
 
+@pytest.mark.parametrize("memory", [None, 1, 30_000])
+def test_a_limit_leaves_the_counts_of_the_other_words_as_they_are(
+    long_view, long_counts, memory, tmp_path
+):
+    limited = count_cooccurrences(
+        long_view, window=5, n_words=200, threads=3, memory=memory, directory=tmp_path
+    )
+    assert (dense(limited) == dense(long_counts)[:200, :200]).all()
+    assert long_view.counts[200:].sum() > 2_000  # the limit leaves out enough to matter
+
+
 @pytest.mark.parametrize("memory", [1, 30_000, 500_000, 1_500_000])
 def test_counts_on_disk_are_the_same_bytes(long_view, long_counts, memory, tmp_path):
     counts = count_cooccurrences(long_view, window=5, memory=memory, directory=tmp_path)
@@ -161,9 +176,9 @@ def test_a_segment_is_no_shorter_than_the_vocabulary(long_view, monkeypatch):
 def recorded(lengths):
     """Wrap ``segments`` to record its limit."""
 
-    def segments_of(view, text_type, limit):
+    def segments_of(view, n_words, text_type, limit):
         lengths.append(limit)
-        return segments(view, text_type, limit)
+        return segments(view, n_words, text_type, limit)
 
     return segments_of
 

@@ -151,6 +151,18 @@ def test_directions_beyond_the_rank_are_zero_even_at_power_0(tmp_path):
     assert (np.abs(vectors) > 0).any(axis=0).tolist() == [True, True, False, False]
 
 
+def test_words_beyond_the_limit_have_no_vector_but_keep_their_place(tmp_path):
+    # c is the rarest; with a window of 1 it keeps a and b apart
+    corpus = SmallCorpus("a c b\na c b\na d\nb d\nd a")
+    options = {"window": 1, "weighting": "counts", "subsample": 0.0, "singular_power": 1.0}
+    run = make_svd_run(corpus, config(dim=3, max_vocabulary=3, **options), tmp_path / "run")
+    vectors = WordVectors.open(run)
+    assert (list(vectors.vocabulary), vectors.counts.tolist()) == (["a", "b", "d"], [4, 3, 3])
+    # a-d twice, b-d once: W W^T is the square of the matrix of counts
+    counts = np.array([[0, 0, 2], [0, 0, 1], [2, 1, 0]])
+    np.testing.assert_allclose(vectors.matrix @ vectors.matrix.T, counts @ counts, atol=1e-5)
+
+
 def test_a_dimension_beyond_the_vocabulary_is_refused(corpus, tmp_path):
     with pytest.raises(SettingError) as caught:
         make_svd_run(corpus, config(dim=32), tmp_path / "run")
