@@ -1,6 +1,7 @@
 """Settings of masked-LM pretraining, and the encoder shape that follows from them."""
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,8 @@ _EPOCHS = 10
 _MAX_PIECES = 1_000_000
 _MAX = {"layers": 1000, "max_length": 65_536}  # as the settings allow
 _MIN_MASK_RATE = 0.001  # with a lower rate, a step may have nothing to predict
+INIT_STD = 0.02  # of the first weights and embeddings
+SINUSOID_SCALE = "sinusoid_scale"  # absent from runs of earlier versions
 _GEGLU_MULTIPLE = 64  # kernels are fast at multiples of this width
 
 
@@ -57,6 +60,9 @@ class EncoderConfig:
     attention_span: int | None = None
     global_every: int | None = None
     dropout: float = 0.0
+    # factor of the sinusoids, if positions are sinusoidal; None, in runs of earlier versions, is
+    # dim ** -0.5
+    sinusoid_scale: float | None = None
     # per layer, a key of ``pretrain.model.layers.MIXERS``; empty for attention everywhere
     mixers: tuple[str, ...] = ()
 
@@ -105,6 +111,9 @@ class EncoderConfig:
             raise SettingError(f"mixers must be names, got {self.mixers!r}")
         if len(self.mixers) != self.layers:
             raise SettingError(f"{self.layers} layers but {len(self.mixers)} mixers")
+        scale = self.sinusoid_scale
+        if scale is not None and not (isinstance(scale, int | float) and 0 < scale < math.inf):
+            raise SettingError(f"sinusoid_scale must be above 0, got {scale!r}")
         if not 0 <= self.dropout < 1:
             raise SettingError(f"dropout must be at least 0 and below 1, got {self.dropout}")
 
@@ -126,7 +135,10 @@ class EncoderConfig:
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields for ``config.json``."""
-        return {**dataclasses.asdict(self), "mixers": list(self.mixers)}
+        fields = {**dataclasses.asdict(self), "mixers": list(self.mixers)}
+        if self.sinusoid_scale is None:
+            del fields[SINUSOID_SCALE]
+        return fields
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "EncoderConfig":
@@ -368,6 +380,9 @@ class MlmConfig:
             attention_span=self.attention_span,
             global_every=self.global_every,
             dropout=self.dropout,
+            # Vaswani et al. multiply embeddings of variance 1/D by sqrt(D) and add the sinusoids;
+            # this is the same proportion without the common factor, which the norm removes
+            sinusoid_scale=INIT_STD if positions == "sinusoidal" else None,
         )
 
 

@@ -30,7 +30,7 @@ from corpora.tokenizer.json_format import open_pieces, save_pieces
 from corpora.tokenizer.pieces import Pieces
 from embed.contextual.pooling import PoolConfig, pool_words
 from embed.vectors.training import run_folder
-from pretrain.config import MlmConfig
+from pretrain.config import SINUSOID_SCALE, MlmConfig
 from pretrain.data.text import TextSplits, learn_text_pieces, open_text
 from pretrain.device import choose_device, device_name, explain_out_of_memory
 from pretrain.inference.mlm_encoder import MlmEncoder, open_run
@@ -156,6 +156,8 @@ def _maker(corpus: "Corpus", config: MlmConfig) -> dict[str, Any]:
     """Return what identifies a training: an interrupted one with the same is resumed."""
     options = dataclasses.asdict(config)
     kept = {name: value for name, value in options.items() if name not in _CHANGEABLE}
+    shape = config.encoder(n_pieces=1).to_json()  # the scale distinguishes earlier versions
+    kept.update({name: shape[name] for name in (SINUSOID_SCALE,) if name in shape})
     return {"command": "train-mlm", "corpus": corpus.fingerprint, **kept}
 
 

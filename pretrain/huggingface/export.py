@@ -15,7 +15,7 @@ from corpora.common.errors import ArtifactError, SettingError
 from corpora.text.segment import TextSettings
 from corpora.tokenizer.json_format import open_pieces, why_not_exportable
 from corpora.tokenizer.pieces import CLS, MASK, PAD, SEP, SPECIAL, UNK
-from pretrain.config import EncoderConfig, MlmConfig
+from pretrain.config import SINUSOID_SCALE, EncoderConfig, MlmConfig
 from pretrain.huggingface.layouts import huggingface_form, layout_problem
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.weights import (
@@ -80,7 +80,8 @@ def _unfinished_shape(run: Path) -> EncoderConfig:
         raise ArtifactError(f"{run}: has no encoder; pass a run of `train_mlm()`")
     names = {field.name for field in dataclasses.fields(MlmConfig)}
     config = MlmConfig(**{name: value for name, value in maker.items() if name in names})
-    return config.encoder(n_pieces=len(open_pieces(run / TOKENIZER)))
+    shape = config.encoder(n_pieces=len(open_pieces(run / TOKENIZER)))
+    return dataclasses.replace(shape, sinusoid_scale=maker.get(SINUSOID_SCALE))
 
 
 def _last_checkpoint(run: Path, shape: EncoderConfig) -> MaskedLanguageModel:

@@ -12,12 +12,11 @@ from torch import Tensor
 
 from corpora.tokenizer.pieces import CLS, MASK, PAD, SEP
 from embed.contextual.pooling import AUTO, parse_layers
-from pretrain.config import EncoderConfig
+from pretrain.config import INIT_STD, EncoderConfig
 from pretrain.huggingface.loading import STATIC_LAYERS
 from pretrain.model.attention import SelfAttention
 from pretrain.model.encoder import MaskedLanguageModel
 
-_INIT_STD = 0.02  # of weights that fine-tuning adds
 _THETA = 10_000.0  # as in pretrain.model.positions; ModernBERT's default for full attention differs
 
 
@@ -153,7 +152,7 @@ def _common(shape: EncoderConfig, kind: str, architecture: str) -> dict[str, Any
         "num_attention_heads": shape.heads,
         "intermediate_size": shape.feed_forward_dim,
         "max_position_embeddings": shape.max_length,
-        "initializer_range": _INIT_STD,
+        "initializer_range": INIT_STD,  # of weights that fine-tuning adds
         "tie_word_embeddings": True,
         "pad_token_id": PAD,
         "cls_token_id": CLS,

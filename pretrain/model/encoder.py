@@ -10,14 +10,12 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the conventional name
 from torch import Tensor, nn
 
-from pretrain.config import EncoderConfig
+from pretrain.config import INIT_STD, EncoderConfig
 from pretrain.data.batches import Batch
 from pretrain.model.attention import AttentionInputs, build_attention_inputs
 from pretrain.model.layers import Block, activation, norm
 from pretrain.model.positions import angles, sinusoids
 from pretrain.model.varlen import segment_bounds
-
-_INIT_STD = 0.02
 
 
 class Core(nn.Module):
@@ -120,9 +118,8 @@ class MaskedLanguageModel(nn.Module):
         if config.positions == "learned":
             self.position_table = nn.Embedding(config.max_length, config.dim)
         elif config.positions == "sinusoidal":
-            # Vaswani et al. multiply the embeddings by sqrt(D). Dividing the sinusoids instead
-            # keeps the proportion, and the norm that follows removes the common factor
-            table = sinusoids(config.max_length, config.dim) / config.dim**0.5
+            table, scale = sinusoids(config.max_length, config.dim), config.sinusoid_scale
+            table = table * scale if scale else table / config.dim**0.5
             self.register_buffer("sinusoids", table, persistent=False)
         self.core = Core(config)
         self.losses = self.core.losses  # the stepper replaces it by its compiled form
@@ -216,7 +213,7 @@ def init_weights(model: MaskedLanguageModel, seed: int) -> None:
     (Radford et al. 2019, section 2.3).
     """
     generator = torch.Generator().manual_seed(seed)
-    residual_std = _INIT_STD / (2 * model.config.layers) ** 0.5
+    residual_std = INIT_STD / (2 * model.config.layers) ** 0.5
     for name, weight in model.named_parameters():
         with torch.no_grad():
             if "norm" in name:
@@ -226,5 +223,5 @@ def init_weights(model: MaskedLanguageModel, seed: int) -> None:
             elif name.endswith(("_map", "score_vector")):
                 weight.normal_(0.0, weight.shape[-1] ** -0.5, generator=generator)
             else:
-                std = residual_std if name.endswith("out.weight") else _INIT_STD
+                std = residual_std if name.endswith("out.weight") else INIT_STD
                 weight.normal_(0.0, std, generator=generator)

@@ -335,6 +335,22 @@ def test_an_existing_run_is_refused_and_untouched(corpus, run):
     assert (run / "model.safetensors").stat() == before
 
 
+def test_a_training_of_an_earlier_version_does_not_go_on_with_another_scale(
+    corpus, tmp_path, stop_at
+):
+    config = small(checkpoint_every="5", positions="sinusoidal")
+    planted = stop_at(7, die)
+    with pytest.raises(StoppedError):
+        make_mlm_run(corpus, config, tmp_path / "run")
+    planted.undo()
+    path = tmp_path / "run.partial" / "maker.json"
+    maker = json.loads(path.read_text())
+    del maker["sinusoid_scale"]
+    path.write_text(json.dumps(maker))
+    message = problem(ArtifactError, corpus, config, tmp_path / "run")
+    assert message.startswith(f"{path.parent}: left unfinished with different sinusoid_scale;")
+
+
 def test_other_options_do_not_resume_from_a_checkpoint(corpus, tmp_path, stop_at):
     planted = stop_at(7, die)
     with pytest.raises(StoppedError):

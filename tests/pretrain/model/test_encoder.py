@@ -11,6 +11,7 @@ from corpora.common.errors import SettingError
 from pretrain.config import PRESETS, EncoderConfig, MlmConfig
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.layers import FeedForward
+from pretrain.model.positions import sinusoids
 
 LENGTH = 24
 LAYOUTS = [
@@ -119,6 +120,28 @@ def test_with_positions_the_encoder_is_not_permutation_equivariant(positions):
     states, of_permuted = permuted(model, order)
 
     assert (states - of_permuted).abs().max() > 0.01
+
+
+@pytest.mark.parametrize("dim", [16, 256])
+def test_sinusoids_begin_smaller_than_embeddings_as_in_vaswani_et_al(dim):
+    # theirs: embeddings of variance 1 after the factor sqrt(D), sinusoids of mean square 1/2
+    config = MlmConfig(positions="sinusoidal", dim=dim, heads=2, layers=1).encoder(n_pieces=5000)
+    model = MaskedLanguageModel(config)
+    ratio = model.sinusoids.square().mean().sqrt() / model.pieces.weight.square().mean().sqrt()
+    # the standard deviation of 80,000 normal numbers or more is off by 0.25 %; 4 of these
+    assert float(ratio.detach()) == pytest.approx(0.5**0.5, rel=0.01)
+
+
+def test_a_model_of_an_earlier_version_keeps_its_scale():
+    described = small_config(positions="sinusoidal").to_json()
+    assert described.pop("sinusoid_scale") == 0.02
+    earlier = MaskedLanguageModel(EncoderConfig.from_json(described))
+    assert torch.equal(earlier.sinusoids, sinusoids(LENGTH, 16) / 16**0.5)  # to the bit
+    assert EncoderConfig.from_json(described).to_json() == described
+
+
+def test_other_positions_have_no_scale():
+    assert "sinusoid_scale" not in small_config(positions="rotary").to_json()
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -376,6 +399,8 @@ def test_impossible_options_are_refused(options, message):
         ),
         ({"layers": 3, "mixers": ["attention"] * 2}, "3 layers but 2 mixers"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
+        ({"sinusoid_scale": 0}, "sinusoid_scale must be above 0, got 0"),
+        ({"sinusoid_scale": "x"}, "sinusoid_scale must be above 0, got 'x'"),
     ],
 )  # fmt: skip
 def test_an_invalid_encoder_description_is_refused(change, message):
