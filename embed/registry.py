@@ -13,11 +13,22 @@ from corpora.artifacts.atomic import atomic_output
 from corpora.common.errors import SettingError
 
 
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """How default settings were chosen: a comparison says so when it shows one of these sets."""
+
+    sets: tuple[str, ...]  # the evaluation sets looked at, by the names of their papers
+    settings: tuple[str, ...]  # those whose defaults were chosen on them
+    date: str  # year-month-day
+
+
 @dataclass(frozen=True)
 class Method:
     """A training method: its config and its training function."""
 
-    config: str  # ``module:name`` of its config class, a frozen dataclass of settings
+    # ``module:name`` of its config class, a frozen dataclass of settings; its ``chosen``, if it has
+    # one, is a Chosen
+    config: str
     # ``module:name`` of its function ``(corpus, config, out, *, force=False)``, which makes a run
     train: str
 

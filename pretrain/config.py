@@ -7,6 +7,7 @@ from typing import Any
 
 from corpora.common.errors import SettingError
 from corpora.common.options import check, describe_settings, setting
+from embed.registry import Chosen
 
 _SCORES = ("scaled-dot", "dot", "additive", "bilinear")
 _POSITIONS = ("learned", "sinusoidal", "rotary", "none")
@@ -151,6 +152,11 @@ class EncoderConfig:
 class MlmConfig:
     """Masked-language-model pretraining (Devlin et al. 2019, arXiv:1810.04805)."""
 
+    chosen = Chosen(
+        sets=("WS-353", "SimLex-999", "MTurk-287", "RG-65"),
+        settings=(),  # the layers and contexts of its vectors, which are no settings of a training
+        date="2026-11-21",
+    )
     preset: str = setting(
         "mini",
         "Sizes by name, layers/dim/heads: tiny 2/128/2, mini 4/256/4, small 4/512/8, "

@@ -23,6 +23,7 @@ from corpora.common.memory import parse_memory
 from corpora.common.options import check, config_of, describe_settings, setting
 from corpora.common.reporting import note, progress
 from corpora.common.threads import thread_count
+from embed.registry import Chosen
 from embed.svd import ppmi
 from embed.svd.cooccurrence import CONTEXTS, Cooccurrences, count_cooccurrences
 from embed.svd.window_weights import WEIGHTINGS
@@ -46,6 +47,13 @@ class SvdConfig:
     words of English Wikipedia.
     """
 
+    chosen = Chosen(
+        sets=("WS-353", "SimLex-999", "MTurk-287", "Google analogies", "MSR analogies"),
+        settings=(
+            "window", "window_weighting", "subsample", "context_smoothing", "singular_power",
+        ),
+        date="2026-11-20",
+    )  # fmt: skip
     dim: int = setting(300, "Width of the word vectors.", at_least=1)
     window: int = setting(
         7, "Farthest context word, in tokens each side.", at_least=1, at_most=1_000_000

@@ -6,6 +6,7 @@ from typing import ClassVar, NamedTuple
 
 from corpora.common.errors import SettingError
 from corpora.common.options import check, describe_settings, setting
+from embed.registry import Chosen
 
 _MAX_WINDOW = 1000
 _WINDOW_HELP = "Farthest context word, in tokens each side."
@@ -26,6 +27,11 @@ class _Word2VecConfig:
     """Options common to skip-gram and CBOW."""
 
     method: ClassVar[str]
+    chosen: ClassVar[Chosen] = Chosen(
+        sets=("WS-353", "SimLex-999", "MTurk-287", "Google analogies"),
+        settings=("window", "negatives", "subsample", "learning_rate"),
+        date="2026-11-21",
+    )
     dim: int = setting(100, "Width of the word vectors.", at_least=1, at_most=100_000)
     window: int = setting(5, _WINDOW_HELP, at_least=1, at_most=_MAX_WINDOW)
     window_weighting: str = setting(

@@ -11,9 +11,11 @@ from embed.compare.inputs.baselines import make_baselines
 from embed.compare.scoring.cache import MeasurementCache, evict_oldest, name_contents
 from embed.compare.scoring.evaluate import ComparedVectors, SetEvaluation
 from embed.compare.scoring.frequency_bands import EDGES, frequency_bands
+from embed.compare.scoring.notes import note_chosen
 from embed.compare.scoring.results import Comparison, Pair, Score
 from embed.compare.task import Task, read_task
 from embed.protocols import StaticVectors
+from embed.registry import Chosen
 
 # task name -> CompareConfig field that lists its sets
 SET_OPTIONS = {
@@ -69,13 +71,15 @@ def compare(
     *,
     groups: Mapping[str, Sequence[str]] | None = None,
     fingerprints: Mapping[str, str] | None = None,
+    chosen: Mapping[str, Chosen] | None = None,
     edges: Mapping[str, int] = EDGES,
     threads: int | None = None,
 ) -> Comparison:
     """Score runs, then one-hot and random vectors, and test the difference of every pair.
 
     ``groups`` names runs that differ only in the seed. Measurements are cached for runs with
-    ``fingerprints``. ``edges`` are the frequency bands of ``CompareConfig.bands``.
+    ``fingerprints``. ``chosen`` says how the settings of runs were chosen, for a note on their
+    scores. ``edges`` are the frequency bands of ``CompareConfig.bands``.
     """
     texts = [text for task in tasks for text in task.texts()]
     limit = config.candidates or max(len(vectors.vocabulary) for vectors in runs.values())
@@ -86,6 +90,8 @@ def compare(
     # a baseline depends on all runs, so it has a name only if they all have one
     named = list(baselines) if runs.keys() == fingerprints.keys() else []
     contents = name_contents(fingerprints, named, about_baselines)
+    chosen = dict(chosen or {})
+    chosen |= {name: chosen[runs[0]] for name, runs in (groups or {}).items() if runs[0] in chosen}
     scores: list[Score] = []
     pairs: list[Pair] = []
     failures: list[str] = []
@@ -98,7 +104,7 @@ def compare(
         for done, failure in enumerate(evaluation.measure(threads), start=1):
             failures += [] if failure is None else [failure]
             progress(set_index * n_vectors + done, len(tasks) * n_vectors)
-        scores += evaluation.scores()
+        scores += note_chosen(evaluation.scores(), task, chosen)
         pairs += evaluation.pairs()
     if contents:
         evict_oldest()

@@ -1,7 +1,28 @@
-"""Notes on how runs were scored, deduplicated over runs and sections."""
+"""Notes on how runs were scored, and on defaults chosen on the set that is shown."""
 
-from collections.abc import Iterable
+import dataclasses
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from embed.compare.scoring.results import Score
+from embed.compare.task import Task
+from embed.registry import METHODS, Chosen
+
+# Published sets by :func:`words_digest`: copies differ in file name and form.
+PUBLISHED = {
+    "ad81d9645fd4": "WS-353",
+    "226f3fd282f9": "WS-353",  # its part about similarity
+    "b27889a760d4": "WS-353",  # its part about relatedness
+    "72879c74d4d6": "SimLex-999",
+    "a3f7fd2e0f46": "MTurk-287",
+    "f331014b8bdb": "RG-65",
+    "631d5ee6efa9": "Google analogies",
+    "26bb3b705b28": "MSR analogies",
+    "ebd927ce26d2": "AP",
+}
+_CHOSEN_HERE = "default settings were chosen on this set, so scores may be too high"
 
 
 @dataclass(frozen=True)
@@ -28,3 +49,39 @@ def gather_notes(found: Iterable[tuple[str, str, str | None, bool, str | None]])
             subject = subject if shared else f"{subject}, on all items it covers"
             gathered.setdefault((subject, text), []).append(run)
     return [Note(tuple(runs), subject, text) for (subject, text), runs in gathered.items()]
+
+
+def chosen_defaults(options: Mapping[str, Any]) -> Chosen | None:
+    """Return how the settings of a run were chosen; None if not on sets, or if one was changed."""
+    method = options.get("method")
+    if method not in METHODS:
+        return None
+    config_class = METHODS[method].config_class()
+    chosen: Chosen | None = getattr(config_class, "chosen", None)
+    defaults = {field.name: field.default for field in dataclasses.fields(config_class)}
+    if chosen is None or any(
+        options.get(name, defaults[name]) != defaults[name] for name in chosen.settings
+    ):
+        return None
+    return chosen
+
+
+def note_chosen(
+    scores: Iterable[Score], task: Task, chosen: Mapping[str, Chosen]
+) -> Iterator[Score]:
+    """Add a note to the scores of runs whose settings were chosen on this very set."""
+    name = PUBLISHED.get(words_digest(task)) if chosen else None
+    for score in scores:
+        found = chosen.get(score.run)
+        if found is None or name not in found.sets or score.measured.section is not None:
+            yield score
+            continue
+        notes = filter(None, (score.measured.note, _CHOSEN_HERE))
+        measured = dataclasses.replace(score.measured, note="; ".join(notes))
+        yield dataclasses.replace(score, measured=measured)
+
+
+def words_digest(task: Task) -> str:
+    """Identify a set by its distinct words, in any order and case."""
+    words = sorted({text.lower() for text in task.texts()})
+    return hashlib.sha256("\n".join(words).encode("utf-8", "surrogatepass")).hexdigest()[:12]

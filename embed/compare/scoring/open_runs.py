@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path, PurePath
 from typing import Any
@@ -14,6 +14,7 @@ from embed.compare.config import CompareConfig
 from embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from embed.compare.inputs.encoder_access import WithEncoder
 from embed.compare.scoring.comparison import compare
+from embed.compare.scoring.notes import chosen_defaults
 from embed.compare.scoring.results import Comparison
 from embed.compare.scoring.seed_groups import seed_groups
 from embed.compare.task import Task
@@ -21,6 +22,7 @@ from embed.contextual.encoders import POOLED, encoder_run, open_encoder
 from embed.formats.huggingface import is_huggingface, model_checksums, model_type
 from embed.formats.vector_files import load_vectors
 from embed.protocols import StaticVectors
+from embed.registry import Chosen
 from embed.vectors.context_vectors import with_contexts
 from embed.vectors.run_files import run_options
 from embed.vectors.word_vectors import WordVectors
@@ -28,6 +30,7 @@ from embed.vectors.word_vectors import WordVectors
 IN_MEMORY = "in memory"  # instead of the method of a run
 # Runs, or a name for each; vectors are paths too, of the run they were opened from if there is one.
 Runs = Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]]
+_CHOSEN = "defaults_chosen"
 _SUMMED = " w+c"  # suffix of the names of runs whose context vectors were added
 
 
@@ -36,7 +39,8 @@ class Opened:
     """Opened runs, by the names they have in the comparison."""
 
     vectors: Mapping[str, StaticVectors]  # with the encoder of a run that has one
-    about: Mapping[str, Mapping[str, Any]]  # ``method`` and ``fingerprint`` of each
+    # ``method`` and ``fingerprint`` of each, and ``defaults_chosen`` as in Chosen where it applies
+    about: Mapping[str, Mapping[str, Any]]
     groups: Mapping[str, Sequence[str]]  # group name -> runs that differ only in the seed
     # cache names of the vectors; only of runs with checksums, which never change once written
     fingerprints: Mapping[str, str]
@@ -56,7 +60,7 @@ def open_runs(runs: Runs, *, add_contexts: bool = False) -> Opened:
             continue
         before = _kept_checksums(run)
         vectors[name] = load_vectors(run, verified=True)
-        about[name] = describe_run(run)
+        about[name] = describe_run(run) | _describe_defaults(run)
         if _kept_checksums(run) != before:
             raise ArtifactError(f"{run}: was replaced while it was read; compare again")
         if before is not None:
@@ -71,6 +75,9 @@ def open_runs(runs: Runs, *, add_contexts: bool = False) -> Opened:
 
 def compare_opened(opened: Opened, tasks: Sequence[Task], config: CompareConfig) -> Comparison:
     """Compare opened runs with a progress display."""
+    chosen = {
+        name: Chosen(**facts[_CHOSEN]) for name, facts in opened.about.items() if _CHOSEN in facts
+    }
     with progress("comparing", "sets") as show:
         return compare(
             opened.vectors,
@@ -79,6 +86,7 @@ def compare_opened(opened: Opened, tasks: Sequence[Task], config: CompareConfig)
             show,
             groups=opened.groups,
             fingerprints=opened.fingerprints,
+            chosen=chosen,
         )
 
 
@@ -91,6 +99,12 @@ def describe_run(path: Path) -> dict[str, str]:
     kept = _kept_checksums(path)
     method = str(run_options(path).get("method") or "vectors folder")
     return {"method": method, "fingerprint": fingerprint(kept or checksums(path))}
+
+
+def _describe_defaults(path: Path) -> dict[str, Any]:
+    """Return how the settings of a run were chosen, if they are defaults chosen on sets."""
+    chosen = chosen_defaults(run_options(path))
+    return {} if chosen is None else {_CHOSEN: asdict(chosen)}
 
 
 def _with_encoder(path: Path | None, vectors: WordVectors) -> StaticVectors:

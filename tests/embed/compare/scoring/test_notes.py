@@ -1,6 +1,29 @@
-"""Notes on how runs were scored are deduplicated."""
+"""Notes on how runs were scored are deduplicated; scores on sets that chose defaults have one."""
 
-from embed.compare.scoring.notes import Note, gather_notes
+import dataclasses
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from cli import main
+from corpora.artifacts.artifact import write_json
+from embed.compare.config import CompareConfig
+from embed.compare.datasets.word_pairs import default_sets
+from embed.compare.scoring.notes import (
+    PUBLISHED,
+    Note,
+    chosen_defaults,
+    gather_notes,
+    words_digest,
+)
+from embed.compare.task import read_task
+from embed.registry import METHODS
+from embed.vectors.word_vectors import WordVectors
+
+CHOSEN_HERE = "default settings were chosen on this set, so scores may be too high"
 
 
 def test_a_note_on_a_set_is_not_repeated_for_sections_or_own_items():
@@ -27,3 +50,130 @@ def test_notes_on_sections_and_own_items_name_them():
         Note(("a",), "other", "own"),
         Note(("a",), "set, on all items it covers", "own"),
     ]
+
+
+def options_of(method, **changed):
+    """Return the options that a run of a method stores, after JSON."""
+    config = METHODS[method].config_class()(**changed)
+    return json.loads(json.dumps({"method": method, **dataclasses.asdict(config)}))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_chosen_settings_exist_and_their_sets_are_recognized(method):
+    config_class = METHODS[method].config_class()
+    chosen = config_class.chosen
+    assert set(chosen.settings) <= {field.name for field in dataclasses.fields(config_class)}
+    assert set(chosen.sets) <= set(PUBLISHED.values())
+    assert np.datetime64(chosen.date) > np.datetime64("2026-11-01")
+    assert chosen_defaults(options_of(method)) == chosen
+
+
+@pytest.mark.parametrize(
+    ("method", "changed", "applies"),
+    [
+        ("svd", {"window": 5}, False),
+        ("svd", {"singular_power": 1.0}, False),
+        ("svd", {"dim": 100, "seed": 3}, True),
+        ("skipgram", {"learning_rate": 0.05}, False),
+        ("skipgram", {"epochs": 3, "subwords": "3-6"}, True),
+        ("cbow", {"window": 5}, False),
+        ("cbow", {"threads": 1}, True),
+        ("mlm", {"preset": "tiny"}, True),
+    ],
+    ids=lambda value: str(value),
+)
+def test_a_changed_setting_is_no_chosen_default(method, changed, applies):
+    assert (chosen_defaults(options_of(method, **changed)) is not None) == applies
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"method": "compare"}, {"model_type": "bert"}], ids=["none", "other", "hf"]
+)
+def test_other_runs_have_no_chosen_defaults(options):
+    assert chosen_defaults(options) is None
+
+
+def test_options_missing_from_old_runs_are_defaults():
+    options = options_of("svd")
+    del options["context_smoothing"]
+    assert chosen_defaults(options) is not None
+
+
+def test_the_digest_of_a_set_ignores_order_case_and_repetition():
+    a, b, other = (
+        SimpleNamespace(texts=lambda words=words: words.split())
+        for words in ("Tiger cat tiger", "cat tiger CAT", "cat")
+    )
+    assert words_digest(a) == words_digest(b) != words_digest(other)
+
+
+def test_the_default_sets_are_recognized():
+    names = [
+        PUBLISHED[words_digest(read_task(task, path, CompareConfig()))]
+        for task, path in default_sets()
+    ]
+    assert names == ["WS-353", "SimLex-999", "Google analogies"]
+
+
+@pytest.mark.parametrize(
+    ("task", "file", "name"),
+    [
+        ("similarity", "similarity/ws353.tsv", "WS-353"),
+        ("similarity", "similarity/ws353-sim.tsv", "WS-353"),
+        ("similarity", "similarity/ws353-rel.tsv", "WS-353"),
+        ("similarity", "similarity/simlex999.tsv", "SimLex-999"),
+        ("similarity", "similarity/mturk287.tsv", "MTurk-287"),
+        ("similarity", "similarity/rg65.tsv", "RG-65"),
+        ("analogy", "analogy/questions-words.txt", "Google analogies"),
+        ("analogy", "analogy/msr.txt", "MSR analogies"),
+        ("categorization", "categorisation/ap.csv", "AP"),
+        ("categorization", "categorisation/bless.csv", None),
+        ("similarity", "multilingual/de/simlex999.txt", None),
+    ],
+    ids=lambda value: str(value),
+)
+def test_other_copies_of_published_sets_are_recognized(shared_data, task, file, name):
+    found = read_task(task, shared_data / "evaluation" / file, CompareConfig())
+    assert PUBLISHED.get(words_digest(found)) == name
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Runs with words of WS-353: two seeds with chosen defaults, and one with another window."""
+    words = ["tiger", "cat", "king", "queen", "book", "library", "stock", "market"]
+    made = {"sg-1": {"seed": 1}, "sg-2": {"seed": 2}, "wide": {"window": 8}}
+    for number, (name, changed) in enumerate(made.items()):
+        folder = tmp_path / name
+        folder.mkdir()
+        matrix = np.random.default_rng(number).normal(size=(8, 4)).astype(np.float32)
+        WordVectors(words, matrix).save(folder)
+        write_json(folder / "config.json", options_of("skipgram", **changed))
+        write_json(folder / "provenance.json", {"corpus": "abc"})
+    return [str(tmp_path / name) for name in made]
+
+
+def test_table_json_and_page_note_defaults_chosen_on_the_set(runs, tmp_path):
+    page = tmp_path / "page.html"
+    asked = ["compare", *runs, "--similarity", "wordsim353", "--bands"]
+
+    table = CliRunner().invoke(main, [*asked, "--report", str(page)])
+    document = json.loads(CliRunner().invoke(main, [*asked, "--json"]).stdout)
+
+    [line] = [line for line in table.stdout.splitlines() if CHOSEN_HERE in line]
+    assert line == f"sg-* on wordsim353: {CHOSEN_HERE}"  # neither the bands nor the other run
+    assert page.read_text(encoding="utf-8").count(CHOSEN_HERE) == 1
+    noted = {
+        result["run"] for result in document["results"] if CHOSEN_HERE in result.get("remark", "")
+    }
+    assert noted == {*runs[:2], str(tmp_path / "sg-*")}
+    about = {run["run"]: run.get("defaults_chosen") for run in document["runs"]}
+    assert about[runs[0]]["sets"] == ["WS-353", "SimLex-999", "MTurk-287", "Google analogies"]
+    assert about[runs[2]] is None
+
+
+def test_sets_that_chose_nothing_have_no_note(runs, tmp_path):
+    pairs = tmp_path / "wordsim353.tsv"  # the name of the set, not its words
+    pairs.write_text("tiger\tcat\t7\nking\tqueen\t8\nbook\tmarket\t1\n", encoding="utf-8")
+    done = CliRunner().invoke(main, ["compare", *runs, "--similarity", str(pairs)])
+    assert done.exit_code == 0
+    assert CHOSEN_HERE not in done.stdout
