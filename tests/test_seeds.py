@@ -14,11 +14,11 @@ import pytest
 from click.testing import CliRunner
 
 import cli
-from corpora.artifacts.artifact import new_artifact, verify, write_json
+from corpora.artifacts.artifact import checksums, new_artifact, verify, write_json
 from corpora.artifacts.seeds import SeedRuns, read_training
 from corpora.store.corpus import Corpus
 from embed.svd.train import SvdConfig
-from embed.word2vec.config import SkipGramConfig, Tuning
+from embed.word2vec.config import CbowConfig, SkipGramConfig, Tuning
 from embed.word2vec.train import train_skipgram
 from embed.word2vec.trainer import build_trainer, resolve_epochs
 from tests.pretrain.small_training import SMALL, as_words, corpus_of
@@ -156,6 +156,35 @@ def test_finished_runs_of_the_same_training_are_kept(corpus, copied):
     assert (copied.parent / "run-seed1" / "vectors.npy").stat().st_mtime_ns == before
 
 
+def forget_gradient(file):
+    """Write a JSON file as versions without the option did."""
+    about = json.loads(file.read_text())
+    assert about.pop("gradient") == "word2vec.c"
+    file.write_text(json.dumps(about))
+
+
+def test_cbow_runs_of_versions_without_the_corrected_gradient_are_kept(corpus, tmp_path):
+    train("train-cbow", corpus, tmp_path / "run", "--seeds", 1)
+    run = tmp_path / "run-seed1"
+    forget_gradient(run / "config.json")
+    write_json(run / "checksums.json", checksums(run))
+    [line, *_] = train("train-cbow", corpus, tmp_path / "run", "--seeds", 1)
+    assert line == f"{run}: kept, already trained with these settings"
+    options = [*OPTIONS["train-cbow"], "--gradient", "corrected", "--seeds", 1]
+    assert refusal("train-cbow", corpus, "--out", tmp_path / "run", *options) == (
+        f"{run}: was trained with different gradient; pass the same values to keep it, choose "
+        "another --out or pass --force"
+    )
+
+
+def test_unfinished_cbow_of_versions_without_the_corrected_gradient_is_resumed(corpus, tmp_path):
+    partial = left_unfinished(tmp_path / "run", CbowConfig)
+    made = json.loads((partial / "maker.json").read_text())
+    forget_gradient(partial / "maker.json")
+    with new_artifact(tmp_path / "run", made, resume="checkpoints") as resumed:
+        assert (resumed / "checkpoints" / "work").is_file()
+
+
 def test_threads_do_not_distinguish_trainings(corpus, copied):
     lines = train("train-skipgram", corpus, copied, "--seeds", 2, "--threads", 2)
     assert [line.endswith("kept, already trained with these settings") for line in lines[:2]] == [
@@ -283,10 +312,10 @@ def test_default_epochs_depend_on_the_text_size(corpus, tmp_path):
     assert resolve_epochs(dataclasses.replace(config, epochs=7), 10) == 7
 
 
-def left_unfinished(out, **options):
-    """Leave an unfinished skip-gram training with a checkpoint; return its maker."""
-    config = SkipGramConfig(dim=8, min_count=1, epochs=2, threads=1, **options)
-    maker = {"command": "train-skipgram", **dataclasses.asdict(config)}
+def left_unfinished(out, kind=SkipGramConfig, **options):
+    """Leave an unfinished training with a checkpoint; return its partial directory."""
+    config = kind(dim=8, min_count=1, epochs=2, threads=1, **options)
+    maker = {"command": f"train-{kind.method}", **dataclasses.asdict(config)}
     with (
         pytest.raises(KeyboardInterrupt),
         new_artifact(out, maker, resume="checkpoints") as partial,

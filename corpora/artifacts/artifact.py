@@ -22,6 +22,8 @@ from corpora.common.reporting import note
 
 CHECKSUMS = "checksums.json"
 MAKER = "maker.json"
+# Options that earlier versions lacked, with the value that they have in their artifacts.
+_ADDED_OPTIONS = {"train-cbow": {"gradient": "word2vec.c"}}
 _LOCK = ".lock"
 _CHUNK = 1 << 22
 # Errors of a disk that cannot be written, except a full one; EFBIG: beyond `ulimit -f`.
@@ -253,7 +255,12 @@ def _maker_of(partial: Path) -> dict[str, Any] | None:
         maker: dict[str, Any] = json.loads((partial / MAKER).read_bytes())
     except ValueError:
         return None
-    return maker
+    return with_added_options(maker["command"], maker) if "command" in maker else maker
+
+
+def with_added_options(command: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Add the options that an earlier version of the command lacked."""
+    return {**_ADDED_OPTIONS.get(command, {}), **options}
 
 
 def _remove(directory: Path, mark: str) -> None:

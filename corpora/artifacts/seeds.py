@@ -15,6 +15,7 @@ from corpora.artifacts.artifact import (
     read_json,
     refuse_existing,
     verify,
+    with_added_options,
 )
 from corpora.common.console import shell_quoted
 from corpora.common.errors import ArtifactError, SettingError
@@ -59,7 +60,7 @@ def read_training(run: Path) -> Training | None:
         options["batch"] = decided.get("batch")
     if isinstance(made.get(_INIT), str):
         options[_INIT] = made[_INIT]
-    return Training(method, corpus, seed, options)
+    return Training(method, corpus, seed, with_added_options(f"train-{method}", options))
 
 
 def seeds_option(command: Any) -> Any:
@@ -182,7 +183,7 @@ def unfinished_maker(run: Path) -> dict[str, Any] | None:
         maker = read_json(artifact_paths(run)[1] / MAKER)
     except ArtifactError:
         return None
-    return maker if isinstance(maker, dict) else None
+    return with_added_options(maker.get("command"), maker) if isinstance(maker, dict) else None
 
 
 def _was_made_by(wanted: Mapping[str, tuple[Any, ...]], run: Path) -> bool:

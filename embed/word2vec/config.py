@@ -125,14 +125,17 @@ class _Word2VecConfig:
 
         return Ngrams(*parse_subwords(self.subwords), self.buckets)
 
-    def _check_gensim(self) -> None:
-        """Raise if gensim is not installed or does not support an option."""
-        given = {
+    def _not_in_gensim(self) -> dict[str, bool]:
+        """Return the options that gensim lacks, and whether they are given."""
+        return {
             "`subwords`": self.subwords is not None,
             "`init`": self.init is not None,
             "`deterministic=True`": self.deterministic,
         }
-        refused = [option for option, is_given in given.items() if is_given]
+
+    def _check_gensim(self) -> None:
+        """Raise if gensim is not installed or does not support an option."""
+        refused = [option for option, is_given in self._not_in_gensim().items() if is_given]
         if refused:
             them = "it" if len(refused) == 1 else "them"
             raise SettingError(
@@ -178,6 +181,17 @@ class CbowConfig(_Word2VecConfig):
         "Predict from the sum of the context vectors, or from their mean.",
         opposite="mean",
     )
+    gradient: str = setting(
+        "word2vec.c",
+        "How words are updated whose mean predicts: word2vec.c adds the update of the mean to each "
+        "word, as gensim does; corrected divides it by their number, which is the gradient (Irsoy "
+        "et al. 2021), and needs a higher `learning_rate`.",
+        choices=("word2vec.c", "corrected"),
+    )
+
+    def _not_in_gensim(self) -> dict[str, bool]:
+        corrected = {"`gradient=corrected`": self.gradient == "corrected"}
+        return {**super()._not_in_gensim(), **corrected}
 
 
 Word2VecConfig = SkipGramConfig | CbowConfig

@@ -6,6 +6,7 @@ import numpy as np
 
 from embed.word2vec.config import CbowConfig, Tuning, Word2VecConfig
 from embed.word2vec.kernels.rounds import (
+    CBOW_CORRECTED,
     CBOW_MEAN,
     CBOW_SUM,
     DRAWN,
@@ -26,11 +27,8 @@ def make_plan(counts: np.ndarray, config: Word2VecConfig) -> Plan:
     """Return how windows are drawn and trained on."""
     # counts: int64 (V,)
     noise = noise_table(counts, config.unigram_exponent)
-    method = SKIPGRAM
-    if isinstance(config, CbowConfig):
-        method = CBOW_SUM if config.sum else CBOW_MEAN
     return Plan(
-        method=method,
+        method=_method(config),
         window=config.window,
         dynamic=config.window_weighting == "dynamic",
         negatives=config.negatives,
@@ -39,6 +37,15 @@ def make_plan(counts: np.ndarray, config: Word2VecConfig) -> Plan:
         noise_others=noise.others,
         labels=pair_labels(config.negatives),
     )
+
+
+def _method(config: Word2VecConfig) -> int:
+    """Return the kernels' number of the method."""
+    if not isinstance(config, CbowConfig):
+        return SKIPGRAM
+    if config.sum:  # the update of a sum is its gradient either way
+        return CBOW_SUM
+    return CBOW_CORRECTED if config.gradient == "corrected" else CBOW_MEAN
 
 
 class Rounds(NamedTuple):

@@ -26,7 +26,7 @@ from embed.word2vec.kernels.windows import (
     subsample,
 )
 
-SKIPGRAM, CBOW_MEAN, CBOW_SUM = range(3)
+SKIPGRAM, CBOW_MEAN, CBOW_SUM, CBOW_CORRECTED = range(4)
 DRAWN = 64  # windows drawn at a time in the fast mode: their words stay in the L1 cache
 
 _AHEAD = 4  # rows between prefetch and use
@@ -253,8 +253,9 @@ def _learn(
     if plan.method == SKIPGRAM:
         return learn_skipgram(inputs, outputs, width, drawn, places, rate, plan.labels, loss)
     return learn_cbow(
-        inputs, outputs, width, drawn, places, rate, plan.labels, loss, plan.method == CBOW_MEAN
-    )
+        inputs, outputs, width, drawn, places, rate, plan.labels, loss,
+        plan.method != CBOW_SUM, plan.method == CBOW_CORRECTED,
+    )  # fmt: skip
 
 
 @compiled

@@ -198,11 +198,13 @@ def learn_skipgram(
 @compiled
 def learn_cbow(
     inputs: Any, outputs: Any, width: Any, drawn: Any, places: Any, rate: Any, labels: Any,
-    loss: Any, mean: Any,
+    loss: Any, mean: Any, corrected: Any,
 ) -> Any:  # fmt: skip
     """Train CBOW: the context words predict the center; return the number of windows.
 
-    Mikolov et al. 2013, arXiv:1301.3781. Arguments are those of :func:`learn_skipgram`.
+    Mikolov et al. 2013, arXiv:1301.3781. Arguments are those of :func:`learn_skipgram`. If
+    ``corrected``, context words get the gradient of their mean (Irsoy, Benton and Stratos 2021,
+    arXiv:2012.15332), else the gradient with respect to the mean itself.
     """
     blocks = len(labels) // (2 * LANES)
     input_offsets = np.empty(drawn.contexts.shape[1], dtype=np.int64)
@@ -233,6 +235,10 @@ def learn_cbow(
                 _add_to_loss(likelihoods, _MIN_LIKELIHOOD, loss)
                 factors = 0
             step_one(hidden, gain, outputs, output_offsets, m, result_offsets, shares, width, steps)
+        if corrected:
+            share = np.float32(1 / n)
+            for d in range(width):
+                gain[d] *= share
         add_to_rows(inputs, input_offsets, n, width, gain, 0)
     _add_to_loss(likelihoods, 2.0, loss)
     return windows

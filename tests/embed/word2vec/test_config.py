@@ -67,6 +67,14 @@ def test_options_out_of_range_are_refused(options, message):
     assert str(refusal.value) == message
 
 
+def test_gensim_has_no_corrected_gradient():
+    with pytest.raises(SettingError) as refusal:
+        CbowConfig(engine="gensim", gradient="corrected")
+    assert str(refusal.value) == (
+        "`engine=gensim` does not support `gradient=corrected`; leave it out or pass `engine=firth`"
+    )
+
+
 def test_gensim_accepts_its_largest_seed():
     pytest.importorskip("gensim")
     assert SkipGramConfig(engine="gensim", seed=2**32 - 1).seed == 2**32 - 1

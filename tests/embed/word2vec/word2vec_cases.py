@@ -8,12 +8,17 @@ import numpy as np
 
 from embed.word2vec.config import CbowConfig, SkipGramConfig
 from embed.word2vec.kernel_settings import make_plan
-from embed.word2vec.kernels.rounds import CBOW_MEAN, SKIPGRAM
+from embed.word2vec.kernels.rounds import CBOW_CORRECTED, CBOW_SUM, SKIPGRAM
 from embed.word2vec.kernels.simd_ir import BLOCK, LANES
 from embed.word2vec.kernels.windows import OutputPlaces, WindowBatch
 from tests.embed.word2vec import naive_word2vec as naive
 
-METHODS = {"skipgram": SkipGramConfig, "mean": CbowConfig, "sum": partial(CbowConfig, sum=True)}
+METHODS = {
+    "skipgram": SkipGramConfig,
+    "mean": CbowConfig,
+    "corrected": partial(CbowConfig, gradient="corrected"),
+    "sum": partial(CbowConfig, sum=True),
+}
 LENGTHS = (1, 30, 2, 1, 90, 57, 7)
 U = 2.0**-24  # unit roundoff of float32
 # The kernels compute the probability of a label to a relative 5e-7 (test_simd.py), and the loss of
@@ -93,9 +98,12 @@ def twin_learner(plan, rate):
     def learn(words, contexts, chunk):
         if plan.method == SKIPGRAM:
             return naive.skipgram(words, contexts, chunk, rate, block=BLOCK)
+        divided = plan.method == CBOW_CORRECTED
         return naive.cbow(
             words, contexts, chunk, rate,
-            mean=plan.method == CBOW_MEAN, input_share=lambda n: 1, block=BLOCK,
+            mean=plan.method != CBOW_SUM,
+            input_share=lambda n: 1 / n if divided else 1,
+            block=BLOCK,
         )  # fmt: skip
 
     return learn

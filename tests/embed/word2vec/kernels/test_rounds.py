@@ -102,7 +102,8 @@ def learn_from_all(tables, units, plan, state=17):
         if plan.method == kernels.SKIPGRAM:
             pairs += learn_skipgram(*about)
         else:
-            pairs += learn_cbow(*about, plan.method == kernels.CBOW_MEAN)
+            mean, corrected = plan.method != kernels.CBOW_SUM, plan.method == kernels.CBOW_CORRECTED
+            pairs += learn_cbow(*about, mean, corrected)
     return loss[0], pairs, int(states[0])
 
 

@@ -4,9 +4,18 @@ import math
 
 import numpy as np
 import pytest
+from numba import njit
 from scipy.stats import binomtest, chisquare
 
-from embed.word2vec.kernels.rounds import CBOW_MEAN, SKIPGRAM
+from embed.word2vec.kernels.rounds import CBOW_CORRECTED, CBOW_SUM, SKIPGRAM
+from embed.word2vec.kernels.simd import (
+    add_to_rows,
+    score_one,
+    score_to_step,
+    step_one,
+    sum_rows,
+)
+from embed.word2vec.kernels.simd_ir import LANES
 from embed.word2vec.kernels.windows import (
     OutputPlaces,
     WindowBatch,
@@ -64,7 +73,8 @@ def learn(tables, plan, windows, rate, places=None):
     if plan.method == SKIPGRAM:
         pairs = learn_skipgram(inputs, outputs, *about)
     else:
-        pairs = learn_cbow(inputs, outputs, *about, plan.method == CBOW_MEAN)
+        mean, corrected = plan.method != CBOW_SUM, plan.method == CBOW_CORRECTED
+        pairs = learn_cbow(inputs, outputs, *about, mean, corrected)
     return loss[0], pairs
 
 
@@ -195,6 +205,48 @@ def test_updates_of_outputs_are_written_to_the_given_rows(method, negatives):
             assert np.abs(parted[1][row]).max() > 1e-4
     assert np.array_equal(parted[1][:20], before[:20])
     assert not parted[1][-1].any()
+
+
+@njit
+def undivided_window(inputs, outputs, width, contexts, targets, rate, labels):
+    """Train word2vec.c's CBOW on one window of a single block of outputs."""
+    hidden, gain = np.empty(width, np.float32), np.zeros(width, np.float32)
+    steps, likelihoods = np.empty(LANES, np.float32), np.ones(LANES)
+    shares = np.ones(len(targets), np.float32)
+    sum_rows(inputs, contexts, len(contexts), width, np.float32(1 / len(contexts)), hidden, 0)
+    score_one(hidden, outputs, targets, 0, width, steps)
+    score_to_step(steps, 0, labels, LANES, rate, likelihoods)
+    step_one(hidden, gain, outputs, targets, 0, targets, shares, width, steps)
+    add_to_rows(inputs, contexts, len(contexts), width, gain, 0)
+
+
+def test_the_update_of_word2vec_c_is_bit_identical_to_its_steps():
+    plan = plan_of(np.arange(1, 41), "mean", window=3)
+    targets = np.arange(20, 26)
+    tables, expected = (random_tables(40, 40, 20) for _ in range(2))
+    windows = one_window(targets)
+    learn(tables, plan, windows, 0.01)
+    inputs, outputs = (table.reshape(-1) for table in expected)
+    width = expected[0].shape[1]
+    rows = windows.contexts[0, :4].astype(np.int64) * width
+    undivided_window(
+        inputs, outputs, width, rows, targets * width, np.float32(0.01), plan.labels
+    )  # fmt: skip
+    assert all(map(np.array_equal, tables, expected))
+
+
+def test_the_corrected_gradient_divides_the_update_of_inputs_alone():
+    tables = {}
+    for method in ("mean", "corrected"):
+        plan = plan_of(np.arange(1, 41), method, window=3)
+        tables[method] = random_tables(40, 40, 20)
+        learn(tables[method], plan, one_window(np.arange(20, 26)), 0.01)
+    assert np.array_equal(tables["corrected"][1], tables["mean"][1])
+    start = random_tables(40, 40, 20)[0]
+    whole, divided = (tables[method][0] - start for method in ("mean", "corrected"))
+    # rows are below 1, so a sum rounds by up to U, and a row listed twice is two sums
+    np.testing.assert_allclose(4 * divided, whole, rtol=0, atol=10 * U)
+    assert np.abs(divided).max() > 1000 * U
 
 
 @pytest.mark.parametrize("method", METHODS)

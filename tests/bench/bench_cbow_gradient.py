@@ -1,0 +1,204 @@
+"""CBOW with word2vec.c's update and with the gradient of the mean, each at its best learning rate.
+
+word2vec.c and gensim add the whole update of a window's mean to each of its words; the gradient is
+that update divided by their number (Irsoy, Benton and Stratos 2021). Both are trained at several
+rates with several seeds on three tuning texts and scored on tuning sets; the German text has none,
+so its held-out loss decides. The best rates are then compared on the same items. Runs are kept in
+the work folder and scores in the JSON, so that an interrupted measurement resumes.
+
+    python tests/bench/bench_cbow_gradient.py --work /tmp/gradient --json cbow-gradient.json
+"""
+
+import argparse
+import json
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import harness
+from bench_evidence import build, score, train
+from scipy.stats import ttest_ind
+
+from corpora.artifacts.artifact import write_json
+from corpora.common.console import print_table
+from corpora.common.errors import FirthError
+from corpora.store.corpus import Corpus
+from corpora.text.segment import TextSettings
+from embed.compare.config import CompareConfig
+from embed.compare.scoring.comparison import read_tasks
+from embed.compare.task import Task
+from embed.formats.vector_files import load_vectors
+
+RATES = {"word2vec.c": (0.025, 0.035, 0.05, 0.1, 0.15), "corrected": (0.05, 0.1, 0.2, 0.3, 0.4)}
+SIMILARITY = ("similarity/mturk287.tsv", "similarity/rg65.tsv")
+ANALOGIES = ("analogy/msr.txt",)
+# 5 million tokens are 4.3 million words without punctuation: enough for 5 epochs by default
+TEXTS: dict[str, dict[str, Any]] = {
+    "Wikipedia": {"sources": ("enwiki2015-AB",), "tokens": 5_000_000, "english": True},
+    "WikiText-2": {
+        "sources": ("wikitext2-train",),
+        "documents": "block",
+        "text": TextSettings(segmenter="whitespace"),
+        "english": True,
+    },
+    "German novels": {
+        "sources": ("eltec-de",),
+        "documents": "block",
+        "english": False,
+        "rates": {"word2vec.c": (0.025, 0.05, 0.1), "corrected": (0.1, 0.2, 0.3)},
+    },
+}
+OLD, NEW = RATES
+
+
+def main() -> None:
+    """Train, score and compare; write the results after every cell."""
+    arguments = harness.parse(__doc__ or "", repeats=1, more=_own_options)
+    figures: dict[str, Any] = {"texts": {}}
+    if arguments.json and arguments.json.exists():
+        figures = json.loads(arguments.json.read_text(encoding="utf-8"))
+    for name in arguments.text or TEXTS:
+        about = TEXTS[name]
+        corpus = build(arguments.work / f"corpus-{name.replace(' ', '-')}", about)
+        if "tokens" in about:
+            corpus = corpus.sample(about["tokens"])
+        folder = arguments.work / corpus.fingerprint
+        found = figures["texts"].setdefault(
+            name, {"corpus": corpus.fingerprint, "tokens": corpus.training_tokens, "cells": []}
+        )
+        tasks = read_tasks(CompareConfig(**_files())) if about["english"] else []
+        rates = about.get("rates", RATES)
+        for gradient, rate, seed in missing(found["cells"], rates, arguments.seeds):
+            cell = {"gradient": gradient, "rate": rate, "seed": seed}
+            try:
+                run = cell_run(corpus, folder, gradient, rate, seed)
+                found["cells"].append({**cell, **measure(run, tasks)})
+            except FirthError:
+                found["cells"].append({**cell, "diverged": True})
+            print(name, found["cells"][-1], flush=True)
+            _write(arguments.json, figures)
+        found |= compare_best(found["cells"], corpus, folder, english=about["english"])
+        _write(arguments.json, figures)
+        show(name, found)
+
+
+def missing(
+    cells: Sequence[Mapping[str, Any]],
+    rates: Mapping[str, Sequence[float]],
+    seeds: Sequence[int],
+) -> Iterator[tuple[str, float, int]]:
+    """Yield the cells that are not measured: gradient, learning rate and seed."""
+    done = {(cell["gradient"], cell["rate"], cell["seed"]) for cell in cells}
+    for seed in seeds:
+        for gradient, some in rates.items():
+            for rate in some:
+                if (gradient, rate, seed) not in done:
+                    yield gradient, rate, seed
+
+
+def cell_run(corpus: Corpus, folder: Path, gradient: str, rate: float, seed: int) -> Path:
+    """Train the run of a cell unless it exists."""
+    options = {"gradient": gradient, "learning_rate": rate, "seed": seed}
+    return train(corpus, "cbow", options, folder / f"{gradient}-{rate}-{seed}")
+
+
+def measure(run: Path, tasks: Sequence[Task]) -> dict[str, Any]:
+    """Return the held-out loss of a run, and its score on each set."""
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    vectors = load_vectors(run)
+    results = [harness.scores(task, vectors)[0] for task in tasks]
+    return {
+        "held_out_loss": round(lines[-1]["held_out_loss"], 4),
+        "scores": {measured.dataset: round(found or 0.0, 4) for measured, found in results},
+    }
+
+
+def best_rate(cells: Sequence[Mapping[str, Any]], gradient: str, *, english: bool) -> float:
+    """Return the rate with the best mean score over sets and seeds, or the lowest loss."""
+
+    def quality(rate: float) -> float:
+        own = [c for c in cells if (c["gradient"], c["rate"]) == (gradient, rate)]
+        if english:
+            return statistics.mean(statistics.mean(c["scores"].values()) for c in own)
+        return -statistics.mean(c["held_out_loss"] for c in own)
+
+    diverged = {(c["gradient"], c["rate"]) for c in cells if "diverged" in c}
+    own = dict.fromkeys(c["rate"] for c in cells if c["gradient"] == gradient)
+    return max((rate for rate in own if (gradient, rate) not in diverged), key=quality)
+
+
+def compare_best(
+    cells: Sequence[Mapping[str, Any]], corpus: Corpus, folder: Path, *, english: bool
+) -> dict[str, Any]:
+    """Compare the best rates: held-out losses over seeds, and scores over items and seeds.
+
+    Differences are those of the corrected gradient from word2vec.c's. The error of a score covers
+    items, the same for both, and seeds; the loss has Welch's test over the seeds.
+    """
+    best = {gradient: best_rate(cells, gradient, english=english) for gradient in RATES}
+    chosen = {g: [c for c in cells if (c["gradient"], c["rate"]) == (g, best[g])] for g in RATES}
+    losses = {g: [c["held_out_loss"] for c in chosen[g]] for g in RATES}
+    test = ttest_ind(losses[NEW], losses[OLD], equal_var=False)
+    difference = statistics.mean(losses[NEW]) - statistics.mean(losses[OLD])
+    found: dict[str, Any] = {"best": best, "loss": {"difference": difference, "p": test.pvalue}}
+    if english:
+        runs = {
+            g: [cell_run(corpus, folder, g, best[g], c["seed"]) for c in chosen[g]]
+            for g in (NEW, OLD)
+        }
+        sets = {"similarity": SIMILARITY, "grammar": ANALOGIES}
+        files = {kind: [_file(name) for name in names] for kind, names in sets.items()}
+        found["comparison"] = score(runs, files)
+    return found
+
+
+def show(name: str, found: Mapping[str, Any]) -> None:
+    """Print the means over seeds, and the differences at the best rates."""
+    cells = [cell for cell in found["cells"] if "diverged" not in cell]
+    sets = list(cells[0]["scores"])
+    rows = []
+    for gradient, rate in dict.fromkeys((c["gradient"], c["rate"]) for c in cells):
+        own = [c for c in cells if (c["gradient"], c["rate"]) == (gradient, rate)]
+        mark = " *" if found["best"][gradient] == rate else ""
+        values = [[c["scores"][s] for c in own] for s in sets] + [[c["held_out_loss"] for c in own]]
+        rows.append([gradient, f"{rate:g}{mark}", *map(_spread, values)])
+    print_table(["", "rate", *sets, "held-out loss"], rows, title=f"{name}, corrected - word2vec.c")
+    print(f"loss {found['loss']['difference']:+.4f} (p = {found['loss']['p']:.2g})")
+    for each in found.get("comparison", {}).get("differences", []):
+        print(f"{each['kind']} {each['difference']:+.4f} ± {1.96 * each['error']:.4f}", flush=True)
+
+
+def _spread(values: Sequence[float]) -> str:
+    """Format mean and standard deviation."""
+    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
+    return f"{statistics.mean(values):.3f} ±{deviation:.3f}"
+
+
+def _file(name: str) -> Path:
+    return harness.shared_file(f"evaluation/{name}")
+
+
+def _files() -> dict[str, tuple[str, ...]]:
+    """Return the evaluation sets as a comparison takes them."""
+    return {
+        "similarity": tuple(str(_file(name)) for name in SIMILARITY),
+        "analogies": tuple(str(_file(name)) for name in ANALOGIES),
+    }
+
+
+def _write(path: Path | None, figures: Mapping[str, Any]) -> None:
+    """Write the results so far."""
+    if path:
+        write_json(path, {"machine": harness.machine(), **figures})
+
+
+def _own_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this benchmark."""
+    parser.add_argument("--work", type=Path, required=True, help="folder of corpora and runs")
+    parser.add_argument("--text", action="append", choices=TEXTS, help="only these texts")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+
+
+if __name__ == "__main__":
+    main()
