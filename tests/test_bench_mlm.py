@@ -32,13 +32,19 @@ def test_every_part_runs_and_writes_its_numbers(root, tmp_path):
     assert set(expected) <= found["checks"].keys()
 
     steps = found["steps"]["32x2"]
-    assert list(steps["contestants"]) == ["firth", "firth, pre-norm", "huggingface"]
+    names = ["firth", "firth, pre-norm", "huggingface", "huggingface, pre-norm"]
+    assert list(steps["contestants"]) == names
     for one in steps["contestants"].values():
         slowest, fastest = one["tokens_per_second_spread"]
         assert 0 < slowest <= one["tokens_per_second"] <= fastest
     ours, theirs = (steps["contestants"][name] for name in ("firth", "huggingface"))
     ratio = ours["tokens_per_second"] / theirs["tokens_per_second"]
     assert steps["ratios"]["firth : huggingface"] == pytest.approx(ratio)
+    assert steps["ratios"].keys() == {
+        "firth : huggingface", "firth, pre-norm : huggingface, pre-norm",
+    }  # fmt: skip
+    pre, stock = (steps["contestants"][name]["parameters"] for name in names[1::2])
+    assert pre == stock
     assert ours["parameters"] == theirs["parameters"] - 2 * 32  # two rows of token types
     assert 0 < ours["mfu"] < 1
     assert 0 < ours["data_share"] < 1

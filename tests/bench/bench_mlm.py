@@ -2,8 +2,9 @@
 
 checks     the loss on the device is a CPU's, in every way it can be computed; batches are the same;
            gradients in parts and a resumed training are the whole's; Hugging Face's loss is ours.
-steps      tokens a second of the trainer's own step beside Hugging Face's BertForMaskedLM of the
-           same shape and batch, both in bfloat16, in turns; MFU, share of waiting for data, memory.
+steps      tokens a second of the trainer's own step beside Hugging Face's model of the same layout,
+           shape and batch, BertForMaskedLM or ModernBertForMaskedLM with sparse prediction, all in
+           bfloat16, in turns; MFU, share of waiting for data, memory.
            Rows are one segment each: so both compute the same loss, which is verified.
 spans      the time of one layer of truncated attention by length and span, beside a dense mask.
 quality    with --quality CORPUS: an encoder trained for --minutes by the trainer, or with

@@ -122,8 +122,10 @@ class Ours:
 
 
 class HuggingFace:
-    """A plain step of Hugging Face's model: its own loss over all slots, attention by SDPA.
+    """A plain step of Hugging Face's model, with its own loss, and attention by SDPA.
 
+    BERT computes logits of all slots; ModernBERT, the model of the pre-norm layout, can leave out
+    those that are not predicted, and does so here.
     It starts from our weights and uses our batches, made in advance, with the same optimizer and
     clipping.
     """
@@ -172,7 +174,8 @@ def stock_model(ours: MaskedLanguageModel, device: torch.device) -> Any:
 
     config, tensors = huggingface_form(ours)
     stock = AutoModelForMaskedLM.from_config(
-        AutoConfig.for_model(**config), attn_implementation="sdpa"
+        AutoConfig.for_model(**config, sparse_prediction=ours.config.norm == "pre"),
+        attn_implementation="sdpa",
     )
     missing, unexpected = stock.load_state_dict(tensors, strict=False)
     tied = ("decoder.weight", "decoder.bias")

@@ -1,4 +1,4 @@
-"""Training steps per second: ours in both layouts, and Hugging Face's."""
+"""Training steps per second: ours and Hugging Face's, each in both layouts."""
 
 import importlib.util
 from collections.abc import Mapping
@@ -18,6 +18,9 @@ from pretrain.training.step import StepSettings
 
 OURS, OURS_PRE = "firth", "firth, pre-norm"
 HF, HF_COMPILED = "huggingface", "huggingface, compiled"
+HF_PRE, HF_PRE_COMPILED = "huggingface, pre-norm", "huggingface, pre-norm, compiled"
+_PEERS = {OURS: (HF, HF_COMPILED), OURS_PRE: (HF_PRE, HF_PRE_COMPILED)}  # of the same layout
+_NORMS = {OURS: "post", OURS_PRE: "pre"}
 _LOSS_APART = 0.05  # nats between bfloat16 computations of one loss
 
 CASES = {
@@ -46,22 +49,24 @@ def compare_steps(
     compiled = compiled and compile_problem(device) is None
     varlen = varlen_works(device, case.dim // case.heads)
     candidates: dict[str, Any] = {}
-    for name, norm in ((OURS, "post"), (OURS_PRE, "pre")):
+    for name, norm in _NORMS.items():
         settings = StepSettings(torch.bfloat16, compiled, varlen, case.rows)
         candidates[name] = Ours(case.shape(norm), batches, device, settings)
     if importlib.util.find_spec("transformers"):
-        start = MaskedLanguageModel(case.shape("post"))
-        candidates[HF] = HuggingFace(start, batches, device, compiled=False)
-        if compiled:
-            candidates[HF_COMPILED] = HuggingFace(start, batches, device, compiled=True)
+        for name, norm in _NORMS.items():
+            start, (eager, by_compiler) = MaskedLanguageModel(case.shape(norm)), _PEERS[name]
+            candidates[eager] = HuggingFace(start, batches, device, compiled=False)
+            if compiled:
+                candidates[by_compiler] = HuggingFace(start, batches, device, compiled=True)
     else:
         print("left out: Hugging Face; install the extra hf")
     first = {name: one.run(1) for name, one in candidates.items()}
     measured = harness.time_functions(
         {name: partial(one.run, steps) for name, one in candidates.items()}, repeats
     )
-    if HF in first and abs(first[OURS] - first[HF]) > _LOSS_APART:
-        raise SystemExit(f"the candidates do not do the same work: first losses {first}")
+    for ours, (eager, _) in _PEERS.items():
+        if abs(first[ours] - first.get(eager, first[ours])) > _LOSS_APART:
+            raise SystemExit(f"the candidates do not do the same work: first losses {first}")
     found = {
         "shape": vars(case),
         "steps_per_call": steps,
@@ -76,7 +81,7 @@ def compare_steps(
     }
     peak = matmul_peak(device, torch.bfloat16)
     found["bfloat16_peak_flops"] = peak
-    for name in (OURS, OURS_PRE):
+    for name in _NORMS:
         flops = row_flops(candidates[name].model, batches.capacity) * case.rows * steps
         found["contestants"][name]["mfu"] = flops / measured[name].median / peak
     return found
@@ -115,10 +120,10 @@ def _more(one: Ours | HuggingFace, device: torch.device, steps: int) -> dict[str
 
 
 def _ratios(measured: Mapping[str, harness.Measurement]) -> dict[str, float]:
-    """Return our speed relative to Hugging Face, by medians."""
+    """Return our speed relative to Hugging Face's in the same layout, by medians."""
     return {
         f"{ours} : {theirs}": measured[theirs].median / measured[ours].median
-        for ours in (OURS, OURS_PRE)
-        for theirs in (HF, HF_COMPILED)
+        for ours, peers in _PEERS.items()
+        for theirs in peers
         if theirs in measured
     }
