@@ -103,8 +103,8 @@ class CompareConfig:
     )
     seed: int = setting(
         1,
-        "Seed of the random baseline, the bootstrap, the probes, the starts of clusterings, the split "
-        "of WiC into halves, and the sample of minimal pairs.",
+        "Seed of the random baseline, the bootstrap, the probes, the starts of clusterings, the "
+        "split of WiC into halves, and the sample of minimal pairs.",
         at_least=0,
         below=2**64,
         metavar="SEED",

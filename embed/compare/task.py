@@ -48,6 +48,9 @@ class Measurement:
     # int64 (n, k): the units that each item is made of, such as the two pairs of an analogy
     # question; the bootstrap then draws units. None where it draws items
     units: np.ndarray | None = None
+    # int64 (n, 2): the words of each item, where items that share a word are not independent but
+    # items are drawn; the spread of the draws is then widened
+    words: np.ndarray | None = None
     # number of the first item that the metric covers: over a whole set it covers ``first`` to
     # ``first + items_total``
     first: int = 0
@@ -76,6 +79,7 @@ class Measurement:
             items_composed=0,
             items_zero=0,
             units=None if self.units is None else self.units[chosen],
+            words=None if self.words is None else self.words[chosen],
             p=None,
             coverage=None,
         )

@@ -137,7 +137,7 @@ def _packed(measured: Sequence[Measurement]) -> bytes:
         statistic, head["remark"] = head.pop("statistic"), head.pop("note")
         parts = {} if statistic is None else dict(vars(statistic))
         head["sample"] = None if statistic is None else type(statistic).__name__
-        parts |= {name: head.pop(name) for name in ("items", "units")}
+        parts |= {name: head.pop(name) for name in ("items", "units", "words")}
         arrays |= {f"{index} {n}": v for n, v in parts.items() if isinstance(v, np.ndarray)}
         head["further"] = {n: v for n, v in parts.items() if isinstance(v, str | bool)}
         heads.append(head)
@@ -160,6 +160,9 @@ def _measured(head: dict[str, Any], index: int, arrays: Mapping[str, np.ndarray]
     start = f"{index} "
     parts = {n.removeprefix(start): v for n, v in arrays.items() if n.startswith(start)}
     parts |= head.pop("further")
-    items, units, kind = parts.pop("items"), parts.pop("units", None), head.pop("sample")
-    statistic, note = None if kind is None else _STATISTICS[kind](**parts), head.pop("remark")
-    return Measurement(**head, items=items, units=units, statistic=statistic, note=note)
+    items, units, words = parts.pop("items"), parts.pop("units", None), parts.pop("words", None)
+    kind, note = head.pop("sample"), head.pop("remark")
+    statistic = None if kind is None else _STATISTICS[kind](**parts)
+    return Measurement(
+        **head, items=items, units=units, words=words, statistic=statistic, note=note
+    )

@@ -147,7 +147,7 @@ class SetEvaluation:
         """Add replicates to a metric, or the reason why it is undefined on its items."""
         if measured.statistic is None:
             return _Result(measured, None)
-        resampled = resample(measured.statistic, self._counts(measured))
+        resampled = resample(measured.statistic, self._counts(measured), measured.words)
         if math.isnan(resampled.score):
             reason = "too few items, or all equal"
             return _Result(replace(measured, statistic=None, reason=reason, p=None), None)

@@ -27,6 +27,61 @@ class Resampled:
     # standard deviation over seeds if the score is a mean over several seeds
     deviation: float | None = None
     n_seeds: int = 1
+    sharing: "Sharing | None" = None  # for items that are drawn, but share words
+
+
+@dataclass(frozen=True, eq=False)
+class Sharing:
+    """How items of two words depend on each other through the words that they share."""
+
+    words: np.ndarray  # int64 (n_items, 2): the words of each item
+    # float64 (n_items,): how much the score falls without each item, with mean zero
+    influences: np.ndarray
+
+    @classmethod
+    def of(cls, statistic: Statistic, words: np.ndarray) -> "Sharing":
+        """Leave out one item after the other."""
+        without = statistic.evaluate(_LeaveOneOut(len(words)))
+        return cls(words, without.mean() - without)
+
+    def inflation(self) -> float:
+        """Return the variance with shared words over that of independent items, at least 1.
+
+        Dyadic cluster-robust variance: products of the influences of any two items that share a
+        word are added to the squares (Fafchamps & Gubert 2007, "The formation of risk sharing
+        networks"; Aronow, Samii & Assenova 2015, "Cluster-robust variance estimation for dyadic
+        data"). NaN influences, of scores that an item decides, give 1.
+        """
+        a, b = self.words.T
+        n_words = int(self.words.max()) + 1
+        b = np.where(a == b, n_words + np.arange(len(b)), b)  # a word beside itself counts once
+        _, pairs = np.unique(np.sort(np.stack([a, b]), axis=0), axis=1, return_inverse=True)
+        by_word = np.bincount(np.r_[a, b], np.r_[self.influences, self.influences])
+        # what shares both words is in the sums of both
+        by_pair = np.bincount(pairs.ravel(), self.influences)
+        independent = self.influences @ self.influences
+        variance = by_word @ by_word - by_pair @ by_pair
+        return max(1.0, float(variance / independent)) if independent > 0 else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class _LeaveOneOut:
+    """Counts of n replicates, each without one item."""
+
+    n_items: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """As many replicates as items."""
+        return self.n_items, self.n_items
+
+    def __len__(self) -> int:
+        return self.n_items
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        """Return the counts of some replicates, uint8 (rows, n_items)."""
+        left_out = np.arange(self.n_items)
+        return (left_out != left_out[rows, None]).astype(np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +145,13 @@ def _draw(n_items: int, replicates: int, generator: np.random.Generator) -> np.n
     return counts
 
 
-def resample(statistic: Statistic, counts: Counts) -> Resampled:
+def resample(statistic: Statistic, counts: Counts, words: np.ndarray | None = None) -> Resampled:
     """Evaluate a statistic on all items and on every draw.
+
+    Items of two ``words`` are drawn as if independent; the spread of the replicates is widened
+    where an interval or a test uses it, by :meth:`Sharing.inflation`. To draw words instead, and
+    count an item by the product of its words' counts, makes the variance of items that share none
+    three times too large.
 
     Clusterings are different: copies of one item always agree with each other, which raises every
     replicate of purity, mutual information and Rand index, often above the score's own interval.
@@ -100,14 +160,15 @@ def resample(statistic: Statistic, counts: Counts) -> Resampled:
     (delete-d jackknife: Shao & Wu 1989, "A general theory for jackknife variance estimation").
     The mean over several clusterings also varies by their random starts, which are drawn too.
     """
-    # counts: int (B, n_items) or UnitCounts
+    # counts: int (B, n_items) or UnitCounts; words: int64 (n_items, 2)
     n_items = statistic.n_items
     [score] = statistic.evaluate(np.ones((1, n_items), np.uint8)).tolist()
     n_drawn = counts.drawn.shape[1] if isinstance(counts, UnitCounts) else n_items
     if n_drawn == 1:
         return Resampled(statistic, score, np.full(len(counts), np.nan))
     if not isinstance(statistic, Contingency):
-        return Resampled(statistic, score, statistic.evaluate(counts))
+        sharing = None if words is None else Sharing.of(statistic, words)
+        return Resampled(statistic, score, statistic.evaluate(counts), sharing=sharing)
     replicates = statistic.evaluate((counts[:] > 0).astype(np.uint8))
     left_out = (1 - 1 / n_items) ** n_items
     scale = math.sqrt((1 - left_out) / left_out)
@@ -139,13 +200,25 @@ def interval(resampled: Resampled, level: float = LEVEL) -> tuple[float, float]:
     98 % contained the mean score, with mutual information lowest. If all items score the same,
     the interval has zero width, however few items there are.
     """
-    low, high = percentiles(resampled.replicates, level)
+    low, high = percentiles(widen(resampled.replicates, resampled.sharing), level)
     statistic = resampled.statistic
     one = statistic.statistics[0] if isinstance(statistic, SeedMean) else statistic
     if isinstance(one, Contingency):  # scaled replicates may leave the measure's range
         high = min(high, 1.0)
         low = low if one.measure == "ari" else max(low, 0.0)
+    if resampled.sharing is not None:
+        low, high = (float(np.clip(end, -1.0, 1.0)) for end in (low, high))
     return low, high
+
+
+def widen(replicates: np.ndarray, sharing: Sharing | None) -> np.ndarray:
+    """Return replicates with the variance that items which share words have."""
+    # replicates: float64 (B,)
+    inflation = 1.0 if sharing is None else sharing.inflation()
+    if inflation == 1:
+        return replicates
+    mean = np.nanmean(replicates)
+    return np.asarray(mean + math.sqrt(inflation) * (replicates - mean))
 
 
 def average_over_seeds(resampled: Sequence[Resampled]) -> Resampled:
@@ -162,7 +235,16 @@ def average_over_seeds(resampled: Sequence[Resampled]) -> Resampled:
         np.mean([each.replicates for each in resampled], axis=0),
         float(np.std(scores, ddof=1)),
         len(scores),
+        _average_sharing([each.sharing for each in resampled if each.sharing is not None]),
     )
+
+
+def _average_sharing(sharing: Sequence[Sharing]) -> Sharing | None:
+    """Return the influences on a mean over seeds; None if no items share words."""
+    if not sharing:
+        return None
+    influences = np.mean([each.influences for each in sharing], axis=0)
+    return Sharing(sharing[0].words, np.asarray(influences))
 
 
 def percentiles(replicates: np.ndarray, level: float) -> tuple[float, float]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embed.compare.statistics.bootstrap import LEVEL, Resampled, percentiles
+from embed.compare.statistics.bootstrap import LEVEL, Resampled, Sharing, percentiles, widen
 from embed.compare.statistics.estimators import Means
 
 _FLIPS = 9_999
@@ -39,6 +39,9 @@ def paired(a: Resampled, b: Resampled, units: np.ndarray | None = None) -> Diffe
     to 353 pairs), 2 to 7 % for Pearson's (4 to 100), and 2 to 8 % for clusterings (45 to 402
     items), most for mutual information.
 
+    Where items share words (similarity), the replicates of the difference are widened by its own
+    influences.
+
     If items share units, flipping the sign of each item independently is too liberal. The signs
     of units are flipped instead, with the differences of all their items, separately for each of
     the k unit columns; p is the maximum of these and of the normal one.
@@ -50,7 +53,7 @@ def paired(a: Resampled, b: Resampled, units: np.ndarray | None = None) -> Diffe
     """
     # units: int64 (n_items, k)
     difference = a.score - b.score
-    replicates = a.replicates - b.replicates
+    replicates = widen(a.replicates - b.replicates, _sharing(a, b))
     low, high = percentiles(replicates, LEVEL)
     are_means = isinstance(a.statistic, Means) and isinstance(b.statistic, Means)
     if difference == 0:
@@ -104,6 +107,13 @@ def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
     factors = np.arange(len(order), 0, -1)
     corrected[order] = np.minimum(np.maximum.accumulate(corrected[order] * factors), 1.0)
     return corrected
+
+
+def _sharing(a: Resampled, b: Resampled) -> Sharing | None:
+    """Return how items share words in the difference of two runs."""
+    if a.sharing is None or b.sharing is None:
+        return None
+    return Sharing(a.sharing.words, a.sharing.influences - b.sharing.influences)
 
 
 def _sign_flip_p(a: Resampled, b: Resampled, units: np.ndarray | None) -> float:

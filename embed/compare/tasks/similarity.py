@@ -46,10 +46,19 @@ class SimilarityTask(WordTask):
         judged = np.array([self.pairs[item].score for item in found.items.tolist()])
         cosines = pair_cosines(vectors, found.places.reshape(-1, 2), found.composed)
         reason = why_undefined(judged, cosines)
+        words = self._word_numbers()[found.items]
         return [
-            self._measured(found, metric, Correlation(judged, cosines, ranked=ranked), reason)
+            self._measured(
+                found, metric, Correlation(judged, cosines, ranked=ranked), reason, words=words
+            )
             for metric, ranked in METRICS.items()
         ]
+
+    def _word_numbers(self) -> np.ndarray:
+        """Return a number of each word of each pair, the same for the same word."""
+        # returns int64 (n_items, 2)
+        words = [text.casefold() for pair in self.items() for text in pair]
+        return np.unique(words, return_inverse=True)[1].reshape(-1, 2)
 
 
 def pair_cosines(vectors: StaticVectors, pairs: np.ndarray, composed: Any = None) -> np.ndarray:

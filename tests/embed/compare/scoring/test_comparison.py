@@ -259,6 +259,7 @@ def test_all_defined_pairs_are_tested_with_holms_correction(all_sets):
                 draw_counts(
                     len(s.measured.items), 200, config.seed, s.measured.dataset, s.measured.units
                 ),
+                s.measured.words,
             )
             for s in column
         }

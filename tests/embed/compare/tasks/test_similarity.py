@@ -181,3 +181,16 @@ def test_gensim_gives_the_same_correlations_and_coverage(synthetic, number):
     assert score(ranked) == pytest.approx(spearman[0], abs=1e-6)
     assert score(plain) == pytest.approx(pearson[0], abs=1e-6)
     assert 100 * (1 - len(ranked.items) / ranked.items_total) == pytest.approx(unknown)
+
+
+def test_pairs_know_the_words_that_they_share(tiny):
+    pairs = [("Man", "king"), ("queen", "man"), ("apple", "nosuch"), ("king", "queen")]
+    task = SimilarityTask("set", [WordPair(a, b, n) for n, (a, b) in enumerate(pairs)])
+
+    spearman, pearson = ask(task, tiny)
+
+    [(man, king), (queen, again), other] = spearman.words.tolist()
+    assert (man, [king, queen]) == (again, other)  # whatever the case, and without the unknown
+    assert len({man, king, queen}) == 3
+    part = pearson.part("band", np.array([True, False, False, True]))
+    assert part.words.tolist() == [[man, king], [king, queen]]

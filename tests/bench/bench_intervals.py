@@ -1,0 +1,293 @@
+"""Coverage of the intervals of ``compare``, and false alarms of its tests, by simulation.
+
+Pairs of similarity sets share words, so they are not independent. Real vectors (``--run``) show by
+how much, on the tuning sets: the correlation of the judgments, of the errors and of the influences
+of two pairs that share a word. Simulated judgments and two equally good runs have word effects of
+this size on the words of real sets; of the reporting sets only the words of each pair are read.
+Drawing pairs, drawing words, and drawing pairs with a spread widened for shared words (which is
+what ``compare`` does) are then compared.
+
+Clusterings: how much a score moves with the seed on the first run, and whether intervals contain
+the mean score of samples of planted categories, for one clustering and for ten.
+
+    python tests/bench/bench_intervals.py --run A --run B --json docs/results/intervals.json
+"""
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import harness
+import numpy as np
+import roles
+from scipy.stats import rankdata, spearmanr
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
+
+from corpora.common.console import print_table
+from embed.compare.config import CompareConfig
+from embed.compare.inputs.lookup import finite_units
+from embed.compare.statistics.bootstrap import Resampled, draw_counts, interval, resample
+from embed.compare.statistics.estimators import Contingency, Correlation
+from embed.compare.statistics.significance import paired
+from embed.compare.tasks.categorization import METRICS, CategorizationTask, cluster_words
+from embed.compare.tasks.similarity import SimilarityTask
+from embed.formats.vector_files import load_vectors
+from embed.protocols import StaticVectors
+
+ROLE = roles.REPORTING  # chooses nothing by scores
+TUNING_SETS = ("mturk287", "rg65")
+SETS = (*TUNING_SETS, "ws353", "simlex999")
+REPLICATES = 400
+CORRELATION = 0.5  # of judgments and cosines, before word effects
+# Share of the variance of judgments that each of the two words has, the same of errors, and the
+# deviation of the slope of cosines over judgments by word: runs are better on some words.
+EFFECTS = {"none": (0.0, 0.0, 0.0), "weak": (0.1, 0.12, 0.15), "strong": (0.15, 0.2, 0.3)}
+WAYS = ("pairs", "words", "widened")
+PLANTED = {"words": 240, "categories": 20, "dim": 50}
+NOISE = (1.2, 2.0)  # beside category centers of deviation 1
+SEEDS = 12
+
+
+def main() -> None:
+    """Run the benchmark."""
+    arguments = harness.parse(__doc__ or "", more=_own_options)
+    vectors = {run.name: load_vectors(run) for run in arguments.run}
+    figures: dict[str, Any] = {"machine": harness.machine(), "simulations": arguments.simulations}
+    figures["structure"] = {name: structure(words_of(read(name))) for name in SETS}
+    figures["found"] = [
+        {"set": name, "run": run, **effects(read(name), each)}
+        for name in TUNING_SETS
+        for run, each in vectors.items()
+    ]
+    show("real vectors", figures["found"])
+    figures["pairs"] = [
+        {"set": name, "effects": size, **similarity(words_of(read(name)), size, arguments)}
+        for name in SETS
+        for size in EFFECTS
+    ]
+    show("pairs that share words", figures["pairs"])
+    figures["starts"] = starts(next(iter(vectors.values())))
+    show("starts of k-means", figures["starts"])
+    figures["clusterings"] = [each for noise in NOISE for each in planted(noise, arguments)]
+    show("clusterings", figures["clusterings"])
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures, indent=1) + "\n")
+
+
+def read(name: str) -> SimilarityTask:
+    """Read a set of word pairs."""
+    return SimilarityTask.read(roles.open_set(name, role=ROLE), CompareConfig())
+
+
+def words_of(task: SimilarityTask) -> np.ndarray:
+    """Return the numbers of the words of each pair."""
+    # returns int64 (P, 2)
+    words = [text.casefold() for pair in task.items() for text in pair]
+    return np.unique(words, return_inverse=True)[1].reshape(-1, 2)
+
+
+def structure(words: np.ndarray) -> dict[str, float]:
+    """Describe how pairs share words."""
+    used = np.bincount(words.ravel())
+    others = sharing(words).sum() / len(words)
+    return {
+        "pairs": len(words), "words": len(used), "most_pairs_of_a_word": int(used.max()),
+        "others_sharing": round(float(others), 2),
+    }  # fmt: skip
+
+
+def sharing(words: np.ndarray) -> np.ndarray:
+    """Return which two different pairs share a word."""
+    # returns bool (P, P)
+    found = (words[:, None, :, None] == words[None, :, None, :]).any(axis=(2, 3))
+    np.fill_diagonal(found, val=False)
+    return found
+
+
+def effects(task: SimilarityTask, vectors: StaticVectors) -> dict[str, float]:
+    """Return correlations between pairs that share a word, of one run on one set."""
+    [measured, _] = task.measure(vectors, task.known(vectors))
+    statistic = measured.statistic
+    assert isinstance(statistic, Correlation)
+    assert measured.words is not None
+    found = resample(statistic, draw_counts(len(measured.items), 100, 1, ""), measured.words)
+    judged, cosines = (_standardized(rankdata(each)) for each in (statistic.x, statistic.y))
+    errors = cosines - (judged @ cosines / len(judged)) * judged
+    assert found.sharing is not None
+    series = {"judgments": judged, "errors": errors, "influences": found.sharing.influences}
+    shared = sharing(measured.words)
+    return {
+        "items": len(measured.items),
+        **{name: round(_within(each, shared), 3) for name, each in series.items()},
+        "inflation": round(found.sharing.inflation(), 3),
+    }
+
+
+def similarity(words: np.ndarray, size: str, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Simulate judgments and two equally good runs; return coverage, width and false alarms."""
+    rng, shared = np.random.default_rng([1, len(words)]), sharing(words)
+    apart = np.arange(800_000).reshape(-1, 2)
+    judged, *runs = drawn(apart, EFFECTS[size], rng)
+    true = float(np.mean([spearmanr(judged, run)[0] for run in runs]))
+    draws = {
+        "pairs": (draw_counts(len(words), REPLICATES, 1, "set"), None),
+        "words": (draw_counts(len(words), REPLICATES, 1, "set", words), None),
+    }
+    draws["widened"] = (draws["pairs"][0], words)
+    found: dict[str, list[tuple[bool, float, bool]]] = {way: [] for way in WAYS}
+    influences = []
+    for _ in range(arguments.simulations):
+        judged, *runs = drawn(words, EFFECTS[size], rng)
+        for way, (counts, given) in draws.items():
+            two = [resample(Correlation(judged, run, True), counts, given) for run in runs]
+            low, high = interval(two[0])
+            found[way].append((low <= true <= high, high - low, paired(*two).p <= 0.05))
+            influences += [_within(each.sharing.influences, shared) for each in two if each.sharing]
+    means = {way: np.mean(each, axis=0).tolist() for way, each in found.items()}
+    return {
+        "influences": round(float(np.mean(influences)), 3),
+        **{
+            way: dict(zip(("covers", "width", "false_alarms"), np.round(mean, 3), strict=True))
+            for way, mean in means.items()
+        },
+    }
+
+
+def drawn(
+    words: np.ndarray, sizes: tuple[float, float, float], rng: np.random.Generator
+) -> list[np.ndarray]:
+    """Draw judgments and the cosines of two equally good runs for pairs of words."""
+    of_judgments, of_errors, of_slopes = sizes
+
+    def by_word() -> np.ndarray:
+        return np.asarray(rng.normal(size=words.max() + 1)[words].sum(axis=1))
+
+    own, common = rng.normal(size=(2, len(words)))
+    judged = math.sqrt(1 - 2 * of_judgments) * own + math.sqrt(of_judgments) * by_word()
+    runs = []
+    for _ in range(2):
+        error = 0.8 * common + 0.6 * rng.normal(size=len(words))
+        error = math.sqrt(1 - 2 * of_errors) * error + math.sqrt(of_errors) * by_word()
+        slope = CORRELATION + of_slopes * by_word()
+        runs.append(slope * judged + math.sqrt(1 - CORRELATION**2) * error)
+    return [judged, *runs]
+
+
+def starts(vectors: StaticVectors) -> list[dict[str, Any]]:
+    """Return how a score of AP moves with the seed, and what it costs."""
+    task = CategorizationTask.read(roles.open_set("ap", role=roles.TUNING), CompareConfig())
+    found = task._look_up(vectors, task.known(vectors), "skip")
+    units = finite_units(vectors, found.places[:, 0], found.composed)
+    classes = np.array([task.words[item].category for item in found.items.tolist()])
+    n_classes = len(set(classes.tolist()))
+    ways = {
+        "one start": lambda seed: cluster_words(units, n_classes, [seed], starts=1),
+        "the best of ten": lambda seed: best_of_ten(units, n_classes, seed),
+        "the mean of ten": lambda seed: cluster_words(units, n_classes, [seed]),
+    }
+    rows = []
+    for name, cluster in ways.items():
+        cluster(0)
+        start = time.perf_counter()
+        clusterings = [cluster(seed) for seed in range(1, SEEDS + 1)]
+        seconds = (time.perf_counter() - start) / SEEDS
+        counts = draw_counts(len(classes), 1_000, 1, "ap")
+        start = time.perf_counter()
+        for metric in METRICS:
+            resample(Contingency(classes, clusterings[0], metric), counts)
+        drawing = time.perf_counter() - start
+        scores = [Contingency(classes, each, "ari").once().mean() for each in clusterings]
+        rows.append(
+            {
+                "score": name, "items": len(classes), "ari": round(float(np.mean(scores)), 3),
+                "deviation": round(float(np.std(scores, ddof=1)), 4),
+                "cluster_seconds": round(seconds, 3), "replicate_seconds": round(drawing, 3),
+            }
+        )  # fmt: skip
+    return rows
+
+
+def planted(noise: float, arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Sample words of planted categories; return how often intervals contain the mean score."""
+    rng = np.random.default_rng(2)
+    centers = rng.normal(size=(PLANTED["categories"], PLANTED["dim"]))
+    found: dict[tuple[str, str], list[Resampled]] = {}
+    for sample in range(arguments.simulations):
+        classes = rng.integers(PLANTED["categories"], size=PLANTED["words"])
+        units = centers[classes] + noise * rng.normal(size=(len(classes), PLANTED["dim"]))
+        units /= np.linalg.norm(units, axis=1, keepdims=True)
+        n_classes = len(set(classes.tolist()))
+        ways = {
+            "the best of ten": best_of_ten(units, n_classes, sample),
+            "the mean of ten": cluster_words(units, n_classes, [sample]),
+        }
+        counts = draw_counts(len(classes), REPLICATES, 1, f"{sample}")
+        for way, clusters in ways.items():
+            for metric in METRICS:
+                resampled = resample(Contingency(classes, clusters, metric), counts)
+                found.setdefault((way, metric), []).append(resampled)
+    return [
+        {"noise": noise, "score": way, "metric": metric, **_covered(each)}
+        for (way, metric), each in found.items()
+    ]
+
+
+def best_of_ten(units: Any, n_clusters: int, seed: int) -> np.ndarray:
+    """Return the clustering of the least inertia from ten starts."""
+    with threadpool_limits(1):
+        return KMeans(n_clusters, n_init=10, random_state=seed).fit_predict(units).astype(np.int64)
+
+
+def _covered(resampled: Sequence[Resampled]) -> dict[str, float]:
+    """Return the mean and deviation of scores, and how often intervals contain the mean."""
+    scores = np.array([each.score for each in resampled])
+    low, high = np.array([interval(each) for each in resampled]).T
+    covers = ((low <= scores.mean()) & (scores.mean() <= high)).mean()
+    figures = {
+        "mean": scores.mean(), "deviation": scores.std(ddof=1), "width": (high - low).mean(),
+        "covers": covers,
+    }  # fmt: skip
+    return {name: round(float(value), 4) for name, value in figures.items()}
+
+
+def _standardized(values: np.ndarray) -> np.ndarray:
+    """Return values with mean zero and variance one."""
+    return np.asarray((values - values.mean()) / values.std())
+
+
+def _within(values: np.ndarray, shared: np.ndarray) -> float:
+    """Return the correlation of values between two pairs that share a word."""
+    centered = values - values.mean()
+    return float(
+        (centered @ shared @ centered) / shared.sum() / (centered @ centered / len(values))
+    )
+
+
+def show(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print a table with a column for each figure."""
+    flat = [_flat(row) for row in rows]
+    print_table(list(flat[0]), [list(row.values()) for row in flat], title=title)
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row whose figures of a part are named after the part."""
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        parts = value.items() if isinstance(value, dict) else [("", value)]
+        flat |= {f"{name} {part}".strip(): number for part, number in parts}
+    return flat
+
+
+def _own_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this benchmark."""
+    parser.add_argument("--run", type=Path, action="append", required=True, help="real vectors")
+    parser.add_argument("--simulations", type=int, default=400, help="samples of each setting")
+
+
+if __name__ == "__main__":
+    main()
