@@ -179,6 +179,13 @@ def human(number: float) -> str:
     return f"{number:.3g}"
 
 
+def duration(seconds: float) -> str:
+    """Format seconds with two digits, from a minute on as minutes or hours, such as 1:05 min."""
+    if seconds < 59.5:
+        return f"{seconds:.2g} s"
+    return f"{_clock(seconds)} {'h' if round(seconds) >= 3600 else 'min'}"
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON, in UTF-8 without escapes."""
     print(json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False))

@@ -34,8 +34,9 @@ def training_options(config_class: type) -> Callable[[Any], Any]:
 def train(
     config: Word2VecConfig, corpus: str, out: Path, *, seeds: int | None, force: bool
 ) -> None:
-    """Check the outputs, open or build the corpus, train, and print a summary."""
+    """Check the outputs, open or build the corpus, train, print a summary and the cost of more."""
     from corpora.build.open_or_build import open_or_build
+    from corpora.common.reporting import note
     from corpora.store.corpus import is_corpus
     from embed.word2vec.initial import open_init
     from embed.word2vec.loop import CHECKPOINTS
@@ -56,6 +57,8 @@ def train(
             click.echo(runs.kept_message(run))
         else:
             click.echo(summary(make_run(trainer.with_seed(one.seed), run, force=force)))
+            if cost := cost_of_more(run):
+                note(cost)
     if seeds is not None:
         click.echo(runs.hint())
 
@@ -71,6 +74,21 @@ def summary(run: Path) -> str:
         if last.get(name) is not None:
             parts.append(f"{label} {last[name]:.4f}")
     return f"{run}: {', '.join(parts)}"
+
+
+def cost_of_more(run: Path) -> str | None:
+    """Return what twice the epochs would take at the speed of this training, if it was measured."""
+    from corpora.common.console import duration
+
+    last = _last_epoch(run)
+    if not last.get("tokens_per_second"):
+        return None
+    seconds, epochs = last["tokens"] / last["tokens_per_second"], last["epoch"]
+    took = "1 epoch" if epochs == 1 else f"{epochs} epochs"
+    return (
+        f"{run}: {took} took {duration(seconds)}; `epochs={2 * epochs}` would take about "
+        f"{duration(2 * seconds)}"
+    )
 
 
 def _last_epoch(run: Path) -> dict[str, Any]:

@@ -42,8 +42,9 @@ def run_training(trainer: Trainer, directory: Path, progress: Progress) -> None:
     A checkpoint is written every minute and on KeyboardInterrupt. ``metrics.jsonl``
     gains lines of ``tokens``, ``epoch``, ``loss`` (mean negative log-likelihood per
     pair since the line before), ``rate``, ``tokens_per_second``, ``eta_seconds``, and
-    at the end of each epoch ``epoch_loss`` over its ``pairs`` and ``held_out_loss``
-    over ``held_out_pairs``. Raises FirthError if the training diverges.
+    at the end of each epoch ``epoch_loss`` over its ``pairs``, ``held_out_loss`` over
+    ``held_out_pairs``, and ``tokens_per_second`` since the training began or resumed.
+    Raises FirthError if the training diverges.
     """
     with trainer.workers() as workers:
         training = _Training(trainer, workers, directory, progress)
@@ -166,7 +167,8 @@ class _TrainingMetrics:
     """Writes ``metrics.jsonl`` and formats the detail of the progress line."""
 
     def __init__(self, path: Path, at: Position, total: int, interval: float) -> None:
-        self._tokens, self._total = at.tokens, total
+        self._begun, self._tokens, self._total = at.tokens, at.tokens, total
+        self._seconds = 0.0  # of training, since ``_begun``
         # since the last line
         self._loss, self._line_tokens, self._line_seconds = LossSum(0.0, 0), 0, 0.0
         self._written, self._interval = time.monotonic(), interval
@@ -183,6 +185,7 @@ class _TrainingMetrics:
         self._loss += loss
         self._line_tokens += tokens - self._tokens
         self._line_seconds += seconds
+        self._seconds += seconds
         self._tokens = tokens
         self.detail = f"loss {self._loss.mean:.4f}  rate {rate:.4f}"
         if time.monotonic() - self._written < self._interval:
@@ -199,7 +202,8 @@ class _TrainingMetrics:
         self._loss, self._line_tokens, self._line_seconds = LossSum(0.0, 0), 0, 0.0
 
     def end_epoch(self, epoch: int, loss: LossSum, held_out: LossSum) -> None:
-        """Write the losses of an epoch."""
+        """Write the losses of an epoch, and the speed so far."""
+        speed = (self._tokens - self._begun) / self._seconds if self._seconds else None
         self._write(
             tokens=self._tokens,
             epoch=epoch + 1,
@@ -207,6 +211,7 @@ class _TrainingMetrics:
             pairs=loss.pairs,
             held_out_loss=held_out.mean,
             held_out_pairs=held_out.pairs,
+            tokens_per_second=None if speed is None else round(speed),
         )
 
     def _write(self, **line: Any) -> None:

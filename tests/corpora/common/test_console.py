@@ -36,6 +36,23 @@ def test_human_numbers_have_three_figures(number, text):
     assert console.human(number) == text
 
 
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0123, "0.012 s"),
+        (1, "1 s"),
+        (59.4, "59 s"),
+        (59.5, "1:00 min"),
+        (65, "1:05 min"),
+        (3599.4, "59:59 min"),
+        (3599.6, "1:00:00 h"),
+        (36_000, "10:00:00 h"),
+    ],
+)
+def test_durations_have_a_unit(seconds, text):
+    assert console.duration(seconds) == text
+
+
 @pytest.mark.parametrize("number", [999.9, 999_999, 999_999_999])
 def test_numbers_just_under_a_magnitude_are_not_written_with_an_exponent(number):
     assert "e" not in console.human(number)

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import cli
 from corpora.artifacts.artifact import verify
+from corpora.common.console import duration
 from corpora.common.options import take
 from embed.commands.train_cbow import command as cbow_command
 from embed.commands.train_skipgram import command as skipgram_command
@@ -81,8 +82,9 @@ def options_of(run):
 
 
 def said(result):
-    """Return the lines of standard error without progress, which a first compilation shows."""
-    return [line for line in result.stderr.splitlines() if not line.startswith("training ")]
+    """Return the lines of standard error except those that depend on the speed of the machine."""
+    lines = [line for line in result.stderr.splitlines() if not line.startswith("training ")]
+    return [line for line in lines if " would take about " not in line]
 
 
 # ---- files and output
@@ -98,6 +100,23 @@ def test_the_last_line_has_words_dimensions_and_final_losses(corpus, tmp_path, c
         f"{tmp_path / 'run'}: 31 words, 8 dimensions, loss {last['epoch_loss']:.4f}, "
         f"held-out loss {last['held_out_loss']:.4f}\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [([], "2 epochs took {}; --epochs 4 would take about {}"),
+     (["--epochs", "1"], "1 epoch took {}; --epochs 2 would take about {}")],
+    ids=["two", "one"],
+)  # fmt: skip
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_last_note_says_what_twice_the_epochs_would_take(
+    corpus, tmp_path, command, options, expected
+):
+    result = invoke(command, corpus, "--out", tmp_path / "run", *SMALL, *options)
+    last = json.loads((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()[-1])
+    seconds = last["tokens"] / last["tokens_per_second"]
+    said_last = expected.format(duration(seconds), duration(2 * seconds))
+    assert result.stderr.splitlines()[-1] == f"{tmp_path / 'run'}: {said_last}"
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -95,9 +95,10 @@ def same_run(out, other):
 
 
 def losses(run):
-    """Return the epoch lines of ``metrics.jsonl``."""
+    """Return the epoch lines of ``metrics.jsonl`` without the speed."""
     lines = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
-    return [line for line in lines if "epoch_loss" in line]
+    ends = (line for line in lines if "epoch_loss" in line)
+    return [{key: line[key] for key in line if key != "tokens_per_second"} for line in ends]
 
 
 def has_epochs(partial, n):

@@ -95,8 +95,9 @@ class Training:
 
     @property
     def epochs(self):
-        """Lines of the metrics that end an epoch."""
-        return [line for line in self.lines if "epoch_loss" in line]
+        """Lines of the metrics that end an epoch, without the speed."""
+        ends = (line for line in self.lines if "epoch_loss" in line)
+        return [{key: line[key] for key in line if key != "tokens_per_second"} for line in ends]
 
 
 def all_batches(text, epochs, size):
@@ -285,6 +286,30 @@ def test_metrics_have_a_line_per_batch_and_one_per_epoch(tmp_path):
     assert list(training.epochs[0]) == [
         "tokens", "epoch", "epoch_loss", "pairs", "held_out_loss", "held_out_pairs",
     ]  # fmt: skip
+
+
+def seconds_of(lines, before=0):
+    """Return the seconds of training that lines of metrics add up to; each has its own speed."""
+    marks = [before, *(line["tokens"] for line in lines)]
+    return sum(
+        (end - start) / line["tokens_per_second"]
+        for line, (start, end) in zip(lines, itertools.pairwise(marks), strict=True)
+    )
+
+
+def test_the_speed_at_the_end_of_an_epoch_is_that_since_the_training_began_or_resumed(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        Training(tmp_path, tuning=OFTEN).run(raising(KeyboardInterrupt, 2))
+    training = Training(tmp_path, tuning=OFTEN).run()
+    steps = [line for line in training.lines if "loss" in line]
+    resumed_at = steps[1]["tokens"]
+    for end in [line for line in training.lines if "epoch_loss" in line]:
+        lines = [line for line in steps if resumed_at < line["tokens"] <= end["tokens"]]
+        tokens = end["tokens"] - resumed_at
+        # speeds are rounded to tokens per second, of which there are thousands at least
+        assert tokens / end["tokens_per_second"] == pytest.approx(
+            seconds_of(lines, resumed_at), rel=1e-2
+        )
 
 
 def test_without_held_out_text_its_loss_is_null(tmp_path):
