@@ -17,39 +17,44 @@ from pathlib import Path
 from typing import Any
 
 import harness
-from bench_evidence import build, score, train
+import roles
+from bench_evidence import score, train
 from scipy.stats import ttest_ind
 
 from corpora.artifacts.artifact import write_json
+from corpora.build.pipeline import build_corpus
+from corpora.build.request import make_request
 from corpora.common.console import print_table
 from corpora.common.errors import FirthError
-from corpora.store.corpus import Corpus
+from corpora.reading.text_blocks import ReadOptions
+from corpora.store.corpus import Corpus, is_corpus
 from corpora.text.segment import TextSettings
 from embed.compare.config import CompareConfig
 from embed.compare.scoring.comparison import read_tasks
 from embed.compare.task import Task
 from embed.formats.vector_files import load_vectors
 
-RATES = {"word2vec.c": (0.025, 0.035, 0.05, 0.1, 0.15), "corrected": (0.05, 0.1, 0.2, 0.3, 0.4)}
-SIMILARITY = ("similarity/mturk287.tsv", "similarity/rg65.tsv")
-ANALOGIES = ("analogy/msr.txt",)
+VARIANTS = {"word2vec.c": (0.025, 0.035, 0.05, 0.1, 0.15), "corrected": (0.05, 0.1, 0.2, 0.3, 0.4)}
+ROLE = roles.TUNING
+SETS = {"similarity": ("mturk287", "rg65"), "grammar": ("msr",)}
 # 5 million tokens are 4.3 million words without punctuation: enough for 5 epochs by default
 TEXTS: dict[str, dict[str, Any]] = {
-    "Wikipedia": {"sources": ("enwiki2015-AB",), "tokens": 5_000_000, "english": True},
+    "Wikipedia": {"source": "enwiki2015-AB", "tokens": 5_000_000, "english": True},
     "WikiText-2": {
-        "sources": ("wikitext2-train",),
+        "source": "wikitext2-train",
         "documents": "block",
         "text": TextSettings(segmenter="whitespace"),
         "english": True,
     },
     "German novels": {
-        "sources": ("eltec-de",),
+        "source": "eltec-de",
         "documents": "block",
         "english": False,
-        "rates": {"word2vec.c": (0.025, 0.05, 0.1), "corrected": (0.1, 0.2, 0.3)},
+        "tokens": 5_000_000,
+        "rates": {"word2vec.c": (0.05, 0.1, 0.15), "corrected": (0.1, 0.2, 0.3)},
     },
 }
-OLD, NEW = RATES
+OLD, NEW = VARIANTS
 
 
 def main() -> None:
@@ -60,15 +65,13 @@ def main() -> None:
         figures = json.loads(arguments.json.read_text(encoding="utf-8"))
     for name in arguments.text or TEXTS:
         about = TEXTS[name]
-        corpus = build(arguments.work / f"corpus-{name.replace(' ', '-')}", about)
-        if "tokens" in about:
-            corpus = corpus.sample(about["tokens"])
+        corpus = open_text(arguments.work / f"corpus-{name.replace(' ', '-')}", about)
         folder = arguments.work / corpus.fingerprint
         found = figures["texts"].setdefault(
             name, {"corpus": corpus.fingerprint, "tokens": corpus.training_tokens, "cells": []}
         )
-        tasks = read_tasks(CompareConfig(**_files())) if about["english"] else []
-        rates = about.get("rates", RATES)
+        tasks = evaluation_sets() if about["english"] else []
+        rates = about.get("rates", VARIANTS)
         for gradient, rate, seed in missing(found["cells"], rates, arguments.seeds):
             cell = {"gradient": gradient, "rate": rate, "seed": seed}
             try:
@@ -81,6 +84,28 @@ def main() -> None:
         found |= compare_best(found["cells"], corpus, folder, english=about["english"])
         _write(arguments.json, figures)
         show(name, found)
+
+
+def open_text(path: Path, about: Mapping[str, Any]) -> Corpus:
+    """Return a text, or a sample of it; build it unless it exists."""
+    if is_corpus(path):
+        corpus = Corpus.open(path)
+    else:
+        sources = [roles.open_text(about["source"], role=ROLE)]
+        read = ReadOptions(documents=about.get("documents", "file"))
+        corpus = build_corpus(make_request(sources, read=read, text=about.get("text")), path)
+    return corpus.sample(about["tokens"]) if "tokens" in about else corpus
+
+
+def evaluation_sets() -> list[Task]:
+    """Return the evaluation sets."""
+    files = {kind: tuple(map(str, paths)) for kind, paths in set_files().items()}
+    return read_tasks(CompareConfig(similarity=files["similarity"], analogies=files["grammar"]))
+
+
+def set_files() -> dict[str, list[Path]]:
+    """Return the files of the sets by kind."""
+    return {kind: [roles.open_set(n, role=ROLE) for n in names] for kind, names in SETS.items()}
 
 
 def missing(
@@ -136,9 +161,9 @@ def compare_best(
     Differences are those of the corrected gradient from word2vec.c's. The error of a score covers
     items, the same for both, and seeds; the loss has Welch's test over the seeds.
     """
-    best = {gradient: best_rate(cells, gradient, english=english) for gradient in RATES}
-    chosen = {g: [c for c in cells if (c["gradient"], c["rate"]) == (g, best[g])] for g in RATES}
-    losses = {g: [c["held_out_loss"] for c in chosen[g]] for g in RATES}
+    best = {gradient: best_rate(cells, gradient, english=english) for gradient in VARIANTS}
+    chosen = {g: [c for c in cells if (c["gradient"], c["rate"]) == (g, best[g])] for g in VARIANTS}
+    losses = {g: [c["held_out_loss"] for c in chosen[g]] for g in VARIANTS}
     test = ttest_ind(losses[NEW], losses[OLD], equal_var=False)
     difference = statistics.mean(losses[NEW]) - statistics.mean(losses[OLD])
     found: dict[str, Any] = {"best": best, "loss": {"difference": difference, "p": test.pvalue}}
@@ -147,9 +172,7 @@ def compare_best(
             g: [cell_run(corpus, folder, g, best[g], c["seed"]) for c in chosen[g]]
             for g in (NEW, OLD)
         }
-        sets = {"similarity": SIMILARITY, "grammar": ANALOGIES}
-        files = {kind: [_file(name) for name in names] for kind, names in sets.items()}
-        found["comparison"] = score(runs, files)
+        found["comparison"] = score(runs, set_files())
     return found
 
 
@@ -173,18 +196,6 @@ def _spread(values: Sequence[float]) -> str:
     """Format mean and standard deviation."""
     deviation = statistics.stdev(values) if len(values) > 1 else 0.0
     return f"{statistics.mean(values):.3f} ±{deviation:.3f}"
-
-
-def _file(name: str) -> Path:
-    return harness.shared_file(f"evaluation/{name}")
-
-
-def _files() -> dict[str, tuple[str, ...]]:
-    """Return the evaluation sets as a comparison takes them."""
-    return {
-        "similarity": tuple(str(_file(name)) for name in SIMILARITY),
-        "analogies": tuple(str(_file(name)) for name in ANALOGIES),
-    }
 
 
 def _write(path: Path | None, figures: Mapping[str, Any]) -> None:

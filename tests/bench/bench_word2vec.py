@@ -165,8 +165,12 @@ def count_tokens(corpus: Path) -> int:
 
 
 def write_lines(corpus: Path, path: Path) -> None:
+    """Write a paragraph per line."""
+    write_view(open_view(corpus), path)
+
+
+def write_view(view: View, path: Path) -> None:
     """Write a paragraph per line; split long ones because gensim drops their ends."""
-    view = open_view(corpus)
     with open(path, "w", encoding="utf-8") as file:
         for rows, offsets in view.shards():
             words = [view.words[row] for row in rows.tolist()]
