@@ -2,13 +2,15 @@
 
 All factor the same matrix, that of the reference corpus with the default options of ``train-svd``,
 to the same rank. Besides time, the captured sum of squares matters: ``--arpack`` adds SciPy's
-ARPACK, whose result is the optimum.
+ARPACK, whose result is the optimum. scikit-learn runs with its own number of power iterations, and
+with fewer, which is faster and captures less.
 """
 
 import argparse
 import resource
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ import roles
 from embed.svd.truncated_svd import truncated_svd
 
 ROLE = roles.REPORTING
+SKLEARN = "sklearn randomized_svd"  # its own n_iter: 7 if the rank is below a tenth of the size
+ARPACK = "scipy svds (ARPACK)"
 
 
 def reference_matrix() -> Any:
@@ -68,16 +72,20 @@ def candidates(matrix: Any, arguments: argparse.Namespace) -> dict[str, Callable
     def firth() -> float:
         return truncated_svd(matrix, rank, device=arguments.device).captured
 
-    def sklearn() -> float:
-        _, values, _ = randomized_svd(matrix, rank, n_iter=3, random_state=0)
+    def sklearn(n_iter: int | str) -> float:
+        _, values, _ = randomized_svd(matrix, rank, n_iter=n_iter, random_state=0)
         return float(np.square(values, dtype=np.float64).sum())
 
     def arpack() -> float:
         _, values, _ = svds(matrix, rank, random_state=0)
         return float(np.square(values, dtype=np.float64).sum())
 
-    found = {"firth": firth, "sklearn randomized_svd, n_iter=3": sklearn}
-    return {**found, "scipy svds (ARPACK)": arpack} if arguments.arpack else found
+    found = {
+        "firth": firth,
+        SKLEARN: partial(sklearn, "auto"),
+        f"{SKLEARN}, n_iter=3": partial(sklearn, 3),
+    }
+    return {**found, ARPACK: arpack} if arguments.arpack else found
 
 
 def main() -> None:
@@ -99,8 +107,9 @@ def main() -> None:
     captured = {name: entry.outputs[-1] for name, entry in measured.items()}
     notes: dict[str, Any] = {f"captured by {name}": f"{x:.4e}" for name, x in captured.items()}
     if arguments.arpack:
-        ours, theirs, best = captured.values()
-        notes["share of the gap to ARPACK closed"] = f"{(ours - theirs) / (best - theirs):.1%}"
+        best = captured[ARPACK]
+        for name, value in captured.items():
+            notes[f"captured by {name}"] += f", {1 - value / best:.2%} below the optimum"
     notes["rank"] = arguments.rank
     notes["peak memory added by firth"] = f"at most {added / 1e6:.0f} MB"
     harness.report(
