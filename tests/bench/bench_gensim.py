@@ -2,8 +2,8 @@
 
 gensim reads a file with a paragraph per line (``corpus_file``), Firth its corpus of the same words.
 Scores are compared over five seeds with one worker each: a worker of ``corpus_file`` divides the
-words it has read by those of all workers, so with T workers the learning rate falls in each epoch
-by a T-th of what it should. With all cores there is one run of each, for the speed and to see what
+lines it has read by those of the whole file, so with T workers the learning rate falls in each
+epoch by a T-th of what it should. With all cores there is one run of each, for the speed and to see what
 that costs. Cells already in the JSON are not repeated.
 
     python tests/bench/bench_gensim.py --json docs/results/gensim.json
