@@ -8,7 +8,7 @@ from typing import Any
 from corpora.common.console import print_table
 from embed.compare.config import CompareConfig
 from embed.compare.inputs.baselines import ONE_HOT, RANDOM
-from embed.compare.scoring.notes import gather_notes
+from embed.compare.scoring.notes import FEW, FEW_ITEMS, gather_notes, note_few
 from embed.compare.scoring.results import Comparison, Pair, Score
 from embed.compare.statistics.ranking import ALPHA, Rank, rank_runs
 from embed.compare.task import Measurement
@@ -20,6 +20,7 @@ _ITEMS = {
     "zero": "all items, unknown words as zero vectors",
     "mean": "all items, unknown words as the mean vector",
 }
+_FEW_MARK = "~"
 _MARKS = {Rank.BEST: "*", Rank.EQUAL: "=", Rank.UNTESTED: "?"}
 
 
@@ -51,6 +52,8 @@ def print_report(comparison: Comparison, unknown: str) -> None:
         f"; * best, = no significant difference (p > {ALPHA:g}, Holm), ? untested" if ranked else ""
     )
     print(f"on {_ITEMS[unknown]}{marks}")
+    if any(_is_few(score) for score in comparison.scores if score.shared):
+        print(f"{_FEW_MARK} {FEW_ITEMS}")
     for name in comparison.groups:
         if line := _seeds(name, comparison):
             print(line)
@@ -80,7 +83,7 @@ def _result(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any
     further = {
         "section": measured.section,
         "reason": measured.reason,
-        "remark": measured.note,
+        "remark": note_few(measured.note, _is_few(score)),
         "items_composed": measured.items_composed or None,
         "items_zero": measured.items_zero or None,
         "items_known": None if unknown == "skip" else score.known,
@@ -91,6 +94,11 @@ def _result(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any
         "deviation": score.deviation,
     }
     return entry | {name: value for name, value in further.items() if value is not None}
+
+
+def _is_few(score: Score) -> bool:
+    """Return whether a score rests on few items."""
+    return score.score is not None and len(score.measured.items) < FEW
 
 
 def _pair(pair: Pair) -> dict[str, Any]:
@@ -180,7 +188,8 @@ def _number(score: Score, mark: str) -> str:
     if score.score is None:
         return "undefined"
     spread = "" if score.deviation is None else f" ±{_bare(score.deviation)}"
-    return f"{score.score:6.3f}{spread} {mark}".rstrip()
+    few = _FEW_MARK if _is_few(score) else ""
+    return f"{score.score:6.3f}{spread} {mark}{few}".rstrip()
 
 
 def _interval(score: Score) -> str:

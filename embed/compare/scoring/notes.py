@@ -1,4 +1,4 @@
-"""Notes on how runs were scored, and on defaults chosen on the set that is shown."""
+"""Notes on how runs were scored, on few items, and on defaults chosen on the set that is shown."""
 
 import dataclasses
 import hashlib
@@ -22,6 +22,9 @@ PUBLISHED = {
     "26bb3b705b28": "MSR analogies",
     "ebd927ce26d2": "AP",
 }
+FEW = 30  # items; below, percentile intervals and normal tests are rough
+FEW_ITEMS = f"fewer than {FEW} items, so intervals and tests are rough"
+_MOST_SECTIONS = 5  # named in a note
 _CHOSEN_HERE = "default settings were chosen on this set, so scores may be too high"
 
 
@@ -39,16 +42,33 @@ def gather_notes(found: Iterable[tuple[str, str, str | None, bool, str | None]])
 
     A note on both the shared items and all items of a run is given once, for the shared items.
     """
-    with_text = [each for each in found if each[-1] is not None]
-    seen: set[tuple[str, str, str | None]] = set()
+    places: dict[tuple[str, str, str], tuple[bool, list[str | None]]] = {}
+    for run, dataset, section, shared, text in sorted(found, key=lambda each: not each[3]):
+        if text is not None:
+            first_shared, sections = places.setdefault((run, dataset, text), (shared, []))
+            if shared == first_shared:
+                sections.append(section)
     gathered: dict[tuple[str, str], list[str]] = {}
-    for run, dataset, section, shared, text in sorted(with_text, key=lambda each: not each[3]):
-        if (run, dataset, text) not in seen and text is not None:
-            seen.add((run, dataset, text))
-            subject = dataset if section is None else f"{dataset}: {section}"
-            subject = subject if shared else f"{subject}, on all items it covers"
-            gathered.setdefault((subject, text), []).append(run)
+    for (run, dataset, text), (shared, sections) in places.items():
+        subject = f"{dataset}{_name_sections(sections)}"
+        subject = subject if shared else f"{subject}, on all items it covers"
+        gathered.setdefault((subject, text), []).append(run)
     return [Note(tuple(runs), subject, text) for (subject, text), runs in gathered.items()]
+
+
+def _name_sections(sections: Iterable[str | None]) -> str:
+    """Name the sections that a note is about; nothing if it is about the whole set."""
+    names = list(dict.fromkeys(sections))
+    if None in names:
+        return ""
+    further = len(names) - _MOST_SECTIONS
+    shown = ", ".join(filter(None, names[:_MOST_SECTIONS]))
+    return f": {shown}" + (f" and {further} more" if further > 0 else "")
+
+
+def note_few(note: str | None, few: bool) -> str | None:
+    """Return the note on a score, and that it rests on few items if it does."""
+    return "; ".join(filter(None, (note, FEW_ITEMS if few else None))) or None
 
 
 def chosen_defaults(options: Mapping[str, Any]) -> Chosen | None:

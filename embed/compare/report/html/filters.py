@@ -5,6 +5,7 @@ from typing import Any
 
 from embed.compare.report.result_groups import ResultGroup
 from embed.compare.scoring.frequency_bands import EDGES
+from embed.compare.scoring.notes import FEW
 
 
 def _decimal(number: float, digits: int = 3, *, signed: bool = False) -> str:
@@ -25,6 +26,11 @@ def _ends(entry: Mapping[str, Any]) -> str:
     if entry["low"] is None or entry["high"] is None:
         return ""
     return f"{_decimal(entry['low'])} to {_decimal(entry['high'])}"
+
+
+def _few(entry: Mapping[str, Any]) -> str:
+    """Say that a score rests on few items; empty if it does not."""
+    return "few items" if entry["items_used"] < FEW else ""
 
 
 def _counted(number: int, what: str) -> str:
@@ -49,6 +55,7 @@ FILTERS = {
     "thousands": "{:,}".format,
     "p_value": _p_value,
     "ends": _ends,
+    "few": _few,
     "counted": _counted,
     "set_name": _set_name,
     "metric_name": _metric_name,

@@ -16,7 +16,7 @@ EQUAL = "all cosines are equal"
 MARKS = "* best, = no significant difference (p > 0.05, Holm), ? untested"
 
 
-def scored(run, value, used=10, own=None, set_index=0, **about):
+def scored(run, value, used=40, own=None, set_index=0, **about):
     """One run on the shared items and on its own."""
     entry = {"task": "similarity", "dataset": "über", "metric": "spearman"} | about
     ends = (None, None) if value is None else (value - 0.25, value + 0.25)
@@ -25,7 +25,7 @@ def scored(run, value, used=10, own=None, set_index=0, **about):
             run,
             set_index,
             shared,
-            Measurement(items=np.arange(items), items_total=12 if items < 12 else 19_544, **entry),
+            Measurement(items=np.arange(items), items_total=42 if items < 42 else 19_544, **entry),
             value,
             *ends,
             known=own or used,
@@ -51,9 +51,28 @@ def table(capsys, found):
     return [line for line in lines if line]
 
 
+FEW = "fewer than 30 items, so intervals and tests are rough"
+
+
+@pytest.mark.parametrize(("used", "few"), [(29, True), (30, False)])
+def test_a_score_on_few_items_says_so(capsys, used, few):
+    found = comparison(
+        scored("a", 0.5, used=used, own=40, note="odd"), scored("one-hot", None, used=used)
+    )
+
+    lines = table(capsys, found)
+    shared, own, nothing, _ = to_json(found, CompareConfig(), {})["results"]
+
+    row, *_ = [line for line in lines if " a " in line]
+    assert ("0.500 *~" in row, f"~ {FEW}" in lines) == (few, few)
+    assert shared["remark"] == (f"odd; {FEW}" if few else "odd")
+    assert own["remark"] == "odd"
+    assert "remark" not in nothing  # an undefined score has its reason
+
+
 def test_json_fields_and_null_with_a_reason():
     found = comparison(
-        scored("a", 0.5, own=11),
+        scored("a", 0.5, own=41),
         scored("one-hot", None, reason=EQUAL),
         pairs=[pair("a", "random", 0.125)],
     )
@@ -62,8 +81,8 @@ def test_json_fields_and_null_with_a_reason():
     nothing = {"score": None, "low": None, "high": None}
     numbers = {"score": 0.5, "low": 0.25, "high": 0.75}
 
-    def items(used, shared_items, known=10):
-        counts = {"items_used": used, "items_total": 12}
+    def items(used, shared_items, known=40):
+        counts = {"items_used": used, "items_total": 42}
         return {**counts, "unknown": "zero", "items_known": known, "shared_items": shared_items}
 
     about = {"a": {"method": "svd", "fingerprint": "0123"}}
@@ -73,10 +92,10 @@ def test_json_fields_and_null_with_a_reason():
             {"run": "one-hot", "method": "one-hot", "fingerprint": None},
         ],
         "results": [
-            {"run": "a", **shared, **numbers, **items(10, True, 11)},
-            {"run": "a", **shared, **numbers, **items(11, False, 11)},
-            {"run": "one-hot", **shared, **nothing, **items(10, True), "reason": EQUAL},
-            {"run": "one-hot", **shared, **nothing, **items(10, False), "reason": EQUAL},
+            {"run": "a", **shared, **numbers, **items(40, True, 41)},
+            {"run": "a", **shared, **numbers, **items(41, False, 41)},
+            {"run": "one-hot", **shared, **nothing, **items(40, True), "reason": EQUAL},
+            {"run": "one-hot", **shared, **nothing, **items(40, False), "reason": EQUAL},
         ],
         "pairs": [
             {
@@ -112,7 +131,7 @@ def test_json_has_null_for_nan():
 
 def test_the_table_marks_best_and_tied_runs(capsys):
     found = comparison(
-        scored("runs/a", 0.25, own=11),
+        scored("runs/a", 0.25, own=41),
         scored("runs/b", 0.5),
         scored("runs/c", 0.375),
         scored("runs/d", 0.3125),
@@ -133,13 +152,13 @@ def test_the_table_marks_best_and_tied_runs(capsys):
     assert lines[:9] == [
         "dataset metric run score 95 % items coverage",
         lines[1],
-        "über spearman a 0.250 .000 .500 10 11/12",
-        "b 0.500 * .250 .750 10 10/12",
-        "c 0.375 = .125 .625 10 10/12",
-        "d 0.312 ? .062 .562 10 10/12",
-        "one-hot undefined 10 10/12",
-        "über spearman a -0.125 * -.375 .125 10 10/12",
-        "b -0.250 -.500 .000 10 10/12",
+        "über spearman a 0.250 .000 .500 40 41/42",
+        "b 0.500 * .250 .750 40 40/42",
+        "c 0.375 = .125 .625 40 40/42",
+        "d 0.312 ? .062 .562 40 40/42",
+        "one-hot undefined 40 40/42",
+        "über spearman a -0.125 * -.375 .125 40 40/42",
+        "b -0.250 -.500 .000 40 40/42",
     ]
     assert lines[-2:] == [
         f"on items covered by all runs; {MARKS}",
@@ -158,7 +177,7 @@ def test_marks_are_separate_per_metric_and_section(capsys):
     )
 
     # the mark, or else the score, precedes interval, items and coverage
-    marks = [line.split()[-5] for line in table(capsys, found) if line.endswith(" 10/12")]
+    marks = [line.split()[-5] for line in table(capsys, found) if line.endswith(" 40/42")]
 
     assert [mark if mark in "*=?" else "" for mark in marks] == ["*", "", "*", "?", "*", ""]
 
@@ -212,18 +231,18 @@ def test_runs_of_one_name_show_their_paths(capsys):
 def test_long_names_stay_distinct(capsys, names):
     found = comparison(scored(names[0], 0.25), scored(names[1], 0.5))
 
-    first, second = (line for line in table(capsys, found) if line.endswith("/12"))
+    first, second = (line for line in table(capsys, found) if line.endswith("/42"))
 
     assert first.split()[2] != second.split()[0]
 
 
 def test_composed_and_zero_vectors_are_counted_once_below_the_table(capsys):
     found = comparison(
-        scored("a", 0.5, own=11, items_composed=3, items_zero=2),
-        scored("a", 0.25, own=11, items_composed=3, items_zero=2, metric="pearson"),
+        scored("a", 0.5, own=41, items_composed=3, items_zero=2),
+        scored("a", 0.25, own=41, items_composed=3, items_zero=2, metric="pearson"),
     )
 
     assert table(capsys, found)[-2:] == [
-        "composed: a on über: 3 of 11 items have a word composed of n-grams, pieces or parts",
-        "zero: a on über: 2 of 11 items have a word with a zero vector",
+        "composed: a on über: 3 of 41 items have a word composed of n-grams, pieces or parts",
+        "zero: a on über: 2 of 41 items have a word with a zero vector",
     ]

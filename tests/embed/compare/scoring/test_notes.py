@@ -52,6 +52,13 @@ def test_notes_on_sections_and_own_items_name_them():
     ]
 
 
+def test_a_note_on_several_sections_names_the_first_five():
+    found = [("a", "set", section, True, "odd") for section in "uvwxyz"]
+
+    assert gather_notes(found[:2]) == [Note(("a",), "set: u, v", "odd")]
+    assert gather_notes(found) == [Note(("a",), "set: u, v, w, x, y and 1 more", "odd")]
+
+
 def options_of(method, **changed):
     """Return the options that a run of a method stores, after JSON."""
     config = METHODS[method].config_class()(**changed)

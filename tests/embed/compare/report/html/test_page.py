@@ -277,6 +277,17 @@ def test_scores_on_all_covered_items_are_shown_beside_shared_ones():
     assert rows_with(page, "b")[1].endswith(" 40 undefined 45 of 50")
 
 
+def test_scores_on_few_items_say_so_beside_the_number():
+    more = {"items_used": 29, "section": "top 1,000"}
+    rows = [result("a", 0.5), result("b", 0.25, items_used=29), result("a", 0.5, **more)]
+    runs = [{"run": run, "method": "m", "fingerprint": None} for run in "ab"]
+    page = make_page({"runs": runs, "results": rows, "pairs": []}, ReportParts())
+
+    assert "few items" not in rows_with(page, "a")[1]
+    assert "0.250 few items" in rows_with(page, "b")[1]
+    assert "0.500 n = 29, few items" in " ".join(re.sub(r"<[^>]+>", " ", page).split())
+
+
 def test_notes_are_shown_once_below_the_scores():
     more = {"remark": "learnt <in> 3 s"}
     rows = [result(run, 0.5, **more, **place) for place in ({}, {"section": "x"}) for run in "ab"]
