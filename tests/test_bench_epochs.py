@@ -83,6 +83,15 @@ def test_cells_are_trained_scored_and_skipped_when_they_are_finished(
     assert len(bench.rows_of(curves)) == 2 * 3  # both, and each method
 
 
+def test_options_leave_a_part_of_the_grid(bench, monkeypatch):
+    asked = "--cells x --method cbow --dim 300 --subwords none --epochs 3 40"
+    monkeypatch.setattr(sys, "argv", ["bench_epochs.py", *asked.split()])
+    found = bench.chosen_variants(bench.parsed())
+    assert found == variants((3, 40), method="cbow", dim=300)
+    monkeypatch.setattr(sys, "argv", ["bench_epochs.py", "--cells", "x"])
+    assert bench.chosen_variants(bench.parsed()) == bench.VARIANTS
+
+
 def test_the_time_left_is_that_of_the_same_kind_of_training(bench):
     quick, slow = (bench.grid([1000], [1], variants((1, 10), subwords=s)) for s in (None, "3-6"))
     done = {

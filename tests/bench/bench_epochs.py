@@ -157,7 +157,8 @@ def train(cell: Cell, corpus: Corpus, tasks: Sequence[Task], **options: Any) -> 
         "cell": asdict(cell),
         "n_tokens": trainer.text.n_tokens,
         "seconds": round(last["tokens"] / last["tokens_per_second"], 3),
-        "scores": {measured.dataset: score for measured, score in results},
+        # undefined if the text has none of the words
+        "scores": {measured.dataset: score or 0.0 for measured, score in results},
     }
 
 
@@ -335,15 +336,7 @@ def main() -> None:
     """Measure the cells that are missing, then compare rules."""
     arguments = parsed()
     if not arguments.rules:
-        variants = [
-            variant
-            for variant in VARIANTS
-            if all(
-                wanted is None or variant[name] in wanted
-                for name, wanted in (("method", arguments.method), ("dim", arguments.dim))
-            )
-        ]
-        cells = grid(arguments.words, arguments.seeds, variants)
+        cells = grid(arguments.words, arguments.seeds, chosen_variants(arguments))
         with tempfile.TemporaryDirectory() as folder:
             source = roles.open_text(TEXT, role=ROLE)
             corpus = build_corpus(make_request([source]), Path(folder) / "corpus")
@@ -353,6 +346,20 @@ def main() -> None:
         raise SystemExit(f"{arguments.cells}: no text with two numbers of epochs to compare")
     columns = ["method", "", "rule", "mean regret", "time / longest"]
     print_table(columns, rows_of(curves), title=f"{len(curves)} curves")
+
+
+def chosen_variants(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return the variants that the options leave."""
+    grams = arguments.subwords and [None if each == "none" else each for each in arguments.subwords]
+    wanted = {
+        "method": arguments.method, "dim": arguments.dim, "subwords": grams,
+        "epochs": arguments.epochs,
+    }  # fmt: skip
+    return [
+        variant
+        for variant in VARIANTS
+        if all(values is None or variant[name] in values for name, values in wanted.items())
+    ]
 
 
 def tuning_tasks() -> list[Task]:
@@ -374,6 +381,9 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--words", type=int, nargs="+", default=WORDS, help="sizes of the text")
     parser.add_argument("--method", choices=CONFIGS, nargs="+", help="only these methods")
     parser.add_argument("--dim", type=int, choices=DIMS, nargs="+", help="only these dimensions")
+    grams = [each or "none" for each in SUBWORDS]
+    parser.add_argument("--subwords", choices=grams, nargs="+", help="only these n-grams")
+    parser.add_argument("--epochs", type=int, choices=EPOCHS, nargs="+", help="only these")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1], help="one training of each")
     parser.add_argument("--threads", type=int, help="all cores by default")
     return parser.parse_args()
