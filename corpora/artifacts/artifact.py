@@ -255,12 +255,12 @@ def _maker_of(partial: Path) -> dict[str, Any] | None:
         maker: dict[str, Any] = json.loads((partial / MAKER).read_bytes())
     except ValueError:
         return None
-    return with_added_options(maker["command"], maker) if "command" in maker else maker
+    return with_added_options(maker)
 
 
-def with_added_options(command: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Add the options that an earlier version of the command lacked."""
-    return {**_ADDED_OPTIONS.get(command, {}), **options}
+def with_added_options(options: dict[str, Any], command: str | None = None) -> dict[str, Any]:
+    """Add the options that an earlier version of the command, by default theirs, lacked."""
+    return {**_ADDED_OPTIONS.get(command or options.get("command", ""), {}), **options}
 
 
 def _remove(directory: Path, mark: str) -> None:

@@ -60,7 +60,8 @@ def read_training(run: Path) -> Training | None:
         options["batch"] = decided.get("batch")
     if isinstance(made.get(_INIT), str):
         options[_INIT] = made[_INIT]
-    return Training(method, corpus, seed, with_added_options(f"train-{method}", options))
+    options = with_added_options(options, f"train-{method}")
+    return Training(method, corpus, seed, options)
 
 
 def seeds_option(command: Any) -> Any:
@@ -183,7 +184,7 @@ def unfinished_maker(run: Path) -> dict[str, Any] | None:
         maker = read_json(artifact_paths(run)[1] / MAKER)
     except ArtifactError:
         return None
-    return with_added_options(maker.get("command"), maker) if isinstance(maker, dict) else None
+    return with_added_options(maker) if isinstance(maker, dict) else None
 
 
 def _was_made_by(wanted: Mapping[str, tuple[Any, ...]], run: Path) -> bool:

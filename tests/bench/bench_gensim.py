@@ -3,8 +3,8 @@
 gensim reads a file with a paragraph per line (``corpus_file``), Firth its corpus of the same words.
 Scores are compared over five seeds with one worker each: a worker of ``corpus_file`` divides the
 lines it has read by those of the whole file, so with T workers the learning rate falls in each
-epoch by a T-th of what it should. With all cores there is one run of each, for the speed and to see what
-that costs. Cells already in the JSON are not repeated.
+epoch by a T-th of what it should. With all cores there is one run of each, for the speed and to
+see what that costs. Cells already in the JSON are not repeated.
 
     python tests/bench/bench_gensim.py --json docs/results/gensim.json
     python tests/bench/bench_gensim.py --role tuning --corpus enwiki2015-AB --tokens 1M
@@ -121,13 +121,14 @@ def measure(
     bench: Bench, tasks: Sequence[Task], method: str, system: str, workers: int, seed: int
 ) -> dict[str, Any]:
     """Train and score one cell."""
-    begun = time.perf_counter()
+    begun, begun_cpu = time.perf_counter(), time.process_time()
     vectors = bench.train(system, method, workers, seed)
-    seconds = time.perf_counter() - begun
+    seconds, cpu_seconds = time.perf_counter() - begun, time.process_time() - begun_cpu
     results = [harness.scores(task, vectors)[0] for task in tasks]
     return {
         "method": method, "system": system, "workers": workers, "seed": seed,
-        "seconds": round(seconds, 1), "words": len(vectors.vocabulary),
+        "seconds": round(seconds, 1), "cpu_seconds": round(cpu_seconds, 1),
+        "words": len(vectors.vocabulary),
         "scores": {measured.dataset: found for measured, found in results},
         "items": {measured.dataset: len(measured.items) for measured, _ in results},
     }  # fmt: skip
@@ -173,13 +174,23 @@ def show(figures: Mapping[str, Any]) -> None:
             for many in (False, True):
                 own = cells_of(cells, method, system, many=many)
                 if own:
-                    seconds = statistics.median(c["seconds"] for c in own)
+                    seconds, cpu = (
+                        statistics.median(c[name] for c in own)
+                        for name in ("seconds", "cpu_seconds")
+                    )
                     about = summary(own)
                     rows.append(
-                        [method, system, own[0]["workers"], len(own), f"{seconds:.1f}"]
+                        [
+                            method,
+                            system,
+                            own[0]["workers"],
+                            len(own),
+                            f"{seconds:.1f}",
+                            f"{cpu:.1f}",
+                        ]
                         + [f"{about[s]['mean']} ±{about[s]['deviation']}" for s in sets]
                     )
-    print_table(["method", "system", "workers", "seeds", "seconds", *sets], rows)
+    print_table(["method", "system", "workers", "seeds", "seconds", "CPU", *sets], rows)
     for each in figures["compared"]:
         print(each["method"], each["firth"], "-", each["gensim"], each["differences"])
 
