@@ -197,8 +197,8 @@ def interval(resampled: Resampled, level: float = LEVEL) -> tuple[float, float]:
     Efron & Tibshirani 1993, "An Introduction to the Bootstrap", chapter 13: the quantiles
     (1 - level) / 2 and (1 + level) / 2 of the replicates. In simulations with 10 to 1,000 items,
     94 to 97 % of 95 % intervals contained the true mean or correlation; where samples of planted
-    categories were clustered anew, 86 to 95 % contained the mean score, mutual information lowest. If all items score the same,
-    the interval has zero width, however few items there are.
+    categories were clustered anew, 86 to 95 % contained the mean score, mutual information lowest.
+    If all items score the same, the interval has zero width, however few items there are.
     """
     low, high = percentiles(widen(resampled.replicates, resampled.sharing), level)
     statistic = resampled.statistic
