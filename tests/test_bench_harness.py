@@ -74,5 +74,7 @@ def test_the_report_prints_ratios_and_writes_json(harness, tmp_path, capsys):
     ]
     written = json.loads((tmp_path / "x.json").read_text())
     assert written["results"]["firth"]["median_seconds"] == 1.5
+    assert written["results"]["other"]["per_second"] == 2.5
+    assert written["results"]["other"]["times_ours"] == 8
     assert written["packages"]["numpy"]
     assert written["memory_bytes"] > 0

@@ -105,6 +105,8 @@ def main() -> None:
         candidates(matrix, arguments), arguments.repeats, keep_outputs=True
     )
     captured = {name: entry.outputs[-1] for name, entry in measured.items()}
+    for name, entry in measured.items():
+        entry.more["captured"] = captured[name]
     notes: dict[str, Any] = {f"captured by {name}": f"{x:.4e}" for name, x in captured.items()}
     if arguments.arpack:
         best = captured[ARPACK]

@@ -43,6 +43,7 @@ class Measurement:
     peak_bytes: list[int] = field(default_factory=list)  # of the largest process of each run
     tree_bytes: int | None = None  # sampled peak of all processes, shared pages counted once
     outputs: list[Any] = field(default_factory=list)  # what each run returned or printed
+    more: dict[str, float] = field(default_factory=dict)  # other figures to save
 
     @property
     def median(self) -> float:
@@ -61,6 +62,7 @@ class Measurement:
             "seconds": self.seconds,
             "peak_bytes": max(self.peak_bytes, default=None),
             "tree_bytes": self.tree_bytes,
+            **self.more,
         }
 
 
@@ -165,7 +167,14 @@ def report(
         print(f"{name}: {value}")
     print(f"{about['processor']}, {about['machine']['cores']} cores; commit {commit}")
     if arguments.json:
-        results = {name: entry.to_json() for name, entry in measured.items()}
+        results = {
+            name: {
+                **entry.to_json(),
+                "per_second": work / entry.median,
+                "times_ours": entry.median / base,
+            }
+            for name, entry in measured.items()
+        }
         value = {
             "benchmark": title,
             "work": work,

@@ -74,7 +74,7 @@ def compare_steps(
         "varlen": varlen,
         "first_losses": first,
         "contestants": {
-            name: _speed(case, entry, steps) | _more(one, device, steps)
+            name: _speed(case, entry, steps, measured[OURS]) | _more(one, device, steps)
             for (name, entry), one in zip(measured.items(), candidates.values(), strict=True)
         },
         "ratios": _ratios(measured),
@@ -87,12 +87,16 @@ def compare_steps(
     return found
 
 
-def _speed(case: Case, entry: harness.Measurement, steps: int) -> dict[str, Any]:
+def _speed(
+    case: Case, entry: harness.Measurement, steps: int, ours: harness.Measurement
+) -> dict[str, Any]:
     """Return seconds of each call, and tokens per second by the median, slowest and fastest."""
     tokens = case.tokens * steps
     fastest, slowest = entry.spread
     return {
         **entry.to_json(),
+        "pieces": case.n_pieces,
+        "times_ours": entry.median / ours.median,
         "tokens_per_second": tokens / entry.median,
         "tokens_per_second_spread": [tokens / slowest, tokens / fastest],
     }
