@@ -7,7 +7,6 @@ sentences; what counts are the boundaries inside a paragraph (or inside a docume
 import argparse
 import json
 import lzma
-import platform
 import statistics
 import time
 import warnings
@@ -15,6 +14,7 @@ from importlib.metadata import version
 from itertools import accumulate
 from pathlib import Path
 
+import harness
 import numpy as np
 import roles
 
@@ -111,7 +111,7 @@ def pysbd_splitter():
 
 
 def main():
-    """Print two tables; write them with machine and versions."""
+    """Print two tables; write them with machine, versions and commit."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--json", type=Path, help="also write the results to this file")
     options = parser.parse_args()
@@ -127,10 +127,8 @@ def main():
     for row in speeds:
         print(f"{row['splitter']:<9}{row['mb_per_s']:>8.2f}")
     if options.json:
-        machine = {"machine": platform.platform(), "processor": platform.machine()}
-        packages = ("numpy", "numba", "pysbd")
-        versions = {"python": platform.python_version()} | {p: version(p) for p in packages}
-        results = {**machine, "versions": versions, "quality": scores, "speed": speeds}
+        about = {**harness.machine(), "pysbd": version("pysbd")}
+        results = {**about, "quality": scores, "speed": speeds}
         options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
