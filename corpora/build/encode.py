@@ -20,7 +20,7 @@ from corpora.text.sentences.split import sentence_offsets
 # The held-out choice hashes at most this many bytes of a document, so it does not depend on
 # where blocks are cut.
 _HASHED_BYTES = 4096
-_HELD_OUT_KEY = 0x9AE16A3B2F90404F
+HELD_OUT_KEY = 0x9AE16A3B2F90404F
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,6 @@ class EncodedBlock:
     paragraphs: np.ndarray  # int64: token offsets of the starts of non-empty paragraphs
     documents: np.ndarray  # int64 (n_documents,): token offsets of all starts, empty ones included
     keys: np.ndarray  # uint64 (n_documents,), see document_keys
-    held_out: np.ndarray  # bool (n_documents,): the key is below the held-out share
     tally: dict[str, int]  # bytes, characters, and what was dropped
 
 
@@ -71,9 +70,7 @@ def prepare(block: TextBlock, settings: TextSettings) -> PreparedBlock:
     return PreparedBlock(text, sentences, paragraphs, block.documents, segmenter, keys)
 
 
-def encode(
-    prepared: PreparedBlock, settings: TextSettings, held_out_share: float, table: TypeTable
-) -> EncodedBlock:
+def encode(prepared: PreparedBlock, settings: TextSettings, table: TypeTable) -> EncodedBlock:
     """Encode a prepared block as token ids, adding unseen types to the table."""
     characters = character_table(prepared.segmenter, settings.keep_case, settings.fold_digits)
     segmented = table.segment(prepared.text, prepared.sentences, characters)
@@ -85,7 +82,6 @@ def encode(
         ),
         documents=_token_offsets(segmented.offsets, prepared.sentences, prepared.documents[:-1]),
         keys=prepared.keys,
-        held_out=prepared.keys < np.uint64(min(held_out_share * 2.0**64, 2.0**64 - 1)),
         tally={
             "bytes": len(prepared.text),
             "characters": segmented.n_characters,
@@ -99,7 +95,7 @@ def document_keys(block: TextBlock) -> np.ndarray:
     """Return a uniform hash (uint64) of the first bytes of each document."""
     keys = np.empty(len(block.documents) - 1, dtype=np.uint64)
     text = np.frombuffer(block.text, dtype=np.uint8)
-    hash_documents(text, block.documents, _HASHED_BYTES, np.uint64(_HELD_OUT_KEY), keys)
+    hash_documents(text, block.documents, _HASHED_BYTES, np.uint64(HELD_OUT_KEY), keys)
     return keys
 
 

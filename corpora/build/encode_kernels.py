@@ -20,6 +20,24 @@ def hash_documents(text, documents, n_bytes, key, keys):
 
 
 @compiled
+def take_units(sizes, goal, least, most, taken):
+    """Mark units in order until ``goal`` tokens and ``least`` units are taken; return both numbers.
+
+    A unit that would bring the tokens above ``most`` is skipped; so is an empty one.
+    """
+    # sizes: int64 (n,), tokens; taken: bool (n,), output
+    tokens, n_taken = 0, 0
+    for u in range(sizes.shape[0]):
+        if tokens >= goal and n_taken >= least:
+            break
+        if 0 < sizes[u] <= most - tokens:
+            taken[u] = True
+            tokens += sizes[u]
+            n_taken += 1
+    return tokens, n_taken
+
+
+@compiled
 def renumber(token_ids, new_ids):
     """Replace every id in place by ``new_ids[id]``."""
     # token_ids: int32 (n_tokens,); new_ids: int32 (n_types,)

@@ -1,7 +1,7 @@
 """Detects corpora that are up to date, and builds raw sources in a cache."""
 
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from corpora.artifacts.artifact import checksum, fingerprint
 from corpora.build.pipeline import build_corpus
@@ -12,6 +12,8 @@ from corpora.common.reporting import note, progress
 from corpora.reading.sources import SourceFile, source_files
 from corpora.store.corpus import Corpus, is_corpus
 from corpora.store.manifest import read_manifest
+
+_FORMER_SHARE = 0.01  # the default of ``held_out`` before corpora recorded their unit
 
 
 def up_to_date(out: Path, request: Request) -> bool:
@@ -25,7 +27,7 @@ def up_to_date(out: Path, request: Request) -> bool:
         manifest = read_manifest(out)
     except ArtifactError:
         return False
-    if manifest["settings"] != request.settings():
+    if not _has_settings(manifest, request.settings()):
         return False
     files = source_files(request.sources, exclude=out)
     known = manifest["sources"]
@@ -75,6 +77,18 @@ def _build_in_cache(source: str | Path) -> Path:
         with progress("reading", "bytes") as show:
             build_corpus(request, out, force=out.exists(), progress=show)
     return out
+
+
+def _has_settings(manifest: dict[str, Any], requested: dict[str, Any]) -> bool:
+    """Return whether a corpus has the requested settings.
+
+    A corpus of an earlier version with the default of that version counts as one with the default:
+    it keeps its slice, so that runs trained on it stay comparable.
+    """
+    settings = manifest["settings"]
+    if "held_out_unit" not in manifest and settings["held_out"] == _FORMER_SHARE:
+        return requested in (settings, {**settings, "held_out": None})
+    return bool(requested == settings)
 
 
 def _is_unchanged(file: SourceFile, known: dict[str, object]) -> bool:

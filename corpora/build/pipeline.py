@@ -20,7 +20,7 @@ from corpora.artifacts.artifact import fingerprint, new_artifact, write_json
 from corpora.artifacts.provenance import now, provenance
 from corpora.build.encode import EncodedBlock, PreparedBlock, encode, prepare
 from corpora.build.encode_kernels import count_documents, renumber
-from corpora.build.held_out import HeldOutSelector, held_out_sizes
+from corpora.build.held_out import hold_out
 from corpora.build.processes import worker_processes
 from corpora.build.request import Request
 from corpora.build.shard_writer import SHARD_TOKENS, ShardWriter
@@ -107,7 +107,7 @@ class _Builder:
         self.entries: list[dict[str, Any]] = []
         self.source_numbers: dict[str, int] = {}
         self.pretokenized: bool | None = None
-        self.held_out = HeldOutSelector(self.options.held_out)
+        self.held_out: dict[str, Any] = {}  # what the manifest says about the held-out slice
 
     def run(self) -> dict[str, Any]:
         """Build everything and return the manifest; discard open files on failure."""
@@ -129,7 +129,7 @@ class _Builder:
             new_ids = self.runs.merge(self.directory / "vocabulary", self.options.max_types)
             self._renumber(threads, new_ids)
         shards = [Shard(writer.directory) for writer in self.shards]
-        self.held_out.finalize(shards)
+        self.held_out = hold_out(shards, self.options.held_out)
         write_tsv(self.directory / "vocabulary", self.directory / "vocabulary.tsv")
         for path in (self.directory / SCRATCH).iterdir():
             path.unlink()
@@ -165,7 +165,7 @@ class _Builder:
         parsed, block = prepared.result() if prepared else _parse(raw, self.text)
         number, table = tables.take()
         try:
-            encoded = encode(block, self.text, self.options.held_out, table)
+            encoded = encode(block, self.text, table)
         finally:
             tables.put_back(number, table)
         return _Encoded(encoded, parsed, number, raw.consumed)
@@ -177,7 +177,6 @@ class _Builder:
         full = self.shards and self.shards[-1].n_tokens >= self.shard_tokens
         if not self.shards or (full and not parsed.continues):
             self._next_shard()
-        self.held_out.observe(done.block.keys, parsed.continues, self.shards)
         source = self.source_numbers.setdefault(parsed.source, len(self.source_numbers))
         self.shards[-1].append(
             done.block, done.table, source, parsed.positions, parsed.fields, parsed.continues
@@ -255,13 +254,15 @@ class _Builder:
         sources = self._sources()
         content = [source["sha256"] for source in sources]
         sizes = [name for name in self.entries[0] if name != "name"]
+        # the same share held out another slice in earlier versions
+        held_out = [self.held_out] if self.held_out["held_out_tokens"] else []
         return {
             "format": FORMAT,
-            "fingerprint": fingerprint([FORMAT, content, settings]),
+            "fingerprint": fingerprint([FORMAT, content, settings, *held_out]),
             "text": text,
             **{name: sum(entry[name] for entry in self.entries) for name in sizes},
             "types": len(open_array(self.directory / "vocabulary", "counts")),
-            **held_out_sizes(Shard(writer.directory) for writer in self.shards),
+            **self.held_out,
             "tally": dict(sorted(self.tally.items())),
             "settings": settings,
             "sources": sources,

@@ -29,9 +29,10 @@ class BuildOptions:
     2
     """
 
-    held_out: float = setting(
-        0.01,
-        "Share of documents held out from training, the same for every method.",
+    held_out: float | None = setting(
+        None,
+        "Share of the tokens held out from training, the same for every method (default: 2 % or "
+        "20,000 tokens, whichever is more, but at most 10 %).",
         at_least=0.0,
         below=1.0,
     )

@@ -13,6 +13,7 @@ from corpora.store.shards import field_array
 # Small enough to balance threads, large enough that 10G tokens need few files.
 SHARD_TOKENS = 1 << 23
 LEVELS = ("sentences", "paragraphs", "documents")
+DOCUMENT_KEYS = "document_keys"  # an array that the choice of the held-out slice removes
 
 
 class ShardWriter:
@@ -22,7 +23,7 @@ class ShardWriter:
         self.directory = directory
         self._ids = self._writer("ids", np.int32)
         self._levels = {level: self._writer(level, np.int64) for level in LEVELS}
-        self._held_out = self._writer("held_out", np.bool_)
+        self._keys = self._writer(DOCUMENT_KEYS, np.uint64)
         self._sources = self._writer("document_sources", np.int32)
         self._positions = self._writer("document_positions", np.int64)
         self._fields: dict[str, StringWriter] = {}
@@ -60,7 +61,7 @@ class ShardWriter:
         self._levels["sentences"].append(block.sentences + first)
         self._levels["paragraphs"].append(block.paragraphs + first)
         self._levels["documents"].append(block.documents[skip:] + first)
-        self._held_out.append(block.held_out[skip:])
+        self._keys.append(block.keys[skip:])
         self._sources.append(np.full(len(block.documents) - skip, source, dtype=np.int32))
         self._positions.append(np.asarray(positions)[skip:])
         self._append_fields(fields, len(block.documents) - skip, skip)
@@ -71,7 +72,7 @@ class ShardWriter:
         end = np.array([self.n_tokens], dtype=np.int64)
         for writer in self._levels.values():
             writer.append(end)
-        for writer in (self._ids, self._held_out, self._sources, self._positions):
+        for writer in (self._ids, self._keys, self._sources, self._positions):
             writer.close()
         for writer in self._levels.values():
             writer.close()
@@ -81,7 +82,7 @@ class ShardWriter:
 
     def discard(self) -> None:
         """Close the files of a failed build."""
-        for writer in (self._ids, self._held_out, self._sources, self._positions):
+        for writer in (self._ids, self._keys, self._sources, self._positions):
             writer.discard()
         for writer in self._levels.values():
             writer.discard()
@@ -90,7 +91,7 @@ class ShardWriter:
 
     def _append_fields(self, fields: Mapping[str, Sequence[str]], n_new: int, skip: int) -> None:
         """Append kept fields; sources without a field that others have get empty values."""
-        n_before = self._held_out.length - n_new
+        n_before = self._keys.length - n_new
         for name in fields:
             if name not in self._fields:
                 self._fields[name] = StringWriter(self.directory, field_array(name))

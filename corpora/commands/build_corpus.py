@@ -34,6 +34,7 @@ def command(sources: tuple[str, ...], out: Path, force: bool, **options: Any) ->
     """
     from corpora.build.open_or_build import up_to_date
     from corpora.build.pipeline import build_corpus
+    from corpora.commands.corpus_info import held_out_text
     from corpora.common.reporting import note, progress
 
     request = make_request(
@@ -50,7 +51,8 @@ def command(sources: tuple[str, ...], out: Path, force: bool, **options: Any) ->
     size = corpus.manifest
     click.echo(
         f"{out}: {size['documents']:,} document{'s' * (size['documents'] != 1)}, "
-        f"{size['sentences']:,} sentences, {size['tokens']:,} tokens, {size['types']:,} types"
+        f"{size['sentences']:,} sentences, {size['tokens']:,} tokens, {size['types']:,} types; "
+        f"held out: {held_out_text(size)}"
     )
     for line in corpus.advice():
         note(line)

@@ -1,5 +1,6 @@
 """``firth corpus-info``: print sizes, frequent words and the type-token curve of a corpus."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,12 @@ def command(corpus: Path, top: int, as_json: bool) -> None:
         _print_tables(stats)
 
 
+def held_out_text(stats: Mapping[str, Any]) -> str:
+    """Describe a held-out slice, such as ``5 documents, 24,135 tokens``."""
+    units, unit = stats["held_out_units"], stats["held_out_unit"]
+    return f"{units:,} {unit}{'s' * (units != 1)}, {stats['held_out_tokens']:,} tokens"
+
+
 def _print_tables(stats: dict[str, Any]) -> None:
     """Print the statistics as tables."""
     from corpora.common.console import print_table
@@ -60,10 +67,7 @@ def _print_tables(stats: dict[str, Any]) -> None:
         ("types per token", f"{stats['type_token_ratio']:.4f}"),
         ("unknown bytes", f"{stats['unknown_bytes']:.2e}"),
         ("duplicate lines", f"{stats['duplicate_lines']:,}"),
-        (
-            "held out",
-            f"{stats['held_out_documents']:,} documents, {stats['held_out_tokens']:,} tokens",
-        ),
+        ("held out", held_out_text(stats)),
         ("text", text),
     ]
     print_table(("", stats["path"]), rows)

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -46,8 +46,9 @@ class Corpus:
         Its directory.
     manifest : dict
         The content of ``manifest.json``, which :meth:`open` reads.
-    sampled : list of bool (n_documents,), optional
-        For a sample: its training documents, one mask per shard.
+    sampled : list of bool (n_units,), optional
+        For a sample: its training documents, or units of another kind by which text is held out,
+        one mask per shard.
     """
 
     def __init__(
@@ -70,7 +71,8 @@ class Corpus:
             ("documents", self.n_documents),
             ("tokens", self.n_tokens),
             ("types", int(self.manifest["types"])),
-            ("documents held out", self.n_documents - self.training_documents),
+            (f"{self.held_out_unit}s held out", self.held_out_units),
+            ("tokens held out", int(self.manifest["held_out_tokens"])),
         ]
         return html_table(["", ""], rows, f"Corpus {self.path}")
 
@@ -149,8 +151,19 @@ class Corpus:
 
     @property
     def training_documents(self) -> int:
-        """Number of training documents, empty ones included."""
+        """Number of documents with training text, or empty ones."""
         return self.n_documents - int(self.manifest["held_out_documents"])
+
+    @property
+    def held_out_unit(self) -> Boundary:
+        """The unit by which text is held out and sampled, such as ``document``."""
+        # corpora of earlier versions do not record it
+        return cast(Boundary, self.manifest.get("held_out_unit", "document"))
+
+    @property
+    def held_out_units(self) -> int:
+        """Number of held-out units."""
+        return int(self.manifest.get("held_out_units", self.manifest["held_out_documents"]))
 
     @cached_property
     def text(self) -> TextSettings:
@@ -165,12 +178,13 @@ class Corpus:
     @cached_property
     def shards(self) -> list[Shard]:
         """The shards in text order."""
-        return [Shard(self.path / "shards" / s["name"]) for s in self.manifest["shards"]]
+        names = [entry["name"] for entry in self.manifest["shards"]]
+        return [Shard(self.path / "shards" / name, self.held_out_unit) for name in names]
 
     @cached_property
     def stored(self) -> StoredText:
         """Types, shards and sampled documents, as views need them."""
-        return StoredText(self.vocabulary, self.shards, self.sampled)
+        return StoredText(self.vocabulary, self.shards, self.sampled, self.held_out_unit)
 
     def advice(self) -> list[str]:
         """Return notes on problems of the corpus.
@@ -187,8 +201,8 @@ class Corpus:
         if self.vocabulary[len(self.vocabulary) - 1] == PRUNED:
             pruned = self.vocabulary.counts[-1]
             lines.append(f"{pruned:,} tokens are of types beyond `max_types`, merged into one type")
-        if self.manifest["settings"]["held_out"] and not self.manifest["held_out_documents"]:
-            lines.append("too few documents for a held-out slice: all are used for training")
+        if self.manifest["settings"]["held_out"] != 0 and not self.manifest["held_out_tokens"]:
+            lines.append("too little text for a held-out slice: all of it is used for training")
         if decomposed := self._count_decomposed():
             lines.append(
                 f"{decomposed:,} types have combining accents (Unicode NFD), so they differ from "
@@ -218,13 +232,14 @@ class Corpus:
         """Sample training documents; the held-out slice is unchanged.
 
         Documents are ordered by a hash of the seed and their number in the corpus. So a sample
-        is contained in every larger one with the same seed, and does not depend on shards.
+        is contained in every larger one with the same seed, and does not depend on shards. If
+        text is held out by smaller units (:attr:`held_out_unit`), these are sampled instead.
 
         Parameters
         ----------
         tokens : int
             Minimum number of training tokens, counting words of any frequency and
-            punctuation. The last document is taken whole.
+            punctuation. The last document or other unit is taken whole.
         seed : int
             Seed of the document order, from 0 to 2^64 - 1.
 
@@ -241,22 +256,33 @@ class Corpus:
             ``tokens`` is less than 1, or the seed is out of range.
         """
         shards = range(len(self.shards))
-        lengths = [np.diff(shard.documents) for shard in self.shards]
+        lengths = [np.diff(shard.units) for shard in self.shards]
         eligible = np.concatenate([self.stored.selected(n, "train") for n in shards])
         n_tokens = np.concatenate(lengths)
         taken = nested_sample(n_tokens, eligible, tokens, seed)
         if n_tokens[taken].sum() == n_tokens[eligible].sum():
             return self
         held_out = np.concatenate([self.stored.selected(n, "held-out") for n in shards])
-        n_documents = int(taken.sum())
+        ends = np.cumsum([len(each) for each in lengths])[:-1]
+        name = f"{int(taken.sum())}-{self.held_out_unit}s-of-seed-{seed}"
         changed = {
-            "fingerprint": f"{self.fingerprint}:{n_documents}-documents-of-seed-{seed}",
+            "fingerprint": f"{self.fingerprint}:{name}",
             "tokens": int(n_tokens[taken | held_out].sum()),
-            "documents": int((taken | held_out).sum()),
+            "documents": self._count_documents(np.split(taken | held_out, ends)),
             "sample": {"tokens": int(tokens), "seed": int(seed), **self._outer_sample()},
         }
-        ends = np.cumsum([len(each) for each in lengths])[:-1]
         return Corpus(self.path, {**self.manifest, **changed}, np.split(taken, ends))
+
+    def _count_documents(self, selected: list[np.ndarray]) -> int:
+        """Count the documents that have selected units; one mask per shard."""
+        # selected: bool (n_units,)
+        if self.held_out_unit == "document":
+            return sum(int(mask.sum()) for mask in selected)
+        starts = [shard.units[:-1][mask] for shard, mask in zip(self.shards, selected, strict=True)]
+        return sum(
+            len(np.unique(np.searchsorted(shard.documents, start, side="right")))
+            for shard, start in zip(self.shards, starts, strict=True)
+        )
 
     def _outer_sample(self) -> dict[str, Any]:
         """Return the ``of`` entry for samples of this corpus; empty if it is not a sample."""

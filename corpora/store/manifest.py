@@ -5,6 +5,7 @@ from typing import Any
 
 from corpora.artifacts.artifact import read_json
 from corpora.common.errors import ArtifactError
+from corpora.store.shards import UNITS
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -41,6 +42,8 @@ def _checks(manifest: dict[str, Any]) -> list[tuple[str, bool]]:
         ("text", isinstance(manifest.get("text"), dict)),
         ("settings", isinstance(settings, dict) and "held_out" in settings),
         ("sources", isinstance(sources, list) and all(map(_is_source, sources))),
+        ("held_out_unit", manifest.get("held_out_unit", UNITS[0]) in UNITS),
+        ("held_out_units", _is_count(manifest.get("held_out_units", 0))),
         ("shards", _are_shards(manifest.get("shards"))),
         ("tally", isinstance(tally, dict) and all(map(_is_count, tally.values()))),
         *((name, isinstance(tally, dict) and name in tally) for name in _TALLIED),

@@ -1,4 +1,7 @@
-"""Nested samples of documents (smaller ones are subsets of larger ones), and their sizes."""
+"""Nested samples of documents (smaller ones are subsets of larger ones), and their sizes.
+
+Where text is held out by paragraph or sentence, these are sampled instead of documents.
+"""
 
 import re
 
@@ -17,24 +20,24 @@ _FIRST, _PARTS, _MIN_FIRST = 1_000_000, 8, 20_000
 
 
 def nested_sample(n_tokens: np.ndarray, eligible: np.ndarray, tokens: int, seed: int) -> np.ndarray:
-    """Return a mask of the shortest prefix of the seed's document order with enough tokens.
+    """Return a mask of the shortest prefix of the seed's order of units with enough tokens.
 
-    The order is by a hash of the seed and the document number, so it depends neither on other
-    documents nor on the number of tokens. All eligible documents are taken if they are too few.
+    The order is by a hash of the seed and the unit's number, so it depends neither on other
+    units nor on the number of tokens. All eligible units are taken if they are too few.
     """
-    # n_tokens: int64 (n_documents,); eligible: bool (n_documents,)
+    # n_tokens: int64 (n_units,); eligible: bool (n_units,)
     if tokens < 1:
         raise SettingError(f"a sample must have at least 1 token, got {tokens}")
     if not 0 <= seed < 1 << 64:
         raise SettingError(f"the seed of a sample must be at least 0 and below 2^64, got {seed}")
     candidates = np.flatnonzero(eligible)
-    # stable: ties by document number
+    # stable: ties by number
     order = candidates[np.argsort(_keys(seed, len(eligible))[candidates], kind="stable")]
     reached = np.cumsum(n_tokens[order])
     taken = np.zeros(len(eligible), dtype=bool)
     taken[order[: np.searchsorted(reached, tokens) + 1]] = True
     if not len(order) or tokens >= reached[-1]:
-        taken[order] = True  # also empty documents after the last token
+        taken[order] = True  # also empty units after the last token
     return taken
 
 
@@ -74,8 +77,8 @@ def default_sizes(tokens: int) -> list[int]:
     return sizes
 
 
-def _keys(seed: int, n_documents: int) -> np.ndarray:
-    """Return the sort keys of documents for a seed, uint64 (n_documents,)."""
-    numbers = np.arange(1, n_documents + 1, dtype=np.uint64)
+def _keys(seed: int, n_units: int) -> np.ndarray:
+    """Return the sort keys of units for a seed, uint64 (n_units,)."""
+    numbers = np.arange(1, n_units + 1, dtype=np.uint64)
     keys: np.ndarray = mix(mix(np.array([seed], dtype=np.uint64)) + numbers * STRIDE)
     return keys

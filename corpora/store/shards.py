@@ -7,12 +7,18 @@ import numpy as np
 
 from corpora.artifacts.arrays import open_array, read_strings
 
+UNITS = ("document", "paragraph", "sentence")  # of which a text can be held out
+
 
 class Shard:
-    """A finished shard; arrays are memory-mapped on first use."""
+    """A finished shard; arrays are memory-mapped on first use.
 
-    def __init__(self, directory: Path) -> None:
+    Text is held out and sampled by whole ``unit``s, one of :data:`UNITS`.
+    """
+
+    def __init__(self, directory: Path, unit: str = "document") -> None:
         self.directory = directory
+        self.unit = unit
 
     @cached_property
     def ids(self) -> np.ndarray:
@@ -25,8 +31,17 @@ class Shard:
         return self.array("documents")
 
     @cached_property
+    def units(self) -> np.ndarray:
+        """int64 (n_units + 1,): token offsets."""
+        return self.offsets(self.unit)
+
+    def offsets(self, unit: str) -> np.ndarray:
+        """Return the token offsets of documents, paragraphs or sentences, int64 (n + 1,)."""
+        return self.array(unit + "s")
+
+    @cached_property
     def held_out(self) -> np.ndarray:
-        """bool (n_documents,): the held-out slice."""
+        """bool (n_units,): the held-out slice."""
         return self.array("held_out")
 
     def array(self, name: str) -> np.ndarray:

@@ -43,6 +43,8 @@ def describe(corpus: Corpus, *, n_frequent: int = 20) -> dict[str, Any]:
         "bytes": tally["bytes"],
         "unknown_bytes": tally["dropped_bytes"] / tally["bytes"],
         "duplicate_lines": _count_duplicates(corpus),
+        "held_out_unit": corpus.held_out_unit,
+        "held_out_units": corpus.held_out_units,
         "held_out_documents": manifest["held_out_documents"],
         "held_out_tokens": manifest["held_out_tokens"],
         "text": manifest["text"],

@@ -23,12 +23,13 @@ class StoredText:
 
     vocabulary: Vocabulary
     shards: Sequence[Shard]  # in text order
-    # for a sample, masks of its training documents by shard, bool (n_documents,); else None
+    # for a sample, masks of its training units by shard, bool (n_units,); else None
     sampled: Sequence[np.ndarray] | None
+    unit: Boundary = "document"  # by which text is held out and sampled
     _counted: dict[Documents, np.ndarray] = field(default_factory=dict, init=False, repr=False)
 
     def selected(self, number: int, documents: Documents) -> np.ndarray:
-        """Return a mask of the selected documents of a shard, bool (n_documents,)."""
+        """Return a mask of the selected units of a shard, bool (n_units,)."""
         held_out = np.asarray(self.shards[number].held_out)
         if documents == "held-out":
             return held_out
@@ -36,14 +37,14 @@ class StoredText:
         return train if documents == "train" else train | held_out
 
     def count_types(self, documents: Documents) -> np.ndarray:
-        """Return the tokens of each type in the selected documents, int64 (n_types,); cached."""
+        """Return the tokens of each type in the selected text, int64 (n_types,); cached."""
         if documents == "all" and self.sampled is None:
             return self.vocabulary.counts
         if documents not in self._counted:
             counts = np.zeros(len(self.vocabulary), dtype=np.int64)
             for number, shard in enumerate(self.shards):
                 count_selected_tokens(
-                    shard.ids, shard.documents, self.selected(number, documents), counts
+                    shard.ids, shard.units, self.selected(number, documents), counts
                 )
             counts.flags.writeable = False
             self._counted[documents] = counts
@@ -89,33 +90,47 @@ class View:
     def shards(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the kept tokens of each shard as rows, and the offsets of their parts.
 
-        Parts are sentences, paragraphs or documents, and are never empty.
+        Parts are sentences, paragraphs or documents, and are never empty. Where text inside them
+        is not selected, they are cut, so that no context window crosses it.
         """
         # rows: int32 (n,); offsets: int64 (m + 1,)
         for number, shard in enumerate(self.stored.shards):
-            bounds = shard.array(self.boundary + "s")
             selected = self.stored.selected(number, self.documents)
+            bounds = _cut(shard.offsets(self.boundary), shard.units, selected)
             rows = np.empty(len(shard.ids), dtype=np.int32)
             offsets = np.empty(len(bounds), dtype=np.int64)
             n_rows, n_parts = select_rows(
-                shard.ids, bounds, shard.documents, selected, self._rows, rows, offsets
+                shard.ids, bounds, shard.units, selected, self._rows, rows, offsets
             )
             yield rows[:n_rows], offsets[: n_parts + 1]
+
+    def clusters(self) -> Iterator[np.ndarray]:
+        """Yield, for each shard, the offsets of parts at which a unit of held-out text starts.
+
+        Text is held out unit by unit, so that statistics of it are clustered by unit. Adjacent
+        units within one part are one cluster.
+        """
+        # int64 (n_clusters + 1,), among the offsets that shards() yields
+        by_unit = self._like(self._types, self.counts, self.documents, self.stored.unit)
+        for (_, offsets), (_, units) in zip(self.shards(), by_unit.shards(), strict=True):
+            yield np.intersect1d(offsets, units)
 
     def select(self, documents: Documents) -> "View":
         """Return a view of other documents with the same rows; counts may be 0."""
         counts = _counts_of(self._types, self.stored.count_types(documents))
-        return self._like(self._types, counts, documents)
+        return self._like(self._types, counts, documents, self.boundary)
 
     def ordered(self, order: np.ndarray) -> "View":
         """Return a view whose row r is row ``order[r]`` of this one."""
         # order: int64 (V,), a permutation
-        return self._like(self._types[order], self.counts[order], self.documents)
+        return self._like(self._types[order], self.counts[order], self.documents, self.boundary)
 
-    def _like(self, types: np.ndarray, counts: np.ndarray, documents: Documents) -> "View":
-        """Return a copy with other words, counts or documents."""
+    def _like(
+        self, types: np.ndarray, counts: np.ndarray, documents: Documents, boundary: Boundary
+    ) -> "View":
+        """Return a copy with other words, counts, documents or boundary."""
         return View(
-            self.stored, types, self._missing, counts, boundary=self.boundary, documents=documents
+            self.stored, types, self._missing, counts, boundary=boundary, documents=documents
         )
 
 
@@ -146,6 +161,15 @@ def choose_words(
     types = np.concatenate([kept, _by_count(np.flatnonzero(eligible), counts)[:limit]])
     types = np.concatenate([_by_count(types, counts), ~np.arange(len(missing))])
     return types, missing, _counts_of(types, counts)
+
+
+def _cut(bounds: np.ndarray, units: np.ndarray, selected: np.ndarray) -> np.ndarray:
+    """Return the offsets of parts with cuts where the selection of units changes."""
+    # bounds: int64 (n_parts + 1,); units: int64 (n_units + 1,); selected: bool (n_units,)
+    changes = np.unique(units[1:-1][selected[1:] != selected[:-1]])
+    places = np.searchsorted(bounds, changes)
+    inside = bounds[places] != changes
+    return np.insert(bounds, places[inside], changes[inside]) if inside.any() else bounds
 
 
 def _find_types(vocabulary: Vocabulary, words: Sequence[str]) -> tuple[np.ndarray, list[str]]:

@@ -7,32 +7,32 @@ from corpora.text.segment_kernels import FNV_OFFSET, FNV_PRIME
 
 
 @compiled
-def count_selected_tokens(token_ids, documents, selected, counts):
-    """Add to ``counts`` the tokens of each type in the selected documents."""
-    # token_ids: int32 (n_tokens,); documents: int64 (n_documents + 1,), token offsets
-    # selected: bool (n_documents,); counts: int64 (n_types,)
-    for d in range(selected.shape[0]):
-        if selected[d]:
-            for i in range(documents[d], documents[d + 1]):
+def count_selected_tokens(token_ids, units, selected, counts):
+    """Add to ``counts`` the tokens of each type in the selected units."""
+    # token_ids: int32 (n_tokens,); units: int64 (n_units + 1,), token offsets
+    # selected: bool (n_units,); counts: int64 (n_types,)
+    for u in range(selected.shape[0]):
+        if selected[u]:
+            for i in range(units[u], units[u + 1]):
                 counts[token_ids[i]] += 1
 
 
 @compiled
-def select_rows(token_ids, bounds, documents, selected, row_of_type, rows, offsets):
-    """Write the rows of kept tokens in selected documents, and the starts of non-empty parts.
+def select_rows(token_ids, bounds, units, selected, row_of_type, rows, offsets):
+    """Write the rows of kept tokens in selected units, and the starts of non-empty parts.
 
-    Returns the numbers of rows and parts written; ``offsets`` has one entry more. Every
-    non-empty document must start a part.
+    Returns the numbers of rows and parts written; ``offsets`` has one entry more. A part must
+    start wherever the selection changes.
     """
     # token_ids: int32 (n_tokens,); bounds: int64 (n_parts + 1,), token offsets of parts
-    # documents: int64 (n_documents + 1,), token offsets; selected: bool (n_documents,)
+    # units: int64 (n_units + 1,), token offsets; selected: bool (n_units,)
     # row_of_type: int32 (n_types,), -1 for a dropped type
     # rows: int32 (n_tokens,), output; offsets: int64 (n_parts + 1,), output
     n_rows, n_parts, part = 0, 0, 0
     offsets[0] = 0
-    for d in range(selected.shape[0]):
-        while part < bounds.shape[0] - 1 and bounds[part] < documents[d + 1]:
-            if selected[d]:
+    for u in range(selected.shape[0]):
+        while part < bounds.shape[0] - 1 and bounds[part] < units[u + 1]:
+            if selected[u]:
                 for i in range(bounds[part], bounds[part + 1]):
                     if row_of_type[token_ids[i]] >= 0:
                         rows[n_rows] = row_of_type[token_ids[i]]

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, cast
 
 import torch
 
-from corpora.build.held_out import MIN_DOCUMENTS_TO_HOLD_OUT
 from corpora.common.errors import SettingError
 from corpora.tokenizer.pieces import CLS, Kind, Pieces, auto_vocabulary_size, learn_pieces
 from pretrain.config import MlmConfig
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TextSplits:
-    """Training and held-out documents of a corpus, with all words and punctuation.
+    """Training and held-out text of a corpus, with all words and punctuation.
 
-    Both have the same vocabulary; words that occur only in held-out documents count 0 in ``train``.
+    Both have the same vocabulary; words that occur only in held-out text count 0 in ``train``.
     """
 
     train: "View"
@@ -35,8 +34,8 @@ def open_text(corpus: "Corpus", config: MlmConfig) -> TextSplits:
     )
     if not corpus.manifest["held_out_tokens"]:
         raise SettingError(
-            f"{corpus.path}: has no held-out text to evaluate on; build it with "
-            f"`held_out`, of {MIN_DOCUMENTS_TO_HOLD_OUT} documents or more"
+            f"{corpus.path}: has no held-out text to evaluate on; build it from more text, "
+            "without `held_out=0`"
         )
     every = corpus.view(
         min_count=1,

@@ -308,8 +308,8 @@ def problem(kind, corpus, config, out, **more):
 def test_a_corpus_without_held_out_text_is_refused(tmp_path):
     corpus = corpus_of(tmp_path, held_out=0.0)
     assert problem(SettingError, corpus, small(), tmp_path / "run") == (
-        f"{corpus.path}: has no held-out text to evaluate on; build it with "
-        "`held_out`, of 10 documents or more"
+        f"{corpus.path}: has no held-out text to evaluate on; build it from more text, "
+        "without `held_out=0`"
     )
     assert not (tmp_path / "run.partial").exists()
 

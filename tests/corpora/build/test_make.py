@@ -47,7 +47,7 @@ def test_other_settings_replace_an_existing_corpus_only_if_forced(text, tmp_path
 
 def test_notes_on_the_corpus_are_printed(text, tmp_path, capsys):
     make_corpus(text, tmp_path / "corpus", options=ONE_THREAD)
-    assert "too few documents for a held-out slice" in capsys.readouterr().err
+    assert "too little text for a held-out slice" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -180,57 +180,6 @@ def test_pruned_types_become_one_entry(tmp_path):
     assert not any("max_types" in line for line in full.advice())
 
 
-def test_held_out_documents_depend_only_on_their_text(tmp_path):
-    lines = [f"document number {n} has its own words w{n}" for n in range(3000)]
-    forward = build(tmp_path, "\n".join(lines), "forward", documents="line", held_out=0.1)
-    backward = build(tmp_path, "\n".join(lines[::-1]), "backward", documents="line", held_out=0.1)
-
-    def held_out(corpus: Corpus) -> set[str]:
-        flags = np.concatenate([shard.held_out for shard in corpus.shards])
-        return {" ".join(w) for w, f in zip(words_of(corpus, "documents"), flags, strict=True) if f}
-
-    assert held_out(forward) == held_out(backward)
-    # binomial(3000, 0.1) leaves 300 +- 100 with probability 1e-9
-    assert 200 < len(held_out(forward)) < 400
-    sizes = {d: forward.view(documents=d).n_tokens for d in ("train", "held-out", "all")}
-    assert sizes["train"] + sizes["held-out"] == sizes["all"] == forward.n_tokens
-
-
-def test_ten_documents_have_one_held_out(tmp_path):
-    ten = build(tmp_path, "\n".join(f"line {n} w{n}" for n in range(10)), documents="line")
-    more = build(
-        tmp_path,
-        "\n".join(f"line {n} w{n}" for n in range(10)),
-        "x",
-        held_out=1e-9,
-        documents="line",
-    )
-    none = build(
-        tmp_path,
-        "\n".join(f"line {n} w{n}" for n in range(10)),
-        "y",
-        held_out=0.0,
-        documents="line",
-    )
-    assert [c.manifest["held_out_documents"] for c in (ten, more, none)] == [1, 1, 0]
-    assert ten.view(documents="held-out").words == more.view(documents="held-out").words
-
-
-def test_the_only_document_with_words_is_never_held_out(tmp_path):
-    source = tmp_path / "posts.jsonl"
-    for n in range(20):  # some of these texts have a smaller hash than the empty ones
-        texts = [""] * 10 + [f"words {n}"]
-        source.write_text("".join(f'{{"text": "{text}"}}\n' for text in texts))
-        corpus = build_corpus(request(source), tmp_path / f"posts{n}")
-        assert corpus.view(documents="train").n_tokens == 2
-
-
-def test_a_single_document_is_never_held_out(tmp_path):
-    corpus = build(tmp_path, held_out=0.99)
-    assert corpus.manifest["held_out_documents"] == 0
-    assert corpus.advice() == ["too few documents for a held-out slice: all are used for training"]
-
-
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(
     DOCUMENTS,
