@@ -1,14 +1,86 @@
-"""``metrics.jsonl``: training metrics, one JSON object per line."""
+"""``metrics.jsonl``: training metrics, one JSON object per line; losses with standard errors."""
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from corpora.artifacts.atomic import write_whole
 
 METRICS = "metrics.jsonl"
+
+# A standard error from few units is itself uncertain, by 1 / sqrt(2 (n - 1)): a third from five.
+_LEAST_UNITS = 5
+# Better and worse settings of a method differ in loss by some percent. Errors above two percent
+# hide that: two losses then differ significantly from about 2 * sqrt(2) * 2 % = 6 % on.
+_MOST_ERROR = 0.02
+
+
+@dataclass(frozen=True)
+class HeldOutLoss:
+    """A mean loss over held-out text, with its error."""
+
+    mean: float  # in nats; NaN if nothing was measured
+    standard_error: float  # NaN if there are less than two units
+    n_units: int  # held-out documents, paragraphs or sentences
+
+    @classmethod
+    def of_units(cls, losses: np.ndarray, counts: np.ndarray) -> "HeldOutLoss":
+        """Average over pairs or pieces, given their summed loss and their number for each unit.
+
+        The standard error is that of a ratio estimate (Cochran 1977, "Sampling Techniques",
+        chapter 6) with units as clusters: units are chosen at random, but pairs within a unit
+        resemble each other, so they are not independent observations.
+        """
+        # losses: float64 (n,); counts: int64 (n,)
+        used = counts > 0
+        losses, counts, n = losses[used], counts[used], int(used.sum())
+        if not n:
+            return cls(math.nan, math.nan, 0)
+        mean = float(losses.sum() / counts.sum())
+        if n < 2:
+            return cls(mean, math.nan, n)
+        residuals = losses - mean * counts
+        error = math.sqrt(n / (n - 1) * float(residuals @ residuals)) / float(counts.sum())
+        return cls(mean, error, n)
+
+    @classmethod
+    def from_line(cls, line: Mapping[str, Any]) -> "HeldOutLoss":
+        """Read a line of metrics; earlier versions stored no error."""
+        values = (line.get(f"held_out_{name}") for name in ("loss", "standard_error"))
+        mean, error = (math.nan if value is None else float(value) for value in values)
+        return cls(mean, error, int(line.get("held_out_units", 0)))
+
+    def to_line(self) -> dict[str, Any]:
+        """Return entries for a line of metrics."""
+        return {
+            "held_out_loss": self.mean,
+            "held_out_standard_error": self.standard_error,
+            "held_out_units": self.n_units,
+        }
+
+    @property
+    def decimals(self) -> int:
+        """Decimals that the error warrants: it is shown with two digits; 4 if there is none."""
+        if not 0 < self.standard_error < math.inf:
+            return 4
+        return min(max(0, 1 - math.floor(math.log10(self.standard_error))), 6)
+
+    def __str__(self) -> str:
+        shown = f"{self.mean:.{self.decimals}f}"
+        if math.isfinite(self.standard_error):
+            shown += f" ± {self.standard_error:.{self.decimals}f}"
+        return shown
+
+    @property
+    def warning(self) -> str:
+        """A note if the loss says little, to be shown behind it; else empty."""
+        few = 0 < self.n_units < _LEAST_UNITS or self.standard_error > _MOST_ERROR * self.mean
+        return " (too little held-out text to compare)" if few else ""
 
 
 class Metrics:

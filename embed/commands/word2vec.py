@@ -1,6 +1,5 @@
 """Shared parts of the commands train-skipgram and train-cbow."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -65,14 +64,17 @@ def train(
 
 def summary(run: Path) -> str:
     """Return the size of a run's vectors and its final losses."""
+    from corpora.artifacts.metrics import HeldOutLoss
     from embed.vectors.word_vectors import WordVectors
 
     vectors = WordVectors.open(run)
     parts = [f"{len(vectors.vocabulary):,} words", f"{vectors.matrix.shape[1]} dimensions"]
     last = _last_epoch(run)
-    for name, label in (("epoch_loss", "loss"), ("held_out_loss", "held-out loss")):
-        if last.get(name) is not None:
-            parts.append(f"{label} {last[name]:.4f}")
+    if last.get("epoch_loss") is not None:
+        parts.append(f"loss {last['epoch_loss']:.4f}")
+    if last.get("held_out_loss") is not None:
+        held_out = HeldOutLoss.from_line(last)
+        parts.append(f"held-out loss {held_out}{held_out.warning}")
     return f"{run}: {', '.join(parts)}"
 
 
@@ -93,9 +95,7 @@ def cost_of_more(run: Path) -> str | None:
 
 def _last_epoch(run: Path) -> dict[str, Any]:
     """Return the metrics of the last epoch; empty if there are none, as with gensim."""
-    metrics = run / "metrics.jsonl"
-    if not metrics.is_file():
-        return {}
-    lines = map(json.loads, metrics.read_text(encoding="utf-8").splitlines())
-    ends: list[dict[str, Any]] = [line for line in lines if "epoch_loss" in line]
+    from corpora.artifacts.metrics import METRICS, read_metrics
+
+    ends = [line for line in read_metrics(run / METRICS) if "epoch_loss" in line]
     return ends[-1] if ends else {}

@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from corpora.artifacts.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
-from corpora.artifacts.metrics import METRICS, Metrics
+from corpora.artifacts.metrics import METRICS, HeldOutLoss, Metrics
 from corpora.common.errors import FirthError
 from corpora.common.interrupts import defer_interrupts
 from corpora.common.reporting import Progress, note
 from embed.word2vec.config import Tuning
-from embed.word2vec.schedule import Batch, batches, cut_chunks, learning_rate
+from embed.word2vec.schedule import Batch, batches, cut_long_units, learning_rate
 from embed.word2vec.trainer import Trainer
 from embed.word2vec.training_text import TrainingText
 from embed.word2vec.workers import LossSum, Workers
@@ -43,7 +44,8 @@ def run_training(trainer: Trainer, directory: Path, progress: Progress) -> None:
     gains lines of ``tokens``, ``epoch``, ``loss`` (mean negative log-likelihood per
     pair since the line before), ``rate``, ``tokens_per_second``, ``eta_seconds``, and
     at the end of each epoch ``epoch_loss`` over its ``pairs``, ``held_out_loss`` over
-    ``held_out_pairs``, and ``tokens_per_second`` since the training began or resumed.
+    ``held_out_pairs``, with its ``held_out_standard_error`` from ``held_out_units``, and
+    ``tokens_per_second`` since the training began or resumed.
     Raises FirthError if the training diverges.
     """
     with trainer.workers() as workers:
@@ -127,14 +129,15 @@ class _Training:
     def _end_epoch(self) -> None:
         """Measure the held-out loss and move to the next epoch."""
         at = self._position
-        held_out = self._workers.loss_of(self._held_out) if self._held_out else LossSum(0.0, 0)
-        self._check_divergence(held_out, at.epoch, self._rate(at.tokens))
+        by_unit = self._workers.losses_of(self._held_out) if self._held_out else []
+        total = sum(by_unit, start=LossSum(0.0, 0))
+        self._check_divergence(total, at.epoch, self._rate(at.tokens))
         if at.pairs and at.loss / at.pairs > math.log(2) * (1 + self._config.negatives):
             note(
                 f"epoch {at.epoch + 1}: the loss, {at.loss / at.pairs:.3g}, is above that of "
                 "untrained vectors; a smaller `learning_rate` may help"
             )
-        self._metrics.end_epoch(at.epoch, LossSum(at.loss, at.pairs), held_out)
+        self._metrics.end_epoch(at.epoch, LossSum(at.loss, at.pairs), by_unit)
         self._position = Position(at.epoch + 1, tokens=at.tokens)
 
     def _check_divergence(self, loss: LossSum, epoch: int, rate: float) -> None:
@@ -201,16 +204,18 @@ class _TrainingMetrics:
         )
         self._loss, self._line_tokens, self._line_seconds = LossSum(0.0, 0), 0, 0.0
 
-    def end_epoch(self, epoch: int, loss: LossSum, held_out: LossSum) -> None:
-        """Write the losses of an epoch, and the speed so far."""
+    def end_epoch(self, epoch: int, loss: LossSum, held_out: Sequence[LossSum]) -> None:
+        """Write the losses of an epoch, those on held-out text by unit, and the speed so far."""
+        pairs = np.array([unit.pairs for unit in held_out], dtype=np.int64)
+        measured = HeldOutLoss.of_units(np.array([unit.loss for unit in held_out]), pairs)
         speed = (self._tokens - self._begun) / self._seconds if self._seconds else None
         self._write(
             tokens=self._tokens,
             epoch=epoch + 1,
             epoch_loss=loss.mean,
             pairs=loss.pairs,
-            held_out_loss=held_out.mean,
-            held_out_pairs=held_out.pairs,
+            **measured.to_line(),
+            held_out_pairs=int(pairs.sum()),
             tokens_per_second=None if speed is None else round(speed),
         )
 
@@ -221,10 +226,24 @@ class _TrainingMetrics:
 
 
 def held_out_batch(text: TrainingText, tuning: Tuning) -> Batch | None:
-    """Return the first held-out text, cut to the measured size; None if nothing is held out."""
-    for rows, offsets in text.held_out_shards():
-        last = int(np.searchsorted(offsets, tuning.held_out_tokens, side="right")) - 1
-        offsets = offsets[: max(last, 1) + 1]
-        chunks = cut_chunks(offsets, tuning.chunk_tokens)
-        return Batch(0, 0, rows[: offsets[-1]], offsets, chunks, 0)
-    return None
+    """Return held-out text with a chunk for each of its units; None if nothing is held out.
+
+    Of more than ``held_out_tokens`` every other part is measured, or every third, and so on, so
+    that all units are represented.
+    """
+    step = -(-text.n_held_out_tokens // tuning.held_out_tokens)
+    rows, lengths, units = [np.empty(0, np.int32)], [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    n_parts, n_units = 0, 0
+    for shard_rows, offsets, bounds in text.held_out_shards():
+        offsets = cut_long_units(offsets, tuning.chunk_tokens)
+        measured = (n_parts + np.arange(len(offsets) - 1)) % step == 0
+        rows.append(shard_rows[np.repeat(measured, np.diff(offsets))])
+        lengths.append(np.diff(offsets)[measured])
+        units.append(n_units + np.searchsorted(bounds, offsets[:-1][measured], side="right"))
+        n_parts, n_units = n_parts + len(offsets) - 1, n_units + len(bounds) - 1
+    unit_of = np.concatenate(units)
+    if not len(unit_of):
+        return None
+    offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+    chunks = np.concatenate([[0], 1 + np.flatnonzero(np.diff(unit_of)), [len(unit_of)]])
+    return Batch(0, 0, np.concatenate(rows), offsets, chunks, 0)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # it imports numba
 
 @dataclass(frozen=True)
 class TrainingText:
-    """The vocabulary, and the training and held-out documents as rows of it."""
+    """The vocabulary, and the training and held-out text as rows of it."""
 
     view: "View"  # the training documents of a corpus
     words: list[str]  # the word of each row
@@ -36,12 +36,18 @@ class TrainingText:
         # yields int32 (n,), int64 (m + 1,)
         yield from self.view.shards()
 
-    def held_out_shards(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield rows and offsets of the held-out documents, one shard at a time."""
-        # yields int32 (n,), int64 (m + 1,)
-        for rows, offsets in self.view.select("held-out").shards():
+    @property
+    def n_held_out_tokens(self) -> int:
+        """Tokens of the held-out text that are in the vocabulary."""
+        return self.view.select("held-out").n_tokens
+
+    def held_out_shards(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield rows and offsets of the held-out text, and those of its units, shard by shard."""
+        # yields int32 (n,), int64 (m + 1,), int64 (n_units + 1,)
+        held_out = self.view.select("held-out")
+        for (rows, offsets), units in zip(held_out.shards(), held_out.clusters(), strict=True):
             if len(rows):
-                yield rows, offsets
+                yield rows, offsets, units
 
 
 def open_text(corpus: "Corpus", config: Word2VecConfig, init: WordVectors | None) -> TrainingText:

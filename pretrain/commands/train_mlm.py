@@ -99,16 +99,18 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
 
 def summary(run: Path, *, enough_tokens: int = 50_000_000) -> str:
     """Describe a run and its held-out score."""
-    from corpora.artifacts.metrics import METRICS, read_metrics
+    from corpora.artifacts.metrics import METRICS, HeldOutLoss, read_metrics
     from corpora.common.console import human
     from embed.vectors.word_vectors import WordVectors
 
     vectors = WordVectors.open(run)
     last = [line for line in read_metrics(run / METRICS) if "held_out_loss" in line][-1]
+    loss = HeldOutLoss.from_line(last)
     text = (
         f"{run}: {len(vectors.vocabulary):,} words, {vectors.matrix.shape[1]} dimensions, "
-        f"held-out loss {last['held_out_loss']:.4f} (unigram baseline {last['unigram_loss']:.4f})"
-        f", accuracy {last['held_out_accuracy']:.1%} ({last['unigram_accuracy']:.1%})"
+        f"held-out loss {loss}{loss.warning} (unigram baseline "
+        f"{last['unigram_loss']:.{loss.decimals}f}), accuracy {last['held_out_accuracy']:.1%} "
+        f"({last['unigram_accuracy']:.1%})"
     )
     if last["tokens"] < enough_tokens:
         text += (

@@ -25,6 +25,8 @@ class Batch:
     chosen: torch.Tensor  # int64 (B, C): columns to predict, ascending; 0 if unused
     targets: torch.Tensor  # int64 (B, C): the original pieces there
     weights: torch.Tensor  # float32 (B, C): 1, or 0 if unused
+    # int64 (B, C), in held-out batches: the cluster of text that each target is from
+    clusters: torch.Tensor | None = None
 
     @property
     def n_targets(self) -> torch.Tensor:
@@ -127,7 +129,8 @@ def fixed_batches(
     for first in range(0, n_places, batch_rows):
         # the last batch is filled up, since another shape would be compiled again
         places = torch.arange(first, first + batch_rows, device=rows.ids.device)
-        ids = rows.take(places.clamp(max=n_places - 1) * spread // n_places % rows.n_rows)
+        numbers = places.clamp(max=n_places - 1) * spread // n_places % rows.n_rows
+        ids = rows.take(numbers)
         masked = mask(
             ids,
             on_device,
@@ -140,4 +143,17 @@ def fixed_batches(
         )
         segments, positions = lay_out(ids)
         weights = masked.weights * (places < n_places)[:, None].to(rows.device)
-        yield Batch(masked.ids, segments, positions, masked.chosen, masked.targets, weights)
+        yield Batch(
+            masked.ids, segments, positions, masked.chosen, masked.targets, weights,
+            _clusters(rows, numbers, masked.chosen),
+        )  # fmt: skip
+
+
+def _clusters(rows: PackedRows, numbers: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor | None:
+    """Return the cluster of text that each chosen column of some rows is from, int64 (B, C)."""
+    # numbers: int64 (B,); chosen: int64 (B, C)
+    if rows.cluster_ends is None:
+        return None
+    slots = numbers.to(chosen.device)[:, None] * rows.sequence_length + chosen
+    ends = torch.from_numpy(rows.cluster_ends).to(chosen.device)
+    return torch.searchsorted(ends, slots, right=True)

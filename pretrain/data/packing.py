@@ -1,6 +1,7 @@
 """Packed rows: a text as rows of pieces without gaps, kept on the device."""
 
 import hashlib
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -35,6 +36,9 @@ class PackedRows:
     n_pieces: int  # slots with a piece that is not special
     n_padding: int  # slots with padding
     device: torch.device  # where :meth:`take` copies rows to
+    # int64 (n_clusters,), on the CPU: the slot after the last of each cluster of the view; see
+    # :meth:`corpora.store.view.View.clusters`. None if they were not asked for.
+    cluster_ends: np.ndarray | None = None
     chunk_slots: int = 1 << 22  # slots that :meth:`chunks` widens to int64 at a time
 
     @classmethod
@@ -44,6 +48,8 @@ class PackedRows:
         pieces: "Pieces",
         sequence_length: int,
         device: torch.device | str,
+        *,
+        clusters: bool = False,
     ) -> "PackedRows":
         """Split a text into pieces and pack them into rows, in the order of the text.
 
@@ -58,13 +64,15 @@ class PackedRows:
             raise SettingError(
                 "there is no text to pack: the documents have no tokens; build the corpus from more"
             )
-        parts = list(_packed_parts(view, pieces, sequence_length))
+        ends: list[np.ndarray] | None = [] if clusters else None
+        parts = list(_packed_parts(view, pieces, sequence_length, ends))
         n_special = sum(int(np.count_nonzero(part < FIRST_PIECE)) for part in parts)
         n_padding = sum(int(np.count_nonzero(part == PAD)) for part in parts)
         ids = np.concatenate(parts).reshape(-1, sequence_length)
         stored = torch.from_numpy(ids.view(np.int16) if ids.dtype == np.uint16 else ids)
         placed, n_pieces = _to_device(stored, torch.device(device)), ids.size - n_special
-        return cls(placed, len(pieces), n_pieces, n_padding, torch.device(device))
+        cluster_ends = np.concatenate(ends) if ends is not None else None
+        return cls(placed, len(pieces), n_pieces, n_padding, torch.device(device), cluster_ends)
 
     @property
     def n_rows(self) -> int:
@@ -142,19 +150,26 @@ def max_rows(n_pieces: int, n_units: int, sequence_length: int) -> int:
     return needed // (sequence_length - 4) + 1
 
 
-def _packed_parts(view: "View", pieces: "Pieces", sequence_length: int) -> Iterator[np.ndarray]:
-    """Pack shard by shard, yielding the slots of full rows, uint16 or int32 (n * T,)."""
+def _packed_parts(
+    view: "View", pieces: "Pieces", sequence_length: int, cluster_ends: list[np.ndarray] | None
+) -> Iterator[np.ndarray]:
+    """Pack shard by shard, yielding the slots of full rows, uint16 or int32 (n * T,).
+
+    Appends the slots at which the view's clusters end, of each shard, unless it is None.
+    """
     piece_ids, piece_offsets = pieces.split(view.words)
     lengths = np.diff(piece_offsets)
     dtype = np.uint16 if len(pieces) <= 1 << 16 else np.int32
     open_row = np.empty(0, dtype)  # continued by the next shard
-    done = 0
+    done, n_yielded = 0, 0
+    by_shard = view.clusters() if cluster_ends is not None else itertools.repeat(None)
     with progress("packing", "tokens") as show:
-        for word_rows, offsets in view.shards():
+        for (word_rows, offsets), clusters in zip(view.shards(), by_shard, strict=False):
             n_pieces = int(lengths[word_rows].sum())
             capacity = max_rows(n_pieces, len(offsets) - 1, sequence_length) * sequence_length
             slots = np.empty(capacity, dtype)
             slots[: len(open_row)] = open_row
+            ends = np.empty(len(offsets) - 1, np.int64)
             n_filled = pack_units(
                 word_rows,
                 offsets,
@@ -164,10 +179,15 @@ def _packed_parts(view: "View", pieces: "Pieces", sequence_length: int) -> Itera
                 sequence_length,
                 slots,
                 len(open_row),
+                ends,
             )
+            if clusters is not None and cluster_ends is not None:
+                last = np.searchsorted(offsets, clusters[1:]) - 1  # the last part of each cluster
+                cluster_ends.append(n_yielded + ends[last])
             n_whole = n_filled - n_filled % sequence_length
             open_row = slots[n_whole:n_filled].copy()
             yield slots[:n_whole].copy()
+            n_yielded += n_whole
             done += len(word_rows)
             show(done, view.n_tokens)
     yield np.pad(open_row, (0, -len(open_row) % sequence_length), constant_values=PAD)

@@ -5,18 +5,18 @@ from corpora.common.jit import compiled
 
 @compiled
 def pack_units(
-    word_rows, offsets, piece_ids, piece_offsets, specials, sequence_length, slots, n_filled
+    word_rows, offsets, piece_ids, piece_offsets, specials, sequence_length, slots, n_filled, ends
 ):
     """Write each unit of a shard as one or more segments ``[CLS] pieces... [SEP]``.
 
     A unit that does not fit in its row continues as a new segment of the next row. Where fewer
     than three slots are left, no segment fits and they become padding. The first ``n_filled`` slots
-    are kept; returns the new number of filled slots. ``slots`` is not bounds-checked: allocate
-    what :func:`pretrain.data.packing.max_rows` says.
+    are kept; returns the new number of filled slots. ``ends`` receives the number after each unit.
+    ``slots`` is not bounds-checked: allocate what :func:`pretrain.data.packing.max_rows` says.
     """
     # word_rows: int32 (n_tokens,), word of each token; offsets: int64 (n_units + 1,)
     # piece_ids: int32 (n,), pieces of all words; piece_offsets: int64 (V + 1,)
-    # slots: uint16 or int32 (capacity,), rows one after the other
+    # slots: uint16 or int32 (capacity,), rows one after the other; ends: int64 (n_units,), output
     padding, start, end = specials
     at = n_filled
     room = sequence_length - n_filled % sequence_length
@@ -46,4 +46,5 @@ def pack_units(
             slots[at] = end
             at += 1
             room -= 1  # at least 1 was left: a full row has closed its segment
+        ends[u] = at
     return at

@@ -63,7 +63,7 @@ def pack_text(
     length = config.sequence_length
     return (
         PackedRows.pack(text.train, pieces, length, device),
-        PackedRows.pack(text.held_out, pieces, length, device),
+        PackedRows.pack(text.held_out, pieces, length, device, clusters=True),
     )
 
 

@@ -5,6 +5,7 @@ et al. 2017; pre-norm is ModernBERT's (Warner et al. 2024, arXiv:2412.13663).
 """
 
 import dataclasses
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the conventional name
@@ -79,7 +80,7 @@ class Core(nn.Module):
         hidden = self.head_norm(self.head_activation(self.head(states)))
         return F.linear(hidden, table, self.bias)
 
-    def losses(
+    def target_losses(
         self,
         x: Tensor,
         table: Tensor,
@@ -90,16 +91,25 @@ class Core(nn.Module):
         weights: Tensor,
         bounds: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Return the summed loss in nats and the correct predictions, from embeddings on."""
+        """Return the loss in nats and whether the prediction is correct, from embeddings on.
+
+        Both are 0 where the weight is.
+        """
         # x: float32 (B, T, D); table: float32 (V, D); positions, segments: int64 (B, T)
         # chosen, targets: int64 (B, C); weights: float32 (B, C); bounds: int32 (n + 1,)
-        # returns float32 () twice
+        # returns float32 (B * C,) twice
         states = self.forward(x, self.attention_inputs(positions, segments, bounds=bounds), chosen)
         logits = self.logits(states.flatten(0, 1), table).float()
         targets, weights = targets.flatten(), weights.flatten()
         loss = F.cross_entropy(logits, targets, reduction="none")
         right = (logits.detach().argmax(-1) == targets).float()
-        return (loss * weights).sum(), (right * weights).sum()
+        return loss * weights, right * weights
+
+    def losses(self, *inputs: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Return the summed loss in nats and the correct predictions; see :meth:`target_losses`."""
+        # returns float32 () twice
+        loss, right = self.target_losses(*inputs)  # type: ignore[arg-type]
+        return loss.sum(), right.sum()
 
 
 class MaskedLanguageModel(nn.Module):
@@ -122,7 +132,8 @@ class MaskedLanguageModel(nn.Module):
             table = table * scale if scale else table / config.dim**0.5
             self.register_buffer("sinusoids", table, persistent=False)
         self.core = Core(config)
-        self.losses = self.core.losses  # the stepper replaces it by its compiled form
+        # the stepper replaces it by its compiled form, the evaluation by losses of each target
+        self.losses: Callable[..., tuple[Tensor, Tensor]] = self.core.losses
         self.max_segments = 0
         init_weights(self, seed)
 

@@ -3,11 +3,12 @@
 import contextlib
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from corpora.artifacts.metrics import HeldOutLoss
 from corpora.tokenizer.pieces import FIRST_PIECE
 from pretrain.data.batches import Batch
 from pretrain.model.encoder import MaskedLanguageModel
@@ -21,6 +22,13 @@ class MlmScore:
     loss: float  # mean negative log-likelihood per piece, in nats
     accuracy: float  # share of pieces whose prediction is correct
     n_targets: int  # pieces to predict
+    standard_error: float = math.nan  # of the loss, over other text of this kind
+    n_units: int = 0  # held-out units with pieces to predict
+
+    @property
+    def held_out(self) -> HeldOutLoss:
+        """The loss with its error."""
+        return HeldOutLoss(self.loss, self.standard_error, self.n_units)
 
     @property
     def perplexity(self) -> float:
@@ -30,12 +38,19 @@ class MlmScore:
 
 def evaluate(model: MaskedLanguageModel, batches: Sequence[Batch], dtype: torch.dtype) -> MlmScore:
     """Score a model on fixed batches, uncompiled and without dropout."""
-    sums = torch.zeros(3, dtype=torch.float64, device=model.pieces.weight.device)
+    parts = []
     with _evaluation_mode(model), torch.no_grad():
         for batch in batches:
-            loss, right = loss_of(model, batch, dtype)
-            sums += torch.stack([loss, right, batch.n_targets])
-    return _score(sums)
+            losses, right = loss_of(model, batch, dtype)
+            clusters = torch.zeros_like(batch.chosen) if batch.clusters is None else batch.clusters
+            parts.append([losses, right, batch.weights.flatten(), clusters.flatten()])
+    # float64 (P,) and int64 (P,): on the CPU, where sums have a fixed order
+    losses, right, weights, clusters = (torch.cat(part).cpu() for part in zip(*parts, strict=True))
+    score = _score(torch.stack([part.double().sum() for part in (losses, right, weights)]))
+    by_unit = HeldOutLoss.of_units(
+        clusters.bincount(losses.double()).numpy(), clusters.bincount(weights).long().numpy()
+    )
+    return replace(score, standard_error=by_unit.standard_error, n_units=by_unit.n_units)
 
 
 def unigram_score(counts: Tensor, batches: Sequence[Batch]) -> MlmScore:
@@ -61,9 +76,12 @@ def _score(sums: Tensor) -> MlmScore:
 
 @contextlib.contextmanager
 def _evaluation_mode(model: MaskedLanguageModel) -> Iterator[None]:
-    """Switch off dropout, and use the uncompiled form: a change of mode would compile again."""
+    """Switch off dropout, and return losses by target.
+
+    In the uncompiled form: a change of mode would compile again.
+    """
     losses = model.losses
-    model.losses = model.core.losses
+    model.losses = model.core.target_losses
     model.eval()
     try:
         yield

@@ -132,14 +132,14 @@ class TrainingLog:
             step=status.step,
             tokens=status.step * self._workload.step_tokens,
             seconds=round(status.seconds, 2),
-            held_out_loss=score.loss,
+            **score.held_out.to_line(),
             held_out_perplexity=score.perplexity,
             held_out_accuracy=score.accuracy,
             held_out_targets=score.n_targets,
             unigram_loss=unigram.loss,
             unigram_accuracy=unigram.accuracy,
         )
-        self._held_out = f"  held-out {score.loss:.3f}"
+        self._held_out = f"  held-out {score.held_out}"
         self.restart_clock()
 
     def restart_clock(self) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from corpora.artifacts.checkpoint import load_checkpoint, save_checkpoint
-from corpora.artifacts.metrics import METRICS, read_metrics
+from corpora.artifacts.metrics import METRICS, HeldOutLoss, read_metrics
 from corpora.common.errors import ArtifactError, FirthError
 from corpora.common.interrupts import defer_interrupts
 from corpora.common.reporting import Progress
@@ -124,8 +124,11 @@ class _Training:
             return
         for line in read_metrics(self._setup.directory / METRICS):
             if line["step"] == self._step and "held_out_loss" in line:
-                loss, accuracy = line["held_out_loss"], line["held_out_accuracy"]
-                self.score = MlmScore(loss, accuracy, line["held_out_targets"])
+                measured = HeldOutLoss.from_line(line)
+                self.score = MlmScore(
+                    measured.mean, line["held_out_accuracy"], line["held_out_targets"],
+                    measured.standard_error, measured.n_units,
+                )  # fmt: skip
                 self._evaluated = self._step
 
     def abort(self, *, save: bool) -> None:

@@ -13,12 +13,13 @@ from corpora.text.segment import TextSettings
 class SmallView:
     """A view of sentences given as lists, in shards of some sentences each."""
 
-    def __init__(self, units, *, words=None, units_per_shard=1 << 30, held_out=()):
+    def __init__(self, units, *, words=None, units_per_shard=1 << 30, held_out=(), per_cluster=1):
         self.words = words or [word for word, _ in counted(units)]
         row = {word: index for index, word in enumerate(self.words)}
         self.units = [[row[word] for word in unit if word in row] for unit in units]
         self.units_per_shard = units_per_shard
         self.held_out = held_out
+        self.per_cluster = per_cluster
         tokens = [word for unit in self.units for word in unit]
         self.counts = np.bincount(tokens, minlength=len(row)).astype(np.int64)
         self.n_tokens = len(tokens)
@@ -30,10 +31,20 @@ class SmallView:
             offsets = np.cumsum([0] + [len(unit) for unit in units])
             yield np.concatenate([*units, []]).astype(np.int32), offsets.astype(np.int64)
 
+    def clusters(self):
+        """Yield the offsets of clusters of some units each."""
+        for _, offsets in self.shards():
+            yield np.unique(np.append(offsets[:: self.per_cluster], offsets[-1]))
+
     def select(self, documents):
         """Return the held-out units over the same vocabulary."""
         assert documents == "held-out"
-        return SmallView(self.held_out, words=self.words, units_per_shard=self.units_per_shard)
+        return SmallView(
+            self.held_out,
+            words=self.words,
+            units_per_shard=self.units_per_shard,
+            per_cluster=self.per_cluster,
+        )
 
 
 class SmallCorpus:

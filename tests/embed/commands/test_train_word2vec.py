@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import cli
 from corpora.artifacts.artifact import verify
+from corpora.artifacts.metrics import HeldOutLoss
 from corpora.common.console import duration
 from corpora.common.options import take
 from embed.commands.train_cbow import command as cbow_command
@@ -95,10 +96,13 @@ def test_the_last_line_has_words_dimensions_and_final_losses(corpus, tmp_path, c
     result = invoke(command, corpus, "--out", tmp_path / "run", *SMALL)
     assert (result.exit_code, said(result)) == (0, [])
     last = json.loads((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()[-1])
+    held_out = HeldOutLoss.from_line(last)
+    assert held_out.n_units > 1
+    assert 0 < held_out.standard_error < held_out.mean
     assert last["epoch"] == 2
     assert result.stdout == (
         f"{tmp_path / 'run'}: 31 words, 8 dimensions, loss {last['epoch_loss']:.4f}, "
-        f"held-out loss {last['held_out_loss']:.4f}\n"
+        f"held-out loss {held_out}{held_out.warning}\n"
     )
 
 

@@ -216,9 +216,9 @@ def test_one_thread_is_deterministic_given_the_seed(ngrams, tmp_path):
 
 
 def held_out_of(training):
-    """Measure the held-out loss."""
+    """Measure the held-out losses of all units."""
     with training.trainer.workers() as workers:
-        return workers.loss_of(held_out_batch(training.text, STEPS))
+        return workers.losses_of(held_out_batch(training.text, STEPS))
 
 
 @pytest.mark.parametrize("ngrams", [{}, NGRAMS], ids=["words", "subwords"])
@@ -233,28 +233,66 @@ def test_held_out_loss_does_not_depend_on_threads_mode_or_seed(ngrams, tmp_path)
             table[:] = training.tables.arrays()[name]
         found.append(held_out_of(again))
     assert found == found[:1] * 4
-    assert found[0].pairs > 100
     assert training.bytes == before
-    assert training.epochs[-1]["held_out_loss"] == found[0].mean
-    assert training.epochs[-1]["held_out_pairs"] == found[0].pairs
+    total = sum(found[0], start=LossSum(0.0, 0))
+    assert total.pairs > 100
+    # sums of 40 numbers in two orders
+    assert training.epochs[-1]["held_out_loss"] == pytest.approx(total.mean, rel=1e-14)
+    assert training.epochs[-1]["held_out_pairs"] == total.pairs
 
 
-def test_held_out_loss_matches_the_twin_on_the_first_tokens(tmp_path):
+def test_held_out_loss_and_its_error_match_the_twin(tmp_path):
     corpus = corpus_of(held_out=40)
     for most in (10**6, 300):
         tuning = dataclasses.replace(STEPS, held_out_tokens=most)
         training = Training(tmp_path, corpus, tuning=tuning).run()
         batch = held_out_batch(training.text, tuning)
-        expected = LossSum(0.0, 0)
+        by_unit = []
         tables = as_float64([training.tables.inputs, training.tables.outputs], 12)
         for p in range(len(batch)):
             found = twin_windows(units_of(batch, p), training.plan, Stream(held_out_state(p)[0]))
-            expected += LossSum(*twin_learner(training.plan, 0.0)(*tables, found))
-        assert training.epochs[-1]["held_out_pairs"] == expected.pairs
-        assert training.epochs[-1]["held_out_loss"] == pytest.approx(expected.mean, rel=LOSS_SHARE)
-        assert batch.n_tokens <= most
-    assert len(batch) > 1
-    assert batch.n_tokens > 300 - 25
+            by_unit.append(LossSum(*twin_learner(training.plan, 0.0)(*tables, found)))
+        expected, line = sum(by_unit, start=LossSum(0.0, 0)), training.epochs[-1]
+        assert line["held_out_pairs"] == expected.pairs
+        assert line["held_out_loss"] == pytest.approx(expected.mean, rel=LOSS_SHARE)
+        used = [unit for unit in by_unit if unit.pairs]
+        scatter = sum((unit.loss - expected.mean * unit.pairs) ** 2 for unit in used)
+        n = line["held_out_units"]
+        error = math.sqrt(n / (n - 1) * scatter) / expected.pairs
+        assert n == len(used) > 5
+        # a relative error of LOSS_SHARE in each loss is at most as large a share of the loss
+        assert line["held_out_standard_error"] == pytest.approx(
+            error, abs=2 * LOSS_SHARE * expected.mean
+        )
+
+
+@pytest.mark.parametrize("per_cluster", [1, 4])
+@pytest.mark.parametrize("most", [10**6, 300])
+def test_a_chunk_of_held_out_text_is_a_unit_and_all_units_are_measured(per_cluster, most):
+    lengths = np.random.default_rng(5).integers(1, 25, 190)
+    units = [[f"w{w}" for w in unit] for unit in zipf_units(5, lengths)]
+    view = SmallView(units[:150], units_per_shard=16, held_out=units[150:], per_cluster=per_cluster)
+    text = build_trainer(ViewedCorpus(view), SkipGramConfig(**OPTIONS), STEPS).text
+    tuning = dataclasses.replace(STEPS, held_out_tokens=most)
+
+    batch = held_out_batch(text, tuning)
+
+    step = -(-text.n_held_out_tokens // most)
+    rows = [unit for shard, offsets, _ in text.held_out_shards()
+            for unit in (shard[a:b].tolist() for a, b in itertools.pairwise(offsets))]  # fmt: skip
+    # 40 units in shards of 16: clusters of four never cross a shard
+    expected = [
+        measured
+        for first in range(0, 40, per_cluster)
+        if (measured := [rows[u] for u in range(first, first + per_cluster) if u % step == 0])
+    ]
+    found = []
+    for c in range(len(batch)):
+        words, offsets = batch.chunk(c)
+        bounds = itertools.pairwise(offsets - offsets[0])
+        found.append([words[a:b].tolist() for a, b in bounds])
+    assert found == expected
+    assert step == 1 or batch.n_tokens < 1.5 * most
 
 
 def test_metrics_have_a_line_per_batch_and_one_per_epoch(tmp_path):
@@ -284,7 +322,8 @@ def test_metrics_have_a_line_per_batch_and_one_per_epoch(tmp_path):
         (total // 2, 1), (total, 2),
     ]  # fmt: skip
     assert list(training.epochs[0]) == [
-        "tokens", "epoch", "epoch_loss", "pairs", "held_out_loss", "held_out_pairs",
+        "tokens", "epoch", "epoch_loss", "pairs", "held_out_loss", "held_out_standard_error",
+        "held_out_units", "held_out_pairs",
     ]  # fmt: skip
 
 

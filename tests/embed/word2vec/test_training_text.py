@@ -52,7 +52,7 @@ def texts_of(words, shards):
     """Return the units of shards as words."""
     return [
         [words[row] for row in rows[start:stop]]
-        for rows, offsets in shards
+        for rows, offsets, *_ in shards
         for start, stop in itertools.pairwise(offsets.tolist())
     ]
 

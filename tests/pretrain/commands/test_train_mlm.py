@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import cli
 from corpora.artifacts.artifact import verify
-from corpora.artifacts.metrics import read_metrics
+from corpora.artifacts.metrics import HeldOutLoss, read_metrics
 from corpora.common.options import take
 from embed.formats.vector_files import load_vectors
 from pretrain.commands.train_mlm import command as mlm_command
@@ -62,10 +62,13 @@ def test_the_summary_shows_the_baseline_and_warns_of_too_little_text(trained):
     out, result = trained
     assert (result.exit_code, result.stderr) == (0, "")
     last = read_metrics(out / "metrics.jsonl")[-1]
+    loss = HeldOutLoss.from_line(last)
+    assert loss.n_units > 1
+    assert 0 < loss.standard_error < loss.mean
     assert result.stdout == (
-        f"{out}: 40 words, 16 dimensions, held-out loss {last['held_out_loss']:.4f} (unigram "
-        f"baseline {last['unigram_loss']:.4f}), accuracy {last['held_out_accuracy']:.1%} "
-        f"({last['unigram_accuracy']:.1%})\n"
+        f"{out}: 40 words, 16 dimensions, held-out loss {loss}{loss.warning} (unigram "
+        f"baseline {last['unigram_loss']:.{loss.decimals}f}), "
+        f"accuracy {last['held_out_accuracy']:.1%} ({last['unigram_accuracy']:.1%})\n"
         "too little training text to judge the method: 1.54k tokens; results become meaningful "
         "from about 50M\n"
     )

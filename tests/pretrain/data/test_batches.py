@@ -1,6 +1,7 @@
 """Batches: a function of seed and step, every row once per epoch, on any device."""
 
 import dataclasses
+from string import ascii_lowercase
 
 import numpy as np
 import pytest
@@ -10,10 +11,11 @@ from scipy.stats import chisquare
 from corpora.tokenizer.pieces import FIRST_PIECE, MASK
 from pretrain.data.batches import Batch, Batches, fixed_batches
 from pretrain.data.masking import Masking
-from pretrain.data.packing import lay_out
+from pretrain.data.packing import PackedRows, lay_out
+from tests.embed.small_corpus import SmallView
 from tests.pretrain.letters import LETTERS, all_ids, packed, random_units
 
-FIELDS = [field.name for field in dataclasses.fields(Batch)]
+FIELDS = [field.name for field in dataclasses.fields(Batch) if field.name != "clusters"]
 ROWS = packed(random_units(1, 60))
 N = ROWS.n_rows
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
@@ -221,6 +223,32 @@ def test_held_out_pieces_are_masked_at_15_percent():
 
     pieces = sum((unmasked(batch) >= FIRST_PIECE)[batch.weights.any(1)].sum() for batch in found)
     assert sum(batch.n_targets for batch in found) / pieces == pytest.approx(0.15, abs=0.002)
+
+
+@pytest.mark.parametrize("units_per_shard", [1000, 40])
+def test_held_out_targets_have_the_cluster_of_their_text(units_per_shard):
+    # cluster n consists of four units of one letter each; neighbors have different letters
+    letters = [ascii_lowercase[n % 26] for n in range(60)]
+    sizes = np.random.default_rng(3).integers(1, 40, size=240)
+    units = [[letters[n // 4]] * int(size) for n, size in enumerate(sizes)]
+    view = SmallView(units, per_cluster=4, units_per_shard=units_per_shard)
+    rows = PackedRows.pack(view, LETTERS, 16, "cpu", clusters=True)
+
+    found = [batch for limit in (1000, 50) for batch in held_out(rows, limit=limit)]
+
+    used = torch.cat([batch.weights for batch in found]) > 0
+    targets = torch.cat([batch.targets for batch in found])[used].tolist()
+    clusters = torch.cat([batch.clusters for batch in found])[used].tolist()
+    of_letter = {int(LETTERS.split([letter])[0][0]): letter for letter in ascii_lowercase}
+    assert [of_letter[piece] for piece in targets] == [letters[n] for n in clusters]
+    assert len(set(clusters)) > 50
+    # rows repeat the text in order: with few exceptions the clusters of a pass ascend
+    assert (np.diff(clusters[:200]) >= 0).all()
+
+
+def test_batches_of_rows_without_clusters_have_none():
+    assert held_out()[0].clusters is None
+    assert batches().batch(0, 0.15).clusters is None
 
 
 @needs_gpu

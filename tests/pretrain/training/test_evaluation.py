@@ -1,5 +1,6 @@
 """Held-out scores: by hand for the unigram baseline, from the logits for a model."""
 
+import dataclasses
 import math
 
 import pytest
@@ -22,6 +23,17 @@ def batch_of(targets, weights, chosen=None, n_slots=8):
     chosen = torch.arange(1, 1 + targets.shape[1]).expand_as(targets) if chosen is None else chosen
     positions = torch.arange(n_slots).expand_as(ids)
     return Batch(ids, torch.zeros_like(ids), positions, chosen, targets, weights)
+
+
+def naive_error(losses, clusters):
+    """The definition of the error of a mean that is clustered by unit."""
+    n, mean = len(set(clusters)), sum(losses) / len(losses)
+    scatter = sum(
+        sum(loss - mean for loss, other in zip(losses, clusters, strict=True) if other == cluster)
+        ** 2
+        for cluster in set(clusters)
+    )
+    return math.sqrt(n / (n - 1) * scatter) / len(losses)
 
 
 def small_model(**options):
@@ -62,6 +74,18 @@ def test_a_models_score_is_that_of_its_logits():
     assert score.loss == pytest.approx(sum(losses) / 5, rel=1e-6)
     assert score.accuracy == sum(right) / 5
     assert score.perplexity == pytest.approx(math.exp(score.loss))
+    assert score.n_units == 1  # batches without clusters are one
+    assert math.isnan(score.standard_error)
+
+    of_batch = [[[4, 0], [0, 9]], [[2, 4]]]  # the unused target would be of another unit
+    clustered = [
+        dataclasses.replace(batch, clusters=torch.tensor(clusters))
+        for batch, clusters in zip(batches, of_batch, strict=True)
+    ]
+    again = evaluate(model, clustered, torch.float32)
+    assert (again.loss, again.accuracy, again.n_units) == (score.loss, score.accuracy, 3)
+    # losses of about 2 with float32 rounding, 1e-7 each; the error is a tenth of that or more
+    assert again.standard_error == pytest.approx(naive_error(losses, [4, 0, 0, 2, 4]), rel=1e-4)
 
 
 def test_evaluating_is_without_dropout_and_leaves_the_model_as_it_was():

@@ -91,7 +91,9 @@ def test_a_score_is_logged_with_the_baseline_and_takes_no_training_time(
 ):
     clock.now += 50
     log.write_score(
-        TrainingStatus(0, 50.0, 0.0, 0.0, 0.15), MlmScore(2.0, 0.5, 7), MlmScore(3.0, 0.25, 7)
+        TrainingStatus(0, 50.0, 0.0, 0.0, 0.15),
+        MlmScore(2.0, 0.5, 7, 0.025, 6),
+        MlmScore(3.0, 0.25, 7),
     )
     log.add(values(30.0, 1, 10))
     clock.now += 2
@@ -103,6 +105,8 @@ def test_a_score_is_logged_with_the_baseline_and_takes_no_training_time(
         "tokens": 0,
         "seconds": 50.0,
         "held_out_loss": 2.0,
+        "held_out_standard_error": 0.025,
+        "held_out_units": 6,
         "held_out_perplexity": math.exp(2.0),
         "held_out_accuracy": 0.5,
         "held_out_targets": 7,
@@ -110,7 +114,7 @@ def test_a_score_is_logged_with_the_baseline_and_takes_no_training_time(
         "unigram_accuracy": 0.25,
     }
     assert line["tokens_per_second"] == 32
-    assert shown[-1][2] == "loss 3.000  rate 0.01  held-out 2.000"
+    assert shown[-1][2] == "loss 3.000  rate 0.01  held-out 2.000 ± 0.025"
 
 
 def test_without_steps_there_is_no_line(log, tmp_path):
