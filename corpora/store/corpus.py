@@ -311,7 +311,7 @@ class Corpus:
         boundary : {"sentence", "paragraph", "document"}
             The boundary that no context window crosses.
         documents : {"train", "held-out", "all"}
-            Which documents; ``train`` excludes the held-out slice.
+            Which documents, or units of text; ``train`` excludes the held-out slice.
         keep : sequence of str
             Distinct words to keep regardless of count and punctuation; those missing from the
             corpus come last, with count 0.

@@ -31,6 +31,7 @@ import mlm_steps
 import roles
 import torch
 
+from corpora.artifacts.metrics import HeldOutLoss
 from corpora.common.console import print_table
 from pretrain.device import choose_device, device_name, matmul_peak
 
@@ -161,7 +162,8 @@ def run_quality(arguments: argparse.Namespace, device: torch.device) -> Iterator
             beside=arguments.beside,
         )
     training = found["training"]
-    print(f"held out: loss {training['held_out_loss']:.3f}, unigrams {training['unigram_loss']:.3f}"
+    print(f"held out: loss {HeldOutLoss.from_line(training)}, "
+          f"unigrams {training['unigram_loss']:.3f}"
           f", accuracy {training['held_out_accuracy']:.3f}")  # fmt: skip
     print(f"BLiMP: {found['blimp']:.4f} in {found['blimp_seconds']:.0f} s")
     for name, scores in found["similarity"].items():
