@@ -46,6 +46,8 @@ class Opened:
 def open_runs(runs: Runs, *, add_contexts: bool = False) -> Opened:
     """Open runs; raise ArtifactError if a run is damaged or replaced while it is read."""
     named = _named(runs)
+    if not named:
+        raise SettingError("no run to compare; pass at least one")
     paths = {name: run for name, run in named.items() if isinstance(run, Path)}
     about: dict[str, Mapping[str, Any]] = {}
     fingerprints = {}
@@ -71,7 +73,7 @@ def open_runs(runs: Runs, *, add_contexts: bool = False) -> Opened:
 
 def compare_opened(opened: Opened, tasks: Sequence[Task], config: CompareConfig) -> Comparison:
     """Compare opened runs with a progress display."""
-    with progress("comparing", "sets") as show:
+    with progress("comparing", "scores") as show:
         return compare(
             opened.vectors,
             tasks,

@@ -52,6 +52,11 @@ def test_it_is_shown_stored_and_written_as_a_page(compared, tmp_path, capsys):
     assert kept["results"] == json.loads(json.dumps(compared.document["results"]))
 
 
+def test_no_run_is_refused():
+    with pytest.raises(SettingError, match="^no run to compare; pass at least one$"):
+        compare_runs([])
+
+
 def test_its_scores_are_drawn(compared, tmp_path):
     pytest.importorskip("matplotlib")
     compared.draw(tmp_path / "scores.svg")
