@@ -40,6 +40,7 @@ def examples_of(page):
 @pytest.mark.parametrize(("page", "n_lines"), [(PAGE, 30), (TUTORIAL, 5)], ids=["page", "tutorial"])
 def test_every_block_gives_the_output_shown(page, n_lines, tmp_path, monkeypatch):
     pytest.importorskip("gensim")  # the pages read its texts and sets
+    pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
     output = io.StringIO()
 

@@ -24,8 +24,6 @@ def make_corpus(
 ) -> Corpus:
     """Build a corpus from text, or open the corpus at ``out`` if it is up to date.
 
-    Progress and notes go to standard error.
-
     Parameters
     ----------
     sources : str, Path or sequence of these

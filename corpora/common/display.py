@@ -14,7 +14,8 @@ def html_table(columns: Sequence[str], rows: Sequence[Sequence[object]], caption
     parts = ["<table>"]
     if caption:
         parts.append(f"<caption>{escape(caption)}</caption>")
-    parts.append(f"<tr>{''.join(f'<th>{escape(column)}</th>' for column in columns)}</tr>")
+    if any(columns):
+        parts.append(f"<tr>{''.join(f'<th>{escape(column)}</th>' for column in columns)}</tr>")
     parts += [f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows]
     return "\n".join([*parts, "</table>"])
 

@@ -108,7 +108,7 @@ def nearest_by_encoder(
     if units.shape[1] != vectors.matrix.shape[1]:
         raise ArtifactError(
             f"{vectors.name}: has vectors of {vectors.matrix.shape[1]} dimensions but states of "
-            f"{units.shape[1]}; train the run again"
+            f"{units.shape[1]}; pass vectors pooled from this encoder"
         )
     rows = [vectors.row(name) for _, name in owners]
     answers = nearest_to(vectors, units, rows, k)

@@ -174,6 +174,8 @@ def vector_of(vectors: StaticVectors, word: str) -> np.ndarray:
     name = getattr(vectors, "name", "vectors")
     close = close_spellings(word, vectors.vocabulary)
     offer = f"did you mean {' or '.join(map(repr, close))}?" if close else "check the spelling"
+    if " " in word:
+        offer = "pass one word at a time"
     raise UnknownWordError(f"{name}: no vector for {word!r}; {offer}")
 
 

@@ -345,10 +345,12 @@ class WordVectors:
         """
         if isinstance(word, str):
             return nearest(self, word, k)[0]
-        vector = np.asarray(word, dtype=np.float64)
+        vector = np.asarray(word)
+        if vector.dtype.kind == "U":
+            raise SettingError("nearest takes one word; pass several to embed.nearest")
         if vector.shape != (self.dim,):
             raise SettingError(f"vector must have shape ({self.dim},), got {vector.shape}")
-        return nearest_to(self, unit_length(vector[None]), [None], k)[0]
+        return nearest_to(self, unit_length(vector[None].astype(np.float64)), [None], k)[0]
 
     def similarity(self, a: str, b: str) -> float:
         """Compute the cosine of two words.

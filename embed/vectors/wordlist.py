@@ -66,6 +66,9 @@ class StoredVocabulary(Sequence[str]):
         self._end = b"\t" if b"\t" in self._bytes[: self._bytes.find(b"\n")] else b"\n"
         self._searches = 0
 
+    def __repr__(self) -> str:
+        return f"<{len(self):,} words of {self.path}>"
+
     def __len__(self) -> int:
         return len(self._line_ends)
 

@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path, PurePath
 from typing import Any
 
+import numpy as np
+
 from corpora.artifacts.artifact import CHECKSUMS, checksum, checksums, fingerprint, read_json
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.common.reporting import note, progress
@@ -50,19 +52,24 @@ class Opened:
 def open_runs(runs: Runs, *, add_contexts: bool = False) -> Opened:
     """Open runs; raise ArtifactError if a run is damaged or replaced while it is read."""
     named = _named(runs)
-    paths = {name: run for name, run in named.items() if isinstance(run, Path)}
+    if not named:
+        raise SettingError("no run to compare; pass at least one")
+    paths = {name: Path(run) for name, run in named.items() if not _in_memory(run)}
     about: dict[str, Mapping[str, Any]] = {}
     fingerprints = {}
     vectors: dict[str, WordVectors] = {}
     for name, run in named.items():
-        if isinstance(run, WordVectors):
+        if isinstance(run, WordVectors) and _in_memory(run):
             vectors[name], about[name] = run, {"method": IN_MEMORY, "fingerprint": None}
             continue
-        before = _kept_checksums(run)
-        vectors[name] = load_vectors(run, verified=True)
-        about[name] = describe_run(run) | _describe_defaults(run)
-        if _kept_checksums(run) != before:
-            raise ArtifactError(f"{run}: was replaced while it was read; compare again")
+        path = paths[name]
+        before = _kept_checksums(path)
+        vectors[name] = load_vectors(path, verified=True)
+        about[name] = describe_run(path) | _describe_defaults(path)
+        if _kept_checksums(path) != before:
+            raise ArtifactError(f"{path}: was replaced while it was read; compare again")
+        if isinstance(run, WordVectors) and not np.array_equal(run.matrix, vectors[name].matrix):
+            raise ArtifactError(f"{path}: was replaced after these vectors were opened; reopen it")
         if before is not None:
             fingerprints[name] = about[name]["fingerprint"]
     if add_contexts:
@@ -78,7 +85,7 @@ def compare_opened(opened: Opened, tasks: Sequence[Task], config: CompareConfig)
     chosen = {
         name: Chosen(**facts[_CHOSEN]) for name, facts in opened.about.items() if _CHOSEN in facts
     }
-    with progress("comparing", "sets") as show:
+    with progress("comparing", "scores") as show:
         return compare(
             opened.vectors,
             tasks,
@@ -128,13 +135,13 @@ def _kept_checksums(path: Path) -> Any:
 
 
 def _named(runs: Runs) -> dict[str, Path | WordVectors]:
-    """Return the path or vectors in memory of each distinct run by its name in the comparison."""
+    """Return the path or vectors of each distinct run by its name in the comparison."""
     pairs = runs.items() if isinstance(runs, Mapping) else [(_name(run), run) for run in runs]
     named: dict[str, Path | WordVectors] = {}
     given: set[Path | WordVectors] = set()
     for name, run in pairs:
-        found = run if isinstance(run, WordVectors) and run.path is None else Path(run)
-        target = found.resolve() if isinstance(found, Path) else found
+        found = run if isinstance(run, WordVectors) else Path(run)
+        target = found if _in_memory(found) else Path(found).resolve()
         if target in given:
             note(f"{name}: given twice, compared once")
             continue
@@ -144,6 +151,11 @@ def _named(runs: Runs) -> dict[str, Path | WordVectors]:
             raise SettingError(f"two runs are named {name!r}; pass a mapping of names to runs")
         named[name] = found
     return named
+
+
+def _in_memory(run: Path | WordVectors) -> bool:
+    """Return whether these are vectors that no run on disk holds."""
+    return isinstance(run, WordVectors) and run.path is None
 
 
 def _name(run: str | os.PathLike[str]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from corpora.artifacts.artifact import new_artifact, write_json
-from corpora.common.errors import SettingError, SourceError
+from corpora.common.errors import ArtifactError, SettingError, SourceError
 from embed.compare.api import compare_runs
 from embed.compare.config import CompareConfig
 from embed.vectors.word_vectors import WordVectors
@@ -50,6 +50,11 @@ def test_it_is_shown_stored_and_written_as_a_page(compared, tmp_path, capsys):
     assert "</html>" in (tmp_path / "page.html").read_text(encoding="utf-8")
     kept = json.loads((stored / "comparison.json").read_text(encoding="utf-8"))
     assert kept["results"] == json.loads(json.dumps(compared.document["results"]))
+
+
+def test_no_run_is_refused():
+    with pytest.raises(SettingError, match=r"^no run to compare; pass at least one$"):
+        compare_runs([])
 
 
 def test_its_scores_are_drawn(compared, tmp_path):
@@ -102,6 +107,18 @@ def test_vectors_in_memory_are_compared_as_their_run_is(compared, tmp_path, caps
     again.write_report(tmp_path / "page.html")
     stored = json.loads((again.store(tmp_path / "kept") / "provenance.json").read_text())
     assert list(stored["compared"]) == ["second"]
+
+
+def test_vectors_of_a_run_that_was_replaced_are_refused(compared, tmp_path):
+    a = WordVectors.open(tmp_path / "a")
+    with new_artifact(tmp_path / "a", {"command": "a"}, force=True) as partial:
+        WordVectors(WORDS, np.ones((len(WORDS), 4), dtype=np.float32)).save(partial)
+    config = CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),))
+    with pytest.raises(ArtifactError) as caught:
+        compare_runs([a], config)
+    assert str(caught.value) == (
+        f"{tmp_path / 'a'}: was replaced after these vectors were opened; reopen it"
+    )
 
 
 def test_contexts_of_vectors_in_memory_are_added(compared, tmp_path):

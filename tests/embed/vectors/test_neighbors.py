@@ -216,6 +216,8 @@ def test_an_unknown_word_is_refused_with_close_spellings(vectors):
     with pytest.raises(UnknownWordError) as refusal:
         vector_of(vectors, "xylophone")
     assert str(refusal.value) == ("small: no vector for 'xylophone'; check the spelling")
+    with pytest.raises(UnknownWordError, match=r"'the king'; pass one word at a time$"):
+        vector_of(vectors, "the king")
 
 
 def test_settings_out_of_range_are_refused(vectors):

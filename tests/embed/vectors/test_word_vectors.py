@@ -313,7 +313,9 @@ def test_methods_and_functions_give_the_same_answers(small):
     assert [word for word, _ in small.analogy("king", "man", "king")] == ["<queen>"]
 
 
-def test_a_vector_of_another_width_is_refused(small):
+def test_a_vector_of_another_width_and_several_words_are_refused(small):
+    with pytest.raises(SettingError, match=r"^nearest takes one word; pass several to embed\."):
+        small.nearest(["king", "man"])
     with pytest.raises(SettingError, match=r"^vector must have shape \(2,\), got \(3,\)$"):
         small.nearest(np.zeros(3))
 

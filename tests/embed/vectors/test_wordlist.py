@@ -35,6 +35,7 @@ def test_a_stored_vocabulary_is_the_list_it_was_written_from(tmp_path_factory, w
     write_words(path, words, counts)
     stored = StoredVocabulary(path)
     assert stored == words
+    assert repr(stored) == f"<{len(words)} words of {path}>"
     assert len(stored) == len(words)
     assert [stored[row] for row in range(len(words))] == words
     assert stored[-1] == words[-1]
