@@ -2,9 +2,9 @@
 
 word2vec.c and gensim add the whole update of a window's mean to each of its words; the gradient is
 that update divided by their number (Irsoy, Benton and Stratos 2021). Both are trained at several
-rates with several seeds on three tuning texts and scored on tuning sets; the German text has none,
-so its held-out loss decides. The best rates are then compared on the same items. Runs are kept in
-the work folder and scores in the JSON, so that an interrupted measurement resumes.
+rates with several seeds on three tuning texts. The rates with the lowest held-out losses are
+compared: their losses, and in English their scores on tuning sets, of which German has none. Runs
+are kept in the work folder and scores in the JSON, so that an interrupted measurement resumes.
 
     python tests/bench/bench_cbow_gradient.py --work /tmp/gradient --json cbow-gradient.json
 """
@@ -19,7 +19,7 @@ from typing import Any
 import harness
 import roles
 from bench_evidence import score, train
-from scipy.stats import ttest_ind
+from scipy.stats import norm, ttest_ind
 
 from corpora.artifacts.artifact import write_json
 from corpora.build.pipeline import build_corpus
@@ -139,40 +139,49 @@ def measure(run: Path, tasks: Sequence[Task]) -> dict[str, Any]:
     }
 
 
-def best_rate(cells: Sequence[Mapping[str, Any]], gradient: str, *, english: bool) -> float:
-    """Return the rate with the best mean score over sets and seeds, or the lowest loss."""
-
-    def quality(rate: float) -> float:
-        own = [c for c in cells if (c["gradient"], c["rate"]) == (gradient, rate)]
-        if english:
-            return statistics.mean(statistics.mean(c["scores"].values()) for c in own)
-        return -statistics.mean(c["held_out_loss"] for c in own)
-
+def best_rate(cells: Sequence[Mapping[str, Any]], gradient: str) -> float:
+    """Return the rate with the lowest mean held-out loss."""
     diverged = {(c["gradient"], c["rate"]) for c in cells if "diverged" in c}
     own = dict.fromkeys(c["rate"] for c in cells if c["gradient"] == gradient)
-    return max((rate for rate in own if (gradient, rate) not in diverged), key=quality)
+    return min(
+        (rate for rate in own if (gradient, rate) not in diverged),
+        key=lambda rate: statistics.mean(
+            c["held_out_loss"] for c in cells if (c["gradient"], c["rate"]) == (gradient, rate)
+        ),
+    )
 
 
 def compare_best(
     cells: Sequence[Mapping[str, Any]], corpus: Corpus, folder: Path, *, english: bool
 ) -> dict[str, Any]:
-    """Compare the best rates: held-out losses over seeds, and scores over items and seeds.
-
-    Differences are those of the corrected gradient from word2vec.c's. The error of a score covers
-    items, the same for both, and seeds; the loss has Welch's test over the seeds.
-    """
-    best = {gradient: best_rate(cells, gradient, english=english) for gradient in VARIANTS}
+    """Compare the best rates: losses over seeds by Welch's test, and scores on each set."""
+    best = {gradient: best_rate(cells, gradient) for gradient in VARIANTS}
     chosen = {g: [c for c in cells if (c["gradient"], c["rate"]) == (g, best[g])] for g in VARIANTS}
-    losses = {g: [c["held_out_loss"] for c in chosen[g]] for g in VARIANTS}
-    test = ttest_ind(losses[NEW], losses[OLD], equal_var=False)
-    difference = statistics.mean(losses[NEW]) - statistics.mean(losses[OLD])
-    found: dict[str, Any] = {"best": best, "loss": {"difference": difference, "p": test.pvalue}}
-    if english:
-        runs = {
-            g: [cell_run(corpus, folder, g, best[g], c["seed"]) for c in chosen[g]]
-            for g in (NEW, OLD)
-        }
-        found["comparison"] = score(runs, set_files())
+    new, old = ([c["held_out_loss"] for c in chosen[g]] for g in (NEW, OLD))
+    test = ttest_ind(new, old, equal_var=False)
+    loss = {"difference": statistics.mean(new) - statistics.mean(old), "p": test.pvalue}
+    runs = {
+        g: [cell_run(corpus, folder, g, best[g], c["seed"]) for c in chosen[g]] for g in (NEW, OLD)
+    }
+    return {"best": best, "loss": loss, "sets": differences(runs) if english else {}}
+
+
+def differences(runs: Mapping[str, Sequence[Path]]) -> dict[str, dict[str, float]]:
+    """Return by set how much the first runs score above the second, on the items of both.
+
+    The standard error covers items, drawn alike for both, and seeds; p is that of a normal.
+    """
+    found = {}
+    for kind, files in set_files().items():
+        for file in files:
+            scored = score(runs, {kind: [file]})
+            [each] = scored["differences"]
+            found[file.stem] = {
+                "difference": each["difference"],
+                "error": each["error"],
+                "p": float(2 * norm.sf(abs(each["difference"]) / each["error"])),
+                "items": scored["results"][0]["items_used"],
+            }
     return found
 
 
@@ -188,8 +197,12 @@ def show(name: str, found: Mapping[str, Any]) -> None:
         rows.append([gradient, f"{rate:g}{mark}", *map(_spread, values)])
     print_table(["", "rate", *sets, "held-out loss"], rows, title=f"{name}, corrected - word2vec.c")
     print(f"loss {found['loss']['difference']:+.4f} (p = {found['loss']['p']:.2g})")
-    for each in found.get("comparison", {}).get("differences", []):
-        print(f"{each['kind']} {each['difference']:+.4f} ± {1.96 * each['error']:.4f}", flush=True)
+    for each, about in found["sets"].items():
+        print(
+            f"{each} {about['difference']:+.4f} ± {1.96 * about['error']:.4f} "
+            f"(p = {about['p']:.2g}, {about['items']} items)",
+            flush=True,
+        )
 
 
 def _spread(values: Sequence[float]) -> str:
@@ -201,7 +214,7 @@ def _spread(values: Sequence[float]) -> str:
 def _write(path: Path | None, figures: Mapping[str, Any]) -> None:
     """Write the results so far."""
     if path:
-        write_json(path, {"machine": harness.machine(), **figures})
+        write_json(path, {**figures, "machine": harness.machine()})
 
 
 def _own_options(parser: argparse.ArgumentParser) -> None:

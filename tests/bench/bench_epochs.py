@@ -51,6 +51,7 @@ DIMS = (100, 300)
 SUBWORDS = (None, "3-6")
 EPOCHS = (3, 5, 10, 15, 20, 30, 40)
 _WARM_UP_TOKENS = 50_000
+_TIE = 0.005  # greatest difference in mean regret that may be a tie
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,7 +217,7 @@ BUDGETS = [
 
 @dataclass(frozen=True)
 class Curve:
-    """Scores and seconds of one kind of training on one text, by epochs."""
+    """Scores of one kind of training on one text, by epochs."""
 
     method: str
     words: int
@@ -224,7 +225,6 @@ class Curve:
     n_tokens: int
     epochs: np.ndarray  # float64 (n,), ascending
     scores: np.ndarray  # float64 (n,): mean over sets and seeds
-    seconds: np.ndarray  # float64 (n,): mean over seeds
 
     def regret(self, epochs: float) -> float:
         """Return the loss against the best measured epochs, by interpolation over log epochs.
@@ -235,8 +235,8 @@ class Curve:
         return float(self.scores.max() - score)
 
     def cost(self, epochs: float) -> float:
-        """Return the seconds of this many epochs relative to the longest training."""
-        return float(np.interp(epochs, self.epochs, self.seconds) / self.seconds[-1])
+        """Return the time relative to the longest training; measured seconds drift more."""
+        return float(epochs / self.epochs[-1])
 
 
 def curves_of(cells: Mapping[Cell, Mapping[str, Any]]) -> list[Curve]:
@@ -250,11 +250,10 @@ def curves_of(cells: Mapping[Cell, Mapping[str, Any]]) -> list[Curve]:
         lines = [by_epochs[epochs] for epochs in sorted(by_epochs)]
         if len(lines) > 1:
             scores = [np.mean([list(line["scores"].values()) for line in each]) for each in lines]
-            seconds = [np.mean([line["seconds"] for line in each]) for each in lines]
             found.append(
                 Curve(
                     method, words, dim, lines[0][0]["n_tokens"],
-                    np.array(sorted(by_epochs), float), np.array(scores), np.array(seconds),
+                    np.array(sorted(by_epochs), float), np.array(scores),
                 )
             )  # fmt: skip
     return found
@@ -285,7 +284,8 @@ def judge(rule: EpochRule, curves: Sequence[Curve]) -> Judged:
 def choose(rules: Iterable[EpochRule], curves: Sequence[Curve]) -> Judged:
     """Return the cheapest rule that is not clearly worse than the one with the least mean regret.
 
-    Clearly worse: by more than two standard errors of the difference over curves.
+    Clearly worse: by more than two standard errors of the difference over curves, or by more than
+    .005, since the error of a few curves is itself uncertain.
     """
     judged = [judge(rule, curves) for rule in rules]
     best = min(judged, key=lambda each: (each.regret, each.cost))
@@ -296,10 +296,8 @@ def choose(rules: Iterable[EpochRule], curves: Sequence[Curve]) -> Judged:
 def _is_worse(one: Judged, best: Judged) -> bool:
     """Return whether a rule is clearly worse than the best."""
     differences = one.regrets - best.regrets
-    if len(differences) < 2:
-        return bool(differences.mean() > 0)
-    error = differences.std(ddof=1) / np.sqrt(len(differences))
-    return bool(differences.mean() > 2 * error)
+    error = differences.std(ddof=1) / np.sqrt(len(differences)) if len(differences) > 1 else 0.0
+    return bool(differences.mean() > min(2 * error, _TIE))
 
 
 def present(n_tokens: int, dim: int) -> int:
