@@ -188,7 +188,7 @@ def show(figures: Mapping[str, Any]) -> None:
                             f"{seconds:.1f}",
                             f"{cpu:.1f}",
                         ]
-                        + [f"{about[s]['mean']} ±{about[s]['deviation']}" for s in sets]
+                        + [f"{about[s]['mean']} ±{about[s]['deviation'] or '-'}" for s in sets]
                     )
     print_table(["method", "system", "workers", "seeds", "seconds", "CPU", *sets], rows)
     for each in figures["compared"]:
