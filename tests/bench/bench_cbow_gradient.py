@@ -163,7 +163,26 @@ def compare_best(
     runs = {
         g: [cell_run(corpus, folder, g, best[g], c["seed"]) for c in chosen[g]] for g in (NEW, OLD)
     }
-    return {"best": best, "loss": loss, "sets": differences(runs) if english else {}}
+    return {
+        "best": best,
+        "at_best": {g: {"rate": best[g], **means_of(chosen[g])} for g in VARIANTS},
+        "loss": loss,
+        "sets": differences(runs) if english else {},
+    }
+
+
+def means_of(cells: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
+    """Return the mean and standard deviation over seeds of the loss and of each score."""
+    figures = [{"held_out_loss": cell["held_out_loss"], **cell["scores"]} for cell in cells]
+    return {
+        name: {
+            "mean": statistics.mean(each[name] for each in figures),
+            "deviation": statistics.stdev(each[name] for each in figures)
+            if len(figures) > 1
+            else 0.0,
+        }
+        for name in figures[0]
+    }
 
 
 def differences(runs: Mapping[str, Sequence[Path]]) -> dict[str, dict[str, float]]:

@@ -247,7 +247,7 @@ def test_a_raw_source_is_built_in_the_cache_first(text, fresh_cache, tmp_path, c
 
 @pytest.mark.parametrize(
     ("command", "options"),
-    [(skipgram_command, OPTIONS), (cbow_command, [*OPTIONS, "--sum", "--mean"])],
+    [(skipgram_command, OPTIONS), (cbow_command, [*OPTIONS, "--sum", "--mean", "--gradient"])],
     ids=["train-skipgram", "train-cbow"],
 )
 def test_the_help_shows_each_option(command, options):
