@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from embed.compare.recommend import Advice, Features
+    from embed.compare.recommend import Advice, Choice, Features
 
 _KINDS = {
     "similarity": "similarity",
@@ -61,6 +61,7 @@ def _document(
                 "kinds": choice.kinds,
                 "candidate": choice.candidate,
                 **evidence["candidates"][choice.candidate],
+                "margins": {kind: _margin(advice, kind, choice) for kind in choice.kinds},
                 "command": _train_command(corpus, choice.candidate, evidence),
             }
             for choice in advice.choices
@@ -80,6 +81,9 @@ def _print(corpus: str, features: "Features", advice: "Advice", evidence: dict[s
     for choice in advice.choices:
         kinds = ", ".join(_KINDS[kind] for kind in choice.kinds)
         click.echo(f"{kinds}: {_train_command(corpus, choice.candidate, evidence)}")
+        for kind in choice.kinds:
+            if margin := _margin(advice, kind, choice):
+                click.echo(f"    {_KINDS[kind]}: {_in_words(margin)}")
     sample = advice.sample
     far = "; yours is very different, so use firth learning-curve" if advice.is_far else ""
     click.echo(
@@ -87,12 +91,35 @@ def _print(corpus: str, features: "Features", advice: "Advice", evidence: dict[s
         f"{human(sample['tokens'])} tokens, {max(sample['words'].values()):,} words; yours has "
         f"{human(features.tokens)} and {features.words:,}{far}"
     )
-    rows = [_row(name, advice) for name in evidence["candidates"]]
-    print_table(["", *_KINDS.values()], rows)
+    seconds = sample.get("seconds", {})
+    rows = [
+        [*_row(name, advice), *([f"{seconds[name]:,.0f}"] if seconds else [])]
+        for name in evidence["candidates"]
+    ]
+    print_table(["", *_KINDS.values(), *(["training, s"] if seconds else [])], rows)
     print(
         "mean Spearman, mean accuracies, ± standard error over items; "
         "* chosen, = no clear difference from it"
     )
+
+
+def _margin(advice: "Advice", kind: str, choice: "Choice") -> dict[str, Any] | None:
+    """Return the margin of a choice over the best other candidate, as JSON."""
+    import dataclasses
+
+    from embed.compare.recommend import margin_of
+
+    margin = margin_of(advice.sample, kind, choice.candidate)
+    return margin and dataclasses.asdict(margin)
+
+
+def _in_words(margin: dict[str, Any]) -> str:
+    """Describe a margin with its 95 % interval."""
+    difference, half = margin["difference"], 1.96 * margin["error"]
+    if abs(difference) <= half:
+        return f"no clear difference from {margin['other']} ({difference:+.3f} ± {half:.3f})"
+    compared = "better" if difference > 0 else "worse"
+    return f"{abs(difference):.3f} ± {half:.3f} {compared} than {margin['other']}"
 
 
 def _train_command(corpus: str, candidate: str, evidence: dict[str, Any]) -> str:

@@ -54,6 +54,15 @@ class Advice:
 
 
 @dataclass(frozen=True)
+class Margin:
+    """The difference between a candidate and the best other one, for a kind of sets."""
+
+    other: str
+    difference: float  # positive if the candidate is better
+    error: float  # standard error over items and seeds
+
+
+@dataclass(frozen=True)
 class Recommendation:
     """A method and its settings, recommended for some kinds of tasks."""
 
@@ -145,6 +154,19 @@ def mean_of(sample: Mapping[str, Any], kind: str, candidate: str) -> Mapping[str
     """Return the evidence entry of a candidate for a kind of sets."""
     own = (mean for mean in sample["means"] if (mean["kind"], mean["run"]) == (kind, candidate))
     return next(own)
+
+
+def margin_of(sample: Mapping[str, Any], kind: str, candidate: str) -> Margin | None:
+    """Return how much a candidate is better than the best other one for a kind of sets."""
+    others = [m for m in sample["means"] if m["kind"] == kind and m["run"] != candidate]
+    if not others:
+        return None
+    other = max(others, key=lambda mean: float(mean["score"]))["run"]
+    for each in sample["differences"]:
+        if each["kind"] == kind and {each["a"], each["b"]} == {candidate, other}:
+            sign = 1 if each["a"] == candidate else -1
+            return Margin(other, sign * each["difference"], each["error"])
+    return None
 
 
 def _distance(features: Features, sample: Mapping[str, Any]) -> tuple[bool, float]:

@@ -8,8 +8,11 @@ the work folder, so that an interrupted measurement resumes.
 """
 
 import itertools
+import json
 import math
+import statistics
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +138,7 @@ def main() -> None:
                     "tokens": sample.training_tokens,
                     "documents": sample.training_documents,
                     "unspaced": is_unspaced(sample),
+                    "seconds": {name: training_seconds(own) for name, own in runs.items()},
                     **score(runs, divided(about["sets"], arguments.work / "sets")),
                 }
             )
@@ -215,6 +219,15 @@ def train(corpus: Corpus, method: str, options: Mapping[str, Any], run: Path) ->
         chosen = find_method(method)
         chosen.train_function()(corpus, chosen.config_class()(**options), run, force=True)
     return run
+
+
+def training_seconds(runs: Sequence[Path]) -> float:
+    """Return the median time of trainings; compile the kernels and stop other programs before."""
+    made = [json.loads((run / "provenance.json").read_text()) for run in runs]
+    times = [
+        datetime.fromisoformat(each["end"]) - datetime.fromisoformat(each["start"]) for each in made
+    ]
+    return statistics.median(time.total_seconds() for time in times)
 
 
 def score(trained: Mapping[str, Sequence[Path]], sets: Mapping[str, list[Path]]) -> dict[str, Any]:

@@ -76,7 +76,8 @@ def _batches_apart(here: Batches, there: Batches) -> float:
     apart = 0
     for step, batch in enumerate(ours):
         for name, other in vars(there.batch(step, MASK_RATE)).items():
-            apart += int((getattr(batch, name).cpu() != other).sum())
+            if other is not None:
+                apart += int((getattr(batch, name).cpu() != other).sum())
     return float(apart)
 
 

@@ -36,7 +36,7 @@ def config_of(run):
 def test_a_pooled_run_has_vectors_and_names_encoder_corpus_and_layers(run, tmp_path):
     out = tmp_path / "pooled"
     result = invoke(run, out, "--layers", "2", "--contexts-per-word", "1000")
-    assert (result.exit_code, result.stdout) == (0, f"{out}: 39 words, 16 dimensions\n")
+    assert (result.exit_code, result.stdout) == (0, f"{out}: 37 words, 16 dimensions\n")
     verify(out)
     config, vectors = config_of(out), WordVectors.open(out)
     assert config["method"] == "pool"

@@ -1,5 +1,6 @@
 """The recommend command: its advice and evidence."""
 
+import dataclasses
 import json
 import random
 import shlex
@@ -8,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from cli import main
-from embed.compare.recommend import KINDS, read_evidence
+from embed.compare.recommend import KINDS, Margin, read_evidence
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +47,11 @@ def test_the_lines_name_the_command_and_the_evidence(text):
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
     document = json.loads(ask(text, "--json").stdout)
-    for line, each in zip(lines, document["advice"], strict=False):
+    chosen = [line for line in lines if " --out RUN" in line]
+    for line, each in zip(chosen, document["advice"], strict=True):
         assert line.endswith(f": {each['command']}")
     [evidence] = [line for line in lines if line.startswith("evidence: ")]
-    assert f"yours has 6k and {document['words']}" in evidence
+    assert f"yours has 5.4k and {document['words']}" in evidence
     assert evidence.endswith("; yours is very different, so use firth learning-curve")
 
 
@@ -65,10 +67,39 @@ def test_the_table_has_every_candidate_with_its_scores(text):
     assert sum(row.count("*") for [row] in rows.values()) == 3
 
 
+@pytest.mark.parametrize(
+    ("difference", "line"),
+    [
+        (0.05, "similarity: 0.050 ± 0.020 better than cbow-100"),
+        (-0.05, "similarity: 0.050 ± 0.020 worse than cbow-100"),
+        (0.01, "similarity: no clear difference from cbow-100 (+0.010 ± 0.020)"),
+    ],
+)
+def test_the_margin_over_the_next_candidate_is_shown(text, monkeypatch, difference, line):
+    margin = Margin("cbow-100", difference, 0.02 / 1.96)
+    monkeypatch.setattr("embed.compare.recommend.margin_of", lambda *_: margin)
+
+    assert f"    {line}" in ask(text).stdout.splitlines()
+    first = json.loads(ask(text, "--json").stdout)["advice"][0]
+    assert first["margins"][first["kinds"][0]] == dataclasses.asdict(margin)
+
+
+def test_training_times_are_a_column_if_the_evidence_has_them(text, monkeypatch):
+    evidence = read_evidence()
+    for sample in evidence["samples"]:
+        sample["seconds"] = dict.fromkeys(evidence["candidates"], 1234.0)
+    monkeypatch.setattr("embed.compare.recommend.read_evidence", lambda: evidence)
+
+    lines = ask(text).stdout.splitlines()
+
+    assert sum(line.endswith(" training, s") for line in lines) == 1
+    assert sum(line.endswith(" 1,234") for line in lines) == len(evidence["candidates"])
+
+
 def test_json_has_the_evidence(text):
     document = json.loads(ask(text, "--json").stdout)
 
-    assert (document["tokens"], document["words"], document["is_far"]) == (6_000, 400, True)
+    assert (document["tokens"], document["words"], document["is_far"]) == (5_400, 400, True)
     assert document["evidence"] in read_evidence()["samples"]
 
 

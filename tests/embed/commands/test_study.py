@@ -295,11 +295,9 @@ def test_all_settings_are_chosen_for_an_english_text_within_the_budget(root, fol
     assert "--tagging two-tags" in steps["compare"]
 
 
-def test_a_text_too_small_for_an_mlm_or_not_english_is_reported(root, folder):
-    done = study(root, folder, "text.txt", "--out", "small", "--methods", "svd,mlm")
+def test_a_text_that_is_not_english_is_reported(root, folder):
+    done = study(root, folder, "text.txt", "--out", "small", "--methods", "svd")
 
-    assert done.returncode == 1
+    assert done.returncode == 0, done.stderr
     assert "the text does not look English, but all bundled evaluation sets are" in done.stderr
-    assert done.stderr.endswith("Error: firth train-mlm: failed, see above\n")
-    assert "Traceback" not in done.stderr
     assert read_study(folder / "small/study.toml").options["compare"] == {"intrinsic": True}

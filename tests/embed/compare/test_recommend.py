@@ -6,16 +6,18 @@ import json
 import pytest
 
 from corpora.build.pipeline import build_corpus
-from corpora.build.request import make_request
+from corpora.build.request import BuildOptions, make_request
 from corpora.common.errors import FirthError
 from corpora.text.segment import TextSettings
 from embed.compare.recommend import (
     KINDS,
     Choice,
     Features,
+    Margin,
     advise,
     features_of,
     is_unspaced,
+    margin_of,
     read_evidence,
 )
 from embed.registry import METHODS
@@ -47,6 +49,14 @@ def asked(*samples, tokens=1_000_000, words=1_000, unspaced=False, dims=()):
     candidates = {name: {"options": {"dim": dict(dims).get(name, 100)}} for name in sorted(names)}
     evidence = {"samples": list(samples), "candidates": candidates, "factor": 2.0}
     return advise(Features(tokens, words, unspaced), evidence)
+
+
+def test_the_margin_is_over_the_best_other_candidate():
+    found = sample(10**6, svd=(0.6, 0.1, 0.1), sg=(0.5, 0.4, 0.1), cbow=(0.4, 0.2, 0.3))
+
+    assert margin_of(found, "similarity", "svd") == Margin("sg", pytest.approx(0.1), 0.01)
+    assert margin_of(found, "similarity", "cbow") == Margin("svd", pytest.approx(-0.2), 0.01)
+    assert margin_of(sample(10**6, svd=(0.6, 0.1, 0.1)), "similarity", "svd") is None
 
 
 def test_each_kind_has_its_own_choice_if_no_candidate_is_good_at_two():
@@ -141,10 +151,12 @@ def test_features_count_training_documents_only(tmp_path):
     source = tmp_path / "text.txt"
     line = "the cat sat . the dog sat .\n"
     source.write_text(line * 3 + "rare words\n")
-    corpus = build_corpus(make_request([source]), tmp_path / "corpus")
+    options = BuildOptions(held_out=0.1)
+    corpus = build_corpus(make_request([source], options=options), tmp_path / "corpus")
 
-    # cat and dog occur three times, the and sat six times, the full stop is not a word
-    assert features_of(corpus) == Features(tokens=26, words=2, unspaced=False)
+    # "rare words" is held out; cat and dog occur three times, the and sat six times, the full
+    # stop is not a word
+    assert features_of(corpus) == Features(tokens=24, words=2, unspaced=False)
     source.write_text("他们 来 了\n" * 4)
     chinese = build_corpus(
         make_request([source], text=TextSettings(segmenter="whitespace")), tmp_path / "chinese"
