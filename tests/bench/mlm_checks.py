@@ -89,7 +89,7 @@ def _gradients(
     The loss is not enough: it hardly changes if segments see each other.
     """
     model = _model(norm)
-    on_cpu = Batch(**{name: tensor.cpu() for name, tensor in vars(batch).items()})
+    on_cpu = Batch(**{name: x if x is None else x.cpu() for name, x in vars(batch).items()})
     expected = _gradient(model, on_cpu, torch.float32)
     model = model.to(device)
     ways: dict[str, tuple[torch.dtype, Callable[[MaskedLanguageModel], None], float]] = {

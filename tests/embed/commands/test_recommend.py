@@ -90,7 +90,7 @@ def test_training_times_are_a_column_if_the_evidence_has_them(text, monkeypatch)
         sample["seconds"] = dict.fromkeys(evidence["candidates"], 1234.0)
     monkeypatch.setattr("embed.compare.recommend.read_evidence", lambda: evidence)
 
-    lines = ask(text).stdout.splitlines()
+    lines = [line.rstrip() for line in ask(text).stdout.splitlines()]
 
     assert sum(line.endswith(" training, s") for line in lines) == 1
     assert sum(line.endswith(" 1,234") for line in lines) == len(evidence["candidates"])
