@@ -110,7 +110,7 @@ def _margin(advice: "Advice", kind: str, choice: "Choice") -> dict[str, Any] | N
     from embed.compare.recommend import margin_of
 
     margin = margin_of(advice.sample, kind, choice.candidate)
-    return margin and dataclasses.asdict(margin)
+    return None if margin is None else dataclasses.asdict(margin)
 
 
 def _in_words(margin: dict[str, Any]) -> str:
