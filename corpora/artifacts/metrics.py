@@ -14,7 +14,7 @@ from corpora.artifacts.atomic import write_whole
 METRICS = "metrics.jsonl"
 
 # A standard error from few units is itself uncertain, by 1 / sqrt(2 (n - 1)): a third from five.
-_LEAST_UNITS = 5
+LEAST_UNITS = 5
 # Better and worse settings of a method differ in loss by some percent. Errors above two percent
 # hide that: two losses then differ significantly from about 2 * sqrt(2) * 2 % = 6 % on.
 _MOST_ERROR = 0.02
@@ -79,7 +79,7 @@ class HeldOutLoss:
     @property
     def warning(self) -> str:
         """A note if the loss says little, to be shown behind it; else empty."""
-        few = 0 < self.n_units < _LEAST_UNITS or self.standard_error > _MOST_ERROR * self.mean
+        few = 0 < self.n_units < LEAST_UNITS or self.standard_error > _MOST_ERROR * self.mean
         return " (too little held-out text to compare)" if few else ""
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpora.artifacts.arrays import array_path, write_array
+from corpora.artifacts.metrics import LEAST_UNITS
 from corpora.build.encode import HELD_OUT_KEY
 from corpora.build.encode_kernels import take_units
 from corpora.build.shard_writer import DOCUMENT_KEYS
@@ -18,9 +19,6 @@ from corpora.store.shards import UNITS, Shard
 
 # By default 2 % of the tokens or 20,000, whichever is more, but at most 10 %.
 _SHARE, _TOKENS, _MOST = 0.02, 20_000, 0.10
-# The standard error of a loss is estimated from its scatter over units: from five, that estimate
-# is itself uncertain by 1 / sqrt(2 * 4), a third.
-_LEAST_UNITS = 5
 # Five or more units of like size fill at least so much of the most that may be held out.
 _FILLED = 0.8
 
@@ -90,7 +88,7 @@ def _choose(shards: Sequence[Shard], size: _Size) -> _Slice:
     for unit in UNITS:
         found.append(_take(shards, unit, size))
         enough = found[-1].tokens >= min(size.wanted, _FILLED * size.most)
-        if enough and found[-1].n_distinct >= _LEAST_UNITS:
+        if enough and found[-1].n_distinct >= LEAST_UNITS:
             return found[-1]
     return max(found, key=lambda choice: choice.n_distinct)
 
@@ -108,8 +106,8 @@ def _take(shards: Sequence[Shard], unit: str, size: _Size) -> _Slice:
         _, groups = np.unique(found.keys, return_inverse=True)
         sizes = np.bincount(groups, weights=found.sizes).astype(np.int64)
         taken = np.zeros(len(sizes), dtype=bool)
-        tokens, n_taken = take_units(sizes, goal, _LEAST_UNITS, size.most, taken)
-        if tokens >= goal and n_taken >= _LEAST_UNITS:
+        tokens, n_taken = take_units(sizes, goal, LEAST_UNITS, size.most, taken)
+        if tokens >= goal and n_taken >= LEAST_UNITS:
             break
     places = found.places[taken[groups] & (found.sizes > 0)]
     return _Slice(unit, places, int(tokens), int(n_taken))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from embed.compare.recommend import Advice, Choice, Features
+    from embed.compare.recommend import Advice, Choice, Features, Margin
 
 _KINDS = {
     "similarity": "similarity",
@@ -61,7 +61,10 @@ def _document(
                 "kinds": choice.kinds,
                 "candidate": choice.candidate,
                 **evidence["candidates"][choice.candidate],
-                "margins": {kind: _margin(advice, kind, choice) for kind in choice.kinds},
+                "margins": {
+                    kind: margin and dataclasses.asdict(margin)
+                    for kind, margin in _margins(advice, choice).items()
+                },
                 "command": _train_command(corpus, choice.candidate, evidence),
             }
             for choice in advice.choices
@@ -81,8 +84,8 @@ def _print(corpus: str, features: "Features", advice: "Advice", evidence: dict[s
     for choice in advice.choices:
         kinds = ", ".join(_KINDS[kind] for kind in choice.kinds)
         click.echo(f"{kinds}: {_train_command(corpus, choice.candidate, evidence)}")
-        for kind in choice.kinds:
-            if margin := _margin(advice, kind, choice):
+        for kind, margin in _margins(advice, choice).items():
+            if margin:
                 click.echo(f"    {_KINDS[kind]}: {_in_words(margin)}")
     sample = advice.sample
     far = "; yours is very different, so use firth learning-curve" if advice.is_far else ""
@@ -103,23 +106,20 @@ def _print(corpus: str, features: "Features", advice: "Advice", evidence: dict[s
     )
 
 
-def _margin(advice: "Advice", kind: str, choice: "Choice") -> dict[str, Any] | None:
-    """Return the margin of a choice over the best other candidate, as JSON."""
-    import dataclasses
-
+def _margins(advice: "Advice", choice: "Choice") -> "dict[str, Margin | None]":
+    """Return the margin of a choice over the best other candidate, for each kind of sets."""
     from embed.compare.recommend import margin_of
 
-    margin = margin_of(advice.sample, kind, choice.candidate)
-    return None if margin is None else dataclasses.asdict(margin)
+    return {kind: margin_of(advice.sample, kind, choice.candidate) for kind in choice.kinds}
 
 
-def _in_words(margin: dict[str, Any]) -> str:
+def _in_words(margin: "Margin") -> str:
     """Describe a margin with its 95 % interval."""
-    difference, half = margin["difference"], 1.96 * margin["error"]
+    difference, half = margin.difference, 1.96 * margin.error
     if abs(difference) <= half:
-        return f"no clear difference from {margin['other']} ({difference:+.3f} ± {half:.3f})"
+        return f"no clear difference from {margin.other} ({difference:+.3f} ± {half:.3f})"
     compared = "better" if difference > 0 else "worse"
-    return f"{abs(difference):.3f} ± {half:.3f} {compared} than {margin['other']}"
+    return f"{abs(difference):.3f} ± {half:.3f} {compared} than {margin.other}"
 
 
 def _train_command(corpus: str, candidate: str, evidence: dict[str, Any]) -> str:

@@ -68,7 +68,12 @@ def _name_sections(sections: Iterable[str | None]) -> str:
 
 def note_few(note: str | None, few: bool) -> str | None:
     """Return the note on a score, and that it rests on few items if it does."""
-    return "; ".join(filter(None, (note, FEW_ITEMS if few else None))) or None
+    return _join(note, FEW_ITEMS) if few else note
+
+
+def _join(note: str | None, further: str) -> str:
+    """Append a further note to the one on a score, if it has one."""
+    return f"{note}; {further}" if note else further
 
 
 def chosen_defaults(options: Mapping[str, Any]) -> Chosen | None:
@@ -96,8 +101,8 @@ def note_chosen(
         if found is None or name not in found.sets or score.measured.section is not None:
             yield score
             continue
-        notes = filter(None, (score.measured.note, _CHOSEN_HERE))
-        measured = dataclasses.replace(score.measured, note="; ".join(notes))
+        note = _join(score.measured.note, _CHOSEN_HERE)
+        measured = dataclasses.replace(score.measured, note=note)
         yield dataclasses.replace(score, measured=measured)
 
 
