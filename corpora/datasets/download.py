@@ -172,6 +172,7 @@ def _accept(wanted: Download, download: Path, target: Path) -> None:
                 archive = stack.enter_context(zipfile.ZipFile(source))
                 source = stack.enter_context(archive.open(wanted.name))
             write_whole(target, lambda new: _copy(source, new, wanted))
+    # damaged, without the file, cut short, of an unknown compression, or encrypted
     except (zipfile.BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError) as error:
         download.unlink()
         raise SourceError(

@@ -75,7 +75,7 @@ def static_layers(folder: Path, config: Any) -> tuple[tuple[int, ...], str]:
     names = getattr(config, "architectures", None) or []
     if any(str(name).endswith(_MASKED_LM) for name in names):
         return tuple(range(n_layers // 2 + 1)), "the lower half of a masked language model"
-    return (n_layers,), f"the last one, since {names[0] if names else 'it'} is no masked LM"
+    return (n_layers,), f"the last one, since {names[0] if names else 'it'} is not a masked LM"
 
 
 def _options(folder: Path) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def assert_works_again(server, name, inputs, workdir, contents):
 
 
 def assert_one_line(stderr: str, last: str) -> None:
-    """Assert that the last line starts with ``last`` and that there is no traceback."""
+    """Assert that the last line starts with ``last`` and that no traceback is printed."""
     assert "Traceback" not in stderr
     assert stderr.rstrip("\n").splitlines()[-1].startswith(last), stderr
 

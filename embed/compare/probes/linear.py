@@ -1,6 +1,6 @@
 """Linear probe: multinomial logistic regression on frozen vectors (Alain and Bengio 2016).
 
-The loss has one optimum, which L-BFGS approaches from zero: there is no seed and no learning rate.
+The loss has one optimum, which L-BFGS approaches from zero without a seed or a learning rate.
 """
 
 from collections.abc import Callable, Sequence

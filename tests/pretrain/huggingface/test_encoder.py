@@ -147,9 +147,9 @@ def electra(folder):
         (bert, (0, 1), "the lower half of a masked language model"),
         (electra, (0, 1), "the lower half of a masked language model"),
         (sentence_encoder, (2,), "the last one of a sentence encoder"),
-        (gpt2, (2,), "the last one, since GPT2LMHeadModel is no masked LM"),
-        (roberta_model, (2,), "the last one, since RobertaModel is no masked LM"),
-        (t5, (2,), "the last one, since T5ForConditionalGeneration is no masked LM"),
+        (gpt2, (2,), "the last one, since GPT2LMHeadModel is not a masked LM"),
+        (roberta_model, (2,), "the last one, since RobertaModel is not a masked LM"),
+        (t5, (2,), "the last one, since T5ForConditionalGeneration is not a masked LM"),
     ],
     ids=lambda each: getattr(each, "__name__", None),
 )
