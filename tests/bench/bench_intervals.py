@@ -5,19 +5,27 @@ how much, on the tuning sets: the correlation of the judgments, of the errors an
 of two pairs that share a word. Simulated judgments and two equally good runs have word effects of
 this size on the words of real sets; of the reporting sets only the words of each pair are read.
 Drawing pairs, drawing words, and drawing pairs with a spread widened for shared words (which is
-what ``compare`` does) are then compared.
+what ``compare`` does) are then compared. The same is done with the pairs of SCWS.
+
+Units: questions of an analogy set share their pairs, items of odd one out their topic, minimal
+pairs their paradigm. Simulated runs are equally good over all possible units, which differ in
+difficulty; drawing single items is compared with drawing units.
 
 Clusterings: how much a score moves with the seed on the first run, and whether intervals contain
 the mean score of samples of planted categories, for one clustering and for ten.
 
     python tests/bench/bench_intervals.py --run A --run B --json docs/results/intervals.json
+
+``--part`` measures some parts only; the others stay in the JSON as they are.
 """
 
 import argparse
 import json
 import math
+import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -32,22 +40,28 @@ from corpora.common.console import print_table
 from embed.compare.config import CompareConfig
 from embed.compare.inputs.lookup import finite_units
 from embed.compare.statistics.bootstrap import Resampled, draw_counts, interval, resample
-from embed.compare.statistics.estimators import Contingency, Correlation
+from embed.compare.statistics.estimators import Contingency, Correlation, Means
 from embed.compare.statistics.significance import paired
 from embed.compare.tasks.categorization import METRICS, CategorizationTask, cluster_words
 from embed.compare.tasks.similarity import SimilarityTask
+from embed.compare.tasks.word_task import WordTask
+from embed.compare.tasks.words_in_context import ContextsTask
 from embed.formats.vector_files import load_vectors
 from embed.protocols import StaticVectors
 
 ROLE = roles.REPORTING  # chooses nothing by scores
 TUNING_SETS = ("mturk287", "rg65")
 SETS = (*TUNING_SETS, "ws353", "simlex999")
+CONTEXTS = "scws"
 REPLICATES = 400
 CORRELATION = 0.5  # of judgments and cosines, before word effects
 # Share of the variance of judgments that each of the two words has, the same of errors, and the
 # deviation of the slope of cosines over judgments by word: runs are better on some words.
 EFFECTS = {"none": (0.0, 0.0, 0.0), "weak": (0.1, 0.12, 0.15), "strong": (0.15, 0.2, 0.3)}
 WAYS = ("pairs", "words", "widened")
+# Deviation of the difficulty of units beside a noise of 1, and its correlation between two runs. Of
+# minimal pairs, accuracies of paradigms then have the deviation .25 and the correlation .7.
+DIFFICULTY, IN_COMMON = 0.79, 0.71
 PLANTED = {"words": 240, "categories": 20, "dim": 50}
 NOISE = (1.2, 2.0)  # beside category centers of deviation 1
 SEEDS = 12
@@ -56,27 +70,55 @@ SEEDS = 12
 def main() -> None:
     """Run the benchmark."""
     arguments = harness.parse(__doc__ or "", more=_own_options)
+    machine, path = harness.machine(), arguments.json
+    figures = json.loads(path.read_text()) if path and path.exists() else {}
+    for part in arguments.part or PARTS:
+        about = {"machine": machine, "simulations": arguments.simulations}
+        figures[part] = about | PARTS[part](arguments)
+        if path:
+            path.write_text(json.dumps(figures, indent=1) + "\n")
+
+
+def real_vectors(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what real vectors show: effects of words, and how clusterings move with their seed."""
+    if not arguments.run:
+        sys.exit("pass --run, or --part without vectors")
     vectors = {run.name: load_vectors(run) for run in arguments.run}
-    figures: dict[str, Any] = {"machine": harness.machine(), "simulations": arguments.simulations}
-    figures["structure"] = {name: structure(words_of(read(name))) for name in SETS}
-    figures["found"] = [
+    found = [
         {"set": name, "run": run, **effects(read(name), each)}
         for name in TUNING_SETS
         for run, each in vectors.items()
     ]
-    show("real vectors", figures["found"])
-    figures["pairs"] = [
-        {"set": name, "effects": size, **similarity(words_of(read(name)), size, arguments)}
-        for name in SETS
+    show("real vectors", found)
+    of_clusters = starts(next(iter(vectors.values())))
+    show("starts of k-means", of_clusters)
+    return {"found": found, "starts": of_clusters}
+
+
+def shared_words(tasks: Mapping[str, WordTask], arguments: argparse.Namespace) -> dict[str, Any]:
+    """Simulate runs on the words of real sets, whose pairs share words."""
+    words = {name: words_of(task) for name, task in tasks.items()}
+    rows = [
+        {"set": name, "effects": size, **similarity(each, size, arguments)}
+        for name, each in words.items()
         for size in EFFECTS
     ]
-    show("pairs that share words", figures["pairs"])
-    figures["starts"] = starts(next(iter(vectors.values())))
-    show("starts of k-means", figures["starts"])
-    figures["clusterings"] = [each for noise in NOISE for each in planted(noise, arguments)]
-    show("clusterings", figures["clusterings"])
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=1) + "\n")
+    show("pairs that share words", rows)
+    return {"structure": {name: structure(each) for name, each in words.items()}, "rows": rows}
+
+
+def shared_units(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Simulate runs on sets whose items share units."""
+    rows = [{"set": name, **accuracy(units, arguments)} for name, units in unit_sets()]
+    show("items that share units", rows)
+    return {"rows": rows}
+
+
+def clusterings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Simulate samples of planted categories."""
+    rows = [each for noise in NOISE for each in planted(noise, arguments)]
+    show("clusterings", rows)
+    return {"rows": rows}
 
 
 def read(name: str) -> SimilarityTask:
@@ -84,7 +126,12 @@ def read(name: str) -> SimilarityTask:
     return SimilarityTask.read(roles.open_set(name, role=ROLE), CompareConfig())
 
 
-def words_of(task: SimilarityTask) -> np.ndarray:
+def read_contexts() -> ContextsTask:
+    """Read the pairs of words in context."""
+    return ContextsTask.read(roles.open_set(CONTEXTS, role=ROLE), CompareConfig())
+
+
+def words_of(task: WordTask) -> np.ndarray:
     """Return the numbers of the words of each pair."""
     # returns int64 (P, 2)
     words = [text.casefold() for pair in task.items() for text in pair]
@@ -132,6 +179,8 @@ def similarity(words: np.ndarray, size: str, arguments: argparse.Namespace) -> d
     """Simulate judgments and two equally good runs; return coverage, width and false alarms."""
     rng, shared = np.random.default_rng([1, len(words)]), sharing(words)
     apart = np.arange(800_000).reshape(-1, 2)
+    same = round(float((words[:, 0] == words[:, 1]).mean()) * len(apart))
+    apart[:same, 1] = apart[:same, 0]  # as many pairs of a word with itself
     judged, *runs = drawn(apart, EFFECTS[size], rng)
     true = float(np.mean([spearmanr(judged, run)[0] for run in runs]))
     draws = {
@@ -148,13 +197,20 @@ def similarity(words: np.ndarray, size: str, arguments: argparse.Namespace) -> d
             low, high = interval(two[0])
             found[way].append((low <= true <= high, high - low, paired(*two).p <= 0.05))
             influences += [_within(each.sharing.influences, shared) for each in two if each.sharing]
-    means = {way: np.mean(each, axis=0).tolist() for way, each in found.items()}
+    return {"influences": round(float(np.mean(influences)), 3), **_means(found)}
+
+
+def _means(found: Mapping[str, Sequence[tuple[bool, float, bool]]]) -> dict[str, dict[str, float]]:
+    """Return by way the mean coverage, width and share of false alarms."""
     return {
-        "influences": round(float(np.mean(influences)), 3),
-        **{
-            way: dict(zip(("covers", "width", "false_alarms"), np.round(mean, 3), strict=True))
-            for way, mean in means.items()
-        },
+        way: dict(
+            zip(
+                ("covers", "width", "false_alarms"),
+                np.mean(each, axis=0).round(3).tolist(),
+                strict=True,
+            )
+        )
+        for way, each in found.items()
     }
 
 
@@ -176,6 +232,40 @@ def drawn(
         slope = CORRELATION + of_slopes * by_word()
         runs.append(slope * judged + math.sqrt(1 - CORRELATION**2) * error)
     return [judged, *runs]
+
+
+def unit_sets() -> list[tuple[str, np.ndarray]]:
+    """Return sets with the units of each item, int64 (n_items, k)."""
+    questions = [np.array(list(permutations(range(n), 2))) for n in (10, 20, 40, 80)]
+    minimal_pairs = [np.repeat(np.arange(67), n)[:, None] for n in (40, 1000)]
+    return [
+        *(("analogies", units) for units in questions),
+        ("odd one out", np.repeat(np.arange(8), 8)[:, None]),
+        *(("minimal pairs", units) for units in minimal_pairs),
+    ]
+
+
+def accuracy(units: np.ndarray, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Simulate two equally good runs; return coverage, width and false alarms."""
+    # units: int64 (n_items, k)
+    rng, n_units = np.random.default_rng([3, len(units)]), int(units.max()) + 1
+    draws = {
+        "by item": (draw_counts(len(units), REPLICATES, 1, "set"), None),
+        "by unit": (draw_counts(len(units), REPLICATES, 1, "set", units), units),
+    }
+    found: dict[str, list[tuple[bool, float, bool]]] = {way: [] for way in draws}
+    for _ in range(arguments.simulations):
+        common, *own = rng.normal(size=(3, n_units))
+        runs = []
+        for each in own:
+            eased = math.sqrt(IN_COMMON) * common + math.sqrt(1 - IN_COMMON) * each
+            latent = DIFFICULTY * eased[units].sum(axis=1) + rng.normal(size=len(units))
+            runs.append(Means(latent > 0))  # over all units, half of the answers are right
+        for way, (counts, given) in draws.items():
+            two = [resample(run, counts) for run in runs]
+            low, high = interval(two[0])
+            found[way].append((low <= 0.5 <= high, high - low, paired(*two, given).p <= 0.05))
+    return {"items": len(units), "units": n_units, **_means(found)}
 
 
 def starts(vectors: StaticVectors) -> list[dict[str, Any]]:
@@ -283,9 +373,19 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
+PARTS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
+    "vectors": real_vectors,
+    "pairs": lambda arguments: shared_words({name: read(name) for name in SETS}, arguments),
+    "contexts": lambda arguments: shared_words({CONTEXTS: read_contexts()}, arguments),
+    "units": shared_units,
+    "clusterings": clusterings,
+}
+
+
 def _own_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
-    parser.add_argument("--run", type=Path, action="append", required=True, help="real vectors")
+    parser.add_argument("--part", choices=PARTS, action="append", help="only these")
+    parser.add_argument("--run", type=Path, action="append", help="real vectors")
     parser.add_argument("--simulations", type=int, default=400, help="samples of each setting")
 
 
