@@ -122,7 +122,7 @@ def _choose_sets(study: Study, corpus: "Corpus") -> Study:
         )
     note(
         "the text does not look English, but all bundled evaluation sets are: their scores would "
-        "say nothing; name sets in its language under [compare]; adding intrinsic measures "
-        "(`intrinsic=True`)"
+        "say nothing; name sets in its language under [compare]; until then only intrinsic "
+        "measures are reported (`intrinsic=True`)"
     )
     return study.with_options(COMPARE, intrinsic=True)
