@@ -8,6 +8,7 @@ from pathlib import Path
 
 from corpora.artifacts.artifact import CHECKSUMS, verify
 from corpora.artifacts.atomic import atomic_output
+from corpora.artifacts.kinds import RUN, wrong_kind
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.common.reporting import note
 from embed.formats.fasttext import MAGIC, read_fasttext
@@ -87,11 +88,8 @@ def load_vectors(run: str | os.PathLike[str], *, verified: bool = False) -> Word
             return read_projector(path / VECTORS)
         if is_huggingface(path):
             return read_huggingface(path)
-        from corpora.store.corpus import is_corpus  # lazy: imports numba
-
-        if is_corpus(path):
-            raise ArtifactError(f"{path}: a corpus, not a run; train one with `train_svd()`")
-        raise ArtifactError(f"{path}: has no vectors.npy; is it a finished run?")
+        missing = f"{path}: has no vectors.npy; is it a finished run?"
+        raise ArtifactError(wrong_kind(path, RUN) or missing)
     with open_source(path) as source:
         peek = source.read(_PEEK)
         if is_pickle(peek):
@@ -129,7 +127,7 @@ def detect(start: bytes, path: Path) -> tuple[str, int | None, int]:
     if dim < 1:
         raise ArtifactError(
             f"{path}: unknown format; expected a run directory, word2vec text or binary, GloVe, "
-            "fastText .vec or .bin, or an Embedding Projector pair"
+            "fastText .vec or .bin, or an Embedding Projector pair; to train on text: `train_svd()`"
         )
     return "glove", None, dim
 
