@@ -117,7 +117,12 @@ def curve(bench, n_tokens, best, *, dim=100, epochs=(2, 4, 8, 16, 32), method="s
     """A curve whose score falls by .1 with each doubling away from the best number of epochs."""
     epochs = np.array(epochs, dtype=float)
     scores = 0.6 - 0.1 * np.abs(np.log2(epochs / best))
-    return bench.Curve(method, int(n_tokens), dim, int(n_tokens), epochs, scores)
+    return bench.Curve(method, None, int(n_tokens), dim, int(n_tokens), epochs, scores)
+
+
+def test_a_stored_curve_has_its_scores_by_epochs(bench):
+    found = bench.stored(curve(bench, 1e6, 8, epochs=(8, 16)))
+    assert (found["words"], found["scores"]) == (1_000_000, {"8": 0.6, "16": 0.5})
 
 
 def test_regret_is_interpolated_over_log_epochs_and_cost_over_epochs(bench):
@@ -162,7 +167,7 @@ def test_the_table_has_the_present_rule_and_extrapolates_to_the_largest_text(ben
     assert [row[:2] for row in rows[:3]] == [
         ["both", "present rule"], ["both", "chosen"], ["both", "chosen on smaller, at the largest"],
     ]  # fmt: skip
-    # 20 epochs below 4 million words, then 5: regrets of log2(32/20), log2(16/5), log2(5/4)
-    expected = np.mean([0.1 * abs(np.log2(a / b)) for a, b in ((32, 20), (16, 5), (5, 4))])
+    # 20 epochs, 20, and 10 for 16 million words: regrets of log2(32/20), log2(20/16), log2(10/4)
+    expected = np.mean([0.1 * np.log2(a / b) for a, b in ((32, 20), (20, 16), (10, 4))])
     assert float(rows[0][3]) == pytest.approx(expected, abs=0.01)  # one curve is interpolated
     assert float(rows[1][3]) <= float(rows[0][3])

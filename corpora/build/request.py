@@ -8,13 +8,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts.artifact import CHECKSUMS
+from corpora.artifacts.kinds import CORPUS, kind_of, wrong_kind
 from corpora.common.errors import SourceError
 from corpora.common.memory import available_threads, parse_memory
 from corpora.common.options import check, describe_settings, setting
 from corpora.datasets.named import is_named_corpus, named_source
 from corpora.reading.text_blocks import ReadOptions
-from corpora.store.manifest import MANIFEST
 from corpora.text.segment import TextSettings
 
 
@@ -112,13 +111,10 @@ def _checked_sources(sources: Sequence[str | Path]) -> list[str | Path]:
                 f"a source must be a path, got {type(source).__name__}; write sentences to a text "
                 "file first, one per line"
             )
-        if os.path.isfile(os.path.join(source, CHECKSUMS)):
-            raise SourceError(
-                f"{source}: a corpus already; train on it as it is"
-                if os.path.isfile(os.path.join(source, MANIFEST))
-                else f"{source}: a finished run, not text or a corpus; pass the corpus that it "
-                "was trained on"
-            )
+        if problem := wrong_kind(source, CORPUS):
+            raise SourceError(problem)
+        if kind_of(source) == CORPUS:
+            raise SourceError(f"{source}: a corpus already; train on it as it is")
     return checked
 
 

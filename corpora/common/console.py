@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import shlex
+import shutil
 import sys
 import threading
 import time
@@ -17,6 +18,7 @@ from corpora.common.reporting import Progress, SilentReporter, install
 _QUIET_SECONDS = 2.0
 _LINE_SECONDS = 10.0
 _SILENT_SECONDS = 3.0
+_UNFOLDED = 10_000  # columns of a table that is written to a file or pipe
 _LEAST_BAR, _BAR_WIDTH = 8, 24
 
 
@@ -192,7 +194,7 @@ def print_json(value: Any) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str = "") -> None:
-    """Print a table; numbers align right."""
+    """Print a table; numbers align right. Outside a terminal no line is folded."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -204,8 +206,19 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], title:
         table.add_column(column, justify="right" if numbers else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(str(entry)) for entry in row))  # Text: no markup in words
-    width = None if sys.stdout.isatty() else 100
+    width = None if sys.stdout.isatty() else _UNFOLDED
     Console(width=width, highlight=False).print(table)
+
+
+def name_room(characters: int, columns: int = 100) -> int:
+    """Return the longest name to show in a table that fits ``columns`` with ``characters`` of it.
+
+    A wider terminal has more room, half of which one of two columns of names may take; outside a
+    terminal, names are shown whole.
+    """
+    if not sys.stdout.isatty():
+        return _UNFOLDED
+    return characters + max(0, shutil.get_terminal_size().columns - columns) // 2
 
 
 def padded(text: str, columns: int) -> str:

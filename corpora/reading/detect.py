@@ -42,6 +42,8 @@ _WIKI_EXTRACTOR = re.compile(rb'\s*<doc id="')
 _MEDIAWIKI = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<mediawiki[\s>]")
 _MARKUP = re.compile(rb"\s*(?:<\?xml|<!doctype|<html)", re.IGNORECASE)
 _CONLLU = re.compile(rb"(?:#[^\n]*\n|[ \t]*\n)*[0-9]+(?:[-.][0-9]+)?\t(?:[^\t\n]*\t){8}[^\t\n]*\n")
+# word2vec or GloVe: perhaps a header, then a word and its numbers
+_VECTORS = re.compile(rb"(?:[0-9]+ [0-9]+ *\r?\n)?\S+(?: -?[0-9]+\.[0-9]+(?:e-?[0-9]+)?){10}")
 _RECORDS = ("jsonl", "csv", "tsv", "parquet")
 
 
@@ -54,7 +56,8 @@ def detect(head: bytes, source: str, options: ReadOptions) -> str:
     refuse_binary(head, source)
     detected = options.format
     if detected == "auto":
-        detected = _by_content(head) or _by_name(source, head) or _by_field(head, options) or "text"
+        by_content = _by_content(head, source) or _by_name(source, head)
+        detected = by_content or _by_field(head, options) or "text"
     _check_options(detected, source, options)
     return detected
 
@@ -73,14 +76,18 @@ def refuse_binary(head: bytes, source: str) -> None:
         )
 
 
-def _by_content(head: bytes) -> str | None:
-    """Detect formats with recognizable content."""
+def _by_content(head: bytes, source: str) -> str | None:
+    """Detect formats with recognizable content; raise for word vectors."""
     if _WIKI_EXTRACTOR.match(head):
         return "wikiextractor"
     if _MEDIAWIKI.match(head):
         return "mediawiki"
     if _CONLLU.match(head):
         return "conllu"
+    if _VECTORS.match(head):
+        raise SourceError(
+            f"{source}: word vectors, not text; pass the text or the corpus they were trained on"
+        )
     return "jsonl" if _is_json_lines(head) else None
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from corpora.artifacts.artifact import artifact_paths
+from corpora.artifacts.kinds import kind_of
 from corpora.common.errors import SourceError
 from corpora.reading.compression import compression_of, decompress
 from corpora.reading.decoding import (
@@ -112,6 +113,11 @@ def _walk(
     here = (status.st_dev, status.st_ino)
     if here in ancestors:
         return
+    if kind := kind_of(folder):
+        raise SourceError(
+            f"{_name(folder)}: a {kind} inside the text; move it away, or name the files "
+            "of the text"
+        )
     for entry in entries:
         if os.path.isdir(entry):  # entry.is_dir() fails on a link to itself
             yield from _walk(folder / entry.name, (*ancestors, here), skipped)

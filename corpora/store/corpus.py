@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from corpora.artifacts.artifact import CHECKSUMS, verify
+from corpora.artifacts.kinds import CORPUS, wrong_kind
 from corpora.common.display import html_table
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.store.manifest import FORMAT as FORMAT  # version of the on-disk format
@@ -97,7 +98,8 @@ class Corpus:
         """
         path = Path(path)
         if not is_corpus(path):
-            raise ArtifactError(f"{path}: not a finished corpus; build one with `make_corpus()`")
+            missing = f"{path}: not a finished corpus; build one with `make_corpus()`"
+            raise ArtifactError(wrong_kind(path, CORPUS) or missing)
         return cls(path, read_manifest(path))
 
     @property

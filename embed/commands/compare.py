@@ -77,7 +77,8 @@ def command(
     them, and odd-one-out sets how often the outlier is found; see the
     options for words in context, tagging, sentence classification, minimal pairs
     and association bias. Without any set: WS-353, SimLex-999 and the Google
-    analogies. RUN is a run, a vectors file, or a Hugging Face folder.
+    analogies, or only --intrinsic. RUN is a run, a vectors file, or a Hugging
+    Face folder.
 
     All runs are scored on the items that all of them cover, with a 95 % interval
     (bootstrap over items), and also on all the items that each covers itself.

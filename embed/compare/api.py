@@ -11,6 +11,7 @@ from typing import Any
 
 from corpora.artifacts.figures import Picture
 from corpora.artifacts.provenance import now
+from corpora.common.console import name_room
 from corpora.common.display import data_frame, html_table
 from corpora.common.reporting import note
 from embed.compare.config import EXAMPLE, CompareConfig
@@ -33,6 +34,8 @@ from embed.compare.scoring.comparison import readable_tasks
 from embed.compare.scoring.open_runs import Opened, Runs, compare_opened, open_runs
 from embed.compare.scoring.results import Comparison
 from embed.compare.task import Task
+
+_LONGEST = 18  # characters of a run in the tables of intrinsic measures
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,9 +107,10 @@ class Compared:
 
     def print_tables(self) -> None:
         """Print the tables without the failures."""
-        print_report(self.comparison, self.config.unknown)
+        if self.tasks:
+            print_report(self.comparison, self.config.unknown)
         if self.geometry is not None:
-            print_geometry(self.geometry, short_names(self.comparison.runs))
+            print_geometry(self.geometry, short_names(self.comparison.runs, name_room(_LONGEST)))
 
     def write_report(
         self,
@@ -222,7 +226,7 @@ def compare_runs(
         vectors in memory are not cached.
     config : CompareConfig, optional
         Evaluation sets and settings; by default WS-353, SimLex-999 and the Google
-        analogies.
+        analogies, or no set with ``intrinsic=True``.
     add_contexts : bool
         Add each word's context vector to its word vector, in the runs that have both.
 

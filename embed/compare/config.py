@@ -95,8 +95,8 @@ class CompareConfig:
     )
     intrinsic: bool = setting(
         False,
-        "Also report intrinsic measures: isotropy, hubness, length against frequency, and "
-        "agreement between runs.",
+        "Report intrinsic measures: isotropy, hubness, length against frequency, and agreement "
+        "between runs; without any set, only these.",
     )
     replicates: int = setting(
         1_000, "Bootstrap draws of items, for intervals and tests.", at_least=100, at_most=100_000

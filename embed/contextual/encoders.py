@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.artifacts.artifact import CHECKSUMS, fingerprint, read_json
+from corpora.artifacts.kinds import RUN, wrong_kind
 from corpora.common.errors import ArtifactError
 from embed.formats.huggingface import (
     HUGGINGFACE,
@@ -55,9 +56,8 @@ def encoder_run(run: Path) -> Path:
     if method == POOLED:
         return encoder_run(_pooled_from(run, run_options(run)))
     if method not in ENCODERS:
-        raise ArtifactError(
-            f"{run}: has only static vectors; for words in context pass a run of `train_mlm()`"
-        )
+        static = f"{run}: has only static vectors; for words in context pass a run of `train_mlm()`"
+        raise ArtifactError(wrong_kind(run, RUN, "mlm") or static)
     return run
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from corpora.artifacts.artifact import CHECKSUMS, verify
 from corpora.artifacts.atomic import atomic_output
+from corpora.artifacts.kinds import RUN, wrong_kind
 from corpora.common.errors import ArtifactError, SettingError
+from corpora.common.reporting import note
 from embed.formats.fasttext import MAGIC, read_fasttext
 from embed.formats.gensim_save import is_pickle, read_gensim, write_gensim
 from embed.formats.huggingface import is_huggingface, read_huggingface
@@ -86,11 +88,8 @@ def load_vectors(run: str | os.PathLike[str], *, verified: bool = False) -> Word
             return read_projector(path / VECTORS)
         if is_huggingface(path):
             return read_huggingface(path)
-        from corpora.store.corpus import is_corpus  # lazy: imports numba
-
-        if is_corpus(path):
-            raise ArtifactError(f"{path}: a corpus, not a run; train one with `train_svd()`")
-        raise ArtifactError(f"{path}: has no vectors.npy; is it a finished run?")
+        missing = f"{path}: has no vectors.npy; is it a finished run?"
+        raise ArtifactError(wrong_kind(path, RUN) or missing)
     with open_source(path) as source:
         peek = source.read(_PEEK)
         if is_pickle(peek):
@@ -128,17 +127,23 @@ def detect(start: bytes, path: Path) -> tuple[str, int | None, int]:
     if dim < 1:
         raise ArtifactError(
             f"{path}: unknown format; expected a run directory, word2vec text or binary, GloVe, "
-            "fastText .vec or .bin, or an Embedding Projector pair"
+            "fastText .vec or .bin, or an Embedding Projector pair; to train on text: `train_svd()`"
         )
     return "glove", None, dim
 
 
 def write_vectors(
-    vectors: WordVectors, out: str | Path, format: str, *, force: bool = False
+    vectors: WordVectors,
+    out: str | Path,
+    format: str,
+    *,
+    skip_zeros: bool = False,
+    force: bool = False,
 ) -> None:
     """Write vectors in another program's format.
 
-    The output appears under its name only when it is complete.
+    The output appears under its name only when it is complete. Words whose vector is zero are
+    named in a note.
 
     Parameters
     ----------
@@ -148,13 +153,15 @@ def write_vectors(
         A file; a folder for ``projector``.
     format : {'word2vec-text', 'word2vec-binary', 'glove', 'gensim', 'projector'}
         The format.
+    skip_zeros : bool
+        Leave out words whose vector is zero.
     force : bool
         Overwrite an earlier export at ``out``.
 
     Raises
     ------
     ArtifactError
-        If ``out`` exists, the disk is full, or the format cannot represent a word.
+        If ``out`` exists, the disk is full, the format cannot represent a word, or no word is left.
     SettingError
         If the format is unknown.
 
@@ -170,14 +177,16 @@ def write_vectors(
     'king 1 1 1\\n'
     """
     out = Path(out)
+    if format not in FORMATS:
+        raise SettingError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+    vectors = vectors.for_export(str(out), skip_zeros=skip_zeros)
     if format == "gensim":
         write_gensim(vectors, out, force)
-    elif format in _WRITERS:
+    else:
         files = (VECTORS, METADATA) if format == "projector" else ()
         with atomic_output(out, force, files) as partial:
             _WRITERS[format](vectors, partial)
-    else:
-        raise SettingError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+    note(f"{out}: {len(vectors)} vectors of {vectors.dim} dimensions, {format}")
 
 
 _WRITERS: dict[str, Callable[[WordVectors, Path], None]] = {

@@ -15,6 +15,7 @@ from embed.compare.recommend import Features
 from embed.compare.scoring.comparison import SET_OPTIONS
 from embed.study.settings import COMPARE, Study, command_options
 from embed.study.steps import describe_exit, firth_command
+from embed.word2vec.config import default_epochs
 
 if TYPE_CHECKING:  # numba comes with it
     from corpora.store.corpus import Corpus
@@ -52,7 +53,7 @@ def _word2vec_options(study: Study, command: str, tokens: int) -> dict[str, Any]
     """Return the width and number of epochs that fit into the budget."""
     given = study.options.get(command, {})
     dim = given.get("dim", 100 if tokens < _WORD2VEC_300_TOKENS else 300)
-    usual = 20 if tokens < 4_000_000 else 5
+    usual = default_epochs(tokens)
     speed = _TOKENS_PER_SECOND * available_threads() * 100 / dim
     affordable = math.floor(study.seconds * _WORD2VEC_SHARE * speed / max(tokens, 1))
     epochs = max(1, min(usual, affordable))
@@ -122,7 +123,7 @@ def _choose_sets(study: Study, corpus: "Corpus") -> Study:
         )
     note(
         "the text does not look English, but all bundled evaluation sets are: their scores would "
-        "say nothing; name sets in its language under [compare]; adding intrinsic measures "
-        "(`intrinsic=True`)"
+        "say nothing; name sets in its language under [compare]; until then only intrinsic "
+        "measures are reported (`intrinsic=True`)"
     )
     return study.with_options(COMPARE, intrinsic=True)

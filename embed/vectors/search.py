@@ -34,6 +34,20 @@ def unit_rows(matrix: Any, rows: Sequence[int] | np.ndarray, first: int = 0) -> 
     return unit_length(taken)
 
 
+def zero_rows(matrix: Any, block_rows: int = 1 << 14) -> np.ndarray:
+    """Return the rows of a dense or sparse matrix that are zero, int64 (n,), ascending."""
+    found = [np.empty(0, np.int64)]
+    for start in range(0, matrix.shape[0], block_rows):
+        block = matrix[start : start + block_rows]
+        any_nonzero = (
+            block.any(axis=1)
+            if isinstance(block, np.ndarray)
+            else np.asarray(abs(block).max(axis=1).todense()).ravel() != 0
+        )
+        found.append(start + np.flatnonzero(~any_nonzero))
+    return np.concatenate(found)
+
+
 def top_rows(
     matrix: Any,
     queries: Any,

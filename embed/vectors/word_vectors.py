@@ -13,6 +13,7 @@ from corpora.artifacts.arrays import save_array
 from corpora.artifacts.artifact import MAKER
 from corpora.common.display import data_frame, html_table
 from corpora.common.errors import ArtifactError, FirthError, SettingError
+from corpora.common.reporting import note
 from embed.vectors.neighbors import (
     Neighbors,
     analogy,
@@ -22,7 +23,7 @@ from embed.vectors.neighbors import (
     vector_of,
 )
 from embed.vectors.run_files import open_array, run_options
-from embed.vectors.search import unit_length
+from embed.vectors.search import unit_length, zero_rows
 from embed.vectors.subwords import SubwordTable, parse_subwords
 from embed.vectors.wordlist import VOCABULARY, StoredVocabulary, index_words, write_words
 
@@ -31,7 +32,7 @@ SPARSE_MATRIX = "vectors.npz"
 INPUTS = "inputs.npy"
 BUCKETS = "buckets.npy"
 CONTEXTS = "contexts.npy"
-_SHOWN_WORDS, _SHOWN_NUMBERS = 10, 6  # in notebooks
+_SHOWN_WORDS, _SHOWN_NUMBERS = 10, 6  # in notebooks and notes
 
 
 class WordVectors:
@@ -398,10 +399,59 @@ class WordVectors:
         """
         return analogy(self, a, b, c, k, method)
 
-    def to_gensim(self) -> Any:
+    def for_export(self, where: str, *, skip_zeros: bool = False) -> "WordVectors":
+        """Return the vectors to write in another program's format, without zero ones if asked.
+
+        A zero vector has no direction: gensim divides by its length, 0. A note says which words
+        have one.
+
+        Parameters
+        ----------
+        where : str
+            What is written, for the note.
+        skip_zeros : bool
+            Leave out words with a zero vector; the others keep their order.
+
+        Returns
+        -------
+        WordVectors
+            These vectors, or the nonzero ones without n-grams and context vectors.
+
+        Raises
+        ------
+        ArtifactError
+            If no word is left.
+        """
+        zero = zero_rows(self._matrix)
+        if not len(zero):
+            return self
+        start = f"{where}: {len(zero):,} of {len(self):,} words have a zero vector"
+        shown = ", ".join(self._vocabulary[row] for row in zero[:_SHOWN_WORDS].tolist())
+        more = f", and {len(zero) - _SHOWN_WORDS:,} more" if len(zero) > _SHOWN_WORDS else ""
+        if not skip_zeros:
+            why = "of which gensim computes no cosine without a warning"
+            note(f"{start}, {why} (`skip_zeros=True` leaves them out): {shown}{more}")
+            return self
+        if len(zero) == len(self):
+            raise ArtifactError(f"{start}, so none is left; pass `skip_zeros=False`")
+        note(f"{start} and are left out: {shown}{more}")
+        kept = np.delete(np.arange(len(self)), zero)
+        counts = None if self.counts is None else self.counts[kept]
+        words = [self._vocabulary[row] for row in kept.tolist()]
+        return WordVectors(
+            words, self._matrix[kept], counts=counts, text=self._text, name=self._name
+        )
+
+    def to_gensim(self, *, skip_zeros: bool = False) -> Any:
         """Return the vectors as a ``gensim.models.KeyedVectors``.
 
         N-grams and context vectors are left out.
+
+        Parameters
+        ----------
+        skip_zeros : bool
+            Leave out words whose vector is zero, of which gensim computes no cosine without a
+            warning.
 
         Returns
         -------
@@ -417,10 +467,11 @@ class WordVectors:
             from gensim.models import KeyedVectors
         except ImportError:
             raise FirthError("to_gensim() needs the package gensim; pip install gensim") from None
+        kept = self.for_export(self._name, skip_zeros=skip_zeros)
         keyed = KeyedVectors(self.dim, dtype=np.float32)
-        keyed.add_vectors(list(self._vocabulary), self._dense())
-        if self.counts is not None:
-            keyed.expandos["count"] = np.array(self.counts)
+        keyed.add_vectors(list(kept._vocabulary), kept._dense())
+        if kept.counts is not None:
+            keyed.expandos["count"] = np.array(kept.counts)
         return keyed
 
     def to_pandas(self) -> Any:

@@ -12,6 +12,8 @@ _MAX_WINDOW = 1000
 _WINDOW_HELP = "Farthest context word, in tokens each side."
 _RATE_HELP = "Initial learning rate; falls linearly with the tokens trained on."
 _GENSIM_SEED_LIMIT = 2**32
+_TRAINED_TOKENS = 160_000_000  # in all epochs, where their bounds allow it
+_FEWEST_EPOCHS, _MOST_EPOCHS = 5, 20
 
 
 class Ngrams(NamedTuple):
@@ -58,7 +60,7 @@ class _Word2VecConfig:
     final_rate: float = setting(1e-4, "Lowest learning rate.", at_least=0)
     epochs: int | None = setting(
         None,
-        "Passes over the text; 5 by default, 20 if it has fewer than 4 million tokens.",
+        "Passes over the text; by default as many as make 160 million tokens, from 5 to 20.",
         at_least=1,
     )
     min_count: int = setting(5, "Drop words with fewer tokens.", at_least=1)
@@ -215,3 +217,8 @@ class Tuning:
 
 
 TUNING = Tuning()
+
+
+def default_epochs(n_tokens: int) -> int:
+    """Return the passes over a text that are best for its size; bench_epochs measures it."""
+    return round(min(max(_TRAINED_TOKENS / max(n_tokens, 1), _FEWEST_EPOCHS), _MOST_EPOCHS))

@@ -10,17 +10,13 @@ from typing import Any
 from corpora.common.threads import thread_count
 from corpora.store.corpus import Corpus
 from embed.vectors.word_vectors import WordVectors
-from embed.word2vec.config import TUNING, Tuning, Word2VecConfig
+from embed.word2vec.config import TUNING, Tuning, Word2VecConfig, default_epochs
 from embed.word2vec.initial import init_fingerprint, open_init
 from embed.word2vec.kernel_settings import Rounds, choose_rounds, make_plan, spare_rows
 from embed.word2vec.kernels.rounds import Plan
 from embed.word2vec.tables import Tables, make_tables
 from embed.word2vec.training_text import TrainingText, open_text
 from embed.word2vec.workers import Workers
-
-_EPOCHS = 5
-_SMALL_TEXT_EPOCHS = 20
-_SMALL_TEXT_TOKENS = 4_000_000  # a text with fewer tokens is small
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +90,4 @@ def build_trainer(corpus: Corpus, config: Word2VecConfig, tuning: Tuning = TUNIN
 
 def resolve_epochs(config: Word2VecConfig, n_tokens: int) -> int:
     """Return the number of epochs, by text size if the option is not given."""
-    if config.epochs is not None:
-        return config.epochs
-    return _SMALL_TEXT_EPOCHS if n_tokens < _SMALL_TEXT_TOKENS else _EPOCHS
+    return default_epochs(n_tokens) if config.epochs is None else config.epochs

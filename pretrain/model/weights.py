@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from corpora.artifacts.artifact import verify
+from corpora.artifacts.kinds import RUN, wrong_kind
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.tokenizer.json_format import open_pieces
 from corpora.tokenizer.pieces import Pieces
@@ -75,7 +76,8 @@ def encoder_config(run: Path) -> EncoderConfig:
     if not isinstance(described, dict):
         source = options.get("encoder_run")  # a pooled run names the run of its encoder
         other = source.get("path") if isinstance(source, dict) else "a run of `train_mlm()`"
-        raise ArtifactError(f"{run}: has no encoder; pass {other}")
+        missing = f"{run}: has no encoder; pass {other}"
+        raise ArtifactError(wrong_kind(run, RUN, "mlm") or missing)
     try:
         return EncoderConfig.from_json(described)
     except (TypeError, KeyError, ZeroDivisionError, SettingError) as error:

@@ -29,6 +29,7 @@ import harness
 import numpy as np
 import roles
 
+from corpora.artifacts.artifact import write_json
 from corpora.artifacts.metrics import METRICS, read_metrics
 from corpora.build.pipeline import build_corpus
 from corpora.build.request import make_request
@@ -220,6 +221,7 @@ class Curve:
     """Scores of one kind of training on one text, by epochs."""
 
     method: str
+    subwords: str | None
     words: int
     dim: int
     n_tokens: int
@@ -246,13 +248,13 @@ def curves_of(cells: Mapping[Cell, Mapping[str, Any]]) -> list[Curve]:
         key = (cell.method, cell.words, cell.dim, cell.subwords)
         groups.setdefault(key, {}).setdefault(cell.epochs, []).append(line)
     found = []
-    for (method, words, dim, _), by_epochs in sorted(groups.items(), key=str):
+    for (method, words, dim, subwords), by_epochs in sorted(groups.items(), key=str):
         lines = [by_epochs[epochs] for epochs in sorted(by_epochs)]
         if len(lines) > 1:
             scores = [np.mean([list(line["scores"].values()) for line in each]) for each in lines]
             found.append(
                 Curve(
-                    method, words, dim, lines[0][0]["n_tokens"],
+                    method, subwords, words, dim, lines[0][0]["n_tokens"],
                     np.array(sorted(by_epochs), float), np.array(scores),
                 )
             )  # fmt: skip
@@ -344,6 +346,19 @@ def main() -> None:
         raise SystemExit(f"{arguments.cells}: no text with two numbers of epochs to compare")
     columns = ["method", "", "rule", "mean regret", "time / longest"]
     print_table(columns, rows_of(curves), title=f"{len(curves)} curves")
+    if arguments.json:
+        document = {"machine": harness.machine(), "curves": [stored(curve) for curve in curves]}
+        write_json(arguments.json, document)
+
+
+def stored(curve: Curve) -> dict[str, Any]:
+    """Return a curve as it is stored."""
+    by_epochs = zip(curve.epochs, curve.scores, strict=True)
+    return {
+        "method": curve.method, "subwords": curve.subwords, "dim": curve.dim,
+        "words": curve.words, "n_tokens": curve.n_tokens,
+        "scores": {f"{epochs:g}": round(score, 4) for epochs, score in by_epochs},
+    }  # fmt: skip
 
 
 def chosen_variants(arguments: argparse.Namespace) -> list[dict[str, Any]]:
@@ -375,6 +390,7 @@ def parsed() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--cells", type=Path, required=True, help="file of finished trainings")
+    parser.add_argument("--json", type=Path, help="also write mean scores by epochs to this file")
     parser.add_argument("--rules", action="store_true", help="train nothing, only compare rules")
     parser.add_argument("--words", type=int, nargs="+", default=WORDS, help="sizes of the text")
     parser.add_argument("--method", choices=CONFIGS, nargs="+", help="only these methods")

@@ -2,7 +2,7 @@
 
 Each variant differs from the defaults in one or a few options. It is trained with several seeds on
 the same text and scored on the same sets, on the items the run covers: Spearman, accuracy by
-3CosAdd among the 30,000 most frequent words, and purity. The texts are 1 and 16 million words of
+3CosAdd among the 30,000 most frequent words, and purity. The texts are 1, 4 and 16 million words of
 English Wikipedia and the sets MTurk-287, RG-65, MSR and AP, which settings may be chosen on.
 Every variant is compared with the first one of its text and method: the difference of the means
 over seeds, with Welch's 95 % interval. ``--role reporting`` measures a single variant on other
@@ -46,14 +46,14 @@ SETS: dict[roles.Role, dict[str, Sequence[str]]] = {
     roles.REPORTING: {"similarity": ("ws353", "simlex999"), "analogies": ("questions-words",)},
 }  # fmt: skip
 TEXTS: dict[roles.Role, dict[str, Sequence[str]]] = {
-    roles.TUNING: {"1M-AB": ("AB",), "16M-AB": ("AB",)},
+    roles.TUNING: {"1M-AB": ("AB",), "4M-AB": ("AB",), "16M-AB": ("AB",)},
     roles.REPORTING: {"1M": ("AA",), "16M": ("AA",), "50M": ("AA", "AB", "AC")},
 }
 METHODS: dict[str, Any] = {
     "skipgram": (SkipGramConfig, train_skipgram),
     "cbow": (CbowConfig, train_cbow),
 }
-_SMALL_BYTES = 6_500_000  # a million words
+_SMALL_BYTES = {"1M": 6_500_000, "4M": 26_000_000}  # of so many words
 
 VARIANTS: list[dict[str, Any]] = [
     {},
@@ -86,10 +86,11 @@ VARIANTS: list[dict[str, Any]] = [
 def text_files(name: str, folder: Path, role: roles.Role) -> list[Path]:
     """Return the files of one text; a small one ends at an article boundary."""
     files = [roles.open_text(f"enwiki2015-{part}", role=role) for part in TEXTS[role][name]]
-    if not name.startswith("1M"):
+    n_bytes = _SMALL_BYTES.get(name.partition("-")[0])
+    if n_bytes is None:
         return files
     with open(harness.unpacked(files[0]), "rb") as file:
-        head = file.read(_SMALL_BYTES)
+        head = file.read(n_bytes)
     small = folder / f"enwiki2015-{name}.txt"
     small.write_bytes(head[: head.rindex(b"</doc>") + len(b"</doc>\n")])
     return [small]

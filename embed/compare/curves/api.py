@@ -1,7 +1,7 @@
 """learning_curve: train on nested samples of a corpus and score every run, in one call."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -134,7 +134,7 @@ def learning_curve(
     config, comparing = config_of(config, CurveConfig), config_of(comparing, CompareConfig)
     out = Path(out)
     recipes = recipes_of(config)
-    tasks, unread = readable_tasks(comparing)
+    tasks, unread = readable_tasks(replace(comparing, intrinsic=False))
     document = make_curve(open_or_build(corpus), out, config, recipes, tasks, comparing)
     write_curve(document, out)
     return LearningCurve(document, [*unread, *document.get("failures", [])])

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from corpora.common.console import print_table
+from corpora.common.console import name_room, print_table
 from embed.compare.intrinsic.measures import (
     AGREEMENTS,
     PROPERTIES,
@@ -27,9 +27,9 @@ def geometry_json(geometry: Geometry) -> dict[str, Any]:
 
 
 def print_geometry(geometry: Geometry, names: Mapping[str, str]) -> None:
-    """Print two tables of at most 100 columns and, below them, why scores are undefined."""
+    """Print two tables that fit a terminal of 100 columns, and why scores are undefined."""
     runs = list(dict.fromkeys(each.run for each in geometry.properties))
-    short = {run: cut_name(names.get(run, run), _LONGEST_RUN) for run in runs}
+    short = {run: cut_name(names.get(run, run), name_room(_LONGEST_RUN)) for run in runs}
     if all(each.score is None for each in geometry.properties):
         print(f"intrinsic measures are undefined: {geometry.properties[0].reason}")
         return
@@ -70,7 +70,7 @@ def _cell(measured: Property | Agreement) -> str:
     if measured.score is None:
         return "undefined"
     if isinstance(measured, Property) and measured.word is not None:
-        return f"{measured.score:4.0f} {cut_name(measured.word, _LONGEST_WORD)}"
+        return f"{measured.score:4.0f} {cut_name(measured.word, name_room(_LONGEST_WORD))}"
     if measured.low is None or measured.high is None:
         return f"{measured.score:6.3f}"
     half = f"{(measured.high - measured.low) / 2:.3f}"

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from corpora.common.console import print_table
+from corpora.common.console import name_room, print_table
 from embed.compare.config import CompareConfig
 from embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from embed.compare.scoring.notes import FEW, FEW_ITEMS, gather_notes, note_few
@@ -45,7 +45,7 @@ def to_json(
 
 
 def print_report(comparison: Comparison, unknown: str) -> None:
-    """Print a table of at most 100 columns and, below it, a legend and notes."""
+    """Print a table, of at most 100 columns on a terminal, and below it a legend and notes."""
     print_table(COLUMNS, list(table_rows(comparison)))
     ranked = any(score.measured.ranked for score in comparison.scores)
     marks = (
@@ -123,7 +123,7 @@ def _group(set_index: int, what: Measurement | Pair) -> Hashable:
 
 def table_rows(comparison: Comparison) -> Iterator[list[object]]:
     """Yield the rows of the table; a set is named in its first row only."""
-    longest = _BESIDE_SEEDS if comparison.groups else _LONGEST
+    longest = name_room(_BESIDE_SEEDS if comparison.groups else _LONGEST)
     names = short_names(comparison.rows, longest)
     shown = [score for score in comparison.scores if score.run in names]
     for scores in _grouped(shown).values():
@@ -221,7 +221,7 @@ def short_names(runs: Sequence[str], longest: int = _LONGEST) -> dict[str, str]:
 
 def _association_lines(scores: Sequence[Score]) -> Iterator[str]:
     """Yield list coverage and p-values of association tests on shared items."""
-    names = short_names(list(dict.fromkeys(score.run for score in scores)))
+    names = short_names(list(dict.fromkeys(score.run for score in scores)), name_room(_LONGEST))
     for scored in _grouped(scores).values():
         measured = scored[0].measured
         where = measured.section or measured.dataset
@@ -235,7 +235,7 @@ def _association_lines(scores: Sequence[Score]) -> Iterator[str]:
 
 def _notes(scores: Sequence[Score]) -> Iterator[str]:
     """Yield reasons for undefined scores, counts of composed and zero vectors, and notes."""
-    names = short_names(list(dict.fromkeys(score.run for score in scores)))
+    names = short_names(list(dict.fromkeys(score.run for score in scores)), name_room(_LONGEST))
     undefined: dict[tuple[str, str], dict[str, None]] = {}
     lines: dict[str, None] = {}
     for score in scores:

@@ -48,19 +48,23 @@ def readable_tasks(config: CompareConfig) -> tuple[list[Task], list[str]]:
             tasks.append(read_task(name, path, config))
         except FirthError as error:  # score the other sets
             failures.append(error)
-    if not tasks:
+    if failures and not tasks:
         raise failures[0]
     return tasks, [str(failure) for failure in failures]
 
 
 def named_sets(config: CompareConfig) -> list[tuple[str, Path]]:
-    """Return task and path of every set of a comparison; the default sets if none is given."""
+    """Return task and path of every set of a comparison.
+
+    Without any, return the default sets, or none if intrinsic measures are asked for: these need
+    no set, and the default ones are English.
+    """
     named = [
         (task, find_set(task, file))
         for task, option in SET_OPTIONS.items()
         for file in getattr(config, option)
     ]
-    return named or default_sets()
+    return named if named or config.intrinsic else default_sets()
 
 
 def compare(

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -203,6 +204,15 @@ def test_a_table_shows_words_literally_and_aligns_numbers_right(capsys):
     assert "[red]x[/red]" in lines[3]
     assert lines[3].endswith("    5")
     assert lines[4].endswith("1234")
+
+
+@pytest.mark.parametrize(
+    ("terminal", "columns", "room"), [(True, 90, 16), (True, 140, 36), (False, 90, 10_000)]
+)
+def test_names_have_the_room_that_a_terminal_leaves(monkeypatch, terminal, columns, room):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert console.name_room(16) == room
 
 
 def test_a_table_may_be_empty(capsys):

@@ -184,3 +184,16 @@ def test_only_immutable_runs_are_cached(runs, pairs, tmp_path, fresh_cache):
     assert not list(fresh_cache.glob("scores/*"))
     ask(runs[0], "--similarity", pairs)
     assert list(fresh_cache.glob("scores/*"))
+
+
+def test_intrinsic_measures_alone_need_no_set(runs, tmp_path):
+    page = tmp_path / "report.html"
+    done = ask(*runs, "--intrinsic", "--report", page)
+    document = json.loads(ask(*runs, "--intrinsic", "--json").stdout)
+
+    assert done.exit_code == 0, done.output
+    assert "hubness" in done.stdout
+    assert "dataset" not in done.stdout  # no empty table of scores
+    assert document["results"] == []
+    assert {entry["run"] for entry in document["properties"]} >= set(runs)
+    assert "No evaluation set was scored." in page.read_text(encoding="utf-8")

@@ -60,3 +60,31 @@ def test_context_vectors_are_added(run, tmp_path):
     np.save(run / "contexts.npy", np.array([[0, 0, 1], [1, 0, 0]], np.float32))
     assert invoke(run, "--format", "glove", "--add-contexts", out).exit_code == 0
     assert out.read_text(encoding="utf-8") == "a 1 2 4\né 5 5 6\n"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_words_with_zero_vectors_are_named_and_left_out_on_request(tmp_path, name):
+    matrix = np.ones((14, 2), np.float32)
+    matrix[1:13] = 0  # 12 words, of which a note names 10
+    words = [f"w{row}" for row in range(14)]
+    run, out, less = tmp_path / "run", tmp_path / "out", tmp_path / "less"
+    run.mkdir()
+    WordVectors(words, matrix).save(run)
+
+    kept = invoke(run, "--format", name, out)
+    left = invoke(run, "--format", name, less, "--skip-zeros")
+
+    listed = f"{', '.join(words[1:11])}, and 2 more"
+    assert f"{out}: 12 of 14 words have a zero vector" in kept.stderr
+    assert f"(--skip-zeros leaves them out): {listed}\n" in kept.stderr
+    assert len(load_vectors(out)) == 14
+    assert f"{less}: 12 of 14 words have a zero vector and are left out: {listed}\n" in left.stderr
+    assert list(load_vectors(less).vocabulary) == ["w0", "w13"]
+
+
+def test_vectors_that_are_all_zero_are_not_left_out(tmp_path):
+    WordVectors(["a"], np.zeros((1, 2), np.float32)).save(tmp_path)
+    done = invoke(tmp_path, "--format", "glove", tmp_path / "out", "--skip-zeros")
+    assert done.exit_code == 1
+    assert "1 of 1 words have a zero vector, so none is left" in done.stderr
+    assert not (tmp_path / "out").exists()

@@ -1,7 +1,9 @@
 """The commands neighbors, similarity and analogy: exact output."""
 
+import contextlib
 import io
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -264,21 +266,67 @@ def test_columns_align_in_any_script(tmp_path):
         assert len({cell_len(line) for line in lines}) == 1, lines
 
 
-def test_runs_and_corpora_are_not_interchangeable(tmp_path):
-    (tmp_path / "text.txt").write_text("a b c d\n" * 50)
-    corpus, run = tmp_path / "corpus", tmp_path / "run"
-    for arguments in (
-        ["build-corpus", tmp_path / "text.txt", "--out", corpus],
-        ["train-svd", corpus, "--dim", "2", "--out", run],
-    ):
-        assert CliRunner().invoke(cli.main, list(map(str, arguments))).exit_code == 0
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory):
+    """A folder with a text and outputs of every kind."""
+    folder = tmp_path_factory.mktemp("outputs")
+    (folder / "text.txt").write_text("a b c d\n" * 50)
+    with contextlib.chdir(folder):
+        for line in (
+            "build-corpus text.txt --out corpus",
+            "train-svd corpus --dim 2 --out run",
+            "export run --format glove small.vec",
+        ):
+            assert CliRunner().invoke(cli.main, line.split()).exit_code == 0
+    wide = " ".join(["0.5"] * 12)
+    (folder / "wide.vec").write_text(f"2 12\nking {wide}\nqueen {wide}\n")
+    for kind in ("comparison", "curve"):
+        shutil.copytree(folder / "run", folder / kind)
+        (folder / kind / f"{kind}.json").write_text("{}")
+    shutil.copytree(folder / "run", folder / "study/svd")
+    (folder / "study/study.toml").touch()
+    shutil.copytree(folder / "run", folder / "new.partial")
+    (folder / "new.partial/maker.json").touch()
+    return folder
 
-    asked = CliRunner().invoke(cli.main, ["neighbors", str(corpus), "a"])
-    assert asked.stderr == (
-        f"Error: {corpus}: a corpus, not a run; train one with firth train-svd\n"
-    )
-    trained = CliRunner().invoke(cli.main, ["train-svd", str(run), "--out", str(tmp_path / "x")])
-    assert trained.stderr == (
-        f"Error: {run}: a finished run, not text or a corpus; pass the corpus that it was "
-        "trained on\n"
-    )
+
+AS_TEXT = ("study {} --out x", "build-corpus {} --out x", "train-svd {} --out x", "recommend {}",
+           "train-mlm {} --dry-run", "learning-curve {} --out x")  # fmt: skip
+AS_CORPUS = (*AS_TEXT, "corpus-info {}")
+AS_RUN = ("neighbors {} a", "similarity {} a b", "compare {}", "export {} --format glove x")
+WITH_ENCODER = ("fill-mask {} a[MASK]", "encode {} text.txt --out x.npz", "pool {} --out x")
+
+
+@pytest.mark.parametrize(
+    ("given", "commands", "message"),
+    [
+        ("run", AS_CORPUS, "a run, not a corpus; pass the corpus that it was trained on"),
+        ("study", AS_CORPUS, "a study, not a corpus; pass its corpus, study/corpus"),
+        ("curve", AS_CORPUS, "a learning curve, not a corpus; pass the corpus that its runs"),
+        ("comparison", AS_CORPUS, "a comparison, not a corpus; pass the corpus that its runs"),
+        ("wide.vec", AS_TEXT[1:], "word vectors, not text; pass the text or the corpus they were"),
+        ("study/svd", AS_CORPUS, "a run, not a corpus; pass the corpus"),
+        ("corpus", AS_RUN, "a corpus, not a run; train one with firth train-svd"),
+        ("corpus", WITH_ENCODER, "a corpus, not a run; train one with firth train-mlm"),
+        ("study", AS_RUN, "a study, not a run; pass a run in it, such as study/svd"),
+        ("study", WITH_ENCODER, "a study, not a run; pass a run in it, such as study/mlm"),
+        ("text.txt", AS_RUN[:1], "unknown format; expected a run directory, word2vec"),
+        ("new.partial", AS_TEXT, "an unfinished output, not a corpus; run its command again"),
+    ],
+)  # fmt: skip
+def test_outputs_of_the_wrong_kind_are_named(
+    outputs, monkeypatch, tmp_path, given, commands, message
+):
+    monkeypatch.chdir(outputs)
+    monkeypatch.setenv("FIRTH_CACHE", str(tmp_path))
+    for line in commands:
+        result = CliRunner().invoke(cli.main, line.format(given).split())
+        assert result.exit_code == 1
+        assert result.stderr.splitlines()[-1].startswith(f"Error: {given}: {message}"), line
+
+
+def test_a_folder_of_text_may_not_contain_outputs(outputs, monkeypatch):
+    monkeypatch.chdir(outputs.parent)
+    result = CliRunner().invoke(cli.main, ["build-corpus", outputs.name, "--out", "x"])
+    assert result.stderr.startswith(f"Error: {outputs.name}/")
+    assert result.stderr.endswith("inside the text; move it away, or name the files of the text\n")

@@ -209,7 +209,7 @@ def test_projector_pairs_of_other_programs_are_read(tmp_path, names, metadata):
 
 WHAT_WE_READ = (
     "unknown format; expected a run directory, word2vec text or binary, GloVe, "
-    "fastText .vec or .bin, or an Embedding Projector pair"
+    "fastText .vec or .bin, or an Embedding Projector pair; to train on text: `train_svd()`"
 )
 FLOAT = struct.pack("<f", 1.5)
 MALFORMED = [

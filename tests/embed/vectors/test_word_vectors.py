@@ -15,6 +15,7 @@ from corpora.text.segment import TextSettings
 from embed.formats.vector_files import load_vectors
 from embed.protocols import StaticVectors
 from embed.vectors.onehot import one_hot
+from embed.vectors.search import zero_rows
 from embed.vectors.subwords import SubwordTable, ngram_buckets
 from embed.vectors.word_vectors import CONTEXTS, WordVectors
 from tests.embed.fasttext_model import write_run
@@ -334,6 +335,26 @@ def test_gensim_reads_the_vectors(small):
     assert keyed["<queen>"].tolist() == [3, 4]
     assert keyed.get_vecattr("king", "count") == 5
     assert keyed.most_similar("king", topn=1) == [("<queen>", pytest.approx(0.6))]
+
+
+def test_gensim_gets_no_zero_vectors_if_asked_so():
+    pytest.importorskip("gensim")
+    vectors = WordVectors(
+        ["a", "zero", "b"], np.array([[1, 0], [0, 0], [0, 1]], np.float32), counts=np.arange(3)
+    )
+    assert vectors.to_gensim().index_to_key == ["a", "zero", "b"]
+    keyed = vectors.to_gensim(skip_zeros=True)
+    assert keyed.index_to_key == ["a", "b"]
+    assert [keyed.get_vecattr(word, "count") for word in "ab"] == [0, 2]
+    assert keyed["b"].tolist() == [0, 1]
+
+
+def test_zero_rows_of_dense_and_sparse_matrices_are_found_in_every_block():
+    matrix = np.array([[0, 0], [0, -1], [0, 0], [np.nan, 0], [0, 0]], np.float32)
+    sparse = scipy.sparse.csr_matrix(matrix)
+    sparse.data[0] = 0  # stored, but zero
+    assert zero_rows(matrix, block_rows=2).tolist() == [0, 2, 4]
+    assert zero_rows(sparse, block_rows=2).tolist() == [0, 1, 2, 4]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from embed.compare.config import CompareConfig
 from embed.compare.inputs.baselines import make_baselines
 from embed.compare.intrinsic.measures import AGREEMENTS, PROPERTIES, measure_geometry
 from embed.compare.intrinsic.shared_words import shared_words
+from embed.compare.report import intrinsic_table
 from embed.compare.report.intrinsic_table import geometry_json, print_geometry
 from embed.vectors.word_vectors import WordVectors
 
@@ -277,7 +278,8 @@ def test_json_has_null_with_a_reason_and_the_word_of_the_hub():
     assert made["agreements"][1] == {"a": "a", "b": "one-hot", "metric": "procrustes", **nothing}
 
 
-def test_tables_fit_100_columns_and_name_undefined_measures(capsys):
+def test_tables_fit_100_columns_of_a_terminal_and_name_undefined_measures(capsys, monkeypatch):
+    monkeypatch.setattr(intrinsic_table, "name_room", lambda characters: characters)
     long = "out/" + "a-very-long-name-of-a-run" * 3
     words = [f"{word}-and-much-more-of-it" for word in WORDS[:40]]
     runs = {long: vectors(words), "out/b": vectors(words, seed=2, shift=30)}

@@ -2,10 +2,12 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import embed.compare.report.table
 from embed.compare.config import CompareConfig
 from embed.compare.report.table import print_report, to_json
 from embed.compare.scoring.results import Comparison, Pair, Score
@@ -184,7 +186,8 @@ def test_marks_are_separate_per_metric_and_section(capsys):
 
 @pytest.mark.parametrize("seeds", [False, True])
 @pytest.mark.parametrize("section", [None, "gram1-adjective-to-adverb"])
-def test_the_table_fits_a_hundred_columns(capsys, section, seeds):
+def test_the_table_fits_a_hundred_columns_of_a_terminal(capsys, monkeypatch, section, seeds):
+    monkeypatch.setattr(embed.compare.report.table, "name_room", lambda characters: characters)
     about = {
         "task": "analogy",
         "dataset": "questions-words",
@@ -212,6 +215,16 @@ def test_the_table_fits_a_hundred_columns(capsys, section, seeds):
     start = "questions-wo" if section is None else ": gram1-ad"  # perhaps cut, no bare colon
     assert any(line.strip().startswith(start) for line in lines)
     assert any("pairdirection" in line for line in lines)
+
+
+def test_names_are_whole_and_rows_unfolded_in_a_file_or_pipe(capsys):
+    run, section = f"out/{'long-' * 12}run", f"section-{'of-an-analogy-set-' * 6}"
+    found = comparison(scored(run, 0.25, section=section, dataset="d", task="analogy"))
+
+    [row] = [line for line in table(capsys, found) if line.endswith("/42")]
+
+    assert f": {section} " in row
+    assert f" {Path(run).name} " in row
 
 
 def test_runs_of_one_name_show_their_paths(capsys):

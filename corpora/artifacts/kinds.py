@@ -1,0 +1,57 @@
+"""What a folder holds, for messages about a corpus in the place of a run and the like."""
+
+from pathlib import Path
+
+from corpora.artifacts.artifact import CHECKSUMS, MAKER
+
+CORPUS, RUN = "corpus", "run"
+_WITH_RUNS = ("study", "learning curve")
+_UNFINISHED = "unfinished output"
+# a file that only this kind of folder has; a finished output with none of them is a run
+_MARKS = {
+    "study.toml": "study",
+    "curve.json": "learning curve",
+    "comparison.json": "comparison",
+    "manifest.json": CORPUS,
+}
+_INSTEAD = {  # by the wanted kind, then by the given one
+    CORPUS: {
+        RUN: "pass the corpus that it was trained on",
+        "comparison": "pass the corpus that its runs were trained on",
+        "learning curve": "pass the corpus that its runs were trained on",
+        "study": "pass its corpus, {path}/corpus",
+    },
+    RUN: {
+        CORPUS: "train one with `{train}()`",
+        "comparison": "pass the runs that it compares",
+        "learning curve": "pass a run in it",
+        "study": "pass a run in it, such as {path}/{method}",
+    },
+}
+
+
+def kind_of(path: str | Path) -> str | None:
+    """Return the kind of output that a folder holds: run, corpus, study ...; None for others."""
+    path = Path(path)
+    if (path / MAKER).is_file():
+        return _UNFINISHED
+    finished = (path / CHECKSUMS).is_file()
+    for mark, kind in _MARKS.items():
+        if (path / mark).is_file() and (finished or kind in _WITH_RUNS):
+            return kind
+    return RUN if finished else None
+
+
+def wrong_kind(path: str | Path, wanted: str, method: str = "svd") -> str | None:
+    """Return why an output is not of the wanted kind, and what to pass instead; None if it may be.
+
+    ``method`` makes what is wanted, for example an encoder.
+    """
+    kind = kind_of(path)
+    if kind in (None, wanted):
+        return None
+    what = f"{path}: {'an' if kind == _UNFINISHED else 'a'} {kind}, not a {wanted}"
+    if kind == _UNFINISHED:
+        return f"{what}; run its command again to complete it"
+    instead = _INSTEAD[wanted][str(kind)]
+    return f"{what}; {instead.format(path=path, method=method, train=f'train_{method}')}"
