@@ -25,6 +25,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -183,20 +184,23 @@ def similarity(words: np.ndarray, size: str, arguments: argparse.Namespace) -> d
     apart[:same, 1] = apart[:same, 0]  # as many pairs of a word with itself
     judged, *runs = drawn(apart, EFFECTS[size], rng)
     true = float(np.mean([spearmanr(judged, run)[0] for run in runs]))
-    draws = {
-        "pairs": (draw_counts(len(words), REPLICATES, 1, "set"), None),
-        "words": (draw_counts(len(words), REPLICATES, 1, "set", words), None),
-    }
-    draws["widened"] = (draws["pairs"][0], words)
+    by_pair = draw_counts(len(words), REPLICATES, 1, "set")
+    by_word = draw_counts(len(words), REPLICATES, 1, "set", words)
     found: dict[str, list[tuple[bool, float, bool]]] = {way: [] for way in WAYS}
     influences = []
     for _ in range(arguments.simulations):
         judged, *runs = drawn(words, EFFECTS[size], rng)
-        for way, (counts, given) in draws.items():
-            two = [resample(Correlation(judged, run, True), counts, given) for run in runs]
+        statistics = [Correlation(judged, run, True) for run in runs]
+        widened = [resample(each, by_pair, words) for each in statistics]
+        ways = {
+            "pairs": [replace(each, sharing=None) for each in widened],
+            "words": [resample(each, by_word) for each in statistics],
+            "widened": widened,
+        }
+        for way, two in ways.items():
             low, high = interval(two[0])
             found[way].append((low <= true <= high, high - low, paired(*two).p <= 0.05))
-            influences += [_within(each.sharing.influences, shared) for each in two if each.sharing]
+        influences += [_within(each.sharing.influences, shared) for each in widened if each.sharing]
     return {"influences": round(float(np.mean(influences)), 3), **_means(found)}
 
 
