@@ -10,7 +10,6 @@ the work folder, so that an interrupted measurement resumes.
 import itertools
 import json
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -222,12 +221,12 @@ def train(corpus: Corpus, method: str, options: Mapping[str, Any], run: Path) ->
 
 
 def training_seconds(runs: Sequence[Path]) -> float:
-    """Return the median time of trainings; compile the kernels and stop other programs before."""
+    """Return the shortest time of trainings, which other programs and compiling disturb least."""
     made = [json.loads((run / "provenance.json").read_text()) for run in runs]
     times = [
         datetime.fromisoformat(each["end"]) - datetime.fromisoformat(each["start"]) for each in made
     ]
-    return statistics.median(time.total_seconds() for time in times)
+    return min(time.total_seconds() for time in times)
 
 
 def score(trained: Mapping[str, Sequence[Path]], sets: Mapping[str, list[Path]]) -> dict[str, Any]:
