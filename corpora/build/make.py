@@ -4,10 +4,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from corpora.build.open_or_build import up_to_date
-from corpora.build.pipeline import build_corpus
+from corpora.build.open_or_build import build, up_to_date
 from corpora.build.request import BuildOptions, make_request
-from corpora.common.reporting import note, progress
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.corpus import Corpus
 from corpora.text.segment import TextSettings
@@ -65,8 +63,4 @@ def make_corpus(
     request, out = make_request(source_list, read=read, text=text, options=options), Path(out)
     if not force and up_to_date(out, request):
         return Corpus.open(out)
-    with progress("reading", "bytes") as show:
-        corpus = build_corpus(request, out, force=force, progress=show)
-    for line in corpus.advice():
-        note(line)
-    return corpus
+    return build(request, out, force=force)

@@ -34,6 +34,15 @@ def up_to_date(out: Path, request: Request) -> bool:
     return len(files) == len(known) and all(map(_is_unchanged, files, known))
 
 
+def build(request: Request, out: Path, *, force: bool) -> Corpus:
+    """Build a corpus, reporting progress and then the notes on the corpus."""
+    with progress("reading", "bytes") as show:
+        corpus = build_corpus(request, out, force=force, progress=show)
+    for line in corpus.advice():
+        note(line)
+    return corpus
+
+
 def open_or_build(source: Corpus | str | Path) -> Corpus:
     """Open a corpus and verify its checksums, or build a raw source in the cache first.
 
@@ -74,8 +83,7 @@ def _build_in_cache(source: str | Path) -> Path:
     out = cache_directory() / "corpora" / f"{Path(str(source)).stem or 'corpus'}-{key}"
     if not up_to_date(out, request):
         note(f"building a corpus of {source} in {out}")
-        with progress("reading", "bytes") as show:
-            build_corpus(request, out, force=out.exists(), progress=show)
+        build(request, out, force=out.exists())
     return out
 
 
@@ -83,9 +91,13 @@ def _has_settings(manifest: dict[str, Any], requested: dict[str, Any]) -> bool:
     """Return whether a corpus has the requested settings.
 
     A corpus of an earlier version with the default of that version counts as one with the default:
-    it keeps its slice, so that runs trained on it stay comparable.
+    it keeps its slice and its lines, so that runs trained on it stay comparable.
     """
     settings = manifest["settings"]
+    read = settings.get("read", {})
+    if "skip_unreadable" not in read:  # of a version that did not detect wrapped text
+        read = {**read, "wrapped": read.get("wrapped") or None, "skip_unreadable": False}
+        settings = {**settings, "read": read}
     if "held_out_unit" not in manifest and settings["held_out"] == _FORMER_SHARE:
         return requested in (settings, {**settings, "held_out": None})
     return bool(requested == settings)
@@ -95,4 +107,6 @@ def _is_unchanged(file: SourceFile, known: dict[str, object]) -> bool:
     """Return whether a file is unchanged, by size and time or else by content."""
     if file.path is None or file.size is None or file.size != known["size"]:
         return False
-    return file.mtime_ns == known["mtime_ns"] or checksum(file.path) == known["sha256"]
+    if file.mtime_ns == known["mtime_ns"]:
+        return True
+    return "unreadable" not in known and checksum(file.path) == known["sha256"]

@@ -22,6 +22,7 @@ from corpora.build.encode import EncodedBlock, PreparedBlock, encode, prepare
 from corpora.build.encode_kernels import count_documents, renumber
 from corpora.build.held_out import hold_out
 from corpora.build.processes import worker_processes
+from corpora.build.readable import build_readable
 from corpora.build.request import Request
 from corpora.build.shard_writer import SHARD_TOKENS, ShardWriter
 from corpora.build.table_pool import TablePool
@@ -30,7 +31,7 @@ from corpora.build.vocabulary_writer import TypeRuns, write_tsv
 from corpora.common.errors import SourceError
 from corpora.common.memory import parse_memory
 from corpora.common.reporting import Progress, no_progress
-from corpora.reading.readers import Digests, read
+from corpora.reading.readers import FileRecords, read
 from corpora.reading.sources import SourceFile, source_files
 from corpora.reading.text_blocks import BLOCK_BYTES, RawBlock, TextBlock
 from corpora.store.corpus import FORMAT, MANIFEST, Corpus
@@ -66,14 +67,24 @@ def build_corpus(
     bytes of source done, and in all (None for pipes).
     """
     started = now()
-    files = source_files(request.sources, exclude=out)
     maker = {"command": "build-corpus", "settings": request.settings()}
-    with new_artifact(out, maker, force=force) as directory:
-        manifest = _Builder(directory, request, files, progress, shard_tokens, block_bytes).run()
-        write_json(directory / MANIFEST, manifest)
-        run_info = provenance(started, threads=request.options.n_threads)
-        write_json(directory / "provenance.json", run_info)
-    return Corpus.open(out)
+    all_files = source_files(request.sources, exclude=out)
+
+    def build(files: list[SourceFile], unreadable: dict[SourceFile, str]) -> Corpus:
+        with new_artifact(out, maker, force=force) as directory:
+            builder = _Builder(directory, request, files, progress, shard_tokens, block_bytes)
+            manifest = builder.run()
+            read_files = dict(zip(files, manifest["sources"], strict=True))
+            manifest["sources"] = [
+                read_files.get(file) or _record(file, unreadable=unreadable[file])
+                for file in all_files
+            ]
+            write_json(directory / MANIFEST, manifest)
+            run_info = provenance(started, threads=request.options.n_threads)
+            write_json(directory / "provenance.json", run_info)
+        return Corpus.open(out)
+
+    return build_readable(all_files, request.read, build, progress=progress)
 
 
 class _Builder:
@@ -96,7 +107,7 @@ class _Builder:
         self.shard_tokens = shard_tokens
         self.block_bytes = block_bytes
         self.files = files
-        self.digests = Digests()
+        self.records = FileRecords()
         sizes = [file.size for file in files if file.size is not None]
         self.n_bytes = sum(sizes) if len(sizes) == len(files) else None  # a pipe has no size
         self.n_consumed = 0
@@ -142,7 +153,7 @@ class _Builder:
         with ExitStack() as stack:
             processes = stack.enter_context(worker_processes(self.options.n_threads))
             for raw in read(
-                self.files, self.request.read, digests=self.digests, block_bytes=self.block_bytes
+                self.files, self.request.read, records=self.records, block_bytes=self.block_bytes
             ):
                 prepared: Future[tuple[TextBlock, PreparedBlock]] | None = None
                 if raw.heavy or self.text.segmenter == "jieba":
@@ -272,16 +283,17 @@ class _Builder:
         }
 
     def _sources(self) -> list[dict[str, Any]]:
-        """List name, size, time and digest of every file read."""
+        """List name, size, time, digest and findings of every file read."""
         return [
-            {
-                "name": file.name,
-                "size": file.size,
-                "mtime_ns": file.mtime_ns,
-                "sha256": digest,
-            }
-            for file, digest in zip(self.files, self.digests.all(), strict=True)
+            _record(file, **record)
+            for file, record in zip(self.files, self.records.all(), strict=True)
         ]
+
+
+def _record(file: SourceFile, **more: Any) -> dict[str, Any]:
+    """Return what the manifest says about a file."""
+    about = {"name": file.name, "size": file.size, "mtime_ns": file.mtime_ns, "sha256": None}
+    return {**about, **more}
 
 
 def _parse(raw: RawBlock, text: TextSettings) -> tuple[TextBlock, PreparedBlock]:

@@ -32,10 +32,8 @@ def command(sources: tuple[str, ...], out: Path, force: bool, **options: Any) ->
         firth build-corpus news/*.txt.gz --documents line --out out/news
         firth build-corpus posts.jsonl --field body --keep date,author --out out/posts
     """
-    from corpora.build.open_or_build import up_to_date
-    from corpora.build.pipeline import build_corpus
+    from corpora.build.open_or_build import build, up_to_date
     from corpora.commands.corpus_info import held_out_text
-    from corpora.common.reporting import note, progress
 
     request = make_request(
         sources,
@@ -46,13 +44,9 @@ def command(sources: tuple[str, ...], out: Path, force: bool, **options: Any) ->
     if not force and up_to_date(out, request):
         click.echo(f"{out}: up to date")
         return
-    with progress("reading", "bytes") as show:
-        corpus = build_corpus(request, out, force=force, progress=show)
-    size = corpus.manifest
+    size = build(request, out, force=force).manifest
     click.echo(
         f"{out}: {size['documents']:,} document{'s' * (size['documents'] != 1)}, "
         f"{size['sentences']:,} sentences, {size['tokens']:,} tokens, {size['types']:,} types; "
         f"held out: {held_out_text(size)}"
     )
-    for line in corpus.advice():
-        note(line)

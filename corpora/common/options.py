@@ -157,9 +157,10 @@ def _as_command(found: re.Match[str]) -> str:
 
 
 def _as_option(found: re.Match[str]) -> str:
-    """Write one setting as an option; ``name=True`` is a bare flag."""
-    option, value = f"--{found['name'].replace('_', '-')}", found["value"]
-    return option if value in (None, "True") else f"{option} {value}"
+    """Write one setting as an option; ``name=True`` and ``name=False`` are bare flags."""
+    value = found["value"]
+    option = f"--{'no-' * (value == 'False')}{found['name'].replace('_', '-')}"
+    return option if value in (None, "True", "False") else f"{option} {value}"
 
 
 def _plain_type(kind: Any) -> Any:

@@ -1,7 +1,11 @@
 """Format detection, by content first and then by file name."""
 
+import dataclasses
+import itertools
 import json
+import math
 import re
+from collections.abc import Iterable
 from pathlib import PurePath
 
 from corpora.common.errors import SourceError
@@ -44,6 +48,7 @@ _MARKUP = re.compile(rb"\s*(?:<\?xml|<!doctype|<html)", re.IGNORECASE)
 _CONLLU = re.compile(rb"(?:#[^\n]*\n|[ \t]*\n)*[0-9]+(?:[-.][0-9]+)?\t(?:[^\t\n]*\t){8}[^\t\n]*\n")
 # word2vec or GloVe: perhaps a header, then a word and its numbers
 _VECTORS = re.compile(rb"(?:[0-9]+ [0-9]+ *\r?\n)?\S+(?: -?[0-9]+\.[0-9]+(?:e-?[0-9]+)?){10}")
+_LEAST_WRAPS = 8  # pairs of lines; fewer are not enough to tell
 _RECORDS = ("jsonl", "csv", "tsv", "parquet")
 
 
@@ -74,6 +79,67 @@ def refuse_binary(head: bytes, source: str) -> None:
         raise SourceError(
             f"{source}: contains control bytes, so it is not text; exclude it, or pass `encoding`"
         )
+
+
+def detect_wrapping(options: ReadOptions, sample: bytes, found: dict[str, bool]) -> ReadOptions:
+    """Return the options with ``wrapped`` set if a sample of a file shows that it is hard-wrapped.
+
+    ``found`` then gets an entry ``wrapped``. It is False if blank lines do not separate paragraphs:
+    joined, these would be one paragraph, which must fit in memory.
+    """
+    if options.wrapped is not None or options.documents == "line" or not is_hard_wrapped(sample):
+        return options
+    found["wrapped"] = has_blank_lines(sample)
+    return dataclasses.replace(options, wrapped=found["wrapped"])
+
+
+def sample_of(texts: Iterable[str]) -> bytes:
+    """Return the first texts, with blank lines between them, as a sample for `detect_wrapping`."""
+    parts, size = [], 0
+    for text in texts:
+        parts.append(text)
+        size += len(text)
+        if size >= HEAD_BYTES:
+            break
+    return "\n\n".join([*parts, ""]).encode("utf-8", "ignore")
+
+
+def is_hard_wrapped(sample: bytes) -> bool:
+    """Return whether a text is prose that was broken into lines of one width, 50 to 100 characters.
+
+    That is so if most lines end where the next word would not fit, and go on in lower case or in
+    a script without case. In verse, tables and lists one of the two fails, or the width; in text
+    with a paragraph or sentence on each line, and in Chinese, the width or the number of words.
+    """
+    lines = [line.rstrip() for line in sample[:HEAD_BYTES].decode("utf-8", "ignore").split("\n")]
+    # the last line may be cut
+    pairs = [(line, after) for line, after in itertools.pairwise(lines[:-1]) if line and after]
+    if len(pairs) < _LEAST_WRAPS:
+        return False
+    width = sorted(len(line) for line, _ in pairs)[int(0.95 * (len(pairs) - 1))]
+    n_words = sum(len(line.split()) for line, _ in pairs)
+    n_full = sum(len(line) + len(after.split()[0]) >= width - 2 for line, after in pairs)
+    n_continued = sum(_continues(after) for _, after in pairs)
+    return (
+        50 <= width <= 100
+        and n_words >= 4 * len(pairs)
+        and n_continued >= 0.2 * len(pairs)
+        # a standard error more, so that a few lines are not taken for prose by chance
+        and n_full >= 0.65 * len(pairs) + 0.5 * math.sqrt(len(pairs))
+    )
+
+
+def has_blank_lines(sample: bytes) -> bool:
+    """Return whether blank lines can be the ends of paragraphs: one in 200 lines, or so."""
+    lines = sample[:HEAD_BYTES].split(b"\n")
+    n_blank = sum(not line.strip() for line in lines)
+    return len(lines) <= 200 * (n_blank + 1)
+
+
+def _continues(line: str) -> bool:
+    """Return whether the first letter or digit of a line can stand inside a sentence."""
+    first = next((character for character in line if character.isalnum()), "")
+    return first.isalpha() and not first.isupper() and not first.istitle()
 
 
 def _by_content(head: bytes, source: str) -> str | None:

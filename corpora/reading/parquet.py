@@ -33,9 +33,8 @@ def parquet_blocks(
                     )
                 rows.add(text, record, {field: values[index] for field, values in kept.items()})
                 if rows.size >= block_bytes:
-                    yield rows.block(stream, options)
-                    rows = RowBuffer(options)
-    yield rows.block(stream, options)
+                    yield rows.take_block(stream)
+    yield rows.take_block(stream)
 
 
 def _parquet_batches(

@@ -7,10 +7,12 @@ into a :class:`TextBlock`, in any order and in any thread or process.
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from corpora.common.errors import SourceError
+from corpora.common.reporting import Progress, no_progress
 from corpora.reading.conllu import conllu_blocks
-from corpora.reading.detect import HEAD_BYTES, detect
+from corpora.reading.detect import HEAD_BYTES, detect, detect_wrapping
 from corpora.reading.parquet import parquet_blocks
 from corpora.reading.plain_text import text_blocks
 from corpora.reading.records import jsonl_blocks
@@ -22,7 +24,7 @@ from corpora.reading.wiki.reader import mediawiki_blocks, wikiextractor_blocks
 __all__ = [
     "BLOCK_BYTES",
     "FORMATS",
-    "Digests",
+    "FileRecords",
     "RawBlock",
     "ReadOptions",
     "SourceFile",
@@ -32,19 +34,19 @@ __all__ = [
 ]
 
 
-class Digests:
-    """SHA-256 of each file read to its end, empty ones included, in reading order."""
+class FileRecords:
+    """SHA-256 and findings of each file read to its end, empty ones included, in reading order."""
 
     def __init__(self) -> None:
-        self._digests: list[str] = []
+        self._records: list[dict[str, Any]] = []
 
-    def add(self, digest: str) -> None:
-        """Append the hexadecimal digest of the next file."""
-        self._digests.append(digest)
+    def add(self, stream: Stream) -> None:
+        """Append the record of the next file."""
+        self._records.append({"sha256": stream.digest(), **stream.found})
 
-    def all(self) -> list[str]:
-        """Return the digests so far."""
-        return list(self._digests)
+    def all(self) -> list[dict[str, Any]]:
+        """Return the records so far: ``sha256``, and ``empty`` or ``wrapped`` where found."""
+        return list(self._records)
 
 
 _Cutter = Callable[[Stream, Iterator[bytes], ReadOptions, int], Iterator[RawBlock]]
@@ -64,14 +66,15 @@ def read(
     sources: Sequence[str | Path | SourceFile],
     options: ReadOptions,
     *,
-    digests: Digests | None = None,
+    records: FileRecords | None = None,
     block_bytes: int = BLOCK_BYTES,
 ) -> Iterator[RawBlock]:
     """Read sources as blocks of about ``block_bytes``, in a fixed order and in bounded memory.
 
     ``consumed`` of the blocks adds up to the sizes of the files; a long line makes a long block.
     """
-    for file in source_files(sources):
+    files = source_files(sources)
+    for file in files:
         stream = Stream(file, options, block_bytes)
         for block in _file_blocks(stream, options, block_bytes):
             yield dataclasses.replace(
@@ -79,12 +82,42 @@ def read(
                 consumed=stream.take_consumed(),
                 counts={**block.counts, **stream.take_counts()},
             )
-        if digests is not None:
-            digests.add(stream.digest())
+        if stream.found.get("empty") and file.named and len(files) == 1:
+            raise SourceError(f"{file.name}: the source is empty; pass one that contains text")
+        if records is not None:
+            records.add(stream)
+
+
+def find_unreadable(
+    files: Sequence[SourceFile],
+    options: ReadOptions,
+    *,
+    whole: bool,
+    progress: Progress = no_progress,
+) -> dict[SourceFile, str]:
+    """Return the error of each file that cannot be read, judged by its beginning or as a whole.
+
+    Pipes and standard input are left out, since they can be read only once.
+    """
+    options = dataclasses.replace(options, wrapped=bool(options.wrapped))  # need not be detected
+    found, done, total = {}, 0, sum(file.size or 0 for file in files)
+    for file in files:
+        if file.size is None:
+            continue
+        try:
+            blocks = _file_blocks(Stream(file, options, HEAD_BYTES), options, BLOCK_BYTES)
+            if whole:
+                for block in blocks:
+                    block.parse()
+        except SourceError as error:
+            found[file] = str(error)
+        done += file.size
+        progress(done, total)
+    return found
 
 
 def _file_blocks(stream: Stream, options: ReadOptions, block_bytes: int) -> Iterator[RawBlock]:
-    """Yield the blocks of one file; an empty file is an error only if it was named explicitly."""
+    """Yield the blocks of one file."""
     is_parquet = stream.head.startswith(b"PAR1")
     if options.format == "parquet" and not is_parquet:
         raise SourceError(f"{stream.name}: not a Parquet file; drop `format` to detect its format")
@@ -92,7 +125,9 @@ def _file_blocks(stream: Stream, options: ReadOptions, block_bytes: int) -> Iter
         return parquet_blocks(stream, options, block_bytes)
     head, chunks = peek(stream.text(), HEAD_BYTES)
     if not head:
-        if stream.file.named:
-            raise SourceError(f"{stream.name}: the source is empty; pass one that contains text")
+        stream.found["empty"] = True
         return iter(())
-    return _CUTTERS[detect(head, stream.name, options)](stream, chunks, options, block_bytes)
+    detected = detect(head, stream.name, options)
+    if detected == "text":
+        options = detect_wrapping(options, head, stream.found)
+    return _CUTTERS[detected](stream, chunks, options, block_bytes)

@@ -1,5 +1,6 @@
 """Records with named fields, and the JSON Lines reader; each record is a document."""
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from corpora.common.errors import SourceError
+from corpora.reading.detect import detect_wrapping, sample_of
 from corpora.reading.line_ends import after_line_end, cut_blocks
 from corpora.reading.sources import Stream
 from corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock
@@ -24,6 +26,9 @@ def jsonl_blocks(
 ) -> Iterator[RawBlock]:
     """Cut JSON Lines at line ends."""
     for line, data in cut_blocks(chunks, after_line_end, block_bytes):
+        if line == 1:
+            texts = _sample_texts(data, options.field or DEFAULT_FIELD)
+            options = detect_wrapping(options, sample_of(texts), stream.found)
         yield RawBlock(data, stream.name, line, options, parse_jsonl)
 
 
@@ -111,6 +116,14 @@ def _encoded(text: str, raw: RawBlock, position: int, counts: dict[str, int]) ->
         text, replaced = LONE_SURROGATE.subn("\ufffd", text)
         counts["replaced_characters"] = counts.get("replaced_characters", 0) + replaced
         return text.encode()
+
+
+def _sample_texts(data: bytes, name: str) -> Iterator[str]:
+    """Yield the texts of the records before the first malformed one."""
+    with contextlib.suppress(ValueError, RecursionError, TypeError, KeyError):
+        for line in data.splitlines():
+            if line.strip():
+                yield str(json.loads(line)[name])
 
 
 def _json_record(line: str, where: str) -> dict[str, Any]:

@@ -80,6 +80,14 @@ def _source_file(path: Path, named: bool) -> SourceFile:
     return SourceFile(name, path, status.st_size, status.st_mtime_ns, named)
 
 
+def _found_file(path: Path) -> SourceFile:
+    """Stat one file found in a folder; if that fails, as for a dangling link, reading it will."""
+    try:
+        return _source_file(path, named=False)
+    except SourceError:
+        return SourceFile(_name(path), path, 0, 0, named=False)
+
+
 def _name(path: Path) -> str:
     """Return a path as text; bytes that are not UTF-8 become U+FFFD."""
     return os.fsencode(path).decode("utf-8", "replace")
@@ -89,7 +97,7 @@ def _folder_files(folder: Path, exclude: Path | None) -> list[SourceFile]:
     """List all regular files below a folder, sorted by path."""
     skipped = set() if exclude is None else set(artifact_paths(exclude))
     paths = sorted(_walk(folder, (), skipped), key=lambda path: path.parts)
-    files = [_source_file(path, named=False) for path in paths]
+    files = [_found_file(path) for path in paths]
     files = [file for file in files if file.size is not None]
     if not any(file.size for file in files):
         kind = "only empty files" if files else "no files (hidden files are skipped)"
@@ -137,6 +145,7 @@ class Stream:
         self.file = file
         self._recoder = Recoder(file.name, options.encoding, options.errors)
         self._utf8 = is_utf8(options.encoding)
+        self.found: dict[str, bool] = {}  # what a corpus records about the file
         self._sha256 = hashlib.sha256()
         self._consumed = 0
         raw_head, chunks = peek(self._read(chunk_bytes), 10)

@@ -9,6 +9,7 @@ from typing import Any
 
 from corpora.common.errors import SourceError
 from corpora.reading.decoding import checked_utf8
+from corpora.reading.detect import detect_wrapping, sample_of
 from corpora.reading.line_ends import after_line_end, cut_blocks
 from corpora.reading.records import choose_columns, records_block
 from corpora.reading.sources import Stream
@@ -21,9 +22,15 @@ class RowBuffer:
     """Collects rows for one block; ``size`` counts characters of text."""
 
     def __init__(self, options: ReadOptions) -> None:
+        self._options = options
+        self._is_sampled = False
+        self._clear()
+
+    def _clear(self) -> None:
+        """Remove all rows."""
         self.texts: list[str] = []
         self.positions: list[int] = []
-        self.kept: dict[str, list[str]] = {field: [] for field in options.keep}
+        self.kept: dict[str, list[str]] = {field: [] for field in self._options.keep}
         self.size = 0
 
     def add(self, text: str, position: int, kept: dict[str, str]) -> None:
@@ -34,11 +41,16 @@ class RowBuffer:
         for field, value in kept.items():
             self.kept[field].append(value)
 
-    def block(self, stream: Stream, options: ReadOptions) -> RawBlock:
-        """Return a block of the rows."""
+    def take_block(self, stream: Stream) -> RawBlock:
+        """Remove all rows and return them as a block; the first ones show if texts are wrapped."""
+        if not self._is_sampled:
+            sample = sample_of(self.texts)
+            self._options = detect_wrapping(self._options, sample, stream.found)
+            self._is_sampled = True
         data = (self.texts, self.positions, self.kept)
         first = self.positions[0] if self.positions else 1
-        return RawBlock(data, stream.name, first, options, parse_rows)
+        self._clear()
+        return RawBlock(data, stream.name, first, self._options, parse_rows)
 
 
 def parse_rows(raw: RawBlock) -> TextBlock:
@@ -64,9 +76,8 @@ def csv_blocks(
         _check_width(row, names, f"{stream.name}:{line}")
         rows.add(row[text], line, {field: row[index] for field, index in kept.items()})
         if rows.size >= block_bytes:
-            yield rows.block(stream, options)
-            rows = RowBuffer(options)
-    yield rows.block(stream, options)
+            yield rows.take_block(stream)
+    yield rows.take_block(stream)
 
 
 def tsv_blocks(

@@ -39,8 +39,11 @@ class ReadOptions:
         "One document of plain text: a file, a line, or a block between blank lines.",
         choices=("file", "line", "block"),
     )
-    wrapped: bool = setting(
-        False, "Text is hard-wrapped: paragraphs end at blank lines, not at line ends."
+    wrapped: bool | None = setting(
+        None,
+        "Text is hard-wrapped: paragraphs end at blank lines, not at line ends (default: detected "
+        "for each file).",
+        opposite="no-wrapped",
     )
     field: str | None = setting(
         None,
@@ -56,6 +59,10 @@ class ReadOptions:
         "strict",
         "For bytes that are invalid in the encoding: stop, or replace and count them.",
         choices=("strict", "replace"),
+    )
+
+    skip_unreadable: bool = setting(
+        False, "Leave out files that cannot be read, such as PDF files, and list them."
     )
 
     def __post_init__(self) -> None:

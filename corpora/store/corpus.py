@@ -37,6 +37,16 @@ _TALLY_NOTES = {
     "markup_lines": "lines had leftover markup removed",
 }
 
+_NAMED = 3  # files that a note names
+# Notes on files, by an entry of their records in the manifest.
+_FILE_NOTES = {
+    ("empty", True): "empty, skipped",
+    ("wrapped", True): "lines of one width, so read as hard-wrapped: lines were joined into "
+    "paragraphs; `wrapped=False` keeps the lines",
+    ("wrapped", False): "lines of one width, but no blank lines between paragraphs, so every line "
+    "is a paragraph; `wrapped=True` joins lines",
+}
+
 
 class Corpus:
     """A finished corpus; opening it reads only the manifest.
@@ -197,7 +207,7 @@ class Corpus:
             One line each, such as what was dropped or replaced, or a better segmenter.
         """
         tally = self.manifest["tally"]
-        lines = [
+        lines = self._notes_on_files() + [
             f"{tally[name]:,} {words}" for name, words in _TALLY_NOTES.items() if tally.get(name)
         ]
         if self.vocabulary[len(self.vocabulary) - 1] == PRUNED:
@@ -214,6 +224,24 @@ class Corpus:
             self.n_tokens, tally["characters"], tally["unspaced_characters"], self.text.segmenter
         )
         return lines + ([better] if better else [])
+
+    def _notes_on_files(self) -> list[str]:
+        """Return a line for each finding of the reader, with the names of up to three files."""
+        sources = self.manifest["sources"]
+        lines = []
+        for (finding, value), words in _FILE_NOTES.items():
+            if files := [file for file in sources if file.get(finding) is value]:
+                names = ", ".join(str(file["name"]) for file in files[:_NAMED])
+                rest = len(files) - _NAMED
+                more = f" and {rest:,} other{'s' * (rest > 1)}" if rest > 0 else ""
+                lines.append(f"{names}{more}: {words}")
+        if unreadable := [str(file["unreadable"]) for file in sources if "unreadable" in file]:
+            reasons = "; ".join(error.partition(";")[0] for error in unreadable[:_NAMED])
+            lines.append(
+                f"{len(unreadable):,} of {len(sources):,} files were skipped, since they cannot be "
+                f"read: {reasons}{'; ...' if len(unreadable) > _NAMED else ''}"
+            )
+        return lines
 
     def _count_decomposed(self) -> int:
         """Count types that are not in Unicode NFC; they look like others but differ."""

@@ -33,12 +33,9 @@ def command(corpus: str, as_json: bool) -> None:
     """
     from corpora.build.open_or_build import open_or_build
     from corpora.common.console import print_json
-    from corpora.common.reporting import note
     from embed.compare.recommend import advise, features_of, read_evidence
 
     opened = open_or_build(corpus)
-    for line in opened.advice():
-        note(line)
     evidence, features = read_evidence(), features_of(opened)
     advice = advise(features, evidence)
     if as_json:

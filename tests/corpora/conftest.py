@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from corpora.reading.readers import BLOCK_BYTES, Digests, ReadOptions, TextBlock, read
+from corpora.reading.readers import BLOCK_BYTES, FileRecords, ReadOptions, TextBlock, read
 
 
 @dataclass
@@ -27,8 +28,13 @@ class Reading:
     documents: list[Document]
     counts: dict[str, int]
     blocks: list[TextBlock]
-    digests: list[str]
+    files: list[dict[str, Any]]
     consumed: int
+
+    @property
+    def digests(self) -> list[str]:
+        """The SHA-256 of each file."""
+        return [record["sha256"] for record in self.files]
 
     @property
     def texts(self) -> list[str]:
@@ -42,9 +48,9 @@ def _read_all(
     """Read and parse sources, checking the invariants of every block."""
     if isinstance(sources, str | Path):
         sources = [sources]
-    digests = Digests()
-    raws = list(read(sources, ReadOptions(**options), digests=digests, block_bytes=block_bytes))
-    reading = Reading([], {}, [], digests.all(), sum(raw.consumed for raw in raws))
+    files = FileRecords()
+    raws = list(read(sources, ReadOptions(**options), records=files, block_bytes=block_bytes))
+    reading = Reading([], {}, [], files.all(), sum(raw.consumed for raw in raws))
     for raw in raws:
         block = raw.parse()
         _check(block)

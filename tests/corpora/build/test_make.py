@@ -72,3 +72,80 @@ def test_a_corpus_is_not_built_from_a_corpus(text, tmp_path):
     corpus = make_corpus(text, tmp_path / "corpus", options=ONE_THREAD)
     with pytest.raises(SourceError, match=r"corpus: a corpus already; train on it as it is$"):
         make_corpus(corpus.path, tmp_path / "other")
+
+
+PDF = b"%PDF-1.4 ..."
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of two texts, an empty file, and files that cannot be read for various reasons."""
+    texts = {"a.txt": "The cat sat.\n", "m.txt": "A dog ran.\n" * 9, "empty.txt": ""}
+    for name, content in texts.items():
+        (tmp_path / "f").mkdir(exist_ok=True)
+        (tmp_path / "f" / name).write_text(content)
+    (tmp_path / "f/b.pdf").write_bytes(PDF)
+    (tmp_path / "f/late.txt").write_bytes(b"word\n" * 30000 + b"\xe9\n")
+    (tmp_path / "f/z.txt.gz").write_bytes(b"\x1f\x8b\x08 not gzip")
+    (tmp_path / "f/link").symlink_to(tmp_path / "nothing")
+    return tmp_path / "f"
+
+
+def test_files_that_cannot_be_read_are_listed_together(folder, tmp_path):
+    with pytest.raises(SourceError) as caught:
+        make_corpus(folder, tmp_path / "out", options=ONE_THREAD)
+    first, *files = str(caught.value).split("\n  ")
+    assert first == (
+        "3 of 7 files cannot be read; fix or exclude them, or pass `skip_unreadable=True` to leave "
+        "them out:"
+    )
+    assert [line.partition(": ")[0] for line in files] == [
+        f"{folder}/{name}" for name in ("b.pdf", "link", "z.txt.gz")
+    ]
+    for name in ("b.pdf", "link"):
+        (folder / name).unlink()
+    with pytest.raises(SourceError, match=r"z.txt.gz: .*\(or pass `skip_unreadable=True` to"):
+        make_corpus(folder, tmp_path / "out", options=ONE_THREAD)
+    (folder / "z.txt.gz").unlink()
+    (folder / "also.txt").write_bytes(b"\xe9\n")  # found only when text is decoded
+    with pytest.raises(SourceError, match="2 of 5 files cannot be read"):
+        make_corpus(folder, tmp_path / "out", options=ONE_THREAD)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_long_list_of_files_is_cut(tmp_path):
+    for number in range(13):
+        (tmp_path / f"{number:02}.pdf").write_bytes(PDF)
+    (tmp_path / "a.txt").write_text("a text\n")
+    with pytest.raises(SourceError) as caught:
+        make_corpus(tmp_path, tmp_path / "out", options=ONE_THREAD)
+    _, *files, last = str(caught.value).split("\n  ")
+    assert (len(files), last) == (10, "and 3 more")
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_skipped_files_change_nothing_but_the_list_of_sources(folder, tmp_path, threads, capsys):
+    options, read = BuildOptions(threads=threads), ReadOptions(skip_unreadable=True)
+    corpus = make_corpus(folder, tmp_path / "out", read=read, options=options)
+    notes = capsys.readouterr().err
+    assert f"{folder}/empty.txt: empty, skipped" in notes
+    assert f"4 of 7 files were skipped, since they cannot be read: {folder}/b.pdf: a PDF" in notes
+
+    left = [source["name"] for source in corpus.manifest["sources"] if "unreadable" in source]
+    assert left == [f"{folder}/{name}" for name in ("b.pdf", "late.txt", "link", "z.txt.gz")]
+    texts = [folder / "a.txt", folder / "m.txt"]
+    alone = make_corpus(texts, tmp_path / "alone", options=options)
+    assert corpus.manifest["arrays"] == alone.manifest["arrays"]
+    assert [list(shard.ids) for shard in corpus.shards] == [list(s.ids) for s in alone.shards]
+
+    before = (tmp_path / "out/manifest.json").stat().st_ino
+    make_corpus(folder, tmp_path / "out", read=read, options=options)
+    assert (tmp_path / "out/manifest.json").stat().st_ino == before
+    assert "empty" not in capsys.readouterr().err
+
+
+def test_nothing_but_files_that_cannot_be_read_is_an_error(tmp_path):
+    for name in ("a.pdf", "b.pdf"):
+        (tmp_path / name).write_bytes(PDF)
+    with pytest.raises(SourceError, match="2 of 2 files cannot be read; fix or exclude them:"):
+        make_corpus(tmp_path, tmp_path / "o", read=ReadOptions(skip_unreadable=True))

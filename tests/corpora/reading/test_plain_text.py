@@ -1,11 +1,16 @@
 """Plain text: documents and paragraphs."""
 
+import itertools
+import lzma
 import re
+import textwrap
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.reading.detect import is_hard_wrapped
 from corpora.reading.readers import ReadOptions, read
 
 POEM = "one\ntwo\n\n\nthree\n \t\nfour\nfive"
@@ -104,3 +109,98 @@ def test_paragraphs_reproduce_the_text(lines, block_bytes, line_end, tmp_path_fa
     assert read_all(path, documents="block", **options).texts == [b + "\n" for b in blocks]
     wrapped = read_all(path, documents="block", wrapped=True, **options)
     assert wrapped.texts == [block.replace("\n", " ") + "\n" for block in blocks]
+
+
+def prose(seed, paragraphs=12):
+    """Paragraphs of made-up words, in sentences that begin with a capital."""
+    rng = np.random.default_rng(seed)
+    letters = np.array(list("abdeghiklmnorstu"))
+    found = []
+    for _ in range(paragraphs):
+        words = ["".join(rng.choice(letters, size=rng.integers(1, 11))) for _ in range(90)]
+        ends = [i for i, end in enumerate(rng.random(len(words)) < 0.08, 1) if end] + [len(words)]
+        sentences = [" ".join(words[a:b]) for a, b in itertools.pairwise([0, *ends]) if a < b]
+        found.append(" ".join(f"{sentence.capitalize()}." for sentence in sentences))
+    return found
+
+
+def wrapped(paragraphs, width, between="\n\n"):
+    return between.join(textwrap.fill(text, width) for text in paragraphs) + "\n"
+
+
+SONNET = """Shall I compare thee to a summer's day?
+Thou art more lovely and more temperate:
+Rough winds do shake the darling buds of May,
+And summer's lease hath all too short a date;
+Sometime too hot the eye of heaven shines,
+And often is his gold complexion dimm'd;
+And every fair from fair sometime declines,
+By chance or nature's changing course untrimm'd;
+But thy eternal summer shall not fade,
+Nor lose possession of that fair thou ow'st;
+Nor shall death brag thou wander'st in his shade,
+When in eternal lines to time thou grow'st:
+So long as men can breathe or eyes can see,
+So long lives this, and this gives life to thee.
+"""
+SENTENCES = "\n".join(" ".join(prose(3)).split(". ")) + "\n"
+NOT_WRAPPED = {
+    "verse": SONNET,
+    "verse in lower case": SONNET.lower(),
+    "long verse": "".join(f"{line} and {line}\n" for line in SONNET.splitlines()),
+    "a paragraph on each line": "\n".join(prose(2)),
+    "a sentence on each line": SENTENCES,
+    "the same in lower case": SENTENCES.lower(),
+    "dialog": "'Yes,' he said.\n'Are you certain of it?'\n'No.'\n" * 20,
+    "a table": "".join(f"{n:8} {n * n:12}   ok   {n / 7:30.12f}   item\n" for n in range(99)),
+    "Chinese": "我们昨天晚上一起去看了一场很有意思的电影，然后回家吃了晚饭。" * 40,
+    "wrapped Chinese": "我们昨天晚上一起去看了一场很有意思的电影，然后回家吃了晚饭我们昨天一起\n"
+    * 40,
+    "too short to tell": wrapped(prose(4, 1)[0:1], 90)[:400],
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("width", [55, 60, 66, 72, 79, 90])
+def test_hard_wrapped_prose_is_read_like_the_same_prose_unwrapped(width, seed, write, read_all):
+    paragraphs = prose(seed)
+    write("a.txt", wrapped(paragraphs, width))
+    reading = read_all("a.txt")
+    assert [line for line in reading.texts[0].split("\n") if line] == paragraphs
+    assert reading.files[0]["wrapped"] is True
+    assert read_all("a.txt", wrapped=False).texts == [wrapped(paragraphs, width)]
+    assert "wrapped" not in read_all("a.txt", documents="line").files[0]
+
+
+@pytest.mark.parametrize("kind", NOT_WRAPPED)
+def test_other_lines_stay_as_they_are(kind, write, read_all):
+    write("a.txt", NOT_WRAPPED[kind])
+    reading = read_all("a.txt")
+    assert reading.texts[0].rstrip("\n") == NOT_WRAPPED[kind].rstrip("\n")
+    assert "wrapped" not in reading.files[0]
+
+
+def test_each_file_is_judged_by_itself(write, read_all):
+    write("f/a.txt", wrapped(prose(1), 70))
+    write("f/b.txt", "\n".join(prose(2)))
+    assert [record.get("wrapped") for record in read_all("f").files] == [True, None]
+
+
+def test_wrapped_text_without_blank_lines_is_left_as_it_is_and_recorded(write, read_all):
+    text = wrapped(prose(1, 60), 70, between="\n")
+    write("a.txt", text)
+    reading = read_all("a.txt")
+    assert (reading.texts, reading.files[0]["wrapped"]) == ([text], False)
+
+
+@pytest.mark.parametrize("name", ["enwiki2015-AB", "wikitext2-valid", "eltec-de", "zh-modern"])
+def test_real_text_is_found_wrapped_only_if_it_is(name, shared_data):
+    with lzma.open(shared_data / "corpora" / f"{name}.txt.xz") as file:
+        lines = file.read(300_000).decode("utf-8", "ignore").split("\n")
+    text = [line.strip() for line in lines if len(line) > 200 or name == "zh-modern"]
+    assert len(text) > 80
+    for first in range(0, len(text) - 40, 40):
+        part = text[first : first + 40]
+        assert not is_hard_wrapped("\n".join(part).encode())
+        found = is_hard_wrapped(wrapped(part, 55 + first % 36).encode())
+        assert found == (name != "zh-modern")

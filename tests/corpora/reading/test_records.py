@@ -96,6 +96,20 @@ def test_wrapped_values_are_joined_into_paragraphs(write, read_all):
     assert read_all("a.jsonl", wrapped=True).texts == ["one two\nthree\n"]
 
 
+def test_records_of_hard_wrapped_text_are_detected(write, read_all):
+    line = "some words of a letter that was broken into lines of about sixty"
+    text = f"{line}\n" * 9
+    joined = " ".join([line] * 9)
+    write("a.jsonl", f"{json.dumps({'text': text})}\n" * 2)
+    write("a.csv", f'text,n\n"{text}",1\n"{text}",2\n')
+    for name in ("a.jsonl", "a.csv"):
+        for block_bytes in (len(text), 1 << 20):
+            reading = read_all(name, block_bytes=block_bytes)
+            assert [found.strip() for found in reading.texts] == [joined, joined]
+            assert reading.files[0]["wrapped"] is True
+        assert read_all(name, wrapped=False).texts == [text, text]
+
+
 def test_text_that_starts_with_a_brace_is_not_json(write, read_all):
     write("a.txt", "{braces} are fine\n")
     assert read_all("a.txt").texts == ["{braces} are fine\n"]
