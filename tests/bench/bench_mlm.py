@@ -11,14 +11,18 @@ quality    with --quality CORPUS: an encoder trained for --minutes by the traine
            --quality RUN an existing run: held-out accuracy, BLiMP by pseudo-log-
            likelihood (ties count one half), word similarity of its vectors. --role tuning scores
            on the sets that settings may be chosen on.
+pool       with --pool RUN: words of the run's corpus that a core pools a second, by the run's own
+           encoder and by its export through transformers.
 
 Every number goes to --json, which is written after each part. The status is 1 if a check fails.
 """
 
 import argparse
 import json
+import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,9 +37,14 @@ import torch
 
 from corpora.artifacts.metrics import HeldOutLoss
 from corpora.common.console import print_table
+from corpora.store.corpus import Corpus
+from embed.contextual.encoders import open_encoder
+from embed.contextual.pooled_run import open_training_corpus
+from embed.contextual.pooling import PoolConfig, pool_words
 from pretrain.device import choose_device, device_name, matmul_peak
+from pretrain.huggingface.export import write_huggingface
 
-PARTS = ("checks", "steps", "spans", "quality")
+PARTS = ("checks", "steps", "spans", "quality", "pool")
 ROLE = roles.REPORTING
 # By role: the sets of --quality.
 SIMILARITY = {roles.REPORTING: ("ws353", "simlex999"), roles.TUNING: ("mturk287", "rg65")}
@@ -64,7 +73,8 @@ def main() -> None:
             for name, dtype in (("float32", torch.float32), ("bfloat16", torch.bfloat16))
         },
     }
-    runs = {"checks": run_checks, "steps": run_steps, "spans": run_spans, "quality": run_quality}
+    runs = {"checks": run_checks, "steps": run_steps, "spans": run_spans, "quality": run_quality,
+            "pool": run_pool}  # fmt: skip
     for part in arguments.parts:
         if part == "quality" and not (arguments.quality or arguments.quick):
             continue
@@ -171,6 +181,30 @@ def run_quality(arguments: argparse.Namespace, device: torch.device) -> Iterator
     yield from found.items()
 
 
+def run_pool(arguments: argparse.Namespace, device: torch.device) -> Iterator[tuple[str, Any]]:
+    """Yield the speed of the encoders of each run, which take turns."""
+    torch.set_num_threads(1)
+    for run in arguments.pool:
+        with tempfile.TemporaryDirectory() as folder:
+            export = Path(folder) / "export"
+            write_huggingface(run, export)
+            encoders = {"own": run, "export": export}
+            speeds: dict[str, list[float]] = {name: [] for name in encoders}
+            for name in harness.turns(list(encoders), arguments.repeats):
+                speeds[name].append(pool_speed(encoders[name], open_training_corpus(run)))
+        means = {name: statistics.mean(each) for name, each in speeds.items()}
+        print(f"{run.name}: " + ", ".join(f"{name} {mean:,.0f}" for name, mean in means.items()))
+        yield run.name, {"words_per_second": means, "runs": speeds}
+
+
+def pool_speed(encoder: Path, corpus: Corpus) -> float:
+    """Return the words that are pooled in a second of processor time."""
+    opened = open_encoder(encoder, "cpu")
+    begun = time.process_time()
+    words: int = pool_words(opened, corpus, PoolConfig()).info["tokens"]
+    return words / (time.process_time() - begun)
+
+
 def _prepare_quick(arguments: argparse.Namespace, folder: Path) -> None:
     """Make a random corpus, sentence pairs and a similarity set to run everything on."""
     from corpora.build.pipeline import build_corpus
@@ -232,6 +266,7 @@ def _own_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--blimp", type=Path, help="sentence pairs, .jsonl or .jsonl.xz")
     parser.add_argument("--pairs", type=int, help="only so many of each paradigm")
     parser.add_argument("--similarity", type=Path, nargs="+", help="similarity sets")
+    parser.add_argument("--pool", type=Path, nargs="+", default=[], help="runs to pool, by name")
     parser.add_argument("--beside", type=Path, nargs="+", default=[], help="runs to compare with")
 
 
