@@ -308,8 +308,8 @@ def test_default_epochs_depend_on_the_text_size(corpus, tmp_path):
     run = train_skipgram(opened, config, tmp_path / "run").path
     taken = json.loads((run / "config.json").read_text())["epochs"]
     assert build_trainer(opened, config).epochs == taken == 20
-    sizes = (8_000_000, 11_000_000, 16_000_000, 32_000_000, 10**9)
-    assert [resolve_epochs(config, n) for n in sizes] == [20, 15, 10, 5, 5]
+    sizes = (4_000_000, 8_000_000, 16_000_000, 64_000_000, 10**9)
+    assert [resolve_epochs(config, n) for n in sizes] == [20, 14, 10, 5, 5]
     assert resolve_epochs(dataclasses.replace(config, epochs=7), 10) == 7
 
 
