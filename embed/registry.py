@@ -27,7 +27,7 @@ class Method:
     """A training method: its config and its training function."""
 
     # ``module:name`` of its config class, a frozen dataclass of settings; its ``chosen``, if it has
-    # one, is a Chosen
+    # one, is a Chosen, and its ``loss_settings`` name those that comparable losses have in common
     config: str
     # ``module:name`` of its function ``(corpus, config, out, *, force=False)``, which makes a run
     train: str

@@ -157,6 +157,8 @@ class MlmConfig:
         settings=(),  # the layers and contexts of its vectors, which are no settings of a training
         date="2026-11-21",
     )
+    # besides text and pieces; losses of runs that differ in them are not comparable
+    loss_settings = ("boundary", "sequence_length")
     preset: str = setting(
         "mini",
         "Sizes by name, layers/dim/heads: tiny 2/128/2, mini 4/256/4, small 4/512/8, "

@@ -83,7 +83,8 @@ def train_mlm(
     MlmEncoder
         On the device of the training. With ``out``, its ``path`` is the run: ``config.json``,
         ``provenance.json``, ``tokenizer.json``, ``model.safetensors``, ``metrics.jsonl``,
-        ``vocabulary.tsv``, ``vectors.npy`` float32 (V, D) and ``checksums.json``.
+        ``held_out.npy`` float64 (2, U), ``vocabulary.tsv``, ``vectors.npy`` float32 (V, D) and
+        ``checksums.json``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""``metrics.jsonl``: training metrics, one JSON object per line; losses with standard errors."""
+"""``metrics.jsonl``: training metrics, one JSON object per line; held-out losses and errors."""
 
 import json
 import math
@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from corpora.artifacts.arrays import map_array, save_array
 from corpora.artifacts.atomic import write_whole
+from corpora.common.errors import ArtifactError
 
 METRICS = "metrics.jsonl"
+UNIT_LOSSES = "held_out.npy"
 
 # A standard error from few units is itself uncertain, by 1 / sqrt(2 (n - 1)): a third from five.
 LEAST_UNITS = 5
@@ -36,7 +39,7 @@ class HeldOutLoss:
         chapter 6) with units as clusters: units are chosen at random, but pairs within a unit
         resemble each other, so they are not independent observations.
         """
-        # losses: float64 (n,); counts: int64 (n,)
+        # losses: float64 (n,); counts: whole numbers (n,)
         used = counts > 0
         losses, counts, n = losses[used], counts[used], int(used.sum())
         if not n:
@@ -81,6 +84,23 @@ class HeldOutLoss:
         """A note if the loss says little, to be shown behind it; else empty."""
         few = 0 < self.n_units < LEAST_UNITS or self.standard_error > _MOST_ERROR * self.mean
         return " (too little held-out text to compare)" if few else ""
+
+
+def write_unit_losses(run: Path, units: np.ndarray) -> None:
+    """Replace the unit losses of a run by those of its last evaluation."""
+    # units: float64 (2, n): summed loss, and number of pairs or pieces, of each held-out unit
+    write_whole(run / UNIT_LOSSES, lambda new: save_array(new, units))
+
+
+def read_unit_losses(run: Path) -> np.ndarray | None:
+    """Return the unit losses of a finished run, float64 (2, n); None if an earlier version's."""
+    path, again = run / UNIT_LOSSES, "train the run again"
+    if not path.is_file():
+        return None
+    units = map_array(path, again=again, missing=again)
+    if units.dtype != np.float64 or units.ndim != 2 or len(units) != 2:
+        raise ArtifactError(f"{path}: has shape {units.shape}, not (2, units); {again}")
+    return units
 
 
 class Metrics:

@@ -84,7 +84,8 @@ def command(
     (bootstrap over items), and also on all the items that each covers itself.
     Pairs of runs are tested on the same items, and runs without a significant
     difference from the best are marked. Runs that differ only in the seed share a
-    row with the mean over seeds and its standard deviation.
+    row with the mean over seeds and its standard deviation. Comparable held-out losses
+    of the runs are shown, too, with the errors of their differences.
 
     \b
     Example:

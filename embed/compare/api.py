@@ -29,8 +29,17 @@ from embed.compare.report.html.page import write_report
 from embed.compare.report.intrinsic_table import geometry_json, print_geometry
 from embed.compare.report.saved import store_comparison
 from embed.compare.report.score_picture import draw_scores
-from embed.compare.report.table import COLUMNS, print_report, short_names, table_rows, to_json
+from embed.compare.report.table import (
+    COLUMNS,
+    held_out_json,
+    print_held_out,
+    print_report,
+    short_names,
+    table_rows,
+    to_json,
+)
 from embed.compare.scoring.comparison import readable_tasks
+from embed.compare.scoring.held_out import HeldOutRow, held_out_losses
 from embed.compare.scoring.open_runs import Opened, Runs, compare_opened, open_runs
 from embed.compare.scoring.results import Comparison
 from embed.compare.task import Task
@@ -59,6 +68,8 @@ class Compared:
         The evaluation sets.
     started : datetime
         When the comparison began.
+    held_out : list of list of HeldOutRow
+        Held-out losses of runs that were measured on the same text; a list for each text.
     """
 
     document: dict[str, Any]
@@ -68,6 +79,7 @@ class Compared:
     opened: Opened
     tasks: list[Task]
     started: datetime.datetime
+    held_out: list[list[HeldOutRow]]
 
     def __repr__(self) -> str:
         sets = {row["dataset"] for row in self.document["results"]}
@@ -111,6 +123,8 @@ class Compared:
             print_report(self.comparison, self.config.unknown)
         if self.geometry is not None:
             print_geometry(self.geometry, short_names(self.comparison.runs, name_room(_LONGEST)))
+        for rows in self.held_out:
+            print_held_out(rows)
 
     def write_report(
         self,
@@ -249,8 +263,11 @@ def compare_runs(
     each = [runs] if isinstance(runs, str | os.PathLike) else runs
     opened = open_runs(each, add_contexts=add_contexts)
     started = now()
+    held_out = list(held_out_losses(opened.paths, opened.groups))
     comparison = compare_opened(opened, tasks, config)
     document = to_json(comparison, config, opened.about)
+    if held_out:
+        document["held_out"] = [held_out_json(rows) for rows in held_out]
     failures += comparison.failures
     geometry = measure_geometry(opened.vectors, config) if config.intrinsic else None
     if geometry is not None:
@@ -258,4 +275,4 @@ def compare_runs(
         failures += geometry.failures
     if failures:
         document["failures"] = failures
-    return Compared(document, config, comparison, geometry, opened, tasks, started)
+    return Compared(document, config, comparison, geometry, opened, tasks, started, held_out)

@@ -35,6 +35,10 @@ class _Word2VecConfig:
         settings=("window", "negatives", "subsample", "learning_rate"),
         date="2026-11-21",
     )
+    # besides method, text and vocabulary; losses of runs that differ in them are not comparable
+    loss_settings: ClassVar[tuple[str, ...]] = (
+        "window", "window_weighting", "negatives", "unigram_exponent", "subsample", "boundary",
+    )  # fmt: skip
     dim: int = setting(100, "Width of the word vectors.", at_least=1, at_most=100_000)
     window: int = setting(5, _WINDOW_HELP, at_least=1, at_most=_MAX_WINDOW)
     window_weighting: str = setting(

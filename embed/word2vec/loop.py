@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from corpora.artifacts.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
-from corpora.artifacts.metrics import METRICS, HeldOutLoss, Metrics
+from corpora.artifacts.metrics import METRICS, HeldOutLoss, Metrics, write_unit_losses
 from corpora.common.errors import FirthError
 from corpora.common.interrupts import defer_interrupts
 from corpora.common.reporting import Progress, note
@@ -45,7 +45,8 @@ def run_training(trainer: Trainer, directory: Path, progress: Progress) -> None:
     pair since the line before), ``rate``, ``tokens_per_second``, ``eta_seconds``, and
     at the end of each epoch ``epoch_loss`` over its ``pairs``, ``held_out_loss`` over
     ``held_out_pairs``, with its ``held_out_standard_error`` from ``held_out_units``, and
-    ``tokens_per_second`` since the training began or resumed.
+    ``tokens_per_second`` since the training began or resumed. ``held_out.npy`` has the losses of
+    the units at the end of the last epoch.
     Raises FirthError if the training diverges.
     """
     with trainer.workers() as workers:
@@ -137,6 +138,9 @@ class _Training:
                 f"epoch {at.epoch + 1}: the loss, {at.loss / at.pairs:.3g}, is above that of "
                 "untrained vectors; a smaller `learning_rate` may help"
             )
+        if by_unit:
+            units = np.array([(unit.loss, unit.pairs) for unit in by_unit], dtype=np.float64)
+            write_unit_losses(self._directory, units.T)
         self._metrics.end_epoch(at.epoch, LossSum(at.loss, at.pairs), by_unit)
         self._position = Position(at.epoch + 1, tokens=at.tokens)
 

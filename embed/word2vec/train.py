@@ -56,7 +56,8 @@ def train_skipgram(
     WordVectors
         float32 (V, dim), with context vectors. With ``out``, memory-mapped from the run:
         ``config.json``, ``provenance.json``, ``vocabulary.tsv``, ``vectors.npy`` and
-        ``contexts.npy`` float32 (V, dim), ``metrics.jsonl`` and ``checksums.json``; with
+        ``contexts.npy`` float32 (V, dim), ``metrics.jsonl``, ``held_out.npy`` float64 (2, U)
+        and ``checksums.json``; with
         subwords also ``inputs.npy`` float32 (V + B, dim) and ``buckets.npy`` int64 (B,).
         Otherwise in memory.
 
@@ -103,7 +104,8 @@ def train_cbow(
     WordVectors
         float32 (V, dim), with context vectors. With ``out``, memory-mapped from the run:
         ``config.json``, ``provenance.json``, ``vocabulary.tsv``, ``vectors.npy`` and
-        ``contexts.npy`` float32 (V, dim), ``metrics.jsonl`` and ``checksums.json``; with
+        ``contexts.npy`` float32 (V, dim), ``metrics.jsonl``, ``held_out.npy`` float64 (2, U)
+        and ``checksums.json``; with
         subwords also ``inputs.npy`` float32 (V + B, dim) and ``buckets.npy`` int64 (B,).
         Otherwise in memory.
 

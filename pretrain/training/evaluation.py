@@ -3,8 +3,9 @@
 import contextlib
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -24,6 +25,8 @@ class MlmScore:
     n_targets: int  # pieces to predict
     standard_error: float = math.nan  # of the loss, over other text of this kind
     n_units: int = 0  # held-out units with pieces to predict
+    # float64 (2, n): summed loss and number of pieces of each unit
+    units: np.ndarray | None = field(default=None, compare=False)
 
     @property
     def held_out(self) -> HeldOutLoss:
@@ -47,10 +50,11 @@ def evaluate(model: MaskedLanguageModel, batches: Sequence[Batch], dtype: torch.
     # float64 (P,) and int64 (P,): on the CPU, where sums have a fixed order
     losses, right, weights, clusters = (torch.cat(part).cpu() for part in zip(*parts, strict=True))
     score = _score(torch.stack([part.double().sum() for part in (losses, right, weights)]))
-    by_unit = HeldOutLoss.of_units(
-        clusters.bincount(losses.double()).numpy(), clusters.bincount(weights).long().numpy()
+    units = torch.stack([clusters.bincount(part.double()) for part in (losses, weights)]).numpy()
+    by_unit = HeldOutLoss.of_units(*units)
+    return replace(
+        score, standard_error=by_unit.standard_error, n_units=by_unit.n_units, units=units
     )
-    return replace(score, standard_error=by_unit.standard_error, n_units=by_unit.n_units)
 
 
 def unigram_score(counts: Tensor, batches: Sequence[Batch]) -> MlmScore:

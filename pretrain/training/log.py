@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from corpora.artifacts.metrics import Metrics
+from corpora.artifacts.metrics import Metrics, write_unit_losses
 from corpora.common.reporting import Progress
 from pretrain.device import Stopwatch, peak_memory
 from pretrain.training.evaluation import MlmScore
@@ -56,6 +56,7 @@ class TrainingLog:
         self, path: Path, step: int, workload: Workload, device: torch.device, show: Progress
     ) -> None:
         self.batch_timer = Stopwatch(device)
+        self._directory = path.parent
         self._metrics = Metrics(path, lambda line: step > 0 and line["step"] <= step)
         self._workload = workload
         self._device = device
@@ -128,6 +129,8 @@ class TrainingLog:
 
     def write_score(self, status: TrainingStatus, score: MlmScore, unigram: MlmScore) -> None:
         """Write a held-out evaluation."""
+        if score.units is not None:
+            write_unit_losses(self._directory, score.units)
         self._metrics.write(
             step=status.step,
             tokens=status.step * self._workload.step_tokens,

@@ -25,8 +25,8 @@ from pretrain.training.distributed import ProcessGroup
 from tests.pretrain.small_training import SMALL, corpus_of
 
 FILES = [
-    "checksums.json", "config.json", "metrics.jsonl", "model.safetensors", "provenance.json",
-    "tokenizer.json", "vectors.npy", "vocabulary.tsv",
+    "checksums.json", "config.json", "held_out.npy", "metrics.jsonl", "model.safetensors",
+    "provenance.json", "tokenizer.json", "vectors.npy", "vocabulary.tsv",
 ]  # fmt: skip
 
 

@@ -5,9 +5,11 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from corpora.artifacts.metrics import HeldOutLoss
 from corpora.common.console import name_room, print_table
 from embed.compare.config import CompareConfig
 from embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from embed.compare.scoring.held_out import HeldOutRow
 from embed.compare.scoring.notes import FEW, FEW_ITEMS, gather_notes, note_few
 from embed.compare.scoring.results import Comparison, Pair, Score
 from embed.compare.statistics.ranking import ALPHA, Rank, rank_runs
@@ -94,6 +96,44 @@ def _result(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any
         "deviation": score.deviation,
     }
     return entry | {name: value for name, value in further.items() if value is not None}
+
+
+def held_out_json(rows: Sequence[HeldOutRow]) -> list[dict[str, Any]]:
+    """Turn held-out losses into JSON; a loss without an error has null."""
+    return [
+        {"run": row.run, "units": row.loss.n_units, **_loss_json("", row.loss)}
+        | ({} if row.deviation is None else {"deviation": row.deviation})
+        | ({} if row.behind is None else _loss_json("behind_", row.behind))
+        for row in rows
+    ]
+
+
+def _loss_json(prefix: str, loss: HeldOutLoss) -> dict[str, float | None]:
+    """Return a loss or difference with its error."""
+    error = loss.standard_error if math.isfinite(loss.standard_error) else None
+    return {f"{prefix}loss": loss.mean, f"{prefix}standard_error": error}
+
+
+def print_held_out(rows: Sequence[HeldOutRow]) -> None:
+    """Print the held-out losses of comparable runs, best first."""
+    names = short_names([row.run for row in rows], name_room(_LONGEST))
+    rows = sorted(rows, key=lambda row: row.loss.mean)
+    print_table(
+        ("held-out loss", "loss", "over seeds", "behind the best"),
+        [
+            [
+                names[row.run],
+                str(row.loss),
+                "" if row.deviation is None else f"±{row.deviation:.4f}",
+                "" if row.behind is None else str(row.behind),
+            ]
+            for row in rows
+        ],
+    )
+    print(
+        f"± standard error over {rows[0].loss.n_units} held-out units; of a difference, paired by "
+        "unit and with that over seeds"
+    )
 
 
 def _is_few(score: Score) -> bool:

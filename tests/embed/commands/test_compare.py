@@ -1,6 +1,7 @@
 """The compare command: its output and its one-line errors."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -8,14 +9,18 @@ from click.testing import CliRunner
 
 from cli import SUMMARIES, main
 from corpora.artifacts.artifact import CHECKSUMS, checksums, write_json
+from corpora.artifacts.metrics import write_unit_losses
 from embed.vectors.word_vectors import WordVectors
 
 
-def finished(folder, vectors):
-    """Save vectors as a run of a method called "planted"."""
+def finished(folder, vectors, *, method="planted", losses=None):
+    """Save vectors as a run of a method, with the held-out losses of units of 10 pairs."""
     folder.mkdir(parents=True)
     vectors.save(folder)
-    write_json(folder / "config.json", {"method": "planted"})
+    write_json(folder / "config.json", {"method": method, "seed": 1, "dim": len(folder.name)})
+    write_json(folder / "provenance.json", {"corpus": "c0"})
+    if losses is not None:
+        write_unit_losses(folder, np.array([losses, [10.0] * len(losses)]))
     write_json(folder / CHECKSUMS, checksums(folder))
     return folder
 
@@ -79,6 +84,30 @@ def test_json_gives_every_run_and_both_baselines(run, pairs):
     }
     assert results[1]["score"] is None
     assert results[1]["reason"] == "all cosines are equal"
+
+
+def test_held_out_losses_are_shown_with_paired_errors(tmp_path, pairs, tiny):
+    hard = np.array([20.0, 30.0, 28.0, 35.0, 40.0, 27.0])
+    more = np.array([1.0, 2.0, 3.0, 2.0, 1.0, 3.0])
+    one = finished(tmp_path / "a", tiny, method="cbow", losses=hard)
+    worse = finished(tmp_path / "bb", tiny, method="cbow", losses=hard + more)
+    other = finished(tmp_path / "ccc", tiny, method="skipgram", losses=hard)
+
+    shown = firth(worse, one, other, "--similarity", pairs)
+    found = json.loads(firth(worse, one, other, "--similarity", pairs, "--json").stdout)
+
+    assert shown.exit_code == 0, shown.output
+    rows = [line.split() for line in shown.stdout.splitlines()]
+    header = rows.index(["held-out", "loss", "loss", "over", "seeds", "behind", "the", "best"])
+    # differences 0.2 nats on average; sqrt(6/5 * 4) / 60
+    assert rows[header + 2 : header + 4] == [
+        ["a", "3.00", "±", "0.28"], ["bb", "3.20", "±", "0.28", "0.200", "±", "0.037"],
+    ]  # fmt: skip
+    [[behind, best]] = found["held_out"]
+    assert (best["run"], best["loss"], best["units"]) == (str(one), pytest.approx(3.0), 6)
+    assert "behind_loss" not in best
+    assert (behind["run"], behind["behind_loss"]) == (str(worse), pytest.approx(0.2))
+    assert behind["behind_standard_error"] == pytest.approx(math.sqrt(4.8) / 60)
 
 
 def test_a_fingerprint_names_the_content_of_a_run(run, pairs, tmp_path, tiny):

@@ -33,8 +33,8 @@ SMALL = (
     "--dim", "8", "--epochs", "2", "--min-count", "1", "--threads", "1", "--subsample", "0.001",
 )  # fmt: skip
 FILES = [
-    "checksums.json", "config.json", "contexts.npy", "metrics.jsonl", "provenance.json",
-    "vectors.npy", "vocabulary.tsv",
+    "checksums.json", "config.json", "contexts.npy", "held_out.npy", "metrics.jsonl",
+    "provenance.json", "vectors.npy", "vocabulary.tsv",
 ]  # fmt: skip
 
 

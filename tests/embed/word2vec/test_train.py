@@ -25,8 +25,8 @@ from embed.word2vec.workers import Workers
 METHODS = {"skipgram": (train_skipgram, SkipGramConfig), "cbow": (train_cbow, CbowConfig)}
 SMALL = {"dim": 8, "epochs": 1, "min_count": 1, "threads": 1, "subsample": 0.0}
 FILES = [
-    "checksums.json", "config.json", "contexts.npy", "metrics.jsonl", "provenance.json",
-    "vectors.npy", "vocabulary.tsv",
+    "checksums.json", "config.json", "contexts.npy", "held_out.npy", "metrics.jsonl",
+    "provenance.json", "vectors.npy", "vocabulary.tsv",
 ]  # fmt: skip
 
 
@@ -112,6 +112,9 @@ def test_a_run_has_vectors_contexts_and_all_options(method, corpus, tmp_path):
     last = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])
     assert (last["epoch"], last["tokens"]) == (1, view.n_tokens)
     assert last["held_out_pairs"] > 0
+    losses, pairs = np.load(run / "held_out.npy")
+    assert np.count_nonzero(pairs) == last["held_out_units"] > 1
+    assert last["held_out_loss"] == pytest.approx(losses.sum() / pairs.sum())
     assert last["held_out_loss"] > 0
     assert not (tmp_path / "run.partial").exists()
 

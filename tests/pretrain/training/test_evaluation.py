@@ -3,6 +3,7 @@
 import dataclasses
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -86,6 +87,10 @@ def test_a_models_score_is_that_of_its_logits():
     assert (again.loss, again.accuracy, again.n_units) == (score.loss, score.accuracy, 3)
     # losses of about 2 with float32 rounding, 1e-7 each; the error is a tenth of that or more
     assert again.standard_error == pytest.approx(naive_error(losses, [4, 0, 0, 2, 4]), rel=1e-4)
+    assert again.units is not None
+    summed = [losses[1] + losses[2], 0.0, losses[3], 0.0, losses[0] + losses[4]]
+    np.testing.assert_allclose(again.units[:, :5], [summed, [2, 0, 1, 0, 2]], rtol=1e-5)
+    assert not again.units[:, 5:].any()
 
 
 def test_evaluating_is_without_dropout_and_leaves_the_model_as_it_was():

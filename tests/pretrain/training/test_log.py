@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -92,7 +93,7 @@ def test_a_score_is_logged_with_the_baseline_and_takes_no_training_time(
     clock.now += 50
     log.write_score(
         TrainingStatus(0, 50.0, 0.0, 0.0, 0.15),
-        MlmScore(2.0, 0.5, 7, 0.025, 6),
+        MlmScore(2.0, 0.5, 7, 0.025, 6, np.array([[14.0], [7.0]])),
         MlmScore(3.0, 0.25, 7),
     )
     log.add(values(30.0, 1, 10))
@@ -113,6 +114,7 @@ def test_a_score_is_logged_with_the_baseline_and_takes_no_training_time(
         "unigram_loss": 3.0,
         "unigram_accuracy": 0.25,
     }
+    assert np.load(tmp_path / "held_out.npy").tolist() == [[14.0], [7.0]]
     assert line["tokens_per_second"] == 32
     assert shown[-1][2] == "loss 3.000  rate 0.01  held-out 2.000 ± 0.025"
 

@@ -1,0 +1,90 @@
+"""Held-out losses of the compared runs, and their differences on the same text."""
+
+import dataclasses
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from corpora.artifacts.artifact import CHECKSUMS, read_json
+from corpora.artifacts.metrics import HeldOutLoss, read_unit_losses
+from corpora.artifacts.seeds import read_training
+from embed.registry import METHODS
+
+# Files that hold what is predicted; a masked LM predicts pieces, its words are for its vectors.
+_ENTRIES = ("tokenizer.json", "vocabulary.tsv")
+
+
+@dataclass(frozen=True)
+class HeldOutRow:
+    """The held-out loss of a run, or the mean of several seeds, beside that of the best."""
+
+    run: str
+    loss: HeldOutLoss
+    deviation: float | None  # standard deviation over seeds; None for a single run
+    behind: HeldOutLoss | None  # loss minus that of the best, with its paired error; None for it
+
+
+def held_out_losses(
+    paths: Mapping[str, Path], groups: Mapping[str, Sequence[str]]
+) -> Iterator[list[HeldOutRow]]:
+    """Yield the losses of every two or more runs that were measured on the same text."""
+    owner = {run: name for name, runs in groups.items() for run in runs}
+    comparable: dict[Hashable, dict[str, list[np.ndarray]]] = {}
+    counts: dict[Hashable, np.ndarray] = {}
+    for name, path in paths.items():
+        units = read_unit_losses(path)
+        key = None if units is None else _key(path, units[1])
+        if units is not None and key is not None:
+            counts[key] = units[1]
+            row = comparable.setdefault(key, {}).setdefault(owner.get(name, name), [])
+            row.append(units[0])
+    for key, losses in comparable.items():
+        if len(losses) > 1:
+            yield compare_losses({run: np.array(of) for run, of in losses.items()}, counts[key])
+
+
+def compare_losses(losses: Mapping[str, np.ndarray], counts: np.ndarray) -> list[HeldOutRow]:
+    """Compare runs with the best of them, given their summed losses by seed and unit.
+
+    What is hard in a text is hard for all runs, so the error of a difference is that of the
+    differences by unit, which are smaller than the losses. The variances of means over seeds are
+    added to it.
+    """
+    # losses: float64 (n_seeds, n) each; counts: float64 (n,)
+    means = {run: by_seed.mean(axis=0) for run, by_seed in losses.items()}
+    seeds = {run: by_seed.sum(axis=1) / counts.sum() for run, by_seed in losses.items()}
+    best = min(means, key=lambda run: float(means[run].sum()))
+    rows = []
+    for run, mean in means.items():
+        behind = HeldOutLoss.of_units(mean - means[best], counts)
+        of_seeds = math.fsum(_variance(seeds[each]) / len(seeds[each]) for each in (run, best))
+        error = math.sqrt(behind.standard_error**2 + of_seeds)
+        rows.append(
+            HeldOutRow(
+                run,
+                HeldOutLoss.of_units(mean, counts),
+                math.sqrt(_variance(seeds[run])) if len(seeds[run]) > 1 else None,
+                None if run == best else dataclasses.replace(behind, standard_error=error),
+            )
+        )
+    return rows
+
+
+def _variance(values: np.ndarray) -> float:
+    """Return the variance over seeds, 0 for one."""
+    return float(values.var(ddof=1)) if len(values) > 1 else 0.0
+
+
+def _key(run: Path, counts: np.ndarray) -> Hashable | None:
+    """Return what comparable losses have in common; None if a run does not say it."""
+    training = read_training(run)
+    if training is None or training.method not in METHODS or not (run / CHECKSUMS).is_file():
+        return None
+    files = read_json(run / CHECKSUMS)
+    settings = getattr(METHODS[training.method].config_class(), "loss_settings", ())
+    entries = next((files[name] for name in _ENTRIES if name in files), None)
+    values = tuple(training.options.get(name) for name in settings)
+    return training.method, training.corpus, entries, values, counts.tobytes()
