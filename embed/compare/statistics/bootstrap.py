@@ -9,12 +9,21 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from embed.compare.statistics.estimators import Contingency, Counts, Means, SeedMean, Statistic
+from embed.compare.statistics.estimators import (
+    Contingency,
+    Counts,
+    Means,
+    SeedMean,
+    Statistic,
+    in_blocks,
+)
 
 LEVEL = 0.95
+_SUMMED = 1 << 20  # counts of units held as float64 at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +103,36 @@ class UnitCounts:
 
     drawn: np.ndarray  # uint8 (B, U): how often each unit was drawn
     members: np.ndarray  # int64 (n_items, k): the units of each item
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """The number of items in each draw, float64 (B,)."""
+        return self.sums(np.ones(len(self.members)))
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """Return the sum of the items' values in each draw, by sums over units.
+
+        For items of two units, each a matrix of their values: with draws ``d`` of units, ``d
+        @ values @ d``. Sums of whole numbers are exact, as those over items are.
+        """
+        # values: float64 (n_items,); returns float64 (B,)
+        n_units, k = self.drawn.shape[1], self.members.shape[1]
+        if k > 2:
+            return in_blocks(self, lambda rows: rows @ values)
+        if k == 1:
+            by_unit = np.bincount(self.members[:, 0], values, n_units)
+            return in_blocks(self.drawn, lambda rows: rows @ by_unit)
+        import scipy.sparse
+
+        some = values != 0
+        entries = values[some], tuple(self.members[some].T)
+        matrix = scipy.sparse.csr_matrix(entries, shape=(n_units, n_units))
+
+        def products(rows: np.ndarray) -> np.ndarray:
+            drawn = np.ascontiguousarray(rows.T)
+            return np.asarray(np.einsum("ub,ub->b", matrix @ drawn, drawn))
+
+        return in_blocks(self.drawn, products, block=_SUMMED)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from embed.compare.statistics.estimators import Counts, Statistic, in_blocks
+from embed.compare.statistics.estimators import Counts, Statistic, SummedCounts, in_blocks
 
 _CHUNK = re.compile(r"O|[BIES]-.+")
 
@@ -26,6 +26,11 @@ class Ratios(Statistic):
 
     def evaluate(self, counts: Counts) -> np.ndarray:
         """Return ratios of weighted sums; NaN if the denominator is zero."""
+        if isinstance(counts, SummedCounts):
+            parts = (self.numerators, self.denominators)
+            above, below = (counts.sums(part.astype(np.float64)) for part in parts)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return np.asarray(above / below)
         both = np.column_stack([self.numerators, self.denominators]).astype(np.float64)
 
         def ratios(rows: np.ndarray) -> np.ndarray:

@@ -17,19 +17,14 @@ class BlockColumns:
 
 
 class BestAnswers:
-    """The best scores of correct answers and of all other candidates, by question.
+    """The best scores of correct answers and of all other candidates, by question."""
 
-    Several threads may update different questions at the same time.
-    """
-
-    def __init__(
-        self, answers: Sequence[np.ndarray], excluded: np.ndarray, n_methods: int = 1
-    ) -> None:
+    def __init__(self, answers: Sequence[np.ndarray], excluded: np.ndarray) -> None:
         # answers: rows int64 (A,) of the correct answers to each question; excluded: int64 (Q, k)
         self._answers = answers
         self._lengths = np.array([len(rows) for rows in answers], dtype=np.int64)
         self._excluded = excluded
-        self._best_correct = np.full((n_methods, len(answers)), -np.inf, dtype=np.float32)
+        self._best_correct = np.full(len(answers), -np.inf, dtype=np.float32)
         self._best_other = self._best_correct.copy()
 
     def locate(self, questions: np.ndarray, start: int, n_rows: int) -> BlockColumns:
@@ -42,21 +37,20 @@ class BestAnswers:
         inside = (columns >= 0) & (columns < n_rows)
         return BlockColumns(excluded, positions[inside], columns[inside])
 
-    def update(
-        self, method: int, questions: np.ndarray, scores: np.ndarray, columns: BlockColumns
-    ) -> None:
+    def update(self, questions: np.ndarray, scores: np.ndarray, columns: BlockColumns) -> None:
         """Update some questions with the scores of a block, which are overwritten."""
         # questions: int64 (n,); scores: float32 (n, n_rows + 1)
         scores[np.arange(len(scores))[:, None], columns.excluded] = -np.inf
-        best_correct = self._best_correct[method]
         np.maximum.at(
-            best_correct, questions[columns.questions], scores[columns.questions, columns.answers]
+            self._best_correct,
+            questions[columns.questions],
+            scores[columns.questions, columns.answers],
         )
         scores[columns.questions, columns.answers] = -np.inf
         best = scores[:, :-1].max(axis=1)
-        self._best_other[method, questions] = np.maximum(self._best_other[method, questions], best)
+        self._best_other[questions] = np.maximum(self._best_other[questions], best)
 
     def correct(self) -> np.ndarray:
         """Return which questions are answered correctly; a tie is not."""
-        # returns bool (n_methods, Q)
+        # returns bool (Q,)
         return self._best_correct > self._best_other

@@ -12,6 +12,8 @@ from embed.compare.tasks.analogy.offsets import BLOCK, products, to_float32
 from embed.protocols import StaticVectors
 
 _SEED = 20160  # of the random words among the examples
+_STEPS = 50  # at most, for all regressions of a section
+_SLOPE = 1e-8  # tolerated gradient of a sum over some 100 examples
 _RANK = 1e-9  # relative eigenvalues of a Gram matrix below this are rounding noise
 
 
@@ -72,8 +74,8 @@ def correct_by_lrcos(
         for trained in classifiers:
             columns = best.locate(trained.lines, start, len(some))
             scores = _probabilities(trained, cosines) * cosines[places[trained.lines]]
-            best.update(0, trained.lines, scores, columns)
-    return best.correct()[0]
+            best.update(trained.lines, scores, columns)
+    return best.correct()
 
 
 def _parts(
@@ -108,15 +110,58 @@ def _train(part: _Section, units: Any, places: np.ndarray) -> _Classifiers:
     """Train a classifier for each line on the examples of the others."""
     words, example = np.unique(places, return_inverse=True)
     features, basis = _coordinates(units[words])
-    weights = np.zeros((len(part.lines), len(words)), dtype=np.float32)
-    intercepts = np.zeros(len(part.lines), dtype=np.float32)
-    for place, line in enumerate(part.lines):
-        others = part.owners != line
-        labels = part.labels[others]
-        if labels.any() and not labels.all():
-            slopes, intercepts[place] = _fit(features[example[others]], labels)
-            weights[place] = basis @ slopes
-    return _Classifiers(part.lines, words, weights, intercepts)
+    slopes, intercepts = _fit_each(
+        features[example], part.labels, part.owners[:, None] != part.lines
+    )
+    return _Classifiers(
+        part.lines, words, (slopes @ basis.T).astype(np.float32), intercepts.astype(np.float32)
+    )
+
+
+def _fit_each(
+    features: np.ndarray, labels: np.ndarray, used: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return slopes (n, r) and intercepts (n,) of n regressions, each on the examples it uses.
+
+    All descend together, by Newton steps with the Hessian of one more regression, on all examples,
+    from which leaving out a line differs little. What has not converged is fitted on its own. A
+    regression on one class stays zero.
+    """
+    # features: float64 (E, r); labels: bool (E,); used: bool (E, n)
+    inputs = np.column_stack([features, np.ones(len(features))])
+    decays = np.append(np.ones(features.shape[1]), 0.0)
+    weights = _balanced(np.column_stack([np.ones(len(labels), dtype=bool), used]), labels)
+    found = np.zeros((inputs.shape[1], weights.shape[1]))
+    for _ in range(_STEPS if labels.any() and not labels.all() else 0):
+        with np.errstate(over="ignore"):
+            chances = 1 / (1 + np.exp(-(inputs @ found)))
+        slope = inputs.T @ (weights * (chances - labels[:, None])) + decays[:, None] * found
+        steep = np.abs(slope).max(axis=0) > _SLOPE
+        if not steep.any():
+            break
+        curvature = (weights * chances * (1 - chances))[:, 0]
+        hessian = (inputs.T * curvature) @ inputs + np.diag(decays)
+        found -= np.linalg.solve(hessian, slope)
+    else:
+        steep = weights.any(axis=0)
+    for place in np.flatnonzero(steep[1:]):
+        some = used[:, place]
+        found[:-1, 1 + place], found[-1, 1 + place] = _fit(features[some], labels[some])
+    return found[:-1, 1:].T, found[-1, 1:]
+
+
+def _balanced(used: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return weights that give both classes of each column's examples the same sum.
+
+    Zero for a column with one class.
+    """
+    # used: bool (E, n); labels: bool (E,); returns float64 (E, n)
+    classes = [used & labels[:, None], used & ~labels[:, None]]
+    sizes = [members.sum(axis=0) for members in classes]
+    half = sum(sizes) / 2 * (np.minimum(*sizes) > 0)
+    return np.asarray(
+        sum(c * (half / np.maximum(n, 1)) for c, n in zip(classes, sizes, strict=True))
+    )
 
 
 def _coordinates(units: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -3,20 +3,17 @@
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from corpora.common.threads import thread_count
 from embed.compare.inputs.lookup import finite_units
-from embed.compare.tasks.analogy.best_answers import BestAnswers
+from embed.compare.tasks.analogy.offset_kernels import score_block
 from embed.protocols import StaticVectors
 
 METRICS = ("accuracy", "accuracy_3cosmul", "accuracy_pairdirection")  # the first is 3CosAdd
 BLOCK = 4096  # candidates whose cosines with all question words are held at once
-_EPSILON = np.float32(0.001)  # Levy & Goldberg 2014, section 4
 _NEAREST = np.float32(1e-6)  # smaller squared distances are float32 rounding noise
 
 
@@ -29,7 +26,7 @@ def correct_by_offset(
     exclude: bool = True,
     composed: Any = None,
     block: int = BLOCK,
-    chunk: int = 32,
+    chunk: int = 1 << 12,
 ) -> np.ndarray:
     """Return which analogy questions are answered correctly by each of METRICS.
 
@@ -46,8 +43,8 @@ def correct_by_offset(
     words, places = np.unique(questions, return_inverse=True)
     places = places.reshape(-1, 3)
     queries = to_float32(finite_units(vectors, words, composed))
-    excluded = questions if exclude else questions[:, :0]
-    best = BestAnswers(answers, excluded, len(METRICS))
+    marks = _marks(questions if exclude else questions[:, :0], answers)
+    correct, other = np.full((2, len(questions), len(METRICS)), -np.inf, dtype=np.float32)
     inner = products(queries, queries)
     a, b, c = places.T
     offset_products = inner[c, a] - inner[c, b]  # -(c p)
@@ -60,9 +57,30 @@ def correct_by_offset(
             rows = np.arange(start, min(start + block, candidates))
             units = to_float32(finite_units(vectors, rows))
             cosines = products(queries, units)
-            held = _Block(start, cosines, _inverse_distances(cosines, queries, units))
-            deque(pool.map(partial(held.score, best, places, offset_products), chunks), 0)
-    return best.correct()
+            held = start, cosines, _inverse_distances(cosines, queries, units)
+            given = *held, places, offset_products, *marks, correct, other
+            deque(pool.map(lambda some, given=given: score_block(some, *given), chunks), 0)
+    return np.asarray((correct > other).T)
+
+
+def _marks(
+    excluded: np.ndarray, answers: Sequence[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return candidates to exclude or to reward, their offsets by question, and which are answers.
+
+    They ascend; an answer that is excluded is only excluded.
+    """
+    # excluded: int64 (Q, k); returns int64 (M,), int64 (Q + 1,), bool (M,)
+    n_excluded, lengths = excluded.shape[1], [len(rows) for rows in answers]
+    numbers = np.arange(len(answers))
+    owners = np.concatenate([np.repeat(numbers, n_excluded), np.repeat(numbers, lengths)])
+    rows = np.concatenate([excluded.ravel(), *answers]).astype(np.int64)
+    are_answers = np.arange(len(rows)) >= excluded.size
+    order = np.lexsort((are_answers, rows, owners))
+    pairs = np.stack([owners, rows])[:, order]
+    order = order[np.diff(pairs, axis=1, prepend=-1).any(axis=0)]  # the first of equals
+    offsets = np.searchsorted(owners[order], np.arange(len(answers) + 1))
+    return rows[order], offsets, are_answers[order]
 
 
 def to_float32(units: Any) -> Any:
@@ -94,30 +112,3 @@ def _inverse_distances(cosines: np.ndarray, queries: Any, candidates: Any) -> np
 def _lengths(units: Any) -> np.ndarray:
     """Return 1 for a unit row, 0 for a zero vector."""
     return (np.asarray((units != 0).sum(axis=1)).ravel() > 0).astype(np.float32)
-
-
-@dataclass(frozen=True)
-class _Block:
-    """A block of candidates, with their cosines and inverse distances to all question words."""
-
-    start: int
-    cosines: np.ndarray
-    inverse_distances: np.ndarray
-
-    def score(
-        self, best: BestAnswers, places: np.ndarray, offset_products: np.ndarray, chunk: np.ndarray
-    ) -> None:
-        """Score the block for some questions by each of METRICS."""
-        a, b, c = (self.cosines[rows] for rows in places[chunk].T)
-        direction = b - a
-        added = direction + c
-        direction += offset_products[chunk, None]
-        direction *= self.inverse_distances[places[chunk, 2]]
-        b += np.float32(1.0)  # not halved, which only changes 3CosMul by a constant factor
-        c += np.float32(1.0)
-        a += np.float32(1.0) + 2 * _EPSILON
-        b *= c
-        b /= a
-        columns = best.locate(chunk, self.start, self.cosines.shape[1] - 1)
-        for method, scores in enumerate((added, b, direction)):
-            best.update(method, chunk, scores, columns)

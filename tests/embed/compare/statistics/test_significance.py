@@ -17,6 +17,7 @@ from embed.compare.statistics.bootstrap import (
 )
 from embed.compare.statistics.estimators import Contingency, Correlation, Means
 from embed.compare.statistics.significance import holm, paired, sign_flip
+from embed.compare.statistics.span_f1 import Ratios
 
 
 def pairs_of_runs(rng, n_items):
@@ -318,6 +319,23 @@ def test_item_counts_are_products_of_unit_counts():
     np.testing.assert_array_equal(counts[:, 1], counts[:, 0])
     np.testing.assert_array_equal(counts[:, 2], of_unit[:, 0] * of_unit[:, 2])
     np.testing.assert_array_equal(counts[:, 3], of_unit[:, 2] ** 2)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_sums_over_units_equal_sums_over_items(k):
+    # whole numbers: every order of additions gives the same bytes
+    rng = np.random.default_rng(k)
+    units = rng.integers(0, 12, size=(300, k))  # with repeated items, and units beside themselves
+    counts = draw_counts(300, 40, seed=1, name="set", units=units)
+    right, total = rng.integers(0, 2, size=(2, 300))
+    items = counts[:].astype(np.float64)
+
+    for statistic, expected in (
+        (Means(right == 1), items @ right / items.sum(axis=1)),
+        (Ratios(right, right + total), items @ right / (items @ (right + total))),
+    ):
+        assert statistic.evaluate(counts).tolist() == expected.tolist()
+        assert statistic.evaluate(items).tolist() == expected.tolist()
 
 
 def test_intervals_over_units_have_better_coverage_than_over_items():

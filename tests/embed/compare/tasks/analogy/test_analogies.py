@@ -9,7 +9,8 @@ from embed.compare.datasets.questions import Question
 from embed.compare.datasets.word_pairs import default_sets
 from embed.compare.tasks.analogy.analogies import AnalogyTask
 from embed.compare.tasks.analogy.bats import RelationTask
-from embed.compare.tasks.analogy.offsets import METRICS, correct_by_offset
+from embed.compare.tasks.analogy.offset_kernels import _SHIFT, score_block
+from embed.compare.tasks.analogy.offsets import METRICS, _marks, correct_by_offset
 from embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
 
@@ -72,6 +73,35 @@ def test_answers_match_the_definition(restrict, sparse, exclude):
         ]
         assert found.tolist() == expected
         assert 15 < found.sum() < 150
+
+
+@pytest.mark.parametrize("n_candidates", [1, 127, 300])
+def test_block_maxima_are_those_of_whole_rows(n_candidates):
+    # the same float32 operations, so equal to the bit; shorter and longer than the lanes
+    rng = np.random.default_rng(5)
+    cosines, inverse = rng.uniform(-1, 1, size=(2, 9, n_candidates + 1)).astype(np.float32)
+    places, products = rng.integers(9, size=(30, 3)), rng.normal(size=30).astype(np.float32)
+    excluded = rng.integers(n_candidates + 40, size=(30, 3))
+    answers = [rng.integers(n_candidates + 40, size=n) for n in rng.integers(0, 4, size=30)]
+    best = np.full((2, 30, 3), -np.inf, dtype=np.float32)
+
+    score_block(
+        np.arange(30), 20, cosines, inverse, places, products, *_marks(excluded, answers), *best
+    )
+
+    one = np.float32(1)
+    for q, (a, b, c) in enumerate(cosines[places][:, :, :-1]):
+        found = np.stack([
+            b - a + c,
+            (b + one) * (c + one) / (a + _SHIFT),
+            (b - a + products[q]) * inverse[places[q, 2], :-1],
+        ])  # fmt: skip
+        rows = 20 + np.arange(n_candidates)
+        right = np.isin(rows, answers[q]) & ~np.isin(rows, excluded[q])
+        wrong = ~np.isin(rows, answers[q]) & ~np.isin(rows, excluded[q])
+        for side, chosen in zip(best, (right, wrong), strict=True):
+            expected = found[:, chosen].max(axis=1, initial=-np.inf)
+            np.testing.assert_array_equal(side[q], expected)
 
 
 def test_a_hand_worked_question(tiny):

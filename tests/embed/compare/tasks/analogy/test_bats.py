@@ -81,6 +81,29 @@ def test_lrcos_matches_the_definition(sparse, exclude):
     assert 0.2 < np.mean(expected) < 0.95
 
 
+@pytest.mark.parametrize("length", [1.0, 8.0])
+def test_regressions_fitted_together_match_those_fitted_one_by_one(length):
+    # sklearn ends where no slope of the mean loss exceeds 1e-12; ours, of the sum, 1e-8
+    rng = np.random.default_rng(3)
+    features = rng.normal(size=(24, 6))
+    features *= length / np.linalg.norm(features, axis=1, keepdims=True)
+    labels = np.arange(24) < 8
+    used = np.arange(24)[:, None] % 8 != np.arange(9)  # the last column uses all
+    used[:8, 3] = False  # one class: zero
+    model = LogisticRegression(class_weight="balanced", tol=1e-12, solver="newton-cholesky")
+
+    slopes, intercepts = lrcos._fit_each(features, labels, used)
+
+    for place in set(range(9)) - {3}:
+        model.fit(features[used[:, place]], labels[used[:, place]])
+        # those that are long do not converge together, and sklearn's L-BFGS ends at 1e-6
+        near = 1e-6 if length == 1 else 1e-3
+        np.testing.assert_allclose(slopes[place], model.coef_[0], atol=near)
+        np.testing.assert_allclose(intercepts[place], model.intercept_[0], atol=near)
+    assert not slopes[3].any()
+    assert intercepts[3] == 0
+
+
 def test_lrcos_finds_a_class_that_offsets_miss():
     # the answers of a section share a direction; the offsets of its lines differ otherwise
     relations, vectors = planted(noise=1.1)
