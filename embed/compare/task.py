@@ -60,6 +60,13 @@ class Measurement:
     # list name to (words used, words in all), for association tests
     coverage: Mapping[str, Sequence[int]] | None = None
 
+    @property
+    def n_independent(self) -> int:
+        """Number of independent observations: units that are drawn, or words, or else items."""
+        shared = self.words if self.units is None else self.units
+        n_items = len(self.items)
+        return n_items if shared is None else min(n_items, len(np.unique(shared)))
+
     def part(self, section: str, inside: np.ndarray) -> "Measurement":
         """Return the same metric on one section; undefined if no item is left.
 

@@ -10,7 +10,7 @@ from corpora.common.console import name_room, print_table
 from embed.compare.config import CompareConfig
 from embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from embed.compare.scoring.held_out import HeldOutRow
-from embed.compare.scoring.notes import FEW, FEW_ITEMS, gather_notes, note_few
+from embed.compare.scoring.notes import few_note, gather_notes, join_notes
 from embed.compare.scoring.results import Comparison, Pair, Score
 from embed.compare.statistics.ranking import ALPHA, Rank, rank_runs
 from embed.compare.task import Measurement
@@ -54,8 +54,9 @@ def print_report(comparison: Comparison, unknown: str) -> None:
         f"; * best, = no significant difference (p > {ALPHA:g}, Holm), ? untested" if ranked else ""
     )
     print(f"on {_ITEMS[unknown]}{marks}")
-    if any(_is_few(score) for score in comparison.scores if score.shared):
-        print(f"{_FEW_MARK} {FEW_ITEMS}")
+    few = dict.fromkeys(filter(None, (_few(each) for each in comparison.scores if each.shared)))
+    if few:
+        print(f"{_FEW_MARK} {'; '.join(few)}")
     for name in comparison.groups:
         if line := _seeds(name, comparison):
             print(line)
@@ -85,7 +86,7 @@ def _result(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any
     further = {
         "section": measured.section,
         "reason": measured.reason,
-        "remark": note_few(measured.note, _is_few(score)),
+        "remark": join_notes(measured.note, _few(score)),
         "items_composed": measured.items_composed or None,
         "items_zero": measured.items_zero or None,
         "items_known": None if unknown == "skip" else score.known,
@@ -136,9 +137,9 @@ def print_held_out(rows: Sequence[HeldOutRow]) -> None:
     )
 
 
-def _is_few(score: Score) -> bool:
-    """Return whether a score rests on few items."""
-    return score.score is not None and len(score.measured.items) < FEW
+def _few(score: Score) -> str | None:
+    """Return the note that a defined score rests on few items or units, or None."""
+    return None if score.score is None else few_note(score.measured)
 
 
 def _pair(pair: Pair) -> dict[str, Any]:
@@ -228,7 +229,7 @@ def _number(score: Score, mark: str) -> str:
     if score.score is None:
         return "undefined"
     spread = "" if score.deviation is None else f" ±{_bare(score.deviation)}"
-    few = _FEW_MARK if _is_few(score) else ""
+    few = _FEW_MARK if _few(score) else ""
     return f"{score.score:6.3f}{spread} {mark}{few}".rstrip()
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from embed.compare.scoring.results import Score
-from embed.compare.task import Task
+from embed.compare.task import Measurement, Task
 from embed.registry import METHODS, Chosen
 
 # Published sets by :func:`words_digest`: copies differ in file name and form.
@@ -22,8 +22,9 @@ PUBLISHED = {
     "26bb3b705b28": "MSR analogies",
     "ebd927ce26d2": "AP",
 }
-FEW = 30  # items; below, percentile intervals and normal tests are rough
-FEW_ITEMS = f"fewer than {FEW} items, so intervals and tests are rough"
+_FEW = 30  # below, percentile intervals and normal tests are rough
+FEW_ITEMS = f"fewer than {_FEW} items, so intervals and tests are rough"
+FEW_UNITS = f"items of fewer than {_FEW} pairs, topics or words, so intervals and tests are rough"
 _MOST_SECTIONS = 5  # named in a note
 _CHOSEN_HERE = "default settings were chosen on this set, so scores may be too high"
 
@@ -66,14 +67,16 @@ def _name_sections(sections: Iterable[str | None]) -> str:
     return f": {shown}" + (f" and {further} more" if further > 0 else "")
 
 
-def note_few(note: str | None, few: bool) -> str | None:
-    """Return the note on a score, and that it rests on few items if it does."""
-    return _join(note, FEW_ITEMS) if few else note
+def few_note(measured: Measurement) -> str | None:
+    """Return the note that a score rests on few items or units, or None."""
+    if len(measured.items) < _FEW:
+        return FEW_ITEMS
+    return FEW_UNITS if measured.n_independent < _FEW else None
 
 
-def _join(note: str | None, further: str) -> str:
-    """Append a further note to the one on a score, if it has one."""
-    return f"{note}; {further}" if note else further
+def join_notes(note: str | None, further: str | None) -> str | None:
+    """Append a further note to the one on a score; either may be missing."""
+    return "; ".join(filter(None, (note, further))) or None
 
 
 def chosen_defaults(options: Mapping[str, Any]) -> Chosen | None:
@@ -101,7 +104,7 @@ def note_chosen(
         if found is None or name not in found.sets or score.measured.section is not None:
             yield score
             continue
-        note = _join(score.measured.note, _CHOSEN_HERE)
+        note = join_notes(score.measured.note, _CHOSEN_HERE)
         measured = dataclasses.replace(score.measured, note=note)
         yield dataclasses.replace(score, measured=measured)
 

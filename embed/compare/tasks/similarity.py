@@ -54,12 +54,6 @@ class SimilarityTask(WordTask):
             for metric, ranked in METRICS.items()
         ]
 
-    def _word_numbers(self) -> np.ndarray:
-        """Return a number of each word of each pair, the same for the same word."""
-        # returns int64 (n_items, 2)
-        words = [text.casefold() for pair in self.items() for text in pair]
-        return np.unique(words, return_inverse=True)[1].reshape(-1, 2)
-
 
 def pair_cosines(vectors: StaticVectors, pairs: np.ndarray, composed: Any = None) -> np.ndarray:
     """Return the cosine of each pair of rows, 0 if a vector is zero."""

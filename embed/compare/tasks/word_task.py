@@ -93,6 +93,12 @@ class WordTask(ABC):
         words = (text for words in self.items() for text in words)  # texts() may have more
         return find_words(vectors, words, unknown, phrases=self.phrases)
 
+    def _word_numbers(self) -> np.ndarray:
+        """Return a number of each word of each item, a pair; the same for the same word."""
+        # returns int64 (n_items, 2)
+        words = [text.casefold() for pair in self.items() for text in pair]
+        return np.unique(words, return_inverse=True)[1].reshape(-1, 2)
+
     def _look_up(self, vectors: StaticVectors, items: np.ndarray, unknown: str) -> ItemRows:
         """Look up the words of some items."""
         found, words, numbers = (

@@ -130,6 +130,7 @@ class ContextsTask(WordTask):
             metrics = self._metrics(found.items, cosines, threshold)
         # both contexts of a pair are drawn together
         units = found.items[:, None] // 2 if self.contexts.form == "cosimlex" else None
+        words = self._word_numbers()[found.items] if self.contexts.form == "scws" else None
         return [
             self._measured(
                 found,
@@ -138,6 +139,7 @@ class ContextsTask(WordTask):
                 metric.reason,
                 note="; ".join(filter(None, [*notes, metric.note])) or None,
                 units=units,
+                words=words,
             )
             for metric in metrics
         ]

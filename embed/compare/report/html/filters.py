@@ -5,7 +5,7 @@ from typing import Any
 
 from embed.compare.report.result_groups import ResultGroup
 from embed.compare.scoring.frequency_bands import EDGES
-from embed.compare.scoring.notes import FEW
+from embed.compare.scoring.notes import FEW_ITEMS, FEW_UNITS
 
 
 def _decimal(number: float, digits: int = 3, *, signed: bool = False) -> str:
@@ -29,8 +29,10 @@ def _ends(entry: Mapping[str, Any]) -> str:
 
 
 def _few(entry: Mapping[str, Any]) -> str:
-    """Say that a score rests on few items; empty if it does not."""
-    return "few items" if entry["items_used"] < FEW else ""
+    """Say that a score rests on few items or units; empty if it does not."""
+    remark = entry.get("remark") or ""
+    found = {"few items": FEW_ITEMS, "few units": FEW_UNITS}
+    return next((shown for shown, note in found.items() if note in remark), "")
 
 
 def _counted(number: int, what: str) -> str:

@@ -72,6 +72,21 @@ def test_a_score_on_few_items_says_so(capsys, used, few):
     assert "remark" not in nothing  # an undefined score has its reason
 
 
+@pytest.mark.parametrize(("made_of", "n_units"), [("units", 29), ("units", 30), ("words", 29)])
+def test_a_score_on_items_of_few_units_says_so(capsys, made_of, n_units):
+    # questions of two pairs each, or pairs of two words, that share them
+    numbers = np.arange(80).reshape(40, 2) % n_units
+    found = comparison(scored("a", 0.5, **{made_of: numbers}))
+    few = "items of fewer than 30 pairs, topics or words, so intervals and tests are rough"
+
+    lines = table(capsys, found)
+    shared, _ = to_json(found, CompareConfig(), {})["results"]
+
+    row, *_ = [line for line in lines if " a " in line]
+    marked = n_units < 30
+    assert ("~" in row, f"~ {few}" in lines, shared.get("remark") == few) == (marked,) * 3
+
+
 def test_json_fields_and_null_with_a_reason():
     found = comparison(
         scored("a", 0.5, own=41),

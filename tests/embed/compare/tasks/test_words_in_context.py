@@ -107,6 +107,20 @@ WIC = task_of(
 )
 
 
+def test_pairs_of_scws_share_words_and_contexts_of_cosimlex_a_pair():
+    vectors = with_encoder(Echo(), ("bank", "money", "cup", "mug", "tea-cup", "man", "sea"))
+
+    for measured in ask(SCWS, vectors):
+        (bank, money), again, (cup, mug), (same, tea_cup) = measured.words.tolist()
+        assert ([bank, money], cup) == (again, same)
+        assert len({bank, money, cup, mug, tea_cup}) == 5
+        assert (measured.units, measured.n_independent) == (None, 4)
+    for measured in ask(COSIMLEX, vectors):
+        assert measured.words is None
+        assert measured.units[:, 0].tolist() == [0, 0, 1, 1, 2, 2]
+        assert measured.n_independent == 3
+
+
 def cosines_in_context(task, encoder, weight):
     """Sum of the states of the target by the definition, one sentence at a time."""
     found = []

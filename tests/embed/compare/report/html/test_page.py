@@ -30,6 +30,7 @@ from embed.compare.report.html.run_settings import flattened
 from embed.compare.report.html.scale import scale_of
 from embed.compare.report.html.words import rotated
 from embed.compare.report.result_groups import group_results, rows_of
+from embed.compare.scoring.notes import FEW_ITEMS, FEW_UNITS
 from embed.contextual.in_context import ContextAnswer
 from embed.query.word_map import WordMap
 from embed.vectors.neighbors import Neighbor, nearest
@@ -278,13 +279,13 @@ def test_scores_on_all_covered_items_are_shown_beside_shared_ones():
 
 
 def test_scores_on_few_items_say_so_beside_the_number():
-    more = {"items_used": 29, "section": "top 1,000"}
-    rows = [result("a", 0.5), result("b", 0.25, items_used=29), result("a", 0.5, **more)]
+    more = {"items_used": 29, "section": "top 1,000", "remark": f"odd; {FEW_ITEMS}"}
+    rows = [result("a", 0.5), result("b", 0.25, remark=FEW_UNITS), result("a", 0.5, **more)]
     runs = [{"run": run, "method": "m", "fingerprint": None} for run in "ab"]
     page = make_page({"runs": runs, "results": rows, "pairs": []}, ReportParts())
 
-    assert "few items" not in rows_with(page, "a")[1]
-    assert "0.250 few items" in rows_with(page, "b")[1]
+    assert "few" not in rows_with(page, "a")[1]
+    assert "0.250 few units" in rows_with(page, "b")[1]
     assert "0.500 n = 29, few items" in " ".join(re.sub(r"<[^>]+>", " ", page).split())
 
 
