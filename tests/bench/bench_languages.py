@@ -23,6 +23,7 @@ from corpora.reading.text_blocks import ReadOptions
 from corpora.store.corpus import Corpus, is_corpus
 from corpora.text.segment import TextSettings
 from embed.compare.config import CompareConfig
+from embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from embed.compare.inputs.lookup import find_words
 from embed.compare.report.table import to_json
 from embed.compare.scoring.comparison import compare, read_tasks
@@ -124,7 +125,7 @@ def measure(about: Mapping[str, Any], arguments: argparse.Namespace) -> dict[str
         name: score({run: runs[run] for run in members if run in runs}, sets_of(about))
         for name, members in about["comparisons"].items()
     }
-    return {"corpora": corpora, "comparisons": comparisons}
+    return {"corpora": corpora, "items": covered_items(comparisons), "comparisons": comparisons}
 
 
 def sets_of(about: Mapping[str, Any]) -> CompareConfig:
@@ -148,8 +149,14 @@ def build(path: Path, text: str, settings: TextSettings) -> Corpus:
 
 def described(corpus: Corpus, settings: TextSettings) -> dict[str, Any]:
     """Return the sizes and text settings of a corpus."""
-    sizes = {"tokens": corpus.training_tokens, "types": len(corpus.vocabulary)}
-    return {**sizes, "documents": corpus.training_documents, "text": settings.to_json()}
+    return {
+        "tokens": corpus.training_tokens,
+        "types": len(corpus.vocabulary),
+        "documents": corpus.training_documents,
+        "all_tokens": corpus.n_tokens,
+        "all_documents": corpus.n_documents,
+        "text": settings.to_json(),
+    }
 
 
 def trained(corpus: Corpus, name: str, method: str, arguments: argparse.Namespace) -> list[Path]:
@@ -215,7 +222,7 @@ def score(trained_runs: Mapping[str, Sequence[Path]], config: CompareConfig) -> 
     contents = {name: describe_run(run)["fingerprint"] for name, run in names.items()}
     found = compare(vectors, read_tasks(config), config, groups=groups, fingerprints=contents)
     document = to_json(found, config, {})
-    shown = {*trained_runs, "one-hot", "random"}
+    shown = {*trained_runs, ONE_HOT, RANDOM}
     kept = ("metric", "score", "low", "high", "items_used", "items_total", "shared_items")
     more = ("items_composed", "seeds", "deviation")
     return {
@@ -232,6 +239,17 @@ def score(trained_runs: Mapping[str, Sequence[Path]], config: CompareConfig) -> 
             if {pair["a"], pair["b"]} <= set(trained_runs) and pair["metric"] in METRICS
         ],
     }
+
+
+def covered_items(comparisons: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    """Return the items of each set, and by run those that it covers by itself."""
+    found: dict[str, dict[str, int]] = {"set": {}}
+    for comparison in comparisons.values():
+        for result in comparison["results"]:
+            if not result["shared_items"] and result["run"] not in (ONE_HOT, RANDOM):
+                found["set"][result["dataset"]] = result["items_total"]
+                found.setdefault(result["run"], {})[result["dataset"]] = result["items_used"]
+    return found
 
 
 def print_figures(language: str, figures: Mapping[str, Any]) -> None:
