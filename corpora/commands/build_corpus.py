@@ -22,8 +22,8 @@ def command(sources: tuple[str, ...], out: Path, force: bool, **options: Any) ->
     """Encode text into a corpus for all methods.
 
     SOURCE is a file or folder of plain text, JSONL, CSV, TSV, Parquet,
-    CoNLL-U, a MediaWiki XML dump or WikiExtractor output (plain or compressed
-    with gzip, bzip2, xz or zstd; the format is detected by content),
+    CoNLL-U, TEI, a MediaWiki XML dump or WikiExtractor output (plain or
+    compressed with gzip, bzip2, xz or zstd; the format is detected by content),
     - for standard input, or a named corpus: lee, wiki-sample, synthetic, text8.
 
     \b

@@ -44,6 +44,11 @@ _NAMES = {
 _COMPRESSED_NAMES = {".gz", ".bz2", ".xz", ".zst", ".zstd"}
 _WIKI_EXTRACTOR = re.compile(rb'\s*<doc id="')
 _MEDIAWIKI = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<mediawiki[\s>]")
+_TEI = re.compile(
+    rb"(?>\s*(?:<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>))*+"
+    rb"\s*<(?:\w+:)?(?:TEI|TEI\.2|teiCorpus)[\s>]",
+    re.DOTALL,
+)
 _MARKUP = re.compile(rb"\s*(?:<\?xml|<!doctype|<html)", re.IGNORECASE)
 _CONLLU = re.compile(rb"(?:#[^\n]*\n|[ \t]*\n)*[0-9]+(?:[-.][0-9]+)?\t(?:[^\t\n]*\t){8}[^\t\n]*\n")
 # word2vec or GloVe: perhaps a header, then a word and its numbers
@@ -148,6 +153,8 @@ def _by_content(head: bytes, source: str) -> str | None:
         return "wikiextractor"
     if _MEDIAWIKI.match(head):
         return "mediawiki"
+    if _TEI.match(head):
+        return "tei"
     if _CONLLU.match(head):
         return "conllu"
     if _VECTORS.match(head):
@@ -203,15 +210,16 @@ def _by_field(head: bytes, options: ReadOptions) -> str | None:
 
 def _check_options(detected: str, source: str, options: ReadOptions) -> None:
     """Raise for options that the format would ignore."""
-    if detected != "text" and options.documents != "file":
+    kind = "TEI" if options.documents == "div" else "plain text"
+    if options.documents != "file" and detected != ("tei" if kind == "TEI" else "text"):
         raise SourceError(
-            f"{source}: `documents={options.documents}` is for plain text, not for {detected}"
+            f"{source}: `documents={options.documents}` is for {kind}, not for {detected}"
         )
     if options.wrapped and detected not in ("text", *_RECORDS):
         raise SourceError(
             f"{source}: `wrapped=True` is for plain text and records, not for {detected}"
         )
-    if options.field is not None and detected not in ("conllu", *_RECORDS):
+    if options.field is not None and detected not in ("conllu", "tei", *_RECORDS):
         raise SourceError(
             f"{source}: {detected} has no field {options.field!r}; drop `field`, or pass `format`"
         )

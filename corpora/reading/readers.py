@@ -18,6 +18,7 @@ from corpora.reading.plain_text import text_blocks
 from corpora.reading.records import jsonl_blocks
 from corpora.reading.sources import SourceFile, Stream, peek, source_files
 from corpora.reading.tables import csv_blocks, tsv_blocks
+from corpora.reading.tei import tei_blocks
 from corpora.reading.text_blocks import BLOCK_BYTES, FORMATS, RawBlock, ReadOptions, TextBlock
 from corpora.reading.wiki.reader import mediawiki_blocks, wikiextractor_blocks
 
@@ -58,6 +59,7 @@ _CUTTERS: dict[str, _Cutter] = {
     "tsv": tsv_blocks,
     "conllu": conllu_blocks,
     "mediawiki": mediawiki_blocks,
+    "tei": tei_blocks,
     "wikiextractor": wikiextractor_blocks,
 }
 

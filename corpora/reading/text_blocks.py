@@ -12,7 +12,7 @@ from corpora.common.errors import SettingError, SourceError
 from corpora.common.options import check, describe_settings, setting
 from corpora.reading.decoding import checked_utf8
 
-FORMATS = ("text", "jsonl", "csv", "tsv", "parquet", "conllu", "mediawiki", "wikiextractor")
+FORMATS = ("text", "jsonl", "csv", "tsv", "parquet", "conllu", "mediawiki", "tei", "wikiextractor")
 BLOCK_BYTES = 4 << 20
 
 # Separators of pretokenized blocks (see TextBlock.pretokenized).
@@ -36,8 +36,9 @@ class ReadOptions:
     format: str = setting("auto", "Format of the sources.", choices=("auto", *FORMATS))
     documents: str = setting(
         "file",
-        "One document of plain text: a file, a line, or a block between blank lines.",
-        choices=("file", "line", "block"),
+        "One document of plain text: a file, a line, or a block between blank lines; of TEI: a "
+        "text or a division (div).",
+        choices=("file", "line", "block", "div"),
     )
     wrapped: bool | None = setting(
         None,
@@ -48,7 +49,8 @@ class ReadOptions:
     field: str | None = setting(
         None,
         "Text field of JSONL, CSV, TSV and Parquet (default: text), "
-        "or the column form or lemma of CoNLL-U (default: form).",
+        "the column form or lemma of CoNLL-U (default: form), or of TEI the body or all of the "
+        "text (default: body).",
         metavar="NAME",
     )
     keep: tuple[str, ...] = setting(

@@ -106,6 +106,10 @@ SOURCES = {
     "a.xml": "<mediawiki><siteinfo/>"
     + "<page><title>A</title><ns>0</ns><revision><model>wikitext</model>"
     "<text>Some {{text}} [[here]] &lt;ref&gt;.</text></revision></page>" * 10 + "</mediawiki>",
+    "a_tei": "<TEI><teiHeader><fileDesc><titleStmt><title>A</title></titleStmt></fileDesc>"
+    "</teiHeader><text><body>"
+    + "<div><head>B</head><p>Some te<lb break='no'/>xt.</p></div>" * 10
+    + "</body></text></TEI>",
     "a_extracted": '<doc id="1" url="u" title="A">\nA\n\nSome text.\n</doc>\n' * 10,
 }
 

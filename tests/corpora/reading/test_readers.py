@@ -40,6 +40,12 @@ SMALL = {
         ["Hello there.\n"],
         {},
     ),
+    "tei": (
+        "b.xml",
+        '<TEI xml:lang="en"><text><body><p>Some\n  text.</p></body></text></TEI>',
+        ["Some text.\n"],
+        {},
+    ),
     "wikiextractor": (
         "AA",
         '<doc id="1" url="u" title="A">\nA\n\nText.\n\n</doc>\n',
