@@ -12,7 +12,7 @@ from typing import Any
 
 _PACKAGES = (
     "firth", "numpy", "scipy", "numba", "torch", "tokenizers", "scikit-learn", "gensim",
-    "jieba",
+    "jieba", "simplemma",
 )  # fmt: skip
 
 

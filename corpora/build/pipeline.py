@@ -6,10 +6,12 @@ does not depend on which thread encodes which block.
 """
 
 import queue
+import shutil
 from collections import Counter, deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,7 @@ from corpora.build.readable import build_readable
 from corpora.build.request import Request
 from corpora.build.shard_writer import SHARD_TOKENS, ShardWriter
 from corpora.build.table_pool import TablePool
-from corpora.build.type_table import TypeTable
+from corpora.build.type_table import LemmaTable, TypeTable
 from corpora.build.vocabulary_writer import TypeRuns, write_tsv
 from corpora.common.errors import SourceError
 from corpora.common.memory import parse_memory
@@ -35,10 +37,11 @@ from corpora.reading.readers import FileRecords, read
 from corpora.reading.sources import SourceFile, source_files
 from corpora.reading.text_blocks import BLOCK_BYTES, RawBlock, TextBlock
 from corpora.store.corpus import FORMAT, MANIFEST, Corpus
-from corpora.store.shards import Shard
+from corpora.store.shards import FORMS, Shard
 from corpora.text.segment import TextSettings
 
 SCRATCH = "scratch"
+_CACHED_LEMMAS = 1 << 20  # the tables of all threads have mostly the same forms
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,15 @@ class _Encoded:
     parsed: TextBlock
     table: int  # number of the type table whose ids the block has
     consumed: int  # bytes of source
+
+
+@dataclass(frozen=True)
+class _ClosedTable:
+    """Where a type table was written."""
+
+    run: int
+    row_of_type: np.ndarray | None = None  # int64 (n_types,): place in the run, if by lemma
+    form_run: int = 0
 
 
 def build_corpus(
@@ -113,7 +125,9 @@ class _Builder:
         self.n_consumed = 0
         self.tally: Counter[str] = Counter()
         self.runs = TypeRuns(directory / SCRATCH)
-        self.run_of_table: dict[int, int] = {}
+        self.form_runs = TypeRuns(directory / SCRATCH / FORMS) if self.text.lemmatize else None
+        self.lemma_of = lru_cache(_CACHED_LEMMAS)(self.text.lemma)
+        self.tables: dict[int, _ClosedTable] = {}
         self.shards: list[ShardWriter] = []
         self.entries: list[dict[str, Any]] = []
         self.source_numbers: dict[str, int] = {}
@@ -126,6 +140,8 @@ class _Builder:
             return self._run()
         except BaseException:
             self.runs.discard()
+            if self.form_runs:
+                self.form_runs.discard()
             for shard in self.shards:
                 shard.discard()
             raise
@@ -138,13 +154,12 @@ class _Builder:
             tables.close_all(threads)
             self._check_not_empty()
             new_ids = self.runs.merge(self.directory / "vocabulary", self.options.max_types)
-            self._renumber(threads, new_ids)
+            forms = self.form_runs.merge(self.directory / FORMS, None) if self.form_runs else None
+            self._renumber(threads, new_ids, forms)
         shards = [Shard(writer.directory) for writer in self.shards]
         self.held_out = hold_out(shards, self.options.held_out)
         write_tsv(self.directory / "vocabulary", self.directory / "vocabulary.tsv")
-        for path in (self.directory / SCRATCH).iterdir():
-            path.unlink()
-        (self.directory / SCRATCH).rmdir()
+        shutil.rmtree(self.directory / SCRATCH)
         return self._manifest()
 
     def _map(self, threads: ThreadPoolExecutor, tables: TablePool) -> None:
@@ -157,7 +172,7 @@ class _Builder:
             ):
                 prepared: Future[tuple[TextBlock, PreparedBlock]] | None = None
                 if raw.heavy or self.text.segmenter == "jieba":
-                    prepared = processes.submit(_parse, raw, self.text)
+                    prepared = processes.submit(_parse, raw, self.text.before_lemmas)
                 waiting.append(threads.submit(self._encode, raw, prepared, tables))
                 while len(waiting) > 2 * self.options.n_threads:
                     self._write(waiting.popleft().result())
@@ -173,10 +188,11 @@ class _Builder:
         tables: TablePool,
     ) -> _Encoded:
         """Encode one block on the calling thread, with a type table from the pool."""
-        parsed, block = prepared.result() if prepared else _parse(raw, self.text)
+        text = self.text.before_lemmas
+        parsed, block = prepared.result() if prepared else _parse(raw, text)
         number, table = tables.take()
         try:
-            encoded = encode(block, self.text, table)
+            encoded = encode(block, text, table)
         finally:
             tables.put_back(number, table)
         return _Encoded(encoded, parsed, number, raw.consumed)
@@ -204,6 +220,11 @@ class _Builder:
                 f"{parsed.source}: already tokenized (CoNLL-U), so "
                 f"`segmenter={self.text.segmenter}` does not apply; drop it"
             )
+        if parsed.pretokenized and self.text.lemmatize:
+            raise SourceError(
+                f"{parsed.source}: CoNLL-U has its own lemmas; pass `field=lemma` instead of "
+                f"`lemmatize={self.text.lemmatize}`"
+            )
         if self.pretokenized is None:
             self.pretokenized = parsed.pretokenized
         if self.pretokenized != parsed.pretokenized and self.text.segmenter != "whitespace":
@@ -220,8 +241,14 @@ class _Builder:
         self.shards.append(ShardWriter(directory))
 
     def _close_table(self, number: int, table: TypeTable) -> None:
-        """Write a table to disk as a sorted run."""
-        self.run_of_table[number] = self.runs.add(table)
+        """Write a table to disk as a sorted run; lemmas and their forms are two runs."""
+        if self.form_runs is None:
+            self.tables[number] = _ClosedTable(self.runs.add(table))
+            return
+        lemmas = LemmaTable(table, self.lemma_of)
+        self.tables[number] = _ClosedTable(
+            self.runs.add(lemmas), lemmas.row_of_type, self.form_runs.add(table)
+        )
 
     def _check_not_empty(self) -> None:
         """Raise if the corpus is empty."""
@@ -229,7 +256,12 @@ class _Builder:
             names = ", ".join(map(str, self.request.sources))
             raise SourceError(f"{names}: contains no words; pass a source that contains text")
 
-    def _renumber(self, threads: ThreadPoolExecutor, new_ids: list[np.ndarray]) -> None:
+    def _renumber(
+        self,
+        threads: ThreadPoolExecutor,
+        new_ids: list[np.ndarray],
+        new_forms: list[np.ndarray] | None,
+    ) -> None:
         """Replace table ids by final ids, and count the documents of each type."""
         counts = open_array(self.directory / "vocabulary", "counts")
         shards = queue.SimpleQueue[ShardWriter]()
@@ -244,8 +276,16 @@ class _Builder:
                 except queue.Empty:
                     return document_counts
                 ids = open_array(shard.directory, "ids", writable=True)
-                for first, stop, table in shard.segments:
-                    renumber(ids[first:stop], new_ids[self.run_of_table[table]])
+                if new_forms is not None:
+                    forms = np.array(ids)
+                    for first, stop, number in shard.segments:
+                        renumber(forms[first:stop], new_forms[self.tables[number].form_run])
+                    write_array(shard.directory, FORMS, forms)
+                for first, stop, number in shard.segments:
+                    table = self.tables[number]
+                    final = new_ids[table.run]
+                    rows = table.row_of_type
+                    renumber(ids[first:stop], final if rows is None else final[rows])
                 last_seen = np.full(len(counts), -1, dtype=np.int64)
                 documents = open_array(shard.directory, "documents")
                 count_documents(ids, documents, last_seen, document_counts)

@@ -14,7 +14,7 @@ from corpora.common.memory import available_threads, parse_memory
 from corpora.common.options import check, describe_settings, setting
 from corpora.datasets.named import is_named_corpus, named_source
 from corpora.reading.text_blocks import ReadOptions
-from corpora.text.segment import TextSettings
+from corpora.text.segment import TextSettings, lemmatizer
 
 
 @describe_settings
@@ -94,10 +94,13 @@ def make_request(
             raise SourceError(f"{names[0]}: a named corpus is built alone; pass no other source")
         sources, required = named_source(str(names[0]))
         read = _with_required(read, str(names[0]), required)
+    text = text or TextSettings()
+    if text.lemmatize is not None:
+        lemmatizer(text.lemmatize)  # refuses a language before any work
     return Request(
         sources=tuple(sources),
         read=read,
-        text=text or TextSettings(),
+        text=text,
         options=options or BuildOptions(),
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from corpora.artifacts.arrays import ArrayWriter, array_path, open_array, write_array
-from corpora.build.type_table import TypeTable
+from corpora.build.type_table import LemmaTable, TypeTable
 from corpora.store.vocabulary import Vocabulary
 from corpora.store.vocabulary_kernels import gather_types, merge_runs, sort_types, write_table
 
@@ -27,7 +27,7 @@ class TypeRuns:
         self._starts = [0]
         self._orders: list[np.ndarray] = []
 
-    def add(self, table: TypeTable) -> int:
+    def add(self, table: TypeTable | LemmaTable) -> int:
         """Write the types of a table as one sorted run and return its number."""
         order = np.empty(len(table), dtype=np.int64)
         sort_types(table.text, table.offsets, order)

@@ -17,7 +17,7 @@ from corpora.store.manifest import FORMAT as FORMAT  # version of the on-disk fo
 from corpora.store.manifest import MANIFEST as MANIFEST
 from corpora.store.manifest import read_manifest
 from corpora.store.sampling import nested_sample
-from corpora.store.shards import Shard
+from corpora.store.shards import FORMS, Shard
 from corpora.store.view import Boundary, Documents, StoredText, choose_words
 from corpora.store.view import View as View  # return type of Corpus.view
 from corpora.store.vocabulary import PRUNED, Vocabulary
@@ -34,6 +34,7 @@ _TALLY_NOTES = {
     "other_namespaces": "pages of other namespaces were skipped",
     "other_models": "pages of code or data were skipped",
     "lines_outside_documents": "lines outside <doc> tags were skipped",
+    "inclusions": "XInclude references in TEI were not followed",
     "markup_lines": "lines had leftover markup removed",
 }
 
@@ -186,6 +187,11 @@ class Corpus:
     def vocabulary(self) -> Vocabulary:
         """All types with their counts."""
         return Vocabulary(self.path / "vocabulary")
+
+    @cached_property
+    def forms(self) -> Vocabulary | None:
+        """The forms in the text, if words were replaced by lemmas; ids as in ``Shard.forms``."""
+        return Vocabulary(self.path / FORMS) if self.text.lemmatize else None
 
     @cached_property
     def shards(self) -> list[Shard]:

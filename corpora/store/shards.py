@@ -7,6 +7,7 @@ import numpy as np
 
 from corpora.artifacts.arrays import open_array, read_strings
 
+FORMS = "forms"  # an array of each shard, and the directory of their vocabulary
 UNITS = ("document", "paragraph", "sentence")  # of which a text can be held out
 
 
@@ -24,6 +25,11 @@ class Shard:
     def ids(self) -> np.ndarray:
         """int32 (n_tokens,): type ids."""
         return self.array("ids")
+
+    @cached_property
+    def forms(self) -> np.ndarray:
+        """int32 (n_tokens,): ids of the forms that lemmas replaced; only in lemmatized corpora."""
+        return self.array(FORMS)
 
     @cached_property
     def documents(self) -> np.ndarray:

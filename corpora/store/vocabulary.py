@@ -22,7 +22,6 @@ class Vocabulary:
         self.text = open_array(directory, "words.text")  # uint8 (n_bytes,), concatenated UTF-8
         self.offsets = open_array(directory, "words.offsets")  # int64 (n_types + 1,)
         self.counts = open_array(directory, "counts")  # int64 (n_types,), tokens
-        self.document_counts = open_array(directory, "document_counts")  # int64 (n_types,)
         self._by_text = open_array(directory, "by_text")
 
     def __len__(self) -> int:
@@ -50,6 +49,11 @@ class Vocabulary:
             else:
                 high = middle
         return None
+
+    @cached_property
+    def document_counts(self) -> np.ndarray:
+        """int64 (n_types,): the number of documents that contain each type."""
+        return open_array(self._directory, "document_counts")
 
     @cached_property
     def punctuation(self) -> np.ndarray:

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -37,9 +37,39 @@ class TextSettings:
         "jieba for Chinese words (extra: zh).",
         choices=SEGMENTERS,
     )
+    lemmatize: str | None = setting(
+        None,
+        "Replace words by their lemmas, in a language such as de or ru (extra: lemmas). Queries "
+        "and the words of evaluation sets are, too.",
+        metavar="LANGUAGE",
+    )
 
     def __post_init__(self) -> None:
         check(self)
+        if self.lemmatize and self.segmenter not in ("words", "whitespace"):
+            raise SettingError(
+                "TextSettings.lemmatize needs the words of an alphabet, so segmenter must be words "
+                f"or whitespace, got {self.segmenter!r}"
+            )
+
+    @cached_property
+    def _after_lemmas(self) -> "TextSettings":
+        """Settings by which lemmas are normalized."""
+        return replace(self, lemmatize=None)
+
+    @cached_property
+    def before_lemmas(self) -> "TextSettings":
+        """Settings of the forms that are lemmatized: capitals and accents help to find lemmas."""
+        if self.lemmatize is None:
+            return self
+        return replace(self, lemmatize=None, keep_case=True, strip_accents=False)
+
+    def lemma(self, form: str) -> str:
+        """Return the lemma of a form, normalized; the form if the lemma is not a single word."""
+        for text in (lemmatizer(str(self.lemmatize))(form), form):
+            if len(words := self._after_lemmas.words(text)) == 1:
+                return words[0]
+        return form
 
     def words(self, text: str) -> list[str]:
         """Normalize and divide a text in the same way as the corpus.
@@ -57,8 +87,8 @@ class TextSettings:
         Raises
         ------
         SettingError
-            The text has a lone surrogate (from a command line that is not UTF-8), or jieba is
-            needed and not installed.
+            The text has a lone surrogate (from a command line that is not UTF-8), or jieba or
+            simplemma is needed and not installed.
 
         Examples
         --------
@@ -67,6 +97,8 @@ class TextSettings:
         """
         if LONE_SURROGATE.search(text):
             raise SettingError(f"{text!r} is not UTF-8; pass UTF-8")
+        if self.lemmatize is not None:
+            return [self.lemma(form) for form in self.before_lemmas.words(text)]
         if self.segmenter == "jieba":
             tokens = jieba_cutter()(text)
             inner = replace(self, segmenter="whitespace")
@@ -86,14 +118,17 @@ class TextSettings:
         Returns
         -------
         dict
-            One entry per setting.
+            One entry per setting; ``lemmatize`` only if it is set.
 
         Examples
         --------
         >>> TextSettings().to_json()["segmenter"]
         'words'
         """
-        return asdict(self)
+        settings = asdict(self)
+        if self.lemmatize is None:  # as written by versions without lemmas
+            del settings["lemmatize"]
+        return settings
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
@@ -154,6 +189,24 @@ def jieba_cutter() -> Callable[[str], list[str]]:
     jieba.setLogLevel("CRITICAL")  # hides failures to write its cache
     cut: Callable[[str], list[str]] = jieba.lcut
     return cut
+
+
+@cache
+def lemmatizer(language: str) -> Callable[[str], str]:
+    """Return simplemma's function from a word to its lemma."""
+    try:
+        from simplemma import lemmatize
+        from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
+    except ImportError:
+        raise SettingError(
+            f"`lemmatize={language}` needs the package simplemma; pip install 'firth[lemmas]'"
+        ) from None
+    if language not in SUPPORTED_LANGUAGES:
+        raise SettingError(
+            f"`lemmatize={language}`: no lemmas of this language; the languages are "
+            f"{', '.join(SUPPORTED_LANGUAGES)}"
+        )
+    return partial(lemmatize, lang=language)
 
 
 def unspaced_advice(

@@ -35,6 +35,11 @@ def why_not_exportable(text: TextSettings) -> str | None:
             "the corpus was divided into words by jieba, which tokenizer.json cannot represent; "
             "build it with `segmenter=characters` or words instead"
         )
+    if text.lemmatize is not None:
+        return (
+            "the words of the corpus are lemmas, which tokenizer.json cannot represent; build it "
+            "without `lemmatize`"
+        )
     return None
 
 

@@ -50,6 +50,7 @@ LANGUAGES: dict[str, dict[str, Any]] = {
             "de": (TextSettings(), ("svd", "cbow", "skipgram", "subwords", "mlm")),
             "de-case": (TextSettings(keep_case=True), ("svd", "cbow", "skipgram", "subwords")),
             "de-plain": (TextSettings(strip_accents=True), ("svd", "skipgram")),
+            "de-lemmas": (TextSettings(lemmatize="de"), ("svd",)),
         },
         "similarity": tuple(
             f"de/{name}"
@@ -62,6 +63,7 @@ LANGUAGES: dict[str, dict[str, Any]] = {
                 *("de/svd", "de-case/svd", "de/cbow", "de-case/cbow"),
                 *("de/skipgram", "de-case/skipgram", "de/subwords", "de-case/subwords"),
             ),
+            "lemmas": ("de/svd", "de-lemmas/svd"),
             "accents": ("de/svd", "de-plain/svd", "de/skipgram", "de-plain/skipgram"),
         },
     },
@@ -94,7 +96,10 @@ def main() -> None:
     figures["machine"].pop("command")  # contains the path of the work folder
     figures |= {"seeds": arguments.seeds, "minutes": arguments.minutes}
     for language in arguments.language or LANGUAGES:
-        figures[language] = measure(LANGUAGES[language], arguments)
+        about = LANGUAGES[language]
+        if arguments.comparison:
+            about = only(about, arguments.comparison)
+        figures[language] = measure(about, arguments)
         print_figures(language, figures[language])
         if arguments.json:
             write_json(arguments.json, figures)
@@ -105,7 +110,19 @@ def own_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--work", type=Path, required=True, help="folder of corpora and runs")
     parser.add_argument("--seeds", type=int, default=3, help="of each predictive method")
     parser.add_argument("--minutes", type=float, default=0, help="of a masked LM, too; 0 for none")
+    parser.add_argument("--comparison", help="only this one, with the runs it needs")
     parser.add_argument("--language", choices=LANGUAGES, action="append", help="only these")
+
+
+def only(about: Mapping[str, Any], comparison: str) -> dict[str, Any]:
+    """Return one comparison of a language, with the corpora and methods it needs."""
+    runs = about["comparisons"][comparison]
+    corpora = {
+        name: (settings, tuple(method for method in methods if f"{name}/{method}" in runs))
+        for name, (settings, methods) in about["corpora"].items()
+    }
+    needed = {name: each for name, each in corpora.items() if each[1]}
+    return {**about, "corpora": needed, "comparisons": {comparison: runs}}
 
 
 def measure(about: Mapping[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:

@@ -6,6 +6,8 @@ import itertools
 import json
 import lzma
 import os
+import re
+import sys
 import threading
 from collections import Counter
 from pathlib import Path
@@ -23,7 +25,7 @@ from corpora.common.errors import ArtifactError, FirthError, SettingError, Sourc
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.corpus import Corpus
 from corpora.store.statistics import describe
-from corpora.text.segment import TextSettings
+from corpora.text.segment import TextSettings, lemmatizer
 from corpora.text.sentences.split import split_sentences
 
 NEWS = (
@@ -315,6 +317,66 @@ def test_pretokenized_text_is_not_segmented_again(tmp_path):
     assert str(refusal.value) == (
         f"{source}: already tokenized (CoNLL-U), so `segmenter=characters` does not apply; drop it"
     )
+
+
+FORMS = "The Cats saw better Men. Houses were built; a café's walls, THE 2 cats' mice-catching!"
+
+
+@pytest.mark.parametrize("options", [{}, {"keep_case": True}, {"strip_accents": True}], ids=str)
+def test_lemmas_replace_forms_which_are_kept(options, tmp_path):
+    corpus = build(tmp_path, FORMS, lemmatize="en", segmenter="words", **options)
+    sentences = FORMS.replace("Men. ", "Men.\n").split("\n")
+    lemmas = [[corpus.text.lemma(form) for form in naive_words_kept(s)] for s in sentences]
+    assert words_of(corpus, "sentences") == lemmas
+    assert [corpus.text.words(sentence) for sentence in sentences] == lemmas
+    forms = [corpus.forms[i] for shard in corpus.shards for i in shard.forms]
+    assert forms == [form for sentence in sentences for form in naive_words_kept(sentence)]
+    if not options:
+        assert lemmas[0] == ["the", "cat", "see", "good", "man", "."]
+        assert corpus.vocabulary.counts[corpus.vocabulary.id_of("the")] == 2
+    assert build(tmp_path, FORMS, "plain").forms is None
+
+
+def naive_words_kept(text: str) -> list[str]:
+    """Split a text without any normalization."""
+    return re.findall(r"\w+|[^\w\s]", text)
+
+
+def test_lemmatized_arrays_do_not_depend_on_threads_or_memory(tmp_path):
+    words = ["cat", "cats", "Cats", "mouse", "mice", "go", "went", "good", "best", "houses"]
+    rng = np.random.default_rng(5)
+    drawn = [words[n] + "s" * int(m) for n, m in zip(*rng.integers(0, 10, (2, 6000)), strict=True)]
+    text = "\n".join(" ".join(drawn[i : i + 12]) for i in range(0, len(drawn), 12))
+    sizes = {"shard_tokens": 1_000, "block_bytes": 3_000}
+    settings = {"documents": "line", "lemmatize": "en"}
+    one = build(tmp_path, text, "one", sizes, threads=1, **settings)
+    small = build(tmp_path, text, "small", sizes, threads=3, memory="1K", **settings)
+    assert len(one.shards) > 3
+    assert arrays(one) == arrays(small)
+    assert len(one.vocabulary) < len(one.forms)
+    held_out = [list(shard.held_out) for shard in build(tmp_path, text, "plain", sizes,
+        documents="line").shards]  # fmt: skip
+    assert [list(shard.held_out) for shard in one.shards] == held_out
+
+
+def test_lemmas_are_refused_where_there_are_none(tmp_path, monkeypatch):
+    with pytest.raises(SettingError, match=r"`lemmatize=xx`: no lemmas of this language; the lang"):
+        build(tmp_path, lemmatize="xx")
+    with pytest.raises(
+        SettingError, match=r"^TextSettings\.lemmatize needs the words of an alphab"
+    ):
+        TextSettings(lemmatize="en", segmenter="characters")
+    source = tmp_path / "a.conllu"
+    source.write_text("1\tOk\tok" + "\t_" * 7 + "\n\n", encoding="utf-8")
+    with pytest.raises(SourceError, match="has its own lemmas; pass `field=lemma` instead"):
+        build_corpus(request(source, lemmatize="en"), tmp_path / "out")
+    assert "lemmatize" not in TextSettings().to_json()
+    monkeypatch.setitem(sys.modules, "simplemma", None)
+    lemmatizer.cache_clear()
+    with pytest.raises(
+        SettingError, match=r"the package simplemma; pip install 'firth\[lemmas\]'$"
+    ):
+        build(tmp_path, lemmatize="en")
 
 
 def test_a_named_corpus_refuses_other_read_options():

@@ -412,8 +412,9 @@ def test_pieces_survive_a_round_trip(kind, text, mixed, tmp_path):
     assert (tmp_path / "again.json").read_bytes() == content
 
 
-def test_only_jieba_cannot_be_exported():
+def test_lemmas_and_jieba_cannot_be_exported():
     assert all(why_not_exportable(text) is None for text in TEXTS)
+    assert "the words of the corpus are lemmas" in why_not_exportable(TextSettings(lemmatize="en"))
     assert why_not_exportable(TextSettings(segmenter="jieba")) == (
         "the corpus was divided into words by jieba, which tokenizer.json cannot represent; "
         "build it with `segmenter=characters` or words instead"
