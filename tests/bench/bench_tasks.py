@@ -1,0 +1,457 @@
+"""The tables of the task pages: runs with defaults on English Wikipedia, compared on every task.
+
+SVD, skip-gram, CBOW and skip-gram with n-grams are trained with several seeds; masked-LM runs,
+which take an hour, are given by ``--mlm``. One comparison scores all of them. Runs and scores are
+kept in the work folder, so that an interrupted measurement resumes. ``--tables`` measures nothing
+and writes the stored figures into the tables of docs/.
+
+    python tests/bench/bench_tasks.py --work /tmp/tasks --json docs/results/tasks.json
+    python tests/bench/bench_tasks.py --tables --json docs/results/tasks.json
+"""
+
+import argparse
+import json
+import lzma
+import os
+import re
+import statistics
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import bench_evidence
+import harness
+import roles
+
+from corpora.artifacts.artifact import read_json, write_json
+from corpora.artifacts.seeds import read_training
+from corpora.common.console import TerminalReporter
+from corpora.common.reporting import reporting_to
+from embed.compare.api import Compared, compare_runs
+from embed.compare.config import CompareConfig
+from embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from embed.formats.vector_files import load_vectors
+
+ROLE = roles.REPORTING
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "svd": ("svd", {}),
+    "skipgram": ("skipgram", {}),
+    "cbow": ("cbow", {}),
+    "subwords": ("skipgram", {"subwords": "3-6"}),
+}
+LABELS = {
+    "svd": "SVD",
+    "skipgram": "skip-gram",
+    "cbow": "CBOW",
+    "subwords": "skip-gram, `--subwords 3-6`",
+}
+SETS = {
+    "similarity": ("ws353", "ws353-sim", "ws353-rel", "simlex999", "mturk287", "rg65"),
+    "analogies": ("questions-words", "msr"),
+    "categories": ("ap", "bless"),
+    "odd_one_out": ("8-8-8",),
+    "minimal_pairs": ("blimp-reporting",),
+}
+PARTS = {"tagging": "ud-ewt", "sentences": "sst2"}  # sets of a training, a dev and a test part
+ASSOCIATIONS = Path(__file__).with_name("weat.txt")
+PAIRS_OF_PARADIGM = 40
+# Tasks whose sections are stored: single tests, and the layers of an encoder.
+SECTIONED = ("association", "tagging", "sentences")
+KEPT = ("run", "dataset", "metric", "section", "score", "low", "high", "deviation", "p",
+        "items_used", "items_total")  # fmt: skip
+# By task, which names the page: what an item is, and a column's title, set and metric.
+TABLES: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
+    "similarity": ("pairs", {
+        "WS-353": ("ws353", "spearman"),
+        "SimLex-999": ("simlex999", "spearman"),
+        "MTurk-287": ("mturk287", "spearman"),
+        "RG-65": ("rg65", "spearman"),
+    }),
+    "analogy": ("questions", {
+        "Google 3CosAdd": ("questions-words", "accuracy"),
+        "Google 3CosMul": ("questions-words", "accuracy_3cosmul"),
+        "Google PairDirection": ("questions-words", "accuracy_pairdirection"),
+        "MSR 3CosAdd": ("msr", "accuracy"),
+    }),
+    "categorization": ("words", {
+        "AP purity": ("ap", "purity"),
+        "AP nmi": ("ap", "nmi"),
+        "AP ari": ("ap", "ari"),
+        "BLESS ari": ("bless", "ari"),
+    }),
+    "odd-one-out": ("groups", {
+        "8-8-8 accuracy": ("8-8-8", "accuracy"),
+        "8-8-8 opp": ("8-8-8", "opp"),
+    }),
+    "contexts": ("pairs", {
+        "all": ("scws", "spearman"),
+        "two words": ("scws-two-words", "spearman"),
+        "the same word twice": ("scws-same-word", "spearman"),
+    }),
+    "tagging": ("words", {
+        "accuracy": ("en_ewt-ud-test", "accuracy"),
+        "window": ("en_ewt-ud-test", "accuracy_window"),
+        "ambiguous": ("en_ewt-ud-test", "accuracy_ambiguous"),
+        "ambiguous, window": ("en_ewt-ud-test", "accuracy_ambiguous_window"),
+        "selectivity": ("en_ewt-ud-test", "selectivity"),
+    }),
+    "sentences": ("sentences", {
+        "mean": ("stsa.binary", "accuracy"),
+        "attention": ("stsa.binary", "accuracy_attention"),
+        "with margin": ("stsa.binary", "accuracy_attention_margin"),
+    }),
+}  # fmt: skip
+# By set: a column of the seconds that its probes take.
+PROBES = {
+    "en_ewt-ud-test": "UD EWT, 204,577 training words",
+    "stsa.binary": "SST-2, 6,920 sentences",
+}
+VECTORS = "vectors, dimensions"
+BASELINES = (ONE_HOT, RANDOM)
+Document = Mapping[str, Any]
+
+
+def main() -> None:
+    """Measure and write the results, or write the tables of the documentation."""
+    arguments = harness.parse(__doc__ or "", repeats=1, more=own_options)
+    if arguments.tables:
+        write_tables(read_json(arguments.json), harness.ROOT / "docs")
+        return
+    document = measure(arguments)
+    if arguments.json:
+        write_json(arguments.json, document)
+    for page, mark, lines in tables(document):
+        print(f"\n{page}, {mark}", *lines, sep="\n")
+
+
+def own_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this benchmark."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--work", type=Path, help="folder of the corpus, runs and scores")
+    parser.add_argument("--seeds", type=int, default=3, help="of each method, at least 2")
+    parser.add_argument("--tokens", type=int, default=bench_evidence.ALL, help="of a sample")
+    parser.add_argument(
+        "--mlm", action="append", default=[], metavar="[NAME=]RUN", help="also compare a masked LM"
+    )
+    parser.add_argument("--tables", action="store_true", help="only write the tables of docs/")
+
+
+def measure(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Train, compare, and return what the pages show."""
+    if arguments.work is None or arguments.seeds < 2:
+        sys.exit("measuring needs --work FOLDER and at least 2 --seeds")
+    os.environ["FIRTH_CACHE"] = str(arguments.work / "cache")
+    text = {"sources": ("enwiki2015-AA",)}
+    corpus = bench_evidence.build(arguments.work / "corpus", text).sample(arguments.tokens)
+    trained = {
+        name: [
+            bench_evidence.train(
+                corpus,
+                method,
+                {**options, "seed": seed},
+                arguments.work / corpus.fingerprint / f"{name}-{seed}",
+            )
+            for seed in range(1, arguments.seeds + 1)
+        ]
+        for name, (method, options) in METHODS.items()
+    }
+    models = {name or "masked LM": [Path(run)] for name, _, run in
+              (given.rpartition("=") for given in arguments.mlm)}  # fmt: skip
+    named = {f"{name}-{n}": run for name, runs in trained.items() for n, run in enumerate(runs, 1)}
+    named |= {name: runs[0] for name, runs in models.items()}
+    times = arguments.work / "seconds.jsonl"
+    with reporting_to(SecondsReporter(times)):
+        compared = compare_runs(named, sets(arguments.work / "sets", minimal_pairs=bool(models)))
+    if compared.failures:
+        sys.exit("\n".join(compared.failures))
+    machine = harness.machine()
+    machine.pop("command")  # has paths
+    return {
+        "machine": machine,
+        "tokens": corpus.training_tokens,
+        "runs": {name: described(runs) for name, runs in (trained | models).items()},
+        **reduced(compared),
+        "probe_seconds": probe_seconds(times, {**trained, **models}),
+    }
+
+
+def sets(folder: Path, *, minimal_pairs: bool) -> CompareConfig:
+    """Return all sets; SCWS also divided into pairs of two words and of one word twice."""
+    files = {
+        option: tuple(str(roles.open_set(name, role=ROLE)) for name in names)
+        for option, names in SETS.items()
+        if minimal_pairs or option != "minimal_pairs"
+    }
+    for option, name in PARTS.items():
+        parts = (roles.open_set(f"{name}-{part}", role=ROLE) for part in ("train", "dev", "test"))
+        files[option] = (",".join(map(str, parts)),)
+    scws = roles.open_set("scws", role=ROLE)
+    return CompareConfig(
+        **files,
+        contexts=(str(scws), *map(str, divided(scws, folder))),
+        associations=(str(ASSOCIATIONS),),
+        limit=PAIRS_OF_PARADIGM,
+        sections=True,
+        intrinsic=True,
+    )
+
+
+def divided(scws: Path, folder: Path) -> Iterator[Path]:
+    """Write the pairs of SCWS with two words and those with one word twice; yield the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with lzma.open(scws, "rt", encoding="utf-8", newline="\n") as file:
+        lines = [(line, line.split("\t")) for line in file]
+    for name, same in (("two-words", False), ("same-word", True)):
+        chosen = [line for line, cells in lines if (cells[1] == cells[3]) == same]
+        path = folder / f"scws-{name}.txt"
+        path.write_text("".join(chosen), encoding="utf-8")
+        yield path
+
+
+class SecondsReporter(TerminalReporter):
+    """Also appends the seconds that probes took to a file: scores from the cache take none."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+
+    def note(self, message: str) -> None:
+        """Write a message."""
+        super().note(message)
+        if found := re.fullmatch(r"(.+) on (.+): (\d+) s on one core", message):
+            with open(self._path, "a", encoding="utf-8") as file:
+                file.write(json.dumps([found[1], found[2], int(found[3])]) + "\n")
+
+
+def probe_seconds(path: Path, runs: Mapping[str, Sequence[Path]]) -> dict[str, dict[str, float]]:
+    """Return the median seconds of the probes by row and set."""
+    lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    by_run = {(Path(run).name, dataset): seconds for run, dataset, seconds in lines}
+    names = {name: [run.name for run in each] for name, each in runs.items()}
+    names |= {name: [name] for name in BASELINES}
+    return {
+        name: {
+            dataset: statistics.median(by_run[run, dataset] for run in own) for dataset in PROBES
+        }
+        for name, own in names.items()
+    }
+
+
+def described(runs: Sequence[Path]) -> dict[str, Any]:
+    """Return sizes, text and training time of the runs of a row."""
+    matrix, training = load_vectors(runs[0]).matrix, read_training(runs[0])
+    return {
+        "words": matrix.shape[0],
+        "dimensions": matrix.shape[1],
+        "seeds": len(runs),
+        "corpus": training and training.corpus,
+        "training_seconds": bench_evidence.training_seconds(runs),
+    }
+
+
+def reduced(compared: Compared) -> dict[str, Any]:
+    """Return the part of a comparison's JSON that the pages show, by task.
+
+    Rows are those of the printed table, on shared items: means over seeds. Associations and
+    intrinsic measures concern single vectors, so the first seed is shown (and two for agreement).
+    """
+    document, rows = compared.document, set(compared.comparison.rows)
+    singles = {run for run in compared.comparison.runs if method_and_seed(run)[1] == "1"}
+    results: dict[str, list[dict[str, Any]]] = {}
+    for each in document["results"]:
+        task = each["task"]
+        wanted = each["run"] in (singles if task == "association" else rows)
+        inside = "section" not in each or task in SECTIONED
+        if each["shared_items"] and wanted and inside:
+            kept = {key: each[key] for key in KEPT if key in each}
+            results.setdefault(task, []).append(kept | {"run": row_name(each["run"])})
+    return {
+        "results": results,
+        "pairs": [
+            {**pair, "a": row_name(pair["a"]), "b": row_name(pair["b"])}
+            for pair in document["pairs"]
+            if {pair["a"], pair["b"]} <= rows - set(BASELINES)
+            and ("section" not in pair or pair["task"] == "association")
+        ],
+        "properties": document["properties"],
+        "agreements": [
+            {"pair": f"{each['a']}, {each['b']}"}
+            | {key: each[key] for key in ("metric", "score", "low", "high", "words")}
+            for each in document["agreements"]
+            if agreement_label(each["a"], each["b"])
+        ],
+    }
+
+
+def row_name(run: str) -> str:
+    """Return the name of a group of seeds without its star."""
+    return run.removesuffix("-*")
+
+
+def method_and_seed(run: str) -> tuple[str, str]:
+    """Return the two parts of the name of a trained run; other runs have one seed."""
+    name, _, seed = run.rpartition("-")
+    return (name, seed) if name in METHODS else (run, "1")
+
+
+def agreement_label(a: str, b: str) -> str:
+    """Return the label of a row: two seeds of a method, or two runs of the first seed; else ""."""
+    (method, seed), (other, other_seed) = method_and_seed(a), method_and_seed(b)
+    if ONE_HOT in (method, other):
+        return ""
+    if method == other and {seed, other_seed} == {"1", "2"}:
+        return f"{LABELS[method]}: two seeds"
+    if seed == other_seed == "1":
+        return f"{LABELS.get(method, method)}; {LABELS.get(other, other)}"
+    return ""
+
+
+def tables(document: Document) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield the page, the mark and the lines of every table."""
+    for task, (items, columns) in TABLES.items():
+        lines = score_table(document, task, items, columns)
+        yield f"tasks/{task}.md", f"results/tasks.json#results/{task}/{{run}}", lines
+    lines = association_table(document)
+    yield "tasks/associations.md", "results/tasks.json#results/association/{section}", lines
+    lines = property_table(document)
+    yield "tasks/intrinsic.md", "results/tasks.json#properties/{run}", lines
+    lines = agreement_table(document)
+    yield "tasks/intrinsic.md", "results/tasks.json#agreements/{pair}", lines
+    yield "performance.md", "results/tasks.json#probe_seconds/*", seconds_table(document)
+
+
+def write_tables(document: Document, docs: Path) -> None:
+    """Replace the tables below their marks, and marks that say that nothing is stored yet."""
+    for page, mark, lines in tables(document):
+        path = docs / page
+        old = path.read_text(encoding="utf-8")
+        new = "\n".join([f"<!-- figures: {mark} -->", *lines, ""])
+        pattern = rf"<!-- figures: (not stored \()?{re.escape(mark)}(;.*)? -->\n(\|.*\n)+"
+        text, found = re.subn(pattern, lambda _, new=new: new, old)  # type: ignore[misc]
+        if found != 1:
+            sys.exit(f"{path}: {found} tables are marked {mark}; expected 1")
+        path.write_text(text, encoding="utf-8")
+
+
+def score_table(
+    document: Document, task: str, items: str, columns: Mapping[str, tuple[str, str]]
+) -> list[str]:
+    """Return a table with a row per run and a column per set and metric."""
+    results = {
+        (each["run"], each["dataset"], each["metric"]): each
+        for each in document["results"][task]
+        if "section" not in each
+    }
+    scored = {run for run, *_ in results}
+    runs = [run for run in (*document["runs"], *BASELINES) if run in scored]
+    heads = [
+        f"{title}, {results[runs[0], *column]['items_used']:,} {items}"
+        for title, column in columns.items()
+    ]
+    rows = [
+        [label(document, run), *(cell(results[run, *column]) for column in columns.values())]
+        for run in runs
+    ]
+    return markdown([VECTORS, *heads], rows)
+
+
+def association_table(document: Document) -> list[str]:
+    """Return a table with a row per test and a column per run of the first seed."""
+    results = document["results"]["association"]
+    runs = list(dict.fromkeys(each["run"] for each in results if each.get("p") is not None))
+    rows = []
+    for section in dict.fromkeys(each["section"] for each in results):
+        own = {each["run"]: each for each in results if each["section"] == section}
+        used, total = (own[runs[0]][key] for key in ("items_used", "items_total"))
+        scores = [f"{cell(own[run], 2)} {p_value(own[run].get('p'))}".rstrip() for run in runs]
+        rows.append([section, *scores, f"{used}/{total}"])
+    return markdown(["", *(label(document, run) for run in runs), "words"], rows)
+
+
+def property_table(document: Document) -> list[str]:
+    """Return the intrinsic measures of each run of the first seed."""
+    measured = {(each["run"], each["metric"]): each for each in document["properties"]}
+    runs = [
+        run for run in dict.fromkeys(run for run, _ in measured) if method_and_seed(run)[1] == "1"
+    ]
+    heads = {
+        "mean_cosine": "mean cosine",
+        "isotropy": "isotropy",
+        "hubness": "hubness",
+        "largest_hub": "largest hub",
+        "length_frequency": "length and frequency",
+    }
+    rows = []
+    for run in runs:
+        own = {metric: measured[run, metric] for metric in heads}
+        hub = own["largest_hub"]
+        cells = {metric: number(each["score"]) for metric, each in own.items()}
+        cells["hubness"] = number(own["hubness"]["score"], 2)
+        if hub["score"] is not None:
+            cells["largest_hub"] = f"{hub['score']:.0f}, *{hub['word']}*"
+        rows.append([label(document, run), *cells.values()])
+    n_words = document["properties"][0]["words"]
+    return markdown([f"{n_words:,} words of Wikipedia", *heads.values()], rows)
+
+
+def agreement_table(document: Document) -> list[str]:
+    """Return the agreement of pairs of runs."""
+    rows: dict[str, list[str]] = {}
+    for each in document["agreements"]:
+        own = rows.setdefault(each["pair"], [agreement_label(*each["pair"].split(", "))])
+        own.append(number(each["score"]))
+    return markdown(["", "neighbors", "Procrustes"], rows.values())
+
+
+def seconds_table(document: Document) -> list[str]:
+    """Return the seconds of the probes of each run."""
+    rows = [
+        [label(document, run), *(f"{seconds[dataset]:.0f}" for dataset in PROBES)]
+        for run, seconds in document["probe_seconds"].items()
+    ]
+    return markdown([VECTORS, *PROBES.values()], rows)
+
+
+def label(document: Document, run: str) -> str:
+    """Return the label of a run with its dimensions."""
+    name = method_and_seed(run)[0]
+    about = document["runs"].get(name)
+    if about is None:
+        return f"{name}, 300" if name == RANDOM else name
+    return f"{LABELS.get(name, name)}, {about['dimensions']}"
+
+
+def cell(result: Mapping[str, Any], digits: int = 3) -> str:
+    """Return a score with its interval and its deviation over seeds."""
+    if result["score"] is None:
+        return "undefined"
+    parts = [number(result["score"], digits)]
+    if result["low"] is not None:
+        parts.append(f"[{number(result['low'], digits)} {number(result['high'], digits)}]")
+    deviation = number(result.get("deviation", 0.0), digits)
+    if deviation != number(0.0, digits):
+        parts.append(f"±{deviation}")
+    return " ".join(parts)
+
+
+def p_value(p: float | None) -> str:
+    """Return a p-value; the fourth decimal only below .01."""
+    return "" if p is None else number(p, 4 if p < 0.01 else 2)
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Return a number without the zero before its decimal point."""
+    if value is None:
+        return "–"
+    return re.sub(r"^(−?)0\.", r"\1.", f"{value:z.{digits}f}".replace("-", "−"))
+
+
+def markdown(heads: Sequence[str], rows: Any) -> list[str]:
+    """Return the lines of a table."""
+    head, *body = (f"| {' | '.join(line)} |".replace("|  |", "| |") for line in (heads, *rows))
+    return [head, f"|{'---|' * len(heads)}", *body]
+
+
+if __name__ == "__main__":
+    main()
