@@ -48,11 +48,11 @@ class SvdConfig:
     """
 
     chosen = Chosen(
-        sets=("WS-353", "SimLex-999", "MTurk-287", "Google analogies", "MSR analogies"),
+        sets=("MTurk-287", "RG-65", "MSR analogies", "AP"),
         settings=(
             "window", "window_weighting", "subsample", "context_smoothing", "singular_power",
         ),
-        date="2026-11-20",
+        date="2026-11-22",
     )  # fmt: skip
     dim: int = setting(300, "Width of the word vectors.", at_least=1)
     window: int = setting(

@@ -31,10 +31,13 @@ class _Word2VecConfig:
 
     method: ClassVar[str]
     chosen: ClassVar[Chosen] = Chosen(
-        sets=("WS-353", "SimLex-999", "MTurk-287", "Google analogies"),
-        settings=("window", "negatives", "subsample", "learning_rate"),
-        date="2026-11-21",
-    )
+        sets=("MTurk-287", "RG-65", "MSR analogies", "AP"),
+        settings=(
+            "window", "window_weighting", "negatives", "subsample", "unigram_exponent",
+            "learning_rate",
+        ),
+        date="2026-11-22",
+    )  # fmt: skip
     # besides method, text and vocabulary; losses of runs that differ in them are not comparable
     loss_settings: ClassVar[tuple[str, ...]] = (
         "window", "window_weighting", "negatives", "unigram_exponent", "subsample", "boundary",

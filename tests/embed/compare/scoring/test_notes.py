@@ -22,6 +22,7 @@ from embed.compare.scoring.notes import (
 from embed.compare.task import read_task
 from embed.registry import METHODS
 from embed.vectors.word_vectors import WordVectors
+from embed.word2vec.config import SkipGramConfig
 
 CHOSEN_HERE = "default settings were chosen on this set, so scores may be too high"
 
@@ -159,7 +160,9 @@ def runs(tmp_path):
     return [str(tmp_path / name) for name in made]
 
 
-def test_table_json_and_page_note_defaults_chosen_on_the_set(runs, tmp_path):
+def test_table_json_and_page_note_defaults_chosen_on_the_set(runs, tmp_path, monkeypatch):
+    chosen = dataclasses.replace(SkipGramConfig.chosen, sets=("WS-353", "AP"))
+    monkeypatch.setattr(SkipGramConfig, "chosen", chosen)
     page = tmp_path / "page.html"
     asked = ["compare", *runs, "--similarity", "wordsim353", "--bands"]
 
@@ -174,7 +177,7 @@ def test_table_json_and_page_note_defaults_chosen_on_the_set(runs, tmp_path):
     }
     assert noted == {*runs[:2], str(tmp_path / "sg-*")}
     about = {run["run"]: run.get("defaults_chosen") for run in document["runs"]}
-    assert about[runs[0]]["sets"] == ["WS-353", "SimLex-999", "MTurk-287", "Google analogies"]
+    assert about[runs[0]]["sets"] == ["WS-353", "AP"]
     assert about[runs[2]] is None
 
 
