@@ -137,7 +137,7 @@ def make_mlm_run(
 
         def end() -> None:
             _describe(partial, corpus, config, device, pool=not temporary)
-            about: dict[str, Any] = {"corpus": corpus.fingerprint, "device": device_name(device)}
+            about: dict[str, Any] = {**corpus.trained_on, "device": device_name(device)}
             about.update(threads=torch.get_num_threads(), processes=group.size)
             write_json(
                 partial / "provenance.json", provenance(started, seeds=[config.seed], **about)

@@ -143,6 +143,11 @@ def take(config_class: type[ConfigT], options: Mapping[str, Any]) -> ConfigT:
         raise SettingError(message, error.setting) from None
 
 
+def split_list(text: str | None) -> tuple[str, ...]:
+    """Return the parts of a comma-separated list, such as a list of words."""
+    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
+
+
 def as_command_line(message: str) -> str:
     """Write settings in a message as options, and functions as commands.
 

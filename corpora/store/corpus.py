@@ -24,6 +24,7 @@ from corpora.store.vocabulary import PRUNED, Vocabulary
 from corpora.text.segment import TextSettings, unspaced_advice
 
 # Notes on what was dropped or replaced, by name of its count.
+_NAMED_SOURCES = 3  # sources that a run names
 _TALLY_NOTES = {
     "replaced_bytes": "bytes invalid in the encoding were replaced by U+FFFD",
     "replaced_characters": "lone surrogates were replaced by U+FFFD",
@@ -130,6 +131,22 @@ class Corpus:
         """
         sample = {} if self.sampled is None else {"sample": self.manifest["sample"]}
         return {"path": str(self.path.resolve()), "fingerprint": self.fingerprint, **sample}
+
+    @property
+    def trained_on(self) -> dict[str, Any]:
+        """The JSON that a run stores in its provenance: the fingerprint, and what the text is.
+
+        ``text`` has the names of the first :data:`_NAMED_SOURCES` sources and their number, and the
+        sizes of the training text.
+        """
+        sources = [source["name"] for source in self.manifest["sources"]]
+        text = {
+            "sources": sources[:_NAMED_SOURCES],
+            "n_sources": len(sources),
+            "tokens": self.training_tokens,
+            "documents": self.training_documents,
+        }
+        return {"corpus": self.fingerprint, "text": text}
 
     def restore_sample(self, sample: dict[str, Any]) -> "Corpus":
         """Take the same sample again from its description.

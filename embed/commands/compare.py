@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from corpora.common.options import as_command_line, click_options, take
+from corpora.common.options import as_command_line, click_options, split_list, take
 from embed.compare.config import EXAMPLE, CompareConfig
 
 
@@ -41,6 +41,17 @@ from embed.compare.config import EXAMPLE, CompareConfig
     help="Write an HTML report with all results and the runs' nearest neighbors side by side.",
 )
 @click.option(
+    "--words",
+    metavar="WORD,...",
+    help="With --report, the words of its maps and neighbors; by default some are chosen.",
+)
+@click.option(
+    "--words-from",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With --report, read them from a file: one word per line, or word TAB group for colors.",
+)
+@click.option(
     "--curve",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
@@ -65,6 +76,8 @@ def command(
     plot: Path | None,
     out: Path | None,
     report: Path | None,
+    words: str | None,
+    words_from: Path | None,
     curve: Path | None,
     examples: tuple[str, ...],
     force: bool,
@@ -92,11 +105,13 @@ def command(
         firth compare out/svd out/svd-flat
         firth compare out/svd out/sg-seed* --plot scores.svg --out out/comparison
         firth compare out/svd out/sg --similarity pairs.tsv --categories ap.csv --json
+        firth compare out/svd out/sg --report report.html --words king,queen,sea,lake
     """
     from corpora.common.console import print_json
     from corpora.common.errors import FirthError
     from corpora.common.reporting import note
     from embed.compare.api import compare_runs
+    from embed.compare.datasets.categories import read_groups
     from embed.compare.report.contents import read_curve
     from embed.compare.report.csv_table import write_csv
     from embed.compare.report.examples import check_brackets
@@ -104,11 +119,12 @@ def command(
     config = take(CompareConfig, options)
     if as_csv and (as_json or config.intrinsic):
         raise click.UsageError("--csv cannot be combined with --json or --intrinsic")
-    if curve is not None and report is None:
-        raise click.UsageError("--curve requires --report")
-    if examples and report is None:
-        raise click.UsageError("--example requires --report")
+    of_report = {"--words": words, "--words-from": words_from, "--curve": curve}
+    for name, given in (of_report | {"--example": examples or None}).items():
+        if given is not None and report is None:
+            raise click.UsageError(f"{name} requires --report")
     check_brackets(examples)
+    asked = dict.fromkeys(split_list(words)) | dict(read_groups(words_from) if words_from else [])
     _refuse_places(runs, config, curve, plot, report, out, force)
     shown = None if curve is None else read_curve(curve)
     compared = compare_runs(runs, config, add_contexts=add_contexts)
@@ -119,7 +135,14 @@ def command(
         writes.append(partial(compared.draw, plot, force=force))
     if report is not None:
         writes.append(
-            partial(compared.write_report, report, examples=examples, curve=shown, force=force)
+            partial(
+                compared.write_report,
+                report,
+                words=asked,
+                examples=examples,
+                curve=shown,
+                force=force,
+            )
         )
     failures = [as_command_line(failure) for failure in compared.failures]
     if failures:

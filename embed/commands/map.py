@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("words", nargs=-1, metavar="[WORD]...")
 @click.option(
+    "--words-from",
     "--words",
     "file",
     type=click.Path(path_type=Path),
@@ -44,7 +45,7 @@ def command(
     \b
     Example:
         firth map out/svd france paris italy rome spain madrid --plot map.svg
-        firth map out/svd --words animals-and-verbs.tsv --plot map.png
+        firth map out/svd --words-from animals-and-verbs.tsv --plot map.png
     """
     from corpora.artifacts.atomic import refuse_overwrite
     from corpora.artifacts.figures import picture_kind
@@ -57,7 +58,7 @@ def command(
     from embed.query.word_map import map_words
 
     if bool(words) == (file is not None):
-        raise click.UsageError("pass either WORDs or --words FILE")
+        raise click.UsageError("pass either WORDs or --words-from FILE")
     if plot is not None:  # before any work
         picture_kind(plot)
         refuse_overwrite(plot, force)

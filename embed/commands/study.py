@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from corpora.common.options import split_list
+
 if TYPE_CHECKING:
     from embed.study.study import StudyResult
 
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 @click.option(
     "--words",
     metavar="WORD,...",
-    help="Words whose neighbors are printed; by default some are chosen.",
+    help="Words whose neighbors are printed and, with a map, in the report; by default chosen.",
 )
 @click.option(
     "--force",
@@ -74,17 +76,12 @@ def command(
     if settings is not None:
         study = read_study(settings)
     else:
-        chosen = DEFAULT_METHODS if methods is None else _split(methods)
-        study = Study(sources, chosen, budget or DEFAULT_BUDGET, _split(words))
+        chosen = DEFAULT_METHODS if methods is None else split_list(methods)
+        study = Study(sources, chosen, budget or DEFAULT_BUDGET, split_list(words))
     result = make_study(study, out, force=force)
     _print_summary(result, out)
     if result.failures:
         sys.exit(1)
-
-
-def _split(text: str | None) -> tuple[str, ...]:
-    """Return the parts of a comma-separated list."""
-    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
 
 
 def _print_summary(result: "StudyResult", out: Path) -> None:

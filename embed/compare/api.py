@@ -13,14 +13,17 @@ from corpora.artifacts.figures import Picture
 from corpora.artifacts.provenance import now
 from corpora.common.console import name_room
 from corpora.common.display import data_frame, html_table
+from corpora.common.errors import SettingError
 from corpora.common.reporting import note
 from embed.compare.config import EXAMPLE, CompareConfig
 from embed.compare.intrinsic.measures import Geometry, measure_geometry
 from embed.compare.report.contents import (
     ReportParts,
     choose_words,
+    find_asked,
     find_neighbors,
     first_of_seeds,
+    has_direction,
     make_maps,
     read_facts,
 )
@@ -29,6 +32,7 @@ from embed.compare.report.html.page import write_report
 from embed.compare.report.intrinsic_table import geometry_json, print_geometry
 from embed.compare.report.saved import store_comparison
 from embed.compare.report.score_picture import draw_scores
+from embed.compare.report.summary import LEGEND, summarize
 from embed.compare.report.table import (
     COLUMNS,
     held_out_json,
@@ -43,6 +47,7 @@ from embed.compare.scoring.held_out import HeldOutRow, held_out_losses
 from embed.compare.scoring.open_runs import Opened, Runs, compare_opened, open_runs
 from embed.compare.scoring.results import Comparison
 from embed.compare.task import Task
+from embed.protocols import StaticVectors
 
 _LONGEST = 18  # characters of a run in the tables of intrinsic measures
 
@@ -125,11 +130,16 @@ class Compared:
             print_geometry(self.geometry, short_names(self.comparison.runs, name_room(_LONGEST)))
         for rows in self.held_out:
             print_held_out(rows)
+        for sentence in self.document["summary"]:
+            print(f"result: {sentence}")
+        if self.tasks:
+            print(f"({LEGEND})")
 
     def write_report(
         self,
         path: str | Path,
         *,
+        words: Sequence[str] | Mapping[str, str | None] = (),
         examples: Sequence[str] = (),
         curve: Mapping[str, Any] | None = None,
         force: bool = False,
@@ -140,6 +150,9 @@ class Compared:
         ----------
         path : str or Path
             The HTML file.
+        words : sequence of str, or mapping of str to str
+            Words of the maps and of the tables of neighbors; a mapping names the group of each,
+            which sets its color on the maps. By default some are chosen.
         examples : sequence of str
             Sentences for encoders, with words in [brackets]; by default
             :data:`~embed.compare.config.EXAMPLE`.
@@ -152,9 +165,11 @@ class Compared:
         ------
         ArtifactError
             If ``path`` exists or cannot be written.
+        SettingError
+            If no run has a vector of any of ``words``.
         """
         runs, paths = first_of_seeds(self.opened.vectors, self.opened.groups), self.opened.paths
-        words = choose_words(list(runs.values()), [task.texts() for task in self.tasks])
+        shown, unknown = self._words_shown(runs, words)
         asked = list(dict.fromkeys(examples)) or [EXAMPLE]
         attention = read_attention(runs, asked)
         if examples and not attention:
@@ -164,14 +179,34 @@ class Compared:
         marked = [a.word for answers in found for a in answers if not isinstance(a, str)]
         parts = ReportParts(
             config=self.config,
-            maps=make_maps(runs, words),
-            neighbors=find_neighbors(runs, [*marked, *words]),
+            maps=make_maps(runs, list(shown), list(shown.values())),
+            neighbors=find_neighbors(runs, [*shown, *marked]),
+            unknown=unknown,
             facts=read_facts({run: paths[run] for run in runs if run in paths}),
             curve=curve,
             attention=attention,
             contexts=contexts,
         )
         write_report(self.document, parts, Path(path), force=force)
+
+    def _words_shown(
+        self, runs: Mapping[str, StaticVectors], words: Sequence[str] | Mapping[str, str | None]
+    ) -> tuple[dict[str, str | None], list[str]]:
+        """Return the words of a page with their groups, and those asked for that no run has."""
+        opened = list(runs.values())
+        if not words:
+            chosen = choose_words(opened, [task.texts() for task in self.tasks])
+            return dict.fromkeys(chosen), []
+        asked = words if isinstance(words, Mapping) else dict.fromkeys(words)
+        found, unknown = find_asked(opened, asked)
+        if not found:
+            raise SettingError(f"`words`: no run has a vector of {', '.join(unknown)}; pass others")
+        if unknown:
+            note(f"`words`: no run has a vector of {', '.join(unknown)}")
+        partly = [word for word in found if not all(has_direction(run, word) for run in opened)]
+        if partly:
+            note(f"`words`: not in every run, so not on the maps: {', '.join(partly)}")
+        return found, unknown
 
     def draw(self, path: str | Path, *, force: bool = False) -> Picture:
         """Draw the scores with their confidence intervals; needs the extra ``plots``.
@@ -268,6 +303,7 @@ def compare_runs(
     document = to_json(comparison, config, opened.about)
     if held_out:
         document["held_out"] = [held_out_json(rows) for rows in held_out]
+    document["summary"] = summarize(document)
     failures += comparison.failures
     geometry = measure_geometry(opened.vectors, config) if config.intrinsic else None
     if geometry is not None:

@@ -101,7 +101,7 @@ def pool_run(
             "text": corpus.text.to_json(),
         }
         write_json(partial / "config.json", run_config)
-        made = provenance(started, seeds=[config.seed], corpus=corpus.fingerprint)
+        made = provenance(started, seeds=[config.seed], **corpus.trained_on)
         write_json(partial / "provenance.json", made)
     return out
 

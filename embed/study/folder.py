@@ -2,7 +2,7 @@
 
 import contextlib
 import fcntl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -62,11 +62,12 @@ class StudyFolder:
     def begin(self, requested: Study, force: bool) -> None:
         """Record the requested study; raise if the folder has a different one."""
         known, wanted = self.record.get("asked"), requested.to_json()
-        if wanted in (known, self.record.get("settled")):
+        settled = self.record.get("settled")
+        if wanted in (known, settled):
             return
-        if isinstance(known, dict) and not force:
-            names = known.keys() | wanted.keys()
-            differ = sorted(name for name in names if known.get(name) != wanted.get(name))
+        only_words = any(_differences(each, wanted) == ["words"] for each in (known, settled))
+        if isinstance(known, dict) and not force and not only_words:
+            differ = _differences(known, wanted)
             raise ArtifactError(
                 f"{self.path}: contains a study with other {', '.join(differ)}; choose another "
                 "`out`, or pass `force=True` to redo what depends on them"
@@ -137,6 +138,14 @@ class StudyFolder:
         """Update the record and write it."""
         self.record.update(entries)
         write_whole(self.path / RECORD, lambda path: write_json(path, self.record))
+
+
+def _differences(known: Any, wanted: Mapping[str, Any]) -> list[str]:
+    """Return the settings in which a recorded study differs from another."""
+    known = known if isinstance(known, Mapping) else {}
+    return sorted(
+        name for name in known.keys() | wanted.keys() if known.get(name) != wanted.get(name)
+    )
 
 
 def _refuse_foreign(path: Path) -> None:

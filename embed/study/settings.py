@@ -48,7 +48,7 @@ class Study:
     budget : str
         Approximate time for everything, for example ``10m``.
     words : tuple of str
-        Words whose neighbors are printed; by default some are chosen.
+        Words whose neighbors are printed and shown in the report; by default some are chosen.
     options : mapping of str to mapping
         Options by command, named as on the command line without the dashes.
 

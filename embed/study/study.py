@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpora.build.open_or_build import up_to_date
 from corpora.build.request import BuildOptions, Request, make_request
@@ -21,9 +20,6 @@ from embed.study.choices import SETS, choose_settings
 from embed.study.folder import StudyFolder
 from embed.study.settings import BUILD, COMPARE, Study, command_options, make_config
 from embed.study.steps import Step, describe_exit, run_command
-
-if TYPE_CHECKING:
-    from embed.vectors.word_vectors import WordVectors
 
 REPORT = "report.html"
 COMPARISON = "comparison"
@@ -103,10 +99,11 @@ def _train_and_compare(
             runs.append(out)
     if not runs:
         raise FirthError(f"{folder.path}: no method could be trained: {'; '.join(failures)}")
-    status = _compare(study, folder, runs)
+    words = _known_words(study, runs)
+    status = _compare(study, folder, runs, words)
     if status:
         failures.append(f"firth {COMPARE}: {describe_exit(status)}")
-    _print_neighbors(study, runs)
+    _print_neighbors(runs, words)
     return StudyResult(corpus_path, tuple(runs), status == 0, tuple(failures))
 
 
@@ -155,32 +152,36 @@ def _refuse_inside(out: Path, files: Sequence[SourceFile], sources: Sequence[str
         raise SettingError(f"`out={out}`: inside the source {inside[0]}; choose another")
 
 
-def _compare(study: Study, folder: StudyFolder, runs: Sequence[Path]) -> int:
+def _known_words(study: Study, runs: Sequence[Path]) -> list[str]:
+    """Return the words that were asked for, as the runs spell them; note those in no run."""
+    from embed.compare.report.contents import find_asked
+    from embed.vectors.word_vectors import WordVectors
+
+    opened = [WordVectors.open(path) for path in runs]
+    found, unknown = find_asked(opened, dict.fromkeys(study.words))
+    if unknown:
+        note(f"`words`: no run has a vector of {', '.join(unknown)}")
+    return list(found)
+
+
+def _compare(study: Study, folder: StudyFolder, runs: Sequence[Path], words: Sequence[str]) -> int:
     """Compare all runs and write the report; unchanged scores come from the cache."""
     report = ["--report", escape_leading_dash(str(folder.path / REPORT))]
+    report += [f"--words={','.join(words)}"] if words else []
     options = (*command_options(study.options.get(COMPARE, {}), COMPARE), *report)
     step = Step(COMPARE, tuple(map(str, runs)), options, folder.path / COMPARISON)
     return run_command(step.arguments(force=True), folder.lock)
 
 
-def _print_neighbors(study: Study, runs: Sequence[Path]) -> None:
-    """Print the neighbors of some words in every run."""
+def _print_neighbors(runs: Sequence[Path], words: Sequence[str]) -> None:
+    """Print the neighbors of words, by default of some chosen ones, in every run."""
     from embed.compare.report.contents import choose_words
     from embed.vectors.word_vectors import WordVectors
 
     opened = [WordVectors.open(path) for path in runs]
-    words = study.words or choose_words(opened, [], _N_WORDS)
-    shared = _shared_words(words, opened)
+    asked = words or choose_words(opened, [], _N_WORDS)
+    shared = [word for word in asked if all(run.row(word) is not None for run in opened)]
     guard = ["--"] if any(word.startswith("-") for word in shared) else []
     for path in runs if shared else []:
         step = Step("neighbors", (str(path),), ("-k", str(_N_NEIGHBORS), *guard, *shared))
         run_command(step.arguments())
-
-
-def _shared_words(words: Sequence[str], runs: "Sequence[WordVectors]") -> list[str]:
-    """Return the words that every run has; print a note for each of the others."""
-    shared = [word for word in words if all(run.row(word) is not None for run in runs)]
-    for word in words:
-        if word not in shared:
-            note(f"{word}: not in every run; skipped")
-    return shared

@@ -197,7 +197,7 @@ def make_svd_run(corpus: "Corpus", config: SvdConfig, out: Path, *, force: bool 
         WordVectors(words, vectors, counts=tokens).save(partial)
         head = {"format": FORMAT, "method": METHOD}
         write_json(partial / "config.json", {**head, **options, "text": corpus.text.to_json()})
-        about = {"threads": thread_count(config.threads), "corpus": corpus.fingerprint}
+        about = {"threads": thread_count(config.threads), **corpus.trained_on}
         write_json(partial / "provenance.json", provenance(started, seeds=[config.seed], **about))
     return out
 

@@ -151,7 +151,7 @@ def make_run(trainer: Trainer, out: Path, *, force: bool, resumable: bool = True
         head = {"format": FORMAT, "method": config.method}
         write_json(partial / "config.json", {**head, **options, "text": corpus.text.to_json()})
         about: dict[str, Any] = {"threads": trainer.threads}
-        about |= {"corpus": corpus.fingerprint, "init": resolved["init"]}
+        about |= {**corpus.trained_on, "init": resolved["init"]}
         write_json(partial / "provenance.json", provenance(started, seeds=[config.seed], **about))
     return out
 

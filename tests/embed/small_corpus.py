@@ -53,6 +53,7 @@ class SmallCorpus:
     def __init__(self, text, name="small"):
         self.path = Path(name)
         self.fingerprint = "0123456789abcdef"
+        self.trained_on = {"corpus": self.fingerprint}
         self.text = TextSettings()
         self.units = [line.split() for line in text.splitlines()]
 

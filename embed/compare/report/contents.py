@@ -54,6 +54,7 @@ class ReportParts:
     maps: Mapping[str, WordMap | str] = field(default_factory=dict)
     # word -> run -> nearest neighbors
     neighbors: Mapping[str, Mapping[str, Sequence[Neighbor]]] = field(default_factory=dict)
+    unknown: Sequence[str] = ()  # asked for, but in no run
     facts: Mapping[str, RunFacts] = field(default_factory=dict)
     curve: Mapping[str, Any] | None = None  # document of a learning curve, from ``curve.json``
     # run with an encoder -> attention over each sentence
@@ -82,12 +83,27 @@ def choose_words(
     """
     shared = shared_words(runs, _SHARED)
     likely = [word for word in shared[_FUNCTION_WORDS:] if _is_word(word)]
-    common = [word for word in likely or shared if all(_has_direction(run, word) for run in runs)]
+    common = [word for word in likely or shared if all(has_direction(run, word) for run in runs)]
     n_of_sets = -(-n_words * 2 // 3)
     by_set = [_spread(_in_order(texts, runs, common), n_of_sets) for texts in sets]
     in_turn = (word for words in zip_longest(*by_set) for word in words if word is not None)
     of_sets = islice(dict.fromkeys(in_turn), n_of_sets)
     return list(islice(dict.fromkeys(chain(of_sets, _spread(common, n_words))), n_words))
+
+
+def find_asked(
+    runs: Sequence[StaticVectors], asked: Mapping[str, str | None]
+) -> tuple[dict[str, str | None], list[str]]:
+    """Spell words as the runs do; return them with their groups, and those that no run has."""
+    found: dict[str, str | None] = {}
+    unknown = []
+    for text, group in asked.items():
+        spelled = _spelling(runs, text)
+        if spelled is None:
+            unknown.append(text)
+        else:
+            found[spelled] = found.get(spelled) or group
+    return found, unknown
 
 
 def find_neighbors(
@@ -96,7 +112,7 @@ def find_neighbors(
     """Return word -> run -> the k nearest neighbors, for runs that have a vector of the word."""
     found: dict[str, dict[str, list[Neighbor]]] = {word: {} for word in words}
     for name, vectors in runs.items():
-        known = [word for word in found if _has_direction(vectors, word)]
+        known = [word for word in found if has_direction(vectors, word)]
         for word, near in zip(known, nearest(vectors, known, k) if known else [], strict=True):
             found[word][name] = [each for each in near if np.isfinite(each.score)]
     return found
@@ -111,7 +127,7 @@ def make_maps(
     kept = [
         (word, group)
         for word, group in zip(words, groups or [None] * len(words), strict=True)
-        if all(_has_direction(run, word) for run in runs.values())
+        if all(has_direction(run, word) for run in runs.values())
     ]
     return {name: _map(vectors, kept) for name, vectors in runs.items()}
 
@@ -155,7 +171,16 @@ def _is_word(word: str) -> bool:
     return word.isalpha() and (len(word) >= _SHORTEST or not word.isascii())
 
 
-def _has_direction(vectors: StaticVectors, word: str) -> bool:
+def _spelling(runs: Sequence[StaticVectors], text: str) -> str | None:
+    """Return the spelling of a word in most runs, by their text settings; None if none has it."""
+    split = [run.words(text) for run in runs]
+    spellings = dict.fromkeys([text, *(cut[0] for cut in split if len(cut) == 1)])
+    times = {word: sum(has_direction(run, word) for run in runs) for word in spellings}
+    best = max(times, key=lambda word: times[word])  # the first of equals
+    return best if times[best] else None
+
+
+def has_direction(vectors: StaticVectors, word: str) -> bool:
     """Return whether a run has a finite nonzero vector for a word."""
     try:
         vector = vectors.vector(word)

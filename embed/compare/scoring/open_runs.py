@@ -29,6 +29,7 @@ from embed.vectors.context_vectors import with_contexts
 from embed.vectors.run_files import run_options
 from embed.vectors.word_vectors import WordVectors
 
+PROVENANCE = "provenance.json"
 IN_MEMORY = "in memory"  # instead of the method of a run
 # Runs, or a name for each; vectors are paths too, of the run they were opened from if there is one.
 Runs = Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]]
@@ -65,7 +66,7 @@ def open_runs(runs: Runs, *, add_contexts: bool = False) -> Opened:
         path = paths[name]
         before = _kept_checksums(path)
         vectors[name] = load_vectors(path, verified=True)
-        about[name] = describe_run(path) | _describe_defaults(path)
+        about[name] = describe_run(path) | _describe_defaults(path) | _describe_text(path)
         if _kept_checksums(path) != before:
             raise ArtifactError(f"{path}: was replaced while it was read; compare again")
         if isinstance(run, WordVectors) and not np.array_equal(run.matrix, vectors[name].matrix):
@@ -112,6 +113,13 @@ def _describe_defaults(path: Path) -> dict[str, Any]:
     """Return how the settings of a run were chosen, if they are defaults chosen on sets."""
     chosen = chosen_defaults(run_options(path))
     return {} if chosen is None else {_CHOSEN: asdict(chosen)}
+
+
+def _describe_text(path: Path) -> dict[str, Any]:
+    """Return which text a run was trained on, and how large it is, if the run records that."""
+    file = path / PROVENANCE
+    text = read_json(file).get("text") if file.is_file() else None
+    return {"text": text} if isinstance(text, dict) else {}
 
 
 def _with_encoder(path: Path | None, vectors: WordVectors) -> StaticVectors:

@@ -183,6 +183,18 @@ def test_a_sample_can_be_restored_from_its_reference(corpus):
         assert again.fingerprint == sample.fingerprint == reference["fingerprint"]
 
 
+def test_a_run_records_the_sizes_of_the_sample_that_it_is_trained_on(corpus):
+    whole, part = corpus.trained_on, corpus.sample(1_000).trained_on
+    assert whole["corpus"] == corpus.fingerprint != part["corpus"]
+    for of, about in ((corpus, whole), (corpus.sample(1_000), part)):
+        assert about["text"]["tokens"] == of.training_tokens
+        assert about["text"]["documents"] == of.training_documents
+    assert part["text"]["tokens"] < whole["text"]["tokens"]
+    names = [source["name"] for source in corpus.manifest["sources"]]
+    assert whole["text"]["sources"] == names[:3]
+    assert whole["text"]["n_sources"] == len(names) > 0
+
+
 def test_the_reference_of_a_whole_corpus_is_path_and_fingerprint(corpus):
     whole = {"path": str(corpus.path.resolve()), "fingerprint": corpus.fingerprint}
     assert corpus.reference == corpus.sample(10**12).reference == whole

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import shutil
 
 import numpy as np
@@ -197,3 +198,41 @@ def test_intrinsic_measures_alone_need_no_set(runs, tmp_path):
     assert document["results"] == []
     assert {entry["run"] for entry in document["properties"]} >= set(runs)
     assert "No evaluation set was scored." in page.read_text(encoding="utf-8")
+
+
+def test_own_words_are_shown_in_the_report(runs, pairs, tmp_path):
+    page, words, fewer = tmp_path / "report.html", tmp_path / "words.tsv", tmp_path / "fewer"
+    words.write_text("w01\tone\nw02\tone\nw03\ttwo\nzzz\ttwo\nw00\ttwo\n")
+    fewer.mkdir()
+    rows = np.random.default_rng(3).normal(size=(39, 5)).astype(np.float32)
+    WordVectors([word for word in WORDS if word != "w03"], rows).save(fewer)
+
+    given = ["--words", "W00, qqq", "--words-from", words]
+    done = ask(*runs, fewer, "--similarity", pairs, "--report", page, *given)
+
+    assert done.exit_code == 0, done.output
+    assert done.stderr.count("--words: no run has a vector of qqq, zzz\n") == 1
+    assert "--words: not in every run, so not on the maps: w03\n" in done.stderr
+    text = page.read_text(encoding="utf-8")
+    assert re.findall(r'class="word" data-word="(\w+)"', text) == ["w00", "w01", "w02", "w03"]
+    assert set(re.findall(r'<g class="c\d" data-word="(\w+)"', text)) == {"w00", "w01", "w02"}
+    assert "<bdi>one</bdi>" in text  # the legend of the maps
+    assert "In no run:" in text
+
+
+def test_own_words_that_no_run_has_are_refused_after_the_scores(runs, pairs, tmp_path):
+    page = tmp_path / "report.html"
+    done = ask(*runs, "--similarity", pairs, "--report", page, "--words", "qqq")
+    assert done.exit_code == 1
+    assert "spearman" in done.stdout
+    assert done.stderr.endswith("Error: --words: no run has a vector of qqq; pass others\n")
+    assert not page.exists()
+
+
+def test_the_result_is_said_in_sentences_in_the_table_and_in_json(runs, pairs):
+    said = json.loads(ask(*runs, "--similarity", pairs, "--json").stdout)["summary"]
+    lines = ask(*runs, "--similarity", pairs).stdout.splitlines()
+    assert said
+    assert [line for line in lines if line.startswith("result: ")] == [
+        f"result: {sentence}" for sentence in said
+    ]

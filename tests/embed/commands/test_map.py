@@ -180,7 +180,7 @@ def test_errors_are_one_line(run, tmp_path):
         assert result.stdout == ""
         if message is None:
             assert result.exit_code == 2
-            assert result.stderr.endswith("Error: pass either WORDs or --words FILE\n")
+            assert result.stderr.endswith("Error: pass either WORDs or --words-from FILE\n")
         else:
             assert (result.exit_code, result.stderr) == (1, f"Error: {message}\n")
     assert mapped(run).exit_code == 2

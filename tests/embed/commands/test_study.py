@@ -68,7 +68,9 @@ def test_a_study_makes_all_its_outputs(folder, finished):
     assert commands(finished) == [
         "build-corpus", "train-svd", "train-skipgram", "compare", "neighbors", "neighbors",
     ]  # fmt: skip
-    assert "zzz: not in every run; skipped" in finished.stderr
+    assert finished.stderr.count("zzz") == 1
+    assert "--words: no run has a vector of zzz\n" in finished.stderr
+    assert re.findall(r'data-word="(\w+)"', (folder / "out/report.html").read_text())[0] == "bal"
     document = json.loads((folder / "out/comparison/comparison.json").read_text())
     assert {"out/svd", "out/skipgram"} <= {each["run"] for each in document["results"]}
     assert "<html" in (folder / "out/report.html").read_text()

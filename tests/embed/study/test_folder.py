@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,19 @@ def test_a_different_study_is_refused_with_the_settings_that_differ(tmp_path):
         folder.begin(other, force=False)
     with StudyFolder.open(tmp_path / "s") as folder:
         assert folder.record["asked"] == Study(("a",)).to_json()
+
+
+def test_other_words_are_no_different_study(tmp_path):
+    asked = Study(("a",), words=("sea",))
+    settled = asked.with_options("train-svd", dim=7)
+    with StudyFolder.open(tmp_path / "s") as folder:
+        folder.begin(asked, force=False)
+        folder.save_choices(asked, settled, "text")
+        for same in (replace(asked, words=("lake",)), replace(settled, words=())):
+            folder.begin(same, force=False)
+            assert folder.reuse_choices(same, "text").options == settled.options
+        with pytest.raises(ArtifactError, match="a study with other budget"):
+            folder.begin(replace(asked, budget="5m"), force=False)
 
 
 def test_a_folder_is_locked_while_in_use(tmp_path):

@@ -3,6 +3,7 @@
 from collections import Counter
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,6 +31,7 @@ class ViewedCorpus:
     """A corpus with a single view, for all options."""
 
     path, fingerprint = Path("small"), "0123456789abcdef"
+    trained_on: ClassVar = {"corpus": fingerprint}
 
     def __init__(self, view):
         self._view = view

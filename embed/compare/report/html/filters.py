@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from embed.compare.report.explanations import meaning
 from embed.compare.report.result_groups import ResultGroup
 from embed.compare.scoring.frequency_bands import EDGES
 from embed.compare.scoring.notes import FEW_ITEMS, FEW_UNITS
@@ -37,7 +38,7 @@ def _few(entry: Mapping[str, Any]) -> str:
 
 def _counted(number: int, what: str) -> str:
     """Format a count with its noun: ``2 runs``."""
-    return f"{number} {what}" + ("" if number == 1 else "s")
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
 def _set_name(group: ResultGroup) -> str:
@@ -61,4 +62,5 @@ FILTERS = {
     "counted": _counted,
     "set_name": _set_name,
     "metric_name": _metric_name,
+    "meaning": meaning,
 }

@@ -18,6 +18,7 @@ from embed.compare.report.html.filters import FILTERS
 from embed.compare.report.html.run_settings import settings_view
 from embed.compare.report.html.scale import colors_of
 from embed.compare.report.html.scores import score_views
+from embed.compare.report.html.summary import summary_view
 from embed.compare.report.html.words import context_view, map_view, neighbor_view
 from embed.compare.report.result_groups import rows_of
 from embed.compare.report.table import short_names
@@ -78,12 +79,17 @@ def _environment() -> "Environment":
 
 def _views(document: Mapping[str, Any], parts: ReportParts) -> dict[str, Any]:
     """Return the data of each section by template name; falsy if the section is left out."""
-    return score_views(document, parts.config) | {
-        "curves": parts.curve and curve_view(parts.curve),
+    scores = score_views(document, parts.config)
+    compared = scores.pop("compared")
+    return {
+        "summary": summary_view(document, parts.facts),
+        "neighbors": neighbor_view(parts.neighbors, parts.unknown),
         "maps": parts.maps and map_view(parts.maps),
-        "neighbors": neighbor_view(parts.neighbors),
         "contexts": parts.contexts and context_view(parts.contexts, parts.neighbors),
         "attention": attention_view(parts.attention),
+        **scores,
+        "curves": parts.curve and curve_view(parts.curve),
+        "compared": compared,
         "settings": parts.facts and settings_view(parts.facts),
         "reading": {"alpha": ALPHA},
     }

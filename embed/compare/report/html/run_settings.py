@@ -7,6 +7,8 @@ from typing import Any
 
 from embed.compare.report.contents import RunFacts
 
+_OPEN = "null"  # a setting that was left open, or has no value in this run
+
 
 def settings_view(facts: Mapping[str, RunFacts]) -> list[dict[str, Any]]:
     """Lay out the settings and the provenance of every run."""
@@ -17,15 +19,16 @@ def settings_view(facts: Mapping[str, RunFacts]) -> list[dict[str, Any]]:
 
 
 def _table(caption: str, values: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Lay out a table with one row per key and one column per run."""
+    """Lay out a table with one row per key and one column per run, without settings left open."""
     columns = [flattened(of_run) for of_run in values.values()]
     rows = [
         (
             key,
-            [column.get(key) for column in columns],
+            [None if column.get(key) == _OPEN else column.get(key) for column in columns],
             len({column[key] for column in columns if key in column}) > 1,
         )
         for key in dict.fromkeys(key for column in columns for key in column)
+        if any(column.get(key, _OPEN) != _OPEN for column in columns)
     ]
     return {"caption": caption, "runs": list(values), "rows": rows}
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from embed.compare.config import CompareConfig
 from embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from embed.compare.report.explanations import meaning, page_of
 from embed.compare.report.html.scale import Scale, scale_of
 from embed.compare.report.result_groups import ResultGroup, group_results, rows_of
 from embed.compare.scoring.frequency_bands import EDGES
@@ -43,7 +44,6 @@ def _compared(
         "sets": list({(p.task, p.dataset, p.number): p for p in reversed(whole)}.values())[::-1],
         "unknown": {result["unknown"] for result in document["results"]},
         "config": config,
-        "failures": document.get("failures", ()),
         "rows": [_row(about[name], whole) for name in rows_of(document)],
     }
 
@@ -66,7 +66,17 @@ def _row(run: Mapping[str, Any], whole: Sequence[ResultGroup]) -> dict[str, Any]
 def _scores(groups: Sequence[ResultGroup]) -> dict[str, Any]:
     """Pair each result group with its scale."""
     scales = _scales(groups)
-    return {"groups": [(p, scales[p.metric]) for p in groups], "scales": _metrics_of(scales)}
+    shown = [(group, scales[group.metric]) for group in groups]
+    return {"groups": shown, "scales": _metrics_of(scales), "explained": _explained(groups)}
+
+
+def _explained(groups: Sequence[ResultGroup]) -> list[tuple[str, str | None, dict[str, str]]]:
+    """Return the tasks shown, the page that describes each, and what their metrics are."""
+    metrics: dict[str, dict[str, str]] = {}
+    for group in groups:
+        if found := meaning(group.task, group.metric):
+            metrics.setdefault(group.task, {})[group.metric] = found
+    return [(task, page_of(task), found) for task, found in metrics.items()]
 
 
 def _bands(groups: Sequence[ResultGroup]) -> dict[str, Any]:
@@ -86,7 +96,12 @@ def _bands(groups: Sequence[ResultGroup]) -> dict[str, Any]:
         }
         for key, found in sets.items()
     ]
-    return {"scales": _metrics_of(scales), "bands": names, "rows": rows}
+    return {
+        "scales": _metrics_of(scales),
+        "bands": names,
+        "rows": rows,
+        "explained": _explained(groups),
+    }
 
 
 def _scales(groups: Sequence[ResultGroup]) -> dict[str, Scale]:

@@ -20,6 +20,7 @@ _LETTER, _WIDE_LETTER, _LINE = 6.4, 12.0, 13.0  # approximate text sizes
 _FIRST_WIDE = "\u1100"  # scripts from here on have mostly wide letters
 _LONGEST = 18  # letters shown of a word on a map
 _GAP = 7.0
+_OPEN_WORDS = 4  # words whose neighbors are shown without a click
 
 Neighbors = Mapping[str, Mapping[str, Sequence[Neighbor]]]  # by word, then by run
 
@@ -53,9 +54,11 @@ def rotated(found: WordMap, like: WordMap) -> WordMap:
     return replace(found, places=found.places @ (left @ right))
 
 
-def neighbor_view(neighbors: Neighbors) -> list[dict[str, Any]]:
-    """Lay out the nearest neighbors in every run side by side."""
-    return [
+def neighbor_view(neighbors: Neighbors, unknown: Sequence[str] = ()) -> dict[str, Any] | None:
+    """Lay out the nearest neighbors in every run side by side; None if there are none."""
+    if not neighbors:
+        return None
+    words = [
         {
             "word": word,
             "runs": list(of_runs),
@@ -64,6 +67,7 @@ def neighbor_view(neighbors: Neighbors) -> list[dict[str, Any]]:
         }
         for word, of_runs in neighbors.items()
     ]
+    return {"words": words, "unknown": unknown, "n_open": _OPEN_WORDS}
 
 
 def context_view(
@@ -124,7 +128,7 @@ def _map(found: WordMap, colors: Mapping[str, str]) -> dict[str, Any]:
     columns = {
         "word": found.words,
         "shown": shown,
-        "color": [colors.get(group or "", "c0") for group in found.groups],
+        "color": [colors.get(group or "", "none" if colors else "c0") for group in found.groups],
         "far": far,
         "x": x.round(1),
         "y": y.round(1),

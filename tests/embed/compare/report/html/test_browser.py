@@ -162,7 +162,12 @@ def test_search_finds_words_neighbors_and_map_labels(found):
     assert queen["status"] == "Found: 0 of 2 words, and neighbors of 1 others."
     assert zebra["status"] == "“zebra” is not on this page."
     assert zebra["shown"] == zebra["lit"] == []
-    assert nothing == {"status": "", "shown": ["king", "apple"], "open": ["king"], "lit": []}
+    assert nothing == {
+        "status": "",
+        "shown": ["king", "apple"],
+        "open": ["king", "apple"],
+        "lit": [],
+    }
 
 
 def test_the_skip_link_can_be_reached_by_keyboard(found):

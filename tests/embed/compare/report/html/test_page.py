@@ -17,12 +17,14 @@ import embed.compare.report.html.page
 from corpora.common.errors import ArtifactError
 from embed.compare.report.contents import (
     ReportParts,
+    RunFacts,
     choose_words,
     find_neighbors,
     first_of_seeds,
     make_maps,
     read_facts,
 )
+from embed.compare.report.explanations import METRICS, meaning, page_of, skill
 from embed.compare.report.html.attention import png_of
 from embed.compare.report.html.filters import FILTERS
 from embed.compare.report.html.page import make_page, write_report
@@ -30,7 +32,9 @@ from embed.compare.report.html.run_settings import flattened
 from embed.compare.report.html.scale import scale_of
 from embed.compare.report.html.words import rotated
 from embed.compare.report.result_groups import group_results, rows_of
+from embed.compare.report.summary import summarize
 from embed.compare.scoring.notes import FEW_ITEMS, FEW_UNITS
+from embed.compare.task import TASKS
 from embed.contextual.in_context import ContextAnswer
 from embed.query.word_map import WordMap
 from embed.vectors.neighbors import Neighbor, nearest
@@ -126,7 +130,7 @@ def test_links_point_into_the_page_and_ids_are_unique(read):
     named = [attrs["href"][1:] for attrs in read.all("a")]
     named += [attrs["for"] for attrs in read.all("label")]
     named += [attrs["aria-labelledby"] for attrs in read.all("section")]
-    assert len(named) == 12 + 1 + 1 + 12  # contents, skip link, search box, sections
+    assert len(named) == 13 + 1 + 1 + 13  # contents, skip link, search box, sections
     assert set(named) <= set(names)
 
 
@@ -160,8 +164,51 @@ def test_a_report_replaces_a_file_only_with_force(tmp_path):
 def test_the_page_is_in_english_with_one_title_and_headings_in_order(read):
     assert read.all("html") == [{"lang": "en"}]
     headings = [tag for tag, _ in read.elements if re.fullmatch(r"h[1-6]", tag)]
-    assert headings == ["h1"] + ["h2"] * 12
-    assert read.text_of("h2")[0] == "What was compared"
+    assert headings == ["h1"] + ["h2"] * 13
+    # the result, then the words, then the scores
+    assert read.text_of("h2")[:3] == [
+        "Text, methods, result", "Neighbors of words", "Maps of words",
+    ]  # fmt: skip
+
+
+def test_the_page_begins_with_the_text_the_methods_and_the_result():
+    document = small_document()
+    for run in document["runs"][:2]:
+        run["text"] = {"sources": ["a.txt", "<b>"], "n_sources": 9, "tokens": 9_876, "documents": 1}
+    page = make_page(document, all_parts())
+    first = page[page.index('id="summary"') : page.index('id="neighbors"')]
+    shown = " ".join(re.sub(r"<[^>]+>", " ", first).split())
+
+    assert "a.txt, &lt;b&gt; and 7 more , 9,876 tokens in 1 document to learn from" in shown
+    assert "svd SVD of co-occurrence counts, 300 dimensions" in shown
+    assert "sg skip-gram, 300 dimensions" in shown
+    assert all(f"<dd>{sentence}</dd>" in first for sentence in summarize(document))
+    assert "out/svd: ws353 is broken" in shown  # what failed
+
+
+def test_metrics_are_explained_where_they_stand_and_name_their_page():
+    page = make_page(small_document(), all_parts())
+    spearman = meaning("similarity", "spearman")
+    assert f'<td class="what" title="{spearman}">spearman</td>' in page
+    scores = page[page.index('id="scores"') : page.index('id="bands"')]
+    assert f"<b>spearman</b>: {spearman}." in scores
+    assert "(<code>docs/tasks/similarity.md</code>)" in scores
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_has_a_page_that_names_its_metrics(task):
+    text = (Path(__file__).parents[5] / page_of(task)).read_text(encoding="utf-8")
+    assert METRICS[task]
+    for metric in METRICS[task]:
+        assert f"`{metric}`" in text
+    assert skill(task) != task
+
+
+def test_words_that_no_run_has_are_listed():
+    parts = replace(all_parts(), unknown=("zzz", "<q>"))
+    assert "In no run: <bdi>zzz</bdi>, <bdi>&lt;q&gt;</bdi>." in on_one_line(
+        make_page(small_document(), parts)
+    )
 
 
 def test_missing_contents_have_no_section():
@@ -169,8 +216,8 @@ def test_missing_contents_have_no_section():
     bare = {name: document[name] for name in ("runs", "results", "pairs")}
     bare["results"] = [r for r in bare["results"] if "section" not in r]
     headings = Reader(make_page(bare, ReportParts())).text_of("h2")
-    assert headings[:3] == ["What was compared", "Scores", "Pairwise differences"]
-    assert headings[3:] == ["How to read this page"]
+    assert headings[:3] == ["Text, methods, result", "Scores", "Pairwise differences"]
+    assert headings[3:] == ["What was compared", "How to read this page"]
 
 
 def test_tables_have_captions_and_pictures_have_text(read):
@@ -191,7 +238,7 @@ def test_best_and_statistically_tied_runs_are_marked():
     assert (group.best, group.equals, group.untested) == ({"a"}, {"b"}, {"d"})
     assert group.worse == {"c", "d"}
     page = make_page({"runs": runs, "results": rows, "pairs": pairs}, ReportParts())
-    shown = [rows_with(page, name)[1] for name in "abcde"]
+    shown = [rows_with(page, name)[0] for name in "abcde"]
     marks = ["0.500 best", "0.400 = best", "0.300", "0.200 no test", "undefined all cosines are"]
     for row, mark, other in zip(shown, marks, "abcde", strict=True):
         assert row.startswith(f"ws353 similarity spearman {other} {mark} ")
@@ -208,7 +255,7 @@ def test_unranked_metrics_have_no_best_run():
     page = make_page(document, ReportParts())
     assert 'class="mark' not in page
     assert "not ranked: a higher score is not better" in page
-    assert rows_with(page, "a")[1].split("a 1.500 ")[1].startswith("1.200 to 1.800; p = 0.012")
+    assert rows_with(page, "a")[0].split("a 1.500 ")[1].startswith("1.200 to 1.800; p = 0.012")
 
 
 def test_runs_that_differ_only_in_the_seed_are_one_row():
@@ -258,7 +305,7 @@ def test_bands_and_sections_have_named_difference_matrices():
         re.sub("<[^>]+>", "", each).split(": row minus")[0] for each in captions if "Holm" in each
     ]
     assert named == ["ws353, spearman", "ws353, top 1,000, spearman", "ws353: family, spearman"]
-    matrix = page[page.index('id="differences"') : page.index('id="reading"')]
+    matrix = page[page.index('id="differences"') : page.index('id="compared"')]
     shown = [re.findall(r'class="figure">([^<]*)<', row) for row in matrix.split("<table")[1:]]
     assert shown == [["+0.100", "−0.100"], ["+0.200", "−0.200"], ["+0.300", "−0.300"]]
     parts = [matrix.index(text) for text in ("ws353</bdi>, spearman", "By frequency", "top 1,000")]
@@ -274,8 +321,8 @@ def test_scores_on_all_covered_items_are_shown_beside_shared_ones():
     runs = [{"run": run, "method": "m", "fingerprint": None} for run in "ab"]
     page = make_page({"runs": runs, "results": rows, "pairs": []}, ReportParts())
 
-    assert rows_with(page, "a")[1].endswith(" 0.400 to 0.600 40 0.375 45 of 50")
-    assert rows_with(page, "b")[1].endswith(" 40 undefined 45 of 50")
+    assert rows_with(page, "a")[0].endswith(" 0.400 to 0.600 40 0.375 45 of 50")
+    assert rows_with(page, "b")[0].endswith(" 40 undefined 45 of 50")
 
 
 def test_scores_on_few_items_say_so_beside_the_number():
@@ -284,8 +331,8 @@ def test_scores_on_few_items_say_so_beside_the_number():
     runs = [{"run": run, "method": "m", "fingerprint": None} for run in "ab"]
     page = make_page({"runs": runs, "results": rows, "pairs": []}, ReportParts())
 
-    assert "few" not in rows_with(page, "a")[1]
-    assert "0.250 few units" in rows_with(page, "b")[1]
+    assert "few" not in rows_with(page, "a")[0]
+    assert "0.250 few units" in rows_with(page, "b")[0]
     assert "0.500 n = 29, few items" in " ".join(re.sub(r"<[^>]+>", " ", page).split())
 
 
@@ -319,7 +366,7 @@ def test_in_context_neighbors_are_shown_beside_static_ones():
         neighbors={"saw": {"out/svd": near["static"], "out/sg": near["first"]}},
     )
     page = make_page(small_document(), parts)
-    section = page[page.index('id="contexts"') : page.index('id="reading"')]
+    section = page[page.index('id="contexts"') : page.index('id="scores"')]
 
     assert "has &lt;no&gt; layers" in section
     assert "[nothing] b has none" in section
@@ -448,6 +495,18 @@ def test_first_of_seeds_keeps_one_run_per_group():
     assert list(first_of_seeds(runs, {"sg*": ("sg1", "sg2")})) == ["svd", "sg1"]
 
 
+def test_settings_without_a_value_in_any_run_are_left_out():
+    facts = {
+        run: RunFacts({"method": run, "memory": None, "threads": threads}, {})
+        for run, threads in (("out/svd", None), ("out/sg", 2))
+    }
+    page = make_page(small_document(), ReportParts(facts=facts))
+    settings = on_one_line(page[page.index('id="settings"') :])
+    assert "memory" not in settings
+    assert "<td>–</td><td><bdi>2</bdi></td>" in settings
+    assert "null" not in settings[: settings.index('id="reading"')]
+
+
 def test_settings_that_differ_are_marked(page):
     table = on_one_line(page[page.index("Settings (config.json)") :])
     marked = re.findall(r'<th scope="row">([\w.]+)<span class="mark">differs', table)
@@ -490,7 +549,7 @@ def test_attention_has_a_table(page):
 
 
 def test_curves_have_a_point_for_each_score_and_their_numbers_in_a_table(page):
-    part = on_one_line(page[page.index('id="curves"') : page.index('id="maps"')])
+    part = on_one_line(page[page.index('id="curves"') : page.index('id="compared"')])
     assert len(re.findall(r"<circle [^>]*r=\"3\"", part)) == 3
     rows = [re.sub("<[^>]+>", "|", row) for row in re.findall("<tr>.*?</tr>", part)]
     assert [re.sub(r"\|+", "|", row) for row in rows[1:]] == [

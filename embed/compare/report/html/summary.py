@@ -1,0 +1,46 @@
+"""First section of the page: which text, which methods, and the result in sentences."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from embed.compare.report.contents import RunFacts
+from embed.compare.report.explanations import METHODS
+from embed.compare.report.result_groups import rows_of
+from embed.compare.report.summary import LEGEND, summarize
+
+
+def summary_view(document: Mapping[str, Any], facts: Mapping[str, RunFacts]) -> dict[str, Any]:
+    """Lay out the texts, the methods and the sentences on the result."""
+    about = {run["run"]: run for run in document["runs"]}
+    # several seeds have the text and the settings of the first
+    first = {row: about[row].get("seeds", [row])[0] for row in rows_of(document)}
+    given = {row: run for row, run in first.items() if row not in (ONE_HOT, RANDOM)}
+    texts: dict[tuple[str, int, int], list[str]] = {}
+    for row, run in given.items():
+        if text := about[run].get("text"):
+            texts.setdefault((_name(text), text["tokens"], text["documents"]), []).append(row)
+    return {
+        "texts": [
+            {"name": name, "tokens": tokens, "documents": documents, "runs": rows}
+            for (name, tokens, documents), rows in texts.items()
+        ],
+        "methods": [
+            {
+                "run": row,
+                "method": METHODS.get(about[run]["method"], about[run]["method"]),
+                "dim": facts[run].config.get("dim") if run in facts else None,
+            }
+            for row, run in given.items()
+        ],
+        "sentences": summarize(document),
+        "legend": LEGEND,
+        "sets": bool(document["results"]),
+        "failures": document.get("failures", ()),
+    }
+
+
+def _name(text: Mapping[str, Any]) -> str:
+    """Name the sources of a text."""
+    more = text["n_sources"] - len(text["sources"])
+    return ", ".join(text["sources"]) + (f" and {more:,} more" if more else "")
