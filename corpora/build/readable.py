@@ -11,6 +11,7 @@ from corpora.reading.text_blocks import ReadOptions
 
 BuiltT = TypeVar("BuiltT")
 
+_READ_AT_ONCE = 1 << 29  # bytes of files, some seconds
 _LISTED = 10  # files that an error lists
 
 
@@ -24,12 +25,14 @@ def build_readable(
     """Call ``build`` with the files that can be read and the errors of the others.
 
     Raises SourceError if there are others, unless ``skip_unreadable`` is set. The beginnings of all
-    files are read first, so that most errors show at once. Only if the build itself fails are the
-    files read to their ends.
+    files are read first, so that most errors show at once. If one shows and the files are not huge,
+    or if the build itself fails, the files are read to their ends to find all others.
     """
     if len(files) == 1:
         return build(list(files), {})
     unreadable = find_unreadable(files, options, whole=False)
+    if unreadable and sum(file.size or 0 for file in files) <= _READ_AT_ONCE:
+        unreadable = find_unreadable(files, options, whole=True, progress=progress)
     _check(unreadable, len(files), options)
     readable = [file for file in files if file not in unreadable]
     try:

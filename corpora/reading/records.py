@@ -81,7 +81,7 @@ def records_block(
     parts = []
     for text, position in zip(texts, positions, strict=True):
         if raw.options.wrapped or "\r" in text:
-            text = _paragraphs(text, raw.options.wrapped)
+            text = _paragraphs(text, bool(raw.options.wrapped))
         if text and not text.endswith("\n"):
             text += "\n"
         parts.append(_encoded(text, raw, position, counts))

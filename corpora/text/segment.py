@@ -204,7 +204,7 @@ def lemmatizer(language: str) -> Callable[[str], str]:
     if language not in SUPPORTED_LANGUAGES:
         raise SettingError(
             f"`lemmatize={language}`: no lemmas of this language; the languages are "
-            f"{', '.join(SUPPORTED_LANGUAGES)}"
+            f"{', '.join(sorted(SUPPORTED_LANGUAGES))}"
         )
     return partial(lemmatize, lang=language)
 

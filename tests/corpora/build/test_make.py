@@ -96,18 +96,19 @@ def test_files_that_cannot_be_read_are_listed_together(folder, tmp_path):
         make_corpus(folder, tmp_path / "out", options=ONE_THREAD)
     first, *files = str(caught.value).split("\n  ")
     assert first == (
-        "3 of 7 files cannot be read; fix or exclude them, or pass `skip_unreadable=True` to leave "
+        "4 of 7 files cannot be read; fix or exclude them, or pass `skip_unreadable=True` to leave "
         "them out:"
     )
     assert [line.partition(": ")[0] for line in files] == [
-        f"{folder}/{name}" for name in ("b.pdf", "link", "z.txt.gz")
+        f"{folder}/{name}" for name in ("b.pdf", "late.txt:30001", "link", "z.txt.gz")
     ]
-    for name in ("b.pdf", "link"):
+    for name in ("b.pdf", "link", "late.txt"):
         (folder / name).unlink()
     with pytest.raises(SourceError, match=r"z.txt.gz: .*\(or pass `skip_unreadable=True` to"):
         make_corpus(folder, tmp_path / "out", options=ONE_THREAD)
     (folder / "z.txt.gz").unlink()
-    (folder / "also.txt").write_bytes(b"\xe9\n")  # found only when text is decoded
+    for name in ("late", "later"):  # found only when text is decoded
+        (folder / f"{name}.txt").write_bytes(b"word\n" * 30000 + b"\xe9\n")
     with pytest.raises(SourceError, match="2 of 5 files cannot be read"):
         make_corpus(folder, tmp_path / "out", options=ONE_THREAD)
     assert not (tmp_path / "out").exists()
