@@ -6,7 +6,7 @@ kept in the work folder, so that an interrupted measurement resumes. ``--tables`
 and writes the stored figures into the tables of docs/.
 
     python tests/bench/bench_tasks.py --work /tmp/tasks --json docs/results/tasks.json
-    python tests/bench/bench_tasks.py --tables --json docs/results/tasks.json
+    python tests/bench/bench_tasks.py --tables
 """
 
 import argparse
@@ -116,7 +116,8 @@ def main() -> None:
     """Measure and write the results, or write the tables of the documentation."""
     arguments = harness.parse(__doc__ or "", repeats=1, more=own_options)
     if arguments.tables:
-        write_tables(read_json(arguments.json), harness.ROOT / "docs")
+        docs = harness.ROOT / "docs"
+        write_tables(read_json(arguments.json or docs / "results/tasks.json"), docs)
         return
     document = measure(arguments)
     if arguments.json:
@@ -276,10 +277,9 @@ def reduced(compared: Compared) -> dict[str, Any]:
         ],
         "properties": document["properties"],
         "agreements": [
-            {"pair": f"{each['a']}, {each['b']}"}
-            | {key: each[key] for key in ("metric", "score", "low", "high", "words")}
+            {"pair": pair} | {key: each[key] for key in ("metric", "score", "low", "high", "words")}
             for each in document["agreements"]
-            if agreement_label(each["a"], each["b"])
+            if (pair := agreement_label(each["a"], each["b"]))
         ],
     }
 
@@ -399,8 +399,7 @@ def agreement_table(document: Document) -> list[str]:
     """Return the agreement of pairs of runs."""
     rows: dict[str, list[str]] = {}
     for each in document["agreements"]:
-        own = rows.setdefault(each["pair"], [agreement_label(*each["pair"].split(", "))])
-        own.append(number(each["score"]))
+        rows.setdefault(each["pair"], [each["pair"]]).append(number(each["score"]))
     return markdown(["", "neighbors", "Procrustes"], rows.values())
 
 
