@@ -310,6 +310,8 @@ def as_earlier_version(corpus: Corpus) -> Corpus:
     manifest = json.loads(path.read_text())
     del manifest["held_out_unit"], manifest["held_out_units"]
     manifest["settings"]["held_out"] = 0.01
+    manifest["settings"]["read"]["wrapped"] = False
+    del manifest["settings"]["read"]["skip_unreadable"]
     path.write_text(json.dumps(manifest))
     return Corpus.open(corpus.path)
 
