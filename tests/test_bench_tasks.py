@@ -84,7 +84,8 @@ def comparison(bench):
 def stored(bench):
     """What the benchmark stores of that comparison."""
     names = [*bench.METHODS, MODEL]
-    seconds = {name: dict.fromkeys(bench.PROBES, 10.0 + at) for at, name in enumerate(names)}
+    seconds = {name: {"dimensions": 100 + at} | dict.fromkeys(bench.PROBES, 10.0 + at)
+               for at, name in enumerate(names)}  # fmt: skip
     return {
         "runs": {name: {"dimensions": 100} for name in names},
         **bench.reduced(comparison(bench)),

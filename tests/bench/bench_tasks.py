@@ -166,14 +166,18 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         compared = compare_runs(named, sets(arguments.work / "sets", minimal_pairs=bool(models)))
     if compared.failures:
         sys.exit("\n".join(compared.failures))
+    about = {name: described(runs) for name, runs in (trained | models).items()}
     machine = harness.machine()
     machine.pop("command")  # has paths
     return {
         "machine": machine,
         "tokens": corpus.training_tokens,
-        "runs": {name: described(runs) for name, runs in (trained | models).items()},
+        "runs": about,
         **reduced(compared),
-        "probe_seconds": probe_seconds(times, {**trained, **models}),
+        "probe_seconds": {
+            name: {"dimensions": about[name]["dimensions"]} | seconds if name in about else seconds
+            for name, seconds in probe_seconds(times, {**trained, **models}).items()
+        },
     }
 
 
@@ -406,10 +410,14 @@ def agreement_table(document: Document) -> list[str]:
 def seconds_table(document: Document) -> list[str]:
     """Return the seconds of the probes of each run."""
     rows = [
-        [label(document, run), *(f"{seconds[dataset]:.0f}" for dataset in PROBES)]
-        for run, seconds in document["probe_seconds"].items()
+        [
+            LABELS.get(run, run),
+            str(found.get("dimensions", "")),
+            *(f"{found[dataset]:.0f}" for dataset in PROBES),
+        ]
+        for run, found in document["probe_seconds"].items()
     ]
-    return markdown([VECTORS, *PROBES.values()], rows)
+    return markdown(["", "dimensions", *PROBES.values()], rows)
 
 
 def label(document: Document, run: str) -> str:
