@@ -71,11 +71,17 @@ def _remedy(data: bytes, at: int) -> str:
     """Suggest options for a byte that is not UTF-8, judging by the text around it."""
     if not data[:at].isascii():
         return "`errors=replace`"
+    guess = guess_encoding(data, at)
+    return f"`encoding={guess}`" if guess else "its `encoding`, for example gb18030 or koi8-r"
+
+
+def guess_encoding(data: bytes, at: int) -> str | None:
+    """Guess a Western encoding from the bytes around one that is not UTF-8; None for others."""
     near = data[max(0, at - 1000) : at + 1000]
     if 3 * sum(byte >= 0x80 for byte in near) > len(near):
-        return "its `encoding`, for example gb18030 or koi8-r"
+        return None
     windows = any(0x80 <= byte <= 0x9F for byte in near)  # these are control codes in latin-1
-    return "`encoding=windows-1252`" if windows else "`encoding=latin-1`"
+    return "windows-1252" if windows else "latin-1"
 
 
 def is_utf8(encoding: str) -> bool:

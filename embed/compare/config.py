@@ -47,14 +47,29 @@ class CompareConfig:
     sentences: tuple[str, ...] = setting(
         (),
         "Files of labeled sentences, such as SST-2 or TREC, to train and score sentence probes; "
-        "may be repeated.",
-        metavar="TRAIN[,DEV],TEST",
+        "one file, such as MR or Subj, is cross-validated; may be repeated.",
+        metavar="[TRAIN[,DEV],]TEST",
     )
     minimal_pairs: tuple[str, ...] = setting(
         (),
         "A set of minimal pairs of sentences, one of them acceptable, such as BLiMP; may be "
         "repeated.",
         metavar="FILE",
+    )
+    folds: int = setting(
+        10,
+        "Folds of cross-validation for labeled sentences in one file, stratified, by the seed.",
+        at_least=2,
+        at_most=100,
+    )
+    fine_labels: bool = setting(
+        False,
+        "In TREC's sentences, predict fine labels such as DESC:manner rather than DESC.",
+    )
+    encoding: str = setting(
+        "",
+        "Encoding of evaluation sets that are not UTF-8, such as latin-1.",
+        metavar="ENCODING",
     )
     limit: int = setting(
         0,

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from embed.compare.config import CompareConfig
+from embed.compare.datasets.fields import fallback_encoding
 from embed.compare.statistics.estimators import Statistic
 from embed.protocols import StaticVectors
 
@@ -57,6 +58,9 @@ class Measurement:
     ranked: bool = True  # whether higher is better, so that runs can be ranked
     # chance of a score as high under the null hypothesis: one-sided, not corrected for other runs
     p: float | None = None
+    # the score of always giving the most frequent answer or, for areas, of chance; None where it
+    # depends on the run
+    chance: float | None = None
     # list name to (words used, words in all), for association tests
     coverage: Mapping[str, Sequence[int]] | None = None
 
@@ -88,6 +92,7 @@ class Measurement:
             units=None if self.units is None else self.units[chosen],
             words=None if self.words is None else self.words[chosen],
             p=None,
+            chance=None,
             coverage=None,
         )
 
@@ -186,4 +191,5 @@ def task_name(name: str) -> str:
 def read_task(name: str, path: Path, config: CompareConfig) -> Task:
     """Import a task by its name and read a set for it."""
     kind: type[Task] = pkgutil.resolve_name(TASKS[task_name(name)])
-    return kind.read(path, config)
+    with fallback_encoding(config.encoding):
+        return kind.read(path, config)

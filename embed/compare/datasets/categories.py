@@ -68,13 +68,28 @@ def _has_groups(rows: Sequence[Row]) -> bool:
 
 def _categories(path: Path, rows: Sequence[Row]) -> tuple[list[CategoryWord], bool]:
     """Parse uncut lines; also return whether a header names the columns."""
-    rows = cut_rows(rows, lambda n_fields: n_fields in (2, 3))
+    rows = _cut_below_wide_header(rows) or cut_rows(rows, lambda n_fields: n_fields in (2, 3))
     named = _header_columns(rows)
     columns = named or _default_columns(rows)
     words = [_category_word(row, columns) for row in rows[int(named is not None) :]]
     if not words:
         raise SourceError(f"{path}: contains no words below its header; {_EXPECTED}")
     return words, named is not None
+
+
+def _cut_below_wide_header(rows: Sequence[Row]) -> list[Row] | None:
+    """Split rows below a header with further columns; None if the first line is not one."""
+    for delimiter in DELIMITERS:
+        names = [name.lower() for name in split(rows[0].text, delimiter)]
+        if len(names) > 3 and _named(names, _WORD_NAMES) and _named(names, _CATEGORY_NAMES):
+            widths = len(names), len(names) + 1  # a header may lack the name of an index
+            return cut_rows(rows, widths.__contains__)
+    return None
+
+
+def _named(names: Sequence[str], known: Sequence[str]) -> bool:
+    """Return whether exactly one column has a known name."""
+    return only_column(names, known) is not None
 
 
 def _header_columns(rows: Sequence[Row]) -> _Columns | None:

@@ -1,19 +1,39 @@
 """Read the lines of evaluation sets, and split them by the delimiter that fits best."""
 
+import codecs
 import csv
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from corpora.common.errors import SourceError
+from corpora.common.errors import SettingError, SourceError
 from corpora.reading.compression import compression_of, decompress
+from corpora.reading.decoding import guess_encoding
 
 _HEAD = 16  # bytes: enough to recognize a compression format
 _SPACES = " \t\r\v\f"
 TEXT_FILES = "**/*.txt"  # the files of a set that is a folder
+# of files that are not UTF-8; empty to refuse them. A variable, since every reader ends here
+_FALLBACK: ContextVar[str] = ContextVar("fallback encoding of evaluation sets", default="")
 DELIMITERS = {"\t": "tabs", ";": "semicolons", ",": "commas", " ": "spaces"}
+
+
+@contextmanager
+def fallback_encoding(encoding: str) -> Iterator[None]:
+    """Read files that are not UTF-8 in another encoding; empty to refuse them."""
+    try:
+        codecs.lookup(encoding or "utf-8")
+    except LookupError:
+        raise SettingError(f"`encoding={encoding}` is unknown; try latin-1 or gb18030") from None
+    token = _FALLBACK.set(encoding)
+    try:
+        yield
+    finally:
+        _FALLBACK.reset(token)
 
 
 class Row(NamedTuple):
@@ -95,9 +115,11 @@ def read_lines(path: Path) -> list[Row]:
         try:
             rows.append(Row(path, number, raw.decode("utf-8")))
         except UnicodeDecodeError as error:
+            at = content.find(raw) + error.start
+            guess = guess_encoding(content, at) or "gb18030` or `encoding=koi8-r"
             raise SourceError(
-                f"{path}:{number}: byte 0x{raw[error.start]:02X} is not UTF-8; "
-                "convert the evaluation set to UTF-8"
+                f"{path}:{number}: byte 0x{raw[error.start]:02X} is not UTF-8; convert the "
+                f"evaluation set to UTF-8, or pass its encoding, such as `encoding={guess}`"
             ) from None
     return rows
 
@@ -169,4 +191,19 @@ def read_bytes(path: Path) -> bytes:
         raise SourceError(f"{path}: cannot be read: {error.strerror}") from None
     if kind := compression_of(content[:_HEAD]):
         content = b"".join(decompress([content], kind, str(path)))
-    return content.removeprefix(b"\xef\xbb\xbf")
+    return _recoded(content.removeprefix(b"\xef\xbb\xbf"), path)
+
+
+def _recoded(content: bytes, path: Path) -> bytes:
+    """Convert a file that is not UTF-8 from the fallback encoding, if there is one."""
+    encoding = _FALLBACK.get()
+    if not encoding:
+        return content
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        try:
+            return content.decode(encoding).encode("utf-8", "surrogatepass")
+        except UnicodeError:
+            raise SourceError(f"{path}: not `encoding={encoding}`; pass another one") from None
+    return content

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from corpora.common.errors import SourceError
 from embed.compare.datasets.context_pairs import gold_files
 from embed.compare.datasets.fields import TEXT_FILES
 from embed.compare.datasets.parts import split_names
@@ -15,9 +16,29 @@ _IN_FOLDERS = {"analogy": TEXT_FILES, "odd-one-out": TEXT_FILES, "minimal-pairs"
 
 def parts_of(task: str, named: Path) -> list[Path]:
     """Split the name of a set into its files."""
+    if task == "contexts" and named.is_dir():
+        return _parts_of_wic(named)
     if task not in _MULTI_FILE or (task == "contexts" and named.is_file()):
         return [named]
     return [Path(name) for name in split_names(str(named))]
+
+
+def _parts_of_wic(folder: Path) -> list[Path]:
+    """Return the development part, if any, and the test part of a folder as WiC's is published.
+
+    The development part alone if the test part has no labels.
+    """
+    found = {path.name.partition(".")[0]: path for path in sorted(folder.rglob("*.data*"))}
+    labeled = [
+        found[part]
+        for part in ("dev", "test")
+        if part in found and any(map(Path.is_file, gold_files(found[part])))
+    ]
+    if not labeled:
+        raise SourceError(
+            f"{folder}: contains no dev.data.txt or test.data.txt with its gold.txt; pass a file"
+        )
+    return labeled
 
 
 def files_read(task: str, named: Path) -> list[Path]:

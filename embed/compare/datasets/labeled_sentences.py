@@ -23,6 +23,7 @@ class LabeledSentences:
 
     texts: tuple[str, ...]  # in file order; none is empty
     labels: tuple[str, ...]  # one per text; none is empty
+    n_finer: int = 0  # labels that were cut to their coarse part
 
     @property
     def n_sentences(self) -> int:
@@ -30,18 +31,20 @@ class LabeledSentences:
         return len(self.texts)
 
 
-def read_sentence_parts(files: str) -> Parts[LabeledSentences]:
+def read_sentence_parts(files: str, *, fine: bool = False) -> Parts[LabeledSentences]:
     """Read the files of a set: ``TRAIN,TEST`` or ``TRAIN,DEV,TEST``."""
     paths = part_paths(files)
-    train, dev = read_training_parts(paths[:-1])
-    test = read_sentences(paths[-1])
+    train, dev = read_training_parts(paths[:-1], fine=fine)
+    test = read_sentences(paths[-1], fine=fine)
     _refuse_disjoint(paths[0], train, paths[-1], test)
     return Parts(set_name(paths[-1]), train, test, dev)
 
 
-def read_training_parts(paths: Sequence[Path]) -> tuple[LabeledSentences, LabeledSentences | None]:
+def read_training_parts(
+    paths: Sequence[Path], *, fine: bool = False
+) -> tuple[LabeledSentences, LabeledSentences | None]:
     """Read the training part and, if given, the development part."""
-    train, *dev = (read_sentences(path) for path in paths)
+    train, *dev = (read_sentences(path, fine=fine) for path in paths)
     n_labels, first = len(set(train.labels)), train.labels[0]
     if n_labels == 1:
         raise SourceError(
@@ -75,18 +78,18 @@ def _refuse_disjoint(
         )
 
 
-def read_sentences(path: Path) -> LabeledSentences:
+def read_sentences(path: Path, *, fine: bool = False) -> LabeledSentences:
     """Read one file of labeled sentences.
 
-    JSON lines have one of ``label``, ``labels``, ``class``, ``category`` and ``sentiment``, and
-    one of ``text``, ``sentence``, ``question`` and ``review``, in any case. A table has such
-    names in its header, and tabs or commas as delimiters; with commas, fields may be quoted. In
-    two tab-separated columns without a header, the label is the column with fewer distinct
-    values. In any other file a line is the label, white space and the sentence. A label such as
-    ``DESC:manner`` (TREC) is cut at the colon. Comments (``# ``) are skipped before the first
+    JSON lines have one of ``label``, ``labels``, ``class``, ``category`` and ``sentiment``, and one
+    of ``text``, ``sentence``, ``question`` and ``review``, in any case. A table has such names in
+    its header, and tabs or commas as delimiters; with commas, fields may be quoted. In two tab-
+    separated columns without a header, the label is the column with fewer distinct values. In any
+    other file a line is the label, white space and the sentence. A label such as ``DESC:manner``
+    (TREC) is cut at the colon, unless ``fine``. Comments (``# ``) are skipped before the first
     sentence, and everywhere in files whose lines start with the label, unless all lines do so.
     """
-    texts, labels = [], []
+    texts, labels, n_finer = [], [], 0
     for row, label, text in labeled_records(path, f"no sentences; {_EXPECTED}"):
         label, text = label.strip(), " ".join(text.split())
         if not label or not text:
@@ -97,9 +100,10 @@ def read_sentences(path: Path) -> LabeledSentences:
         for part in (label, text):
             if LONE_SURROGATE.search(part):
                 raise row.error(f"{quoted(part)} contains half a surrogate pair; correct it")
-        finer = _FINER.fullmatch(label)
+        finer = None if fine else _FINER.fullmatch(label)
+        n_finer += finer is not None
         labels.append(finer[1] if finer else label)
         texts.append(text)
     if not texts:
         raise SourceError(f"{path}: contains no sentences below its header; {_EXPECTED}")
-    return LabeledSentences(tuple(texts), tuple(labels))
+    return LabeledSentences(tuple(texts), tuple(labels), n_finer)

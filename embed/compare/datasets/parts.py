@@ -1,5 +1,6 @@
 """Sets of several files: training, development and test parts; names of sets."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -9,6 +10,15 @@ from corpora.common.errors import SettingError
 Part = TypeVar("Part")
 
 TRAIN, DEV, TEST = range(3)
+# Names of parts and kinds of data, which many sets share.
+_GENERIC = {"train", "training", "trial", "dev", "devel", "development", "valid", "validation"}
+_GENERIC |= {"val", "test", "data", "gold", "labels", "all"}
+_MARKS = r"[._ -]"
+# Language codes that folders of sets are named for.
+_LANGUAGE = re.compile(
+    r"(ar|bg|bn|ca|cs|cy|da|de|el|en|es|et|eu|fa|fi|fr|ga|gl|he|hi|hr|hu|hy|id|is|it|ja|ka|ko|la|lt"
+    r"|lv|mk|ms|nb|nl|nn|no|pl|pt|ro|ru|sk|sl|sq|sr|sv|sw|ta|te|th|tr|uk|ur|uz|vi|zh)([-_]\w+)?"
+)
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 HELD_OUT = 10  # without DEV, one training sentence in so many is held out in its place
 
@@ -42,7 +52,21 @@ def part_paths(files: str) -> list[Path]:
 
 
 def set_name(path: Path) -> str:
-    """Return the name of a set: its file without endings, or its folder."""
+    """Return the name of a set: its file without endings, or its folder.
+
+    A file that is named for its part only, or lies in a folder named for a language, is named
+    with the folder: ``WiC/test`` for ``WiC/test/test.data.txt``, ``ru/simlex999``.
+    """
     if path.is_dir():
         return path.resolve().name
-    return Path(path.stem).stem if path.suffix in _COMPRESSED else path.stem
+    name = Path(path.stem).stem if path.suffix in _COMPRESSED else path.stem
+    folders = [folder.name for folder in path.resolve().parents if folder.name]
+    if _is_generic(name):
+        folder = next((each for each in folders if not _is_generic(each)), None)
+        return name if folder is None else f"{folder}/{re.split(_MARKS, name)[0]}"
+    return f"{folders[0]}/{name}" if folders and _LANGUAGE.fullmatch(folders[0]) else name
+
+
+def _is_generic(name: str) -> bool:
+    """Return whether a name says only which part or kind of data a file holds."""
+    return all(part in _GENERIC for part in re.split(_MARKS, name.lower()))

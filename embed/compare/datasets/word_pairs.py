@@ -27,6 +27,7 @@ _PARTS = ("train", "dev", "test")
 
 # Not float(), which accepts the words "nan" and "infinity".
 _NUMBER = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?")
+_TAGGED = re.compile(r".+-[anrvj]")  # the word and its part of speech
 # What publishers call the column of mean human judgments.
 _SCORE_NAME = re.compile(
     r"(?<![a-z])(simlex[0-9]*|human|mean|avg|average|gold|ratings?|scores?|similarity|relatedness"
@@ -77,13 +78,21 @@ def read_pairs(path: Path) -> list[WordPair]:
 
     The words are the first two columns without numbers. The score is the column that a header
     names so, else the first column of numbers after the words. This covers SimLex-999 (part of
-    speech before the score) and sets with single judgments after their mean as published.
+    speech before the score), MEN with parts of speech at the words, and sets with single
+    judgments after their mean as published.
     """
     nothing = "no word pairs; expected lines of word, word, score"
     rows = read_rows(path, lambda n_fields: n_fields >= 3, nothing=nothing)
     columns = _pair_columns(rows)
     header = int(_names_the_score(rows[0].fields, columns))
-    return [_pair(row, columns) for row in rows[header:]]
+    return _untagged([_pair(row, columns) for row in rows[header:]])
+
+
+def _untagged(pairs: list[WordPair]) -> list[WordPair]:
+    """Remove parts of speech such as those of MEN (``sun-n``), if all words have one."""
+    if not all(_TAGGED.fullmatch(word) for pair in pairs for word in (pair.a, pair.b)):
+        return pairs
+    return [WordPair(pair.a[:-2], pair.b[:-2], pair.score) for pair in pairs]
 
 
 def _pair_columns(rows: Sequence[Row]) -> _PairColumns:

@@ -60,6 +60,8 @@ def print_report(comparison: Comparison, unknown: str) -> None:
     for name in comparison.groups:
         if line := _seeds(name, comparison):
             print(line)
+    if line := _chances(comparison.scores):
+        print(line)
     shown = set(comparison.rows)
     for line in _association_lines([score for score in comparison.scores if score.run in shown]):
         print(line)
@@ -92,6 +94,7 @@ def _result(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any
         "items_known": None if unknown == "skip" else score.known,
         "ranked": None if measured.ranked else False,
         "p": measured.p,
+        "chance": measured.chance,
         "coverage": measured.coverage,
         "seeds": score.n_seeds if score.run in comparison.groups else None,
         "deviation": score.deviation,
@@ -258,6 +261,16 @@ def short_names(runs: Sequence[str], longest: int = _LONGEST) -> dict[str, str]:
     return {
         run: f"{number}: {cut_name(names[run], longest - 4)}" for number, run in enumerate(runs, 1)
     }
+
+
+def _chances(scores: Sequence[Score]) -> str:
+    """Return the legend line of the chance levels of all sets; empty if there is none."""
+    found: dict[str, None] = {}
+    for score in scores:
+        measured = score.measured
+        if score.shared and measured.chance is not None:
+            found[f"{measured.dataset} {measured.metric} {_bare(measured.chance)}"] = None
+    return f"chance: {', '.join(found)} (the most frequent answer; AUC .5)" if found else ""
 
 
 def _association_lines(scores: Sequence[Score]) -> Iterator[str]:

@@ -38,6 +38,7 @@ class _Metric(NamedTuple):
     statistic: Statistic | None
     reason: str | None
     note: str | None = None
+    chance: float | None = None
 
 
 _STATIC = "scored with static vectors, which ignore the context"
@@ -72,6 +73,8 @@ class ContextsTask(WordTask):
         Prints a note about targets that do not look like the listed words.
         """
         files = parts_of("contexts", path)
+        if path.is_dir():
+            note(f"{path}: {', then '.join(str(file) for file in files)}")
         if len(files) > 2:
             raise SettingError(f"{str(path)!r}: got {len(files)} files; expected FILE or DEV,TEST")
         *dev, test = (cls(set_name(file), read_contexts(file), None, config.seed) for file in files)
@@ -140,6 +143,7 @@ class ContextsTask(WordTask):
                 note="; ".join(filter(None, [*notes, metric.note])) or None,
                 units=units,
                 words=words,
+                chance=metric.chance,
             )
             for metric in metrics
         ]
@@ -217,9 +221,12 @@ class ContextsTask(WordTask):
         gold = self._gold[items]
         if self.contexts.form == "wic":
             reason = _why_no_area(gold, static=static)
-            yield _Metric("auc", RocArea(gold == 1, cosines) if reason is None else None, reason)
+            area = RocArea(gold == 1, cosines) if reason is None else None
+            yield _Metric("auc", area, reason, chance=0.5)
             if reason is None:
-                yield self._accuracy(items, cosines, threshold)
+                share = float(gold.mean())
+                found = self._accuracy(items, cosines, threshold)
+                yield found._replace(chance=max(share, 1 - share))
             else:
                 yield _Metric("accuracy", None, reason)
             return

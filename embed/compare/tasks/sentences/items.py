@@ -49,6 +49,13 @@ class SentenceSet:
         given = (label for part in self.parts.given for label in part.labels)
         return np.array([numbers.get(label, -1) for label in given], np.int64)
 
+    def chance(self, items: np.ndarray) -> float | None:
+        """Return the accuracy on some items of TEST of the label most frequent in TRAIN."""
+        # items: int64 (n,)
+        test = self.labels[self.places(TEST)][items]
+        most = np.bincount(self.labels[self.places(TRAIN)]).argmax()
+        return float((test == most).mean()) if len(test) else None
+
     def training_notes(self) -> Iterator[str]:
         """Yield notes on DEV: labels that TRAIN lacks, and sentences that it shares with TRAIN."""
         if self.parts.dev is not None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from corpora.common.reporting import note
 from embed.compare.config import CompareConfig
-from embed.compare.datasets.labeled_sentences import read_sentence_parts
+from embed.compare.datasets.labeled_sentences import LabeledSentences, read_sentence_parts
 from embed.compare.datasets.parts import TEST, TRAIN
 from embed.compare.inputs.encoder_access import encoder_of
 from embed.compare.inputs.long_sentences import long_sentence_note
@@ -17,11 +17,20 @@ from embed.compare.probes.attention_pooling import TrainedAttention
 from embed.compare.probes.examples import source_note
 from embed.compare.probes.one_thread import ONE_THREAD
 from embed.compare.statistics.estimators import Means
-from embed.compare.task import Measurement
+from embed.compare.task import Measurement, Task
 from embed.compare.tasks.sentences.items import SentenceSet
 from embed.compare.tasks.sentences.pooling_probes import PooledSentences, pool_sentences
 from embed.compare.tasks.tagging.inputs import likely_parts
 from embed.protocols import StaticVectors
+
+
+def note_coarse(name: str, sentences: LabeledSentences, config: CompareConfig) -> None:
+    """Print a note if labels were cut to their coarse part."""
+    if sentences.n_finer and not config.fine_labels:
+        note(
+            f"{name}: {len(set(sentences.labels)):,} coarse labels, such as "
+            f"{sentences.labels[0]!r}; `fine_labels` predicts the fine ones"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +47,17 @@ class SentencesTask:
     layers: bool  # whether all layers of an encoder and its static vectors are scored as well
 
     @classmethod
-    def read(cls, path: Path, config: CompareConfig) -> "SentencesTask":
-        """Read the parts of a set, printing notes on unseen labels and shared sentences."""
-        parts = read_sentence_parts(str(path))
+    def read(cls, path: Path, config: CompareConfig) -> Task:
+        """Read the parts of a set, printing notes on unseen labels and shared sentences.
+
+        A set of one file is cross-validated.
+        """
+        if "," not in str(path):
+            from embed.compare.tasks.sentences.folds import FoldedSentences
+
+            return FoldedSentences.read(path, config)
+        parts = read_sentence_parts(str(path), fine=config.fine_labels)
+        note_coarse(parts.name, parts.test, config)
         sentences = SentenceSet(parts, config.seed)
         for text in (*sentences.training_notes(), *sentences.test_notes()):
             note(f"{parts.name}: {text}")
@@ -140,11 +157,17 @@ class SentencesTask:
                 items_composed=count(pooled.inputs.composed),
                 items_zero=count(pooled.inputs.zero),
                 note=text,
+                chance=self.sentences.chance(items),
             )
             yield whole
             if metric == "accuracy" and self.layers and len(means) > 1:
                 for source, found in means.items():
                     statistic = Means((found == labels)[items]) if len(items) else None
                     yield replace(
-                        whole, section=source, statistic=statistic, items_composed=0, items_zero=0
+                        whole,
+                        section=source,
+                        statistic=statistic,
+                        items_composed=0,
+                        items_zero=0,
+                        chance=None,
                     )

@@ -214,7 +214,7 @@ class TaggingTask:
             yield self._metric(metric, statistic, inputs, items[items >= first], first)
         for source, found in by_source.items():
             whole = self._metric("accuracy", Means(found == labels), inputs, items, 0)
-            yield replace(whole, section=source, items_composed=0, items_zero=0)
+            yield replace(whole, section=source, items_composed=0, items_zero=0, chance=None)
 
     def _metric(
         self, metric: str, statistic: Statistic, inputs: Inputs, items: np.ndarray, first: int
@@ -231,10 +231,17 @@ class TaggingTask:
             first=first,
             statistic=statistic.take(chosen) if len(items) else None,
             reason=None if len(items) else "no ambiguous word is scored",
+            chance=self._chance(places) if metric.startswith("accuracy") and len(places) else None,
             items_composed=int(inputs.composed[places].sum()),
             items_zero=int(inputs.zero[places].sum()),
             units=self.words.sentences[places][:, None],
         )
+
+    def _chance(self, places: np.ndarray) -> float:
+        """Return the accuracy on some words of the label most frequent in TRAIN."""
+        # places: int64 (n,)
+        most = np.bincount(self.words.labels[self.words.roles == TRAIN]).argmax()
+        return float((self.words.labels[places] == most).mean())
 
     def _f1(self, predictions: np.ndarray) -> Ratios:
         """Return the F1 of spans, in item order."""

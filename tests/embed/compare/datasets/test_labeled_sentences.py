@@ -14,6 +14,12 @@ from embed.compare.datasets.labeled_sentences import (
 TEXTS, LABELS = ("a good film", 'so, "bad"'), ("1", "0")
 
 
+NOT_UTF8 = (
+    "is not UTF-8; convert the evaluation set to UTF-8, or pass its encoding, such as "
+    "`encoding=latin-1`"
+)
+
+
 def write(path, content):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
@@ -136,9 +142,9 @@ def test_fine_trec_labels_are_cut_to_coarse_ones(tmp_path):
          "pair; correct it")),
         ('\n{"label": "\\udfff", "text": "a"}\n', (":2: '\\udfff' contains half a surrogate "
          "pair; correct it")),
-        (b"1 good\r0 caf\xe9\r", ":2: byte 0xE9 is not UTF-8; convert the evaluation set to UTF-8"),
+        (b"1 good\r0 caf\xe9\r", ":2: byte 0xE9 " + NOT_UTF8),
         ('label,text\n1,"good\n', ":2: is not valid CSV (unexpected end of data); correct it"),
-        (b"1 good\n0 caf\xe9\n", ":2: byte 0xE9 is not UTF-8; convert the evaluation set to UTF-8"),
+        (b"1 good\n0 caf\xe9\n", ":2: byte 0xE9 " + NOT_UTF8),
     ],
     ids=[
         "empty", "head alone", "no text", "no label", "no tab", "third column", "no label column",

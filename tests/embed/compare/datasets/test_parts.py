@@ -1,5 +1,7 @@
 """Names of sets."""
 
+import pytest
+
 from embed.compare.datasets.parts import set_name
 
 
@@ -9,3 +11,20 @@ def test_the_name_of_a_folder_is_not_cut(tmp_path):
     assert set_name(tmp_path / "BATS_3.0") == "BATS_3.0"
     assert set_name(tmp_path / "BATS_3.0" / "..") == tmp_path.name
     assert set_name(tmp_path / "msr.txt") == "msr"
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("WiC/test/test.data.txt", "WiC/test"),
+        ("SICK/test.tsv.gz", "SICK/test"),
+        ("multilingual/ru/simlex999.txt", "ru/simlex999"),
+        ("multilingual/pt-BR/rg65.txt", "pt-BR/rg65"),
+        ("trec/TREC_10.label", "TREC_10"),
+        ("ud/en_ewt-ud-test.conllu", "en_ewt-ud-test"),
+    ],
+)
+def test_files_named_for_a_part_or_beside_other_languages_are_named_with_their_folder(
+    tmp_path, file, name
+):
+    assert set_name(tmp_path / file) == name

@@ -2,10 +2,16 @@
 
 import pytest
 
-from corpora.common.errors import SourceError
+from corpora.common.errors import SettingError, SourceError
+from embed.compare.config import CompareConfig
+from embed.compare.datasets.categories import read_categories
 from embed.compare.datasets.context_pairs import read_contexts
+from embed.compare.datasets.files_read import files_read, parts_of
+from embed.compare.datasets.labeled_sentences import read_sentence_parts, read_sentences
 from embed.compare.datasets.tagged_words import read_parts, read_tagged
+from embed.compare.datasets.word_pairs import read_pairs
 from embed.compare.statistics.span_f1 import are_entities, spans
+from embed.compare.task import read_task
 
 # Our own sentences with the columns, marks, spacing and line ends of the published files.
 WIC_DATA = (
@@ -128,3 +134,80 @@ def test_both_forms_of_conll_2003_mark_the_same_entities(tmp_path):
     entities = {(1, 3, "PER"), (3, 4, "PER"), (5, 6, "ORG"), (7, 8, "LOC")}
     assert spans(one.tags, one.offsets) == spans(other.tags, other.offsets) == entities
     assert read_parts(f"{old},{new}").test.tags == other.tags
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Word 1,Word 2,Human (mean)\nTiger,cat,7.35\nold,new,1.58\n",  # WS-353
+        "Tiger-n cat-n 7.35\nold-j new-j 1.58\n",  # MEN
+        "Tiger cat 7.35\nold new 1.58\n",  # MEN, YP-130
+        (
+            "word1\tword2\tPOS\tSimLex999\tconc(w1)\tconcQ\tSD(SimLex)\n"
+            "Tiger\tcat\tN\t7.35\t2.7\t2\t.4\nold\tnew\tA\t1.58\t2.7\t2\t.4\n"
+        ),  # SimLex
+        "Tiger\tcat\t7.35\t10\t7\t8\nold\tnew\t1.58\t0\t1\t2\n",  # RareWord
+        "Tiger\tcat\tN\t7.35\tSYNONYMS\nold\tnew\tN\t1.58\tANTONYMS\n",  # SimVerb
+        "Tiger;cat;7.35\nold;new;1.58\n",  # RG-65
+    ],
+)
+def test_published_word_pairs_are_read(tmp_path, text):
+    pairs = read_pairs(written(tmp_path / "set", text))
+
+    assert [(p.a, p.b, p.score) for p in pairs] == [("Tiger", "cat", 7.35), ("old", "new", 1.58)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "category,word,frequency,pos,index\nfruit,apple,10,n,0\ntool,hammer,5,n,1\n",
+        '"","word","category","source"\n"0","apple","fruit","a, b"\n"1","hammer","tool","c"\n',
+        "word\tcategory\tx\ty\n0\tapple\tfruit\t1\t2\n1\thammer\ttool\t3\t4\n",
+    ],
+)
+def test_categories_are_found_among_further_columns(tmp_path, text):
+    found = read_categories(written(tmp_path / "set", text))
+
+    assert [(w.word, w.category) for w in found] == [("apple", "fruit"), ("hammer", "tool")]
+
+
+TREC = "HUM:ind Who was Faberg\u00e9 ?\nNUM:date When was it ?\nHUM:gr Who ?\nNUM:count How ?\n"
+
+
+def test_published_trec_is_read_with_coarse_and_with_fine_labels(tmp_path):
+    file = tmp_path / "train_5500.label"
+    file.write_bytes(TREC.encode("latin-1"))
+    with pytest.raises(SourceError, match=r"0xE9 is not UTF-8.*such as `encoding=latin-1`$"):
+        read_sentences(file)
+
+    named = f"{file},{file}"
+    config = CompareConfig(encoding="latin-1")
+    coarse = read_task("sentences", named, config).sentences
+    with pytest.raises(SourceError, match="4 labels for 4 sentences"):
+        read_task("sentences", named, CompareConfig(encoding="latin-1", fine_labels=True))
+
+    assert coarse.texts[0] == "Who was Faberg\u00e9 ?"
+    assert coarse.classes == ["HUM", "NUM"]
+    text = written(tmp_path / "utf8", TREC * 2)  # the encoding is for files that are not UTF-8
+    fine = read_sentence_parts(f"{text},{text}", fine=True)
+    assert fine.train.labels[:2] == ("HUM:ind", "NUM:date")
+    assert read_task("sentences", f"{text},{text}", config).sentences.texts[0] == coarse.texts[0]
+    with pytest.raises(SettingError, match="`encoding=latin-11` is unknown"):
+        read_task("sentences", named, CompareConfig(encoding="latin-11"))
+
+
+def test_the_folder_of_wic_is_read(tmp_path):
+    for part in ("train", "dev", "test"):
+        written(tmp_path / part / f"{part}.data.txt", WIC_DATA)
+    with pytest.raises(SourceError, match=r"contains no dev\.data\.txt or test\.data\.txt with"):
+        parts_of("contexts", tmp_path)
+
+    dev, test = (tmp_path / part / f"{part}.data.txt" for part in ("dev", "test"))
+    gold = [written(tmp_path / part / f"{part}.gold.txt", WIC_GOLD) for part in ("dev", "test")]
+
+    assert parts_of("contexts", tmp_path) == [dev, test]
+    assert files_read("contexts", tmp_path) == [dev, gold[0], test, gold[1]]
+    task = read_task("contexts", tmp_path, CompareConfig())
+    assert (task.dataset, task.dev.n_items) == (f"{tmp_path.name}/test", 3)
+    gold[1].unlink()
+    assert parts_of("contexts", tmp_path) == [dev]

@@ -107,7 +107,13 @@ def test_files_without_words_or_text_are_refused(tmp_path):
                 "label last"
             ),
         ),
-        (bytes_, f"{bytes_}:2: byte 0xFF is not UTF-8; convert the evaluation set to UTF-8"),
+        (
+            bytes_,
+            (
+                f"{bytes_}:2: byte 0xFF is not UTF-8; convert the evaluation set to UTF-8, or "
+                "pass its encoding, such as `encoding=latin-1`"
+            ),
+        ),
         (tmp_path / "gone", f"{tmp_path / 'gone'}: no such evaluation set"),
     ):
         with pytest.raises(SourceError) as error:

@@ -153,7 +153,8 @@ def test_files_that_are_not_sets_are_refused(tmp_path, read):
     latin.write_bytes("a b 1\nschön gut 2\n".encode("latin-1"))
     absent = tmp_path / "absent.txt"
     cases = {
-        latin: f"{latin}:2: byte 0xF6 is not UTF-8; convert the evaluation set to UTF-8",
+        latin: f"{latin}:2: byte 0xF6 is not UTF-8; convert the evaluation set to UTF-8, "
+        "or pass its encoding, such as `encoding=latin-1`",
         absent: f"{absent}: no such evaluation set",
     }
     for path, message in cases.items():

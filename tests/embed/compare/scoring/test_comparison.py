@@ -118,8 +118,9 @@ def test_a_wrong_number_of_files_fails_only_that_set(all_sets):
     tasks, failures = readable_tasks(config)
 
     assert [task.dataset for task in tasks] == ["kinds"]
-    both = "'one': expected 2 or 3 files: TRAIN,TEST or TRAIN,DEV,TEST"
-    assert failures == ["'a,b,c': got 3 files; expected FILE or DEV,TEST", both, both]
+    tagging = "'one': expected 2 or 3 files: TRAIN,TEST or TRAIN,DEV,TEST"
+    sentences = "one: no such evaluation set"
+    assert failures == ["'a,b,c': got 3 files; expected FILE or DEV,TEST", tagging, sentences]
     with pytest.raises(SettingError, match="'a,b,c': got 3 files"):
         readable_tasks(replace(config, categories=()))
 

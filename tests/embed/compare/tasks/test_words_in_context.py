@@ -340,12 +340,13 @@ def test_the_threshold_is_chosen_on_the_development_part_only(tmp_path):
 
     accuracy, reverse = (ask(each, with_encoder(encoder))[1] for each in (task, other))
 
-    assert (task.dataset, task.dev.dataset) == ("test.data", "dev.data")
+    assert (task.dataset, task.dev.dataset) == (f"{tmp_path.name}/test", f"{tmp_path.name}/dev")
     assert accuracy.note == reverse.note  # the labels of the test part have no part in it
     unlike = (
         "2 of 8 targets start differently from the listed words, first 'ran' for 'run' in line 1"
     )
-    assert accuracy.note == f"{unlike}; inflected forms may; threshold -inf, chosen on dev.data"
+    chosen = f"threshold -inf, chosen on {tmp_path.name}/dev"
+    assert accuracy.note == f"{unlike}; inflected forms may; {chosen}"
     assert (score(accuracy), score(reverse)) == (0.75, 0.25)
     assert repr(task) != repr(read("test"))
 

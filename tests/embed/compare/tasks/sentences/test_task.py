@@ -7,7 +7,7 @@ import pytest
 import sklearn.linear_model
 from sklearn.linear_model import LogisticRegression
 
-from corpora.common.errors import ArtifactError
+from corpora.common.errors import ArtifactError, SourceError
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.labeled_sentences import read_sentence_parts
 from embed.compare.datasets.parts import DEV, TEST, TRAIN
@@ -15,6 +15,7 @@ from embed.compare.inputs.baselines import make_baselines
 from embed.compare.inputs.encoder_access import WithEncoder
 from embed.compare.scoring.comparison import compare, read_tasks
 from embed.compare.scoring.frequency_bands import frequency_bands
+from embed.compare.tasks.sentences.folds import FoldedSentences, fold_numbers
 from embed.compare.tasks.sentences.inputs import (
     mean_pool,
     split_sentence,
@@ -56,7 +57,9 @@ def files(tmp_path):
     """TRAIN, DEV and TEST."""
     return [
         write(tmp_path / name, sentence_lines(n, seed))
-        for seed, (name, n) in enumerate([("train", 240), ("dev", 40), ("test.txt", 60)])
+        for seed, (name, n) in enumerate(
+            [("films.train", 240), ("films.dev", 40), ("films.txt", 60)]
+        )
     ]
 
 
@@ -109,7 +112,7 @@ def test_informative_vectors_beat_random_ones(files, vectors, capsys):
     assert list(found_scores) == METRICS
     assert min(found_scores.values()) > 0.8
     assert scores(task, random)["accuracy"] < 0.75
-    assert "apart on test: " in capsys.readouterr().err
+    assert "apart on films: " in capsys.readouterr().err
 
 
 def test_one_hot_vectors_are_a_bag_of_words(files, vectors):
@@ -191,9 +194,9 @@ def test_labels_unseen_in_training_are_noted_and_count_as_wrong(files, vectors, 
     found = ask(task, vectors)
 
     assert capsys.readouterr().err.startswith(
-        "test: 1 sentences of the development part have labels that the training part lacks (3); "
+        "films: 1 sentences of the development part have labels that the training part lacks (3); "
         "they count as wrong\n"
-        "test: 2 sentences of the test part have labels that the training part lacks (2); they "
+        "films: 2 sentences of the test part have labels that the training part lacks (2); they "
         "count as wrong\n"
     )
     assert all(not m.statistic.values[58:].any() for m in found)
@@ -218,7 +221,7 @@ def test_sentences_shared_by_two_parts_are_noted(files, capsys):
     task_of(files[0], other, other)
 
     assert capsys.readouterr().err == (
-        "train: 240 sentences of the test part are also in the training part\n"
+        "films: 240 sentences of the test part are also in the training part\n"
         "other: 3 sentences of the development part are also in the training part\n"
         "other: 3 sentences of the test part are also in the training part\n"
         "other: 43 sentences of the test part are also in the development part\n"
@@ -346,3 +349,39 @@ def test_the_fingerprint_depends_on_seed_and_labels(files):
 
     assert len({repr(task) for task in tasks}) == 3
     assert repr(tasks[0]) == repr(task_of(*files))
+
+
+def test_folds_are_stratified_and_drawn_by_the_seed():
+    labels = ["a"] * 23 + ["b"] * 7
+
+    numbers = [fold_numbers(labels, 5, seed) for seed in (1, 1, 2)]
+
+    assert (numbers[0] == numbers[1]).all()
+    assert (numbers[0] != numbers[2]).any()
+    for kind in (slice(0, 23), slice(23, 30), slice(0, 30)):
+        sizes = np.bincount(numbers[0][kind], minlength=5)
+        assert sizes.max() - sizes.min() <= 1
+
+
+def test_a_set_of_one_file_is_cross_validated(tmp_path, capsys):
+    file = write(tmp_path / "mr", sentence_lines(60, 3))
+    task = SentencesTask.read(file, CompareConfig(folds=3))
+    vectors = WordVectors(VOCABULARY, np.eye(len(VOCABULARY), dtype=np.float32))
+    items = np.ones(60, dtype=bool)
+    items[5] = False
+
+    found = task.measure(vectors, items)
+
+    assert isinstance(task, FoldedSentences)
+    assert [each.metric for each in found] == METRICS
+    assert found[0].items.tolist() == [*range(5), *range(6, 60)]
+    assert found[0].statistic.values.mean() > 0.9
+    assert found[0].chance == pytest.approx(0.5, abs=0.02)
+    # every sentence is predicted by the probe of its own fold
+    fold, members = task.folds[1], task.members[1]
+    [alone, *_] = fold.measure(vectors, items[members])
+    inside = np.isin(found[0].items, members)
+    assert found[0].statistic.values[inside].tolist() == alone.statistic.values.tolist()
+    assert list(task.items())[7] == file.read_text().splitlines()[7].split()[1:]
+    with pytest.raises(SourceError, match="contains 60 sentences, too few for `folds=40`"):
+        SentencesTask.read(file, CompareConfig(folds=40))

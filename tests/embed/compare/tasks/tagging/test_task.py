@@ -159,7 +159,7 @@ def test_the_layer_is_chosen_on_the_development_part(files, vectors, capsys):
     layers = {each.section: score(each) for each in found if each.section}
     assert list(layers) == ["static", "layer 0", "layer 1", "layer 2"]
     assert layers["layer 0"] == layers["layer 2"] < layers["layer 1"] == score(found[0])
-    assert re.fullmatch(r"apart on test: [0-9]+ s on one core\n", capsys.readouterr().err)
+    assert re.fullmatch(r"apart on \S+/test: [0-9]+ s on one core\n", capsys.readouterr().err)
     chosen = "layer 1 is best on the development part; trained on 1,600 words, weight decay "
     n_long = sum(word == "n3" for word in task.words.words)
     expected_note = (
