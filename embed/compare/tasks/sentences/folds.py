@@ -12,7 +12,7 @@ from embed.compare.config import CompareConfig
 from embed.compare.datasets.labeled_sentences import LabeledSentences, read_training_parts
 from embed.compare.datasets.parts import Parts, set_name
 from embed.compare.statistics.estimators import Means
-from embed.compare.task import Measurement
+from embed.compare.task import Measurement, Task
 from embed.compare.tasks.sentences.items import SentenceSet
 from embed.compare.tasks.sentences.task import SentencesTask, note_coarse
 from embed.protocols import StaticVectors
@@ -32,8 +32,13 @@ class FoldedSentences:
     members: Sequence[np.ndarray]  # int64 (n,): the sentences of each fold, ascending
 
     @classmethod
-    def read(cls, path: Path, config: CompareConfig) -> "FoldedSentences":
-        """Read a file and divide it into folds, stratified by label and drawn by the seed."""
+    def read(cls, path: Path, config: CompareConfig) -> Task:
+        """Read a file and divide it into folds, stratified by label and drawn by the seed.
+
+        Several files, joined by commas, are the parts of a :class:`SentencesTask`.
+        """
+        if "," in str(path):
+            return SentencesTask.read(path, config)
         every, _ = read_training_parts([path], fine=config.fine_labels)
         if every.n_sentences < 2 * config.folds:
             raise SourceError(

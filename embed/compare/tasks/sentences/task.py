@@ -17,7 +17,7 @@ from embed.compare.probes.attention_pooling import TrainedAttention
 from embed.compare.probes.examples import source_note
 from embed.compare.probes.one_thread import ONE_THREAD
 from embed.compare.statistics.estimators import Means
-from embed.compare.task import Measurement, Task
+from embed.compare.task import Measurement
 from embed.compare.tasks.sentences.items import SentenceSet
 from embed.compare.tasks.sentences.pooling_probes import PooledSentences, pool_sentences
 from embed.compare.tasks.tagging.inputs import likely_parts
@@ -47,15 +47,8 @@ class SentencesTask:
     layers: bool  # whether all layers of an encoder and its static vectors are scored as well
 
     @classmethod
-    def read(cls, path: Path, config: CompareConfig) -> Task:
-        """Read the parts of a set, printing notes on unseen labels and shared sentences.
-
-        A set of one file is cross-validated.
-        """
-        if "," not in str(path):
-            from embed.compare.tasks.sentences.folds import FoldedSentences
-
-            return FoldedSentences.read(path, config)
+    def read(cls, path: Path, config: CompareConfig) -> "SentencesTask":
+        """Read the parts of a set, printing notes on unseen labels and shared sentences."""
         parts = read_sentence_parts(str(path), fine=config.fine_labels)
         note_coarse(parts.name, parts.test, config)
         sentences = SentenceSet(parts, config.seed)

@@ -365,7 +365,7 @@ def test_folds_are_stratified_and_drawn_by_the_seed():
 
 def test_a_set_of_one_file_is_cross_validated(tmp_path, capsys):
     file = write(tmp_path / "mr", sentence_lines(60, 3))
-    task = SentencesTask.read(file, CompareConfig(folds=3))
+    task = FoldedSentences.read(file, CompareConfig(folds=3))
     vectors = WordVectors(VOCABULARY, np.eye(len(VOCABULARY), dtype=np.float32))
     items = np.ones(60, dtype=bool)
     items[5] = False
@@ -384,4 +384,4 @@ def test_a_set_of_one_file_is_cross_validated(tmp_path, capsys):
     assert found[0].statistic.values[inside].tolist() == alone.statistic.values.tolist()
     assert list(task.items())[7] == file.read_text().splitlines()[7].split()[1:]
     with pytest.raises(SourceError, match="contains 60 sentences, too few for `folds=40`"):
-        SentencesTask.read(file, CompareConfig(folds=40))
+        FoldedSentences.read(file, CompareConfig(folds=40))
