@@ -213,7 +213,7 @@ class _Reader:
     def _refuse_entity(self, name: str, *_: object) -> None:
         raise SourceError(
             f"{self._source}:{self._parser.CurrentLineNumber}: declares the entity {name!r}, which "
-            "is not expanded for safety; write its text in its place (xmllint --noent does)"
+            "is not expanded for safety; write its text in its place"
         )
 
     def _undeclared_entity(self, name: str, is_parameter: bool) -> None:

@@ -65,7 +65,23 @@ class TextSettings:
         return replace(self, lemmatize=None, keep_case=True, strip_accents=False)
 
     def lemma(self, form: str) -> str:
-        """Return the lemma of a form, normalized; the form if the lemma is not a single word."""
+        """Look up the lemma of a form in the language of ``lemmatize``.
+
+        Parameters
+        ----------
+        form : str
+            A word, with its capitals and accents.
+
+        Returns
+        -------
+        str
+            Normalized by the other settings; the form itself if the lemma is not a single word.
+
+        Raises
+        ------
+        SettingError
+            simplemma is not installed, or has no such language.
+        """
         for text in (lemmatizer(str(self.lemmatize))(form), form):
             if len(words := self._after_lemmas.words(text)) == 1:
                 return words[0]
