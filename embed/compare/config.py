@@ -113,6 +113,12 @@ class CompareConfig:
         "Report intrinsic measures: isotropy, hubness, length against frequency, and agreement "
         "between runs; without any set, only these.",
     )
+    baselines: str = setting(
+        "one-hot,random",
+        "Untrained vectors to compare with: one-hot, random, both or none. On probes one-hot can "
+        "take longer than the runs.",
+        choices=("one-hot,random", "one-hot", "random", "none"),
+    )
     replicates: int = setting(
         1_000, "Bootstrap draws of items, for intervals and tests.", at_least=100, at_most=100_000
     )

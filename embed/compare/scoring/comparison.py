@@ -87,7 +87,11 @@ def compare(
     """
     texts = [text for task in tasks for text in task.texts()]
     limit = config.candidates or max(len(vectors.vocabulary) for vectors in runs.values())
-    baselines = make_baselines(list(runs.values()), texts, limit, config.seed)
+    baselines = {
+        name: made
+        for name, made in make_baselines(list(runs.values()), texts, limit, config.seed).items()
+        if name in config.baselines.split(",")
+    }
     compared = ComparedVectors({**runs, **baselines}, list(runs), groups or {})
     about_baselines = [*texts, str(limit), str(config.seed)]
     fingerprints = fingerprints or {}

@@ -150,6 +150,18 @@ def test_baselines_are_always_rows_and_cover_the_runs_items(tiny, sets):
     ]
 
 
+@pytest.mark.parametrize(
+    ("asked", "rows"), [("random", ["random"]), ("none", []), ("one-hot,random", None)]
+)
+def test_baselines_can_be_chosen(tiny, sets, asked, rows):
+    config = replace(sets, baselines=asked)
+
+    found = compare({"tiny": tiny}, read_tasks(config), config)
+
+    assert list(found.runs) == ["tiny", *(["one-hot", "random"] if rows is None else rows)]
+    assert {score.run for score in found.scores} == set(found.runs)
+
+
 def test_baselines_cover_what_any_run_covers(all_sets):
     runs = {"left": noisy(1, WORDS[:40]), "right": noisy(2, WORDS[20:])}
     tasks = read_tasks(all_sets)
