@@ -1,10 +1,13 @@
 """The command line: ``firth`` or ``python cli.py``. Parse, call one function, print."""
 
+import contextlib
 import difflib
 import errno
 import io
+import os
 import pkgutil
 import sys
+import threading
 from typing import Any
 
 import click
@@ -143,5 +146,22 @@ def main(debug: bool) -> None:
     _use_utf8_streams()
 
 
+def run() -> None:
+    """Run the command line as a process of its own, which does not outlive a failed command.
+
+    Python waits for threads at its end, but after Ctrl-C nobody needs their results. What is
+    half-written then is left as by a kill, and so is never taken for complete.
+    """
+    try:
+        main(prog_name="firth")
+    except SystemExit as end:
+        if not end.code or threading.active_count() == 1:
+            raise
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or missing
+                stream.flush()
+        os._exit(end.code if isinstance(end.code, int) else 1)
+
+
 if __name__ == "__main__":
-    sys.exit(main(prog_name="firth"))
+    run()

@@ -1,5 +1,6 @@
 """Settings of masked-LM pretraining, and the encoder shape that follows from them."""
 
+import contextlib
 import dataclasses
 import math
 from dataclasses import dataclass
@@ -297,7 +298,10 @@ class MlmConfig:
     )
     keep_checkpoints: int = setting(2, "Number of checkpoints to keep.", at_least=1)
     evaluate_every: str = setting(
-        "2m", "Steps, or minutes with an m, between held-out evaluations.", metavar="N|Nm"
+        "5%",
+        "Share of the budget, steps, or minutes with an m, between held-out evaluations; a share "
+        "evaluates on some of the held-out text, so that it takes about 1 % of the time.",
+        metavar="N%|N|Nm",
     )
     seed: int = setting(1, "Random seed.", at_least=0, at_most=2**31 - 1)
 
@@ -321,7 +325,8 @@ class MlmConfig:
             )
         parse_rates(self.mask_rate)
         parse_every("checkpoint_every", self.checkpoint_every)
-        parse_every("evaluate_every", self.evaluate_every)
+        if parse_share("evaluate_every", self.evaluate_every) is None:
+            parse_every("evaluate_every", self.evaluate_every)
         self.encoder(n_pieces=1)
 
     def resolved(self) -> "MlmConfig":
@@ -443,6 +448,20 @@ def parse_every(setting: str, text: str) -> tuple[int | None, float | None]:
     except ValueError:
         pass
     raise SettingError(f"`{setting}={text}`: pass steps, such as 500, or minutes, such as 10m")
+
+
+def parse_share(setting: str, text: str) -> float | None:
+    """Parse an interval that is a share of the budget; None for one in steps or minutes.
+
+    >>> parse_share("evaluate_every", "5%"), parse_share("evaluate_every", "10m")
+    (0.05, None)
+    """
+    if not text.endswith("%"):
+        return None
+    with contextlib.suppress(ValueError):
+        if 0 < float(text[:-1]) <= 100:
+            return float(text[:-1]) / 100
+    raise SettingError(f"`{setting}={text}`: pass a share of the budget up to 100 %, such as 5%")
 
 
 def _feed_forward_dim(kind: str, dim: int) -> int:

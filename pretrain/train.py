@@ -29,7 +29,7 @@ from corpora.common.reporting import Progress, no_progress, progress
 from corpora.tokenizer.json_format import open_pieces, save_pieces
 from corpora.tokenizer.pieces import Pieces
 from embed.contextual.pooling import PoolConfig, pool_words
-from embed.vectors.training import run_folder
+from embed.vectors.training import run_folder, warn_of_little_text
 from pretrain.config import SINUSOID_SCALE, MlmConfig
 from pretrain.data.text import TextSplits, learn_text_pieces, open_text
 from pretrain.device import choose_device, device_name, explain_out_of_memory
@@ -102,6 +102,7 @@ def train_mlm(
     with run_folder(out, force=force) as run:
         opened = open_or_build(corpus)
         make_mlm_run(opened, config, run, force=force, temporary=out is None)
+        warn_of_little_text(opened)
         encoder = open_run(run, config.device)
     if out is None:
         encoder.path, encoder.name = None, METHOD

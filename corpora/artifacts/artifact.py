@@ -13,7 +13,6 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +123,9 @@ def checksums(directory: Path) -> dict[str, str]:
         for path in directory.rglob("*")
         if path.is_file() and path.name not in (_LOCK, MAKER, CHECKSUMS)
     )
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # hashlib releases the GIL
+    from corpora.common.threads import worker_threads  # lazy: imports numpy
+
+    with worker_threads(os.cpu_count()) as pool:  # hashlib releases the GIL
         return dict(
             zip(names, pool.map(checksum, (directory / name for name in names)), strict=True)
         )

@@ -33,6 +33,7 @@ from corpora.build.vocabulary_writer import TypeRuns, write_tsv
 from corpora.common.errors import SourceError
 from corpora.common.memory import parse_memory
 from corpora.common.reporting import Progress, no_progress
+from corpora.common.threads import worker_threads
 from corpora.reading.readers import FileRecords, read
 from corpora.reading.sources import SourceFile, source_files
 from corpora.reading.text_blocks import BLOCK_BYTES, RawBlock, TextBlock
@@ -148,7 +149,7 @@ class _Builder:
 
     def _run(self) -> dict[str, Any]:
         """Run the stages in order."""
-        with ThreadPoolExecutor(self.options.n_threads) as threads:
+        with worker_threads(self.options.n_threads) as threads:
             tables = TablePool(self.options, self._close_table)
             self._map(threads, tables)
             tables.close_all(threads)

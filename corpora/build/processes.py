@@ -39,20 +39,26 @@ class LazyProcesses:
         with defer_interrupts(), _interrupts_blocked(), _main_hidden():
             return self._pool.submit(function, *arguments)
 
-    def shutdown(self) -> None:
-        """Stop the processes and cancel tasks that have not started."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+    def shutdown(self, *, wait: bool = True) -> None:
+        """Cancel tasks that have not started; stop the processes, at once without ``wait``."""
+        if self._pool is None:
+            return
+        if not wait:
+            for process in list(self._pool._processes.values()):  # has no public name before 3.14
+                process.kill()
+        self._pool.shutdown(cancel_futures=True)
 
 
 @contextmanager
 def worker_processes(n_processes: int) -> Iterator[LazyProcesses]:
-    """Yield a pool that is shut down at the end of the block."""
+    """Yield a pool that is shut down at the end of the block; an error kills its processes."""
     pool = LazyProcesses(n_processes)
     try:
         yield pool
-    finally:
-        pool.shutdown()
+    except BaseException:
+        pool.shutdown(wait=False)
+        raise
+    pool.shutdown()
 
 
 @contextmanager

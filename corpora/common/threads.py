@@ -1,5 +1,6 @@
 """Thread counts, ordered parallel maps and even division of work."""
 
+import contextlib
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -21,6 +22,21 @@ def thread_count(threads: int | None, processes: int = 1) -> int:
     return min(threads or max(1, available_threads() // processes), _MAX_THREADS)
 
 
+@contextlib.contextmanager
+def worker_threads(threads: int | None) -> Iterator[ThreadPoolExecutor]:
+    """Yield a pool that is shut down at the end; an error, such as Ctrl-C, does not wait for it.
+
+    Threads cannot be stopped: they finish the task that they have begun, and start no other.
+    """
+    pool = ThreadPoolExecutor(threads)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
 def map_in_order(
     function: Callable[[Item], Result], items: Iterable[Item], threads: int
 ) -> Iterator[Result]:
@@ -29,7 +45,7 @@ def map_in_order(
     At most ``2 * threads`` results are pending, so that a slow consumer does not fill memory.
     """
     pending: deque[Future[Result]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
+    with worker_threads(threads) as pool:
         for item in items:
             pending.append(pool.submit(function, item))
             if len(pending) > 2 * threads:

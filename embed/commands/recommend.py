@@ -69,6 +69,8 @@ def _document(
         "good": advice.good,
         "factor": advice.factor,
         "is_far": advice.is_far,
+        "differs": advice.differs,
+        "left_out": advice.left_out,
         "evidence": advice.sample,
         "measured": evidence["machine"],
     }
@@ -77,6 +79,7 @@ def _document(
 def _print(corpus: str, features: "Features", advice: "Advice", evidence: dict[str, Any]) -> None:
     """Print a line per choice, one on the evidence, and the table of scores."""
     from corpora.common.console import human, print_table
+    from embed.compare.recommend import name_of
 
     for choice in advice.choices:
         kinds = ", ".join(_KINDS[kind] for kind in choice.kinds)
@@ -87,10 +90,12 @@ def _print(corpus: str, features: "Features", advice: "Advice", evidence: dict[s
     sample = advice.sample
     far = "; yours is very different, so use firth learning-curve" if advice.is_far else ""
     click.echo(
-        f"evidence: {sample['text']} ({sample['language']} {sample['kind']}), "
+        f"evidence: {name_of(sample)}, "
         f"{human(sample['tokens'])} tokens, {max(sample['words'].values()):,} words; yours has "
         f"{human(features.tokens)} and {features.words:,}{far}"
     )
+    known = advice.differs or "no difference of script or language was found"
+    click.echo(f"yours against it: {known}; genres are not compared")
     seconds = sample.get("seconds", {})
     rows = [
         [*_row(name, advice), *([f"{seconds[name]:,.0f}"] if seconds else [])]
@@ -101,13 +106,19 @@ def _print(corpus: str, features: "Features", advice: "Advice", evidence: dict[s
         "mean Spearman, mean accuracies, ± standard error over items; "
         "* chosen, = no clear difference from it"
     )
+    if advice.left_out:
+        names = ", ".join(advice.left_out)
+        print(f"not considered, since another width suits a text of this size better: {names}")
 
 
 def _margins(advice: "Advice", choice: "Choice") -> "dict[str, Margin | None]":
     """Return the margin of a choice over the best other candidate, for each kind of sets."""
     from embed.compare.recommend import margin_of
 
-    return {kind: margin_of(advice.sample, kind, choice.candidate) for kind in choice.kinds}
+    return {
+        kind: margin_of(advice.sample, kind, choice.candidate, advice.left_out)
+        for kind in choice.kinds
+    }
 
 
 def _in_words(margin: "Margin") -> str:

@@ -34,6 +34,7 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
     from corpora.common.device import choose_device
     from corpora.common.options import take
     from embed.svd.train import make_svd_run
+    from embed.vectors.training import warn_of_little_text
 
     config = take(SvdConfig, options)
     runs = SeedRuns(command="train-svd", config=config, out=out, seeds=seeds, force=force)
@@ -46,6 +47,7 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
             click.echo(runs.kept_message(run))
         else:
             click.echo(summary(make_svd_run(opened, run_config, run, force=force)))
+    warn_of_little_text(opened)
     if seeds is not None:
         click.echo(runs.hint())
 

@@ -37,6 +37,7 @@ def train(
     from corpora.build.open_or_build import open_or_build
     from corpora.common.reporting import note
     from corpora.store.corpus import is_corpus
+    from embed.vectors.training import warn_of_little_text
     from embed.word2vec.initial import open_init
     from embed.word2vec.loop import CHECKPOINTS
     from embed.word2vec.train import make_run
@@ -58,6 +59,7 @@ def train(
             click.echo(summary(make_run(trainer.with_seed(one.seed), run, force=force)))
             if cost := cost_of_more(run):
                 note(cost)
+    warn_of_little_text(trainer.corpus)
     if seeds is not None:
         click.echo(runs.hint())
 

@@ -6,13 +6,16 @@ methods and settings trained on samples of several texts and scored on sets of t
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.common.errors import FirthError
+from embed.compare.datasets.word_pairs import frequent_words, looks_english
 from embed.registry import find_method
 
 if TYPE_CHECKING:  # numba comes with it
@@ -21,6 +24,9 @@ if TYPE_CHECKING:  # numba comes with it
 EVIDENCE = "evidence.json"
 KINDS = ("similarity", "meaning", "grammar")  # kinds of sets: word pairs, two sorts of analogies
 _MIN_COUNT = 5  # default of the methods
+# Tokens from which on 300 dimensions are better than 100 (docs/methods/svd.md), by method.
+_WIDE_FROM = {"svd": 5_000_000, "cbow": 30_000_000, "skipgram": 30_000_000}
+_SCRIPTS = {False: "Latin", True: "CJK"}  # of the evidence, by whether it is unspaced
 _FAR = 1.0  # log2 of the size ratio up to which evidence applies to a text
 
 
@@ -31,6 +37,8 @@ class Features:
     tokens: int  # training tokens
     words: int  # types that occur at least five times among them, without punctuation
     unspaced: bool  # most characters belong to scripts without spaces
+    script: str = ""  # of most letters of the frequent words, such as Cyrillic; empty if unknown
+    english: bool | None = None  # whether the frequent words look English; None if unknown
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,8 @@ class Advice:
     good: Mapping[str, tuple[str, ...]]
     factor: float  # size of the text divided by that of the sample
     is_far: bool  # the text differs too much in size or script for the evidence to apply
+    differs: str  # how the text differs in script or language; empty if not as far as known
+    left_out: tuple[str, ...]  # candidates whose width suits the text less than that of another
 
 
 @dataclass(frozen=True)
@@ -70,6 +80,8 @@ class Recommendation:
     config: Any  # its config, such as SvdConfig, for ``embed.train_svd``
     kinds: tuple[str, ...]  # of "similarity", "meaning", "grammar"
     is_far: bool  # the text differs much from all measured ones; better make a learning curve
+    evidence: str = ""  # the text that was measured, its language and genre
+    differs: str = ""  # how yours differs from it in script or language, if that was found out
 
 
 def recommend(corpus: "Corpus | str | Path") -> list[Recommendation]:
@@ -99,8 +111,23 @@ def recommend(corpus: "Corpus | str | Path") -> list[Recommendation]:
     for choice in advice.choices:
         about = evidence["candidates"][choice.candidate]
         config = find_method(about["method"]).config_class()(**about["options"])
-        found.append(Recommendation(about["method"], config, choice.kinds, advice.is_far))
+        found.append(
+            Recommendation(
+                about["method"], config, choice.kinds, advice.is_far,
+                name_of(advice.sample), advice.differs,
+            )
+        )  # fmt: skip
     return found
+
+
+def width_for(method: str, tokens: int) -> int:
+    """Return the width of vectors that suits a text of this size: 100 or 300."""
+    return 300 if tokens >= _WIDE_FROM[method] else 100
+
+
+def name_of(sample: Mapping[str, Any]) -> str:
+    """Return the name of an evidence sample with its language and genre."""
+    return f"{sample['text']} ({sample['language']} {sample['kind']})"
 
 
 def is_unspaced(corpus: "Corpus") -> bool:
@@ -113,7 +140,26 @@ def features_of(corpus: "Corpus") -> Features:
     """Return the features of a corpus."""
     frequent = corpus.stored.count_types("train") >= _MIN_COUNT
     words = int((frequent & ~corpus.vocabulary.punctuation).sum())
-    return Features(corpus.training_tokens, words, is_unspaced(corpus))
+    common = frequent_words(corpus)
+    return Features(
+        corpus.training_tokens,
+        words,
+        is_unspaced(corpus),
+        script_of(common),
+        looks_english(common),
+    )
+
+
+def script_of(words: Iterable[str]) -> str:
+    """Return the script of most letters of some words, such as Latin; empty if there are none.
+
+    >>> script_of(["и", "в", "the", "что"]), script_of(["的"]), script_of(["1", "."])
+    ('Cyrillic', 'CJK', '')
+    """
+    named = (unicodedata.name(letter, "") for word in words for letter in word if letter.isalpha())
+    scripts = Counter(name.split()[0] for name in named if name)
+    first = max(scripts, key=lambda script: scripts[script], default="")
+    return first if first == "CJK" else first.capitalize()
 
 
 def read_evidence() -> dict[str, Any]:
@@ -130,8 +176,9 @@ def advise(features: Features, evidence: Mapping[str, Any]) -> Advice:
     of words, both as ratios. A candidate is good at a kind of sets if it is best or not
     significantly worse: within ``factor`` standard errors, Tukey's studentized range for six
     equal candidates. The candidate good at most kinds is chosen for these (ties broken by its
-    means relative to the best), then the same for the remaining kinds. Raise FirthError if the
-    text has fewer words than any candidate has dimensions.
+    means relative to the best), then the same for the remaining kinds. Of candidates that differ
+    only in width, those nearest to :func:`width_for` are considered. Raise FirthError if the text
+    has fewer words than any candidate has dimensions.
     """
     fit = [
         name
@@ -143,11 +190,40 @@ def advise(features: Features, evidence: Mapping[str, Any]) -> Advice:
             f"too little text for a recommendation: {features.words} words occur {_MIN_COUNT} "
             "times or more; add text"
         )
+    fit = _of_fitting_width(fit, evidence["candidates"], features.tokens)
     sample = min(evidence["samples"], key=lambda each: _distance(features, each))
     good = {kind: _good(sample, kind, fit, evidence["factor"]) for kind in KINDS}
     factor = features.tokens / sample["tokens"]
-    is_far = abs(math.log2(factor)) > _FAR or features.unspaced != sample["unspaced"]
-    return Advice(sample, tuple(_choices(sample, good)), good, factor, is_far)
+    same_script = features.script in ("", _SCRIPTS[sample["unspaced"]])
+    same_script = same_script and features.unspaced == sample["unspaced"]
+    is_far = abs(math.log2(factor)) > _FAR or not same_script
+    left_out = tuple(name for name in evidence["candidates"] if name not in fit)
+    choices = tuple(_choices(sample, good))
+    return Advice(sample, choices, good, factor, is_far, _difference(features, sample), left_out)
+
+
+def _of_fitting_width(
+    names: Sequence[str], candidates: Mapping[str, Mapping[str, Any]], tokens: int
+) -> list[str]:
+    """Leave out candidates that differ from another only in a width that suits the text less."""
+    families: dict[str, dict[str, int]] = {}
+    for name in names:
+        method, options = candidates[name]["method"], dict(candidates[name]["options"])
+        apart = abs(options.pop("dim", 0) - width_for(method, tokens))
+        families.setdefault(f"{method} {options}", {})[name] = apart
+    return [name for each in families.values() for name in each if each[name] == min(each.values())]
+
+
+def _difference(features: Features, sample: Mapping[str, Any]) -> str:
+    """Return how a text differs from a sample in script or language; empty if not known to."""
+    script, language = _SCRIPTS[sample["unspaced"]], sample.get("language")
+    if features.script not in ("", script):
+        return f"{features.script} script, not {script}"
+    if language == "English" and features.english is False:
+        return "does not look English"
+    if language != "English" and features.english:
+        return f"looks English, not {language}"
+    return ""
 
 
 def mean_of(sample: Mapping[str, Any], kind: str, candidate: str) -> Mapping[str, Any]:
@@ -156,9 +232,12 @@ def mean_of(sample: Mapping[str, Any], kind: str, candidate: str) -> Mapping[str
     return next(own)
 
 
-def margin_of(sample: Mapping[str, Any], kind: str, candidate: str) -> Margin | None:
+def margin_of(
+    sample: Mapping[str, Any], kind: str, candidate: str, left_out: Collection[str] = ()
+) -> Margin | None:
     """Return how much a candidate is better than the best other one for a kind of sets."""
-    others = [m for m in sample["means"] if m["kind"] == kind and m["run"] != candidate]
+    excluded = {candidate, *left_out}
+    others = [m for m in sample["means"] if m["kind"] == kind and m["run"] not in excluded]
     if not others:
         return None
     other = max(others, key=lambda mean: float(mean["score"]))["run"]

@@ -4,55 +4,49 @@ import json
 import math
 import subprocess
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpora.common.console import escape_leading_dash
 from corpora.common.errors import FirthError, SourceError
 from corpora.common.memory import available_threads
 from corpora.common.reporting import is_silent, note
-from embed.compare.datasets.word_pairs import TWO_TAGS, default_sets
-from embed.compare.recommend import Features
+from embed.compare.datasets.word_pairs import NOT_ENGLISH, TWO_TAGS, default_sets
+from embed.compare.recommend import Features, width_for
 from embed.compare.scoring.comparison import SET_OPTIONS
 from embed.study.settings import COMPARE, Study, command_options
 from embed.study.steps import describe_exit, firth_command
 from embed.word2vec.config import default_epochs
 
-if TYPE_CHECKING:  # numba comes with it
-    from corpora.store.corpus import Corpus
-
-_SVD_300_TOKENS = 5_000_000  # from here on, 300 dimensions beat 100 for an SVD
-_WORD2VEC_300_TOKENS = 30_000_000  # from here on, 300 dimensions beat 100 for skip-gram and CBOW
 _TOKENS_PER_SECOND = 0.5e6  # of word2vec with one thread at 100 dimensions; conservative
 _WORD2VEC_SHARE = 0.2  # of the budget, for each of skip-gram and CBOW
 _MLM_SHARE = 0.4  # of the budget, for the masked language model
 _PRESETS = ("tiny", "mini", "small", "medium")
 _MIN_EPOCHS, _MAX_EPOCHS = 10, 40  # of the masked language model
-_ENGLISH = frozenset(["the", "of", "and", "to", "in", "was", "that", "for", "with", "is"])
-_N_FREQUENT, _MIN_ENGLISH = 200, 8  # the text is English if its top types have this many of them
 SETS = frozenset(option.replace("_", "-") for option in SET_OPTIONS.values())
 
 
-def choose_settings(study: Study, corpus: "Corpus", path: str, features: Features) -> Study:
+def choose_settings(study: Study, path: str, features: Features) -> Study:
     """Return the study with every open setting chosen; given settings are kept."""
     if "svd" in study.methods:
-        dim = 100 if features.tokens < _SVD_300_TOKENS else 300
-        study = study.with_options("train-svd", dim=min(dim, max(1, features.words // 2)))
+        dim = min(width_for("svd", features.tokens), max(1, features.words // 2))
+        study = study.with_options("train-svd", dim=dim)
     for method in ("cbow", "skipgram"):
         if method in study.methods:
             study = study.with_options(
-                f"train-{method}", **_word2vec_options(study, f"train-{method}", features.tokens)
+                f"train-{method}", **_word2vec_options(study, method, features.tokens)
             )
     if "mlm" in study.methods:
         study = _choose_preset(study, path)
     if not SETS & study.options.get(COMPARE, {}).keys():
-        study = _choose_sets(study, corpus)
+        study = _choose_sets(study, features)
     return study
 
 
-def _word2vec_options(study: Study, command: str, tokens: int) -> dict[str, Any]:
+def _word2vec_options(study: Study, method: str, tokens: int) -> dict[str, Any]:
     """Return the width and number of epochs that fit into the budget."""
+    command = f"train-{method}"
     given = study.options.get(command, {})
-    dim = given.get("dim", 100 if tokens < _WORD2VEC_300_TOKENS else 300)
+    dim = given.get("dim", width_for(method, tokens))
     usual = default_epochs(tokens)
     speed = _TOKENS_PER_SECOND * available_threads() * 100 / dim
     affordable = math.floor(study.seconds * _WORD2VEC_SHARE * speed / max(tokens, 1))
@@ -106,10 +100,9 @@ def _dry_run(study: Study, path: str) -> dict[str, Any] | None:
     return plan
 
 
-def _choose_sets(study: Study, corpus: "Corpus") -> Study:
+def _choose_sets(study: Study, features: Features) -> Study:
     """Choose the bundled evaluation sets if the text is English, else intrinsic measures."""
-    frequent = set(map(str.lower, corpus.vocabulary.words(0, _N_FREQUENT)))
-    if len(frequent & _ENGLISH) >= _MIN_ENGLISH:
+    if features.english:
         try:
             default_sets()
         except SourceError as error:
@@ -122,8 +115,7 @@ def _choose_sets(study: Study, corpus: "Corpus") -> Study:
             tagging=[TWO_TAGS],
         )
     note(
-        "the text does not look English, but all bundled evaluation sets are: their scores would "
-        "say nothing; name sets in its language under [compare]; until then only intrinsic "
-        "measures are reported (`intrinsic=True`)"
+        f"the text {NOT_ENGLISH} under [compare]; until then only intrinsic measures are reported "
+        "(`intrinsic=True`)"
     )
     return study.with_options(COMPARE, intrinsic=True)

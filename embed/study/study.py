@@ -20,6 +20,7 @@ from embed.study.choices import SETS, choose_settings
 from embed.study.folder import StudyFolder
 from embed.study.settings import BUILD, COMPARE, Study, command_options, make_config
 from embed.study.steps import Step, describe_exit, run_command
+from embed.vectors.training import warn_of_little_text
 
 REPORT = "report.html"
 COMPARISON = "comparison"
@@ -85,7 +86,9 @@ def _train_and_compare(
     """Choose open settings, train every method and compare the runs."""
     corpus = Corpus.open(corpus_path)
     reused = folder.reuse_choices(requested, corpus.fingerprint)
-    study = choose_settings(reused, corpus, str(corpus_path), features_of(corpus))
+    features = features_of(corpus)
+    warn_of_little_text(corpus)
+    study = choose_settings(reused, str(corpus_path), features)
     folder.save_choices(requested, study, corpus.fingerprint)
     runs, failures = [], []
     for method in study.methods:

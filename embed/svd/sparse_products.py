@@ -80,7 +80,7 @@ class CpuOperations(Operations):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._pool.shutdown(cancel_futures=True)
+        self._pool.shutdown(wait=error is None, cancel_futures=True)
 
     def multiply(self, block: Any, *, transposed: bool = False) -> Any:
         """Return the sparse matrix, or its transpose, times a block."""

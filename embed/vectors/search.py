@@ -7,7 +7,6 @@ vectors tie. Ties go to the lower row.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from corpora.common.errors import ArtifactError, SettingError
-from corpora.common.threads import thread_count
+from corpora.common.threads import thread_count, worker_threads
 
 _SPARE = 16  # extra rows kept, since float32 may order near-ties wrongly
 _DIGITS = 12  # of scores, so that parallel vectors of different length tie
@@ -105,7 +104,7 @@ class _Pass:
         ]
         # BLAS threads synchronize after every small block; on a busy machine the waiting takes ten
         # times as long as the product
-        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+        with threadpool_limits(1, user_api="blas"), worker_threads(threads) as pool:
             found = list(pool.map(lambda share: self._scan(share, step), shares))
         return [
             self._rescore(answer, np.concatenate([part[answer][0] for part in found]))

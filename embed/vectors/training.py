@@ -7,10 +7,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora.artifacts.artifact import refuse_existing
+from corpora.common.reporting import note
 from embed.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:  # imports numba
     from corpora.store.corpus import Corpus
+
+
+_ENOUGH_TOKENS = 100_000  # of which docs/tutorial.md measures scores hardly above chance
+
+
+def warn_of_little_text(corpus: "Corpus") -> None:
+    """Report that a text is too small to train vectors that mean something."""
+    if corpus.training_tokens < _ENOUGH_TOKENS:
+        note(
+            f"{corpus.path}: too little text for useful vectors: {corpus.training_tokens:,} "
+            f"training tokens; below about {_ENOUGH_TOKENS:,} scores are hardly better than chance"
+        )
 
 
 @contextlib.contextmanager
@@ -39,5 +52,7 @@ def train_vectors(
     from corpora.build.open_or_build import open_or_build  # lazy: imports numba
 
     with run_folder(out, force=force) as run:
-        vectors = WordVectors.open(train(open_or_build(corpus), run))
+        opened = open_or_build(corpus)
+        vectors = WordVectors.open(train(opened, run))
+        warn_of_little_text(opened)
         return vectors.in_memory(name) if out is None else vectors

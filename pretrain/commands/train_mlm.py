@@ -65,6 +65,7 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
     import torch
 
     from corpora.build.open_or_build import open_or_build
+    from embed.vectors.training import warn_of_little_text
     from pretrain.device import choose_device
     from pretrain.train import make_mlm_run
     from pretrain.training.autotune import batch_rows
@@ -93,6 +94,8 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
                     torch.compiler.reset()
             if group.is_first:
                 click.echo(message(run))
+        if group.is_first:
+            warn_of_little_text(opened)
         if group.is_first and seeds is not None:
             click.echo(runs.hint())
 

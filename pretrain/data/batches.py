@@ -42,6 +42,7 @@ class Batch:
             self.chosen[first:stop],
             self.targets[first:stop],
             self.weights[first:stop],
+            None if self.clusters is None else self.clusters[first:stop],
         )
 
 

@@ -1,18 +1,21 @@
 """The training loop: steps, evaluations, checkpoints, and stopping when the loss diverges."""
 
+import contextlib
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from corpora.artifacts.checkpoint import load_checkpoint, save_checkpoint
 from corpora.artifacts.metrics import METRICS, HeldOutLoss, read_metrics
 from corpora.common.errors import ArtifactError, FirthError
 from corpora.common.interrupts import defer_interrupts
 from corpora.common.reporting import Progress
-from pretrain.config import MlmConfig, parse_every, parse_rates
+from pretrain.config import MlmConfig, parse_every, parse_rates, parse_share
 from pretrain.data.batches import Batch, Batches
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.training.distributed import ProcessGroup
@@ -25,6 +28,9 @@ from pretrain.training.step import Stepper, StepSettings
 CHECKPOINTS = "checkpoints"
 FORMAT = 1  # of a checkpoint
 _DONE, _STOP = -1.0, -2.0  # broadcast in the place of the progress
+_EVALUATED = 0.006  # of the training's work, for all evaluations by share of the budget
+_FORWARD = 1 / 3  # work of evaluating a slot, as a share of training on it
+_LEAST_ROWS = 4  # to evaluate on
 _DIVERGED = 3.0  # times log V, the loss of equal probabilities; random weights are a little worse
 
 
@@ -92,11 +98,13 @@ class _Training:
             device = model.pieces.weight.device
             path = setup.directory / METRICS
             self._log = TrainingLog(path, self._step, setup.workload, device, show)
-        self._evaluations = _Interval("evaluate_every", config.evaluate_every)
-        self._checkpoints = _Interval("checkpoint_every", config.checkpoint_every)
+        self._share = parse_share("evaluate_every", config.evaluate_every)
+        every = parse_every("evaluate_every", config.evaluate_every) if not self._share else None
+        self._evaluations = _Interval(*(every or setup.budget.part(self._share or 1.0)))
+        self._checkpoints = _Interval(*parse_every("checkpoint_every", config.checkpoint_every))
         self._last = (0.0, self._rates[0])
         self._started = time.monotonic()
-        self._evaluated = -1
+        self._evaluated = self._finished = -1  # steps of the last evaluation, and on all rows
         self._stepping = False
         self.score = MlmScore(math.nan, math.nan, 0)
 
@@ -112,11 +120,11 @@ class _Training:
         self._read_score()
         due = self._step == 0 or self._evaluations.is_step(self._step)
         if due and self._evaluated != self._step:
-            self._evaluate()
+            self._evaluate(self._some_rows())
         while self._take_step():
             self._log_evaluate_save()
-        if self._evaluated != self._step:
-            self._evaluate()
+        if self._finished != self._step:
+            self._evaluate(self._setup.held_out)
 
     def _read_score(self) -> None:
         """Read the score of the current step if an earlier call measured it."""
@@ -130,6 +138,8 @@ class _Training:
                     measured.standard_error, measured.n_units,
                 )  # fmt: skip
                 self._evaluated = self._step
+                if line["held_out_targets"] == _n_targets(self._setup.held_out):
+                    self._finished = self._step
 
     def abort(self, *, save: bool) -> None:
         """Write a checkpoint if ``save``, then stop the other processes, which wait for a step."""
@@ -137,7 +147,7 @@ class _Training:
             if save:
                 self._save()
         finally:
-            if self._group.is_first and not self._stepping:
+            if self._group.is_first and not (self._stepping and self._group.size > 1):
                 self._group.broadcast(_STOP)
 
     def _save(self) -> None:
@@ -157,8 +167,11 @@ class _Training:
         )
 
     def _take_step(self) -> bool:
-        """Take a step, or return False if the budget is spent; the first process decides."""
-        with defer_interrupts():
+        """Take a step, or return False if the budget is spent; the first process decides.
+
+        Ctrl-C discards a step that has not changed the weights, unless other processes wait for it.
+        """
+        with defer_interrupts() if self._group.size > 1 else contextlib.nullcontext():
             self._stepping = True
             progress = self._group.broadcast(self._next())
             if progress == _STOP:
@@ -184,11 +197,13 @@ class _Training:
         batch = self._batch(progress)
         if self._log is not None:
             self._log.batch_timer.stop()
-        values = self._stepper.step(self._step, batch, rate)
-        self._step += 1
-        self._last = rate, self._mask_rate(progress)
-        if self._log is not None:
-            self._log.add(values)
+        sums = self._stepper.gradients(self._step, batch)
+        with defer_interrupts():  # a checkpoint has the weights after this step, or before
+            values = self._stepper.update(sums, rate)
+            self._step += 1
+            self._last = rate, self._mask_rate(progress)
+            if self._log is not None:
+                self._log.add(values)
 
     def _batch(self, progress: float) -> Batch:
         """Make the batch of the next step."""
@@ -205,24 +220,37 @@ class _Training:
             return
         if self._log.is_due:
             self._write_line()
-        if self._evaluations.is_due(self._step):
-            self._evaluate()
+        if self._evaluations.is_due(self._step) and self._status().progress < 1:
+            self._evaluate(self._some_rows())
         if self._checkpoints.is_due(self._step):
             self._save()
             self._checkpoints.restart()
             self._log.restart_clock()
 
-    def _evaluate(self) -> None:
+    def _some_rows(self) -> list[Batch]:
+        """Return what to evaluate on before the end: all, or by share of the budget some rows."""
+        setup, status = self._setup, self._status()
+        if self._share is None:
+            return setup.held_out
+        total = setup.budget.steps or (status.step / status.progress if status.progress else 0)
+        n_rows = total * setup.workload.batch_rows * self._share * _EVALUATED / _FORWARD
+        some = take_rows(setup.held_out, max(_LEAST_ROWS, int(n_rows)))
+        return some if _n_targets(some) else setup.held_out
+
+    def _evaluate(self, batches: Sequence[Batch]) -> None:
         """Measure and log the held-out loss."""
         if self._log is None:
             return
         self._write_line()
-        setup = self._setup
-        self.score = evaluate(self._model, setup.held_out, setup.step_settings.dtype)
+        setup, started = self._setup, time.perf_counter()
+        self.score = evaluate(self._model, batches, setup.step_settings.dtype)
         if not math.isfinite(self.score.loss):
             self._raise_diverged(self._step, f"the held-out loss is {self.score.loss:.3g}")
-        self._log.write_score(self._status(), self.score, setup.unigram)
+        seconds = time.perf_counter() - started
+        self._log.write_score(self._status(), self.score, setup.unigram, seconds)
         self._evaluated = self._step
+        if self.score.n_targets == _n_targets(setup.held_out):
+            self._finished = self._step
         self._evaluations.restart()
 
     def _write_line(self) -> None:
@@ -278,11 +306,30 @@ class _Training:
         return state["step"], state["seconds"]
 
 
+def _n_targets(batches: Sequence[Batch]) -> int:
+    """Return the number of pieces to predict."""
+    return round(sum(float(batch.n_targets) for batch in batches))
+
+
+def take_rows(batches: Sequence[Batch], n_rows: int) -> list[Batch]:
+    """Return about ``n_rows`` rows, evenly spread over the batches; all if there are no more.
+
+    Fewer rows than one batch has are one batch, which takes less time than several.
+    """
+    size = len(batches[0].ids)
+    if n_rows >= size:
+        return list(batches[:: max(1, len(batches) * size // n_rows)])
+    chosen = batches[:: max(1, len(batches) // n_rows)]
+    parts = [batch.rows(0, -(-n_rows // len(chosen))) for batch in chosen]
+    columns = zip(*(vars(part).values() for part in parts), strict=True)
+    return [Batch(*(None if column[0] is None else torch.cat(column) for column in columns))]
+
+
 class _Interval:
     """An interval in steps or seconds."""
 
-    def __init__(self, setting: str, text: str) -> None:
-        self._steps, self._seconds = parse_every(setting, text)
+    def __init__(self, steps: int | None, seconds: float | None) -> None:
+        self._steps, self._seconds = steps, seconds
         self.restart()
 
     def is_due(self, step: int) -> bool:

@@ -22,6 +22,13 @@ class Budget:
         assert self.seconds is not None
         return seconds / self.seconds
 
+    def part(self, share: float) -> tuple[int | None, float | None]:
+        """Return the steps or the seconds of a share of the budget; the other one is None."""
+        if self.steps is not None:
+            return max(1, int(self.steps * share)), None
+        assert self.seconds is not None
+        return None, self.seconds * share
+
     def midpoint(self, step: int, seconds: float) -> float:
         """Return the progress at the middle of the next step, for its learning rate.
 

@@ -58,7 +58,10 @@ class Stepper:
         """
         # returns float32 (4,): summed loss, correct predictions, targets, gradient norm before
         # clipping
-        sums = self.gradients(number, batch)
+        return self.update(self.gradients(number, batch), rate)
+
+    def update(self, sums: Tensor, rate: float) -> Tensor:
+        """Change the weights by their gradients; takes and returns what :meth:`step` sums."""
         norm = nn.utils.clip_grad_norm_(self._weights, self._clip, foreach=True)
         for group in self._optimizer.param_groups:
             group["lr"] = rate

@@ -56,6 +56,7 @@ class SmallCorpus:
         self.trained_on = {"corpus": self.fingerprint}
         self.text = TextSettings()
         self.units = [line.split() for line in text.splitlines()]
+        self.training_tokens = sum(map(len, self.units))
 
     def view(self, *, min_count, max_vocabulary, punctuation, boundary, keep=()):
         """Return a view of the frequent words; the other options have no effect here."""

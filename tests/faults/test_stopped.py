@@ -7,6 +7,7 @@ it is run again.
 import shutil
 import signal
 import subprocess
+import sys
 import zlib
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from tests.faults.conftest import content_hash, is_intact, leftovers
 from tests.faults.processes import Fault
 from tests.faults.table import CALLS, PRINTERS, SINGLE, WRITERS
+from tests.waiting import PATIENCE
 
 KILLS = 2  # for each command
 NOT_RENAMED = "complete, but not yet renamed; move it to "
@@ -201,3 +203,36 @@ def test_an_unwritable_cache_is_ignored_or_a_one_line_error(
         assert result.stdout == expected.stdout
     else:
         assert_one_line(result.stderr, "Error: ")
+
+
+SLOW_THREADS = """
+import signal, sys, threading
+import click, cli
+from corpora.common.threads import map_in_order
+
+@click.command()
+def slow():
+    def work(item):
+        print("begun", item, flush=True)
+        threading.Event().wait()  # for ever
+
+    list(map_in_order(work, range(8), 2))
+
+cli.FirthGroup.get_command = lambda *_: slow
+sys.argv[1:] = ["slow"]
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for background jobs
+cli.run()
+"""
+
+
+def test_ctrl_c_does_not_wait_for_threads_that_never_end(root):
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW_THREADS], cwd=root, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert [process.stdout.readline().split()[0] for _ in range(2)] == ["begun", "begun"]
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=PATIENCE)
+
+    assert (process.returncode, out) == (1, "")  # the six other tasks were not begun
+    assert error.strip().splitlines()[-1] == "Aborted!"

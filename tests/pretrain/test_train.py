@@ -22,6 +22,7 @@ from pretrain.train import make_mlm_run
 from pretrain.training import log, loop
 from pretrain.training import step as stepping
 from pretrain.training.distributed import ProcessGroup
+from pretrain.training.schedule import Budget
 from tests.pretrain.small_training import SMALL, corpus_of
 
 FILES = [
@@ -189,12 +190,12 @@ def test_a_killed_training_resumes_to_the_same_bits(corpus, tmp_path, stop_at, s
 
 
 @pytest.mark.parametrize("step", [7, 9])  # after the second an evaluation is due
-def test_ctrl_c_waits_for_the_step_and_saves_it(corpus, run, tmp_path, stop_at, capsys, step):
+def test_ctrl_c_saves_the_steps_before_the_begun_one(corpus, run, tmp_path, stop_at, capsys, step):
     planted = stop_at(step, lambda: signal.raise_signal(signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         make_mlm_run(corpus, small(evaluate_every="5"), tmp_path / "run")
-    assert capsys.readouterr().err == "interrupted; run the same command to resume\n"
-    assert load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["step"] == step + 1
+    assert capsys.readouterr().err.endswith("interrupted; run the same command to resume\n")
+    assert load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["step"] == step
     planted.undo()
     same_weights(make_mlm_run(corpus, small(evaluate_every="5"), tmp_path / "run"), run)
     assert scores(tmp_path / "run") == scores(run)
@@ -211,7 +212,7 @@ def test_a_second_ctrl_c_does_not_cut_the_checkpoint_off(corpus, tmp_path, stop_
     planted.setattr(loop, "save_checkpoint", impatient)
     with pytest.raises(KeyboardInterrupt):
         make_mlm_run(corpus, small(), tmp_path / "run")
-    assert load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["step"] == 8
+    assert load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["step"] == 7
 
 
 def test_other_processes_stop_after_the_checkpoint_is_written(corpus, tmp_path, stop_at):
@@ -415,3 +416,29 @@ def test_a_diverging_loss_ends_the_training(corpus, tmp_path):
     message = problem(FirthError, corpus, config, tmp_path / "run")
     assert message.startswith("training diverged at step ")
     assert "pass `force=True` to start over, and `learning_rate=2.5e+03` or less" in message
+
+
+@pytest.mark.parametrize("steps", [20, 33, 150])
+def test_a_share_of_the_budget_is_evaluated_at_least_twenty_times(steps):
+    every, _ = Budget(steps=steps).part(0.05)
+
+    assert 20 <= steps // every <= 40
+    assert Budget(seconds=60.0).part(0.05) == (None, 3.0)
+
+
+def test_evaluations_by_share_use_few_rows_and_the_last_one_all(corpus, tmp_path, stop_at):
+    config = small(steps=40, evaluate_every="5%")
+    run = make_mlm_run(corpus, config, tmp_path / "run")
+    lines = [line for line in read_metrics(run / "metrics.jsonl") if "held_out_loss" in line]
+    targets = [line["held_out_targets"] for line in lines]
+
+    assert [line["step"] for line in lines] == list(range(0, 41, 2))
+    assert len(set(targets[:-1])) == 1
+    assert targets[0] < targets[-1] / 4
+    assert all(line["evaluation_seconds"] >= 0 for line in lines)
+    planted = stop_at(9, lambda: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        make_mlm_run(corpus, config, tmp_path / "again")
+    planted.undo()
+    same_weights(make_mlm_run(corpus, config, tmp_path / "again"), run)
+    assert scores(tmp_path / "again") == scores(run)

@@ -18,7 +18,9 @@ from embed.compare.curves.learning_curve import CURVE, CurveConfig, take_samples
 from embed.compare.curves.picture import draw_curve
 from embed.compare.curves.runs import Recipe, check_points, lay_out, record_runs, train_points
 from embed.compare.curves.table import print_curve
+from embed.compare.datasets.word_pairs import frequent_words
 from embed.compare.scoring.comparison import readable_tasks
+from embed.compare.scoring.notes import warn_of_language
 from embed.compare.scoring.open_runs import compare_opened, open_runs
 from embed.compare.task import Task
 from embed.registry import find_method
@@ -168,6 +170,7 @@ def make_curve(
     points = lay_out(recipes, samples, seeds, out)
     check_points(points, recipes, out)
     record_runs(points, recipes, out)
+    warn_of_language({str(corpus.path): frequent_words(corpus)}, tasks)
     trained, failures = train_points(points, recipes)
     if not trained:
         raise FirthError(failures[0])

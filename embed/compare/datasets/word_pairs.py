@@ -8,18 +8,30 @@ malformed one is an error with its number.
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from corpora.datasets.gensim_data import gensim_file
 from embed.compare.datasets.fields import Row, quoted, read_rows
+
+if TYPE_CHECKING:  # numba comes with it
+    from corpora.store.corpus import Corpus
 
 DEFAULT_SETS = (
     ("similarity", "wordsim353.tsv"),
     ("similarity", "simlex999.txt"),
     ("analogy", "questions-words.txt"),
+)
+# A text is English if its most frequent words have this many of these; German has "in" and "was".
+_ENGLISH = frozenset(["the", "of", "and", "to", "in", "was", "that", "for", "with", "is"])
+_N_FREQUENT, _MIN_ENGLISH = 200, 6
+NOT_ENGLISH = (
+    "does not look English, but all bundled evaluation sets are: their scores would say nothing; "
+    "name sets in its language"
 )
 # Our own set of tagged sentences: its file names start so and end in the part.
 TWO_TAGS = "two-tags"
@@ -58,6 +70,26 @@ class _PairColumns:
 def default_sets() -> list[tuple[str, Path]]:
     """Return task and path of each default set, downloading them where gensim is not installed."""
     return [(task, gensim_file(name)) for task, name in DEFAULT_SETS]
+
+
+def frequent_words(corpus: "Corpus") -> list[str]:
+    """Return the words by which the script and the language of a corpus are found."""
+    return corpus.vocabulary.words(0, min(_N_FREQUENT, len(corpus.vocabulary)))
+
+
+def looks_english(vocabulary: Iterable[str]) -> bool:
+    """Return whether words in order of frequency are English, by the most frequent ones."""
+    return len(set(map(str.lower, islice(vocabulary, _N_FREQUENT))) & _ENGLISH) >= _MIN_ENGLISH
+
+
+def looks_foreign(vocabulary: Iterable[str]) -> bool:
+    """Return whether words in order of frequency are certainly not English.
+
+    Few words say nothing, nor do the first ones of an encoder, which are special pieces.
+    """
+    frequent = list(islice(vocabulary, _N_FREQUENT))
+    enough = 2 * sum(map(str.isalpha, frequent)) >= _N_FREQUENT
+    return enough and not looks_english(frequent)
 
 
 def find_set(task: str, named: str) -> Path:

@@ -11,7 +11,7 @@ from embed.compare.inputs.baselines import make_baselines
 from embed.compare.scoring.cache import MeasurementCache, evict_oldest, name_contents
 from embed.compare.scoring.evaluate import ComparedVectors, SetEvaluation
 from embed.compare.scoring.frequency_bands import EDGES, frequency_bands
-from embed.compare.scoring.notes import note_chosen
+from embed.compare.scoring.notes import note_published, warn_of_language
 from embed.compare.scoring.results import Comparison, Pair, Score
 from embed.compare.task import Task, read_task
 from embed.protocols import StaticVectors
@@ -100,6 +100,8 @@ def compare(
     contents = name_contents(fingerprints, named, about_baselines)
     chosen = dict(chosen or {})
     chosen |= {name: chosen[runs[0]] for name, runs in (groups or {}).items() if runs[0] in chosen}
+    foreign = warn_of_language({name: run.vocabulary for name, run in runs.items()}, tasks)
+    foreign |= {name for name, members in (groups or {}).items() if members[0] in foreign}
     scores: list[Score] = []
     pairs: list[Pair] = []
     failures: list[str] = []
@@ -112,7 +114,7 @@ def compare(
         for done, failure in enumerate(evaluation.measure(threads), start=1):
             failures += [] if failure is None else [failure]
             progress(set_index * n_vectors + done, len(tasks) * n_vectors)
-        scores += note_chosen(evaluation.scores(), task, chosen)
+        scores += note_published(evaluation.scores(), task, chosen, foreign)
         pairs += evaluation.pairs()
     if contents:
         evict_oldest()

@@ -2,10 +2,12 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from corpora.common.reporting import note
+from embed.compare.datasets.word_pairs import NOT_ENGLISH, looks_foreign
 from embed.compare.scoring.results import Score
 from embed.compare.task import Measurement, Task
 from embed.registry import METHODS, Chosen
@@ -26,6 +28,7 @@ _FEW = 30  # below, percentile intervals and normal tests are rough
 FEW_ITEMS = f"fewer than {_FEW} items, so intervals and tests are rough"
 FEW_UNITS = f"items of fewer than {_FEW} pairs, topics or words, so intervals and tests are rough"
 _MOST_SECTIONS = 5  # named in a note
+_FOREIGN = "the set is English, the run does not look so, so scores say nothing"
 _CHOSEN_HERE = "default settings were chosen on this set, so scores may be too high"
 
 
@@ -94,19 +97,32 @@ def chosen_defaults(options: Mapping[str, Any]) -> Chosen | None:
     return chosen
 
 
-def note_chosen(
-    scores: Iterable[Score], task: Task, chosen: Mapping[str, Chosen]
+def note_published(
+    scores: Iterable[Score], task: Task, chosen: Mapping[str, Chosen], foreign: Collection[str]
 ) -> Iterator[Score]:
-    """Add a note to the scores of runs whose settings were chosen on this very set."""
-    name = PUBLISHED.get(words_digest(task)) if chosen else None
+    """Add notes to scores on a published set, all of which are English.
+
+    On runs whose settings were chosen on this very set, and on ``foreign`` ones.
+    """
+    name = PUBLISHED.get(words_digest(task)) if chosen or foreign else None
     for score in scores:
-        found = chosen.get(score.run)
-        if found is None or name not in found.sets or score.measured.section is not None:
+        if name is None or score.measured.section is not None:
             yield score
             continue
-        note = join_notes(score.measured.note, _CHOSEN_HERE)
-        measured = dataclasses.replace(score.measured, note=note)
-        yield dataclasses.replace(score, measured=measured)
+        found, note = chosen.get(score.run), score.measured.note
+        if score.run in foreign:
+            note = join_notes(note, _FOREIGN)
+        elif found is not None and name in found.sets:
+            note = join_notes(note, _CHOSEN_HERE)
+        yield dataclasses.replace(score, measured=dataclasses.replace(score.measured, note=note))
+
+
+def warn_of_language(vocabularies: Mapping[str, Iterable[str]], tasks: Iterable[Task]) -> set[str]:
+    """Return the names of vocabularies that are not English; report them if published sets are."""
+    foreign = {name for name, words in vocabularies.items() if looks_foreign(words)}
+    if foreign and any(words_digest(task) in PUBLISHED for task in tasks):
+        note(f"{', '.join(sorted(foreign))}: {NOT_ENGLISH}")
+    return foreign
 
 
 def words_digest(task: Task) -> str:

@@ -325,6 +325,25 @@ def test_outputs_of_the_wrong_kind_are_named(
         assert result.stderr.splitlines()[-1].startswith(f"Error: {given}: {message}"), line
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "train-svd corpus --dim 2",
+        "train-cbow corpus --dim 2 --epochs 1 --threads 1",
+        "train-skipgram corpus --dim 2 --epochs 1 --threads 1",
+    ],
+)
+def test_training_says_that_a_text_is_too_small(outputs, monkeypatch, tmp_path, line):
+    monkeypatch.chdir(outputs)
+    result = CliRunner().invoke(cli.main, [*line.split(), "--out", str(tmp_path / "run")])
+
+    assert result.exit_code == 0, result.stderr
+    assert (
+        "corpus: too little text for useful vectors: 180 training tokens; below about "
+        "100,000 scores are hardly better than chance\n"
+    ) in result.stderr
+
+
 def test_a_folder_of_text_may_not_contain_outputs(outputs, monkeypatch):
     monkeypatch.chdir(outputs.parent)
     result = CliRunner().invoke(cli.main, ["build-corpus", outputs.name, "--out", "x"])

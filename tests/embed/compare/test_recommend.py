@@ -19,6 +19,7 @@ from embed.compare.recommend import (
     is_unspaced,
     margin_of,
     read_evidence,
+    width_for,
 )
 from embed.registry import METHODS
 
@@ -46,7 +47,10 @@ def sample(tokens, words=1_000, unspaced=False, **scores):
 
 def asked(*samples, tokens=1_000_000, words=1_000, unspaced=False, dims=()):
     names = {name for each in samples for name in each["words"]}
-    candidates = {name: {"options": {"dim": dict(dims).get(name, 100)}} for name in sorted(names)}
+    candidates = {
+        name: {"method": "svd", "options": {"dim": dict(dims).get(name, 100)}}
+        for name in sorted(names)
+    }
     evidence = {"samples": list(samples), "candidates": candidates, "factor": 2.0}
     return advise(Features(tokens, words, unspaced), evidence)
 
@@ -147,6 +151,44 @@ def test_script_counts_before_size():
     assert asked(near, unspaced=True).is_far
 
 
+@pytest.mark.parametrize(("tokens", "dim"), [(1_600_000, 100), (4_999_999, 100), (5_000_000, 300)])
+def test_the_width_is_that_of_a_study_and_not_the_best_scoring_one(tokens, dim):
+    each = sample(2 * 10**6, wide=(0.6, 0.6, 0.6), narrow=(0.5, 0.5, 0.5))
+    each["words"] = dict.fromkeys(("wide", "narrow"), 1_000)
+
+    advice = asked(each, tokens=tokens, dims={"wide": 300})
+
+    assert width_for("svd", tokens) == dim
+    assert advice.choices == (Choice("wide" if dim == 300 else "narrow", KINDS),)
+    assert advice.left_out == (("narrow",) if dim == 300 else ("wide",))
+    assert margin_of(each, "meaning", "narrow", advice.left_out) == (
+        None if dim == 100 else Margin("wide", pytest.approx(-0.1), 0.01)
+    )
+
+
+@pytest.mark.parametrize(
+    ("script", "english", "language", "differs", "is_far"),
+    [
+        ("Cyrillic", False, "English", "Cyrillic script, not Latin", True),
+        ("Latin", False, "English", "does not look English", False),
+        ("Latin", True, "German", "looks English, not German", False),
+        ("Latin", True, "English", "", False),
+        ("Latin", False, "German", "", False),
+        ("", None, "English", "", False),
+    ],
+)
+def test_a_difference_of_script_or_language_is_told(script, english, language, differs, is_far):
+    each = {**sample(10**6, x=(0.5, 0.5, 0.5)), "language": language}
+    evidence = {
+        "samples": [each], "factor": 2.0,
+        "candidates": {"x": {"method": "svd", "options": {"dim": 100}}},
+    }  # fmt: skip
+
+    advice = advise(Features(10**6, 1_000, False, script, english), evidence)
+
+    assert (advice.differs, advice.is_far) == (differs, is_far)
+
+
 def test_features_count_training_documents_only(tmp_path):
     source = tmp_path / "text.txt"
     line = "the cat sat . the dog sat .\n"
@@ -156,7 +198,9 @@ def test_features_count_training_documents_only(tmp_path):
 
     # "rare words" is held out; cat and dog occur three times, the and sat six times, the full
     # stop is not a word
-    assert features_of(corpus) == Features(tokens=24, words=2, unspaced=False)
+    assert features_of(corpus) == Features(
+        tokens=24, words=2, unspaced=False, script="Latin", english=False
+    )
     source.write_text("他们 来 了\n" * 4)
     chinese = build_corpus(
         make_request([source], text=TextSettings(segmenter="whitespace")), tmp_path / "chinese"

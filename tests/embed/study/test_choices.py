@@ -8,26 +8,10 @@ from embed.study import choices
 from embed.study.choices import choose_settings
 from embed.study.settings import Study
 
-ENGLISH = ["the", "of", "and", "to", "in", "was", "that", "for", "with", "is", "sea"]
 
-
-class Vocabulary:
-    def __init__(self, words):
-        self._words = words
-
-    def words(self, first, stop):
-        return self._words[first:stop]
-
-
-class Text:
-    """The part of a corpus that the choices use."""
-
-    def __init__(self, words):
-        self.vocabulary = Vocabulary(words)
-
-
-def settled(study, tokens, n_words=10_000, words=ENGLISH):
-    return choose_settings(study, Text(words), "text", Features(tokens, n_words, False)).options
+def settled(study, tokens, n_words=10_000, english=True):
+    features = Features(tokens, n_words, False, english=english)
+    return choose_settings(study, "text", features).options
 
 
 @pytest.fixture
@@ -123,7 +107,7 @@ def test_bundled_sets_are_used_for_english_texts_without_given_sets():
         "analogies": ["questions-words"],
         "tagging": ["two-tags"],
     }
-    assert settled(svd, 1e6, words=["der", "die", "und"])["compare"] == {"intrinsic": True}
+    assert settled(svd, 1e6, english=False)["compare"] == {"intrinsic": True}
     named = svd.with_options("compare", odd_one_out=["x.txt"])
     assert settled(named, 1e6)["compare"] == {"odd-one-out": ["x.txt"]}
 

@@ -2,12 +2,11 @@
 
 from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from corpora.common.threads import thread_count
+from corpora.common.threads import thread_count, worker_threads
 from embed.compare.inputs.lookup import finite_units
 from embed.compare.tasks.analogy.offset_kernels import score_block
 from embed.protocols import StaticVectors
@@ -52,7 +51,7 @@ def correct_by_offset(
     chunks = [order[start : start + chunk] for start in range(0, len(order), chunk)]
     candidates = min(restrict, len(vectors.vocabulary))
 
-    with ThreadPoolExecutor(thread_count(None)) as pool:
+    with worker_threads(thread_count(None)) as pool:
         for start in range(0, candidates, block):
             rows = np.arange(start, min(start + block, candidates))
             units = to_float32(finite_units(vectors, rows))

@@ -13,7 +13,14 @@ from embed.compare.datasets.categories import read_categories
 from embed.compare.datasets.outlier_groups import read_topics
 from embed.compare.datasets.questions import read_questions, read_relations
 from embed.compare.datasets.tagged_words import read_parts
-from embed.compare.datasets.word_pairs import WordPair, default_sets, find_set, read_pairs
+from embed.compare.datasets.word_pairs import (
+    WordPair,
+    default_sets,
+    find_set,
+    looks_english,
+    looks_foreign,
+    read_pairs,
+)
 
 WORDS = st.text(st.characters(categories=["L"]), min_size=1, max_size=8)
 PAIRS = st.lists(
@@ -255,3 +262,19 @@ def test_ambiguous_words_have_both_tags_in_every_part():
         for start, stop in pairwise(part.offsets.tolist())
     ]
     assert len(set(sentences)) == len(sentences)
+
+
+GERMAN = ["der", "die", "und", "in", "das", "was", "von", "zu", "den", "mit", "sich", "des"]
+
+
+def test_the_language_is_told_by_frequent_words():
+    english = ["The", "of", "and", "to", "in", "was"]
+    further = [f"wort{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(400)]
+
+    assert looks_english([*english, *further])
+    assert not looks_english([*english[1:], *further])
+    assert not looks_english([*further[:200], *english])  # too rare
+    assert looks_foreign([*GERMAN, *further])
+    assert not looks_foreign([*english, *further])
+    assert not looks_foreign(GERMAN)  # too few words to tell
+    assert not looks_foreign([f"[unused{n}]" for n in range(300)])  # pieces, not by frequency

@@ -187,3 +187,22 @@ def test_sets_that_chose_nothing_have_no_note(runs, tmp_path):
     done = CliRunner().invoke(main, ["compare", *runs, "--similarity", str(pairs)])
     assert done.exit_code == 0
     assert CHOSEN_HERE not in done.stdout
+
+
+@pytest.mark.parametrize("named", [[], ["--similarity", "wordsim353"]], ids=["default", "named"])
+def test_english_sets_are_said_to_be_wrong_for_a_run_of_another_language(runs, tmp_path, named):
+    words = [f"wort{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(300)]
+    matrix = np.random.default_rng(1).normal(size=(308, 4)).astype(np.float32)
+    (tmp_path / "fremd").mkdir()
+    WordVectors([*words, "tiger", "cat", "king", "queen", "book", "library", "stock", "market"],
+                matrix).save(tmp_path / "fremd")  # fmt: skip
+
+    done = CliRunner().invoke(main, ["compare", runs[0], str(tmp_path / "fremd"), *named])
+
+    assert done.exit_code == 0
+    assert done.stderr.startswith(
+        f"{tmp_path / 'fremd'}: does not look English, but all bundled evaluation sets are: their "
+    )
+    foreign = "fremd on wordsim353: the set is English, the run does not look so"
+    assert sum(line.startswith(foreign) for line in done.stdout.splitlines()) == 1
+    assert "sg-1 on wordsim353: the set" not in done.stdout
