@@ -86,7 +86,7 @@ def _print(corpus: str, features: "Features", advice: "Advice", evidence: dict[s
         click.echo(f"{kinds}: {_train_command(corpus, choice.candidate, evidence)}")
         for kind, margin in _margins(advice, choice).items():
             if margin:
-                click.echo(f"    {_KINDS[kind]}: {_in_words(margin)}")
+                click.echo(f"    {_KINDS[kind]}: {_in_words(margin, evidence['factor'])}")
     sample = advice.sample
     far = "; yours is very different, so use firth learning-curve" if advice.is_far else ""
     click.echo(
@@ -121,9 +121,9 @@ def _margins(advice: "Advice", choice: "Choice") -> "dict[str, Margin | None]":
     }
 
 
-def _in_words(margin: "Margin") -> str:
-    """Describe a margin with its 95 % interval."""
-    difference, half = margin.difference, 1.96 * margin.error
+def _in_words(margin: "Margin", factor: float) -> str:
+    """Describe a margin with its interval, wide enough for the best of all candidates."""
+    difference, half = margin.difference, factor * margin.error
     if abs(difference) <= half:
         return f"no clear difference from {margin.other} ({difference:+.3f} ± {half:.3f})"
     compared = "better" if difference > 0 else "worse"

@@ -192,7 +192,7 @@ def advise(features: Features, evidence: Mapping[str, Any]) -> Advice:
         )
     fit = _of_fitting_width(fit, evidence["candidates"], features.tokens)
     sample = min(evidence["samples"], key=lambda each: _distance(features, each))
-    good = {kind: _good(sample, kind, fit, evidence["factor"]) for kind in KINDS}
+    good = {kind: good_candidates(sample, kind, fit, evidence["factor"]) for kind in KINDS}
     factor = features.tokens / sample["tokens"]
     same_script = features.script in ("", _SCRIPTS[sample["unspaced"]])
     same_script = same_script and features.unspaced == sample["unspaced"]
@@ -257,7 +257,7 @@ def _distance(features: Features, sample: Mapping[str, Any]) -> tuple[bool, floa
     return features.unspaced != sample["unspaced"], apart
 
 
-def _good(
+def good_candidates(
     sample: Mapping[str, Any], kind: str, candidates: Sequence[str], factor: float
 ) -> tuple[str, ...]:
     """Return the best candidate and those not significantly worse, best first."""

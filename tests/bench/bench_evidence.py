@@ -5,12 +5,14 @@ scored on the sets of their language, on the items that all of them cover. Finis
 the work folder, so that an interrupted measurement resumes.
 
     python tests/bench/bench_evidence.py --work /tmp/evidence --json embed/compare/evidence.json
+    python tests/bench/bench_evidence.py --tables  # of docs/recommend.md
 """
 
+import argparse
 import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,7 @@ from corpora.reading.text_blocks import ReadOptions
 from corpora.store.corpus import Corpus, is_corpus
 from corpora.text.segment import TextSettings
 from embed.compare.config import CompareConfig
-from embed.compare.recommend import is_unspaced
+from embed.compare.recommend import good_candidates, is_unspaced, mean_of, read_evidence
 from embed.compare.report.table import to_json
 from embed.compare.scoring.comparison import compare, read_tasks
 from embed.compare.scoring.open_runs import describe_run
@@ -112,11 +114,10 @@ TEXTS: dict[str, dict[str, Any]] = {
 
 def main() -> None:
     """Build, train and score; write the results after every sample."""
-    arguments = harness.parse(
-        __doc__ or "",
-        repeats=1,
-        more=lambda parser: parser.add_argument("--work", type=Path, required=True, help="folder"),
-    )
+    arguments = parsed()
+    if arguments.tables:
+        print("\n".join(tables(read_evidence())))
+        return
     samples: list[dict[str, Any]] = []
     for name, about in TEXTS.items():
         corpus = build(arguments.work / f"corpus-{name.replace(', ', '-')}", about)
@@ -149,6 +150,18 @@ def main() -> None:
                 }
                 document = {"machine": harness.machine(), **about_all, "samples": samples}
                 write_json(arguments.json, document)
+
+
+def parsed() -> argparse.Namespace:
+    """Parse the options."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    kinds = parser.add_mutually_exclusive_group(required=True)
+    kinds.add_argument("--work", type=Path, help="folder of runs")
+    kinds.add_argument("--tables", action="store_true", help="only print the tables")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    return parser.parse_args()
 
 
 def described() -> dict[str, Any]:
@@ -320,6 +333,28 @@ def differences(
 def deviation(of: Mapping[str, Any]) -> float:
     """Return the standard deviation that corresponds to a 95 % interval."""
     return float(of["high"] - of["low"]) / (2 * 1.96)
+
+
+def tables(evidence: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of a table for each kind of sets, and one of the times."""
+    names = list(evidence["candidates"])
+    for kind in (*METRICS, "seconds"):
+        yield from ("", kind, "", f"| text | tokens | {' | '.join(f'`{n}`' for n in names)} |")
+        yield "|---" * (len(names) + 2) + "|"
+        for sample in evidence["samples"]:
+            cells = [_cell(sample, kind, name, names, evidence["factor"]) for name in names]
+            tokens = f"{sample['tokens'] / 1e6:.1f}M"
+            yield f"| {' | '.join((sample['text'], tokens, *cells))} |"
+
+
+def _cell(
+    sample: Mapping[str, Any], kind: str, name: str, names: Sequence[str], factor: float
+) -> str:
+    """Return a score, bold if it is not significantly worse than the best, or a time."""
+    if kind == "seconds":
+        return f"{sample['seconds'][name]:.3g}"
+    score = f"{mean_of(sample, kind, name)['score']:.3f}".replace("0.", ".", 1)
+    return f"**{score}**" if name in good_candidates(sample, kind, names, factor) else score
 
 
 def print_figures(sample: Mapping[str, Any]) -> None:

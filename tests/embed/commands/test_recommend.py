@@ -76,7 +76,7 @@ def test_the_table_has_every_candidate_with_its_scores(text):
     ],
 )
 def test_the_margin_over_the_next_candidate_is_shown(text, monkeypatch, difference, line):
-    margin = Margin("cbow-100", difference, 0.02 / 1.96)
+    margin = Margin("cbow-100", difference, 0.02 / read_evidence()["factor"])
     monkeypatch.setattr("embed.compare.recommend.margin_of", lambda *_: margin)
 
     assert f"    {line}" in ask(text).stdout.splitlines()
