@@ -3,9 +3,10 @@
 import contextlib
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -321,8 +322,9 @@ def take_rows(batches: Sequence[Batch], n_rows: int) -> list[Batch]:
         return list(batches[:: max(1, len(batches) * size // n_rows)])
     chosen = batches[:: max(1, len(batches) // n_rows)]
     parts = [batch.rows(0, -(-n_rows // len(chosen))) for batch in chosen]
-    columns = zip(*(vars(part).values() for part in parts), strict=True)
-    return [Batch(*(None if column[0] is None else torch.cat(column) for column in columns))]
+    columns: Iterator[Any] = zip(*(vars(part).values() for part in parts), strict=True)
+    joined: list[Any] = [None if each[0] is None else torch.cat(each) for each in columns]
+    return [Batch(*joined)]
 
 
 class _Interval:
