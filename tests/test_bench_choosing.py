@@ -1,5 +1,6 @@
 """Choosing between a candidate and the present default."""
 
+import json
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -139,3 +140,18 @@ def test_variances_over_items_and_seeds_are_added(choosing):
 def test_a_tie_goes_to_the_cheaper_or_the_present_default(choosing, new, old, winner):
     tie = choosing.Advantage(0.01, -0.01, 0.03, {"a": 0.01})
     assert tie.winner(new, old) == winner
+
+
+def test_stored_comparisons_gather_in_a_file_by_name(choosing, tmp_path):
+    path = tmp_path / "choices.json"
+    found = choosing.Advantage(0.02468, 0.00551, 0.044, {"a": 0.02468})
+    for name, seconds in (("epochs", (38.04, 19)), ("rate", (1, 1)), ("epochs", (40, 19))):
+        choosing.add(path, name, choosing.stored(found, seconds, (3, 2)))
+    read = json.loads(path.read_text())
+    assert list(read) == ["epochs", "rate"]
+    machine = read["epochs"].pop("machine")
+    assert machine["git"]["commit"]
+    assert read["epochs"] == {
+        "difference": 0.0247, "low": 0.0055, "high": 0.044, "by_set": {"a": 0.0247},
+        "seconds": {"new": 40, "old": 19}, "seeds": {"new": 3, "old": 2}, "choose": "new",
+    }  # fmt: skip

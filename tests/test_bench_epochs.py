@@ -125,6 +125,15 @@ def test_a_stored_curve_has_its_scores_by_epochs(bench):
     assert (found["words"], found["scores"]) == (1_000_000, {"8": 0.6, "16": 0.5})
 
 
+def test_a_stored_cell_has_its_options_seed_and_score_on_each_set(bench):
+    [cell] = bench.grid([1000], [3], variants((15,)))
+    found = bench.stored_cell(cell, {"seconds": 2.5, "n_tokens": 990, "scores": {"msr": 0.12345}})
+    assert found == {
+        "method": "skipgram", "words": 1000, "dim": 100, "subwords": None, "epochs": 15,
+        "seed": 3, "seconds": 2.5, "scores": {"msr": 0.1235},
+    }  # fmt: skip
+
+
 def test_regret_is_interpolated_over_log_epochs_and_cost_over_epochs(bench):
     found = curve(bench, 1e6, 8)
     assert found.regret(8) == pytest.approx(0)

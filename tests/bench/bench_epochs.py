@@ -336,18 +336,23 @@ def main() -> None:
     """Measure the cells that are missing, then compare rules."""
     arguments = parsed()
     if not arguments.rules:
-        cells = grid(arguments.words, arguments.seeds, chosen_variants(arguments))
+        wanted = grid(arguments.words, arguments.seeds, chosen_variants(arguments))
         with tempfile.TemporaryDirectory() as folder:
             source = roles.open_text(TEXT, role=ROLE)
             corpus = build_corpus(make_request([source]), Path(folder) / "corpus")
-            measure(cells, corpus, tuning_tasks(), arguments.cells, threads=arguments.threads)
-    curves = curves_of(read_cells(arguments.cells))
+            measure(wanted, corpus, tuning_tasks(), arguments.cells, threads=arguments.threads)
+    cells = read_cells(arguments.cells)
+    curves = curves_of(cells)
     if not curves:
         raise SystemExit(f"{arguments.cells}: no text with two numbers of epochs to compare")
     columns = ["method", "", "rule", "mean regret", "time / longest"]
     print_table(columns, rows_of(curves), title=f"{len(curves)} curves")
     if arguments.json:
-        document = {"machine": harness.machine(), "curves": [stored(curve) for curve in curves]}
+        document = {
+            "machine": harness.machine(),
+            "curves": [stored(curve) for curve in curves],
+            "cells": [stored_cell(cell, line) for cell, line in cells.items()],
+        }
         write_json(arguments.json, document)
 
 
@@ -359,6 +364,12 @@ def stored(curve: Curve) -> dict[str, Any]:
         "words": curve.words, "n_tokens": curve.n_tokens,
         "scores": {f"{epochs:g}": round(score, 4) for epochs, score in by_epochs},
     }  # fmt: skip
+
+
+def stored_cell(cell: Cell, line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a training as it is stored: its options, seed, time and score on each set."""
+    scores = {name: round(score, 4) for name, score in line["scores"].items()}
+    return {**asdict(cell), "seconds": line["seconds"], "scores": scores}
 
 
 def chosen_variants(arguments: argparse.Namespace) -> list[dict[str, Any]]:
@@ -390,7 +401,7 @@ def parsed() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--cells", type=Path, required=True, help="file of finished trainings")
-    parser.add_argument("--json", type=Path, help="also write mean scores by epochs to this file")
+    parser.add_argument("--json", type=Path, help="also write the scores to this file")
     parser.add_argument("--rules", action="store_true", help="train nothing, only compare rules")
     parser.add_argument("--words", type=int, nargs="+", default=WORDS, help="sizes of the text")
     parser.add_argument("--method", choices=CONFIGS, nargs="+", help="only these methods")

@@ -5,19 +5,24 @@ items (paired, the draws of ``firth compare``) and seeds. Without a difference t
 wins if it takes at least a tenth less time, else the old one.
 
     python tests/bench/choosing.py --new out/wide-seed* --old out/sg-seed*
+
+``--json FILE --name NAME`` adds the comparison to a file of them.
 """
 
 import argparse
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
+import harness
 import roles
 from scipy.stats import t as student
 
-from corpora.artifacts.artifact import read_json
+from corpora.artifacts.artifact import read_json, write_json
 from corpora.common.console import print_table
 from embed.compare.config import CompareConfig
 from embed.compare.scoring.comparison import compare, read_tasks
@@ -113,14 +118,29 @@ def seconds_of(runs: Sequence[Path]) -> float:
     return sum((end - start).total_seconds() for start, end in ends) / len(ends)
 
 
+def stored(
+    found: Advantage, seconds: tuple[float, float], n_seeds: tuple[int, int]
+) -> dict[str, Any]:
+    """Return a comparison as it is stored, with the machine that scored."""
+    return {
+        **{field: round(getattr(found, field), 4) for field in ("difference", "low", "high")},
+        "by_set": {name: round(value, 4) for name, value in found.by_set.items()},
+        "seconds": {NEW: round(seconds[0], 1), OLD: round(seconds[1], 1)},
+        "seeds": {NEW: n_seeds[0], OLD: n_seeds[1]},
+        "choose": found.winner(*seconds),
+        "machine": harness.machine(),
+    }
+
+
+def add(path: Path, name: str, choice: Mapping[str, Any]) -> None:
+    """Write a comparison to a file of them, replacing one of the same name."""
+    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    write_json(path, {**before, name: choice})
+
+
 def main() -> None:
     """Print the differences and which side to choose."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--new", type=Path, nargs="+", required=True, help="a run of each seed")
-    parser.add_argument("--old", type=Path, nargs="+", required=True, help="a run of each seed")
-    arguments = parser.parse_args()
+    arguments = parsed()
     files = {
         kind: tuple(str(roles.open_set(name, role=ROLE)) for name in names)
         for kind, names in SETS.items()
@@ -133,6 +153,23 @@ def main() -> None:
     print_table(["set", "new - old"], [*rows, ["mean", interval]])
     times = seconds_of(arguments.new), seconds_of(arguments.old)
     print(f"{times[0]:.0f} s and {times[1]:.0f} s of training; choose {found.winner(*times)}")
+    if arguments.json:
+        add(arguments.json, arguments.name, stored(found, times, (len(new), len(old))))
+
+
+def parsed() -> argparse.Namespace:
+    """Parse the options."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--new", type=Path, nargs="+", required=True, help="a run of each seed")
+    parser.add_argument("--old", type=Path, nargs="+", required=True, help="a run of each seed")
+    parser.add_argument("--json", type=Path, help="also add the comparison to this file")
+    parser.add_argument("--name", help="of the comparison in the file")
+    arguments = parser.parse_args()
+    if arguments.json and not arguments.name:
+        parser.error("--json needs --name")
+    return arguments
 
 
 if __name__ == "__main__":
