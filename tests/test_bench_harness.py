@@ -76,5 +76,6 @@ def test_the_report_prints_ratios_and_writes_json(harness, tmp_path, capsys):
     assert written["results"]["firth"]["median_seconds"] == 1.5
     assert written["results"]["other"]["per_second"] == 2.5
     assert written["results"]["other"]["times_ours"] == 8
+    assert written["results"]["other"]["times_ours_by_round"] == [6, 12]  # 12/2 and 12/1
     assert written["packages"]["numpy"]
     assert written["memory_bytes"] > 0

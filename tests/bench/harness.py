@@ -55,6 +55,14 @@ class Measurement:
         """Fastest and slowest run in seconds."""
         return min(self.seconds), max(self.seconds)
 
+    def ratios(self, ours: "Measurement") -> dict[str, Any]:
+        """Return the time relative to ours: by medians, and the least and greatest of a round."""
+        rounds = [a / b for a, b in zip(self.seconds, ours.seconds, strict=True)]
+        return {
+            "times_ours": self.median / ours.median,
+            "times_ours_by_round": [min(rounds), max(rounds)],
+        }
+
     def to_json(self) -> dict[str, Any]:
         """Return everything but the outputs."""
         return {
@@ -171,7 +179,7 @@ def report(
             name: {
                 **entry.to_json(),
                 "per_second": work / entry.median,
-                "times_ours": entry.median / base,
+                **entry.ratios(measured[ours]),
             }
             for name, entry in measured.items()
         }

@@ -96,7 +96,7 @@ def _speed(
     return {
         **entry.to_json(),
         "pieces": case.n_pieces,
-        "times_ours": entry.median / ours.median,
+        **entry.ratios(ours),
         "tokens_per_second": tokens / entry.median,
         "tokens_per_second_spread": [tokens / slowest, tokens / fastest],
     }
