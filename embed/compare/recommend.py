@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from corpora.common.errors import FirthError
 from embed.compare.datasets.word_pairs import frequent_words, looks_english
 from embed.registry import find_method
+from embed.svd.train import default_dim
 
 if TYPE_CHECKING:  # numba comes with it
     from corpora.store.corpus import Corpus
@@ -24,8 +25,8 @@ if TYPE_CHECKING:  # numba comes with it
 EVIDENCE = "evidence.json"
 KINDS = ("similarity", "meaning", "grammar")  # kinds of sets: word pairs, two sorts of analogies
 _MIN_COUNT = 5  # default of the methods
-# Tokens from which on 300 dimensions are better than 100 (docs/methods/svd.md), by method.
-_WIDE_FROM = {"svd": 5_000_000, "cbow": 30_000_000, "skipgram": 30_000_000}
+# Tokens from which on 300 dimensions of skip-gram and CBOW are better than 100 (docs/recommend.md).
+_WIDE_FROM = 30_000_000
 _SCRIPTS = {False: "Latin", True: "CJK"}  # of the evidence, by whether it is unspaced
 _FAR = 1.0  # log2 of the size ratio up to which evidence applies to a text
 
@@ -122,7 +123,9 @@ def recommend(corpus: "Corpus | str | Path") -> list[Recommendation]:
 
 def width_for(method: str, tokens: int) -> int:
     """Return the width of vectors that suits a text of this size: 100 or 300."""
-    return 300 if tokens >= _WIDE_FROM[method] else 100
+    if method == "svd":
+        return default_dim(tokens)
+    return 300 if tokens >= _WIDE_FROM else 100
 
 
 def name_of(sample: Mapping[str, Any]) -> str:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # it imports numba, and --help needs only the config
 FORMAT = 1
 METHOD = "svd"
 _NEGLIGIBLE = 1e-6  # share of the largest singular value below which a value is rounding error
+_WIDE_TOKENS = 8_000_000  # from here on, 300 dimensions are better than 100
 
 
 @describe_settings
@@ -54,7 +55,11 @@ class SvdConfig:
         ),
         date="2026-11-22",
     )  # fmt: skip
-    dim: int = setting(300, "Width of the word vectors.", at_least=1)
+    dim: int | None = setting(
+        None,
+        "Width of the word vectors; by default 100 below 8 million tokens, else 300.",
+        at_least=1,
+    )
     window: int = setting(
         7, "Farthest context word, in tokens each side.", at_least=1, at_most=1_000_000
     )
@@ -171,11 +176,18 @@ def train_svd(
     return train_vectors(train, corpus, out, METHOD, force=force)
 
 
+def default_dim(n_tokens: int) -> int:
+    """Return the width for a text of some tokens; docs/methods/svd.md has the measurements."""
+    return 300 if n_tokens >= _WIDE_TOKENS else 100
+
+
 def make_svd_run(corpus: "Corpus", config: SvdConfig, out: Path, *, force: bool = False) -> Path:
     """Count, weight and factor; write the vectors as a run and return its path."""
     from corpora.common.device import choose_device
 
     started = now()
+    if config.dim is None:
+        config = dataclasses.replace(config, dim=default_dim(corpus.training_tokens))
     options = dataclasses.asdict(config)
     maker = {"command": "train-svd", "corpus": corpus.fingerprint, **options}
     with new_artifact(out, maker, force=force) as partial:
@@ -235,6 +247,7 @@ def _view(corpus: "Corpus", config: SvdConfig) -> tuple["View", int]:
         boundary=config.boundary,  # type: ignore[arg-type]
     )
     n_words = min(config.max_vocabulary, len(view.counts))
+    assert config.dim is not None
     if config.dim > n_words:
         raise SettingError(
             f"`dim={config.dim}` is larger than the vocabulary ({n_words} words after "
@@ -290,6 +303,7 @@ def _factor(matrix: Any, config: SvdConfig, metrics: _Metrics) -> np.ndarray:
     """Return the word vectors U S^p, float32 (V, dim)."""
     from embed.svd.truncated_svd import truncated_svd
 
+    assert config.dim is not None
     with metrics.step("svd") as about, progress("factoring", "steps") as show:
         found = truncated_svd(
             matrix,

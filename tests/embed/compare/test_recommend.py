@@ -151,7 +151,7 @@ def test_script_counts_before_size():
     assert asked(near, unspaced=True).is_far
 
 
-@pytest.mark.parametrize(("tokens", "dim"), [(1_600_000, 100), (4_999_999, 100), (5_000_000, 300)])
+@pytest.mark.parametrize(("tokens", "dim"), [(1_600_000, 100), (7_999_999, 100), (8_000_000, 300)])
 def test_the_width_is_that_of_a_study_and_not_the_best_scoring_one(tokens, dim):
     each = sample(2 * 10**6, wide=(0.6, 0.6, 0.6), narrow=(0.5, 0.5, 0.5))
     each["words"] = dict.fromkeys(("wide", "narrow"), 1_000)

@@ -32,7 +32,7 @@ def speeds(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("tokens", "n_words", "dim"), [(1e6, 9000, 100), (5e6, 9000, 300), (1e6, 60, 30)]
+    ("tokens", "n_words", "dim"), [(1e6, 9000, 100), (8e6, 9000, 300), (1e6, 60, 30)]
 )
 def test_the_width_of_an_svd_depends_on_the_text(tokens, n_words, dim):
     assert settled(Study(("a",), ("svd",)), tokens, n_words)["train-svd"] == {"dim": dim}
