@@ -16,7 +16,8 @@ the mean score of samples of planted categories, for one clustering and for ten.
 
     python tests/bench/bench_intervals.py --run A --run B --json docs/results/intervals.json
 
-``--part`` measures some parts only; the others stay in the JSON as they are.
+``--part`` measures some parts only; the others stay in the JSON as they are, and so do word effects
+that ``--effects`` leaves out.
 """
 
 import argparse
@@ -58,7 +59,10 @@ REPLICATES = 400
 CORRELATION = 0.5  # of judgments and cosines, before word effects
 # Share of the variance of judgments that each of the two words has, the same of errors, and the
 # deviation of the slope of cosines over judgments by word: runs are better on some words.
-EFFECTS = {"none": (0.0, 0.0, 0.0), "weak": (0.1, 0.12, 0.15), "strong": (0.15, 0.2, 0.3)}
+EFFECTS = {
+    "none": (0.0, 0.0, 0.0), "weak": (0.1, 0.12, 0.15), "strong": (0.15, 0.2, 0.3),
+    "strongest": (0.3, 0.35, 0.6),
+}  # fmt: skip
 WAYS = ("pairs", "words", "widened")
 # Deviation of the difficulty of units beside a noise of 1, and its correlation between two runs. Of
 # minimal pairs, accuracies of paradigms then have the deviation .25 and the correlation .7.
@@ -75,9 +79,19 @@ def main() -> None:
     figures = json.loads(path.read_text()) if path and path.exists() else {}
     for part in arguments.part or PARTS:
         about = {"machine": machine, "simulations": arguments.simulations}
+        before = figures.get(part, {})
         figures[part] = about | PARTS[part](arguments)
+        if arguments.effects and "structure" in figures[part]:
+            figures[part]["rows"] = merged(before.get("rows", []), figures[part]["rows"])
         if path:
             path.write_text(json.dumps(figures, indent=1) + "\n")
+
+
+def merged(before: Sequence[dict[str, Any]], new: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows by set and effects, the new ones in place of earlier ones."""
+    rows = {(row["set"], row["effects"]): row for row in (*before, *new)}
+    sets, sizes = list(dict.fromkeys(name for name, _ in rows)), list(EFFECTS)
+    return [rows[key] for key in sorted(rows, key=lambda k: (sets.index(k[0]), sizes.index(k[1])))]
 
 
 def real_vectors(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -102,7 +116,7 @@ def shared_words(tasks: Mapping[str, WordTask], arguments: argparse.Namespace) -
     rows = [
         {"set": name, "effects": size, **similarity(each, size, arguments)}
         for name, each in words.items()
-        for size in EFFECTS
+        for size in arguments.effects or EFFECTS
     ]
     show("pairs that share words", rows)
     return {"structure": {name: structure(each) for name, each in words.items()}, "rows": rows}
@@ -390,6 +404,7 @@ def _own_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
     parser.add_argument("--part", choices=PARTS, action="append", help="only these")
     parser.add_argument("--run", type=Path, action="append", help="real vectors")
+    parser.add_argument("--effects", choices=EFFECTS, nargs="+", help="only these word effects")
     parser.add_argument("--simulations", type=int, default=400, help="samples of each setting")
 
 
