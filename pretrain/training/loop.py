@@ -32,6 +32,7 @@ _DONE, _STOP = -1.0, -2.0  # broadcast in the place of the progress
 _EVALUATED = 0.006  # of the training's work, for all evaluations by share of the budget
 _FORWARD = 1 / 3  # work of evaluating a slot, as a share of training on it
 _LEAST_ROWS = 4  # to evaluate on
+_ROUNDING = 1e-9  # of a number of intervals: 3 steps of 60 are 5 %, whatever the last bit
 _DIVERGED = 3.0  # times log V, the loss of equal probabilities; random weights are a little worse
 
 
@@ -107,6 +108,7 @@ class _Training:
         self._started = time.monotonic()
         self._evaluated = self._finished = -1  # steps of the last evaluation, and on all rows
         self._stepping = False
+        self._some: list[Batch] | None = None  # held-out rows to evaluate on before the end
         self.score = MlmScore(math.nan, math.nan, 0)
 
     def run(self) -> None:
@@ -229,14 +231,21 @@ class _Training:
             self._log.restart_clock()
 
     def _some_rows(self) -> list[Batch]:
-        """Return what to evaluate on before the end: all, or by share of the budget some rows."""
+        """Return what to evaluate on before the end: all, or by share of the budget some rows.
+
+        The same rows each time; of a budget in time, from the first evaluation after step 0 on.
+        """
         setup, status = self._setup, self._status()
         if self._share is None:
             return setup.held_out
-        total = setup.budget.steps or (status.step / status.progress if status.progress else 0)
+        if self._some:
+            return self._some
+        total = setup.budget.steps or (status.step / status.progress if status.step else 0)
         n_rows = total * setup.workload.batch_rows * self._share * _EVALUATED / _FORWARD
         some = take_rows(setup.held_out, max(_LEAST_ROWS, int(n_rows)))
-        return some if _n_targets(some) else setup.held_out
+        some = some if _n_targets(some) else setup.held_out
+        self._some = some if total else None
+        return some
 
     def _evaluate(self, batches: Sequence[Batch]) -> None:
         """Measure and log the held-out loss."""
@@ -252,7 +261,7 @@ class _Training:
         self._evaluated = self._step
         if self.score.n_targets == _n_targets(setup.held_out):
             self._finished = self._step
-        self._evaluations.restart()
+        self._evaluations.advance()
 
     def _write_line(self) -> None:
         """Read the values of the last steps and write a line; raise if they diverged."""
@@ -328,9 +337,9 @@ def take_rows(batches: Sequence[Batch], n_rows: int) -> list[Batch]:
 
 
 class _Interval:
-    """An interval in steps or seconds."""
+    """An interval in steps, perhaps with a fraction, or in seconds."""
 
-    def __init__(self, steps: int | None, seconds: float | None) -> None:
+    def __init__(self, steps: float | None, seconds: float | None) -> None:
         self._steps, self._seconds = steps, seconds
         self.restart()
 
@@ -341,9 +350,18 @@ class _Interval:
         return time.monotonic() - self._since >= self._seconds
 
     def is_step(self, step: int) -> bool:
-        """Return whether it ends at a step; False for an interval in time."""
-        return self._steps is not None and step % self._steps == 0
+        """Return whether it ends at a step after 0; False for an interval in time."""
+        if self._steps is None:
+            return False
+        ended, before = (int(each / self._steps + _ROUNDING) for each in (step, max(step - 1, 0)))
+        return ended > before
 
     def restart(self) -> None:
         """Measure seconds from now."""
         self._since = time.monotonic()
+
+    def advance(self) -> None:
+        """Measure seconds from the end of the last whole interval, so that delays do not add up."""
+        if self._seconds is not None:
+            now = time.monotonic()
+            self._since = now - (now - self._since) % self._seconds

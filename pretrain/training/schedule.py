@@ -22,10 +22,10 @@ class Budget:
         assert self.seconds is not None
         return seconds / self.seconds
 
-    def part(self, share: float) -> tuple[int | None, float | None]:
+    def part(self, share: float) -> tuple[float | None, float | None]:
         """Return the steps or the seconds of a share of the budget; the other one is None."""
         if self.steps is not None:
-            return max(1, int(self.steps * share)), None
+            return max(1.0, self.steps * share), None
         assert self.seconds is not None
         return None, self.seconds * share
 

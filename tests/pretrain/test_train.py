@@ -418,12 +418,27 @@ def test_a_diverging_loss_ends_the_training(corpus, tmp_path):
     assert "pass `force=True` to start over, and `learning_rate=2.5e+03` or less" in message
 
 
-@pytest.mark.parametrize("steps", [20, 33, 150])
-def test_a_share_of_the_budget_is_evaluated_at_least_twenty_times(steps):
-    every, _ = Budget(steps=steps).part(0.05)
+@pytest.mark.parametrize("steps", [20, 33, 60, 150, 1999])
+def test_a_share_of_the_budget_ends_at_twenty_steps(steps):
+    interval = loop._Interval(*Budget(steps=steps).part(0.05))
+    ends = [step for step in range(steps + 1) if interval.is_step(step)]
 
-    assert 20 <= steps // every <= 40
-    assert Budget(seconds=60.0).part(0.05) == (None, 3.0)
+    assert (len(ends), ends[-1]) == (20, steps)
+
+
+def test_steps_that_overrun_an_interval_in_time_do_not_delay_the_next_ones(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(loop.time, "monotonic", lambda: clock[0])
+    interval = loop._Interval(*Budget(seconds=60.0).part(0.05))
+    ends = []
+    for _ in range(30):  # steps of two seconds, intervals of three
+        clock[0] += 2.0
+        if interval.is_due(step=1):
+            ends.append(clock[0])
+            interval.advance()
+
+    assert len(ends) == 20
+    assert ends[:4] == [4.0, 6.0, 10.0, 12.0]
 
 
 def test_evaluations_by_share_use_few_rows_and_the_last_one_all(corpus, tmp_path, stop_at):
