@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from embed.formats.vector_files import write_vectors as write_vectors
     from embed.query.map_picture import draw_map as draw_map
     from embed.query.word_map import map_words as map_words
+    from embed.registry import write_model as write_model
     from embed.study.settings import Study as Study
     from embed.study.settings import read_study as read_study
     from embed.study.study import make_study as make_study
@@ -51,6 +52,7 @@ HOMES = {
     "embed.vectors.neighbors": ("analogy", "nearest", "similarity"),
     "embed.contextual.pooled_run": ("pool_run",),
     "embed.contextual.pooling": ("PoolConfig",),
+    "embed.registry": ("write_model",),
     "embed.study.settings": ("Study", "read_study"),
     "embed.study.study": ("make_study",),
     "embed.svd.train": ("SvdConfig", "train_svd"),

@@ -4,6 +4,7 @@ The paths are strings, so that importing this module loads none of them, and so 
 packages that ``embed`` must not import. :func:`pkgutil.resolve_name` resolves them.
 """
 
+import os
 import pkgutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,9 +89,37 @@ def find_method(name: str) -> Method:
     return METHODS[name]
 
 
-def write_model(run: Path, out: Path, format: str, *, force: bool = False) -> str:
-    """Export the model of a run atomically and return a summary of what was written."""
+def write_model(
+    run: str | os.PathLike[str],
+    out: str | Path,
+    format: str = "huggingface",
+    *,
+    force: bool = False,
+) -> str:
+    """Write the model of a masked language model's run for other programs, atomically.
+
+    Parameters
+    ----------
+    run : path
+        A run of ``train_mlm``, or its encoder.
+    out : str or Path
+        The folder to write.
+    format : str
+        ``huggingface``: what ``AutoModelForMaskedLM`` and ``AutoTokenizer`` load.
+    force : bool
+        Overwrite ``out``.
+
+    Returns
+    -------
+    str
+        A summary of what was written.
+
+    Raises
+    ------
+    ArtifactError
+        If the run has no encoder, or ``out`` exists or cannot be written.
+    """
     model_format = MODEL_FORMATS[format]
-    with atomic_output(out, force, model_format.files) as partial:
-        summary: str = pkgutil.resolve_name(model_format.write)(run, partial)
+    with atomic_output(Path(out), force, model_format.files) as partial:
+        summary: str = pkgutil.resolve_name(model_format.write)(Path(run), partial)
     return summary

@@ -16,10 +16,12 @@ from corpora.common.options import as_command_line
 from corpora.common.reporting import Progress, SilentReporter, install
 
 _QUIET_SECONDS = 2.0
-_LINE_SECONDS = 10.0
+_LINE_SECONDS, _CELL_SECONDS = 10.0, 1.0  # between lines of a file, and updates of a notebook
+_CELL_COLUMNS = 100  # more than a line of progress has
 _SILENT_SECONDS = 3.0
 _UNFOLDED = 10_000  # columns of a table that is written to a file or pipe
 _LEAST_BAR, _BAR_WIDTH = 8, 24
+ERRORS_FILE = "FIRTH_ERRORS_FILE"  # environment variable: where a study wants error lines
 
 
 class TerminalReporter:
@@ -40,7 +42,7 @@ class TerminalReporter:
     def progress(
         self, label: str, unit: str, silent_seconds: float | None = None
     ) -> Iterator[Progress]:
-        """Show progress: a live bar on a terminal, plain lines elsewhere.
+        """Show progress: a live bar on a terminal, one line in a notebook, plain lines elsewhere.
 
         Nothing is shown for work that ends within two seconds. The rate counts from the first
         call that reports work done, so that compiling kernels does not lower it.
@@ -48,19 +50,20 @@ class TerminalReporter:
         started = time.monotonic()
         last = started
         first: tuple[float, float] | None = None
-        live = sys.stderr is not None and sys.stderr.isatty()
-        line_of = _live_line if live else progress_line
+        terminal = sys.stderr is not None and sys.stderr.isatty()
+        live = terminal or in_notebook()
+        line_of = _live_line if terminal else progress_line
 
         def show(done: float, total: float | None = None, detail: str = "") -> None:
             nonlocal first, last
             now = time.monotonic()
             first = first or (now, done)
-            wait = 0.2 if live else _LINE_SECONDS
+            wait = 0.2 if terminal else _CELL_SECONDS if live else _LINE_SECONDS
             if now - started < _QUIET_SECONDS or now - last < wait:
                 return
             last = now
             line = line_of(label, unit, done, total, _rate(first, (now, done)), detail)
-            _write(f"\r\x1b[2K{line}" if live else f"{line}\n")
+            _write(f"{_cleared()}{line}" if live else f"{line}\n")
 
         patience = _SILENT_SECONDS if silent_seconds is None else silent_seconds
         waiting = threading.Timer(patience, _write_waiting, (label, live, lambda: first))
@@ -71,7 +74,7 @@ class TerminalReporter:
         finally:
             waiting.cancel()
             if live and time.monotonic() - started > _QUIET_SECONDS:
-                _write("\r\x1b[2K")
+                _write(_cleared())
 
 
 class show_progress:  # noqa: N801 - called like a function, and used as a context manager
@@ -114,7 +117,17 @@ def _write_waiting(label: str, live: bool, begun: Callable[[], object]) -> None:
     """Write a note that kernels are being compiled, which only the first run on a machine does."""
     if begun() is None:
         line = f"{label:<10} ... (the first run compiles kernels, which takes some seconds)"
-        _write(f"\r\x1b[2K{line}" if live else f"{line}\n")
+        _write(f"{_cleared()}{line}" if live else f"{line}\n")
+
+
+def _cleared() -> str:
+    """Return what clears the line; notebooks have no sequence for it."""
+    return f"\r{' ' * _CELL_COLUMNS}\r" if in_notebook() else "\r\x1b[2K"
+
+
+def in_notebook() -> bool:
+    """Return whether standard error is a notebook's cell, which is no terminal but can rewrite."""
+    return type(sys.stderr).__module__.partition(".")[0] == "ipykernel"
 
 
 def progress_line(
@@ -186,6 +199,20 @@ def duration(seconds: float) -> str:
     if seconds < 59.5:
         return f"{seconds:.2g} s"
     return f"{_clock(seconds)} {'h' if round(seconds) >= 3600 else 'min'}"
+
+
+def print_error(message: str) -> None:
+    """Write an error of one line, also for the study that runs this command."""
+    _write(f"Error: {message}\n")
+    record_error(message)
+
+
+def record_error(message: str) -> None:
+    """Append an error to the file of the study that runs this command, if one does."""
+    if path := os.environ.get(ERRORS_FILE):
+        line = f"{message}\n".encode("utf-8", "backslashreplace")
+        with contextlib.suppress(OSError), open(path, "ab") as file:
+            file.write(line)
 
 
 def print_json(value: Any) -> None:

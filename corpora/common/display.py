@@ -1,6 +1,6 @@
 """Tables for notebooks: HTML and pandas."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -9,15 +9,20 @@ from corpora.common.errors import FirthError
 _STYLE = "text-align: right"
 
 
-def html_table(columns: Sequence[str], rows: Sequence[Sequence[object]], caption: str = "") -> str:
-    """Return an HTML table with all text escaped; floats have four digits."""
+def html_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    caption: str = "",
+    legend: Iterable[str] = (),
+) -> str:
+    """Return an HTML table, with lines below it, all escaped; floats have four digits."""
     parts = ["<table>"]
     if caption:
         parts.append(f"<caption>{escape(caption)}</caption>")
     if any(columns):
         parts.append(f"<tr>{''.join(f'<th>{escape(column)}</th>' for column in columns)}</tr>")
     parts += [f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows]
-    return "\n".join([*parts, "</table>"])
+    return "\n".join([*parts, "</table>", *(f"<p>{escape(line)}</p>" for line in legend)])
 
 
 def _cell(value: object) -> str:

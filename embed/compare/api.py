@@ -5,7 +5,6 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,7 @@ from embed.compare.report.summary import LEGEND, summarize
 from embed.compare.report.table import (
     COLUMNS,
     held_out_json,
+    legend_lines,
     print_held_out,
     print_report,
     short_names,
@@ -91,10 +91,12 @@ class Compared:
         return f"<Compared: {len(self.opened.vectors)} runs on {len(sets)} sets>"
 
     def _repr_html_(self) -> str:
-        """Return the table that notebooks show."""
+        """Return the table that notebooks show, with what its marks mean."""
         rows = list(table_rows(self.comparison))
-        table = html_table(COLUMNS, rows, repr(self).strip("<>"))
-        return "\n".join([table, *(f"<p>Error: {escape(line)}</p>" for line in self.failures)])
+        lines = [f"result: {sentence}" for sentence in self.document["summary"]]
+        lines += [f"Error: {line}" for line in self.failures]
+        legend = legend_lines(self.comparison, self.config.unknown) if self.tasks else ()
+        return html_table(COLUMNS, rows, repr(self).strip("<>"), [*legend, *lines])
 
     @property
     def failures(self) -> list[str]:

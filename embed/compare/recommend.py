@@ -9,11 +9,12 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corpora.common.display import html_table
 from corpora.common.errors import FirthError
 from embed.compare.datasets.word_pairs import frequent_words, looks_english
 from embed.registry import find_method
@@ -85,7 +86,19 @@ class Recommendation:
     differs: str = ""  # how yours differs from it in script or language, if that was found out
 
 
-def recommend(corpus: "Corpus | str | Path") -> list[Recommendation]:
+class Recommendations(list[Recommendation]):
+    """What is recommended for a corpus: a list shown as a table."""
+
+    def _repr_html_(self) -> str:
+        """Return the table that notebooks show."""
+        rows = [(each.method, _changed(each.config), ", ".join(each.kinds)) for each in self]
+        further = [f"the text differs: {self[0].differs}"] if self[0].differs else []
+        further += ["the text differs much from all measured ones"] if self[0].is_far else []
+        below = [f"evidence: {self[0].evidence}", *further]
+        return html_table(("method", "settings", "recommended for"), rows, "", below)
+
+
+def recommend(corpus: "Corpus | str | Path") -> Recommendations:
     """Recommend methods and settings for a corpus, from measurements on similar texts.
 
     Parameters
@@ -95,9 +108,9 @@ def recommend(corpus: "Corpus | str | Path") -> list[Recommendation]:
 
     Returns
     -------
-    list of Recommendation
-        Together they cover word similarity and analogies of meaning and of grammar; first the
-        one that suits most of these.
+    Recommendations
+        A list of :class:`Recommendation`, which together cover word similarity and analogies of
+        meaning and of grammar; first the one that suits most of these.
 
     Raises
     ------
@@ -108,7 +121,7 @@ def recommend(corpus: "Corpus | str | Path") -> list[Recommendation]:
 
     evidence = read_evidence()
     advice = advise(features_of(open_or_build(corpus)), evidence)
-    found = []
+    found = Recommendations()
     for choice in advice.choices:
         about = evidence["candidates"][choice.candidate]
         config = find_method(about["method"]).config_class()(**about["options"])
@@ -119,6 +132,13 @@ def recommend(corpus: "Corpus | str | Path") -> list[Recommendation]:
             )
         )  # fmt: skip
     return found
+
+
+def _changed(config: Any) -> str:
+    """Return the width and the settings that are not defaults."""
+    values = {each.name: (getattr(config, each.name), each.default) for each in fields(config)}
+    changed = {name: v for name, (v, default) in values.items() if name == "dim" or v != default}
+    return ", ".join(f"{name}={value}" for name, value in changed.items())
 
 
 def width_for(method: str, tokens: int) -> int:

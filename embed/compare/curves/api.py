@@ -17,7 +17,7 @@ from embed.compare.curves.document import to_document
 from embed.compare.curves.learning_curve import CURVE, CurveConfig, take_samples
 from embed.compare.curves.picture import draw_curve
 from embed.compare.curves.runs import Recipe, check_points, lay_out, record_runs, train_points
-from embed.compare.curves.table import print_curve
+from embed.compare.curves.table import html_curve, print_curve
 from embed.compare.datasets.word_pairs import frequent_words
 from embed.compare.scoring.comparison import readable_tasks
 from embed.compare.scoring.notes import warn_of_language
@@ -50,6 +50,10 @@ class LearningCurve:
     def __repr__(self) -> str:
         methods, sizes = self.document["methods"], self.document["sizes"]
         return f"<LearningCurve: {', '.join(methods)} on {len(sizes)} sizes>"
+
+    def _repr_html_(self) -> str:
+        """Return the tables that notebooks show."""
+        return html_curve(self.document)
 
     def to_pandas(self) -> Any:
         """Return all results as a pandas.DataFrame.

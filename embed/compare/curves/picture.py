@@ -130,4 +130,6 @@ def _numbers(group: CurveGroup, method: str, sizes: Sequence[int], name: str) ->
 def _title(group: CurveGroup) -> str:
     """Return a title: set, metric, and the number of shared items."""
     n_items = max((entry["items_used"] for entry in group.results.values()), default=0)
-    return f"{group.dataset}, {group.metric}\n{n_items} of {group.items_total} items"
+    few = any("remark" in entry for entry in group.results.values())
+    marked = " (few: rough)" if few else ""
+    return f"{group.dataset}, {group.metric}\n{n_items} of {group.items_total} items{marked}"

@@ -2,16 +2,19 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import groupby
 from typing import Any
 
 from corpora.common.console import print_table
+from corpora.common.display import html_table
+from embed.compare.scoring.notes import FEW_MARK
 
 _MAX_WIDTH = 100  # characters
 _BETWEEN = 3  # characters between columns
-_LEGEND = (
-    "all: items covered by all runs; own: all items covered by each run of the row\n"
-    "in brackets: 95 % bootstrap interval over items; ±: standard deviation over seeds"
+_LINES = (
+    "all: items covered by all runs; own: all items covered by each run of the row",
+    "in brackets: 95 % bootstrap interval over items; ±: standard deviation over seeds",
 )
 
 
@@ -42,14 +45,35 @@ def group_curve_results(document: Mapping[str, Any]) -> list[CurveGroup]:
 
 def print_curve(document: Mapping[str, Any]) -> None:
     """Print tables of at most 100 characters width: one row per size, one column per method."""
-    groups = group_curve_results(document)
-    for shared, own in zip(groups[::2], groups[1::2], strict=True):
-        print(f"{shared.dataset}, {shared.metric} ({shared.items_total:,} items)")
-        table = _table(shared, own, document["methods"], document["sizes"])
+    for title, table, baselines in _tables(document):
+        print(title)
         for columns in _side_by_side(table):
             print_table(columns[0], columns[1:])
-        print(f"   {_baselines(shared)}\n")
-    print(_LEGEND)
+        print(f"   {baselines}\n")
+    print("\n".join(_legend(document)))
+
+
+def html_curve(document: Mapping[str, Any]) -> str:
+    """Return the tables that :func:`print_curve` prints as HTML."""
+    tables = (
+        html_table(rows[0], rows[1:], title, [baselines])
+        for title, rows, baselines in _tables(document)
+    )
+    return "\n".join([*tables, *(f"<p>{escape(line)}</p>" for line in _legend(document))])
+
+
+def _tables(document: Mapping[str, Any]) -> Iterator[tuple[str, list[list[str]], str]]:
+    """Yield title, headings with rows, and the baselines' scores of every set and metric."""
+    groups = group_curve_results(document)
+    for shared, own in zip(groups[::2], groups[1::2], strict=True):
+        title = f"{shared.dataset}, {shared.metric} ({shared.items_total:,} items)"
+        yield title, _table(shared, own, document["methods"], document["sizes"]), _baselines(shared)
+
+
+def _legend(document: Mapping[str, Any]) -> list[str]:
+    """Return the lines that explain the cells and marks of the tables."""
+    few = dict.fromkeys(entry["remark"] for entry in document["results"] if "remark" in entry)
+    return [*_LINES, *([f"{FEW_MARK} {'; '.join(few)}"] if few else [])]
 
 
 def _table(
@@ -128,7 +152,8 @@ def _score(entry: Mapping[str, Any]) -> str:
     deviation, ends = entry.get("deviation"), (entry["low"], entry["high"])
     seeds = "" if deviation is None else f" ±{_short(deviation)}"
     interval = "" if None in ends else f" [{' '.join(map(_short, ends))}]"
-    return f"{entry['score']:6.3f}{seeds}{interval}"
+    few = FEW_MARK if "remark" in entry else ""
+    return f"{entry['score']:6.3f}{few}{seeds}{interval}"
 
 
 def _short(number: float) -> str:

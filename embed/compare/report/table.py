@@ -10,7 +10,7 @@ from corpora.common.console import name_room, print_table
 from embed.compare.config import CompareConfig
 from embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from embed.compare.scoring.held_out import HeldOutRow
-from embed.compare.scoring.notes import few_note, gather_notes, join_notes
+from embed.compare.scoring.notes import FEW_MARK, few_note, gather_notes, join_notes
 from embed.compare.scoring.results import Comparison, Pair, Score
 from embed.compare.statistics.ranking import ALPHA, Rank, rank_runs
 from embed.compare.task import Measurement
@@ -22,7 +22,6 @@ _ITEMS = {
     "zero": "all items, unknown words as zero vectors",
     "mean": "all items, unknown words as the mean vector",
 }
-_FEW_MARK = "~"
 _MARKS = {Rank.BEST: "*", Rank.EQUAL: "=", Rank.UNTESTED: "?"}
 
 
@@ -49,24 +48,25 @@ def to_json(
 def print_report(comparison: Comparison, unknown: str) -> None:
     """Print a table, of at most 100 columns on a terminal, and below it a legend and notes."""
     print_table(COLUMNS, list(table_rows(comparison)))
+    for line in legend_lines(comparison, unknown):
+        print(line)
+
+
+def legend_lines(comparison: Comparison, unknown: str) -> Iterator[str]:
+    """Yield the lines below the table: marks, seeds, chance levels and notes."""
     ranked = any(score.measured.ranked for score in comparison.scores)
     marks = (
         f"; * best, = no significant difference (p > {ALPHA:g}, Holm), ? untested" if ranked else ""
     )
-    print(f"on {_ITEMS[unknown]}{marks}")
+    yield f"on {_ITEMS[unknown]}{marks}"
     few = dict.fromkeys(filter(None, (_few(each) for each in comparison.scores if each.shared)))
     if few:
-        print(f"{_FEW_MARK} {'; '.join(few)}")
-    for name in comparison.groups:
-        if line := _seeds(name, comparison):
-            print(line)
-    if line := _chances(comparison.scores):
-        print(line)
-    shown = set(comparison.rows)
-    for line in _association_lines([score for score in comparison.scores if score.run in shown]):
-        print(line)
-    for line in _notes([score for score in comparison.scores if score.run in shown]):
-        print(line)
+        yield f"{FEW_MARK} {'; '.join(few)}"
+    yield from filter(None, (_seeds(name, comparison) for name in comparison.groups))
+    yield from filter(None, [_chances(comparison.scores)])
+    shown = [score for score in comparison.scores if score.run in set(comparison.rows)]
+    yield from _association_lines(shown)
+    yield from _notes(shown)
 
 
 def _result(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any]:
@@ -232,7 +232,7 @@ def _number(score: Score, mark: str) -> str:
     if score.score is None:
         return "undefined"
     spread = "" if score.deviation is None else f" ±{_bare(score.deviation)}"
-    few = _FEW_MARK if _few(score) else ""
+    few = FEW_MARK if _few(score) else ""
     return f"{score.score:6.3f}{spread} {mark}{few}".rstrip()
 
 

@@ -25,6 +25,7 @@ PUBLISHED = {
     "ebd927ce26d2": "AP",
 }
 _FEW = 30  # below, percentile intervals and normal tests are rough
+FEW_MARK = "~"
 FEW_ITEMS = f"fewer than {_FEW} items, so intervals and tests are rough"
 FEW_UNITS = f"items of fewer than {_FEW} pairs, topics or words, so intervals and tests are rough"
 _MOST_SECTIONS = 5  # named in a note

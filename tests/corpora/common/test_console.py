@@ -142,6 +142,24 @@ def test_on_a_terminal_one_line_is_rewritten_and_cleared(clock, monkeypatch):
     assert terminal.getvalue().endswith("\r\x1b[2K")
 
 
+def test_in_a_notebook_one_line_is_rewritten_and_cleared(clock, monkeypatch):
+    class OutStream(io.StringIO):  # of ipykernel: no terminal
+        __module__ = "ipykernel.iostream"
+
+    cell = OutStream()
+    monkeypatch.setattr(console.sys, "stderr", cell)
+
+    with console.TerminalReporter().progress("counting", "tokens") as show:
+        for done in (30, 60, 61):
+            clock[0] += 3.0 if done < 61 else 0.5
+            show(done, 100)
+
+    erased, first, _, second, _, last = cell.getvalue().split("\r")[1:]
+    assert (erased, last) == (" " * 100, "")
+    assert (first.split()[2], second.split()[2]) == ("30", "60")
+    assert "\n" not in cell.getvalue()
+
+
 @pytest.fixture
 def shown(clock, monkeypatch):
     """What a terminal without colors shows of a call that comes three seconds after another."""

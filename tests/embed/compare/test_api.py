@@ -81,6 +81,8 @@ def test_it_is_one_line_in_python_and_a_table_in_a_notebook(compared, monkeypatc
     assert len(repr(compared.comparison)) < 100
     page = compared._repr_html_()
     assert "<td>spearman</td>" in page
+    assert "<p>on items covered by all runs; * best, = no significant difference" in page
+    assert "<p>~ fewer than 30 items, so intervals and tests are rough</p>" in page
     assert "gone.tsv" in page
     frames = SimpleNamespace(DataFrame=lambda data, **options: data)
     monkeypatch.setitem(sys.modules, "pandas", frames)

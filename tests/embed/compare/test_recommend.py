@@ -14,6 +14,8 @@ from embed.compare.recommend import (
     Choice,
     Features,
     Margin,
+    Recommendation,
+    Recommendations,
     advise,
     features_of,
     is_unspaced,
@@ -100,6 +102,16 @@ def test_means_break_ties_between_candidates():
     assert large.choices == (Choice("svd", KINDS[:2]), Choice("sg", KINDS[2:]))
     without = asked(sample(10**6, a=(0.600, 0.390, 0.1), b=(0.595, 0.400, 0.1), d=(0.1, 0.1, 0.3)))
     assert without.choices == (Choice("b", KINDS[:2]), Choice("d", KINDS[2:]))
+
+
+def test_recommendations_are_a_table_in_a_notebook():
+    config = METHODS["svd"].config_class()(dim=100, window=3)
+    one = Recommendation("svd", config, ("similarity",), True, "novels <de>", "Greek script")
+    page = Recommendations([one])._repr_html_()
+
+    assert "<td>svd</td><td>dim=100, window=3</td><td>similarity</td>" in page
+    for line in ("evidence: novels &lt;de&gt;", "the text differs: Greek script", "much from all"):
+        assert line in page
 
 
 def test_an_unmeasured_difference_excludes_nothing():

@@ -463,8 +463,9 @@ def test_the_table_has_a_row_per_size_and_a_column_per_method(document, capsys):
         for line, tokens in zip(lines[start:], document["sizes"], strict=False):
             this, that = (panel.results[method, tokens] for method in ("this", "that"))
             items = f"{'all' if panel.shared else 'own'} {this['items_used']}"
-            scores = " +".join(rf"{entry['score']:.3f} \[.*\]" for entry in (this, that))
+            scores = " +".join(rf"{entry['score']:.3f}~ \[.*\]" for entry in (this, that))
             assert re.match(rf" {tokens:,} +{items} +{scores} *$", line)
+    assert lines[-1] == "~ fewer than 30 items, so intervals and tests are rough"
     assert lines[11].startswith("   one-hot undefined, random ")
 
 
@@ -508,6 +509,9 @@ def test_a_curve_is_a_data_frame_tables_and_a_picture(document, tmp_path, monkey
     frames = SimpleNamespace(DataFrame=lambda data, **options: (data, options))
     monkeypatch.setitem(sys.modules, "pandas", frames)
     assert repr(curve) == "<LearningCurve: this, that on 3 sizes>"
+    page = curve._repr_html_()
+    assert "<caption>pairs, spearman (7 items)</caption>" in page
+    assert "<p>~ fewer than 30 items, so intervals and tests are rough</p>" in page
     assert curve.to_pandas() == (document["results"], {})
     curve.show()
     assert capsys.readouterr().out.splitlines() == printed(document, capsys)
@@ -525,7 +529,8 @@ def test_the_picture_has_a_panel_per_metric_and_a_line_per_method(document, tmp_
     svg = (tmp_path / "curve.svg").read_text()
     assert len(re.findall(r'<g id="axes_\d+">', svg)) == 2
     texts = re.findall(r"<text[^>]*>([^<]*)<", svg)
-    for text in ("pairs, spearman", "pairs, pearson", "this", "that", "random vectors"):
+    few = f"{document['results'][0]['items_used']} of 7 items (few: rough)"
+    for text in (few, "pairs, spearman", "pairs, pearson", "this", "that", "random vectors"):
         assert text in texts
     # of each method, in two panels: a marker for each of three sizes, a band; one in the legend
     for color in ("#0072b2", "#d55e00"):
